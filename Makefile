@@ -1,0 +1,22 @@
+.PHONY: demo test check format bench setup
+
+# Each target is one script; the scripts do their own set-up in .venv.
+demo:
+	@tools/setup.sh run
+	@.venv/bin/labeltrees demo
+
+test:
+	@tools/setup.sh dev
+	@tools/test.sh
+
+check:
+	@tools/setup.sh dev
+	@tools/check.sh
+
+format:
+	@tools/setup.sh dev
+	@tools/check.sh --fix
+
+bench:
+	@tools/setup.sh dev
+	@.venv/bin/python benchmarks/run.py

@@ -1,0 +1,51 @@
+// What the binding files share: array types and their conversion to views and back.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace labeltrees::bindings {
+
+namespace nb = nanobind;
+
+template <typename T>
+using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <typename T>
+using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <typename T>
+using OwnedVector = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+template <typename T>
+using OwnedMatrix = nb::ndarray<nb::numpy, T, nb::ndim<2>>;
+
+template <typename T>
+std::span<const T> view(const Vector<T>& array) {
+  return {array.data(), array.shape(0)};
+}
+
+// Gives a vector's memory to NumPy without copying it.
+template <typename T>
+OwnedVector<T> give(std::vector<T>&& values) {
+  auto* owned = new std::vector<T>(std::move(values));
+  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return OwnedVector<T>(owned->data(), {owned->size()}, owner);
+}
+
+template <typename T>
+OwnedMatrix<T> give(std::vector<T>&& values, std::size_t n_columns) {
+  auto* owned = new std::vector<T>(std::move(values));
+  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  const std::size_t n_rows = n_columns == 0 ? 0 : owned->size() / n_columns;
+  return OwnedMatrix<T>(owned->data(), {n_rows, n_columns}, owner);
+}
+
+// One function per header of the core.
+void bind_tree(nb::module_& module);
+
+}  // namespace labeltrees::bindings

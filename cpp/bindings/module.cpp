@@ -1,0 +1,7 @@
+#include "bindings.hpp"
+
+NB_MODULE(_core, module) {
+  using namespace labeltrees::bindings;
+  module.doc() = "The compiled core: arrays in, arrays out.";
+  bind_tree(module);
+}

@@ -1,0 +1,62 @@
+#include "labeltrees/tree.hpp"
+
+#include "bindings.hpp"
+
+namespace labeltrees::bindings {
+namespace {
+
+template <typename T>
+OwnedVector<T> copy(const std::vector<T>& values) {
+  return give(std::vector<T>(values));
+}
+
+NodeId checked(const LabelTree& tree, NodeId node) {
+  if (node < 0 || static_cast<std::size_t>(node) >= tree.n_nodes()) {
+    throw nb::index_error("no such node");
+  }
+  return node;
+}
+
+}  // namespace
+
+void bind_tree(nb::module_& module) {
+  nb::exception<TreeError>(module, "TreeError", PyExc_ValueError);
+  nb::class_<LabelTree>(module, "LabelTree", "A rooted tree whose leaves are labels.")
+      .def_static(
+          "restore",
+          [](Vector<NodeId> parent, Vector<LabelId> label) {
+            return LabelTree::restore(view(parent), view(label));
+          },
+          nb::arg("parent").noconvert(), nb::arg("label").noconvert())
+      .def_static(
+          "from_parents",
+          [](Vector<NodeId> parent, Vector<LabelId> label) {
+            return LabelTree::from_parents(view(parent), view(label));
+          },
+          nb::arg("parent").noconvert(), nb::arg("label").noconvert())
+      .def_prop_ro("n_nodes", &LabelTree::n_nodes)
+      .def_prop_ro("n_labels", &LabelTree::n_labels)
+      .def("leaf_of", &LabelTree::leaf_of, nb::arg("label"))
+      .def(
+          "depth",
+          [](const LabelTree& tree, NodeId node) { return tree.depth(checked(tree, node)); },
+          nb::arg("node"))
+      .def("parents", [](const LabelTree& tree) { return copy(tree.parents()); })
+      .def("labels", [](const LabelTree& tree) { return copy(tree.labels()); })
+      .def("first_children", [](const LabelTree& tree) { return copy(tree.first_children()); })
+      .def("child_counts", [](const LabelTree& tree) { return copy(tree.child_counts()); })
+      .def("leaf_counts", [](const LabelTree& tree) { return copy(tree.leaf_counts()); })
+      .def("depths", [](const LabelTree& tree) { return give(tree.depths()); })
+      .def("validate", &LabelTree::validate, nb::call_guard<nb::gil_scoped_release>());
+  module.def(
+      "balanced_tree",
+      [](Vector<LabelId> labels, std::int32_t arity) { return balanced_tree(view(labels), arity); },
+      nb::arg("labels").noconvert(), nb::arg("arity"));
+  module.def("random_tree", &random_tree, nb::arg("n_labels"), nb::arg("arity"), nb::arg("seed"));
+  module.def(
+      "huffman_tree",
+      [](Vector<double> weight, std::int32_t arity) { return huffman_tree(view(weight), arity); },
+      nb::arg("weight").noconvert(), nb::arg("arity"));
+}
+
+}  // namespace labeltrees::bindings

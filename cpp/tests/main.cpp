@@ -1,0 +1,42 @@
+#include <cstdio>
+#include <exception>
+
+#include "check.hpp"
+
+namespace labeltrees::tests {
+
+namespace {
+int failures_in_test = 0;
+}
+
+std::vector<TestCase>& all_tests() {
+  static std::vector<TestCase> tests;
+  return tests;
+}
+
+void fail(const char* expression, const char* file, int line) {
+  ++failures_in_test;
+  std::printf("%s:%d: not so: %s\n", file, line, expression);
+}
+
+}  // namespace labeltrees::tests
+
+int main() {
+  using namespace labeltrees::tests;
+  int failed = 0;
+  for (const TestCase& test : all_tests()) {
+    failures_in_test = 0;
+    try {
+      test.body();
+    } catch (const std::exception& error) {
+      fail(error.what(), test.name.c_str(), 0);
+    }
+    if (failures_in_test > 0) {
+      ++failed;
+      std::printf("FAILED %s\n", test.name.c_str());
+    }
+  }
+  const int total = static_cast<int>(all_tests().size());
+  std::printf("core: %d passed, %d failed\n", total - failed, failed);
+  return failed == 0 && total > 0 ? 0 : 1;
+}

@@ -1,0 +1,1 @@
+"""Feature matrices, labels and files."""

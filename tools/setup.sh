@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# Make .venv ready: `setup.sh run` installs the package, `setup.sh dev` the tools as well.
+# Does nothing when nothing has changed since the last time.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+kind=${1:?run or dev}
+fail() { echo "labeltrees: $1" >&2; exit 1; }
+
+find_python() {
+  local candidate
+  for candidate in ${PYTHON:-} python3 python3.14 python3.13 python3.12 python3.11; do
+    if command -v "$candidate" >/dev/null 2>&1 &&
+      "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+      echo "$candidate"
+      return
+    fi
+  done
+}
+
+check_compiler() {
+  local compiler=${CXX:-c++} probe
+  command -v "$compiler" >/dev/null 2>&1 || compiler=g++
+  command -v "$compiler" >/dev/null 2>&1 ||
+    fail "a C++ compiler is needed and none was found (install g++ or clang++, or set CXX)."
+  probe=$(mktemp -d)
+  trap 'rm -rf "$probe"' RETURN
+  echo '#include <span>
+#include <bit>
+int main() { int a[2] = {1, 2}; std::span<int> s(a); return std::popcount(3u) - int(s.size()); }' >"$probe/probe.cpp"
+  "$compiler" -std=c++20 "$probe/probe.cpp" -o "$probe/probe" >/dev/null 2>&1 ||
+    fail "the C++ compiler '$compiler' is too old: C++20 is needed (g++ 11, clang 14, or newer)."
+}
+
+# One number for everything that is compiled or installed.
+fingerprint() {
+  { find src cpp/include cpp/src cpp/bindings -type f ! -name '*.pyc' -print0
+    printf '%s\0' pyproject.toml CMakeLists.txt README.md LICENSE
+  } | LC_ALL=C sort -z | xargs -0 cksum | cksum
+}
+
+stamp=.venv/.installed-$kind
+now="$kind $(fingerprint)"
+if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$now" ]; then exit 0; fi
+
+if [ ! -x .venv/bin/python ]; then
+  python=$(find_python)
+  [ -n "$python" ] || fail "Python 3.11 or newer is needed and none was found (install it, or set PYTHON)."
+  check_compiler
+  echo "labeltrees: making .venv with $("$python" --version)"
+  "$python" -m venv .venv >/dev/null 2>&1 || {
+    rm -rf .venv
+    fail "'$python -m venv' failed: install Python's venv and pip (on Debian: python3-venv)."
+  }
+else
+  check_compiler
+fi
+
+pip() { .venv/bin/python -m pip -qq --disable-pip-version-check "$@"; }
+read_list() {
+  .venv/bin/python - "$1" <<'PY'
+import sys, tomllib
+project = tomllib.load(open("pyproject.toml", "rb"))
+kind = sys.argv[1]
+tools = project["build-system"]["requires"] + ["cmake>=3.26", "ninja>=1.11"]
+extras = project["project"]["optional-dependencies"]["dev"] if kind == "dev" else []
+print(*tools, *project["project"]["dependencies"], *extras, sep="\n")
+PY
+}
+requirements=.venv/.requirements-$kind
+read_list "$kind" >"$requirements.new"
+if ! cmp -s "$requirements.new" "$requirements"; then
+  echo "labeltrees: installing what it depends on"
+  pip install -r "$requirements.new" || fail "the dependencies could not be installed; the lines above say why."
+  mv "$requirements.new" "$requirements"
+fi
+echo "labeltrees: building the package"
+rm -f .venv/.installed-*
+pip install --no-build-isolation --no-deps --force-reinstall . ||
+  fail "the package could not be built; the lines above say why."
+echo "$now" >"$stamp"
