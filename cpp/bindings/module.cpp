@@ -4,4 +4,5 @@ NB_MODULE(_core, module) {
   using namespace labeltrees::bindings;
   module.doc() = "The compiled core: arrays in, arrays out.";
   bind_tree(module);
+  bind_conditional_tree(module);
 }

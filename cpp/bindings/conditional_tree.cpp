@@ -1,0 +1,177 @@
+#include "labeltrees/conditional_tree.hpp"
+
+#include <nanobind/stl/tuple.h>
+
+#include <mutex>
+#include <tuple>
+
+#include "bindings.hpp"
+#include "labeltrees/search.hpp"
+
+namespace labeltrees::bindings {
+namespace {
+
+using Starts = Vector<std::int64_t>;
+using Indices = Vector<std::int32_t>;
+using Values = Vector<float>;
+
+// The arrays' contents are checked in Python; here only what would read outside them.
+CsrView csr(const Starts& starts, const Indices& indices, const Values& values) {
+  const auto s = view(starts);
+  if (s.empty() || s.front() != 0 || !std::is_sorted(s.begin(), s.end()) ||
+      static_cast<std::size_t>(s.back()) > indices.shape(0) ||
+      indices.shape(0) != values.shape(0)) {
+    throw nb::value_error("starts, indices and values do not fit together");
+  }
+  return {s, view(indices), view(values)};
+}
+
+void need(bool fits, const char* what) {
+  if (!fits) throw nb::value_error(what);
+}
+
+using Foreseen = std::tuple<OwnedVector<double>, OwnedVector<LabelId>, OwnedVector<double>>;
+
+Foreseen learn_rows(ConditionalTree& model, Starts starts, Indices indices, Values values,
+                    Vector<LabelId> labels, Values weights, Starts order, bool foresee_top,
+                    const Learning& options) {
+  const CsrView X = csr(starts, indices, values);
+  const std::size_t n_rows = X.n_rows();
+  need(labels.shape(0) == n_rows, "labels need one entry for every row");
+  need(weights.shape(0) == 0 || weights.shape(0) == n_rows, "weights need one entry for every row");
+  for (const std::int64_t r : view(order)) {
+    need(r >= 0 && static_cast<std::size_t>(r) < n_rows, "order names a row that is not there");
+  }
+  for (const LabelId label : view(labels)) need(label >= 0, "labels must not be negative");
+  const std::size_t n = order.shape(0) == 0 ? n_rows : order.shape(0);
+  std::vector<double> p_label(n), p_top(foresee_top ? n : 0);
+  std::vector<LabelId> top(foresee_top ? n : 0);
+  {
+    nb::gil_scoped_release unlocked;
+    const std::unique_lock alone(model.mutex());
+    learn(model, X, view(labels), view(weights), view(order), {p_label, top, p_top}, options);
+  }
+  return {give(std::move(p_label)), give(std::move(top)), give(std::move(p_top))};
+}
+
+OwnedVector<double> label_rows(const ConditionalTree& model, Starts starts, Indices indices,
+                               Values values, Vector<LabelId> labels, const Reading& reading) {
+  const CsrView X = csr(starts, indices, values);
+  need(labels.shape(0) == X.n_rows(), "labels need one entry for every row");
+  std::vector<double> p(X.n_rows());
+  {
+    nb::gil_scoped_release unlocked;
+    const std::shared_lock shared(model.mutex());
+    label_probabilities(model, X, view(labels), reading, p);
+  }
+  return give(std::move(p));
+}
+
+std::tuple<OwnedMatrix<LabelId>, OwnedMatrix<double>> top_rows(const ConditionalTree& model,
+                                                               Starts starts, Indices indices,
+                                                               Values values, std::size_t k,
+                                                               const Reading& reading) {
+  const CsrView X = csr(starts, indices, values);
+  std::vector<LabelId> labels(X.n_rows() * k);
+  std::vector<double> p(X.n_rows() * k);
+  {
+    nb::gil_scoped_release unlocked;
+    const std::shared_lock shared(model.mutex());
+    top_labels(model, X, k, reading, labels, p);
+  }
+  return {give(std::move(labels), k), give(std::move(p), k)};
+}
+
+OwnedMatrix<double> all_rows(const ConditionalTree& model, Starts starts, Indices indices,
+                             Values values, std::size_t n_columns, const Reading& reading) {
+  const CsrView X = csr(starts, indices, values);
+  std::vector<double> p(X.n_rows() * n_columns);
+  {
+    nb::gil_scoped_release unlocked;
+    const std::shared_lock shared(model.mutex());
+    all_probabilities(model, X, n_columns, reading, p);
+  }
+  return give(std::move(p), n_columns);
+}
+
+std::tuple<OwnedVector<std::uint64_t>, OwnedMatrix<float>, OwnedMatrix<float>> lines(
+    const ConditionalTree& model) {
+  std::vector<std::uint64_t> keys;
+  std::vector<float> weights, sums;
+  {
+    nb::gil_scoped_release unlocked;
+    const std::shared_lock shared(model.mutex());
+    for (const WeightLine* line : model.table().sorted_lines()) {
+      keys.push_back(line->key);
+      weights.insert(weights.end(), line->value.begin(), line->value.begin() + block_size);
+      sums.insert(sums.end(), line->value.begin() + block_size, line->value.end());
+    }
+  }
+  return {give(std::move(keys)), give(std::move(weights), block_size),
+          give(std::move(sums), block_size)};
+}
+
+void restore(ConditionalTree* self, const LabelTree& tree, Vector<double> mass,
+             Vector<std::uint64_t> keys, Matrix<float> weights, Matrix<float> sums) {
+  nb::gil_scoped_release unlocked;
+  new (self) ConditionalTree(tree, view(mass), view(keys), {weights.data(), weights.size()},
+                             {sums.data(), sums.size()});
+}
+
+}  // namespace
+
+void bind_conditional_tree(nb::module_& module) {
+  nb::exception<Diverged>(module, "Diverged", PyExc_ArithmeticError);
+  nb::enum_<Loss>(module, "Loss").value("logistic", Loss::logistic).value("squared", Loss::squared);
+  nb::enum_<Optimizer>(module, "Optimizer")
+      .value("adagrad", Optimizer::adagrad)
+      .value("sgd", Optimizer::sgd);
+  nb::enum_<Insertion>(module, "Insertion")
+      .value("objective", Insertion::objective)
+      .value("random", Insertion::random);
+  nb::enum_<Balance>(module, "Balance")
+      .value("labels", Balance::labels)
+      .value("examples", Balance::examples);
+  nb::class_<Reading>(module, "Reading", "How rows are read.")
+      .def(
+          "__init__",
+          [](Reading* self, Loss loss, bool normalize, float bias) {
+            new (self) Reading{loss, normalize, bias};
+          },
+          nb::kw_only(), nb::arg("loss"), nb::arg("normalize"), nb::arg("bias"));
+  nb::class_<Learning>(module, "Learning", "How a conditional tree learns.")
+      .def(
+          "__init__",
+          [](Learning* self, const Reading& reading, Optimizer optimizer, float learning_rate,
+             Insertion insertion, Balance balance, double alpha, std::uint64_t seed) {
+            new (self) Learning{reading, optimizer, learning_rate, insertion, balance, alpha, seed};
+          },
+          nb::kw_only(), nb::arg("reading"), nb::arg("optimizer"), nb::arg("learning_rate"),
+          nb::arg("insertion"), nb::arg("balance"), nb::arg("alpha"), nb::arg("seed"));
+  nb::class_<ConditionalTree>(module, "ConditionalTree", "A label tree with node regressors.")
+      .def(nb::init<>())
+      .def("__init__", &restore, nb::arg("tree"), nb::arg("mass").noconvert(),
+           nb::arg("keys").noconvert(), nb::arg("weights").noconvert(), nb::arg("sums").noconvert())
+      .def("learn", &learn_rows, nb::arg("starts").noconvert(), nb::arg("indices").noconvert(),
+           nb::arg("values").noconvert(), nb::arg("labels").noconvert(),
+           nb::arg("weights").noconvert(), nb::arg("order").noconvert(), nb::arg("foresee_top"),
+           nb::arg("options"))
+      .def("label_probabilities", &label_rows, nb::arg("starts").noconvert(),
+           nb::arg("indices").noconvert(), nb::arg("values").noconvert(),
+           nb::arg("labels").noconvert(), nb::arg("reading"))
+      .def("top_labels", &top_rows, nb::arg("starts").noconvert(), nb::arg("indices").noconvert(),
+           nb::arg("values").noconvert(), nb::arg("k"), nb::arg("reading"))
+      .def("all_probabilities", &all_rows, nb::arg("starts").noconvert(),
+           nb::arg("indices").noconvert(), nb::arg("values").noconvert(), nb::arg("n_columns"),
+           nb::arg("reading"))
+      .def("tree", [](const ConditionalTree& model) { return LabelTree(model.tree()); })
+      .def("masses", [](const ConditionalTree& model) { return give(std::vector(model.masses())); })
+      .def("lines", &lines)
+      .def_prop_ro("n_labels", [](const ConditionalTree& m) { return m.tree().n_labels(); })
+      .def_prop_ro("n_nodes", [](const ConditionalTree& m) { return m.tree().n_nodes(); })
+      .def_prop_ro("n_lines", [](const ConditionalTree& m) { return m.table().size(); })
+      .def_prop_ro("n_bytes", [](const ConditionalTree& m) { return m.table().n_bytes(); });
+  module.def("depth_bound", &depth_bound, nb::arg("n_labels"), nb::arg("alpha"));
+}
+
+}  // namespace labeltrees::bindings

@@ -1,0 +1,125 @@
+// The conditional probability tree: a label tree with a regressor at every inner node.
+//
+// Node i's regressor estimates p_node = P(the label is below i's right child | it is below i, x).
+// A label's probability is the product of p_node or 1 - p_node along its path (eq. 2 of the paper),
+// so the probabilities of all labels sum to 1.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <shared_mutex>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+#include "labeltrees/csr.hpp"
+#include "labeltrees/tree.hpp"
+#include "labeltrees/weight_table.hpp"
+
+namespace labeltrees {
+
+enum class Loss { logistic, squared };
+enum class Optimizer { adagrad, sgd };
+// How a label not seen before finds its place: by rule (5) of the paper, or by coin tosses.
+enum class Insertion { objective, random };
+// What rule (5) balances: the labels of the two sides (the paper), or their examples.
+enum class Balance { labels, examples };
+
+// How rows are read; learning and every query must agree on it.
+struct Reading {
+  Loss loss = Loss::logistic;
+  bool normalize = true;  // scale rows to Euclidean length 1
+  float bias = 1.0f;      // value of a constant feature added to every row; 0 for none
+};
+
+struct Learning {
+  Reading reading;
+  Optimizer optimizer = Optimizer::adagrad;
+  float learning_rate = 1.0f;
+  Insertion insertion = Insertion::objective;
+  Balance balance = Balance::examples;
+  double alpha = 0.6;  // aggressiveness of balancing, in [0, 1]
+  std::uint64_t seed = 0;
+};
+
+// A regressor's value stopped being finite while learning from `row`; rows before it were learned.
+class Diverged : public std::runtime_error {
+ public:
+  explicit Diverged(std::size_t row)
+      : std::runtime_error("the weights grew without bound at row " + std::to_string(row)) {}
+};
+
+// The place of a node's regressor: its block, and its slot within the block's seven.
+struct Place {
+  std::uint32_t block;
+  std::uint32_t slot;
+};
+
+// The whole state of learning. Trees are binary.
+class ConditionalTree {
+ public:
+  ConditionalTree() = default;
+
+  // A state saved earlier; throws TreeError if the arrays do not fit together. keys: strictly
+  // increasing; weights and sums: 7 per key; mass: one per node.
+  ConditionalTree(LabelTree tree, std::span<const double> mass, std::span<const std::uint64_t> keys,
+                  std::span<const float> weights, std::span<const float> sums);
+
+  const LabelTree& tree() const noexcept { return tree_; }
+  const WeightTable& table() const noexcept { return table_; }
+  WeightTable& table() noexcept { return table_; }
+  Place place(NodeId node) const noexcept { return places_[static_cast<std::size_t>(node)]; }
+  // The summed weight of the examples that went through or to a node.
+  double mass(NodeId node) const noexcept { return mass_[static_cast<std::size_t>(node)]; }
+  const std::vector<double>& masses() const noexcept { return mass_; }
+  // Edges from a node to the nearest leaf below it.
+  std::int32_t shallowest(NodeId node) const noexcept {
+    return shallowest_[static_cast<std::size_t>(node)];
+  }
+
+  void add_root(LabelId label);
+  // See LabelTree::split_leaf. The new leaf starts with mass 0.
+  NodeId split_leaf(NodeId leaf, LabelId new_label);
+  void add_mass(NodeId node, double weight) noexcept {
+    mass_[static_cast<std::size_t>(node)] += weight;
+  }
+
+  // Held shared by queries, alone by learning, so that threads may ask while another learns.
+  std::shared_mutex& mutex() const noexcept { return mutex_; }
+
+ private:
+  Place place_below(NodeId parent, NodeId child) const noexcept;
+  void derive_from_tree();
+
+  LabelTree tree_;
+  WeightTable table_;
+  std::vector<Place> places_;
+  std::vector<double> mass_;
+  std::vector<std::int32_t> shallowest_;
+  mutable std::shared_mutex mutex_;
+};
+
+// kappa of the paper: no side of a node gets more than about this share of its labels.
+// alpha in (0, 1].
+double balance_share(double alpha) noexcept;
+// Theorem 7 with its sign mended: log n / log(1 / kappa) + 2; infinite for alpha = 0.
+double depth_bound(double n_labels, double alpha) noexcept;
+
+// The answers given for a row before learning from it; empty spans are not filled.
+struct Foresight {
+  std::span<double> p_label;  // probability of the row's own label; 0 if it is new
+  std::span<LabelId> top;     // the likeliest label; none while the tree is empty
+  std::span<double> p_top;    // and its probability
+};
+
+// Algorithm 3: learns from rows `order` of X (all rows in turn if order is empty), labels[r] being
+// the label of row r and weights[r] > 0 its weight (1 if weights is empty; rows of weight 0 are
+// passed over). New labels get leaves as they come. Foresight is indexed by position in the order.
+//
+// O(depth * nnz) per row, plus an exact search if foresight.top is asked for. One thread.
+// Throws Diverged.
+void learn(ConditionalTree& model, const CsrView& X, std::span<const LabelId> labels,
+           std::span<const float> weights, std::span<const std::int64_t> order,
+           const Foresight& foresight, const Learning& options);
+
+}  // namespace labeltrees

@@ -1,0 +1,118 @@
+#include "labeltrees/search.hpp"
+
+#include <algorithm>
+
+namespace labeltrees {
+
+bool TopSearch::comes_later(const Candidate& a, const Candidate& b) noexcept {
+  // Ties go to the older node, so that the answer does not depend on the heap's history.
+  return a.p_path != b.p_path ? a.p_path < b.p_path : a.node > b.node;
+}
+
+std::size_t TopSearch::run(const ConditionalTree& model, const PreparedRow& row, Loss loss,
+                           std::span<Found> answers) {
+  const LabelTree& tree = model.tree();
+  std::size_t found = 0;
+  if (tree.empty()) return found;
+  heap_.assign(1, {1.0, 0, none});
+  margins_.clear();
+  while (found < answers.size() && !heap_.empty()) {
+    std::pop_heap(heap_.begin(), heap_.end(), comes_later);
+    const Candidate best = heap_.back();
+    heap_.pop_back();
+    if (tree.is_leaf(best.node)) {
+      answers[found++] = {tree.label(best.node), best.p_path};
+      continue;
+    }
+    const Place place = model.place(best.node);
+    std::int32_t at = best.margins;
+    if (at == none) {
+      at = static_cast<std::int32_t>(margins_.size());
+      margins_.push_back(block_margins(model.table(), place.block, row));
+    }
+    const double p = node_probability(margins_[static_cast<std::size_t>(at)][place.slot], loss);
+    const NodeId left = tree.first_child(best.node);
+    for (const NodeId child : {left, left + 1}) {
+      const bool same_block = model.place(child).block == place.block;
+      heap_.push_back({best.p_path * (child == left ? 1.0 - p : p), child, same_block ? at : none});
+      std::push_heap(heap_.begin(), heap_.end(), comes_later);
+    }
+  }
+  return found;
+}
+
+void label_probabilities(const ConditionalTree& model, const CsrView& X,
+                         std::span<const LabelId> labels, const Reading& reading,
+                         std::span<double> p) {
+  const LabelTree& tree = model.tree();
+  PreparedRow row;
+  std::vector<NodeId> path;
+  for (std::size_t r = 0; r < X.n_rows(); ++r) {
+    NodeId node = tree.leaf_of(labels[r]);
+    p[r] = 0;
+    if (node == none) continue;
+    row.assign(X.row(r), reading);
+    path.clear();
+    for (; node != none; node = tree.parent(node)) path.push_back(node);
+    double p_path = 1;
+    std::uint32_t block = 0;
+    Margins margins{};
+    for (std::size_t i = path.size() - 1; i > 0; --i) {
+      const Place place = model.place(path[i]);
+      if (place.block != block) {
+        block = place.block;
+        margins = block_margins(model.table(), block, row);
+      }
+      const double p_node = node_probability(margins[place.slot], reading.loss);
+      p_path *= path[i - 1] == tree.first_child(path[i]) ? 1.0 - p_node : p_node;
+    }
+    p[r] = p_path;
+  }
+}
+
+void top_labels(const ConditionalTree& model, const CsrView& X, std::size_t k,
+                const Reading& reading, std::span<LabelId> labels, std::span<double> p) {
+  PreparedRow row;
+  TopSearch search;
+  std::vector<Found> answers(k);
+  for (std::size_t r = 0; r < X.n_rows(); ++r) {
+    row.assign(X.row(r), reading);
+    const std::size_t n = search.run(model, row, reading.loss, answers);
+    for (std::size_t i = 0; i < k; ++i) {
+      labels[r * k + i] = i < n ? answers[i].label : none;
+      p[r * k + i] = i < n ? answers[i].p_label : 0.0;
+    }
+  }
+}
+
+void all_probabilities(const ConditionalTree& model, const CsrView& X, std::size_t n_columns,
+                       const Reading& reading, std::span<double> p) {
+  const LabelTree& tree = model.tree();
+  const std::size_t n_nodes = tree.n_nodes();
+  PreparedRow row;
+  std::vector<double> p_path(n_nodes);
+  std::vector<Margins> margins(n_nodes);  // of each block, kept at the node that opens it
+  for (std::size_t r = 0; r < X.n_rows(); ++r) {
+    row.assign(X.row(r), reading);
+    const std::span<double> out = p.subspan(r * n_columns, n_columns);
+    std::fill(out.begin(), out.end(), 0.0);
+    if (n_nodes != 0) p_path[0] = 1;
+    for (std::size_t i = 0; i < n_nodes; ++i) {  // parents come before their children
+      const auto node = static_cast<NodeId>(i);
+      if (tree.is_leaf(node)) {
+        const auto label = static_cast<std::size_t>(tree.label(node));
+        if (label < n_columns) out[label] = p_path[i];
+        continue;
+      }
+      const Place place = model.place(node);
+      Margins& block = margins[place.block - 1];
+      if (place.slot == 0) block = block_margins(model.table(), place.block, row);
+      const double p_node = node_probability(block[place.slot], reading.loss);
+      const auto left = static_cast<std::size_t>(tree.first_child(node));
+      p_path[left] = p_path[i] * (1.0 - p_node);
+      p_path[left + 1] = p_path[i] * p_node;
+    }
+  }
+}
+
+}  // namespace labeltrees

@@ -1,0 +1,161 @@
+"""Labels and their ids."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from labeltrees.errors import DataError, LabelTypeError, ModelFormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["LabelVocabulary"]
+
+_MAX_LABELS = 2**30  # a binary tree over them then has at most 2^31 - 1 nodes
+
+
+class LabelVocabulary:
+    """Labels in the order they were first seen; the id of a label never changes.
+
+    Labels are strings or integers, all of one kind, decided by the first.
+
+    Examples
+    --------
+    >>> vocabulary = LabelVocabulary()
+    >>> vocabulary.add(["plum", "fig", "plum"])
+    array([0, 1, 0], dtype=int32)
+    >>> vocabulary.ids(["fig", "lime"])
+    array([ 1, -1], dtype=int32)
+    >>> vocabulary.labels[[1, 0]]
+    array(['fig', 'plum'], dtype=object)
+    """
+
+    def __init__(self, labels: ArrayLike = ()) -> None:
+        self._id_of: dict[str | int, int] = {}
+        self._kind: type[str] | type[int] | None = None
+        self._array: NDArray[Any] | None = None
+        self.add(labels)
+
+    def __len__(self) -> int:
+        return len(self._id_of)
+
+    def __contains__(self, label: object) -> bool:
+        return label in self._id_of
+
+    def __repr__(self) -> str:
+        kind = self._kind.__name__ if self._kind else "empty"
+        return f"LabelVocabulary({len(self)} labels, {kind})"
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the labels are strings."""
+        return self._kind is str
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """Every label, by id: an int64 array, or an object array of strings."""
+        if self._array is None or len(self._array) != len(self):
+            dtype = object if self._kind is str else np.int64
+            self._array = np.fromiter(self._id_of, dtype=dtype, count=len(self))
+        return self._array
+
+    def add(self, labels: ArrayLike) -> NDArray[np.int32]:
+        """Return the ids of labels; those not seen before get the next ones.
+
+        A bad label raises and leaves the vocabulary as it was.
+        """
+        values, kind = _as_list(labels)
+        self._check_kind(kind)
+        id_of = self._id_of
+        new = dict.fromkeys(label for label in values if label not in id_of)
+        if len(id_of) + len(new) > _MAX_LABELS:
+            raise DataError(f"a vocabulary holds at most {_MAX_LABELS} labels.")
+        if values:
+            self._kind = kind
+        for label in new:
+            id_of[label] = len(id_of)
+        return _to_ids(map(id_of.__getitem__, values), len(values))
+
+    def ids(self, labels: ArrayLike) -> NDArray[np.int32]:
+        """Return the ids of labels, -1 for a label that is not in the vocabulary."""
+        values, kind = _as_list(labels)
+        self._check_kind(kind)
+        get = self._id_of.get
+        return _to_ids((get(label, -1) for label in values), len(values))
+
+    def to_tensors(self) -> dict[str, NDArray[Any]]:
+        """Return the labels as arrays of numbers, for the model file."""
+        if self._kind is not str:
+            return {"vocabulary.integers": self.labels.astype(np.int64)}
+        encoded = [label.encode("utf-8", "surrogatepass") for label in self._id_of]
+        ends = np.cumsum([len(label) for label in encoded], dtype=np.int64)
+        text = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+        return {"vocabulary.text": text, "vocabulary.ends": ends}
+
+    @classmethod
+    def from_tensors(cls, tensors: dict[str, NDArray[Any]]) -> LabelVocabulary:
+        """Return the vocabulary that `to_tensors` wrote down."""
+        if "vocabulary.integers" in tensors:
+            labels: list[str] | list[int] = tensors["vocabulary.integers"].tolist()
+        else:
+            text, ends = tensors["vocabulary.text"].tobytes(), tensors["vocabulary.ends"].tolist()
+            if any(a > b for a, b in pairwise([0, *ends])) or (ends or [0])[-1] != len(text):
+                raise ModelFormatError("the vocabulary's ends do not fit its text.")
+            try:
+                labels = [
+                    text[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise([0, *ends])
+                ]
+            except UnicodeDecodeError:
+                raise ModelFormatError("the vocabulary is not UTF-8 text.") from None
+        vocabulary = cls(labels)
+        if len(vocabulary) != len(labels):
+            raise ModelFormatError("the vocabulary names a label twice.")
+        return vocabulary
+
+    def _check_kind(self, kind: type[str] | type[int] | None) -> None:
+        if self._kind is not None and kind is not None and kind is not self._kind:
+            raise LabelTypeError(
+                f"labels must be all strings or all integers: this model's are "
+                f"{self._kind.__name__}, got {kind.__name__}."
+            )
+
+
+def _to_ids(ids: Iterable[int], count: int) -> NDArray[np.int32]:
+    return np.fromiter(ids, dtype=np.int32, count=count)
+
+
+def _as_list(labels: ArrayLike) -> tuple[list[Any], type[str] | type[int] | None]:
+    # np.asarray would turn [1, "a"] into two strings, so lists are looked at one by one.
+    array = labels if isinstance(labels, np.ndarray) else np.array(labels, dtype=object)
+    if array.ndim != 1:
+        raise DataError(f"labels must have one dimension, got {array.ndim}.")
+    if array.dtype.kind == "U":
+        return array.tolist(), str
+    if array.dtype.kind in "iub":
+        if array.dtype == np.uint64 and array.size and array.max() >= 2**63:
+            raise LabelTypeError("integer labels must lie in [-2^63, 2^63).")
+        return array.astype(np.int64).tolist(), int
+    if array.dtype.kind != "O":
+        raise LabelTypeError(f"labels must be strings or integers, got dtype {array.dtype}.")
+    return _objects_as_list(array)
+
+
+def _objects_as_list(array: NDArray[Any]) -> tuple[list[Any], type[str] | type[int] | None]:
+    values = array.tolist()
+    kinds = set(map(type, values))
+    if kinds <= {str}:
+        return values, (str if values else None)
+    if all(issubclass(kind, str) for kind in kinds):
+        return list(map(str, values)), str
+    if all(issubclass(kind, (int, np.integer, np.bool_)) for kind in kinds):
+        integers = list(map(int, values))
+        if min(integers) < -(2**63) or max(integers) >= 2**63:
+            raise LabelTypeError("integer labels must lie in [-2^63, 2^63).")
+        return integers, int
+    names = ", ".join(sorted(kind.__name__ for kind in kinds))
+    raise LabelTypeError(f"labels must be all strings or all integers, got {names}.")
