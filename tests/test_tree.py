@@ -318,7 +318,7 @@ def test_a_tree_larger_than_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(tree_module, "_memory_limit", lambda: 10_000)
     assert LabelTree.balanced(50).n_labels == 50
     for make in (LabelTree.balanced, LabelTree.random):
-        with pytest.raises(TooLargeError, match="needs .* bytes"):
+        with pytest.raises(TooLargeError, match=r"needs .* bytes"):
             make(5000)
     with pytest.raises(TooLargeError):
         LabelTree.huffman(np.ones(5000))
