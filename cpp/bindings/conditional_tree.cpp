@@ -30,7 +30,9 @@ void need(bool fits, const char* what) {
   if (!fits) throw nb::value_error(what);
 }
 
-using Foreseen = std::tuple<OwnedVector<double>, OwnedVector<LabelId>, OwnedVector<double>>;
+// p_label, is_new, top, p_top
+using Foreseen = std::tuple<OwnedVector<double>, OwnedVector<std::uint8_t>, OwnedVector<LabelId>,
+                            OwnedVector<double>>;
 
 Foreseen learn_rows(ConditionalTree& model, Starts starts, Indices indices, Values values,
                     Vector<LabelId> labels, Values weights, Starts order, bool foresee_top,
@@ -46,12 +48,15 @@ Foreseen learn_rows(ConditionalTree& model, Starts starts, Indices indices, Valu
   const std::size_t n = order.shape(0) == 0 ? n_rows : order.shape(0);
   std::vector<double> p_label(n), p_top(foresee_top ? n : 0);
   std::vector<LabelId> top(foresee_top ? n : 0);
+  std::vector<std::uint8_t> is_new(n);
   {
     nb::gil_scoped_release unlocked;
     const std::unique_lock alone(model.mutex());
-    learn(model, X, view(labels), view(weights), view(order), {p_label, top, p_top}, options);
+    learn(model, X, view(labels), view(weights), view(order), {p_label, is_new, top, p_top},
+          options);
   }
-  return {give(std::move(p_label)), give(std::move(top)), give(std::move(p_top))};
+  return {give(std::move(p_label)), give(std::move(is_new)), give(std::move(top)),
+          give(std::move(p_top))};
 }
 
 OwnedVector<double> label_rows(const ConditionalTree& model, Starts starts, Indices indices,

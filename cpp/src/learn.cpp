@@ -195,6 +195,9 @@ void learn(ConditionalTree& model, const CsrView& X, std::span<const LabelId> la
     }
     const float weight = weights.empty() ? 1.0f : weights[r];
     double p_label = 0;
+    if (!foresight.is_new.empty()) {
+      foresight.is_new[i] = model.tree().leaf_of(labels[r]) == none ? 1 : 0;
+    }
     if (weight > 0 && !learner.observe(labels[r], weight, p_label)) throw Diverged(r);
     if (!foresight.p_label.empty()) foresight.p_label[i] = p_label;
   }

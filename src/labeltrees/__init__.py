@@ -1,3 +1,30 @@
 """Probabilities over millions of labels, in logarithmic time."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from labeltrees.estimators import ConditionalTreeClassifier, load
+    from labeltrees.tree import LabelTree
+
 __version__ = "0.1.0"
+__all__ = ["ConditionalTreeClassifier", "LabelTree", "load"]
+
+# Imported when first used, so that reading a model does not wait for scikit-learn.
+_HOME = {
+    "ConditionalTreeClassifier": "labeltrees.estimators",
+    "LabelTree": "labeltrees.tree",
+    "load": "labeltrees.estimators",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'labeltrees' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -94,7 +94,7 @@ class ConditionalTreeModel:
             )
         ids = self.vocabulary.add(labels)
         try:
-            p_label, top, p_top = self.core.learn(
+            p_label, is_new, top, p_top = self.core.learn(
                 *rows.arrays, ids, weights, order, foresee_top, self.settings.learning
             )
         except _core.Diverged as error:
@@ -102,13 +102,13 @@ class ConditionalTreeModel:
                 f"{error}: learning_rate={self.settings.learning_rate:g} is too large for "
                 f"optimizer={self.settings.optimizer!r} on this data."
             ) from None
-        return Foreseen(p_label, self._names(top), p_top, p_label == 0)
+        return Foreseen(p_label, self._names(top), p_top, is_new.astype(bool))
 
     def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
         """Return P(label given row), one label a row; 0 for a label never seen."""
         ids = self.vocabulary.ids(labels)
         if len(ids) != rows.n_rows:
-            raise ArgumentError.of("y", f"{len(ids)} labels", f"one label for each of the {rows.n_rows} rows")
+            raise ArgumentError(f"y has {len(ids)} labels for the {rows.n_rows} rows of X.")
         return self.core.label_probabilities(*rows.arrays, ids, self.settings.reading)
 
     def top_labels(self, rows: Rows, k: int) -> TopLabels:
@@ -146,6 +146,7 @@ class ConditionalTreeModel:
         With ``keep_state=False`` only what queries need, in float16.
         """
         tree = self.core.tree()
+        tensors: dict[str, NDArray[Any]]
         tensors = {"tree.parent": tree.parents(), "tree.label": tree.labels()}
         tensors |= self.vocabulary.to_tensors()
         keys, weights, sums = self.core.lines()
@@ -158,9 +159,11 @@ class ConditionalTreeModel:
             }
         else:
             tensors |= pack_weights(keys, weights)
-        frozen = self.frozen or not keep_state
-        facts = {"settings": self.settings.to_dict(), "n_features": self.n_features, "frozen": frozen}
-        return tensors, facts
+        return tensors, {
+            "settings": self.settings.to_dict(),
+            "n_features": self.n_features,
+            "frozen": self.frozen or not keep_state,
+        }
 
     @classmethod
     def from_tensors(
@@ -192,7 +195,3 @@ class ConditionalTreeModel:
     def __setstate__(self, state: dict[str, Any]) -> None:
         restored = self.from_tensors(state["tensors"], state["facts"])
         self.__dict__.update(restored.__dict__)
-
-    def with_settings(self, settings: OnlineRegression) -> ConditionalTreeModel:
-        """Return the same model, sharing its state, under other settings of learning."""
-        return replace(self, settings=settings)

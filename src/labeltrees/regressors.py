@@ -107,9 +107,7 @@ def _check_number(
         raise ArgumentError.of(name, value, allowed)
 
 
-def pack_weights(
-    keys: NDArray[np.uint64], weights: NDArray[np.float32]
-) -> dict[str, NDArray[Any]]:
+def pack_weights(keys: NDArray[np.uint64], weights: NDArray[np.float32]) -> dict[str, NDArray[Any]]:
     """Return the weights as float16 without zeros: about 8 bytes a line instead of 64.
 
     ``keys`` are (block << 32 | feature), increasing. Of a line only the mask of its non-zero

@@ -107,9 +107,10 @@ double depth_bound(double n_labels, double alpha) noexcept;
 
 // The answers given for a row before learning from it; empty spans are not filled.
 struct Foresight {
-  std::span<double> p_label;  // probability of the row's own label; 0 if it is new
-  std::span<LabelId> top;     // the likeliest label; none while the tree is empty
-  std::span<double> p_top;    // and its probability
+  std::span<double> p_label;       // probability of the row's own label; 0 if it is new
+  std::span<std::uint8_t> is_new;  // 1 if the row's label had no leaf
+  std::span<LabelId> top;          // the likeliest label; none while the tree is empty
+  std::span<double> p_top;         // and its probability
 };
 
 // Algorithm 3: learns from rows `order` of X (all rows in turn if order is empty), labels[r] being

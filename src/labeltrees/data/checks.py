@@ -108,7 +108,7 @@ def _checked(matrix: Any) -> Rows:
     if len(starts) != matrix.shape[0] + 1 or starts[0] != 0 or np.any(np.diff(starts) < 0):
         raise DataError("the row pointers of X must start at 0 and never decrease.")
     if starts[-1] > len(indices) or starts[-1] > len(values):
-        raise DataError(f"the row pointers of X end at {starts[-1]}, past its {len(indices)} entries.")
+        raise DataError(f"the row pointers of X end past its {len(indices)} entries.")
     indices, values = indices[: starts[-1]], values[: starts[-1]]
     wrong = (indices < 0) | (indices >= matrix.shape[1])
     _refuse(wrong, starts, indices, f"a feature index outside [0, {matrix.shape[1]})")

@@ -92,7 +92,7 @@ class LabelVocabulary:
         """Return the labels as arrays of numbers, for the model file."""
         if self._kind is not str:
             return {"vocabulary.integers": self.labels.astype(np.int64)}
-        encoded = [label.encode("utf-8", "surrogatepass") for label in self._id_of]
+        encoded = [str(label).encode("utf-8", "surrogatepass") for label in self._id_of]
         ends = np.cumsum([len(label) for label in encoded], dtype=np.int64)
         text = np.frombuffer(b"".join(encoded), dtype=np.uint8)
         return {"vocabulary.text": text, "vocabulary.ends": ends}

@@ -1,1 +1,33 @@
 """The estimators, one file each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from labeltrees import store
+from labeltrees.errors import ModelFormatError
+from labeltrees.estimators.conditional_tree import ConditionalTreeClassifier
+
+if TYPE_CHECKING:
+    import os
+
+__all__ = ["ConditionalTreeClassifier", "from_stored", "load"]
+
+_BY_NAME = {cls.__name__: cls for cls in (ConditionalTreeClassifier,)}
+
+
+def load(path: str | os.PathLike[str]) -> ConditionalTreeClassifier:
+    """Return the estimator saved at ``path``, as it was when saved.
+
+    A truncated, damaged or foreign file raises `ModelFormatError`.
+    """
+    return from_stored(store.read(path))
+
+
+def from_stored(stored: store.StoredModel) -> ConditionalTreeClassifier:
+    """Return the estimator that a model file holds."""
+    if stored.kind not in _BY_NAME:
+        raise ModelFormatError(
+            f"the file holds a {stored.kind!r}; this library knows {', '.join(_BY_NAME)}."
+        )
+    return _BY_NAME[stored.kind].from_stored(stored)

@@ -1,0 +1,323 @@
+"""The conditional probability tree as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from labeltrees import __version__, store
+from labeltrees.data.checks import Rows, as_rows, as_weights
+from labeltrees.errors import ArgumentError, DataError, ModelFormatError
+from labeltrees.inference import MAX_DENSE_BYTES, ConditionalTreeModel, Foreseen, TopLabels
+from labeltrees.regressors import OnlineRegression
+
+if TYPE_CHECKING:
+    import os
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from labeltrees.tree import LabelTree
+
+
+class ConditionalTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """P(label given x) over very many labels, learned online, in time logarithmic in their number.
+
+    A binary tree has the labels as leaves and a linear regressor at every inner node; a label's
+    probability is the product of the regressors' answers along its path. Labels need not be known
+    in advance: each new one is given a leaf by Algorithm 3 of Beygelzimer et al., "Conditional
+    probability tree estimation analysis and algorithms" (UAI 2009).
+
+    The paper's own algorithm is ``balance="labels", loss="squared", optimizer="sgd"``.
+
+    Parameters
+    ----------
+    structure : {"online", "random", "balanced"}
+        Where a new label goes: by the paper's rule (5), by coin tosses, or to the side with fewer
+        labels (rule (5) with alpha = 1).
+    alpha : float in [0, 1]
+        Weight of balance against the regressors' opinion in rule (5). 0 has no depth bound.
+    balance : {"examples", "labels"}
+        What rule (5) balances. Examples make frequent labels shallow, so learning is about twice
+        as fast; the depth bound of labels (Theorem 7) is kept by a guard.
+    loss : {"logistic", "squared"}
+        What the regressors minimise.
+    optimizer : {"adagrad", "sgd"}
+        Their steps: scaled per weight by past gradients, or plain.
+    learning_rate : float > 0
+        Size of the steps.
+    n_passes : int >= 1
+        How often `fit` goes over the data. `partial_fit` goes once.
+    shuffle : bool
+        Whether `fit` takes the rows of each pass in random order.
+    normalize : bool
+        Whether rows are scaled to Euclidean length 1.
+    bias : float >= 0
+        Value of a constant feature added to every row; 0 for none.
+    random_state : int, RandomState or None
+        Seed of the shuffling and the coin tosses.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+        The labels: sorted after `fit`, in first-seen order as `partial_fit` adds to them.
+    tree_ : LabelTree
+        The tree, over indices into ``classes_``.
+    model_ : ConditionalTreeModel
+        The fitted model, usable without scikit-learn.
+    n_features_in_ : int
+        Width of the data.
+
+    Examples
+    --------
+    >>> from labeltrees import ConditionalTreeClassifier
+    >>> model = ConditionalTreeClassifier()
+    >>> X = [[1, 0], [0, 1], [1, 1]] * 50
+    >>> model = model.partial_fit(X, ["sun", "rain", "rainbow"] * 50)
+    >>> model.predict([[1, 1], [1, 0]])
+    array(['rainbow', 'sun'], dtype=object)
+    >>> bool(model.predict_label_proba([[1, 1]], ["rainbow"])[0] > 0.8)
+    True
+    """
+
+    model_: ConditionalTreeModel
+    n_features_in_: int
+
+    def __init__(
+        self,
+        *,
+        structure: str = "online",
+        alpha: float = 0.6,
+        balance: str = "examples",
+        loss: str = "logistic",
+        optimizer: str = "adagrad",
+        learning_rate: float = 1.5,
+        n_passes: int = 5,
+        shuffle: bool = True,
+        normalize: bool = True,
+        bias: float = 0.25,
+        random_state: Any = 0,
+    ) -> None:
+        self.structure = structure
+        self.alpha = alpha
+        self.balance = balance
+        self.loss = loss
+        self.optimizer = optimizer
+        self.learning_rate = learning_rate
+        self.n_passes = n_passes
+        self.shuffle = shuffle
+        self.normalize = normalize
+        self.bias = bias
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from scratch in ``n_passes`` over the data, and return the estimator."""
+        settings = self._settings()
+        rows, targets, weights = _check_training(X, y, sample_weight)
+        model = ConditionalTreeModel.empty(settings, rows.n_features)
+        model.vocabulary.add(sorted(set(targets.tolist())))
+        for order in _orders(self.n_passes, rows.n_rows, self.shuffle, settings.seed):
+            model.learn(rows, targets, weights, order=order)
+        self._check_width(X, reset=True)
+        self.model_ = model
+        return self
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from the rows once, in their order, and return the estimator.
+
+        ``classes`` is not needed; if given, those labels take the next places of ``classes_``.
+        """
+        self._learn(X, y, classes, sample_weight, foresee_top=False)
+        return self
+
+    def progressive_fit(
+        self, X: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None, top: bool = True
+    ) -> Foreseen:
+        """Learn like `partial_fit` and return what the model said of each row just before.
+
+        The mean loss of these answers (progressive validation) is an honest estimate of the
+        model's error, without held-out data.
+
+        Examples
+        --------
+        >>> from labeltrees import ConditionalTreeClassifier
+        >>> seen = ConditionalTreeClassifier().progressive_fit([[1.0]] * 3, ["a", "b", "a"])
+        >>> seen.is_new
+        array([ True,  True, False])
+        """
+        return self._learn(X, y, None, sample_weight, foresee_top=top)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the likeliest label of every row."""
+        return self.predict_top_k(X, 1).labels[:, 0]
+
+    def predict_top_k(self, X: Any, k: int = 5) -> TopLabels:
+        """Return the k likeliest labels of every row and their probabilities, likeliest first.
+
+        Best-first search: provably the top k. Both arrays have shape (n_rows, k).
+        """
+        rows = self._check_rows(X)
+        return self.model_.top_labels(rows, k)
+
+    def predict_label_proba(self, X: Any, y: ArrayLike) -> NDArray[np.float64]:
+        """Return P(y[i] given X[i]) for every row; 0 for a label never seen. O(depth) per row."""
+        rows = self._check_rows(X)
+        return self.model_.label_probabilities(rows, y)
+
+    def predict_proba(self, X: Any, *, max_bytes: int = MAX_DENSE_BYTES) -> NDArray[np.float64]:
+        """Return the whole distribution, (n_rows, n_labels), columns as in ``classes_``.
+
+        O(n_labels) per row. An answer larger than ``max_bytes`` raises `TooLargeError`.
+        """
+        rows = self._check_rows(X)
+        return self.model_.probabilities(rows, max_bytes=max_bytes)
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels, by column of `predict_proba`."""
+        return self._fitted().vocabulary.labels
+
+    @property
+    def tree_(self) -> LabelTree:
+        """A copy of the tree as it is now."""
+        return self._fitted().tree
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        keep_state: bool = True,
+        extra: dict[str, Any] | None = None,
+    ) -> None:
+        """Write the model to a file that `labeltrees.load` reads.
+
+        ``keep_state=False`` leaves out what only learning needs and stores weights as float16:
+        a far smaller file for a model that will not learn again.
+        """
+        check_is_fitted(self, "model_")
+        params = self.get_params(deep=False)
+        params["random_state"] = self.model_.settings.seed
+        tensors, facts = self.model_.to_tensors(keep_state=keep_state)
+        kind = type(self).__name__
+        store.write(path, store.StoredModel(kind, params, facts, tensors, extra or {}, __version__))
+
+    @classmethod
+    def from_stored(cls, stored: store.StoredModel) -> Self:
+        """Return the estimator that `save` wrote down."""
+        if set(stored.params) != set(cls().get_params(deep=False)):
+            raise ModelFormatError(f"the parameters are not those of {cls.__name__}.")
+        estimator = cls(**stored.params)
+        estimator.model_ = ConditionalTreeModel.from_tensors(stored.tensors, stored.facts)
+        estimator.n_features_in_ = estimator.model_.n_features
+        return estimator
+
+    def _fitted(self) -> ConditionalTreeModel:
+        if "model_" not in self.__dict__:
+            raise AttributeError(f"this {type(self).__name__} has not learned anything yet")
+        return self.model_
+
+    def _settings(self) -> OnlineRegression:
+        if not isinstance(self.n_passes, (int, np.integer)) or self.n_passes < 1:
+            raise ArgumentError.of("n_passes", self.n_passes, "an integer >= 1")
+        seed = self.random_state
+        if not isinstance(seed, (int, np.integer)):
+            seed = int(check_random_state(seed).randint(2**31))
+        return OnlineRegression(
+            loss=self.loss,
+            normalize=self.normalize,
+            bias=self.bias,
+            optimizer=self.optimizer,
+            learning_rate=self.learning_rate,
+            structure=self.structure,
+            balance=self.balance,
+            alpha=self.alpha,
+            seed=seed,
+        )
+
+    def _learn(
+        self,
+        X: Any,
+        y: ArrayLike,
+        classes: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        *,
+        foresee_top: bool,
+    ) -> Foreseen:
+        rows, targets, weights = _check_training(X, y, sample_weight)
+        first = "model_" not in self.__dict__
+        if first:
+            model = ConditionalTreeModel.empty(self._settings(), rows.n_features)
+        else:
+            self._check_width(X, reset=False)
+            model = self.model_
+        if classes is not None:
+            model.vocabulary.ids(targets)  # raises before anything is added
+            model.vocabulary.add(classes)
+        foreseen = model.learn(rows, targets, weights, foresee_top=foresee_top)
+        if first:
+            self._check_width(X, reset=True)
+            self.model_ = model
+        return foreseen
+
+    def _check_rows(self, X: Any) -> Rows:
+        check_is_fitted(self, "model_")
+        rows = as_rows(X)
+        self._check_width(X, reset=False)
+        return rows
+
+    def _check_width(self, X: Any, *, reset: bool) -> None:
+        """Compare number and names of the features with those learned, or remember them."""
+        try:
+            validate_data(self, X, reset=reset, skip_check_array=True)
+        except ValueError as error:
+            raise DataError(str(error)) from None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _check_training(
+    X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+) -> tuple[Rows, NDArray[Any], NDArray[np.float32]]:
+    targets = _as_targets(y)
+    rows = as_rows(X)
+    if len(targets) != rows.n_rows:
+        raise DataError(f"y has {len(targets)} labels for the {rows.n_rows} rows of X.")
+    weights = as_weights(sample_weight, rows.n_rows)
+    if len(weights) and not weights.any():
+        raise ArgumentError("sample_weight must have a weight above zero, got none.")
+    return rows, targets, weights
+
+
+def _as_targets(y: Any) -> NDArray[Any]:
+    if y is None:
+        raise DataError("this estimator requires y to be passed, but the target y is None.")
+    array = np.asarray(y) if hasattr(y, "__array__") else np.array(y, dtype=object)
+    if array.dtype.kind == "f":
+        if not np.isfinite(array).all():
+            raise DataError("Input y contains NaN or infinity.")
+        check_classification_targets(array)
+        array = array.astype(np.int64)  # whole numbers, by the line above
+    return np.asarray(column_or_1d(array, warn=True))
+
+
+def _orders(n_passes: int, n_rows: int, shuffle: bool, seed: int) -> list[NDArray[np.int64]]:
+    generator = np.random.default_rng(seed)
+    orders = [np.arange(n_rows, dtype=np.int64) for _ in range(n_passes)]
+    for order in orders:
+        if shuffle:
+            generator.shuffle(order)
+    return orders

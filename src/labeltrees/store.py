@@ -1,0 +1,156 @@
+"""Model files: one safetensors file that is safe to load, checked to the last bit.
+
+The file's metadata holds ``format``, ``format_version``, one JSON text ``model`` (class,
+parameters, facts, extra, and a SHA-256 of every tensor's type, shape and bytes), and the SHA-256
+of that text. A file is written under another name, flushed to disk and renamed, so that a crash
+leaves the old file or the new one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labeltrees.errors import ModelFormatError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["FORMAT_VERSION", "StoredModel", "read", "write"]
+
+FORMAT = "labeltrees"
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True)
+class StoredModel:
+    """What a model file holds."""
+
+    kind: str
+    """The estimator's class."""
+    params: dict[str, Any]
+    """The estimator's parameters."""
+    facts: dict[str, Any]
+    """What the model's own `from_tensors` needs besides the tensors."""
+    tensors: dict[str, NDArray[Any]] = field(repr=False)
+    extra: dict[str, Any] = field(default_factory=dict, repr=False)
+    """Whatever the writer wanted to keep with the model, such as how its input was read."""
+    library_version: str = ""
+
+    def checksums(self) -> dict[str, str]:
+        """Return the SHA-256 of every tensor."""
+        return {name: _checksum(array) for name, array in self.tensors.items()}
+
+
+def write(path: str | os.PathLike[str], model: StoredModel) -> None:
+    """Write a model file; the file appears whole or not at all."""
+    from safetensors.numpy import save_file
+
+    description = json.dumps(
+        {
+            "kind": model.kind,
+            "params": model.params,
+            "facts": model.facts,
+            "extra": model.extra,
+            "library_version": model.library_version,
+            "checksums": model.checksums(),
+        },
+        sort_keys=True,
+    )
+    metadata = {
+        "format": FORMAT,
+        "format_version": str(FORMAT_VERSION),
+        "model": description,
+        "checksum": _sha256(description.encode()),
+    }
+    target = Path(path)
+    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    os.close(handle)
+    try:
+        save_file(model.tensors, temporary, metadata=metadata)
+        _flush(Path(temporary))
+        Path(temporary).chmod(0o666 & ~_umask())
+        os.replace(temporary, target)
+        _flush(target.parent)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def read(path: str | os.PathLike[str]) -> StoredModel:
+    """Return what a model file holds; raise `ModelFormatError` if any bit of it is wrong."""
+    from safetensors import SafetensorError, safe_open
+
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"no model file at {os.fspath(path)}")
+    try:
+        with safe_open(path, framework="numpy") as file:
+            description = _description(path, file.metadata() or {})
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except ModelFormatError:
+        raise
+    # The container's own checks raise errors of many types, none of which says "model".
+    except (SafetensorError, ValueError, TypeError, KeyError, OSError, OverflowError) as error:
+        raise ModelFormatError(f"{os.fspath(path)} is not a model file: {error}") from None
+    found = {name: _checksum(array) for name, array in tensors.items()}
+    if found != description["checksums"]:
+        wrong = sorted(set(found.items()) ^ set(description["checksums"].items()))
+        raise ModelFormatError(f"{os.fspath(path)} is damaged: tensor {wrong[0][0]!r} has changed.")
+    return StoredModel(
+        description["kind"],
+        description["params"],
+        description["facts"],
+        tensors,
+        description["extra"],
+        description["library_version"],
+    )
+
+
+def _description(path: str | os.PathLike[str], metadata: dict[str, str]) -> dict[str, Any]:
+    name = os.fspath(path)
+    if metadata.get("format") != FORMAT:
+        raise ModelFormatError(f"{name} is a safetensors file, but not of a labeltrees model.")
+    version = metadata.get("format_version")
+    if version != str(FORMAT_VERSION):
+        raise ModelFormatError(
+            f"{name} has format version {version}; this library reads version {FORMAT_VERSION}."
+        )
+    text = metadata.get("model", "")
+    if _sha256(text.encode("utf-8", "surrogatepass")) != metadata.get("checksum"):
+        raise ModelFormatError(f"{name} is damaged: its description has changed.")
+    description: dict[str, Any] = json.loads(text)
+    expected = {"kind", "params", "facts", "extra", "library_version", "checksums"}
+    if set(description) != expected:
+        raise ModelFormatError(f"{name} has another description than version {version} asks for.")
+    return description
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _checksum(array: NDArray[Any]) -> str:
+    digest = hashlib.sha256(f"{array.dtype.str}{array.shape}".encode())
+    contiguous: NDArray[np.uint8] = array.reshape(-1).view("u1")
+    digest.update(contiguous.data)
+    return digest.hexdigest()
+
+
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
