@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 bin=.venv/bin
 mapfile -t cpp < <(find cpp -name '*.hpp' -o -name '*.cpp')
 if [ "${1:-}" = --fix ]; then
-  "$bin/ruff" check --quiet --fix .
+  "$bin/ruff" check --quiet --fix --exit-zero .
   "$bin/ruff" format --quiet .
   "$bin/clang-format" -i "${cpp[@]}"
 fi

@@ -44,7 +44,10 @@ Foreseen learn_rows(ConditionalTree& model, Starts starts, Indices indices, Valu
   for (const std::int64_t r : view(order)) {
     need(r >= 0 && static_cast<std::size_t>(r) < n_rows, "order names a row that is not there");
   }
-  for (const LabelId label : view(labels)) need(label >= 0, "labels must not be negative");
+  for (std::size_t r = 0; r < n_rows; ++r) {
+    const bool learned = weights.shape(0) == 0 || weights.data()[r] > 0;
+    need(!learned || labels.data()[r] >= 0, "labels must not be negative");
+  }
   const std::size_t n = order.shape(0) == 0 ? n_rows : order.shape(0);
   std::vector<double> p_label(n), p_top(foresee_top ? n : 0);
   std::vector<LabelId> top(foresee_top ? n : 0);

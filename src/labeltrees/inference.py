@@ -78,7 +78,7 @@ class ConditionalTreeModel:
     def learn(
         self,
         rows: Rows,
-        labels: ArrayLike,
+        labels: NDArray[Any],
         weights: NDArray[np.float32],
         *,
         order: NDArray[np.int64] = _EMPTY_ORDER,
@@ -92,7 +92,7 @@ class ConditionalTreeModel:
             raise FrozenModelError(
                 "this model was saved with keep_state=False and cannot learn any more."
             )
-        ids = self.vocabulary.add(labels)
+        ids = self._ids_to_learn(labels, weights)
         try:
             p_label, is_new, top, p_top = self.core.learn(
                 *rows.arrays, ids, weights, order, foresee_top, self.settings.learning
@@ -130,6 +130,14 @@ class ConditionalTreeModel:
                 "pass fewer rows, or raise max_bytes."
             )
         return self.core.all_probabilities(*rows.arrays, n_columns, self.settings.reading)
+
+    def _ids_to_learn(
+        self, labels: NDArray[Any], weights: NDArray[np.float32]
+    ) -> NDArray[np.int32]:
+        if not len(weights) or weights.all():
+            return self.vocabulary.add(labels)
+        self.vocabulary.add(labels[weights > 0])  # a row of weight 0 is as if it were not there
+        return self.vocabulary.ids(labels)
 
     def _names(self, ids: NDArray[np.int32]) -> NDArray[Any]:
         known = self.vocabulary.labels

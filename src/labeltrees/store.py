@@ -1,9 +1,9 @@
 """Model files: one safetensors file that is safe to load, checked to the last bit.
 
-The file's metadata holds ``format``, ``format_version``, one JSON text ``model`` (class,
-parameters, facts, extra, and a SHA-256 of every tensor's type, shape and bytes), and the SHA-256
-of that text. A file is written under another name, flushed to disk and renamed, so that a crash
-leaves the old file or the new one.
+The file's metadata has one entry, ``labeltrees``: a JSON object with the format's version, class,
+parameters, facts, extra, a SHA-256 of every tensor's type, shape and bytes, and a SHA-256 of all
+that. The same model always gives the same bytes. A file is written under another name, flushed to
+disk and renamed, so that a crash leaves the old file or the new one.
 """
 
 from __future__ import annotations
@@ -52,23 +52,17 @@ def write(path: str | os.PathLike[str], model: StoredModel) -> None:
     """Write a model file; the file appears whole or not at all."""
     from safetensors.numpy import save_file
 
-    description = json.dumps(
-        {
-            "kind": model.kind,
-            "params": model.params,
-            "facts": model.facts,
-            "extra": model.extra,
-            "library_version": model.library_version,
-            "checksums": model.checksums(),
-        },
-        sort_keys=True,
-    )
-    metadata = {
-        "format": FORMAT,
-        "format_version": str(FORMAT_VERSION),
-        "model": description,
-        "checksum": _sha256(description.encode()),
+    description = {
+        "format_version": FORMAT_VERSION,
+        "kind": model.kind,
+        "params": model.params,
+        "facts": model.facts,
+        "extra": model.extra,
+        "library_version": model.library_version,
+        "tensors": model.checksums(),
     }
+    description["checksum"] = _sha256(_canonical(description))
+    metadata = {FORMAT: _canonical(description).decode()}
     target = Path(path)
     handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     os.close(handle)
@@ -99,8 +93,8 @@ def read(path: str | os.PathLike[str]) -> StoredModel:
     except (SafetensorError, ValueError, TypeError, KeyError, OSError, OverflowError) as error:
         raise ModelFormatError(f"{os.fspath(path)} is not a model file: {error}") from None
     found = {name: _checksum(array) for name, array in tensors.items()}
-    if found != description["checksums"]:
-        wrong = sorted(set(found.items()) ^ set(description["checksums"].items()))
+    if found != description["tensors"]:
+        wrong = sorted(set(found.items()) ^ set(description["tensors"].items()))
         raise ModelFormatError(f"{os.fspath(path)} is damaged: tensor {wrong[0][0]!r} has changed.")
     return StoredModel(
         description["kind"],
@@ -114,21 +108,24 @@ def read(path: str | os.PathLike[str]) -> StoredModel:
 
 def _description(path: str | os.PathLike[str], metadata: dict[str, str]) -> dict[str, Any]:
     name = os.fspath(path)
-    if metadata.get("format") != FORMAT:
+    if FORMAT not in metadata:
         raise ModelFormatError(f"{name} is a safetensors file, but not of a labeltrees model.")
-    version = metadata.get("format_version")
-    if version != str(FORMAT_VERSION):
+    description = json.loads(metadata[FORMAT])
+    if not isinstance(description, dict):
+        raise ModelFormatError(f"{name} is damaged: its description has changed.")
+    version = description.get("format_version")
+    if version != FORMAT_VERSION:
         raise ModelFormatError(
             f"{name} has format version {version}; this library reads version {FORMAT_VERSION}."
         )
-    text = metadata.get("model", "")
-    if _sha256(text.encode("utf-8", "surrogatepass")) != metadata.get("checksum"):
+    checksum = description.pop("checksum", None)
+    if _sha256(_canonical(description)) != checksum:
         raise ModelFormatError(f"{name} is damaged: its description has changed.")
-    description: dict[str, Any] = json.loads(text)
-    expected = {"kind", "params", "facts", "extra", "library_version", "checksums"}
-    if set(description) != expected:
-        raise ModelFormatError(f"{name} has another description than version {version} asks for.")
     return description
+
+
+def _canonical(description: dict[str, Any]) -> bytes:
+    return json.dumps(description, sort_keys=True).encode()
 
 
 def _sha256(data: bytes) -> str:

@@ -119,7 +119,8 @@ class ConditionalTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         settings = self._settings()
         rows, targets, weights = _check_training(X, y, sample_weight)
         model = ConditionalTreeModel.empty(settings, rows.n_features)
-        model.vocabulary.add(sorted(set(targets.tolist())))
+        learned = targets[weights > 0] if len(weights) else targets
+        model.vocabulary.add(sorted(set(learned.tolist())))
         for order in _orders(self.n_passes, rows.n_rows, self.shuffle, settings.seed):
             model.learn(rows, targets, weights, order=order)
         self._check_width(X, reset=True)

@@ -1,0 +1,161 @@
+"""Each method in plain Python, written from its definition: slow and obvious."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+# --- conditional probability trees -------------------------------------------------------------
+
+
+class ReferenceNode:
+    """A node with its own dense regressor; a leaf has a label and no children."""
+
+    def __init__(self, label, parent, width):
+        self.label, self.parent = label, parent
+        self.left = self.right = None
+        self.weights = np.zeros(width, dtype=np.float32)
+        self.sums = np.zeros(width, dtype=np.float32)
+        self.mass = 0.0
+
+    def is_leaf(self):
+        return self.left is None
+
+    def leaves(self):
+        return [self] if self.is_leaf() else self.left.leaves() + self.right.leaves()
+
+    def depth(self):
+        return 0 if self.parent is None else 1 + self.parent.depth()
+
+
+class ReferenceConditionalTree:
+    """Algorithm 3 of the paper, without its leaf regressor, one example at a time.
+
+    Works in float32 where the library does, so that both take the same turns at close calls.
+    """
+
+    def __init__(
+        self,
+        n_features,
+        *,
+        loss="logistic",
+        normalize=True,
+        bias=0.25,
+        optimizer="adagrad",
+        learning_rate=1.5,
+        balance="examples",
+        alpha=0.6,
+    ):
+        self.n_features, self.loss, self.normalize, self.bias = n_features, loss, normalize, bias
+        self.optimizer, self.learning_rate = optimizer, np.float32(learning_rate)
+        self.balance, self.alpha = balance, alpha
+        self.root = None
+        self.nodes = []  # in order of creation
+        self.leaf_of = {}
+
+    def prepare(self, x):
+        x = np.asarray(x, dtype=np.float32)
+        length = math.sqrt(sum(float(v) ** 2 for v in x))
+        if self.normalize and length > 0:
+            x = x * np.float32(1 / length)
+        return np.append(x, np.float32(self.bias))
+
+    def margin(self, node, x):
+        total = np.float32(0)
+        for value, weight in zip(x, node.weights, strict=True):
+            total += value * weight
+        return total
+
+    def estimate(self, node, x):
+        margin = float(self.margin(node, x))
+        if self.loss == "logistic":
+            return 1 / (1 + math.exp(-margin)) if margin > -700 else 0.0
+        return min(max(margin, 0.0), 1.0)
+
+    def train(self, node, x, target, weight):
+        value = self.margin(node, x) if self.loss == "squared" else self.estimate(node, x)
+        slope = np.float32(weight) * (np.float32(value) - np.float32(target))
+        gradient = slope * x
+        if self.optimizer == "sgd":
+            node.weights -= self.learning_rate * slope * x
+        else:
+            node.sums += gradient * gradient
+            node.weights -= self.learning_rate * gradient / np.sqrt(node.sums + np.float32(1e-12))
+
+    def new_node(self, label, parent):
+        node = ReferenceNode(label, parent, self.n_features + 1)
+        self.nodes.append(node)
+        return node
+
+    def path(self, leaf):
+        """The inner nodes above a leaf with the turn taken at each, from the root down."""
+        turns = []
+        while leaf.parent is not None:
+            turns.append((leaf.parent, int(leaf is leaf.parent.right)))
+            leaf = leaf.parent
+        return turns[::-1]
+
+    def objective(self, node, x):
+        def size(side):
+            return side.mass if self.balance == "examples" else len(side.leaves())
+
+        value = (1 - self.alpha) * 2 * (self.estimate(node, x) - 0.5)
+        if self.alpha > 0:
+            value += self.alpha * (math.log2(size(node.left)) - math.log2(size(node.right)))
+        return value
+
+    def depth_bound(self, n_labels):
+        if self.alpha == 0:
+            return math.inf
+        kappa = 1 / (1 + 2 ** (1 - 1 / self.alpha))
+        return math.log(n_labels) / math.log(1 / kappa) + 2
+
+    def find_place(self, x):
+        bound = self.depth_bound(len(self.leaf_of) + 1) if self.balance == "examples" else math.inf
+        node = self.root
+        while not node.is_leaf():
+            preferred, other = node.left, node.right
+            if self.objective(node, x) > 0:
+                preferred, other = other, preferred
+            nearest = min(leaf.depth() for leaf in preferred.leaves())
+            node = preferred if nearest + 1 <= bound else other
+        return node
+
+    def observe(self, x, label, weight=1.0):
+        """Learn one example; return the probability its label had before, None if it was new."""
+        x = self.prepare(x)
+        if self.root is None:
+            self.root = self.leaf_of[label] = self.new_node(label, None)
+            self.root.mass += weight
+            return None
+        known = label in self.leaf_of
+        p = self.probability(x, label) if known else None
+        if not known:
+            place = self.find_place(x)
+            place.left, place.right = self.new_node(place.label, place), self.new_node(label, place)
+            place.left.mass = place.mass
+            self.leaf_of[place.label], self.leaf_of[label] = place.left, place.right
+            place.label = None
+        leaf = self.leaf_of[label]
+        for node, turn in self.path(leaf):
+            self.train(node, x, turn, weight)
+            node.mass += weight
+        leaf.mass += weight
+        return p
+
+    def probability(self, prepared, label):
+        """Equation (2), every factor kept 1e-6 away from 0 and 1."""
+        p = 1.0
+        for node, turn in self.path(self.leaf_of[label]):
+            p_right = min(max(self.estimate(node, prepared), 1e-6), 1 - 1e-6)
+            p *= p_right if turn else 1 - p_right
+        return p
+
+    def distribution(self, x):
+        prepared = self.prepare(x)
+        return {label: self.probability(prepared, label) for label in self.leaf_of}
+
+    def parents(self):
+        index = {id(node): i for i, node in enumerate(self.nodes)}
+        return [-1 if n.parent is None else index[id(n.parent)] for n in self.nodes]
