@@ -1,0 +1,117 @@
+#include <cmath>
+#include <random>
+
+#include "check.hpp"
+#include "labeltrees/conditional_tree.hpp"
+#include "labeltrees/search.hpp"
+
+using namespace labeltrees;
+
+namespace {
+
+struct Stream {
+  std::vector<std::int64_t> starts{0};
+  std::vector<std::int32_t> indices;
+  std::vector<float> values;
+  std::vector<LabelId> labels;
+  CsrView view() const { return {starts, indices, values}; }
+};
+
+Stream random_stream(unsigned seed, int n_rows, int n_labels) {
+  std::mt19937 random(seed);
+  Stream stream;
+  for (int r = 0; r < n_rows; ++r) {
+    for (std::int32_t f = 0; f < 20; ++f) {
+      if (random() % 3 != 0) continue;
+      stream.indices.push_back(f);
+      stream.values.push_back(static_cast<float>(random() % 7) - 3);
+    }
+    stream.starts.push_back(static_cast<std::int64_t>(stream.indices.size()));
+    stream.labels.push_back(static_cast<LabelId>(random() % static_cast<unsigned>(n_labels)));
+  }
+  return stream;
+}
+
+}  // namespace
+
+TEST(probabilities_sum_to_one_and_every_query_agrees) {
+  for (const Insertion insertion : {Insertion::objective, Insertion::random}) {
+    const Stream stream = random_stream(1, 600, 90);
+    Learning options;
+    options.insertion = insertion;
+    ConditionalTree model;
+    learn(model, stream.view(), stream.labels, {}, {}, {}, options);
+    model.tree().validate();
+    const std::size_t n = stream.labels.size(), n_labels = model.tree().n_labels();
+    std::vector<double> all(n * 90), named(n), top_p(n * 3);
+    std::vector<LabelId> top(n * 3);
+    all_probabilities(model, stream.view(), 90, options.reading, all);
+    label_probabilities(model, stream.view(), stream.labels, options.reading, named);
+    top_labels(model, stream.view(), 3, options.reading, top, top_p);
+    CHECK(n_labels == 90);
+    for (std::size_t r = 0; r < n; ++r) {
+      double sum = 0;
+      for (std::size_t i = 0; i < 90; ++i) sum += all[r * 90 + i];
+      CHECK(std::fabs(sum - 1) < 1e-12);
+      CHECK(named[r] == all[r * 90 + static_cast<std::size_t>(stream.labels[r])]);
+      CHECK(top_p[r * 3] == all[r * 90 + static_cast<std::size_t>(top[r * 3])]);
+      CHECK(top_p[r * 3] >= top_p[r * 3 + 1] && top_p[r * 3 + 1] >= top_p[r * 3 + 2]);
+    }
+  }
+}
+
+TEST(a_restored_state_goes_on_as_if_nothing_had_happened) {
+  const Stream stream = random_stream(2, 400, 60);
+  const Learning options;
+  ConditionalTree model;
+  learn(model, stream.view(), stream.labels, {}, {}, {}, options);
+  std::vector<std::uint64_t> keys;
+  std::vector<float> weights, sums;
+  for (const WeightLine* line : model.table().sorted_lines()) {
+    keys.push_back(line->key);
+    weights.insert(weights.end(), line->value.begin(), line->value.begin() + block_size);
+    sums.insert(sums.end(), line->value.begin() + block_size, line->value.end());
+  }
+  ConditionalTree twin(model.tree(), model.masses(), keys, weights, sums);
+  const Stream more = random_stream(3, 300, 100);
+  std::vector<double> p(300), p_twin(300);
+  learn(model, more.view(), more.labels, {}, {}, {p, {}, {}, {}}, options);
+  learn(twin, more.view(), more.labels, {}, {}, {p_twin, {}, {}, {}}, options);
+  CHECK(p == p_twin);
+  CHECK(model.tree().parents() == twin.tree().parents());
+  CHECK(model.masses() == twin.masses());
+  CHECK_THROWS(ConditionalTree(model.tree(), {}, keys, weights, sums), TreeError);
+  keys[0] = 0;
+  CHECK_THROWS(ConditionalTree(twin.tree(), twin.masses(), keys, weights, sums), TreeError);
+}
+
+TEST(trees_with_more_than_two_children_are_refused) {
+  const std::vector<LabelId> labels{0, 1, 2};
+  const LabelTree tree = balanced_tree(labels, 3);
+  const std::vector<double> mass(tree.n_nodes(), 1.0);
+  CHECK_THROWS(ConditionalTree(tree, mass, {}, {}, {}), TreeError);
+}
+
+TEST(an_empty_tree_answers_nothing) {
+  const ConditionalTree model;
+  TopSearch search;
+  Found found{7, 7.0};
+  CHECK(search.run(model, PreparedRow{}, Loss::logistic, {&found, 1}) == 0);
+}
+
+TEST(weights_that_run_away_stop_learning) {
+  Learning options;
+  options.optimizer = Optimizer::sgd;
+  options.reading = {Loss::squared, false, 1.0f};
+  options.learning_rate = 1e5f;
+  const Stream stream = random_stream(4, 500, 5);
+  ConditionalTree model;
+  CHECK_THROWS(learn(model, stream.view(), stream.labels, {}, {}, {}, options), Diverged);
+}
+
+TEST(the_depth_bound_is_that_of_theorem_7) {
+  CHECK(std::fabs(depth_bound(1024, 1.0) - 12) < 1e-9);
+  CHECK(std::isinf(depth_bound(10, 0.0)));
+  CHECK(std::isinf(depth_bound(10, 1e-9)));
+  CHECK(std::fabs(balance_share(0.5) - 1 / (1 + 0.5)) < 1e-12);
+}
