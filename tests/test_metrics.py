@@ -53,7 +53,7 @@ def top_answers(draw):
     truth = [draw(st.sampled_from(["a", "b", "z"])) for _ in range(n_rows)]
     top = [["a"] + [draw(names) for _ in range(k - 1)] for _ in range(n_rows)]
     p = [[draw(levels) for _ in range(k)] for _ in range(n_rows)]
-    return truth, top, p, [draw(st.sampled_from([0.5, 1.0, 2.0, 3.0])) for _ in range(n_rows)]
+    return truth, top, p, [draw(st.sampled_from([0.1, 0.3, 0.7, 2.0])) for _ in range(n_rows)]
 
 
 # Worked examples by hand.
