@@ -184,6 +184,10 @@ class ConditionalTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         rows = self._check_rows(X)
         return self.model_.probabilities(rows, max_bytes=max_bytes)
 
+    def check_parameters(self) -> None:
+        """Raise `ArgumentError` if a parameter is outside its range; `fit` does so by itself."""
+        self._settings()
+
     @property
     def classes_(self) -> NDArray[Any]:
         """The labels, by column of `predict_proba`."""

@@ -1,0 +1,180 @@
+"""`labeltrees demo`: learn the standard library's own source, then complete code."""
+
+from __future__ import annotations
+
+import platform
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from labeltrees.cli.baselines import Cache, FrequencyTable
+from labeltrees.cli.report import (
+    JsonOption,
+    QuietOption,
+    progressive_pairs,
+    say,
+    say_curve,
+    say_json,
+    say_pairs,
+    say_table,
+)
+from labeltrees.data.python_source import PythonSource, next_identifier_features
+from labeltrees.errors import ArgumentError
+from labeltrees.estimators import ConditionalTreeClassifier
+from labeltrees.metrics import ProgressiveValidation
+from labeltrees.progress import Progress
+
+if TYPE_CHECKING:
+    from labeltrees.metrics import ProgressiveSummary
+
+LINES = (
+    "import os\n\ndef listing(folder):\n    return sorted(os.",
+    "class Stack:\n    def __init__(self, items):\n        self.items = ",
+    "try:\n    import ssl\nexcept ",
+    "def read(path):\n    with open(path, encoding='utf-8') as ",
+    "    def test_empty(self):\n        value = self.make()\n        self.",
+    "def __eq__(self, other):\n    if not isinstance(other, ",
+)
+"""Code to complete: what would you type next?"""
+
+
+def demo(
+    order: Annotated[
+        str, typer.Option(help="'files': as the code is written; 'shuffled': in random order.")
+    ] = "files",
+    folder: Annotated[
+        Path | None, typer.Option(help="Learn this folder of Python code instead.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=10, help="At most this many examples.")] = 1_500_000,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Where to save the model.")
+    ] = Path("labeltrees-demo.safetensors"),
+    keep_state: Annotated[
+        bool, typer.Option(help="Save all that is needed to go on learning; much larger.")
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the shuffling.")] = 0,
+    json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Learn which identifier comes next in Python code, one example at a time; then complete some."""
+    if order not in ("files", "shuffled"):
+        raise ArgumentError.of("--order", order, "files or shuffled")
+    source = PythonSource(folder, order=cast("Any", order), seed=seed, limit=limit)
+    n_examples = source.count()
+    where = str(folder) if folder else f"Python {platform.python_version()}'s standard library"
+    if not json:
+        say(f"Which identifier comes next? {n_examples:,} examples from {where},")
+        say(f"order: {order}. Each is predicted first, then learned, on one core.\n")
+    run = _Run(n_examples)
+    with Progress("learning", total=n_examples, enabled=not quiet) as progress:
+        run.over(source, progress)
+    run.model.save(out, keep_state=keep_state, extra={"input": {"format": "python"}})
+    completions = [_complete(run.model, line) for line in LINES]
+    summary = run.validation.summary()
+    if json:
+        say_json(_as_json(run, summary, out, completions))
+        return
+    _tell(run, summary)
+    _tell_completions(completions)
+    say(f"\nSaved to {out} ({out.stat().st_size / 1e6:,.0f} MB). Try next:")
+    say(f"  labeltrees inspect {out}")
+    say("  labeltrees demo --order shuffled --folder YOUR_CODE")
+    say("  labeltrees stream YOUR_DATA.tsv        (label<TAB>text on every line)")
+
+
+@dataclass
+class _Run:
+    """The model beside the two rivals that learn nothing, over the same stream."""
+
+    n_examples: int
+    model: ConditionalTreeClassifier = field(default_factory=ConditionalTreeClassifier)
+    seconds_learning: float = 0.0
+
+    def __post_init__(self) -> None:
+        block = max(1, self.n_examples // 15)
+        self.validation = ProgressiveValidation(n_expected=self.n_examples, block_size=block)
+        self.table_scores = ProgressiveValidation(n_expected=self.n_examples)
+        self.cache_scores = ProgressiveValidation(n_expected=self.n_examples)
+
+    def over(self, source: PythonSource, progress: Progress) -> None:
+        table, cache = FrequencyTable(), Cache()
+        for chunk in source:
+            started = time.perf_counter()
+            seen = self.model.progressive_fit(chunk.features, chunk.labels)
+            self.seconds_learning += time.perf_counter() - started
+            correct = seen.top == chunk.labels
+            self.validation.update(seen.p_label, correct, seen.p_top, is_new=seen.is_new)
+            foreseen, p_label = table.foresee(chunk.labels)
+            self.table_scores.update(p_label, foreseen, is_new=seen.is_new)
+            hits = cache.foresee(chunk.contexts, chunk.labels)
+            self.cache_scores.update(hits.astype(float), hits)
+            progress.advance(
+                chunk.n_rows, accuracy=float(correct.mean()), labels=len(self.model.classes_)
+            )
+
+
+def _complete(model: ConditionalTreeClassifier, text: str) -> dict[str, Any]:
+    features = next_identifier_features(text)
+    started = time.perf_counter()
+    labels, probabilities = model.predict_top_k(features, min(4, len(model.classes_)))
+    seconds = time.perf_counter() - started
+    return {
+        "text": text,
+        "labels": labels[0].tolist(),
+        "probabilities": probabilities[0].tolist(),
+        "microseconds": 1e6 * seconds,
+    }
+
+
+def _tell(run: _Run, summary: ProgressiveSummary) -> None:
+    say_curve(summary.curve)
+    say("\n  over the last 20 % of the stream:\n")
+    say_table(("", "accuracy", "log loss"), _rivals(run, summary))
+    say()
+    say_pairs(
+        progressive_pairs(summary)
+        | {
+            "labels": len(run.model.classes_),
+            "depth of the tree": run.model.tree_.depth,
+            "predicted and learned": f"{summary.n_rows / run.seconds_learning:,.0f} examples/s",
+        }
+    )
+
+
+def _rivals(run: _Run, summary: ProgressiveSummary) -> list[tuple[str, float | None, float | None]]:
+    rows: list[tuple[str, float | None, float | None]] = []
+    for name, scores, has_probabilities in (
+        ("conditional probability tree", summary, True),
+        ("cache: last label after the same 3, 2 or 1 tokens", run.cache_scores.summary(), False),
+        ("frequency table", run.table_scores.summary(), True),
+    ):
+        tail = scores.tail or scores
+        rows.append((name, tail.accuracy, tail.log_loss_seen if has_probabilities else None))
+    return rows
+
+
+def _tell_completions(completions: list[dict[str, Any]]) -> None:
+    say("\nWhat comes next?\n")
+    for completion in completions:
+        shown = completion["text"].rsplit("\n", 1)[-1].strip()
+        pairs = zip(completion["labels"], completion["probabilities"], strict=True)
+        answer = "  ".join(f"{label} {p:.2f}" for label, p in pairs)
+        say(f"  {shown + '…':<42} {answer}   ({completion['microseconds']:.0f} µs)")
+
+
+def _as_json(
+    run: _Run, summary: ProgressiveSummary, out: Path, completions: list[dict[str, Any]]
+) -> dict[str, Any]:
+    return {
+        "tree": summary.to_dict(),
+        "cache_accuracy_tail": (run.cache_scores.summary().tail or summary).accuracy,
+        "frequency_table_accuracy_tail": (run.table_scores.summary().tail or summary).accuracy,
+        "labels": len(run.model.classes_),
+        "seconds_predicting_and_learning": run.seconds_learning,
+        "model": str(out),
+        "model_bytes": out.stat().st_size,
+        "completions": completions,
+    }

@@ -1,0 +1,155 @@
+"""From a command's arguments to chunks of rows, and back again when a model is asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import numpy as np
+import typer
+
+from labeltrees.data.chunk import Chunk, OneLabel
+from labeltrees.data.python_source import PythonSource
+from labeltrees.data.readers import fit_tfidf, open_reader
+from labeltrees.data.readers.formats import FORMATS, format_of
+from labeltrees.errors import ArgumentError, ModelFormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+    from labeltrees.data.readers.vectorizers import Vectorizer
+
+__all__ = ["FormatOption", "Input", "InputArgument", "LabelsOption", "LimitOption", "OrderOption"]
+
+_ALL_FORMATS = (*FORMATS, "python")
+_TEXT_FORMATS = ("tsv", "jsonl", "parquet")
+
+InputArgument = Annotated[
+    str,
+    typer.Argument(help="Data file (gzipped or not), '-' for stdin, or with --format python a "
+                   "folder of Python code or 'stdlib'."),
+]
+FormatOption = Annotated[
+    str | None,
+    typer.Option(help=f"{', '.join(_ALL_FORMATS)}; by default told by the file's name."),
+]
+LabelsOption = Annotated[
+    str, typer.Option(help="Rows with several labels: learn 'each', 'draw' one, or the 'first'.")
+]
+LimitOption = Annotated[int | None, typer.Option(min=1, help="Read at most this many rows.")]
+OrderOption = Annotated[
+    str, typer.Option(help="Of --format python: in order of 'files', or 'shuffled'.")
+]
+
+
+@dataclass(frozen=True)
+class Input:
+    """Where rows come from and how they are read; `facts` travels with the model."""
+
+    path: str
+    format: str
+    labels: str = "each"
+    limit: int | None = None
+    order: str = "files"
+    seed: int = 0
+    vectorizer: Vectorizer | None = field(default=None, repr=False)
+
+    @classmethod
+    def choose(
+        cls,
+        path: str,
+        *,
+        format: str | None,  # noqa: A002
+        vectorizer: str | None = None,
+        **rest: Any,
+    ) -> Input:
+        """Return the input that a command's options describe."""
+        if format is not None and format not in _ALL_FORMATS:
+            raise ArgumentError.of("--format", format, f"one of {', '.join(_ALL_FORMATS)}")
+        if rest.get("labels", "each") not in ("each", "draw", "first"):
+            raise ArgumentError.of("--labels", rest["labels"], "each, draw or first")
+        chosen = cls(path, format or format_of(path), **rest)
+        if vectorizer is None:
+            return chosen
+        if vectorizer not in ("hashing", "tfidf"):
+            raise ArgumentError.of("--vectorizer", vectorizer, "hashing or tfidf")
+        if vectorizer == "hashing":
+            return chosen
+        if chosen.format != "tsv":
+            raise ArgumentError.of("--vectorizer", vectorizer, "used with --format tsv")
+        return replace(chosen, vectorizer=cast("Vectorizer", fit_tfidf(path)))
+
+    @classmethod
+    def like(cls, extra: dict[str, Any], path: str, *, format: str | None, **rest: Any) -> Input:  # noqa: A002
+        """Return the input for a saved model, read as the model's own data was."""
+        remembered = extra.get("input", {})
+        if format is None:
+            try:
+                format = format_of(path)  # noqa: A001
+            except ArgumentError:
+                if "format" not in remembered:
+                    raise
+                format = remembered["format"]  # noqa: A001
+        chosen = cls.choose(path, format=format, **rest)
+        if "tfidf" not in remembered or chosen.format not in _TEXT_FORMATS:
+            return chosen
+        return replace(chosen, vectorizer=_tfidf_from(remembered["tfidf"]))
+
+    def facts(self) -> dict[str, Any]:
+        """Return what a model needs to read its input the same way again, ready for JSON."""
+        facts: dict[str, Any] = {"format": self.format}
+        if self.vectorizer is not None:
+            facts["tfidf"] = _tfidf_facts(self.vectorizer)
+        return {"input": facts}
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Return the chunks, at most ``limit`` rows in all."""
+        if self.format == "python":
+            folder = None if self.path == "stdlib" else self.path
+            order = cast("Any", self.order)
+            yield from PythonSource(folder, order=order, seed=self.seed, limit=self.limit)
+            return
+        left = self.limit
+        for chunk in open_reader(self.path, format=self.format, vectorizer=self.vectorizer):
+            if left is not None and chunk.n_rows >= left:
+                yield _head(chunk, left)
+                return
+            yield chunk
+            left = None if left is None else left - chunk.n_rows
+
+    def examples(self) -> Iterator[tuple[csr_array, NDArray[Any], NDArray[np.float32]]]:
+        """Return (features, labels, weights) with one label a row, chunk by chunk."""
+        for chunk in self.chunks():
+            features, labels, weights = chunk.one_label(cast("OneLabel", self.labels), self.seed)
+            if features.shape[0]:
+                yield features, labels, weights
+
+
+def _head(chunk: Chunk, n_rows: int) -> Chunk:
+    return replace(
+        chunk,
+        features=chunk.features[:n_rows],
+        labels=chunk.labels[: chunk.label_starts[n_rows]],
+        label_starts=chunk.label_starts[: n_rows + 1],
+        weights=None if chunk.weights is None else chunk.weights[:n_rows],
+        lines=None if chunk.lines is None else chunk.lines[:n_rows],
+    )
+
+
+def _tfidf_facts(vectorizer: Any) -> dict[str, Any]:
+    terms = sorted(vectorizer.vocabulary_, key=vectorizer.vocabulary_.__getitem__)
+    return {"terms": terms, "idf": [float(value) for value in vectorizer.idf_]}
+
+
+def _tfidf_from(facts: dict[str, Any]) -> Vectorizer:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    try:
+        vectorizer = TfidfVectorizer(vocabulary=facts["terms"])
+        vectorizer.idf_ = np.array(facts["idf"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ModelFormatError(f"the model's TF-IDF terms cannot be used: {error}") from None
+    return cast("Vectorizer", vectorizer)

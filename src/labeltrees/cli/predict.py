@@ -1,0 +1,75 @@
+"""`labeltrees predict`: the likeliest labels of every row, or the probabilities of named ones."""
+
+from __future__ import annotations
+
+import json as json_module
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from labeltrees import store
+from labeltrees.cli.inputs import FormatOption, Input, InputArgument, LimitOption
+from labeltrees.cli.report import JsonOption, QuietOption
+from labeltrees.estimators import ConditionalTreeClassifier, from_stored
+from labeltrees.progress import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from labeltrees.data.chunk import Chunk
+
+ModelArgument = Annotated[Path, typer.Argument(help="Model file.")]
+
+
+def predict(
+    model: ModelArgument,
+    data: InputArgument,
+    top: Annotated[int, typer.Option("--top", "-k", min=1, help="How many labels a row.")] = 1,
+    named: Annotated[
+        bool, typer.Option("--named", help="The probabilities of the labels each row names.")
+    ] = False,
+    format: FormatOption = None,  # noqa: A002
+    limit: LimitOption = None,
+    json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Print a line for every row: labels and probabilities, separated by tabs, or JSON."""
+    stored = store.read(model)
+    estimator = from_stored(stored)
+    source = Input.like(stored.extra, data, format=format, limit=limit)
+    with Progress("predicting", total=limit, enabled=not quiet) as progress:
+        for chunk in source.chunks():
+            answers = _named(estimator, chunk) if named else _top(estimator, chunk, top)
+            for labels, probabilities in answers:
+                sys.stdout.write(_line(labels, probabilities, json=json))
+            progress.advance(chunk.n_rows)
+
+
+def _top(
+    estimator: ConditionalTreeClassifier, chunk: Chunk, k: int
+) -> Iterator[tuple[list[Any], list[float]]]:
+    labels, probabilities = estimator.predict_top_k(chunk.features, k)
+    return zip(labels.tolist(), probabilities.tolist(), strict=True)
+
+
+def _named(
+    estimator: ConditionalTreeClassifier, chunk: Chunk
+) -> Iterator[tuple[list[Any], list[float]]]:
+    starts = chunk.label_starts
+    p = np.empty(0)
+    if len(chunk.labels):
+        rows = np.repeat(np.arange(chunk.n_rows), np.diff(starts))
+        p = estimator.predict_label_proba(chunk.features[rows], chunk.labels)
+    for begin, end in zip(starts[:-1], starts[1:], strict=True):
+        yield chunk.labels[begin:end].tolist(), p[begin:end].tolist()
+
+
+def _line(labels: list[Any], probabilities: list[float], *, json: bool) -> str:
+    if json:
+        row = {"labels": labels, "probabilities": probabilities}
+        return json_module.dumps(row, ensure_ascii=False) + "\n"
+    pairs = zip(labels, probabilities, strict=True)
+    return "\t".join(f"{label}\t{p:.6g}" for label, p in pairs) + "\n"

@@ -1,0 +1,112 @@
+"""Results on stdout: tables, learning curves, JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from labeltrees.metrics import CurvePoint, ProgressiveSummary
+
+__all__ = [
+    "JsonOption",
+    "QuietOption",
+    "progressive_pairs",
+    "say",
+    "say_curve",
+    "say_json",
+    "say_pairs",
+    "say_table",
+]
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+
+_BARS = " ▏▎▍▌▋▊▉█"
+_CURVE_ROWS = 15
+_CURVE_WIDTH = 40
+
+
+def say(text: str = "") -> None:
+    """Write a line to stdout."""
+    sys.stdout.write(f"{text}\n")
+
+
+def say_json(value: Any) -> None:
+    """Write a value to stdout as one JSON document."""
+    say(json.dumps(value, ensure_ascii=False, allow_nan=False))
+
+
+def say_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write an aligned table: the first column to the left, the others to the right."""
+    cells = [list(header), *([_text(value) for value in row] for row in rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
+    for number, row in enumerate(cells):
+        first = row[0].ljust(widths[0])
+        rest = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))
+        say("  " + "   ".join((first, *rest)).rstrip())
+        if number == 0:
+            say("  " + "-" * (sum(widths) + 3 * (len(widths) - 1)))
+
+
+def say_pairs(pairs: dict[str, object]) -> None:
+    """Write one name and value a line, aligned."""
+    width = max(map(len, pairs))
+    for name, value in pairs.items():
+        say(f"  {name.ljust(width)}   {_text(value)}")
+
+
+def say_curve(points: Sequence[CurvePoint]) -> None:
+    """Write a learning curve: accuracy as bars, with the losses beside it."""
+    if not points:
+        return
+    step = -(-len(points) // _CURVE_ROWS)
+    chosen = points[step - 1 :: step]
+    top = max(point.accuracy or 0.0 for point in chosen) or 1.0
+    say(f"  {'examples':>11}   {'accuracy':<{_CURVE_WIDTH}}           squared    log")
+    for point in chosen:
+        accuracy = point.accuracy or 0.0
+        say(
+            f"  {point.n_rows:>11,}   {_bar(accuracy / top):<{_CURVE_WIDTH}}   {accuracy:.3f}"
+            f"   {point.squared_loss or 0:7.3f}   {point.log_loss or 0:6.3f}"
+        )
+
+
+def progressive_pairs(summary: ProgressiveSummary) -> dict[str, object]:
+    """Return the lines that describe a progressive validation."""
+    tail = summary.tail
+    pairs: dict[str, object] = {
+        "examples": summary.n_rows,
+        "new labels": summary.n_new_labels,
+        "accuracy": _with_radius(summary.accuracy, summary.accuracy_radius),
+        "squared loss (1-p)²": _with_radius(summary.squared_loss, summary.squared_loss_radius),
+        "equivalent labels": summary.equivalent_labels,
+        "log loss, seen labels": summary.log_loss_seen,
+        "calibration error@1": summary.calibration_error,
+    }
+    if tail is not None:
+        pairs["accuracy, last 20 %"] = _with_radius(tail.accuracy, tail.accuracy_radius)
+        pairs["log loss, last 20 %"] = tail.log_loss_seen
+    return pairs
+
+
+def _with_radius(value: float | None, radius: float | None) -> str:
+    return "-" if value is None else f"{value:.4f} ± {radius or 0:.4f}"
+
+
+def _bar(share: float) -> str:
+    eighths = round(share * _CURVE_WIDTH * 8)
+    return "█" * (eighths // 8) + _BARS[eighths % 8].strip()
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.4f}" if abs(value) < 1000 else f"{value:,.0f}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

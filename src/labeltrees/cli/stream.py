@@ -1,0 +1,108 @@
+"""`labeltrees stream`: progressive validation over any reader."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from labeltrees.cli import learner as options
+from labeltrees.cli.inputs import (
+    FormatOption,
+    Input,
+    InputArgument,
+    LabelsOption,
+    LimitOption,
+    OrderOption,
+)
+from labeltrees.cli.report import (
+    JsonOption,
+    QuietOption,
+    progressive_pairs,
+    say,
+    say_curve,
+    say_json,
+    say_pairs,
+)
+from labeltrees.errors import DataError
+from labeltrees.estimators import ConditionalTreeClassifier
+from labeltrees.metrics import ProgressiveValidation
+from labeltrees.progress import Progress
+
+
+def stream(
+    data: InputArgument,
+    format: FormatOption = None,  # noqa: A002
+    labels: LabelsOption = "each",
+    limit: LimitOption = None,
+    order: OrderOption = "files",
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Where to save the model afterwards.")
+    ] = None,
+    top: Annotated[
+        bool, typer.Option(help="Whether to find each row's likeliest label (for accuracy).")
+    ] = True,
+    structure: options.StructureOption = options.STRUCTURE,
+    alpha: options.AlphaOption = options.ALPHA,
+    balance: options.BalanceOption = options.BALANCE,
+    loss: options.LossOption = options.LOSS,
+    optimizer: options.OptimizerOption = options.OPTIMIZER,
+    learning_rate: options.RateOption = options.RATE,
+    seed: options.SeedOption = 0,
+    json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Predict each row, then learn from it; report how good the predictions were."""
+    model = options.make_learner(
+        structure=structure,
+        alpha=alpha,
+        balance=balance,
+        loss=loss,
+        optimizer=optimizer,
+        learning_rate=learning_rate,
+        seed=seed,
+    )
+    source = Input.choose(data, format=format, labels=labels, limit=limit, order=order, seed=seed)
+    validation = ProgressiveValidation(n_expected=limit)
+    with Progress("streaming", total=limit, enabled=not quiet) as progress:
+        seconds = run(model, source, validation, progress, top=top)
+    if validation.n_rows == 0:
+        raise DataError(f"{data} has no row with a label.")
+    if out is not None:
+        model.save(out, extra=source.facts())
+    summary = validation.summary()
+    rate = validation.n_rows / seconds
+    if json:
+        say_json(summary.to_dict() | {"seconds": seconds, "examples_per_second": rate})
+        return
+    say_curve(summary.curve)
+    say()
+    say_pairs(progressive_pairs(summary) | {"examples/s": round(rate)})
+
+
+def run(
+    model: ConditionalTreeClassifier,
+    source: Input,
+    validation: ProgressiveValidation,
+    progress: Progress,
+    *,
+    top: bool = True,
+) -> float:
+    """Predict, then learn, every row of the source; return the seconds that the model took."""
+    seconds = 0.0
+    for X, y, weights in source.examples():
+        started = time.perf_counter()
+        seen = model.progressive_fit(X, y, sample_weight=weights, top=top)
+        seconds += time.perf_counter() - started
+        answers: dict[str, Any] = {}
+        if top:
+            answers = {"correct": seen.top == y, "p_top": seen.p_top}
+        validation.update(seen.p_label, is_new=seen.is_new, sample_weight=weights, **answers)
+        scores = validation.summary()
+        shown = {"accuracy": scores.accuracy} if top else {}
+        progress.advance(
+            len(y), loss=scores.log_loss_seen or 0.0, labels=len(model.classes_), **shown
+        )
+    return seconds

@@ -1,0 +1,99 @@
+"""`labeltrees train`: learn from a file, at constant memory, and save the model."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from labeltrees.cli import learner as options
+from labeltrees.cli.inputs import (
+    FormatOption,
+    Input,
+    InputArgument,
+    LabelsOption,
+    LimitOption,
+    OrderOption,
+)
+from labeltrees.cli.report import JsonOption, QuietOption, say_json, say_pairs
+from labeltrees.errors import DataError
+from labeltrees.metrics import ProgressiveValidation
+from labeltrees.progress import Progress
+
+
+def train(
+    data: InputArgument,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where to save the model.")],
+    format: FormatOption = None,  # noqa: A002
+    vectorizer: Annotated[
+        str | None, typer.Option(help="Of text: 'hashing' (default) or 'tfidf'.")
+    ] = None,
+    labels: LabelsOption = "each",
+    limit: LimitOption = None,
+    order: OrderOption = "files",
+    passes: Annotated[int, typer.Option(min=1, help="Times to go over the data.")] = 1,
+    keep_state: Annotated[
+        bool, typer.Option(help="Whether the saved model can go on learning.")
+    ] = True,
+    structure: options.StructureOption = options.STRUCTURE,
+    alpha: options.AlphaOption = options.ALPHA,
+    balance: options.BalanceOption = options.BALANCE,
+    loss: options.LossOption = options.LOSS,
+    optimizer: options.OptimizerOption = options.OPTIMIZER,
+    learning_rate: options.RateOption = options.RATE,
+    seed: options.SeedOption = 0,
+    json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Learn a conditional probability tree from a data file and save it."""
+    model = options.make_learner(
+        structure=structure,
+        alpha=alpha,
+        balance=balance,
+        loss=loss,
+        optimizer=optimizer,
+        learning_rate=learning_rate,
+        seed=seed,
+    )
+    source = Input.choose(
+        data,
+        format=format,
+        vectorizer=vectorizer,
+        labels=labels,
+        limit=limit,
+        order=order,
+        seed=seed,
+    )
+    started = time.perf_counter()
+    validation = ProgressiveValidation()
+    for number in range(passes):
+        with Progress(f"pass {number + 1} of {passes}", enabled=not quiet) as progress:
+            for X, y, weights in source.examples():
+                seen = model.progressive_fit(X, y, sample_weight=weights, top=False)
+                if number == 0:
+                    validation.update(seen.p_label, is_new=seen.is_new, sample_weight=weights)
+                loss_now = validation.summary().squared_loss
+                progress.advance(len(y), loss=loss_now, labels=len(model.classes_))
+    if validation.n_rows == 0:
+        raise DataError(f"{data} has no row with a label.")
+    seconds = time.perf_counter() - started
+    model.save(out, keep_state=keep_state, extra=source.facts())
+    summary = validation.summary()
+    result = {
+        "model": str(out),
+        "examples": summary.n_rows,
+        "passes": passes,
+        "labels": len(model.classes_),
+        "depth": model.tree_.depth,
+        "seconds": round(seconds, 3),
+        "examples_per_second": round(passes * summary.n_rows / seconds),
+        "progressive_squared_loss": summary.squared_loss,
+        "progressive_log_loss_seen": summary.log_loss_seen,
+        "file_bytes": out.stat().st_size,
+    }
+    if json:
+        say_json(result)
+    else:
+        say_pairs({name.replace("_", " "): value for name, value in result.items()})
