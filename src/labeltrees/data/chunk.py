@@ -76,8 +76,8 @@ class Chunk:
         >>> from labeltrees.data.readers import read_xc
         >>> (chunk,) = read_xc(io.BytesIO(b"2 3 5\n4,1 0:1\n2 2:1\n"))
         >>> features, labels, weights = chunk.one_label("each")
-        >>> labels, weights
-        (array([4, 1, 2]), array([0.5, 0.5, 1. ], dtype=float32))
+        >>> labels.tolist(), weights.tolist()
+        ([4, 1, 2], [0.5, 0.5, 1.0])
         """
         n_labels = np.diff(self.label_starts)
         rows = np.flatnonzero(n_labels)

@@ -83,8 +83,8 @@ def open_reader(
     --------
     >>> import io
     >>> (chunk,) = open_reader(io.BytesIO(b"3 1:0.5"), format="svmlight")
-    >>> chunk.labels
-    array([3])
+    >>> chunk.labels.tolist()
+    [3]
     """
     chosen = _format_of(path) if format is None else format
     if chosen in TEXT_FORMATS:

@@ -18,8 +18,9 @@ __all__ = ["Source", "open_source", "read_blocks", "read_pieces", "source_name"]
 #: A path, an open binary file, or "-" for the standard input.
 Source: TypeAlias = str | os.PathLike[str] | BinaryIO
 
-# Reading rcv1 text, 1 MiB to 16 MiB differ by less than the noise; smaller is less memory.
-BLOCK_BYTES = 4 * 2**20
+# XC text of 56 MB on two shared cores: 402 MB/s with 512 KiB, 364 with 1 MiB, 329 with 4 MiB,
+# 288 with 16 MiB. Larger blocks make larger chunks, which what comes next may like.
+BLOCK_BYTES = 2**20
 GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 

@@ -58,8 +58,8 @@ def read_vw(
     --------
     >>> import io
     >>> (chunk,) = read_vw(io.BytesIO(b"cat 2 |animal legs:4 tail\n|animal wings\n"))
-    >>> chunk.labels, chunk.label_starts, chunk.weights
-    (array(['cat'], dtype=object), array([0, 1, 1]), array([2., 1.], dtype=float32))
+    >>> chunk.labels.tolist(), chunk.label_starts.tolist(), chunk.weights.tolist()
+    (['cat'], [0, 1, 1], [2.0, 1.0])
     """
     check_chunk_rows(chunk_rows)
     if multilabel not in LISTS:

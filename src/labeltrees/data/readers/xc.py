@@ -41,8 +41,8 @@ def read_xc(path: Source, *, chunk_rows: int = CHUNK_ROWS) -> Iterator[Chunk]:
     >>> (chunk,) = read_xc(io.BytesIO(b"2 3 5\n4,1 0:1 2:0.5\n 1:2\n"))
     >>> chunk.features.toarray()
     array([[1. , 0. , 0.5], [0. , 2. , 0. ]], dtype=float32)
-    >>> chunk.labels, chunk.label_starts
-    (array([4, 1]), array([0, 2, 2]))
+    >>> chunk.labels.tolist(), chunk.label_starts.tolist()
+    ([4, 1], [0, 2, 2])
     """
     check_chunk_rows(chunk_rows)
     return _chunks(path, chunk_rows)
