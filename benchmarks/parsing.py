@@ -15,6 +15,7 @@ import shutil
 import sys
 import tempfile
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -41,7 +42,11 @@ def main() -> int:
         theirs, their_time = best_of(
             arguments.repeat,
             lambda: load_svmlight_file(
-                str(svmlight), n_features=n_features, multilabel=True, zero_based=True, dtype=np.float32
+                str(svmlight),
+                n_features=n_features,
+                multilabel=True,
+                zero_based=True,  # else columns move by one if none is 0
+                dtype=np.float32,
             ),
         )
         equal = same(ours, theirs)
@@ -89,18 +94,16 @@ def best_of(repeat, read):
 def same(chunks, theirs):
     features, labels = theirs
     ours = vstack([chunk.features for chunk in chunks], format="csr")
-    starts = [chunk.label_starts for chunk in chunks]
     our_labels = [
-        tuple(chunk.labels[a:b].tolist())
-        for chunk, s in zip(chunks, starts, strict=True)
-        for a, b in zip(s[:-1], s[1:], strict=True)
+        sorted(chunk.labels[begin:end].tolist())
+        for chunk in chunks
+        for begin, end in pairwise(chunk.label_starts)
     ]
-    their_labels = [tuple(int(label) for label in row) for row in labels]
     return (
         np.array_equal(ours.indptr, features.indptr)
         and np.array_equal(ours.indices, features.indices)
         and np.array_equal(ours.data, features.data)
-        and [tuple(sorted(row)) for row in our_labels] == [tuple(sorted(r)) for r in their_labels]
+        and our_labels == [sorted(map(int, row)) for row in labels]
     )
 
 

@@ -76,11 +76,11 @@ def read_blocks(source: Source) -> Iterator[tuple[int, bytes]]:
         surplus, failure = b"", None
         while True:
             block, surplus, failure = _fill(pieces, surplus)
-            cut = block.rfind(b"\n") + 1
-            if cut == 0 and block and failure is None:
+            at_end = len(block) < BLOCK_BYTES and failure is None
+            cut = len(block) if at_end else block.rfind(b"\n") + 1
+            if cut == 0 and not at_end and failure is None:
                 tail.append(block)
                 continue
-            at_end = not block and failure is None
             text = b"".join((*tail, block[:cut])) if cut or at_end else b""
             if line == 1:
                 text = text.removeprefix(BYTE_ORDER_MARK)
