@@ -39,7 +39,8 @@ TEST(numbers_too_large_are_infinite_and_too_small_are_zero) {
 }
 
 TEST(what_is_no_decimal_is_refused) {
-  for (const char* text : {"", "-", ".", "e5", "nan", "inf", "0x10", "1e", "1e+", "1_0", "1,5", "--1"}) {
+  for (const char* text :
+       {"", "-", ".", "e5", "nan", "inf", "0x10", "1e", "1e+", "1_0", "1,5", "--1"}) {
     CHECK(std::isnan(number(text)));
   }
 }
@@ -48,7 +49,8 @@ TEST(random_decimals_agree_with_the_standard_library) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 20'000; ++i) {
     char text[64];
-    const double value = std::ldexp(static_cast<double>(random()), static_cast<int>(random() % 400) - 250);
+    const double value =
+        std::ldexp(static_cast<double>(random()), static_cast<int>(random() % 400) - 250);
     std::snprintf(text, sizeof text, "%.*g", static_cast<int>(random() % 21) + 1, value);
     CHECK(number(text) == std::strtod(text, nullptr));
   }

@@ -1,12 +1,11 @@
 // The parsers: worked rows, the rules they share, and that no bytes at all make them misbehave.
-#include "labeltrees/text_formats.hpp"
-
 #include <algorithm>
 #include <random>
 #include <string>
 
 #include "check.hpp"
 #include "labeltrees/hash.hpp"
+#include "labeltrees/text_formats.hpp"
 
 using namespace labeltrees;
 
@@ -110,7 +109,8 @@ TEST(a_block_is_read_in_parts) {
 
 TEST(gathered_rows_are_checked) {
   const Ints starts{0, 2, 3}, lines{5, 9};
-  const ParsedRows rows = gather_rows(starts, Ints{3, 1, 0}, std::vector<double>{1, 2, 3}, lines, 4);
+  const ParsedRows rows =
+      gather_rows(starts, Ints{3, 1, 0}, std::vector<double>{1, 2, 3}, lines, 4);
   CHECK((rows.indices == Indices{1, 3, 0}) && (rows.values == Floats{2, 1, 3}));
   const std::vector<double> ones{1, 1, 1};
   CHECK_THROWS(gather_rows(starts, Ints{3, 1, 4}, ones, lines, 4), ParseError);
@@ -123,9 +123,9 @@ TEST(gathered_rows_are_checked) {
 
 TEST(the_first_bad_line_is_named) {
   for (const char* row :
-       {"5 1:1", "-1 1:1", "1, 1:1", ",1 1:1", "x", "1 10:1", "1 -1:1", "1 1:", "1 1:nan", "1 1:inf",
-        "1 1:1e39", "1 1", "1 :1", "1 1:1x", "1 99999999999999999999:1", "99999999999999999999 1:1",
-        "1 18446744073709551617:1", "1 1:3e38 1:3e38", "1 qid:3 1:1"}) {
+       {"5 1:1", "-1 1:1", "1, 1:1", ",1 1:1", "x", "1 10:1", "1 -1:1", "1 1:", "1 1:nan",
+        "1 1:inf", "1 1:1e39", "1 1", "1 :1", "1 1:1x", "1 99999999999999999999:1",
+        "99999999999999999999 1:1", "1 18446744073709551617:1", "1 1:3e38 1:3e38", "1 qid:3 1:1"}) {
     CHECK(bad_line(read_xc, std::string("1 1:1\n") + row + "\n1 1:nan") == 2);
   }
   const auto vw = [](const std::string& text) { return read_vw(text); };

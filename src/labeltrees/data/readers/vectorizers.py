@@ -71,8 +71,7 @@ def fit_texts(texts: Iterable[str], vectorizer: TfidfVectorizer | None) -> Tfidf
     template = TfidfVectorizer() if vectorizer is None else vectorizer
     if not isinstance(template, TfidfVectorizer):
         raise ArgumentError.of("vectorizer", template, "a TfidfVectorizer")
-    fitted = clone(template)
-    analyze = fitted.build_analyzer()
+    analyze = template.build_analyzer()
     n_texts = 0
     n_texts_with: dict[str, int] = {}
     n_times: dict[str, int] = {}
@@ -83,17 +82,17 @@ def fit_texts(texts: Iterable[str], vectorizer: TfidfVectorizer | None) -> Tfidf
             n_times[term] = n_times.get(term, 0) + 1
         for term in set(terms):
             n_texts_with[term] = n_texts_with.get(term, 0) + 1
-    if fitted.vocabulary is not None:
-        fitted._validate_vocabulary()
-        terms = sorted(fitted.vocabulary_, key=fitted.vocabulary_.__getitem__)
-    else:
-        terms = _select_terms(fitted, n_texts, n_texts_with, n_times)
-        fitted.vocabulary_ = {term: column for column, term in enumerate(terms)}
-        fitted.fixed_vocabulary_ = False
+    fitted = clone(template)
+    if template.vocabulary is None:
+        fitted.set_params(vocabulary=_select_terms(template, n_texts, n_texts_with, n_times))
+    with np.errstate(divide="ignore"):
+        fitted.fit([""])  # takes the vocabulary; the idf of this one text is replaced below
     if fitted.use_idf:
+        terms = fitted.get_feature_names_out()
         smooth = int(fitted.smooth_idf)
-        n_with = np.array([n_texts_with.get(term, 0) for term in terms], fitted.dtype) + smooth
-        fitted.idf_ = np.log((n_texts + smooth) / n_with) + 1
+        n_with = np.array([n_texts_with.get(term, 0) for term in terms], np.float64) + smooth
+        with np.errstate(divide="ignore"):
+            fitted.idf_ = np.log((n_texts + smooth) / n_with) + 1
     return fitted
 
 
