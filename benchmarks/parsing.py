@@ -1,0 +1,120 @@
+"""Rows per second of the XC reader and of scikit-learn's svmlight reader, on the same rows.
+
+    python benchmarks/parsing.py [FILE.txt[.gz]] [--repeat 5]
+
+FILE is in the XC format; without it, synthetic rows are written to a temporary folder. Both read
+the same uncompressed rows from a warm file, in one thread; the best of the repeats counts. Exits
+with 1 if the two disagree or ours is not at least 5 times as fast.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import shutil
+import sys
+import tempfile
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from scipy.sparse import vstack
+from sklearn.datasets import load_svmlight_file
+
+from labeltrees.data.readers import read_xc
+
+LEAST_RATIO = 5.0
+
+
+def main() -> int:
+    arguments = parse_arguments()
+    with tempfile.TemporaryDirectory() as folder:
+        xc, svmlight = Path(folder, "rows.txt"), Path(folder, "rows.svm")
+        if arguments.file is None:
+            write_synthetic(xc)
+        else:
+            unpack(arguments.file, xc)
+        with xc.open("rb") as source, svmlight.open("wb") as target:
+            n_features = int(source.readline().split()[1])
+            shutil.copyfileobj(source, target)
+        ours, our_time = best_of(arguments.repeat, lambda: list(read_xc(xc)))
+        theirs, their_time = best_of(
+            arguments.repeat,
+            lambda: load_svmlight_file(
+                str(svmlight),
+                n_features=n_features,
+                multilabel=True,
+                zero_based=True,  # else columns move by one if none is 0
+                dtype=np.float32,
+            ),
+        )
+        equal = same(ours, theirs)
+        report(ours, svmlight.stat().st_size, our_time, their_time)
+    if not equal:
+        print("\nThe two readers disagree.")
+    return 0 if equal and their_time / our_time >= LEAST_RATIO else 1
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("file", nargs="?", type=Path)
+    parser.add_argument("--repeat", type=int, default=5)
+    return parser.parse_args()
+
+
+def unpack(path, target):
+    opener = gzip.open if path.read_bytes()[:2] == b"\x1f\x8b" else open
+    with opener(path, "rb") as source, target.open("wb") as file:
+        shutil.copyfileobj(source, file)
+
+
+def write_synthetic(path, n_rows=20_000, n_features=50_000, n_labels=5_000):
+    """Rows of about 75 tf-idf-like values and 3 labels, as in rcv1."""
+    random = np.random.default_rng(1)
+    with path.open("w") as file:
+        file.write(f"{n_rows} {n_features} {n_labels}\n")
+        for _ in range(n_rows):
+            columns = np.unique(random.integers(n_features, size=random.poisson(75)))
+            labels = np.unique(random.integers(n_labels, size=random.poisson(3)))
+            values = random.random(len(columns))
+            pairs = (f"{c}:{v:.5g}" for c, v in zip(columns, values, strict=True))
+            file.write(f"{','.join(map(str, labels))} {' '.join(pairs)}\n")
+
+
+def best_of(repeat, read):
+    best = float("inf")
+    for _ in range(repeat):
+        start = time.perf_counter()
+        result = read()
+        best = min(best, time.perf_counter() - start)
+    return result, best
+
+
+def same(chunks, theirs):
+    features, labels = theirs
+    ours = vstack([chunk.features for chunk in chunks], format="csr")
+    our_labels = [
+        sorted(chunk.labels[begin:end].tolist())
+        for chunk in chunks
+        for begin, end in pairwise(chunk.label_starts)
+    ]
+    return (
+        np.array_equal(ours.indptr, features.indptr)
+        and np.array_equal(ours.indices, features.indices)
+        and np.array_equal(ours.data, features.data)
+        and our_labels == [sorted(map(int, row)) for row in labels]
+    )
+
+
+def report(chunks, n_bytes, our_time, their_time):
+    n_rows = sum(chunk.n_rows for chunk in chunks)
+    print("| reader | rows/s | MB/s | times as fast |")
+    print("|---|---:|---:|---:|")
+    for name, seconds in [("scikit-learn", their_time), ("labeltrees", our_time)]:
+        rate, ratio = n_rows / seconds, their_time / seconds
+        print(f"| {name} | {rate:,.0f} | {n_bytes / 1e6 / seconds:,.1f} | {ratio:.1f} |")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

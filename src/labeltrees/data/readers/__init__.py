@@ -1,0 +1,26 @@
+"""Readers of data files: each returns an iterator of `Chunk`, at constant memory.
+
+A source is a path, an open binary file, or ``"-"`` for the standard input; gzip is recognised
+by its content. Whatever is wrong with a file raises `DataFileError` with the file and the line.
+"""
+
+from labeltrees.data.readers.formats import open_reader
+from labeltrees.data.readers.json_lines import read_jsonl
+from labeltrees.data.readers.parquet import read_parquet
+from labeltrees.data.readers.source import Source
+from labeltrees.data.readers.svmlight import read_svmlight
+from labeltrees.data.readers.tsv import fit_tfidf, read_tsv
+from labeltrees.data.readers.vw import read_vw
+from labeltrees.data.readers.xc import read_xc
+
+__all__ = [
+    "Source",
+    "fit_tfidf",
+    "open_reader",
+    "read_jsonl",
+    "read_parquet",
+    "read_svmlight",
+    "read_tsv",
+    "read_vw",
+    "read_xc",
+]

@@ -1,0 +1,86 @@
+"""JSON lines."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, NoReturn
+
+from labeltrees.data.readers import source as blocks
+from labeltrees.data.readers.assembly import CHUNK_ROWS, check_chunk_rows, check_width
+from labeltrees.data.readers.records import RecordReader
+from labeltrees.data.readers.source import Source, read_blocks, source_name
+from labeltrees.data.readers.vectorizers import Vectorizer, check_vectorizer
+from labeltrees.errors import DataFileError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from labeltrees.data.chunk import Chunk
+
+__all__ = ["read_jsonl"]
+
+
+def read_jsonl(
+    path: Source,
+    *,
+    vectorizer: Vectorizer | None = None,
+    n_features: int | None = None,
+    chunk_rows: int = CHUNK_ROWS,
+) -> Iterator[Chunk]:
+    """Return the chunks of a file with one JSON object on each line.
+
+    An object has ``"label"`` or a list ``"labels"``, strings or integers but not both in one
+    file, or neither; then ``"text"``, or ``"features"``: either ``{"name": value, ...}``, hashed
+    into 2**30 columns, or ``{"indices": [...], "values": [...]}``, and the same in all lines;
+    and perhaps ``"weight"``. Other fields are ignored; empty lines are skipped.
+
+    Parameters
+    ----------
+    path : path, binary file or "-"
+        Where to read, gzipped or not.
+    vectorizer : object with a ``transform`` method, or None
+        Makes features of texts, as for `read_tsv`.
+    n_features : int or None
+        The number of columns for ``"indices"``; None gives ``UNBOUNDED_WIDTH``.
+    chunk_rows : int
+        The largest number of rows in a chunk.
+
+    Examples
+    --------
+    >>> import io
+    >>> row = b'{"labels": [3, 1], "features": {"indices": [2, 0], "values": [1, 0.5]}}'
+    >>> (chunk,) = read_jsonl(io.BytesIO(row), n_features=3)
+    >>> chunk.labels, chunk.features.toarray()
+    (array([3, 1]), array([[0.5, 0. , 1. ]], dtype=float32))
+    """
+    check_chunk_rows(chunk_rows)
+    check_vectorizer(vectorizer)
+    return _chunks(path, vectorizer, check_width(n_features), chunk_rows)
+
+
+def _chunks(
+    source: Source, vectorizer: Vectorizer | None, width: int, chunk_rows: int
+) -> Iterator[Chunk]:
+    name = source_name(source)
+    decode = json.JSONDecoder(parse_constant=_refuse).decode
+    records = RecordReader(name, width, vectorizer)
+    size = 0
+    for first_line, block in read_blocks(source):
+        for line, text in enumerate(block.decode().split("\n"), first_line):
+            if not text or text.isspace():
+                continue
+            try:
+                record = decode(text)
+            except (ValueError, RecursionError) as error:
+                raise DataFileError(name, line, f"not JSON: {error}.") from None
+            records.add(record, line)
+            size += len(text)
+            if len(records) == chunk_rows or size >= blocks.BLOCK_BYTES:
+                yield records.take()
+                size = 0
+    if len(records):
+        yield records.take()
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not a JSON value")

@@ -1,0 +1,148 @@
+"""Parquet files, through pyarrow."""
+
+from __future__ import annotations
+
+import tempfile
+import zlib
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from labeltrees.data.readers.assembly import CHUNK_ROWS, check_chunk_rows, check_width
+from labeltrees.data.readers.records import FIELDS, RecordReader
+from labeltrees.data.readers.source import (
+    GZIP_MAGIC,
+    Source,
+    open_source,
+    read_pieces,
+    source_name,
+)
+from labeltrees.data.readers.vectorizers import Vectorizer, check_vectorizer
+from labeltrees.errors import DataFileError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from labeltrees.data.chunk import Chunk
+
+__all__ = ["read_parquet"]
+
+
+def read_parquet(
+    path: Source,
+    *,
+    vectorizer: Vectorizer | None = None,
+    n_features: int | None = None,
+    chunk_rows: int = CHUNK_ROWS,
+) -> Iterator[Chunk]:
+    """Return the chunks of a Parquet file whose columns are the fields of `read_jsonl`.
+
+    ``features`` is a map from names to numbers, or a struct of ``indices`` and ``values``, or a
+    struct of named numbers. Needs pyarrow. In errors and chunks, the "line" is the row, from 1.
+    A stream that cannot be rewound, or is gzipped, is copied to a temporary file first.
+
+    Parameters
+    ----------
+    path : path, binary file or "-"
+        Where to read.
+    vectorizer : object with a ``transform`` method, or None
+        Makes features of texts, as for `read_tsv`.
+    n_features : int or None
+        The number of columns for ``indices``; None gives ``UNBOUNDED_WIDTH``.
+    chunk_rows : int
+        The largest number of rows in a chunk.
+    """
+    check_chunk_rows(chunk_rows)
+    check_vectorizer(vectorizer)
+    width = check_width(n_features)
+    try:
+        import pyarrow.parquet  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            "Parquet files need pyarrow: pip install 'labeltrees[parquet]'"
+        ) from error
+    return _chunks(path, vectorizer, width, chunk_rows)
+
+
+def _chunks(
+    source: Source, vectorizer: Vectorizer | None, width: int, chunk_rows: int
+) -> Iterator[Chunk]:
+    name = source_name(source)
+    records = RecordReader(name, width, vectorizer)
+    line = 1
+    with _seekable(source) as file:
+        for batch in _batches(file, name, chunk_rows):
+            for record in _records(batch, name, line):
+                records.add(record, line)
+                line += 1
+            if len(records):
+                yield records.take()
+
+
+def _batches(file: BinaryIO, name: str, chunk_rows: int) -> Iterator[Any]:
+    """Yield record batches of the columns that are fields."""
+    from pyarrow import ArrowException
+    from pyarrow.parquet import ParquetFile
+
+    n_rows = 0
+    try:
+        parquet = ParquetFile(file)
+        columns = [column for column in FIELDS if column in parquet.schema_arrow.names]
+        for batch in parquet.iter_batches(batch_size=chunk_rows, columns=columns):
+            yield batch
+            n_rows += batch.num_rows
+    except (ArrowException, OSError) as error:
+        # The first line of Arrow's message says what, the others where in its own source.
+        reason = (str(error).splitlines() or ["unreadable"])[0].rstrip(".")
+        raise DataFileError(name, n_rows + 1, f"Parquet: {reason}.") from error
+
+
+def _records(batch: Any, name: str, first_line: int) -> Iterator[dict[str, object]]:
+    """Yield the rows of a batch as JSON would spell them."""
+    try:
+        rows = batch.to_pylist()
+    except UnicodeDecodeError:
+        raise DataFileError(
+            name, first_line + _first_bad_row(batch), "a string is not valid UTF-8."
+        ) from None
+    for row in rows:
+        features = row.get("features")
+        if isinstance(features, list):  # how pyarrow spells a map
+            row["features"] = dict(features) if _are_pairs(features) else features
+        elif isinstance(features, dict):
+            row["features"] = {key: v for key, v in features.items() if v is not None}
+        yield row
+
+
+def _are_pairs(entries: list[object]) -> bool:
+    return all(isinstance(entry, tuple) and len(entry) == 2 for entry in entries)
+
+
+def _first_bad_row(batch: Any) -> int:
+    for row in range(batch.num_rows):
+        try:
+            batch.slice(row, 1).to_pylist()
+        except UnicodeDecodeError:
+            return row
+    return 0
+
+
+@contextmanager
+def _seekable(source: Source) -> Iterator[BinaryIO]:
+    """Open a source so that it can be read in any order."""
+    with open_source(source) as file:
+        if file.seekable():
+            start = file.tell()
+            head = file.read(len(GZIP_MAGIC))
+            file.seek(start)
+            if head != GZIP_MAGIC:
+                yield file
+                return
+        with tempfile.TemporaryFile() as copy:
+            try:
+                for piece in read_pieces(file):
+                    copy.write(piece)
+            except (EOFError, zlib.error) as error:
+                reason = f"the gzip stream is damaged or cut short ({error})."
+                raise DataFileError(source_name(source), 1, reason) from None
+            copy.seek(0)
+            yield copy

@@ -1,0 +1,227 @@
+"""Rows that come as named fields (JSON lines, Parquet), gathered into chunks."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from labeltrees import _core
+from labeltrees.data.chunk import Chunk
+from labeltrees.data.readers.assembly import chunk_of, file_error
+from labeltrees.data.readers.vectorizers import Vectorizer, default_vectorizer, vectorize
+from labeltrees.errors import DataFileError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+__all__ = ["FIELDS", "RecordReader"]
+
+FIELDS = ("label", "labels", "text", "features", "weight")
+FeatureKind: TypeAlias = Literal["text", "names", "indices"]
+DESCRIPTION: dict[FeatureKind, str] = {
+    "text": "a text",
+    "names": "named features",
+    "indices": "features with indices and values",
+}
+
+
+class RecordError(ValueError):
+    """A record that cannot be used; its file and line are added by who knows them."""
+
+
+@dataclass
+class RecordReader:
+    """Gathers the records of one file; the first of them decides what all must be like.
+
+    A record has ``label`` (a str or int) or ``labels`` (a list of them), or neither; ``text``
+    or ``features``, which maps names to values or has lists ``indices`` and ``values``; and
+    perhaps ``weight``. A field that is None is as good as absent.
+    """
+
+    name: str
+    width: int
+    vectorizer: Vectorizer | None
+    label_type: type[str] | type[int] | None = None
+    feature_kind: FeatureKind | None = None
+    lines: list[int] = field(default_factory=list)
+    labels: list[str | int] = field(default_factory=list)
+    label_starts: list[int] = field(default_factory=lambda: [0])
+    weights: list[float] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    indices: list[int] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+    row_starts: list[int] = field(default_factory=lambda: [0])
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def add(self, record: object, line: int) -> None:
+        """Take the record on a line of the file; raises DataFileError if it cannot be used."""
+        try:
+            if not isinstance(record, dict):
+                raise RecordError(f"expected an object, got {_short(record)}")
+            self._add_labels(record)
+            self._add_features(record)
+            self._add_weight(record.get("weight"))
+        except RecordError as error:
+            raise DataFileError(self.name, line, f"{error}.") from None
+        self.lines.append(line)
+
+    def take(self) -> Chunk:
+        """Return the chunk of the records since the last call."""
+        lines = np.array(self.lines, np.int64)
+        features = self._features(lines)
+        labels: NDArray[np.int64] | NDArray[np.object_]
+        if self.label_type is str:
+            labels = np.array(self.labels, np.object_)
+        else:
+            labels = np.array(self.labels, np.int64)
+        chunk = Chunk(
+            features,
+            labels,
+            np.array(self.label_starts, np.int64),
+            np.array(self.weights, np.float32),
+            int(lines[0]),
+            lines,
+        )
+        for values in (self.lines, self.labels, self.weights, self.texts):
+            values.clear()
+        for values in (self.names, self.indices, self.values):
+            values.clear()
+        self.label_starts, self.row_starts = [0], [0]
+        return chunk
+
+    def _features(self, lines: NDArray[np.int64]) -> csr_array:
+        if self.feature_kind == "text":
+            if self.vectorizer is None:
+                self.vectorizer = default_vectorizer()
+            return vectorize(self.vectorizer, self.texts, self.name, lines)
+        named = self.feature_kind == "names"
+        indices = _core.hash_names(self.names) if named else np.array(self.indices, np.int64)
+        width = _core.HASHED_WIDTH if named else self.width
+        try:
+            rows = _core.gather_rows(
+                np.array(self.row_starts, np.int64),
+                indices,
+                np.array(self.values, np.float64),
+                lines,
+                width,
+            )
+        except _core.ParseError as error:
+            raise file_error(self.name, error) from None
+        return chunk_of(rows, width).features
+
+    def _add_labels(self, record: Mapping[str, object]) -> None:
+        label, labels = record.get("label"), record.get("labels")
+        if label is not None and labels is not None:
+            raise RecordError("'label' and 'labels' are both given")
+        if labels is None:
+            labels = [] if label is None else [label]
+        if not isinstance(labels, list):
+            raise RecordError(f"'labels' must be a list, got {_short(labels)}")
+        for one in labels:
+            self._check_label(one)
+        self.labels.extend(dict.fromkeys(labels))
+        self.label_starts.append(len(self.labels))
+
+    def _check_label(self, label: object) -> None:
+        kind = type(label)
+        if kind is not str and kind is not int:
+            raise RecordError(f"a label must be a string or an integer, got {_short(label)}")
+        if self.label_type is None:
+            self.label_type = str if kind is str else int
+        if kind is not self.label_type:
+            wanted = self.label_type.__name__
+            raise RecordError(f"the label {_short(label)} is not {wanted}, as the first label is")
+        if isinstance(label, str):
+            _check_text(label)
+        elif isinstance(label, int) and not -(2**63) <= label < 2**63:
+            raise RecordError(f"the label {_short(label)} is not a 64-bit integer")
+
+    def _add_features(self, record: Mapping[str, object]) -> None:
+        text, features = record.get("text"), record.get("features")
+        if (text is None) == (features is None):
+            raise RecordError("expected one of 'text' and 'features'")
+        if features is None:
+            if not isinstance(text, str):
+                raise RecordError(f"'text' must be a string, got {_short(text)}")
+            self._check_kind("text")
+            _check_text(text)
+            self.texts.append(text)
+            return
+        if not isinstance(features, dict):
+            raise RecordError(f"'features' must be an object, got {_short(features)}")
+        if features.keys() == {"indices", "values"} and isinstance(features["indices"], list):
+            self._check_kind("indices")
+            values = self._add_indices(features["indices"], features["values"])
+        else:
+            self._check_kind("names")
+            for name in features:
+                _check_text(name)
+            self.names.extend(features)
+            values = list(features.values())
+        self.values.extend(_checked_values(values))
+        self.row_starts.append(len(self.values))
+
+    def _add_indices(self, indices: list[int], values: object) -> list[object]:
+        if not isinstance(values, list) or len(indices) != len(values):
+            raise RecordError("'indices' and 'values' must be lists of the same length")
+        for index in indices:
+            if type(index) is not int or not 0 <= index < self.width:
+                raise RecordError(f"the index {_short(index)} is not in [0, {self.width})")
+        self.indices.extend(indices)
+        return values
+
+    def _check_kind(self, kind: FeatureKind) -> None:
+        if self.feature_kind is None:
+            self.feature_kind = kind
+        elif kind != self.feature_kind:
+            first = DESCRIPTION[self.feature_kind]
+            raise RecordError(f"the row has {DESCRIPTION[kind]}, and the first row {first}")
+
+    def _add_weight(self, weight: object) -> None:
+        (value,) = _checked_values([1.0 if weight is None else weight])
+        if value < 0 or not np.isfinite(np.float32(value)):
+            raise RecordError(f"the weight {_short(weight)} is not a finite number >= 0")
+        self.weights.append(value)
+
+
+def _checked_values(values: list[object]) -> list[float]:
+    """Return numbers as floats."""
+    floats = []
+    for value in values:
+        if type(value) is not float and type(value) is not int:
+            raise RecordError(f"expected a number, got {_short(value)}")
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if not abs(number) < 3.5e38:
+            raise RecordError(f"the value {_short(value)} is not a finite 32-bit float")
+        floats.append(number)
+    return floats
+
+
+def _check_text(text: str) -> None:
+    """Raise RecordError for half a surrogate pair, which JSON can spell and UTF-8 cannot."""
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise RecordError(f"the string {_short(text)} is not valid Unicode") from None
+
+
+def _short(value: object) -> str:
+    """Return the value for a message, in ASCII and not too long."""
+    try:
+        text = ascii(value)
+    except ValueError:  # an integer of more digits than Python prints
+        text = "an integer of very many digits"
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,115 @@
+"""Features of text: vectorisers that need no fitting or are fitted in one pass."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from labeltrees.data.chunk import UNBOUNDED_WIDTH
+from labeltrees.errors import ArgumentError, DataFileError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+__all__ = ["Vectorizer", "check_vectorizer", "default_vectorizer", "fit_texts", "vectorize"]
+
+
+class Vectorizer(Protocol):
+    """What makes features of texts, fitted already, such as scikit-learn's vectorisers."""
+
+    def transform(self, raw_documents: Iterable[str]) -> Any:
+        """Return a matrix with one row for each text."""
+
+
+def check_vectorizer(vectorizer: Vectorizer | None) -> None:
+    """Raise ArgumentError unless it is None or can transform."""
+    if vectorizer is not None and not callable(getattr(vectorizer, "transform", None)):
+        raise ArgumentError.of("vectorizer", vectorizer, "None or have a method transform")
+
+
+def default_vectorizer() -> Vectorizer:
+    """Return the vectoriser for texts that come without one: it needs no fitting."""
+    from sklearn.feature_extraction.text import HashingVectorizer
+
+    vectorizer: Vectorizer = HashingVectorizer(
+        n_features=2**20, alternate_sign=False, norm="l2", dtype=np.float32
+    )
+    return vectorizer
+
+
+def vectorize(
+    vectorizer: Vectorizer, texts: Sequence[str], name: str, lines: NDArray[np.int64]
+) -> csr_array:
+    """Return the features of texts, in the layout of a chunk."""
+    features = csr_array(vectorizer.transform(texts), dtype=np.float32)
+    if features.shape[0] != len(texts):
+        allowed = "return one row for each text from transform"
+        raise ArgumentError.of("vectorizer", vectorizer, allowed)
+    if features.shape[1] > UNBOUNDED_WIDTH:
+        raise ArgumentError.of("vectorizer", vectorizer, f"at most {UNBOUNDED_WIDTH} wide")
+    features.sum_duplicates()
+    features.indices = features.indices.astype(np.int32, copy=False)
+    features.indptr = features.indptr.astype(np.int32, copy=False)
+    bad = np.flatnonzero(~np.isfinite(features.data))
+    if len(bad):
+        row = int(np.searchsorted(features.indptr, bad[0], side="right")) - 1
+        reason = "the vectorizer's value for the text is not a finite 32-bit float."
+        raise DataFileError(name, int(lines[row]), reason)
+    return features
+
+
+def fit_texts(texts: Iterable[str], vectorizer: TfidfVectorizer | None) -> TfidfVectorizer:
+    """Return a copy of the vectoriser fitted to texts, in the memory of its vocabulary."""
+    from sklearn.base import clone
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    template = TfidfVectorizer() if vectorizer is None else vectorizer
+    if not isinstance(template, TfidfVectorizer):
+        raise ArgumentError.of("vectorizer", template, "a TfidfVectorizer")
+    analyze = template.build_analyzer()
+    n_texts = 0
+    n_texts_with: dict[str, int] = {}
+    n_times: dict[str, int] = {}
+    for text in texts:
+        n_texts += 1
+        terms = analyze(text)
+        for term in terms:
+            n_times[term] = n_times.get(term, 0) + 1
+        for term in set(terms):
+            n_texts_with[term] = n_texts_with.get(term, 0) + 1
+    fitted = clone(template)
+    if template.vocabulary is None:
+        fitted.set_params(vocabulary=_select_terms(template, n_texts, n_texts_with, n_times))
+    with np.errstate(divide="ignore"):
+        fitted.fit([""])  # takes the vocabulary; the idf of this one text is replaced below
+    if fitted.use_idf:
+        terms = fitted.get_feature_names_out()
+        smooth = int(fitted.smooth_idf)
+        n_with = np.array([n_texts_with.get(term, 0) for term in terms], np.float64) + smooth
+        with np.errstate(divide="ignore"):
+            fitted.idf_ = np.log((n_texts + smooth) / n_with) + 1
+    return fitted
+
+
+def _select_terms(
+    vectorizer: TfidfVectorizer,
+    n_texts: int,
+    n_texts_with: dict[str, int],
+    n_times: dict[str, int],
+) -> list[str]:
+    """Return the terms that min_df, max_df and max_features keep, sorted."""
+    low, high = (
+        bound if isinstance(bound, int) else bound * n_texts
+        for bound in (vectorizer.min_df, vectorizer.max_df)
+    )
+    terms = [term for term, n in n_texts_with.items() if low <= n <= high]
+    if not terms:
+        raise ArgumentError.of("vectorizer", vectorizer, "one that keeps a term of the texts")
+    if vectorizer.max_features is not None:
+        terms = sorted(terms, key=lambda term: (-n_times[term], term))[: vectorizer.max_features]
+    return sorted(terms)

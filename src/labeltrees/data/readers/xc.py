@@ -1,0 +1,96 @@
+"""The format of the extreme classification repository."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from labeltrees import _core
+from labeltrees.data.chunk import UNBOUNDED_WIDTH
+from labeltrees.data.readers.assembly import CHUNK_ROWS, check_chunk_rows, chunk_of, file_error
+from labeltrees.data.readers.source import Source, read_blocks, source_name
+from labeltrees.errors import DataFileError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from labeltrees.data.chunk import Chunk
+
+__all__ = ["read_xc"]
+
+HEADER = re.compile(rb"[ \t]*(\d{1,18})[ \t]+(\d{1,18})[ \t]+(\d{1,18})[ \t]*\r?\n?")
+
+
+def read_xc(path: Source, *, chunk_rows: int = CHUNK_ROWS) -> Iterator[Chunk]:
+    r"""Return the chunks of a file in the XC repository's format.
+
+    The first line is ``n_rows n_features n_labels``, each further one a row
+    ``label,label feature:value feature:value ...``. All ids count from 0; a row without labels
+    starts with a space. The header must agree with the rows.
+
+    Parameters
+    ----------
+    path : path, binary file or "-"
+        Where to read, gzipped or not.
+    chunk_rows : int
+        The largest number of rows in a chunk.
+
+    Examples
+    --------
+    >>> import io
+    >>> (chunk,) = read_xc(io.BytesIO(b"2 3 5\n4,1 0:1 2:0.5\n 1:2\n"))
+    >>> chunk.features.toarray()
+    array([[1. , 0. , 0.5], [0. , 2. , 0. ]], dtype=float32)
+    >>> chunk.labels.tolist(), chunk.label_starts.tolist()
+    ([4, 1], [0, 2, 2])
+    """
+    check_chunk_rows(chunk_rows)
+    return _chunks(path, chunk_rows)
+
+
+def _chunks(source: Source, chunk_rows: int) -> Iterator[Chunk]:
+    name, line, n_rows, left = source_name(source), 1, -1, -1
+    for first_line, text in read_blocks(source):
+        begin, line = 0, first_line
+        if n_rows < 0:
+            n_rows, n_features, n_labels, begin = _header(name, text)
+            line, left = line + 1, n_rows
+        while begin < len(text):
+            if left == 0:
+                _check_nothing_follows(name, line, text[begin:], n_rows)
+                break
+            try:
+                rows = _core.parse_xc(
+                    text, begin, line, min(chunk_rows, left), n_features, n_labels
+                )
+            except _core.ParseError as error:
+                raise file_error(name, error) from None
+            begin, line, left = rows.end, rows.next_line, left - len(rows.lines)
+            yield chunk_of(rows, n_features)
+    if n_rows < 0:
+        raise DataFileError(name, 1, "the file is empty; expected 'n_rows n_features n_labels'.")
+    if left > 0:
+        reason = f"the header promises {n_rows} rows and the file ends after {n_rows - left}."
+        raise DataFileError(name, max(line - 1, 1), reason)
+
+
+def _header(name: str, text: bytes) -> tuple[int, int, int, int]:
+    """Return n_rows, n_features, n_labels and where the first row starts."""
+    end = text.find(b"\n") + 1 or len(text)
+    match = HEADER.fullmatch(text, 0, end)
+    if match is None:
+        raise DataFileError(name, 1, "expected the header 'n_rows n_features n_labels'.")
+    n_rows, n_features, n_labels = map(int, match.groups())
+    if n_features > UNBOUNDED_WIDTH:
+        reason = f"{n_features} features are more than {UNBOUNDED_WIDTH}."
+        raise DataFileError(name, 1, reason)
+    return n_rows, n_features, n_labels, end
+
+
+def _check_nothing_follows(name: str, line: int, text: bytes, n_rows: int) -> None:
+    """Raise DataFileError unless only empty lines follow the rows the header promised."""
+    rest = text.lstrip()
+    if rest:
+        line += text.count(b"\n", 0, len(text) - len(rest))
+        reason = f"a row more than the {n_rows} the header promises."
+        raise DataFileError(name, line, reason)
