@@ -5,22 +5,15 @@
 #include <string>
 
 #include "labeltrees/word_characters.hpp"
+#include "python_lexemes.hpp"
 
 namespace labeltrees {
 namespace {
 
-constexpr std::size_t npos = std::string_view::npos;
 constexpr std::int64_t tab_width = 8;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_binary_digit(char c) { return c == '0' || c == '1'; }
-bool is_octal_digit(char c) { return c >= '0' && c <= '7'; }
-bool is_hex_digit(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\f'; }
-bool is_quote(char c) { return c == '\'' || c == '"'; }
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
 
 // What str.strip() removes.
 bool is_white_space(char32_t c) {
@@ -49,135 +42,6 @@ std::string with_unix_newlines(std::string_view source) {
     }
   }
   return text;
-}
-
-// The functions below return the end, in line, of what starts at `at`.
-
-// _?[digit] as often as it goes.
-template <typename IsDigit>
-std::size_t digits_end(std::string_view line, std::size_t at, IsDigit is_one) {
-  for (;;) {
-    const std::size_t digit = at + (at < line.size() && line[at] == '_');
-    if (digit >= line.size() || !is_one(line[digit])) return at;
-    at = digit + 1;
-  }
-}
-
-std::size_t exponent_end(std::string_view line, std::size_t at) {
-  if (at >= line.size() || lower(line[at]) != 'e') return at;
-  std::size_t digit = at + 1;
-  if (digit < line.size() && (line[digit] == '+' || line[digit] == '-')) ++digit;
-  if (digit >= line.size() || !is_digit(line[digit])) return at;
-  return digits_end(line, digit + 1, is_digit);
-}
-
-std::size_t integer_end(std::string_view line, std::size_t at) {
-  if (line[at] != '0') return digits_end(line, at + 1, is_digit);
-  const char base = at + 1 < line.size() ? lower(line[at + 1]) : ' ';
-  std::size_t end = at + 2;
-  if (base == 'x') end = digits_end(line, at + 2, is_hex_digit);
-  if (base == 'o') end = digits_end(line, at + 2, is_octal_digit);
-  if (base == 'b') end = digits_end(line, at + 2, is_binary_digit);
-  if (end > at + 2) return end;
-  return digits_end(line, at + 1, [](char c) { return c == '0'; });
-}
-
-// Precondition: a digit, or a point and a digit.
-std::size_t number_end(std::string_view line, std::size_t at) {
-  std::size_t end = line[at] == '.' ? at : digits_end(line, at + 1, is_digit);
-  bool is_float = false;
-  if (end < line.size() && line[end] == '.') {
-    is_float = true;
-    ++end;
-    if (end < line.size() && is_digit(line[end])) end = digits_end(line, end + 1, is_digit);
-  }
-  const std::size_t after_exponent = exponent_end(line, end);
-  is_float = is_float || after_exponent > end;
-  end = after_exponent;
-  if (end < line.size() && lower(line[end]) == 'j') return end + 1;
-  return is_float ? end : integer_end(line, at);
-}
-
-std::size_t word_end(std::string_view line, std::size_t at) {
-  while (at < line.size()) {
-    const DecodedCharacter character = decode_utf8(line.substr(at));
-    if (word_class(character.value) == WordClass::outside) break;
-    at += character.n_bytes;
-  }
-  return at;
-}
-
-// at itself if no operator starts there.
-std::size_t operator_end(std::string_view line, std::size_t at) {
-  const auto next = [&](std::size_t k) { return at + k < line.size() ? line[at + k] : '\n'; };
-  const char c = line[at];
-  switch (c) {
-    case '(':
-    case ')':
-    case '[':
-    case ']':
-    case '{':
-    case '}':
-    case ',':
-    case ';':
-    case '~':
-      return at + 1;
-    case '!':
-      return next(1) == '=' ? at + 2 : at;
-    case '.':
-      return next(1) == '.' && next(2) == '.' ? at + 3 : at + 1;
-    case '*':
-    case '/':
-    case '<':
-    case '>':
-      if (next(1) == c) return next(2) == '=' ? at + 3 : at + 2;
-      return next(1) == '=' ? at + 2 : at + 1;
-    case '-':
-      if (next(1) == '>') return at + 2;
-      [[fallthrough]];
-    case '+':
-    case '%':
-    case '&':
-    case '|':
-    case '^':
-    case '@':
-    case '=':
-    case ':':
-      return next(1) == '=' ? at + 2 : at + 1;
-    default:
-      return at;
-  }
-}
-
-// Where the quote is of a string that starts at `at`, or npos: b, r, u, f, br and fr may precede
-// it, in any order and case.
-std::size_t string_quote(std::string_view line, std::size_t at) {
-  const auto letter = [&](std::size_t k) {
-    return at + k < line.size() ? lower(line[at + k]) : ' ';
-  };
-  if (is_quote(letter(0))) return at;
-  const char first = letter(0);
-  if (first != 'b' && first != 'r' && first != 'u' && first != 'f') return npos;
-  const char second = letter(1);
-  if (is_quote(second)) return at + 1;
-  const bool both = (first == 'r' && (second == 'b' || second == 'f')) ||
-                    (second == 'r' && (first == 'b' || first == 'f'));
-  return both && is_quote(letter(2)) ? at + 2 : npos;
-}
-
-// Past the quotes that close a string whose inside goes on at `at`; npos if they are not on this
-// line. A backslash takes the character after it, unless that is the line's end.
-std::size_t string_end(std::string_view line, std::size_t at, char quote, bool triple) {
-  for (; at < line.size(); ++at) {
-    if (line[at] == '\\') {
-      if (at + 1 >= line.size() || line[at + 1] == '\n') return npos;
-      ++at;
-    } else if (line[at] == quote) {
-      if (!triple) return at + 1;
-      if (line.size() - at >= 3 && line[at + 1] == quote && line[at + 2] == quote) return at + 3;
-    }
-  }
-  return npos;
 }
 
 bool ends_in_backslash(std::string_view line) { return line.ends_with("\\\n"); }
