@@ -1,11 +1,10 @@
-#include "labeltrees/python_examples.hpp"
-
 #include <algorithm>
 #include <random>
 #include <string>
 
 #include "check.hpp"
 #include "labeltrees/hash.hpp"
+#include "labeltrees/python_examples.hpp"
 
 using namespace labeltrees;
 
@@ -14,7 +13,8 @@ namespace {
 using Features = std::vector<std::int32_t>;
 
 Features row_of(const ExampleRows& rows, std::size_t row) {
-  return {rows.indices.begin() + rows.row_starts[row], rows.indices.begin() + rows.row_starts[row + 1]};
+  return {rows.indices.begin() + rows.row_starts[row],
+          rows.indices.begin() + rows.row_starts[row + 1]};
 }
 
 Features sorted(Features features) {
@@ -43,11 +43,10 @@ TEST(an_example_sees_places_pairs_and_recent_identifiers) {
   CHECK(corpus.n_examples() == 2);  // a = b <nl> f ( a , [a] . [c]
   const ExampleRows rows = corpus.rows(corpus.take_positions(2));
   CHECK(corpus.table().text(rows.labels[0]) == "a" && corpus.table().text(rows.labels[1]) == "c");
-  CHECK(row_of(rows, 0) ==
-        sorted({feature(1, {","}), feature(2, {"a"}), feature(3, {"("}), feature(4, {"f"}),
-                feature(5, {"<nl>"}), feature(6, {"b"}), feature(7, {"a", ","}),
-                feature(8, {"(", "a", ","}), feature(9, {"a"}), feature(9, {"b"}),
-                feature(9, {"f"})}));
+  CHECK(row_of(rows, 0) == sorted({feature(1, {","}), feature(2, {"a"}), feature(3, {"("}),
+                                   feature(4, {"f"}), feature(5, {"<nl>"}), feature(6, {"b"}),
+                                   feature(7, {"a", ","}), feature(8, {"(", "a", ","}),
+                                   feature(9, {"a"}), feature(9, {"b"}), feature(9, {"f"})}));
 }
 
 TEST(typed_text_has_the_features_of_the_example_that_follows_it) {

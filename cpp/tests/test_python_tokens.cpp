@@ -1,10 +1,9 @@
-#include "labeltrees/python_tokens.hpp"
-
 #include <chrono>
 #include <random>
 #include <string>
 
 #include "check.hpp"
+#include "labeltrees/python_tokens.hpp"
 #include "labeltrees/word_characters.hpp"
 
 using namespace labeltrees;
@@ -143,7 +142,7 @@ TEST(a_table_numbers_texts_as_they_come) {
 
 TEST(random_bytes_and_damaged_sources_are_tokens_or_an_outcome) {
   std::mt19937_64 random(0);
-  const std::string pieces[] = {"'",  "\"", "'''", "\"\"\"", "\\", "\n", "\r", "(",      ")",
+  const std::string pieces[] = {"'",  "\"", "'''", "\"\"\"", "\\", "\n", "\r", "(",        ")",
                                 "\t", " ",  "0x",  "1e",     "_",  ".",  "#",  "\xc3\xa9", "\xf0"};
   const auto draw = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
   for (int round = 0; round < 20000; ++round) {
