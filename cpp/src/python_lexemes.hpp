@@ -1,0 +1,29 @@
+// Where the tokens of one line of Python source end. Every function takes a place in the line and
+// returns one; none looks past the line, and none remembers anything.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace labeltrees {
+
+inline constexpr std::size_t npos = std::string_view::npos;
+
+// Precondition: a digit is at `at`, or a point and a digit.
+std::size_t number_end(std::string_view line, std::size_t at);
+
+// `at` itself if no word (a run of characters that \w matches) starts there.
+std::size_t word_end(std::string_view line, std::size_t at);
+
+// `at` itself if no operator starts there.
+std::size_t operator_end(std::string_view line, std::size_t at);
+
+// Where the quote is of a string that starts at `at`, or npos: b, r, u, f, br and fr may precede
+// it, in any order and case.
+std::size_t string_quote(std::string_view line, std::size_t at);
+
+// Past the quotes that close a string whose inside goes on at `at`; npos if they are not on this
+// line. A backslash takes the character after it, unless that is the line's end.
+std::size_t string_end(std::string_view line, std::size_t at, char quote, bool triple);
+
+}  // namespace labeltrees

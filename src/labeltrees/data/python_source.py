@@ -1,0 +1,255 @@
+"""The built-in stream: which identifier comes next in Python source code.
+
+Every Python comes with over a million examples of it, its standard library: real, ordered, with
+tens of thousands of labels of very uneven frequency, and nothing to download.
+
+A file is a sequence of tokens, as the ``tokenize`` module of CPython 3.11 has them: names and
+operators are themselves; ``<num>``, ``<str>``, ``<nl>``, ``<ind>`` and ``<ded>`` stand for
+numbers, strings, ends of lines, indents and dedents. Each identifier or keyword with at least 8
+tokens before it is an example. Its features, hashed to ``N_FEATURES`` columns of value 1, are the
+tokens 1 to 6 places back with their places, the last two and the last three tokens as one, and
+the distinct identifiers among the last 24 tokens.
+"""
+
+from __future__ import annotations
+
+import operator
+import random
+import sys
+import sysconfig
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from labeltrees import _core
+from labeltrees.data.chunk import Chunk
+from labeltrees.errors import ArgumentError, DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+__all__ = ["N_FEATURES", "PythonSource", "next_identifier_features", "source_files", "tokens"]
+
+#: The number of columns of the features.
+N_FEATURES: int = _core.HASHED_WIDTH
+
+_FILE_ORDER_SEED = 0
+_MAX_CHUNK_ROWS = 2**24
+
+
+class PythonSource:
+    """An iterable of chunks of next-identifier examples; each iteration reads the files anew.
+
+    Files that are not UTF-8, or that CPython 3.11's ``tokenize`` rejects, are skipped.
+
+    Parameters
+    ----------
+    folder : path, optional
+        A folder of Python code, read as `source_files` says. None is the standard library.
+    order : {"files", "shuffled"}
+        ``"files"`` gives the examples of one file after the other. It holds one chunk, one file
+        and the table of distinct tokens in memory: a few tens of MB, however many files.
+        ``"shuffled"`` gives a random permutation of the same examples. It holds 4 bytes for each
+        token and 8 for each example (about 30 MB for the default limit, twice that while
+        reading) besides.
+    seed : int
+        Decides the permutation. The order of the files does not depend on it.
+    limit : int or None
+        The examples are the first ``limit`` ones of the file order; None is all of them.
+    chunk_rows : int
+        The rows of each chunk but the last. The examples and their order do not depend on it.
+
+    Examples
+    --------
+    >>> chunk = next(iter(PythonSource(limit=1000)))
+    >>> chunk.features.shape
+    (1000, 1073741824)
+    >>> chunk.labels.shape
+    (1000,)
+    """
+
+    def __init__(
+        self,
+        folder: str | PathLike[str] | None = None,
+        *,
+        order: Literal["files", "shuffled"] = "files",
+        seed: int = 0,
+        limit: int | None = 1_500_000,
+        chunk_rows: int = 65_536,
+    ) -> None:
+        if order not in ("files", "shuffled"):
+            raise ArgumentError.of("order", order, "'files' or 'shuffled'")
+        self.folder = folder
+        self.order = order
+        self.seed = _checked_int("seed", seed, 0)
+        self.limit = None if limit is None else _checked_int("limit", limit, 1)
+        self.chunk_rows = _checked_int("chunk_rows", chunk_rows, 1, _MAX_CHUNK_ROWS)
+
+    def __iter__(self) -> Iterator[Chunk]:
+        """Return an iterator over the chunks, after finding the files."""
+        files = source_files(self.folder)
+        return self._in_file_order(files) if self.order == "files" else self._shuffled(files)
+
+    def _in_file_order(self, files: list[Path]) -> Iterator[Chunk]:
+        corpus = _core.PythonCorpus()
+        maker = _ChunkMaker(corpus, self.chunk_rows)
+        n_left = sys.maxsize if self.limit is None else self.limit
+        for _ in _added_files(corpus, files):
+            n_ready = min(n_left, corpus.n_examples)
+            n_full = n_ready - n_ready % self.chunk_rows
+            if n_full > 0:
+                yield from maker.chunks(corpus.take_positions(n_full))
+                corpus.forget_taken()
+                n_left -= n_full
+            if corpus.n_examples >= n_left:
+                break
+        yield from maker.chunks(corpus.take_positions(n_left))
+
+    def _shuffled(self, files: list[Path]) -> Iterator[Chunk]:
+        corpus = _core.PythonCorpus()
+        n_wanted = sys.maxsize if self.limit is None else self.limit
+        for _ in _added_files(corpus, files):
+            if corpus.n_examples >= n_wanted:
+                break
+        positions = corpus.take_positions(n_wanted)
+        np.random.default_rng(self.seed).shuffle(positions)
+        yield from _ChunkMaker(corpus, self.chunk_rows).chunks(positions)
+
+
+def source_files(folder: str | PathLike[str] | None = None) -> list[Path]:
+    """Return the ``*.py`` files below a folder, in the library's file order.
+
+    The order is that of a shuffle with a fixed seed of the sorted paths: the same on every run
+    and machine with the same files, and no package comes all at once. Files below a
+    ``site-packages`` in the folder are left out.
+
+    Parameters
+    ----------
+    folder : path, optional
+        None is the standard library of the running Python.
+
+    Examples
+    --------
+    >>> files = source_files()
+    >>> len(files) > 500, files == source_files()
+    (True, True)
+    """
+    root = Path(sysconfig.get_paths()["stdlib"] if folder is None else folder)
+    if not root.is_dir():
+        raise ArgumentError.of("folder", str(root), "a folder that exists")
+    files = sorted(
+        path
+        for path in root.rglob("*.py")
+        if "site-packages" not in path.relative_to(root).parts and path.is_file()
+    )
+    if not files:
+        raise DataError(f"{root}: there is no *.py file below this folder.")
+    random.Random(_FILE_ORDER_SEED).shuffle(files)  # noqa: S311 - an order, not a secret
+    return files
+
+
+def tokens(source: str) -> list[str]:
+    """Return the tokens of a whole source text.
+
+    Examples
+    --------
+    >>> tokens("if x: y = f'{x}'  # why")
+    ['if', 'x', ':', 'y', '=', '<str>', '<nl>']
+    """
+    try:
+        return _core.python_tokens(_encoded(source), unfinished=False)
+    except ValueError as error:
+        raise DataError(f"the source is not Python: {error}.") from None
+
+
+def next_identifier_features(source: str) -> csr_array:
+    """Return one row: the features for the identifier that comes next, at the end of the text.
+
+    The text is one that is being typed: it may end within a line, brackets or an indented block,
+    and it should end where the identifier would start. White space after the last line's end is
+    the next line's indentation. Give the model several lines: it has learned from places with at
+    least 8 tokens before them, and looks at the last 24.
+
+    Examples
+    --------
+    >>> next_identifier_features("for i in range(").nnz
+    11
+    """
+    indices = _core.next_identifier_features(_encoded(source))
+    return _rows_of_ones(indices, np.array([0, len(indices)], np.int64))
+
+
+class _ChunkMaker:
+    """Makes chunks of places in a corpus, counting the rows as it goes."""
+
+    def __init__(self, corpus: _core.PythonCorpus, chunk_rows: int) -> None:
+        self._corpus = corpus
+        self._chunk_rows = chunk_rows
+        self._n_made = 0
+        self._names = np.empty(0, object)  # by token id
+
+    def chunks(self, positions: NDArray[np.int64]) -> Iterator[Chunk]:
+        for start in range(0, len(positions), self._chunk_rows):
+            yield self._chunk(positions[start : start + self._chunk_rows])
+
+    def _chunk(self, positions: NDArray[np.int64]) -> Chunk:
+        row_starts, indices, label_tokens = self._corpus.rows(positions)
+        new_names = np.array(self._corpus.names(len(self._names)), object)
+        if len(new_names) > 0:
+            self._names = np.concatenate([self._names, new_names])
+        first_line = self._n_made + 1
+        self._n_made += len(positions)
+        return Chunk(
+            features=_rows_of_ones(indices, row_starts),
+            labels=self._names[label_tokens],
+            label_starts=np.arange(len(positions) + 1, dtype=np.int64),
+            weights=None,
+            first_line=first_line,
+        )
+
+
+def _added_files(corpus: _core.PythonCorpus, files: list[Path]) -> Iterator[Path]:
+    """Add one file after the other to the corpus; yield after each that was not skipped."""
+    n_added = 0
+    for path in files:
+        try:
+            source = path.read_bytes()
+        except OSError as error:
+            raise DataError(f"{path}: {error.strerror or error}.") from error
+        if corpus.add(source):
+            n_added += 1
+            yield path
+    if n_added == 0:
+        raise DataError(f"none of the {len(files)} files is Python 3 in UTF-8, such as {files[0]}.")
+
+
+def _rows_of_ones(indices: NDArray[np.int32], row_starts: NDArray[np.int64]) -> csr_array:
+    values = np.ones(len(indices), np.float32)
+    # 64-bit row starts would make scipy widen the indices too; a chunk has under 2^30 entries.
+    starts = row_starts.astype(np.int32)
+    rows = csr_array((values, indices, starts), shape=(len(starts) - 1, N_FEATURES))
+    rows.has_canonical_format = True  # the core has sorted them; saves scipy the check
+    return rows
+
+
+def _encoded(source: str) -> bytes:
+    if not isinstance(source, str):
+        raise ArgumentError.of("source", source, "a string")
+    # Half surrogates are in no token: any other character in no token stands in for them.
+    return source.encode("utf-8", "replace")
+
+
+def _checked_int(name: str, value: int, low: int, high: int | None = None) -> int:
+    allowed = f"an integer >= {low}" if high is None else f"an integer in [{low}, {high}]"
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise ArgumentError.of(name, value, allowed) from None
+    if number < low or (high is not None and number > high):
+        raise ArgumentError.of(name, value, allowed)
+    return number
