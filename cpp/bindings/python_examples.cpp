@@ -35,8 +35,8 @@ std::vector<std::string> python_tokens(const nb::bytes& source, bool unfinished)
   return texts;
 }
 
-using RowArrays =
-    std::tuple<OwnedVector<std::int64_t>, OwnedVector<std::int32_t>, OwnedVector<TokenId>>;
+using RowArrays = std::tuple<OwnedVector<std::int64_t>, OwnedVector<std::int32_t>,
+                             OwnedVector<TokenId>, OwnedMatrix<TokenId>>;
 
 RowArrays rows_at(const PythonCorpus& corpus, Vector<std::int64_t> positions) {
   const auto n_tokens = static_cast<std::int64_t>(corpus.tokens().size());
@@ -50,7 +50,7 @@ RowArrays rows_at(const PythonCorpus& corpus, Vector<std::int64_t> positions) {
     rows = corpus.rows(places);
   }
   return {give(std::move(rows.row_starts)), give(std::move(rows.indices)),
-          give(std::move(rows.labels))};
+          give(std::move(rows.labels)), give(std::move(rows.contexts), context_tokens)};
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ void bind_python_examples(nb::module_& module) {
           [](PythonCorpus& corpus, std::size_t n) { return give(corpus.take_positions(n)); },
           nb::arg("n"))
       .def("rows", &rows_at, nb::arg("positions").noconvert(),
-           "Row starts, feature indices and label tokens.")
+           "Row starts, feature indices, label tokens and the three tokens before each.")
       .def("forget_taken", &PythonCorpus::forget_taken);
 }
 

@@ -76,6 +76,7 @@ ExampleRows PythonCorpus::rows(std::span<const std::int64_t> positions) const {
   ExampleRows rows;
   rows.row_starts.reserve(positions.size() + 1);
   rows.labels.reserve(positions.size());
+  rows.contexts.reserve(positions.size() * context_tokens);
   rows.indices.reserve(positions.size() * usual_features);
   std::array<std::int32_t, max_context_features> features;
   for (const std::int64_t place : positions) {
@@ -85,6 +86,9 @@ ExampleRows PythonCorpus::rows(std::span<const std::int64_t> positions) const {
                         features.begin() + static_cast<std::ptrdiff_t>(n));
     rows.row_starts.push_back(static_cast<std::int64_t>(rows.indices.size()));
     rows.labels.push_back(tokens_[position]);
+    for (std::size_t k = context_tokens; k > 0; --k) {
+      rows.contexts.push_back(position >= k ? tokens_[position - k] : id_of(TokenMark::file_break));
+    }
   }
   return rows;
 }

@@ -11,11 +11,16 @@
 
 namespace labeltrees {
 
-// Rows as in CsrView with every value 1, and the token each row is to predict.
+// Tokens kept beside each row, for those who want the context itself and not its features.
+inline constexpr std::size_t context_tokens = 3;
+
+// Rows as in CsrView with every value 1, the token each row is to predict, and the last
+// context_tokens tokens before it, the nearest last.
 struct ExampleRows {
   std::vector<std::int64_t> row_starts{0};
   std::vector<std::int32_t> indices;  // strictly increasing within a row
   std::vector<TokenId> labels;
+  std::vector<TokenId> contexts;  // context_tokens a row
 };
 
 inline constexpr std::size_t max_context_features = 32;

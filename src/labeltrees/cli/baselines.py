@@ -1,4 +1,4 @@
-"""Two rivals that learn nothing: how much of a stream is mere frequency, or mere recency?"""
+"""Two rivals that learn nothing, to show what is mere frequency and what mere recency."""
 
 from __future__ import annotations
 

@@ -49,9 +49,9 @@ def demo(
         Path | None, typer.Option(help="Learn this folder of Python code instead.")
     ] = None,
     limit: Annotated[int, typer.Option(min=10, help="At most this many examples.")] = 1_500_000,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="Where to save the model.")
-    ] = Path("labeltrees-demo.safetensors"),
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where to save the model.")] = Path(
+        "labeltrees-demo.safetensors"
+    ),
     keep_state: Annotated[
         bool, typer.Option(help="Save all that is needed to go on learning; much larger.")
     ] = False,
@@ -59,7 +59,7 @@ def demo(
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Learn which identifier comes next in Python code, one example at a time; then complete some."""
+    """Learn which identifier comes next in Python code, then complete some."""
     if order not in ("files", "shuffled"):
         raise ArgumentError.of("--order", order, "files or shuffled")
     source = PythonSource(folder, order=cast("Any", order), seed=seed, limit=limit)

@@ -31,9 +31,7 @@ def evaluate(
     """Print losses, accuracies and calibration errors of a saved model on a data file."""
     stored = store.read(model)
     estimator = from_stored(stored)
-    source = Input.like(
-        stored.extra, data, format=format, limit=limit, labels=labels, seed=seed
-    )
+    source = Input.like(stored.extra, data, format=format, limit=limit, labels=labels, seed=seed)
     k = min(top, len(estimator.classes_))
     p_label, truth, found, p_found, weight = [], [], [], [], []
     seconds = 0.0
@@ -60,7 +58,9 @@ def evaluate(
         say_pairs({name.replace("_", " "): value for name, value in result.items()})
 
 
-def _scores(p_label: Any, truth: Any, found: Any, p_found: Any, weight: Any, *, k: int) -> dict[str, Any]:
+def _scores(
+    p_label: Any, truth: Any, found: Any, p_found: Any, weight: Any, *, k: int
+) -> dict[str, Any]:
     seen = p_label > 0
     weights = {"sample_weight": weight}
     squared = metrics.squared_loss(p_label, **weights)

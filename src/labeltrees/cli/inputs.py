@@ -29,8 +29,10 @@ _TEXT_FORMATS = ("tsv", "jsonl", "parquet")
 
 InputArgument = Annotated[
     str,
-    typer.Argument(help="Data file (gzipped or not), '-' for stdin, or with --format python a "
-                   "folder of Python code or 'stdlib'."),
+    typer.Argument(
+        help="Data file (gzipped or not), '-' for stdin, or with --format python a "
+        "folder of Python code or 'stdlib'."
+    ),
 ]
 FormatOption = Annotated[
     str | None,

@@ -29,7 +29,7 @@ def inspect(
     facts = _facts(model, stored, estimator)
     tree = _tree_facts(estimator)
     shown = estimator.classes_[:labels].tolist()
-    tensors = [
+    tensors: list[dict[str, Any]] = [
         {"name": name, "dtype": str(array.dtype), "shape": list(array.shape),
          "bytes": array.nbytes, "sha256": checksum}
         for (name, array), checksum in zip(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_module
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -63,7 +64,7 @@ def _named(
     if len(chunk.labels):
         rows = np.repeat(np.arange(chunk.n_rows), np.diff(starts))
         p = estimator.predict_label_proba(chunk.features[rows], chunk.labels)
-    for begin, end in zip(starts[:-1], starts[1:], strict=True):
+    for begin, end in pairwise(starts.tolist()):
         yield chunk.labels[begin:end].tolist(), p[begin:end].tolist()
 
 

@@ -17,6 +17,7 @@ import operator
 import random
 import sys
 import sysconfig
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -33,13 +34,27 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["N_FEATURES", "PythonSource", "next_identifier_features", "source_files", "tokens"]
+__all__ = [
+    "N_FEATURES",
+    "PythonSource",
+    "SourceChunk",
+    "next_identifier_features",
+    "source_files",
+    "tokens",
+]
 
 #: The number of columns of the features.
 N_FEATURES: int = _core.HASHED_WIDTH
 
 _FILE_ORDER_SEED = 0
 _MAX_CHUNK_ROWS = 2**24
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SourceChunk(Chunk):
+    """A chunk of examples, with the ids of the three tokens before each, the nearest last."""
+
+    contexts: NDArray[np.int32]
 
 
 class PythonSource:
@@ -90,12 +105,28 @@ class PythonSource:
         self.limit = None if limit is None else _checked_int("limit", limit, 1)
         self.chunk_rows = _checked_int("chunk_rows", chunk_rows, 1, _MAX_CHUNK_ROWS)
 
-    def __iter__(self) -> Iterator[Chunk]:
+    def __iter__(self) -> Iterator[SourceChunk]:
         """Return an iterator over the chunks, after finding the files."""
         files = source_files(self.folder)
         return self._in_file_order(files) if self.order == "files" else self._shuffled(files)
 
-    def _in_file_order(self, files: list[Path]) -> Iterator[Chunk]:
+    def count(self) -> int:
+        """Return the number of examples, in the time it takes to read the files.
+
+        >>> PythonSource(limit=1000).count()
+        1000
+        """
+        corpus = _core.PythonCorpus()
+        n_wanted = sys.maxsize if self.limit is None else self.limit
+        n_examples = 0
+        for _ in _added_files(corpus, source_files(self.folder)):
+            n_examples += len(corpus.take_positions(n_wanted))
+            corpus.forget_taken()
+            if n_examples >= n_wanted:
+                break
+        return min(n_examples, n_wanted)
+
+    def _in_file_order(self, files: list[Path]) -> Iterator[SourceChunk]:
         corpus = _core.PythonCorpus()
         maker = _ChunkMaker(corpus, self.chunk_rows)
         n_left = sys.maxsize if self.limit is None else self.limit
@@ -110,7 +141,7 @@ class PythonSource:
                 break
         yield from maker.chunks(corpus.take_positions(n_left))
 
-    def _shuffled(self, files: list[Path]) -> Iterator[Chunk]:
+    def _shuffled(self, files: list[Path]) -> Iterator[SourceChunk]:
         corpus = _core.PythonCorpus()
         n_wanted = sys.maxsize if self.limit is None else self.limit
         for _ in _added_files(corpus, files):
@@ -193,23 +224,24 @@ class _ChunkMaker:
         self._n_made = 0
         self._names = np.empty(0, object)  # by token id
 
-    def chunks(self, positions: NDArray[np.int64]) -> Iterator[Chunk]:
+    def chunks(self, positions: NDArray[np.int64]) -> Iterator[SourceChunk]:
         for start in range(0, len(positions), self._chunk_rows):
             yield self._chunk(positions[start : start + self._chunk_rows])
 
-    def _chunk(self, positions: NDArray[np.int64]) -> Chunk:
-        row_starts, indices, label_tokens = self._corpus.rows(positions)
+    def _chunk(self, positions: NDArray[np.int64]) -> SourceChunk:
+        row_starts, indices, label_tokens, contexts = self._corpus.rows(positions)
         new_names = np.array(self._corpus.names(len(self._names)), object)
         if len(new_names) > 0:
             self._names = np.concatenate([self._names, new_names])
         first_line = self._n_made + 1
         self._n_made += len(positions)
-        return Chunk(
+        return SourceChunk(
             features=_rows_of_ones(indices, row_starts),
             labels=self._names[label_tokens],
             label_starts=np.arange(len(positions) + 1, dtype=np.int64),
             weights=None,
             first_line=first_line,
+            contexts=contexts,
         )
 
 

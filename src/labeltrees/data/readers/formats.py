@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from labeltrees.data.chunk import Chunk
     from labeltrees.data.readers.vectorizers import Vectorizer
 
-__all__ = ["FORMATS", "SUFFIXES", "open_reader"]
+__all__ = ["FORMATS", "SUFFIXES", "format_of", "open_reader"]
 
 
 class _NumberReader(Protocol):
@@ -86,7 +86,7 @@ def open_reader(
     >>> chunk.labels.tolist()
     [3]
     """
-    chosen = _format_of(path) if format is None else format
+    chosen = format_of(path) if format is None else format
     if chosen in TEXT_FORMATS:
         return TEXT_FORMATS[chosen](path, vectorizer=vectorizer, chunk_rows=chunk_rows)
     if chosen not in NUMBER_FORMATS:
@@ -97,7 +97,8 @@ def open_reader(
     return NUMBER_FORMATS[chosen](path, chunk_rows=chunk_rows)
 
 
-def _format_of(source: Source) -> str:
+def format_of(source: Source) -> str:
+    """Return the format that the suffix of a file's name (before ``.gz``) stands for."""
     name = PurePath(source_name(source))
     if name.suffix.lower() == ".gz":
         name = name.with_suffix("")
