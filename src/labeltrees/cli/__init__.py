@@ -6,7 +6,6 @@ exit code is 0, 1 for a failure, 2 for a wrong call; either way one line says wh
 
 from __future__ import annotations
 
-import os
 import sys
 
 import typer
@@ -15,6 +14,7 @@ from labeltrees.cli.demo import demo
 from labeltrees.cli.evaluate import evaluate
 from labeltrees.cli.inspect import inspect
 from labeltrees.cli.predict import predict
+from labeltrees.cli.report import say_all
 from labeltrees.cli.stream import stream
 from labeltrees.cli.train import train
 from labeltrees.errors import ArgumentError, LabelTreesError
@@ -40,10 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
     """
     try:
         code = app(args=arguments, prog_name="labeltrees", standalone_mode=False)
-        sys.stdout.flush()
-    except BrokenPipeError:  # the reader of our output has gone: not our failure
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        say_all()
     except KeyboardInterrupt:
         return _complain("interrupted", 130)
     except ArgumentError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as json_module
-import sys
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +12,7 @@ import typer
 
 from labeltrees import store
 from labeltrees.cli.inputs import FormatOption, Input, InputArgument, LimitOption
-from labeltrees.cli.report import JsonOption, QuietOption
+from labeltrees.cli.report import JsonOption, QuietOption, say
 from labeltrees.estimators import ConditionalTreeClassifier, from_stored
 from labeltrees.progress import Progress
 
@@ -45,7 +44,7 @@ def predict(
         for chunk in source.chunks():
             answers = _named(estimator, chunk) if named else _top(estimator, chunk, top)
             for labels, probabilities in answers:
-                sys.stdout.write(_line(labels, probabilities, json=json))
+                say(_line(labels, probabilities, json=json))
             progress.advance(chunk.n_rows)
 
 
@@ -71,6 +70,6 @@ def _named(
 def _line(labels: list[Any], probabilities: list[float], *, json: bool) -> str:
     if json:
         row = {"labels": labels, "probabilities": probabilities}
-        return json_module.dumps(row, ensure_ascii=False) + "\n"
+        return json_module.dumps(row, ensure_ascii=False)
     pairs = zip(labels, probabilities, strict=True)
-    return "\t".join(f"{label}\t{p:.6g}" for label, p in pairs) + "\n"
+    return "\t".join(f"{label}\t{p:.6g}" for label, p in pairs)

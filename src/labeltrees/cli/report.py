@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +19,7 @@ __all__ = [
     "QuietOption",
     "progressive_pairs",
     "say",
+    "say_all",
     "say_curve",
     "say_json",
     "say_pairs",
@@ -33,8 +35,24 @@ _CURVE_WIDTH = 40
 
 
 def say(text: str = "") -> None:
-    """Write a line to stdout."""
-    sys.stdout.write(f"{text}\n")
+    """Write a line to stdout; end the command quietly if nobody reads it any more."""
+    try:
+        sys.stdout.write(f"{text}\n")
+    except BrokenPipeError:
+        _stop_writing()
+        raise typer.Exit(0) from None
+
+
+def say_all() -> None:
+    """Write what is still held back."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _stop_writing()
+
+
+def _stop_writing() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def say_json(value: Any) -> None:
