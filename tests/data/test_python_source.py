@@ -217,8 +217,15 @@ def test_the_rows_of_any_text_are_those_of_the_plain_version(text: str) -> None:
     corpus = _core.PythonCorpus()
     source = text.encode()
     assert corpus.add(source) == (plain_tokens(source) is not None)
-    starts, indices, labels = corpus.rows(corpus.take_positions(1000))
+    starts, indices, labels, contexts = corpus.rows(corpus.take_positions(1000))
     names = corpus.names(0)
+    tokens_of_text = plain_tokens(source) or []
+    before = [
+        tokens_of_text[i - 3 : i]
+        for i, token in enumerate(tokens_of_text)
+        if i >= 8 and token.isidentifier()
+    ]
+    assert [[names[token] for token in context] for context in contexts] == before
     got = [
         (names[label], indices[starts[i] : starts[i + 1]].tolist())
         for i, label in enumerate(labels)
@@ -253,7 +260,7 @@ def test_whole_files_past_a_million_and_a_half_examples_are_1500817_of_63931_lab
         corpus.add(path.read_bytes())
         if corpus.n_examples > 1_500_000:
             break
-    _, _, labels = corpus.rows(corpus.take_positions(2_000_000))
+    _, _, labels, _ = corpus.rows(corpus.take_positions(2_000_000))
     assert (len(labels), len(np.unique(labels))) == (1_500_817, 63_931)
 
 
