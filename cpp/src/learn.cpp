@@ -15,7 +15,13 @@ class Learner {
  public:
   Learner(ConditionalTree& model, const Learning& options) : model_(model), options_(options) {}
 
-  PreparedRow& row() noexcept { return row_; }
+  // Makes `row` the next one to learn and asks for the lines it will most likely need.
+  void expect(const SparseRow& row, LabelId label) {
+    next_.assign(row, options_.reading);
+    const NodeId leaf = model_.tree().leaf_of(label);
+    if (leaf != none) prefetch_path(leaf, next_);
+  }
+  void advance() noexcept { std::swap(row_, next_); }
 
   Found foresee_top() {
     Found found{none, 0.0};
@@ -103,20 +109,20 @@ class Learner {
     path_.clear();
     for (NodeId node = leaf; node != none; node = tree.parent(node)) path_.push_back(node);
     for (const NodeId node : path_) model_.add_mass(node, weight);
-    prefetch_path();
     for (std::size_t i = path_.size() - 1; i > 0;) {
       if (!train_block(i, weight, p_path)) return false;
     }
     return true;
   }
 
-  // The label is known, so is every line the path needs: ask for all of them at once.
-  void prefetch_path() const {
+  // The label is known, so is every line that its path needs.
+  void prefetch_path(NodeId leaf, const PreparedRow& row) const {
     std::uint32_t block = 0;
-    for (std::size_t i = path_.size() - 1; i > 0; --i) {
-      if (model_.place(path_[i]).block == block) continue;
-      block = model_.place(path_[i]).block;
-      for (const std::uint32_t feature : row_.features) {
+    for (NodeId node = model_.tree().parent(leaf); node != none;
+         node = model_.tree().parent(node)) {
+      if (model_.place(node).block == block) continue;
+      block = model_.place(node).block;
+      for (const std::uint32_t feature : row.features) {
         model_.table().prefetch(WeightTable::key(block, feature));
       }
     }
@@ -172,7 +178,7 @@ class Learner {
 
   ConditionalTree& model_;
   const Learning& options_;
-  PreparedRow row_;
+  PreparedRow row_, next_;
   TopSearch search_;
   std::vector<NodeId> path_;
   std::vector<WeightLine*> lines_;
@@ -185,9 +191,14 @@ void learn(ConditionalTree& model, const CsrView& X, std::span<const LabelId> la
            const Foresight& foresight, const Learning& options) {
   Learner learner(model, options);
   const std::size_t n = order.empty() ? X.n_rows() : order.size();
+  const auto row_at = [&](std::size_t i) {
+    return order.empty() ? i : static_cast<std::size_t>(order[i]);
+  };
+  if (n != 0) learner.expect(X.row(row_at(0)), labels[row_at(0)]);
   for (std::size_t i = 0; i < n; ++i) {
-    const std::size_t r = order.empty() ? i : static_cast<std::size_t>(order[i]);
-    learner.row().assign(X.row(r), options.reading);
+    const std::size_t r = row_at(i);
+    learner.advance();
+    if (i + 1 < n) learner.expect(X.row(row_at(i + 1)), labels[row_at(i + 1)]);
     if (!foresight.top.empty()) {
       const Found found = learner.foresee_top();
       foresight.top[i] = found.label;

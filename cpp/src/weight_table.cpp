@@ -62,7 +62,7 @@ void WeightTable::prefetch(std::uint64_t key) const noexcept {
 #if defined(__GNUC__)
   const std::uint64_t hash = mix_bits(key);
   const Shard& shard = shards_[shard_of(hash)];
-  __builtin_prefetch(shard.lines.get() + shard.home(hash), 1, 1);
+  __builtin_prefetch(shard.lines.get() + shard.home(hash), 0, 3);
 #else
   (void)key;
 #endif

@@ -1,0 +1,93 @@
+"""The built-in stream with default settings: quality, learning speed, memory, file sizes.
+
+Prints a Markdown table. Learning is timed alone (`partial_fit`, one thread), in a run of its own;
+accuracy is progressive, over the last 20 % of the stream.
+
+    python benchmarks/stream_learning.py [--limit N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import resource
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+import labeltrees
+from labeltrees import ConditionalTreeClassifier
+from labeltrees.cli.baselines import Cache
+from labeltrees.data.python_source import PythonSource
+from labeltrees.metrics import ProgressiveValidation
+
+
+def learning_speed(source: PythonSource) -> tuple[ConditionalTreeClassifier, float]:
+    model, seconds, n_rows = ConditionalTreeClassifier(), 0.0, 0
+    for chunk in source:
+        started = time.perf_counter()
+        model.partial_fit(chunk.features, chunk.labels)
+        seconds += time.perf_counter() - started
+        n_rows += chunk.n_rows
+    return model, n_rows / seconds
+
+
+def quality(source: PythonSource, n_examples: int) -> tuple[ProgressiveValidation, float]:
+    model, cache = ConditionalTreeClassifier(), Cache()
+    scores = ProgressiveValidation(n_expected=n_examples)
+    hits = []
+    for chunk in source:
+        seen = model.progressive_fit(chunk.features, chunk.labels)
+        scores.update(seen.p_label, seen.top == chunk.labels, seen.p_top, is_new=seen.is_new)
+        hits.append(cache.foresee(chunk.contexts, chunk.labels))
+    return scores, float(np.concatenate(hits)[scores.tail_start :].mean())
+
+
+def files(model: ConditionalTreeClassifier, source: PythonSource) -> tuple[int, int, float]:
+    """Sizes of the two kinds of model file, and the largest difference of a probability."""
+    with tempfile.TemporaryDirectory() as folder:
+        whole, small = Path(folder) / "whole", Path(folder) / "small"
+        model.save(whole)
+        model.save(small, keep_state=False)
+        frozen = labeltrees.load(small)
+        chunk = next(iter(source))
+        rows = chunk.features[:20_000]
+        top, p = model.predict_top_k(rows, 5)
+        difference = 0.0
+        for k in range(5):
+            again = frozen.predict_label_proba(rows, top[:, k])
+            difference = max(difference, float(np.abs(again - p[:, k]).max()))
+        return whole.stat().st_size, small.stat().st_size, difference
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--limit", type=int, default=1_500_000)
+    limit = parser.parse_args().limit
+    print(f"CPython {platform.python_version()}, {platform.machine()}, {limit:,} examples\n")
+    print(
+        "| order | accuracy | cache | log loss (seen) | ECE@1 | learned/s | table MB "
+        "| file MB | inference-only MB | max dp |"
+    )
+    print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
+    for order in ("files", "shuffled"):
+        source = PythonSource(order=order, limit=limit)
+        model, rate = learning_speed(source)
+        table = model.model_.core.n_bytes
+        whole, small, difference = files(model, source)
+        del model
+        scores, cache = quality(source, source.count())
+        tail = scores.summary().tail
+        print(
+            f"| {order} | {tail.accuracy:.4f} | {cache:.4f} | {tail.log_loss_seen:.3f} "
+            f"| {tail.calibration_error:.3f} | {rate:,.0f} | {table / 1e6:,.0f} "
+            f"| {whole / 1e6:,.0f} | {small / 1e6:,.0f} | {difference:.1e} |"
+        )
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"\npeak memory of the whole run: {peak:,.0f} MB")
+
+
+if __name__ == "__main__":
+    main()
