@@ -33,7 +33,7 @@ def test_a_terminal_shows_rows_and_values(monkeypatch, capsys) -> None:
         progress.advance(5_000, loss=0.5, source="a.txt")
         sys.stdout.write("a result\n")
     shown = terminal.getvalue()
-    for text in ("learning [all]", "50%", "10,000 rows", "rows/s", "loss 0.5", "labels 1,234"):
+    for text in ("learning [all]", "10,000", "/s", "loss 0.5", "labels 1,234"):
         assert text in shown
     assert "a result" not in shown
     assert capsys.readouterr().out == "a result\n"
@@ -43,8 +43,7 @@ def test_an_unknown_total_works(monkeypatch) -> None:
     terminal = attach(Terminal(), monkeypatch)
     with Progress("reading") as progress:
         progress.advance(7)
-    assert "7 rows" in terminal.getvalue()
-    assert "%" not in terminal.getvalue()
+    assert " 7 " in terminal.getvalue()
 
 
 def test_no_terminal_no_output(capfd) -> None:

@@ -19,9 +19,9 @@ find_python() {
 
 check_compiler() {
   local compiler=${CXX:-c++} probe
-  command -v "$compiler" >/dev/null 2>&1 || compiler=g++
+  [ -n "${CXX:-}" ] || command -v c++ >/dev/null 2>&1 || compiler=g++
   command -v "$compiler" >/dev/null 2>&1 ||
-    fail "a C++ compiler is needed and none was found (install g++ or clang++, or set CXX)."
+    fail "a C++ compiler is needed and none was found by the name '$compiler' (install g++ or clang++, or set CXX)."
   probe=$(mktemp -d)
   trap 'rm -rf "$probe"' RETURN
   echo '#include <span>

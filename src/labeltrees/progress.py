@@ -55,11 +55,9 @@ class Progress:
 
         bar = progress.Progress(
             progress.TextColumn("{task.description}", markup=False),
-            progress.BarColumn(),
-            progress.TaskProgressColumn(),
-            progress.TextColumn("{task.completed:,.0f} rows{task.fields[note]}", markup=False),
-            progress.TimeElapsedColumn(),
-            progress.TimeRemainingColumn(),
+            progress.BarColumn(bar_width=10),  # all of it fits into 80 columns
+            progress.TextColumn("{task.completed:,.0f}{task.fields[note]}", markup=False),
+            progress.TimeRemainingColumn(compact=True, elapsed_when_finished=True),
             console=Console(stderr=True),
             auto_refresh=False,  # no thread: trouble with the terminal arises where it is caught
             redirect_stdout=False,  # stdout is for results
@@ -79,8 +77,8 @@ class Progress:
             self._next_show = now + _SECONDS_BETWEEN
         try:
             task = self._bar.tasks[0]
-            rate = f"  {task.speed:,.0f} rows/s" if task.speed else ""
-            note = rate + "".join(f"  {name} {_short(v)}" for name, v in self._fields.items())
+            rate = f" {task.speed:,.0f}/s" if task.speed else ""
+            note = rate + "".join(f" {name} {_short(v)}" for name, v in self._fields.items())
             self._bar.update(task.id, advance=n, note=note, refresh=show)
         except Exception:
             self.__exit__()
@@ -96,5 +94,5 @@ class Progress:
 
 def _short(value: object) -> str:
     if isinstance(value, float):
-        return f"{value:.4g}"
+        return f"{value:.3g}"
     return f"{value:,}" if isinstance(value, int) else str(value)

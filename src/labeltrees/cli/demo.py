@@ -94,8 +94,7 @@ class _Run:
     seconds_learning: float = 0.0
 
     def __post_init__(self) -> None:
-        block = max(1, self.n_examples // 15)
-        self.validation = ProgressiveValidation(n_expected=self.n_examples, block_size=block)
+        self.validation = ProgressiveValidation(n_expected=self.n_examples)
         self.table_scores = ProgressiveValidation(n_expected=self.n_examples)
         self.cache_scores = ProgressiveValidation(n_expected=self.n_examples)
 
@@ -112,7 +111,7 @@ class _Run:
             hits = cache.foresee(chunk.contexts, chunk.labels)
             self.cache_scores.update(hits.astype(float), hits)
             progress.advance(
-                chunk.n_rows, accuracy=float(correct.mean()), labels=len(self.model.classes_)
+                chunk.n_rows, acc=float(correct.mean()), labels=len(self.model.classes_)
             )
 
 

@@ -81,18 +81,30 @@ def say_pairs(pairs: dict[str, object]) -> None:
 
 def say_curve(points: Sequence[CurvePoint]) -> None:
     """Write a learning curve: accuracy as bars, with the losses beside it."""
-    if not points:
-        return
-    step = -(-len(points) // _CURVE_ROWS)
-    chosen = points[step - 1 :: step]
-    top = max(point.accuracy or 0.0 for point in chosen) or 1.0
-    say(f"  {'examples':>11}   {'accuracy':<{_CURVE_WIDTH}}           squared    log")
-    for point in chosen:
-        accuracy = point.accuracy or 0.0
-        say(
-            f"  {point.n_rows:>11,}   {_bar(accuracy / top):<{_CURVE_WIDTH}}   {accuracy:.3f}"
-            f"   {point.squared_loss or 0:7.3f}   {point.log_loss or 0:6.3f}"
+    rows = _grouped(points)
+    top = max((accuracy for _, accuracy, _, _ in rows), default=0.0) or 1.0
+    if rows:
+        say(f"  {'examples':>11}   {'accuracy':<{_CURVE_WIDTH + 8}}   {'squared':>7}   {'log':>6}")
+    for n_rows, accuracy, squared, log in rows:
+        bar = _bar(accuracy / top).ljust(_CURVE_WIDTH)
+        say(f"  {n_rows:>11,}   {bar}   {accuracy:.3f}   {squared:7.3f}   {log:6.3f}")
+
+
+def _grouped(points: Sequence[CurvePoint]) -> list[tuple[int, float, float, float]]:
+    """Return at most _CURVE_ROWS means over consecutive blocks, each weighted by its rows."""
+    size = max(1, -(-len(points) // _CURVE_ROWS))
+    starts = [0, *(point.n_rows for point in points)]
+    rows = []
+    for first in range(0, len(points), size):
+        group = points[first : first + size]
+        weights = [p.n_rows - starts[first + i] for i, p in enumerate(group)]
+        scores = [(p.accuracy or 0.0, p.squared_loss or 0.0, p.log_loss or 0.0) for p in group]
+        accuracy, squared, log = (
+            sum(w * score[i] for w, score in zip(weights, scores, strict=True)) / sum(weights)
+            for i in range(3)
         )
+        rows.append((group[-1].n_rows, accuracy, squared, log))
+    return rows
 
 
 def progressive_pairs(summary: ProgressiveSummary) -> dict[str, object]:

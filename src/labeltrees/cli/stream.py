@@ -101,7 +101,7 @@ def run(
             answers = {"correct": seen.top == y, "p_top": seen.p_top}
         validation.update(seen.p_label, is_new=seen.is_new, sample_weight=weights, **answers)
         scores = validation.summary()
-        shown = {"accuracy": scores.accuracy} if top else {}
+        shown = {"acc": scores.accuracy} if top else {}
         progress.advance(
             len(y), loss=scores.log_loss_seen or 0.0, labels=len(model.classes_), **shown
         )

@@ -95,7 +95,7 @@ class PythonSource:
         order: Literal["files", "shuffled"] = "files",
         seed: int = 0,
         limit: int | None = 1_500_000,
-        chunk_rows: int = 65_536,
+        chunk_rows: int = 16_384,
     ) -> None:
         if order not in ("files", "shuffled"):
             raise ArgumentError.of("order", order, "'files' or 'shuffled'")
