@@ -158,6 +158,11 @@ FAILURES = {
     "unknown option": (["stream", "train.tsv", "--nonsense"], 2, "--nonsense"),
     "unknown command": (["grow"], 2, "grow"),
     "missing option": (["train", "train.tsv"], 2, "--out"),
+    "stdin twice": (
+        ["train", "-", "--format", "tsv", "-o", "m", "--passes", "2"],
+        2,
+        "only once",
+    ),
     "bad labels": (["stream", "train.tsv", "--labels", "all"], 2, "--labels must be each"),
     "bad order": (["demo", "--order", "sorted"], 2, "--order must be files or shuffled"),
     "no folder": (["demo", "--folder", "nowhere"], 2, "folder"),

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from labeltrees.cli import learner as options
 from labeltrees.cli.inputs import (
     FormatOption,
     Input,
@@ -17,6 +16,7 @@ from labeltrees.cli.inputs import (
     LimitOption,
     OrderOption,
 )
+from labeltrees.cli.learner import with_learner
 from labeltrees.cli.report import (
     JsonOption,
     QuietOption,
@@ -32,6 +32,7 @@ from labeltrees.metrics import ProgressiveValidation
 from labeltrees.progress import Progress
 
 
+@with_learner
 def stream(
     data: InputArgument,
     format: FormatOption = None,  # noqa: A002
@@ -44,34 +45,22 @@ def stream(
     top: Annotated[
         bool, typer.Option(help="Whether to find each row's likeliest label (for accuracy).")
     ] = True,
-    structure: options.StructureOption = options.STRUCTURE,
-    alpha: options.AlphaOption = options.ALPHA,
-    balance: options.BalanceOption = options.BALANCE,
-    loss: options.LossOption = options.LOSS,
-    optimizer: options.OptimizerOption = options.OPTIMIZER,
-    learning_rate: options.RateOption = options.RATE,
-    seed: options.SeedOption = 0,
     json: JsonOption = False,
     quiet: QuietOption = False,
+    *,
+    learner: ConditionalTreeClassifier,
 ) -> None:
     """Predict each row, then learn from it; report how good the predictions were."""
-    model = options.make_learner(
-        structure=structure,
-        alpha=alpha,
-        balance=balance,
-        loss=loss,
-        optimizer=optimizer,
-        learning_rate=learning_rate,
-        seed=seed,
+    source = Input.choose(
+        data, format=format, labels=labels, limit=limit, order=order, seed=learner.random_state
     )
-    source = Input.choose(data, format=format, labels=labels, limit=limit, order=order, seed=seed)
     validation = ProgressiveValidation(n_expected=limit)
     with Progress("streaming", total=limit, enabled=not quiet) as progress:
-        seconds = run(model, source, validation, progress, top=top)
+        seconds = run(learner, source, validation, progress, top=top)
     if validation.n_rows == 0:
         raise DataError(f"{data} has no row with a label.")
     if out is not None:
-        model.save(out, extra=source.facts())
+        learner.save(out, extra=source.facts())
     summary = validation.summary()
     rate = validation.n_rows / seconds
     if json:
@@ -83,7 +72,7 @@ def stream(
 
 
 def run(
-    model: ConditionalTreeClassifier,
+    learner: ConditionalTreeClassifier,
     source: Input,
     validation: ProgressiveValidation,
     progress: Progress,
@@ -94,7 +83,7 @@ def run(
     seconds = 0.0
     for X, y, weights in source.examples():
         started = time.perf_counter()
-        seen = model.progressive_fit(X, y, sample_weight=weights, top=top)
+        seen = learner.progressive_fit(X, y, sample_weight=weights, top=top)
         seconds += time.perf_counter() - started
         answers: dict[str, Any] = {}
         if top:
@@ -103,6 +92,6 @@ def run(
         scores = validation.summary()
         shown = {"acc": scores.accuracy} if top else {}
         progress.advance(
-            len(y), loss=scores.log_loss_seen or 0.0, labels=len(model.classes_), **shown
+            len(y), loss=scores.log_loss_seen or 0.0, labels=len(learner.classes_), **shown
         )
     return seconds

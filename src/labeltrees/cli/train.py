@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from labeltrees.cli import learner as options
 from labeltrees.cli.inputs import (
     FormatOption,
     Input,
@@ -17,12 +16,15 @@ from labeltrees.cli.inputs import (
     LimitOption,
     OrderOption,
 )
+from labeltrees.cli.learner import with_learner
 from labeltrees.cli.report import JsonOption, QuietOption, say_json, say_pairs
-from labeltrees.errors import DataError
+from labeltrees.errors import ArgumentError, DataError
+from labeltrees.estimators import ConditionalTreeClassifier
 from labeltrees.metrics import ProgressiveValidation
 from labeltrees.progress import Progress
 
 
+@with_learner
 def train(
     data: InputArgument,
     out: Annotated[Path, typer.Option("--out", "-o", help="Where to save the model.")],
@@ -37,26 +39,14 @@ def train(
     keep_state: Annotated[
         bool, typer.Option(help="Whether the saved model can go on learning.")
     ] = True,
-    structure: options.StructureOption = options.STRUCTURE,
-    alpha: options.AlphaOption = options.ALPHA,
-    balance: options.BalanceOption = options.BALANCE,
-    loss: options.LossOption = options.LOSS,
-    optimizer: options.OptimizerOption = options.OPTIMIZER,
-    learning_rate: options.RateOption = options.RATE,
-    seed: options.SeedOption = 0,
     json: JsonOption = False,
     quiet: QuietOption = False,
+    *,
+    learner: ConditionalTreeClassifier,
 ) -> None:
     """Learn a conditional probability tree from a data file and save it."""
-    model = options.make_learner(
-        structure=structure,
-        alpha=alpha,
-        balance=balance,
-        loss=loss,
-        optimizer=optimizer,
-        learning_rate=learning_rate,
-        seed=seed,
-    )
+    if data == "-" and (passes > 1 or vectorizer == "tfidf"):
+        raise ArgumentError("the standard input can be read only once: use --passes 1, no tfidf.")
     source = Input.choose(
         data,
         format=format,
@@ -64,29 +54,29 @@ def train(
         labels=labels,
         limit=limit,
         order=order,
-        seed=seed,
+        seed=learner.random_state,
     )
     started = time.perf_counter()
     validation = ProgressiveValidation()
     for number in range(passes):
         with Progress(f"pass {number + 1} of {passes}", enabled=not quiet) as progress:
             for X, y, weights in source.examples():
-                seen = model.progressive_fit(X, y, sample_weight=weights, top=False)
+                seen = learner.progressive_fit(X, y, sample_weight=weights, top=False)
                 if number == 0:
                     validation.update(seen.p_label, is_new=seen.is_new, sample_weight=weights)
                 loss_now = validation.summary().squared_loss
-                progress.advance(len(y), loss=loss_now, labels=len(model.classes_))
+                progress.advance(len(y), loss=loss_now, labels=len(learner.classes_))
     if validation.n_rows == 0:
         raise DataError(f"{data} has no row with a label.")
     seconds = time.perf_counter() - started
-    model.save(out, keep_state=keep_state, extra=source.facts())
+    learner.save(out, keep_state=keep_state, extra=source.facts())
     summary = validation.summary()
     result = {
         "model": str(out),
         "examples": summary.n_rows,
         "passes": passes,
-        "labels": len(model.classes_),
-        "depth": model.tree_.depth,
+        "labels": len(learner.classes_),
+        "depth": learner.tree_.depth,
         "seconds": round(seconds, 3),
         "examples_per_second": round(passes * summary.n_rows / seconds),
         "progressive_squared_loss": summary.squared_loss,
