@@ -82,12 +82,14 @@ def say_pairs(pairs: dict[str, object]) -> None:
 def say_curve(points: Sequence[CurvePoint]) -> None:
     """Write a learning curve: accuracy as bars, with the losses beside it."""
     rows = _grouped(points)
+    has_accuracy = any(point.accuracy is not None for point in points)
     top = max((accuracy for _, accuracy, _, _ in rows), default=0.0) or 1.0
     if rows:
         say(f"  {'examples':>11}   {'accuracy':<{_CURVE_WIDTH + 8}}   {'squared':>7}   {'log':>6}")
     for n_rows, accuracy, squared, log in rows:
         bar = _bar(accuracy / top).ljust(_CURVE_WIDTH)
-        say(f"  {n_rows:>11,}   {bar}   {accuracy:.3f}   {squared:7.3f}   {log:6.3f}")
+        shown = f"{accuracy:.3f}" if has_accuracy else "    -"
+        say(f"  {n_rows:>11,}   {bar}   {shown}   {squared:7.3f}   {log:6.3f}")
 
 
 def _grouped(points: Sequence[CurvePoint]) -> list[tuple[int, float, float, float]]:
