@@ -147,7 +147,7 @@ class Learner {
       const bool right = path_[i - 1] != model_.tree().first_child(path_[i]);
       const float margin = margins[slot];
       if (!std::isfinite(margin)) return false;
-      const double p_node = node_probability(margin, options_.reading.loss);
+      const double p_node = node_probability(model_, path_[i], margin, options_.reading.loss);
       p_path *= right ? p_node : 1.0 - p_node;
       step(slot, weight * slope(margin, right));
     }

@@ -30,7 +30,8 @@ std::size_t TopSearch::run(const ConditionalTree& model, const PreparedRow& row,
       at = static_cast<std::int32_t>(margins_.size());
       margins_.push_back(block_margins(model.table(), place.block, row));
     }
-    const double p = node_probability(margins_[static_cast<std::size_t>(at)][place.slot], loss);
+    const double p = node_probability(model, best.node,
+                                      margins_[static_cast<std::size_t>(at)][place.slot], loss);
     const NodeId left = tree.first_child(best.node);
     for (const NodeId child : {left, left + 1}) {
       const bool same_block = model.place(child).block == place.block;
@@ -63,7 +64,7 @@ void label_probabilities(const ConditionalTree& model, const CsrView& X,
         block = place.block;
         margins = block_margins(model.table(), block, row);
       }
-      const double p_node = node_probability(margins[place.slot], reading.loss);
+      const double p_node = node_probability(model, path[i], margins[place.slot], reading.loss);
       p_path *= path[i - 1] == tree.first_child(path[i]) ? 1.0 - p_node : p_node;
     }
     p[r] = p_path;
@@ -107,7 +108,7 @@ void all_probabilities(const ConditionalTree& model, const CsrView& X, std::size
       const Place place = model.place(node);
       Margins& block = margins[place.block - 1];
       if (place.slot == 0) block = block_margins(model.table(), place.block, row);
-      const double p_node = node_probability(block[place.slot], reading.loss);
+      const double p_node = node_probability(model, node, block[place.slot], reading.loss);
       const auto left = static_cast<std::size_t>(tree.first_child(node));
       p_path[left] = p_path[i] * (1.0 - p_node);
       p_path[left + 1] = p_path[i] * p_node;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -20,11 +20,20 @@ from labeltrees.regressors import OnlineRegression, pack_weights, unpack_weights
 from labeltrees.tree import LabelTree
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike, NDArray
 
     from labeltrees.data.checks import Rows
 
-__all__ = ["MAX_DENSE_BYTES", "ConditionalTreeModel", "Foreseen", "TopLabels"]
+__all__ = [
+    "MAX_DENSE_BYTES",
+    "ConditionalTreeModel",
+    "Foreseen",
+    "Model",
+    "TopLabels",
+    "check_dense_size",
+]
 
 MAX_DENSE_BYTES = 2**32
 """A dense (n_rows, n_labels) answer larger than this is refused unless the caller allows it."""
@@ -37,6 +46,35 @@ class TopLabels(NamedTuple):
 
     labels: NDArray[Any]
     probabilities: NDArray[np.float64]
+
+
+class Model(Protocol):
+    """What a fitted model answers, whatever it is; rows are checked before."""
+
+    vocabulary: LabelVocabulary
+    n_features: int
+
+    def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
+        """Return P(label given row), one label a row; 0 for a label never seen."""
+
+    def top_labels(self, rows: Rows, k: int) -> TopLabels:
+        """Return the k likeliest labels of every row, likeliest first."""
+
+    def probabilities(self, rows: Rows, *, max_bytes: int) -> NDArray[np.float64]:
+        """Return the whole distribution, (n_rows, n_labels), columns in vocabulary order."""
+
+    def describe(self) -> dict[str, Any]:
+        """Return what a curious person may want to know of the model, ready for JSON."""
+
+    def to_dot(self, names: Sequence[str], *, max_nodes: int) -> str:
+        """Return a drawing of the model's top as Graphviz DOT; names are those of the labels."""
+
+    def to_tensors(self, *, keep_state: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return arrays and facts (ready for JSON) that `from_tensors` makes an equal model of."""
+
+    @classmethod
+    def from_tensors(cls, tensors: dict[str, NDArray[Any]], facts: dict[str, Any]) -> Self:
+        """Return the model that `to_tensors` wrote down, or raise `ModelFormatError`."""
 
 
 class Foreseen(NamedTuple):
@@ -122,14 +160,32 @@ class ConditionalTreeModel:
     def probabilities(self, rows: Rows, *, max_bytes: int = MAX_DENSE_BYTES) -> NDArray[np.float64]:
         """Return the whole distribution, (n_rows, n_labels), columns in vocabulary order."""
         n_columns = len(self.vocabulary)
-        n_bytes = 8 * rows.n_rows * n_columns
-        if n_bytes > max_bytes:
-            raise TooLargeError(
-                f"{rows.n_rows} rows x {n_columns} labels need {n_bytes:,} bytes, over "
-                f"max_bytes={max_bytes:,}: ask for predict_top_k or predict_label_proba, "
-                "pass fewer rows, or raise max_bytes."
-            )
+        check_dense_size(rows.n_rows, n_columns, max_bytes)
         return self.core.all_probabilities(*rows.arrays, n_columns, self.settings.reading)
+
+    def describe(self) -> dict[str, Any]:
+        """Return sizes and shape of the model."""
+        tree = self.tree
+        is_leaf = tree.label >= 0
+        mass, depths = self.core.masses()[is_leaf], tree.depths[is_leaf]
+        facts: dict[str, Any] = {
+            "can_learn": not self.frozen,
+            "weight_lines": self.core.n_lines,
+            "table_bytes_in_memory": self.core.n_bytes,
+            "nodes": tree.n_nodes,
+            "leaves": tree.n_labels,
+            "depth": tree.depth,
+            "mean_leaf_depth": float(depths.mean()) if len(depths) else 0.0,
+            "least_possible_depth": max(0, (tree.n_labels - 1).bit_length()),
+        }
+        if mass.sum() > 0:
+            facts["mean_depth_of_an_example"] = float(np.average(depths, weights=mass))
+            facts["examples_learned"] = float(mass.sum())
+        return facts
+
+    def to_dot(self, names: Sequence[str], *, max_nodes: int) -> str:
+        """Return the top of the tree as Graphviz DOT."""
+        return self.tree.to_dot(names=names, max_nodes=max_nodes)
 
     def _ids_to_learn(
         self, labels: NDArray[Any], weights: NDArray[np.float32]
@@ -203,3 +259,14 @@ class ConditionalTreeModel:
     def __setstate__(self, state: dict[str, Any]) -> None:
         restored = self.from_tensors(state["tensors"], state["facts"])
         self.__dict__.update(restored.__dict__)
+
+
+def check_dense_size(n_rows: int, n_labels: int, max_bytes: int) -> None:
+    """Raise `TooLargeError` if a float64 matrix of that shape is larger than allowed."""
+    n_bytes = 8 * n_rows * n_labels
+    if n_bytes > max_bytes:
+        raise TooLargeError(
+            f"{n_rows} rows x {n_labels} labels need {n_bytes:,} bytes, over "
+            f"max_bytes={max_bytes:,}: ask for predict_top_k or predict_label_proba, "
+            "pass fewer rows, or raise max_bytes."
+        )

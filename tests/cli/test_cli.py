@@ -120,8 +120,8 @@ def test_inspect_shows_the_model_and_draws_its_tree(model, tmp_path, capsys):
     dot = tmp_path / "tree.dot"
     facts = run_json(capsys, "inspect", model, "--dot", dot)
     assert facts["labels"] == 3
-    assert facts["can_learn"] is True
-    assert facts["tree"]["leaves"] == 3
+    assert facts["described"]["can_learn"] is True
+    assert facts["described"]["leaves"] == 3
     assert facts["params"]["alpha"] == 0.6
     assert all(len(tensor["sha256"]) == 64 for tensor in facts["tensors"])
     assert dot.read_text().startswith("digraph")

@@ -36,8 +36,9 @@ inline double estimate(float margin, Loss loss) noexcept {
   return std::fmin(std::fmax(static_cast<double>(margin), 0.0), 1.0);
 }
 
-// p_node as every query uses it.
-inline double node_probability(float margin, Loss loss) noexcept {
+// p_node as learning and every query use it: P(right of node | at node), away from 0 and 1.
+inline double node_probability(const ConditionalTree& /*model*/, NodeId /*node*/, float margin,
+                               Loss loss) noexcept {
   return std::fmin(std::fmax(estimate(margin, loss), probability_floor), 1.0 - probability_floor);
 }
 

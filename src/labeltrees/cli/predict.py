@@ -13,7 +13,7 @@ import typer
 from labeltrees import store
 from labeltrees.cli.inputs import FormatOption, Input, InputArgument, LimitOption
 from labeltrees.cli.report import JsonOption, QuietOption, say
-from labeltrees.estimators import ConditionalTreeClassifier, from_stored
+from labeltrees.estimators import LabelClassifier, from_stored
 from labeltrees.progress import Progress
 
 if TYPE_CHECKING:
@@ -49,15 +49,13 @@ def predict(
 
 
 def _top(
-    estimator: ConditionalTreeClassifier, chunk: Chunk, k: int
+    estimator: LabelClassifier, chunk: Chunk, k: int
 ) -> Iterator[tuple[list[Any], list[float]]]:
     labels, probabilities = estimator.predict_top_k(chunk.features, k)
     return zip(labels.tolist(), probabilities.tolist(), strict=True)
 
 
-def _named(
-    estimator: ConditionalTreeClassifier, chunk: Chunk
-) -> Iterator[tuple[list[Any], list[float]]]:
+def _named(estimator: LabelClassifier, chunk: Chunk) -> Iterator[tuple[list[Any], list[float]]]:
     starts = chunk.label_starts
     p = np.empty(0)
     if len(chunk.labels):

@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING
 from labeltrees import store
 from labeltrees.errors import ModelFormatError
 from labeltrees.estimators.conditional_tree import ConditionalTreeClassifier
+from labeltrees.estimators.contract import LabelClassifier
 
 if TYPE_CHECKING:
     import os
 
-__all__ = ["ConditionalTreeClassifier", "from_stored", "load"]
+__all__ = ["ConditionalTreeClassifier", "LabelClassifier", "from_stored", "load"]
 
-_BY_NAME = {cls.__name__: cls for cls in (ConditionalTreeClassifier,)}
+_BY_NAME: dict[str, type[LabelClassifier]] = {
+    cls.__name__: cls for cls in (ConditionalTreeClassifier,)
+}
 
 
-def load(path: str | os.PathLike[str]) -> ConditionalTreeClassifier:
+def load(path: str | os.PathLike[str]) -> LabelClassifier:
     """Return the estimator saved at ``path``, as it was when saved.
 
     A truncated, damaged or foreign file raises `ModelFormatError`.
@@ -24,7 +27,7 @@ def load(path: str | os.PathLike[str]) -> ConditionalTreeClassifier:
     return from_stored(store.read(path))
 
 
-def from_stored(stored: store.StoredModel) -> ConditionalTreeClassifier:
+def from_stored(stored: store.StoredModel) -> LabelClassifier:
     """Return the estimator that a model file holds."""
     if stored.kind not in _BY_NAME:
         raise ModelFormatError(

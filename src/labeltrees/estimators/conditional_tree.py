@@ -5,26 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from labeltrees import __version__, store
-from labeltrees.data.checks import Rows, as_rows, as_weights
-from labeltrees.errors import ArgumentError, DataError, ModelFormatError
-from labeltrees.inference import MAX_DENSE_BYTES, ConditionalTreeModel, Foreseen, TopLabels
+from labeltrees.errors import ArgumentError
+from labeltrees.estimators.contract import LabelClassifier, check_training
+from labeltrees.inference import ConditionalTreeModel, Foreseen
 from labeltrees.regressors import OnlineRegression
 
 if TYPE_CHECKING:
-    import os
-
     from numpy.typing import ArrayLike, NDArray
 
     from labeltrees.tree import LabelTree
 
 
-class ConditionalTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class ConditionalTreeClassifier(LabelClassifier):
     """P(label given x) over very many labels, learned online, in time logarithmic in their number.
 
     A binary tree has the labels as leaves and a linear regressor at every inner node; a label's
@@ -84,8 +78,8 @@ class ConditionalTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
     True
     """
 
+    _model_class = ConditionalTreeModel
     model_: ConditionalTreeModel
-    n_features_in_: int
 
     def __init__(
         self,
@@ -117,7 +111,7 @@ class ConditionalTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from scratch in ``n_passes`` over the data, and return the estimator."""
         settings = self._settings()
-        rows, targets, weights = _check_training(X, y, sample_weight)
+        rows, targets, weights = check_training(X, y, sample_weight)
         model = ConditionalTreeModel.empty(settings, rows.n_features)
         learned = targets[weights > 0] if len(weights) else targets
         model.vocabulary.add(sorted(set(learned.tolist())))
@@ -159,78 +153,19 @@ class ConditionalTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         """
         return self._learn(X, y, None, sample_weight, foresee_top=top)
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the likeliest label of every row."""
-        return self.predict_top_k(X, 1).labels[:, 0]
-
-    def predict_top_k(self, X: Any, k: int = 5) -> TopLabels:
-        """Return the k likeliest labels of every row and their probabilities, likeliest first.
-
-        Best-first search: provably the top k. Both arrays have shape (n_rows, k).
-        """
-        rows = self._check_rows(X)
-        return self.model_.top_labels(rows, k)
-
-    def predict_label_proba(self, X: Any, y: ArrayLike) -> NDArray[np.float64]:
-        """Return P(y[i] given X[i]) for every row; 0 for a label never seen. O(depth) per row."""
-        rows = self._check_rows(X)
-        return self.model_.label_probabilities(rows, y)
-
-    def predict_proba(self, X: Any, *, max_bytes: int = MAX_DENSE_BYTES) -> NDArray[np.float64]:
-        """Return the whole distribution, (n_rows, n_labels), columns as in ``classes_``.
-
-        O(n_labels) per row. An answer larger than ``max_bytes`` raises `TooLargeError`.
-        """
-        rows = self._check_rows(X)
-        return self.model_.probabilities(rows, max_bytes=max_bytes)
-
     def check_parameters(self) -> None:
         """Raise `ArgumentError` if a parameter is outside its range; `fit` does so by itself."""
         self._settings()
 
     @property
-    def classes_(self) -> NDArray[Any]:
-        """The labels, by column of `predict_proba`."""
-        return self._fitted().vocabulary.labels
-
-    @property
     def tree_(self) -> LabelTree:
         """A copy of the tree as it is now."""
-        return self._fitted().tree
-
-    def save(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        keep_state: bool = True,
-        extra: dict[str, Any] | None = None,
-    ) -> None:
-        """Write the model to a file that `labeltrees.load` reads.
-
-        ``keep_state=False`` leaves out what only learning needs and stores weights as float16:
-        a far smaller file for a model that will not learn again.
-        """
-        check_is_fitted(self, "model_")
-        params = self.get_params(deep=False)
-        params["random_state"] = self.model_.settings.seed
-        tensors, facts = self.model_.to_tensors(keep_state=keep_state)
-        kind = type(self).__name__
-        store.write(path, store.StoredModel(kind, params, facts, tensors, extra or {}, __version__))
-
-    @classmethod
-    def from_stored(cls, stored: store.StoredModel) -> Self:
-        """Return the estimator that `save` wrote down."""
-        if set(stored.params) != set(cls().get_params(deep=False)):
-            raise ModelFormatError(f"the parameters are not those of {cls.__name__}.")
-        estimator = cls(**stored.params)
-        estimator.model_ = ConditionalTreeModel.from_tensors(stored.tensors, stored.facts)
-        estimator.n_features_in_ = estimator.model_.n_features
-        return estimator
-
-    def _fitted(self) -> ConditionalTreeModel:
         if "model_" not in self.__dict__:
             raise AttributeError(f"this {type(self).__name__} has not learned anything yet")
-        return self.model_
+        return self.model_.tree
+
+    def _params_to_store(self) -> dict[str, Any]:
+        return super()._params_to_store() | {"random_state": self.model_.settings.seed}
 
     def _settings(self) -> OnlineRegression:
         if not isinstance(self.n_passes, (int, np.integer)) or self.n_passes < 1:
@@ -259,7 +194,7 @@ class ConditionalTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         *,
         foresee_top: bool,
     ) -> Foreseen:
-        rows, targets, weights = _check_training(X, y, sample_weight)
+        rows, targets, weights = check_training(X, y, sample_weight)
         first = "model_" not in self.__dict__
         if first:
             model = ConditionalTreeModel.empty(self._settings(), rows.n_features)
@@ -274,49 +209,6 @@ class ConditionalTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
             self._check_width(X, reset=True)
             self.model_ = model
         return foreseen
-
-    def _check_rows(self, X: Any) -> Rows:
-        check_is_fitted(self, "model_")
-        rows = as_rows(X)
-        self._check_width(X, reset=False)
-        return rows
-
-    def _check_width(self, X: Any, *, reset: bool) -> None:
-        """Compare number and names of the features with those learned, or remember them."""
-        try:
-            validate_data(self, X, reset=reset, skip_check_array=True)
-        except ValueError as error:
-            raise DataError(str(error)) from None
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-
-def _check_training(
-    X: Any, y: ArrayLike, sample_weight: ArrayLike | None
-) -> tuple[Rows, NDArray[Any], NDArray[np.float32]]:
-    targets = _as_targets(y)
-    rows = as_rows(X)
-    if len(targets) != rows.n_rows:
-        raise DataError(f"y has {len(targets)} labels for the {rows.n_rows} rows of X.")
-    weights = as_weights(sample_weight, rows.n_rows)
-    if len(weights) and not weights.any():
-        raise ArgumentError("sample_weight must have a weight above zero, got none.")
-    return rows, targets, weights
-
-
-def _as_targets(y: Any) -> NDArray[Any]:
-    if y is None:
-        raise DataError("this estimator requires y to be passed, but the target y is None.")
-    array = np.asarray(y) if hasattr(y, "__array__") else np.array(y, dtype=object)
-    if array.dtype.kind == "f":
-        if not np.isfinite(array).all():
-            raise DataError("Input y contains NaN or infinity.")
-        check_classification_targets(array)
-        array = array.astype(np.int64)  # whole numbers, by the line above
-    return np.asarray(column_or_1d(array, warn=True))
 
 
 def _orders(n_passes: int, n_rows: int, shuffle: bool, seed: int) -> list[NDArray[np.int64]]:
