@@ -106,6 +106,8 @@ class ReferenceNode:
         self.left = self.right = None
         self.weights = np.zeros(width, dtype=np.float32)
         self.sums = np.zeros(width, dtype=np.float32)
+        self.left_counts = [0] * width  # examples with each feature that went left, fading
+        self.right_counts = [0] * width
         self.mass = 0.0
 
     def is_leaf(self):
@@ -116,6 +118,22 @@ class ReferenceNode:
 
     def depth(self):
         return 0 if self.parent is None else 1 + self.parent.depth()
+
+
+def vote_class(left, right):
+    """How far a feature seen so often is trusted: 0-7 if it spoke one way only, 8-15 if both."""
+    n = left + right
+    if left == 0 or right == 0:
+        return min(7, n - 1 if n < 4 else int(math.log2(n)) + 1)
+    return 8 + min(7, int(math.log2(n)) - 1)
+
+
+def rounded_sum(value):
+    """The nearest of the numbers with 10 bits of fraction from 2^-40 to 2^23, or 0."""
+    if value < 2.0**-40:
+        return 0.0
+    mantissa, exponent = math.frexp(float(value))
+    return math.ldexp(math.floor(mantissa * 2048 + 0.5), exponent - 11)
 
 
 class ReferenceConditionalTree:
@@ -132,13 +150,18 @@ class ReferenceConditionalTree:
         normalize=True,
         bias=0.25,
         optimizer="adagrad",
-        learning_rate=1.5,
+        learning_rate=1.0,
+        mixing=True,
+        sharpness=1.2,
         balance="examples",
         alpha=0.6,
     ):
         self.n_features, self.loss, self.normalize, self.bias = n_features, loss, normalize, bias
         self.optimizer, self.learning_rate = optimizer, np.float32(learning_rate)
         self.balance, self.alpha = balance, alpha
+        self.mixing, self.sharpness = mixing and loss == "logistic", np.float32(sharpness)
+        untaught = np.array([0.3] * 16 + [1.0, 0.0], dtype=np.float32)
+        self.mixtures = [untaught.copy() for _ in range(24)]
         self.root = None
         self.nodes = []  # in order of creation
         self.leaf_of = {}
@@ -156,21 +179,77 @@ class ReferenceConditionalTree:
             total += value * weight
         return total
 
-    def estimate(self, node, x):
-        margin = float(self.margin(node, x))
-        if self.loss == "logistic":
-            return 1 / (1 + math.exp(-margin)) if margin > -700 else 0.0
-        return min(max(margin, 0.0), 1.0)
+    def mixed_inputs(self, node, x):
+        """The votes of feature counts by class of trust, the margin, and the overall log-odds."""
+        inputs = np.zeros(18, dtype=np.float32)
+        for k in range(self.n_features):  # all but the constant feature
+            left, right = node.left_counts[k], node.right_counts[k]
+            if x[k] != 0 and left + right > 0:
+                vote = np.float32(math.log(right + np.float32(0.3))) - np.float32(
+                    math.log(left + np.float32(0.3))
+                )
+                inputs[vote_class(left, right)] += x[k] * vote
+        inputs[16] = self.margin(node, x)
+        inputs[17] = math.log(
+            (node.right.mass + 0.4000000059604645) / (node.left.mass + 0.4000000059604645)
+        )
+        return inputs
 
-    def train(self, node, x, target, weight):
-        value = self.margin(node, x) if self.loss == "squared" else self.estimate(node, x)
+    def mixture(self, node):
+        return self.mixtures[min(23, int(math.log2(node.mass + 1)))]
+
+    def log_odds(self, node, x):
+        if not self.mixing:
+            return self.margin(node, x)
+        total = np.float32(0)
+        for weight, value in zip(self.mixture(node), self.mixed_inputs(node, x), strict=True):
+            total += weight * value
+        return total
+
+    def link(self, log_odds):
+        log_odds = float(log_odds)
+        if self.loss == "logistic":
+            return 1 / (1 + math.exp(-log_odds)) if log_odds > -700 else 0.0
+        return min(max(log_odds, 0.0), 1.0)
+
+    def estimate(self, node, x):
+        return self.link(self.log_odds(node, x))
+
+    def ask(self, node, x):
+        """What learning needs to know of a node before any node learns."""
+        inputs = np.clip(self.mixed_inputs(node, x), -8, 8) if self.mixing else None
+        return self.margin(node, x), inputs, self.estimate(node, x)
+
+    def train(self, node, x, target, weight, said):
+        margin, inputs, estimate = said
+        value = margin if self.loss == "squared" else self.link(margin)
         slope = np.float32(weight) * (np.float32(value) - np.float32(target))
         gradient = slope * x
+        if self.mixing:
+            error = np.float32(estimate) - np.float32(target)
+            mixture = self.mixture(node)
+            mixture -= np.float32(0.002) * np.float32(min(weight, 1.0)) * error * inputs
         if self.optimizer == "sgd":
             node.weights -= self.learning_rate * slope * x
         else:
-            node.sums += gradient * gradient
-            node.weights -= self.learning_rate * gradient / np.sqrt(node.sums + np.float32(1e-12))
+            sums = node.sums + gradient * gradient
+            node.weights -= self.learning_rate * gradient / np.sqrt(sums + np.float32(1e-12))
+            node.sums = np.array([rounded_sum(value) for value in sums], dtype=np.float32)
+        if self.mixing:
+            for k in range(self.n_features):
+                if x[k] != 0:
+                    self.count(node, k, bool(target) == (x[k] > 0))
+
+    def count(self, node, k, up):
+        same, other = (
+            (node.right_counts, node.left_counts) if up else (node.left_counts, node.right_counts)
+        )
+        if same[k] >= 60:
+            same[k] //= 2
+            other[k] //= 2
+        same[k] += 1
+        if other[k] > 2:
+            other[k] = 1 + other[k] // 2
 
     def new_node(self, label, parent):
         node = ReferenceNode(label, parent, self.n_features + 1)
@@ -227,8 +306,10 @@ class ReferenceConditionalTree:
             self.leaf_of[place.label], self.leaf_of[label] = place.left, place.right
             place.label = None
         leaf = self.leaf_of[label]
-        for node, turn in self.path(leaf):
-            self.train(node, x, turn, weight)
+        said = [self.ask(node, x) for node, _ in self.path(leaf)]
+        for (node, turn), opinion in zip(self.path(leaf), said, strict=True):
+            self.train(node, x, turn, weight, opinion)
+        for node, _ in self.path(leaf):
             node.mass += weight
         leaf.mass += weight
         return p
@@ -237,7 +318,10 @@ class ReferenceConditionalTree:
         """Equation (2), every factor kept 1e-6 away from 0 and 1."""
         p = 1.0
         for node, turn in self.path(self.leaf_of[label]):
-            p_right = min(max(self.estimate(node, prepared), 1e-6), 1 - 1e-6)
+            log_odds = self.log_odds(node, prepared)
+            if self.mixing:
+                log_odds = self.sharpness * log_odds
+            p_right = min(max(self.link(log_odds), 1e-6), 1 - 1e-6)
             p *= p_right if turn else 1 - p_right
         return p
 

@@ -102,28 +102,66 @@ OwnedMatrix<double> all_rows(const ConditionalTree& model, Starts starts, Indice
   return give(std::move(p), n_columns);
 }
 
-std::tuple<OwnedVector<std::uint64_t>, OwnedMatrix<float>, OwnedMatrix<float>> lines(
-    const ConditionalTree& model) {
+// keys, weights, codes of the optimiser's sums, counts left and right; seven columns each
+using LineArrays =
+    std::tuple<OwnedVector<std::uint64_t>, OwnedMatrix<float>, OwnedMatrix<std::uint16_t>,
+               OwnedMatrix<std::uint8_t>, OwnedMatrix<std::uint8_t>>;
+
+LineArrays lines(const ConditionalTree& model) {
   std::vector<std::uint64_t> keys;
-  std::vector<float> weights, sums;
+  std::vector<float> weights;
+  std::vector<std::uint16_t> sums;
+  std::vector<std::uint8_t> left, right;
   {
     nb::gil_scoped_release unlocked;
     const std::shared_lock shared(model.mutex());
-    for (const WeightLine* line : model.table().sorted_lines()) {
+    for (const CountedLine* line : model.table().sorted_lines()) {
       keys.push_back(line->key);
-      weights.insert(weights.end(), line->value.begin(), line->value.begin() + block_size);
-      sums.insert(sums.end(), line->value.begin() + block_size, line->value.end());
+      weights.insert(weights.end(), line->weight.begin(), line->weight.end());
+      sums.insert(sums.end(), line->sum_code.begin(), line->sum_code.end());
+      left.insert(left.end(), line->left.begin(), line->left.end());
+      right.insert(right.end(), line->right.begin(), line->right.end());
     }
   }
   return {give(std::move(keys)), give(std::move(weights), block_size),
-          give(std::move(sums), block_size)};
+          give(std::move(sums), block_size), give(std::move(left), block_size),
+          give(std::move(right), block_size)};
+}
+
+template <typename T>
+void copy_row(const Matrix<T>& from, std::size_t row, std::array<T, block_size>& to) {
+  std::copy_n(from.data() + row * block_size, block_size, to.begin());
 }
 
 void restore(ConditionalTree* self, const LabelTree& tree, Vector<double> mass,
-             Vector<std::uint64_t> keys, Matrix<float> weights, Matrix<float> sums) {
+             Vector<std::uint64_t> keys, Matrix<float> weights, Matrix<std::uint16_t> sums,
+             Matrix<std::uint8_t> left, Matrix<std::uint8_t> right, Matrix<float> mixtures) {
+  const std::size_t n = keys.shape(0);
+  const auto fits = [&](const auto& array) {
+    return array.shape(0) == n && array.shape(1) == block_size;
+  };
+  if (!fits(weights) || !fits(sums) || !fits(left) || !fits(right)) {
+    throw TreeError("weights, sums and counts need seven values for every key");
+  }
   nb::gil_scoped_release unlocked;
-  new (self) ConditionalTree(tree, view(mass), view(keys), {weights.data(), weights.size()},
-                             {sums.data(), sums.size()});
+  std::vector<CountedLine> lines(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    lines[i].key = keys.data()[i];
+    copy_row(weights, i, lines[i].weight);
+    copy_row(sums, i, lines[i].sum_code);
+    copy_row(left, i, lines[i].left);
+    copy_row(right, i, lines[i].right);
+  }
+  new (self) ConditionalTree(tree, view(mass), lines, {mixtures.data(), mixtures.size()});
+}
+
+OwnedMatrix<float> mixtures(const ConditionalTree& model) {
+  const std::shared_lock shared(model.mutex());
+  std::vector<float> values;
+  for (const Mixture& mixture : model.mixtures()) {
+    values.insert(values.end(), mixture.begin(), mixture.end());
+  }
+  return give(std::move(values), n_mixed);
 }
 
 }  // namespace
@@ -143,23 +181,28 @@ void bind_conditional_tree(nb::module_& module) {
   nb::class_<Reading>(module, "Reading", "How rows are read.")
       .def(
           "__init__",
-          [](Reading* self, Loss loss, bool normalize, float bias) {
-            new (self) Reading{loss, normalize, bias};
+          [](Reading* self, Loss loss, bool normalize, float bias, bool mixing, float sharpness) {
+            new (self) Reading{loss, normalize, bias, mixing, sharpness};
           },
-          nb::kw_only(), nb::arg("loss"), nb::arg("normalize"), nb::arg("bias"));
+          nb::kw_only(), nb::arg("loss"), nb::arg("normalize"), nb::arg("bias"), nb::arg("mixing"),
+          nb::arg("sharpness"));
   nb::class_<Learning>(module, "Learning", "How a conditional tree learns.")
       .def(
           "__init__",
           [](Learning* self, const Reading& reading, Optimizer optimizer, float learning_rate,
-             Insertion insertion, Balance balance, double alpha, std::uint64_t seed) {
-            new (self) Learning{reading, optimizer, learning_rate, insertion, balance, alpha, seed};
+             Insertion insertion, Balance balance, double alpha, std::uint64_t seed, bool again) {
+            new (self)
+                Learning{reading, optimizer, learning_rate, insertion, balance, alpha, seed, again};
           },
           nb::kw_only(), nb::arg("reading"), nb::arg("optimizer"), nb::arg("learning_rate"),
-          nb::arg("insertion"), nb::arg("balance"), nb::arg("alpha"), nb::arg("seed"));
+          nb::arg("insertion"), nb::arg("balance"), nb::arg("alpha"), nb::arg("seed"),
+          nb::arg("again"));
   nb::class_<ConditionalTree>(module, "ConditionalTree", "A label tree with node regressors.")
       .def(nb::init<>())
       .def("__init__", &restore, nb::arg("tree"), nb::arg("mass").noconvert(),
-           nb::arg("keys").noconvert(), nb::arg("weights").noconvert(), nb::arg("sums").noconvert())
+           nb::arg("keys").noconvert(), nb::arg("weights").noconvert(), nb::arg("sums").noconvert(),
+           nb::arg("left").noconvert(), nb::arg("right").noconvert(),
+           nb::arg("mixtures").noconvert())
       .def("learn", &learn_rows, nb::arg("starts").noconvert(), nb::arg("indices").noconvert(),
            nb::arg("values").noconvert(), nb::arg("labels").noconvert(),
            nb::arg("weights").noconvert(), nb::arg("order").noconvert(), nb::arg("foresee_top"),
@@ -175,6 +218,7 @@ void bind_conditional_tree(nb::module_& module) {
       .def("tree", [](const ConditionalTree& model) { return LabelTree(model.tree()); })
       .def("masses", [](const ConditionalTree& model) { return give(std::vector(model.masses())); })
       .def("lines", &lines)
+      .def("mixtures", &mixtures)
       .def_prop_ro("n_labels", [](const ConditionalTree& m) { return m.tree().n_labels(); })
       .def_prop_ro("n_nodes", [](const ConditionalTree& m) { return m.tree().n_nodes(); })
       .def_prop_ro("n_lines", [](const ConditionalTree& m) { return m.table().size(); })

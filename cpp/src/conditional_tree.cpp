@@ -74,34 +74,46 @@ void ConditionalTree::derive_from_tree() {
   }
 }
 
+// Before anything is known of their worth: the margin at its word, each vote at a third of it.
+ConditionalTree::ConditionalTree() {
+  Mixture untaught;
+  untaught.fill(0.3f);
+  untaught[n_vote_classes] = 1.0f;
+  untaught[n_vote_classes + 1] = 0.0f;
+  mixtures_.fill(untaught);
+}
+
+std::size_t ConditionalTree::mixture_of(NodeId node) const noexcept {
+  const auto power = static_cast<std::size_t>(std::ilogb(mass(node) + 1));
+  return std::min(power, n_mixtures - 1);
+}
+
 ConditionalTree::ConditionalTree(LabelTree tree, std::span<const double> mass,
-                                 std::span<const std::uint64_t> keys,
-                                 std::span<const float> weights, std::span<const float> sums)
+                                 std::span<const CountedLine> lines,
+                                 std::span<const float> mixtures)
     : tree_(std::move(tree)), mass_(mass.begin(), mass.end()) {
   if (mass.size() != tree_.n_nodes()) throw TreeError("mass needs one value for every node");
-  if (weights.size() != keys.size() * block_size || sums.size() != weights.size()) {
-    throw TreeError("weights and sums need seven values for every key");
-  }
+  if (mixtures.size() != n_mixtures * n_mixed) throw TreeError("mixtures have the wrong size");
   const auto finite = [](auto value) { return std::isfinite(value); };
-  const auto not_negative = [](auto value) { return value >= 0; };  // an overflowed sum is inf
-  if (!std::all_of(weights.begin(), weights.end(), finite) ||
-      !std::all_of(sums.begin(), sums.end(), not_negative) ||
-      !std::all_of(mass.begin(), mass.end(), not_negative)) {
-    throw TreeError("weights must be finite, sums and masses not negative");
+  if (!std::all_of(mixtures.begin(), mixtures.end(), finite) ||
+      !std::all_of(mass.begin(), mass.end(), [](double m) { return m >= 0 && m < 1e300; })) {
+    throw TreeError("mixtures must be finite, masses finite and not negative");
   }
+  for (std::size_t i = 0; i < mixtures.size(); ++i)
+    mixtures_[i / n_mixed][i % n_mixed] = mixtures[i];
   derive_from_tree();
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    const std::uint32_t block = WeightTable::block_of(keys[i]);
-    if ((i > 0 && keys[i] <= keys[i - 1]) || block == 0 || block > tree_.n_nodes() ||
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const std::uint64_t key = lines[i].key;
+    const std::uint32_t block = CountedTable::block_of(key);
+    if ((i > 0 && key <= lines[i - 1].key) || block == 0 || block > tree_.n_nodes() ||
         places_[block - 1].slot != 0) {
-      throw TreeError("key " + std::to_string(i) + " is out of order or names no block");
+      throw TreeError("line " + std::to_string(i) + " is out of order or names no block");
+    }
+    if (!std::all_of(lines[i].weight.begin(), lines[i].weight.end(), finite)) {
+      throw TreeError("line " + std::to_string(i) + " has a weight that is not finite");
     }
     table_.make_room(1);
-    WeightLine& line = table_.obtain(keys[i]);
-    for (std::size_t slot = 0; slot < block_size; ++slot) {
-      line.weight(slot) = weights[i * block_size + slot];
-      line.sum(slot) = sums[i * block_size + slot];
-    }
+    table_.obtain(key) = lines[i];
   }
 }
 

@@ -10,6 +10,8 @@ namespace {
 
 // Keeps the square root below away from 0 where a gradient is 0.
 constexpr float adagrad_floor = 1e-12f;
+constexpr float mixing_rate = 0.002f;
+constexpr float input_limit = 8.0f;
 
 class Learner {
  public:
@@ -25,7 +27,7 @@ class Learner {
 
   Found foresee_top() {
     Found found{none, 0.0};
-    search_.run(model_, row_, options_.reading.loss, {&found, 1});
+    search_.run(model_, row_, options_.reading, {&found, 1});
     return found;
   }
 
@@ -58,28 +60,29 @@ class Learner {
                              : depth_bound(1, 0);
     NodeId node = 0;
     std::uint32_t block = 0;
-    Margins margins{};
     for (std::int32_t depth = 0; !tree.is_leaf(node); ++depth) {
       const Place place = model_.place(node);
       if (asks_regressors && place.block != block) {
         block = place.block;
-        margins = block_margins(model_.table(), block, row_);
+        find_lines(model_.table(), block, row_, lines_);
       }
       const NodeId left = tree.first_child(node);
-      const bool right = options_.insertion == Insertion::random
-                             ? toss(label, depth)
-                             : objective(node, margins[place.slot]) > 0;
+      const bool right =
+          options_.insertion == Insertion::random ? toss(label, depth) : objective(node) > 0;
       node = within(bound, depth, right ? left + 1 : left, right ? left : left + 1);
     }
     return node;
   }
 
   // obj(p, L, R, alpha) of the paper; positive means right.
-  double objective(NodeId node, float margin) const {
+  double objective(NodeId node) const {
     const double alpha = options_.alpha;
     const NodeId left = model_.tree().first_child(node);
     double value = 0;
-    if (alpha < 1) value += (1 - alpha) * 2 * (estimate(margin, options_.reading.loss) - 0.5);
+    if (alpha < 1) {
+      const NodeOpinion opinion = ask_node(model_, node, lines_, row_, options_.reading);
+      value += (1 - alpha) * 2 * (opinion.estimate - 0.5);
+    }
     if (alpha > 0) value += alpha * (size_of(left) - size_of(left + 1));
     return value;
   }
@@ -103,16 +106,56 @@ class Learner {
     return (combine_hashes(options_.seed, which) >> 63) != 0;
   }
 
-  // One gradient step at every inner node above the leaf.
+  // Asks every inner node above the leaf, then teaches each of them one step: what is foreseen is
+  // what the model said before, although nodes share mixtures.
   bool train_path(NodeId leaf, float weight, double& p_path) {
     const LabelTree& tree = model_.tree();
     path_.clear();
     for (NodeId node = leaf; node != none; node = tree.parent(node)) path_.push_back(node);
+    if (!ask_path(p_path)) return false;
+    for (std::size_t i = path_.size() - 1; i > 0; --i) teach_node(i, weight);
     for (const NodeId node : path_) model_.add_mass(node, weight);
-    for (std::size_t i = path_.size() - 1; i > 0;) {
-      if (!train_block(i, weight, p_path)) return false;
+    return true;
+  }
+
+  // Fills opinions_ for path_[1 ..], and the lines of every block on the path.
+  bool ask_path(double& p_path) {
+    model_.table().make_room(row_.size() * path_.size());
+    own_lines_.clear();
+    opinions_.resize(path_.size());
+    std::uint32_t block = 0;
+    for (std::size_t i = path_.size() - 1; i > 0; --i) {
+      if (model_.place(path_[i]).block != block) {
+        block = model_.place(path_[i]).block;
+        for (const std::uint32_t feature : row_.features) {
+          own_lines_.push_back(&model_.table().obtain(CountedTable::key(block, feature)));
+        }
+      }
+      opinions_[i].lines = own_lines_.size() - row_.size();
+      opinions_[i].said = ask_node(model_, path_[i], lines_at(i), row_, options_.reading);
+      if (!std::isfinite(opinions_[i].said.margin)) return false;
+      const double p_node = opinions_[i].said.p_node;
+      p_path *= goes_right(i) ? p_node : 1.0 - p_node;
     }
     return true;
+  }
+
+  void teach_node(std::size_t i, float weight) {
+    const std::size_t slot = model_.place(path_[i]).slot;
+    const NodeOpinion& said = opinions_[i].said;
+    const bool right = goes_right(i);
+    step(lines_at(i), slot, weight * slope(said.margin, right));
+    if (!options_.reading.mixing || options_.again) return;
+    count(lines_at(i), slot, right);
+    teach(model_.mixture(path_[i]), said, right, std::fmin(weight, 1.0f));
+  }
+
+  bool goes_right(std::size_t i) const {
+    return path_[i - 1] != model_.tree().first_child(path_[i]);
+  }
+
+  std::span<CountedLine* const> lines_at(std::size_t i) const {
+    return std::span(own_lines_).subspan(opinions_[i].lines, row_.size());
   }
 
   // The label is known, so is every line that its path needs.
@@ -123,35 +166,29 @@ class Learner {
       if (model_.place(node).block == block) continue;
       block = model_.place(node).block;
       for (const std::uint32_t feature : row.features) {
-        model_.table().prefetch(WeightTable::key(block, feature));
+        model_.table().prefetch(CountedTable::key(block, feature));
       }
     }
   }
 
-  // Learns the nodes of one block on the path, starting at path_[i]; moves i to the next block.
-  bool train_block(std::size_t& i, float weight, double& p_path) {
-    const std::uint32_t block = model_.place(path_[i]).block;
-    WeightTable& table = model_.table();
-    table.make_room(row_.size());
-    lines_.clear();
-    Margins margins{};
-    for (std::size_t k = 0; k < row_.size(); ++k) {
-      WeightLine& line = table.obtain(WeightTable::key(block, row_.features[k]));
-      lines_.push_back(&line);
-      const float x = row_.values[k];
-      for (std::size_t slot = 0; slot < margins.size(); ++slot)
-        margins[slot] += x * line.value[slot];
+  // Moves the mixture along its gradient, so that inputs of proven worth count for more.
+  static void teach(Mixture& mixture, const NodeOpinion& opinion, bool right, float weight) {
+    const auto error = static_cast<float>(opinion.estimate) - (right ? 1.0f : 0.0f);
+    for (std::size_t i = 0; i < n_mixed; ++i) {
+      const float input = std::fmin(std::fmax(opinion.inputs[i], -input_limit), input_limit);
+      mixture[i] -= mixing_rate * weight * error * input;
     }
-    for (; i > 0 && model_.place(path_[i]).block == block; --i) {
-      const std::size_t slot = model_.place(path_[i]).slot;
-      const bool right = path_[i - 1] != model_.tree().first_child(path_[i]);
-      const float margin = margins[slot];
-      if (!std::isfinite(margin)) return false;
-      const double p_node = node_probability(model_, path_[i], margin, options_.reading.loss);
-      p_path *= right ? p_node : 1.0 - p_node;
-      step(slot, weight * slope(margin, right));
+  }
+
+  // A negative value speaks for the other side.
+  void count(std::span<CountedLine* const> lines, std::size_t slot, bool right) {
+    for (std::size_t k = 0; k < lines.size(); ++k) {
+      if (row_.features[k] == bias_feature) continue;
+      CountedLine& line = *lines[k];
+      const bool up = right == (row_.values[k] > 0);
+      count_example(up ? line.right[slot] : line.left[slot],
+                    up ? line.left[slot] : line.right[slot]);
     }
-    return true;
   }
 
   // The loss's derivative by the margin.
@@ -161,18 +198,19 @@ class Learner {
     return static_cast<float>(estimate(margin, Loss::logistic)) - target;
   }
 
-  void step(std::size_t slot, float slope) {
+  void step(std::span<CountedLine* const> lines, std::size_t slot, float slope) {
     const float rate = options_.learning_rate;
     if (options_.optimizer == Optimizer::sgd) {
-      for (std::size_t k = 0; k < lines_.size(); ++k) {
-        lines_[k]->weight(slot) -= rate * slope * row_.values[k];
+      for (std::size_t k = 0; k < lines.size(); ++k) {
+        lines[k]->weight[slot] -= rate * slope * row_.values[k];
       }
       return;
     }
-    for (std::size_t k = 0; k < lines_.size(); ++k) {
+    for (std::size_t k = 0; k < lines.size(); ++k) {
       const float gradient = slope * row_.values[k];
-      const float sum = lines_[k]->sum(slot) += gradient * gradient;
-      lines_[k]->weight(slot) -= rate * gradient / std::sqrt(sum + adagrad_floor);
+      const float sum = lines[k]->sum(slot) + gradient * gradient;
+      lines[k]->set_sum(slot, sum);
+      lines[k]->weight[slot] -= rate * gradient / std::sqrt(sum + adagrad_floor);
     }
   }
 
@@ -181,7 +219,13 @@ class Learner {
   PreparedRow row_, next_;
   TopSearch search_;
   std::vector<NodeId> path_;
-  std::vector<WeightLine*> lines_;
+  BlockLines lines_;
+  std::vector<CountedLine*> own_lines_;  // of the row in every block on the path
+  struct PathOpinion {
+    NodeOpinion said;
+    std::size_t lines;  // where its block's lines start in own_lines_
+  };
+  std::vector<PathOpinion> opinions_;  // by place in path_
 };
 
 }  // namespace

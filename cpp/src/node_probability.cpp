@@ -1,5 +1,8 @@
 #include "labeltrees/node_probability.hpp"
 
+#include <algorithm>
+#include <bit>
+
 namespace labeltrees {
 
 void PreparedRow::assign(const SparseRow& row, const Reading& reading) {
@@ -22,19 +25,95 @@ void PreparedRow::assign(const SparseRow& row, const Reading& reading) {
   }
 }
 
-Margins block_margins(const WeightTable& table, std::uint32_t block, const PreparedRow& row) {
-  Margins margins{};
-  for (std::size_t k = 0; k < row.size(); ++k) {
-    table.prefetch(WeightTable::key(block, row.features[k]));
+namespace {
+
+constexpr std::uint8_t count_limit = 60;
+constexpr float vote_prior = 0.3f;
+constexpr float prior_prior = 0.4f;
+constexpr std::size_t n_one_sided = 8;
+
+// Logarithms and classes of all counts that can occur.
+struct VoteTables {
+  std::array<float, 256> log_count;
+  std::array<std::uint8_t, 512> one_sided, two_sided;
+
+  VoteTables() {
+    for (std::size_t n = 0; n < log_count.size(); ++n) {
+      log_count[n] = static_cast<float>(std::log(static_cast<double>(n) + vote_prior));
+    }
+    for (std::size_t n = 0; n < one_sided.size(); ++n) {
+      const auto power = static_cast<std::size_t>(n == 0 ? 0 : std::bit_width(n) - 1);
+      const std::size_t once = n < 4 ? (n == 0 ? 0 : n - 1) : power + 1;
+      const std::size_t both = power == 0 ? 0 : power - 1;
+      one_sided[n] = static_cast<std::uint8_t>(std::min(once, n_one_sided - 1));
+      two_sided[n] =
+          static_cast<std::uint8_t>(n_one_sided + std::min(both, n_vote_classes - n_one_sided - 1));
+    }
   }
-  for (std::size_t k = 0; k < row.size(); ++k) {
-    const WeightLine* line = table.find(WeightTable::key(block, row.features[k]));
-    if (line == nullptr) continue;
+};
+const VoteTables tables;
+
+}  // namespace
+
+std::size_t vote_class(std::uint8_t left, std::uint8_t right) noexcept {
+  const std::size_t n = std::size_t{left} + right;
+  return left == 0 || right == 0 ? tables.one_sided[n] : tables.two_sided[n];
+}
+
+float vote(std::uint8_t left, std::uint8_t right) noexcept {
+  return tables.log_count[right] - tables.log_count[left];
+}
+
+void count_example(std::uint8_t& same, std::uint8_t& other) noexcept {
+  if (same >= count_limit) {
+    same /= 2;
+    other /= 2;
+  }
+  ++same;
+  if (other > 2) other = static_cast<std::uint8_t>(1 + other / 2);
+}
+
+void find_lines(const CountedTable& table, std::uint32_t block, const PreparedRow& row,
+                BlockLines& lines) {
+  for (const std::uint32_t feature : row.features)
+    table.prefetch(CountedTable::key(block, feature));
+  lines.clear();
+  for (const std::uint32_t feature : row.features) {
+    lines.push_back(table.find(CountedTable::key(block, feature)));
+  }
+}
+
+NodeOpinion ask_node(const ConditionalTree& model, NodeId node,
+                     std::span<const CountedLine* const> lines, const PreparedRow& row,
+                     const Reading& reading) noexcept {
+  const std::size_t slot = model.place(node).slot;
+  NodeOpinion opinion{};
+  for (std::size_t k = 0; k < lines.size(); ++k) {
+    if (lines[k] == nullptr) continue;
+    const CountedLine& line = *lines[k];
     const float x = row.values[k];
-    for (std::size_t slot = 0; slot < margins.size(); ++slot)
-      margins[slot] += x * line->value[slot];
+    opinion.margin += x * line.weight[slot];
+    if (!reading.mixing || (line.left[slot] | line.right[slot]) == 0) continue;
+    opinion.inputs[vote_class(line.left[slot], line.right[slot])] +=
+        x * vote(line.left[slot], line.right[slot]);
   }
-  return margins;
+  opinion.log_odds = opinion.margin;
+  float sharpness = 1.0f;
+  if (reading.mixing) {
+    const NodeId left = model.tree().first_child(node);
+    opinion.inputs[n_vote_classes] = opinion.margin;
+    opinion.inputs[n_vote_classes + 1] = static_cast<float>(
+        std::log((model.mass(left + 1) + prior_prior) / (model.mass(left) + prior_prior)));
+    const Mixture& mixture = model.mixture(node);
+    opinion.log_odds = 0;
+    for (std::size_t i = 0; i < n_mixed; ++i) opinion.log_odds += mixture[i] * opinion.inputs[i];
+    sharpness = reading.sharpness;
+  }
+  opinion.estimate = estimate(opinion.log_odds, reading.loss);
+  const double sharp =
+      sharpness == 1.0f ? opinion.estimate : estimate(sharpness * opinion.log_odds, reading.loss);
+  opinion.p_node = std::fmin(std::fmax(sharp, probability_floor), 1.0 - probability_floor);
+  return opinion;
 }
 
 }  // namespace labeltrees

@@ -9,13 +9,13 @@ bool TopSearch::comes_later(const Candidate& a, const Candidate& b) noexcept {
   return a.p_path != b.p_path ? a.p_path < b.p_path : a.node > b.node;
 }
 
-std::size_t TopSearch::run(const ConditionalTree& model, const PreparedRow& row, Loss loss,
-                           std::span<Found> answers) {
+std::size_t TopSearch::run(const ConditionalTree& model, const PreparedRow& row,
+                           const Reading& reading, std::span<Found> answers) {
   const LabelTree& tree = model.tree();
   std::size_t found = 0;
   if (tree.empty()) return found;
   heap_.assign(1, {1.0, 0, none});
-  margins_.clear();
+  std::size_t n_blocks = 0;
   while (found < answers.size() && !heap_.empty()) {
     std::pop_heap(heap_.begin(), heap_.end(), comes_later);
     const Candidate best = heap_.back();
@@ -25,13 +25,14 @@ std::size_t TopSearch::run(const ConditionalTree& model, const PreparedRow& row,
       continue;
     }
     const Place place = model.place(best.node);
-    std::int32_t at = best.margins;
+    std::int32_t at = best.lines;
     if (at == none) {
-      at = static_cast<std::int32_t>(margins_.size());
-      margins_.push_back(block_margins(model.table(), place.block, row));
+      at = static_cast<std::int32_t>(n_blocks++);
+      if (lines_.size() < n_blocks) lines_.emplace_back();
+      find_lines(model.table(), place.block, row, lines_[n_blocks - 1]);
     }
-    const double p = node_probability(model, best.node,
-                                      margins_[static_cast<std::size_t>(at)][place.slot], loss);
+    const double p =
+        ask_node(model, best.node, lines_[static_cast<std::size_t>(at)], row, reading).p_node;
     const NodeId left = tree.first_child(best.node);
     for (const NodeId child : {left, left + 1}) {
       const bool same_block = model.place(child).block == place.block;
@@ -48,6 +49,7 @@ void label_probabilities(const ConditionalTree& model, const CsrView& X,
   const LabelTree& tree = model.tree();
   PreparedRow row;
   std::vector<NodeId> path;
+  BlockLines lines;
   for (std::size_t r = 0; r < X.n_rows(); ++r) {
     NodeId node = tree.leaf_of(labels[r]);
     p[r] = 0;
@@ -57,14 +59,12 @@ void label_probabilities(const ConditionalTree& model, const CsrView& X,
     for (; node != none; node = tree.parent(node)) path.push_back(node);
     double p_path = 1;
     std::uint32_t block = 0;
-    Margins margins{};
     for (std::size_t i = path.size() - 1; i > 0; --i) {
-      const Place place = model.place(path[i]);
-      if (place.block != block) {
-        block = place.block;
-        margins = block_margins(model.table(), block, row);
+      if (model.place(path[i]).block != block) {
+        block = model.place(path[i]).block;
+        find_lines(model.table(), block, row, lines);
       }
-      const double p_node = node_probability(model, path[i], margins[place.slot], reading.loss);
+      const double p_node = ask_node(model, path[i], lines, row, reading).p_node;
       p_path *= path[i - 1] == tree.first_child(path[i]) ? 1.0 - p_node : p_node;
     }
     p[r] = p_path;
@@ -78,7 +78,7 @@ void top_labels(const ConditionalTree& model, const CsrView& X, std::size_t k,
   std::vector<Found> answers(k);
   for (std::size_t r = 0; r < X.n_rows(); ++r) {
     row.assign(X.row(r), reading);
-    const std::size_t n = search.run(model, row, reading.loss, answers);
+    const std::size_t n = search.run(model, row, reading, answers);
     for (std::size_t i = 0; i < k; ++i) {
       labels[r * k + i] = i < n ? answers[i].label : none;
       p[r * k + i] = i < n ? answers[i].p_label : 0.0;
@@ -92,7 +92,7 @@ void all_probabilities(const ConditionalTree& model, const CsrView& X, std::size
   const std::size_t n_nodes = tree.n_nodes();
   PreparedRow row;
   std::vector<double> p_path(n_nodes);
-  std::vector<Margins> margins(n_nodes);  // of each block, kept at the node that opens it
+  std::vector<BlockLines> lines(n_nodes);  // of each block, kept at the node that opens it
   for (std::size_t r = 0; r < X.n_rows(); ++r) {
     row.assign(X.row(r), reading);
     const std::span<double> out = p.subspan(r * n_columns, n_columns);
@@ -106,9 +106,9 @@ void all_probabilities(const ConditionalTree& model, const CsrView& X, std::size
         continue;
       }
       const Place place = model.place(node);
-      Margins& block = margins[place.block - 1];
-      if (place.slot == 0) block = block_margins(model.table(), place.block, row);
-      const double p_node = node_probability(model, node, block[place.slot], reading.loss);
+      BlockLines& block = lines[place.block - 1];
+      if (place.slot == 0) find_lines(model.table(), place.block, row, block);
+      const double p_node = ask_node(model, node, block, row, reading).p_node;
       const auto left = static_cast<std::size_t>(tree.first_child(node));
       p_path[left] = p_path[i] * (1.0 - p_node);
       p_path[left + 1] = p_path[i] * p_node;

@@ -14,19 +14,21 @@ constexpr std::size_t huge_page = std::size_t{1} << 21;
 
 }  // namespace
 
-WeightTable::Lines WeightTable::allocate(std::size_t capacity) {
-  const std::size_t n_bytes = capacity * sizeof(WeightLine);
-  const auto alignment = std::align_val_t{n_bytes >= huge_page ? huge_page : alignof(WeightLine)};
+template <typename Line>
+typename LineTable<Line>::Lines LineTable<Line>::allocate(std::size_t capacity) {
+  const std::size_t n_bytes = capacity * sizeof(Line);
+  const auto alignment = std::align_val_t{n_bytes >= huge_page ? huge_page : alignof(Line)};
   void* memory = ::operator new[](n_bytes, alignment);
 #if defined(__linux__)
   // Random access over gigabytes: huge pages save most of the address translation.
   if (n_bytes >= huge_page) (void)madvise(memory, n_bytes, MADV_HUGEPAGE);
 #endif
   std::memset(memory, 0, n_bytes);
-  return Lines(static_cast<WeightLine*>(memory), FreeLines{alignment});
+  return Lines(static_cast<Line*>(memory), FreeLines<Line>{alignment});
 }
 
-void WeightTable::Shard::grow(std::uint64_t new_capacity) {
+template <typename Line>
+void LineTable<Line>::Shard::grow(std::uint64_t new_capacity) {
   Shard larger;
   larger.lines = allocate(new_capacity);
   larger.capacity = new_capacity;
@@ -40,13 +42,15 @@ void WeightTable::Shard::grow(std::uint64_t new_capacity) {
   *this = std::move(larger);
 }
 
-std::size_t WeightTable::n_bytes() const noexcept {
+template <typename Line>
+std::size_t LineTable<Line>::n_bytes() const noexcept {
   std::size_t capacity = 0;
   for (const Shard& shard : shards_) capacity += shard.capacity;
-  return capacity * sizeof(WeightLine);
+  return capacity * sizeof(Line);
 }
 
-const WeightLine* WeightTable::find(std::uint64_t key) const noexcept {
+template <typename Line>
+const Line* LineTable<Line>::find(std::uint64_t key) const noexcept {
   const std::uint64_t hash = mix_bits(key);
   const Shard& shard = shards_[shard_of(hash)];
   if (shard.capacity == 0) return nullptr;
@@ -58,7 +62,8 @@ const WeightLine* WeightTable::find(std::uint64_t key) const noexcept {
   return &shard.lines[at];
 }
 
-void WeightTable::prefetch(std::uint64_t key) const noexcept {
+template <typename Line>
+void LineTable<Line>::prefetch(std::uint64_t key) const noexcept {
 #if defined(__GNUC__)
   const std::uint64_t hash = mix_bits(key);
   const Shard& shard = shards_[shard_of(hash)];
@@ -68,7 +73,8 @@ void WeightTable::prefetch(std::uint64_t key) const noexcept {
 #endif
 }
 
-void WeightTable::make_room(std::size_t n) {
+template <typename Line>
+void LineTable<Line>::make_room(std::size_t n) {
   if (n <= room_) {
     room_ -= n;
     return;
@@ -84,7 +90,8 @@ void WeightTable::make_room(std::size_t n) {
   room_ = least - n;
 }
 
-WeightLine& WeightTable::obtain(std::uint64_t key) noexcept {
+template <typename Line>
+Line& LineTable<Line>::obtain(std::uint64_t key) noexcept {
   const std::uint64_t hash = mix_bits(key);
   Shard& shard = shards_[shard_of(hash)];
   std::uint64_t at = shard.home(hash);
@@ -100,8 +107,9 @@ WeightLine& WeightTable::obtain(std::uint64_t key) noexcept {
   return shard.lines[at];
 }
 
-std::vector<const WeightLine*> WeightTable::sorted_lines() const {
-  std::vector<std::pair<std::uint64_t, const WeightLine*>> order;  // sorts without chasing pointers
+template <typename Line>
+std::vector<const Line*> LineTable<Line>::sorted_lines() const {
+  std::vector<std::pair<std::uint64_t, const Line*>> order;  // sorts without chasing pointers
   order.reserve(size_);
   for (const Shard& shard : shards_) {
     for (std::uint64_t i = 0; i < shard.capacity; ++i) {
@@ -109,9 +117,12 @@ std::vector<const WeightLine*> WeightTable::sorted_lines() const {
     }
   }
   std::sort(order.begin(), order.end());
-  std::vector<const WeightLine*> lines(order.size());
+  std::vector<const Line*> lines(order.size());
   std::transform(order.begin(), order.end(), lines.begin(), [](const auto& o) { return o.second; });
   return lines;
 }
+
+template class LineTable<WeightLine>;
+template class LineTable<CountedLine>;
 
 }  // namespace labeltrees

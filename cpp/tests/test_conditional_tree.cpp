@@ -62,17 +62,15 @@ TEST(probabilities_sum_to_one_and_every_query_agrees) {
 
 TEST(a_restored_state_goes_on_as_if_nothing_had_happened) {
   const Stream stream = random_stream(2, 400, 60);
-  const Learning options;
+  Learning options;
+  options.reading.mixing = true;
   ConditionalTree model;
   learn(model, stream.view(), stream.labels, {}, {}, {}, options);
-  std::vector<std::uint64_t> keys;
-  std::vector<float> weights, sums;
-  for (const WeightLine* line : model.table().sorted_lines()) {
-    keys.push_back(line->key);
-    weights.insert(weights.end(), line->value.begin(), line->value.begin() + block_size);
-    sums.insert(sums.end(), line->value.begin() + block_size, line->value.end());
-  }
-  ConditionalTree twin(model.tree(), model.masses(), keys, weights, sums);
+  std::vector<CountedLine> lines;
+  for (const CountedLine* line : model.table().sorted_lines()) lines.push_back(*line);
+  std::vector<float> mixtures;
+  for (const Mixture& m : model.mixtures()) mixtures.insert(mixtures.end(), m.begin(), m.end());
+  ConditionalTree twin(model.tree(), model.masses(), lines, mixtures);
   const Stream more = random_stream(3, 300, 100);
   std::vector<double> p(300), p_twin(300);
   learn(model, more.view(), more.labels, {}, {}, {p, {}, {}, {}}, options);
@@ -80,33 +78,61 @@ TEST(a_restored_state_goes_on_as_if_nothing_had_happened) {
   CHECK(p == p_twin);
   CHECK(model.tree().parents() == twin.tree().parents());
   CHECK(model.masses() == twin.masses());
-  CHECK_THROWS(ConditionalTree(model.tree(), {}, keys, weights, sums), TreeError);
-  keys[0] = 0;
-  CHECK_THROWS(ConditionalTree(twin.tree(), twin.masses(), keys, weights, sums), TreeError);
+  CHECK_THROWS(ConditionalTree(model.tree(), {}, lines, mixtures), TreeError);
+  CHECK_THROWS(ConditionalTree(twin.tree(), twin.masses(), lines, {}), TreeError);
+  lines[0].key = 0;
+  CHECK_THROWS(ConditionalTree(twin.tree(), twin.masses(), lines, mixtures), TreeError);
 }
 
 TEST(trees_with_more_than_two_children_are_refused) {
   const std::vector<LabelId> labels{0, 1, 2};
   const LabelTree tree = balanced_tree(labels, 3);
   const std::vector<double> mass(tree.n_nodes(), 1.0);
-  CHECK_THROWS(ConditionalTree(tree, mass, {}, {}, {}), TreeError);
+  const std::vector<float> mixtures(n_mixtures * n_mixed, 0.0f);
+  CHECK_THROWS(ConditionalTree(tree, mass, {}, mixtures), TreeError);
 }
 
 TEST(an_empty_tree_answers_nothing) {
   const ConditionalTree model;
   TopSearch search;
   Found found{7, 7.0};
-  CHECK(search.run(model, PreparedRow{}, Loss::logistic, {&found, 1}) == 0);
+  CHECK(search.run(model, PreparedRow{}, Reading{}, {&found, 1}) == 0);
 }
 
 TEST(weights_that_run_away_stop_learning) {
   Learning options;
   options.optimizer = Optimizer::sgd;
-  options.reading = {Loss::squared, false, 1.0f};
+  options.reading.loss = Loss::squared;
+  options.reading.normalize = false;
   options.learning_rate = 1e5f;
   const Stream stream = random_stream(4, 500, 5);
   ConditionalTree model;
   CHECK_THROWS(learn(model, stream.view(), stream.labels, {}, {}, {}, options), Diverged);
+}
+
+TEST(a_sum_keeps_ten_bits_of_fraction) {
+  CountedLine line;
+  CHECK(line.sum(3) == 0.0f);
+  for (const float value : {1.0f, 0.3f, 1e-9f, 123456.0f}) {
+    line.set_sum(3, value);
+    CHECK(std::fabs(line.sum(3) - value) <= value / 2048);
+    line.set_sum(3, line.sum(3));
+    CHECK(std::fabs(line.sum(3) - value) <= value / 2048);
+  }
+  line.set_sum(3, 1e30f);
+  CHECK(line.sum(3) > 1.6e7f && std::isfinite(line.sum(3)));
+  line.set_sum(3, 1e-30f);
+  CHECK(line.sum(3) == 0.0f);
+}
+
+TEST(counts_fade_and_end_at_sixty) {
+  std::uint8_t same = 0, other = 0;
+  for (int i = 0; i < 1000; ++i) {
+    count_example(same, other);
+    CHECK(same <= 60);
+  }
+  for (int i = 0; i < 10; ++i) count_example(other, same);
+  CHECK(same == 2 && other == 10);
 }
 
 TEST(the_depth_bound_is_that_of_theorem_7) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
@@ -16,7 +17,7 @@ from labeltrees.errors import (
     ModelFormatError,
     TooLargeError,
 )
-from labeltrees.regressors import OnlineRegression, pack_weights, unpack_weights
+from labeltrees.regressors import Lines, OnlineRegression, pack_lines, unpack_lines
 from labeltrees.tree import LabelTree
 
 if TYPE_CHECKING:
@@ -121,10 +122,12 @@ class ConditionalTreeModel:
         *,
         order: NDArray[np.int64] = _EMPTY_ORDER,
         foresee_top: bool = False,
+        again: bool = False,
     ) -> Foreseen:
         """Learn from rows in turn (or in ``order``) and return what was foreseen of each.
 
-        O(depth * nnz) per row; with ``foresee_top`` an exact search more.
+        O(depth * nnz) per row; with ``foresee_top`` an exact search more. ``again`` says that the
+        rows have been learned before.
         """
         if self.frozen:
             raise FrozenModelError(
@@ -133,7 +136,7 @@ class ConditionalTreeModel:
         ids = self._ids_to_learn(labels, weights)
         try:
             p_label, is_new, top, p_top = self.core.learn(
-                *rows.arrays, ids, weights, order, foresee_top, self.settings.learning
+                *rows.arrays, ids, weights, order, foresee_top, self.settings.learning(again=again)
             )
         except _core.Diverged as error:
             raise DivergedError(
@@ -213,16 +216,12 @@ class ConditionalTreeModel:
         tensors: dict[str, NDArray[Any]]
         tensors = {"tree.parent": tree.parents(), "tree.label": tree.labels()}
         tensors |= self.vocabulary.to_tensors()
-        keys, weights, sums = self.core.lines()
+        tensors |= {"tree.mass": self.core.masses(), "mixtures": self.core.mixtures()}
+        lines = Lines(*self.core.lines())
         if keep_state and not self.frozen:
-            tensors |= {
-                "tree.mass": self.core.masses(),
-                "table.keys": keys,
-                "table.weights": weights,
-                "table.sums": sums,
-            }
+            tensors |= {f"table.{name}": array for name, array in vars(lines).items()}
         else:
-            tensors |= pack_weights(keys, weights)
+            tensors |= pack_lines(lines)
         return tensors, {
             "settings": self.settings.to_dict(),
             "n_features": self.n_features,
@@ -238,15 +237,15 @@ class ConditionalTreeModel:
             vocabulary = LabelVocabulary.from_tensors(tensors)
             tree = _core.LabelTree.restore(tensors["tree.parent"], tensors["tree.label"])
             if facts["frozen"]:
-                keys, weights = unpack_weights(tensors)
-                mass, sums = np.zeros(tree.n_nodes), np.zeros_like(weights)
+                lines = unpack_lines(tensors)
             else:
-                mass = tensors["tree.mass"]
-                keys, weights = tensors["table.keys"], tensors["table.weights"]
-                sums = tensors["table.sums"]
+                names = [field.name for field in dataclasses.fields(Lines)]
+                lines = Lines(*(tensors[f"table.{name}"] for name in names))
             if tree.n_nodes and int(tensors["tree.label"].max()) >= len(vocabulary):
                 raise ModelFormatError("the tree has a label that the vocabulary does not name.")
-            core = _core.ConditionalTree(tree, mass, keys, weights, sums)
+            core = _core.ConditionalTree(
+                tree, tensors["tree.mass"], mixtures=tensors["mixtures"], **vars(lines)
+            )
             settings = OnlineRegression(**facts["settings"])
             return cls(settings, vocabulary, core, int(facts["n_features"]), bool(facts["frozen"]))
         except (KeyError, TypeError, IndexError, _core.TreeError, ArgumentError) as error:

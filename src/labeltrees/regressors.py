@@ -14,7 +14,7 @@ from labeltrees.errors import ArgumentError, ModelFormatError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["OnlineRegression", "pack_weights", "unpack_weights"]
+__all__ = ["Lines", "OnlineRegression", "pack_lines", "unpack_lines"]
 
 LOSSES = {"logistic": _core.Loss.logistic, "squared": _core.Loss.squared}
 OPTIMIZERS = {"adagrad": _core.Optimizer.adagrad, "sgd": _core.Optimizer.sgd}
@@ -41,7 +41,9 @@ class OnlineRegression:
     normalize: bool = True
     bias: float = 0.25
     optimizer: str = "adagrad"
-    learning_rate: float = 1.5
+    learning_rate: float = 1.0
+    mixing: bool = True
+    sharpness: float = 1.2
     structure: str = "online"
     balance: str = "examples"
     alpha: float = 0.6
@@ -57,24 +59,34 @@ class OnlineRegression:
             value = getattr(self, name)
             if not isinstance(value, str) or value not in table:
                 raise ArgumentError.of(name, value, f"one of {', '.join(table)}")
-        if not isinstance(self.normalize, (bool, np.bool_)):
-            raise ArgumentError.of("normalize", self.normalize, "True or False")
+        for name in ("normalize", "mixing"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise ArgumentError.of(name, getattr(self, name), "True or False")
         _check_number("learning_rate", self.learning_rate, 0, 1e6, open_below=True)
         _check_number("bias", self.bias, 0, 1e6)
         _check_number("alpha", self.alpha, 0, 1)
+        _check_number("sharpness", self.sharpness, 0, 10, open_below=True)
         if not isinstance(self.seed, (int, np.integer)) or not 0 <= self.seed < 2**64:
             raise ArgumentError.of("seed", self.seed, "an integer in [0, 2^64)")
+
+    @property
+    def mixes(self) -> bool:
+        """Whether log-odds are mixed; squared loss has none to mix."""
+        return bool(self.mixing) and self.loss == "logistic"
 
     @property
     def reading(self) -> _core.Reading:
         """How the core reads rows under these settings."""
         return _core.Reading(
-            loss=LOSSES[self.loss], normalize=bool(self.normalize), bias=float(self.bias)
+            loss=LOSSES[self.loss],
+            normalize=bool(self.normalize),
+            bias=float(self.bias),
+            mixing=self.mixes,
+            sharpness=float(self.sharpness),
         )
 
-    @property
-    def learning(self) -> _core.Learning:
-        """How the core learns under these settings."""
+    def learning(self, *, again: bool = False) -> _core.Learning:
+        """Return how the core learns, from new rows or ``again`` from rows it has seen."""
         balanced = self.structure == "balanced"
         insertion = _core.Insertion.random if self.structure == "random" else None
         return _core.Learning(
@@ -86,14 +98,16 @@ class OnlineRegression:
             balance=BALANCES[self.balance if self.structure == "online" else "labels"],
             alpha=1.0 if balanced else float(self.alpha),
             seed=int(self.seed),
+            again=again,
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain values, ready for JSON."""
         plain = asdict(self)
-        for name in ("bias", "learning_rate", "alpha"):
+        for name in ("bias", "learning_rate", "alpha", "sharpness"):
             plain[name] = float(plain[name])
-        return plain | {"normalize": bool(self.normalize), "seed": int(self.seed)}
+        plain |= {name: bool(plain[name]) for name in ("normalize", "mixing")}
+        return plain | {"seed": int(self.seed)}
 
 
 def _check_number(
@@ -107,47 +121,64 @@ def _check_number(
         raise ArgumentError.of(name, value, allowed)
 
 
-def pack_weights(keys: NDArray[np.uint64], weights: NDArray[np.float32]) -> dict[str, NDArray[Any]]:
-    """Return the weights as float16 without zeros: about 8 bytes a line instead of 64.
+@dataclass(frozen=True)
+class Lines:
+    """The lines of the weight table, by increasing key; every matrix has `SLOTS` columns."""
 
-    ``keys`` are (block << 32 | feature), increasing. Of a line only the mask of its non-zero
-    slots and those slots' weights are kept; a line without any is dropped.
+    keys: NDArray[np.uint64]
+    """(block << 32) + feature"""
+    weights: NDArray[np.float32]
+    sums: NDArray[np.uint16]
+    """The optimiser's sums, in the core's 16-bit code."""
+    left: NDArray[np.uint8]
+    right: NDArray[np.uint8]
+    """Examples counted on each side."""
+
+
+def pack_lines(lines: Lines) -> dict[str, NDArray[Any]]:
+    """Return what prediction needs of the lines: float16 weights and counts, without zeros.
+
+    Of a line only the mask of its slots in use and those slots' weights and counts are kept; a
+    line without any is dropped.
     """
     with np.errstate(over="ignore"):
-        halves = weights.astype(np.float16)
+        halves = lines.weights.astype(np.float16)
     if not np.isfinite(halves).all():
         raise ArgumentError(
             "keep_state=False stores weights as float16, and a weight is past 65504; "
             "save with keep_state=True."
         )
-    used = halves != 0
-    lines = used.any(axis=1)
-    keys, halves, used = keys[lines], halves[lines], used[lines]
+    used = (halves != 0) | (lines.left != 0) | (lines.right != 0)
+    kept = used.any(axis=1)
+    keys, used = lines.keys[kept], used[kept]
     blocks, sizes = np.unique((keys >> np.uint64(32)).astype(np.uint32), return_counts=True)
     return {
         "packed.blocks": blocks,
         "packed.block_sizes": sizes.astype(np.uint32),
         "packed.features": (keys & np.uint64(0xFFFFFFFF)).astype(np.uint32),
         "packed.masks": np.packbits(used, axis=1).ravel(),
-        "packed.weights": halves[used],
+        "packed.weights": halves[kept][used],
+        "packed.left": lines.left[kept][used],
+        "packed.right": lines.right[kept][used],
     }
 
 
-def unpack_weights(
-    tensors: dict[str, NDArray[Any]],
-) -> tuple[NDArray[np.uint64], NDArray[np.float32]]:
-    """Return the keys and weights that `pack_weights` wrote down."""
+def unpack_lines(tensors: dict[str, NDArray[Any]]) -> Lines:
+    """Return the lines that `pack_lines` wrote down; their sums are 0."""
     blocks, sizes = tensors["packed.blocks"], tensors["packed.block_sizes"]
     features, masks = tensors["packed.features"], tensors["packed.masks"]
     used = np.unpackbits(masks[:, None], axis=1, count=SLOTS).astype(bool)
+    packed = [tensors[f"packed.{name}"] for name in ("weights", "left", "right")]
     if (
         len(blocks) != len(sizes)
         or int(sizes.sum(dtype=np.uint64)) != len(features)
         or len(masks) != len(features)
-        or int(used.sum()) != len(tensors["packed.weights"])
+        or any(array.shape != (int(used.sum()),) for array in packed)
     ):
         raise ModelFormatError("the packed weights do not fit together.")
     keys = np.repeat(blocks.astype(np.uint64), sizes) << np.uint64(32) | features
-    weights = np.zeros((len(keys), SLOTS), dtype=np.float32)
-    weights[used] = tensors["packed.weights"]
-    return keys, weights
+    full = [np.zeros((len(keys), SLOTS), dtype) for dtype in (np.float32, np.uint8, np.uint8)]
+    for matrix, array in zip(full, packed, strict=True):
+        matrix[used] = array
+    weights, left, right = full
+    return Lines(keys, weights, np.zeros((len(keys), SLOTS), np.uint16), left, right)

@@ -91,6 +91,8 @@ def problems(draw):
                 "learning_rate": st.sampled_from([0.05, 0.3]),
                 "normalize": st.just(True),
                 "bias": st.sampled_from([0.0, 0.25, 1.0]),
+                "mixing": st.booleans(),
+                "sharpness": st.sampled_from([1.0, 1.2]),
                 "balance": st.sampled_from(["labels", "examples"]),
                 "alpha": st.sampled_from([0.0, 0.1, 0.37, 0.6, 0.9, 1.0]),
             }
@@ -407,6 +409,8 @@ def test_bad_calls_are_refused_and_change_nothing(case):
         ("learning_rate", np.inf),
         ("n_passes", 0),
         ("normalize", "yes"),
+        ("mixing", 1),
+        ("sharpness", 0),
         ("bias", -1),
         ("random_state", -1),
     ],

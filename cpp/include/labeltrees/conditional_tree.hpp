@@ -5,6 +5,7 @@
 // so the probabilities of all labels sum to 1.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <shared_mutex>
@@ -28,8 +29,10 @@ enum class Balance { labels, examples };
 // How rows are read; learning and every query must agree on it.
 struct Reading {
   Loss loss = Loss::logistic;
-  bool normalize = true;  // scale rows to Euclidean length 1
-  float bias = 1.0f;      // value of a constant feature added to every row; 0 for none
+  bool normalize = true;   // scale rows to Euclidean length 1
+  float bias = 1.0f;       // value of a constant feature added to every row; 0 for none
+  bool mixing = false;     // mix the regressor's margin with votes of counts; logistic loss only
+  float sharpness = 1.0f;  // factor of a mixed log-odds
 };
 
 struct Learning {
@@ -40,6 +43,9 @@ struct Learning {
   Balance balance = Balance::examples;
   double alpha = 0.6;  // aggressiveness of balancing, in [0, 1]
   std::uint64_t seed = 0;
+  // The rows have been learned before: counts and mixtures, which would take them for new evidence,
+  // stay as they are.
+  bool again = false;
 };
 
 // A regressor's value stopped being finite while learning from `row`; rows before it were learned.
@@ -55,19 +61,33 @@ struct Place {
   std::uint32_t slot;
 };
 
+// What a node's log-odds are mixed of. Votes: for every feature of the row its value times the
+// log-odds of the counts of examples with it that went right and left, summed within classes of
+// equal trust (how often it was seen; whether it ever spoke both ways). Then the regressor's
+// margin, and the log-odds of all examples that went right and left.
+inline constexpr std::size_t n_vote_classes = 16;
+inline constexpr std::size_t n_mixed = n_vote_classes + 2;
+// Nodes that have seen about as many examples (by powers of two) share the weights of the mixture.
+inline constexpr std::size_t n_mixtures = 24;
+using Mixture = std::array<float, n_mixed>;
+
 // The whole state of learning. Trees are binary.
 class ConditionalTree {
  public:
-  ConditionalTree() = default;
+  ConditionalTree();
 
-  // A state saved earlier; throws TreeError if the arrays do not fit together. keys: strictly
-  // increasing; weights and sums: 7 per key; mass: one per node.
-  ConditionalTree(LabelTree tree, std::span<const double> mass, std::span<const std::uint64_t> keys,
-                  std::span<const float> weights, std::span<const float> sums);
+  // A state saved earlier; throws TreeError if it does not fit together. Lines: keys strictly
+  // increasing and naming blocks of the tree; mass: one per node; mixtures: n_mixtures x n_mixed.
+  ConditionalTree(LabelTree tree, std::span<const double> mass, std::span<const CountedLine> lines,
+                  std::span<const float> mixtures);
 
   const LabelTree& tree() const noexcept { return tree_; }
-  const WeightTable& table() const noexcept { return table_; }
-  WeightTable& table() noexcept { return table_; }
+  const CountedTable& table() const noexcept { return table_; }
+  CountedTable& table() noexcept { return table_; }
+  // The mixture for a node that has seen this much.
+  Mixture& mixture(NodeId node) noexcept { return mixtures_[mixture_of(node)]; }
+  const Mixture& mixture(NodeId node) const noexcept { return mixtures_[mixture_of(node)]; }
+  const std::array<Mixture, n_mixtures>& mixtures() const noexcept { return mixtures_; }
   Place place(NodeId node) const noexcept { return places_[static_cast<std::size_t>(node)]; }
   // The summed weight of the examples that went through or to a node.
   double mass(NodeId node) const noexcept { return mass_[static_cast<std::size_t>(node)]; }
@@ -89,10 +109,12 @@ class ConditionalTree {
 
  private:
   Place place_below(NodeId parent, NodeId child) const noexcept;
+  std::size_t mixture_of(NodeId node) const noexcept;
   void derive_from_tree();
 
   LabelTree tree_;
-  WeightTable table_;
+  CountedTable table_;
+  std::array<Mixture, n_mixtures> mixtures_;
   std::vector<Place> places_;
   std::vector<double> mass_;
   std::vector<std::int32_t> shallowest_;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "labeltrees/conditional_tree.hpp"
@@ -24,22 +25,38 @@ struct PreparedRow {
   void assign(const SparseRow& row, const Reading& reading);
 };
 
-using Margins = std::array<float, block_size + 1>;  // the last is not used
+// The lines of a row's features in one block, nullptr where there is none.
+using BlockLines = std::vector<const CountedLine*>;
+void find_lines(const CountedTable& table, std::uint32_t block, const PreparedRow& row,
+                BlockLines& lines);
 
-// w . x for the seven regressors of a block. Features are summed in order, so the result depends
-// on nothing but the row and the weights. O(nnz).
-Margins block_margins(const WeightTable& table, std::uint32_t block, const PreparedRow& row);
+// What a node says of a row.
+struct NodeOpinion {
+  float margin;     // w . x
+  Mixture inputs;   // what the log-odds are mixed of; not filled without mixing
+  float log_odds;   // of right against left, before sharpening
+  double estimate;  // in [0, 1]: the sigmoid of log_odds, or the margin clipped for squared loss
+  double p_node;    // after sharpening, and kept away from 0 and 1: what learning and queries use
+};
 
-// The regressor's estimate in [0, 1], not yet kept away from the ends.
+// Features are summed in order, so the result depends on nothing but row, weights and counts.
+// O(nnz). lines: those of the row in the node's block.
+NodeOpinion ask_node(const ConditionalTree& model, NodeId node,
+                     std::span<const CountedLine* const> lines, const PreparedRow& row,
+                     const Reading& reading) noexcept;
+
+// The class of trust of a feature that was seen left and right so often (not both 0).
+std::size_t vote_class(std::uint8_t left, std::uint8_t right) noexcept;
+// log((right + c) / (left + c)), the vote of counts.
+float vote(std::uint8_t left, std::uint8_t right) noexcept;
+// Counts one more example on a side. Evidence against it fades by half, and no count passes 60, so
+// that what was learned long ago can be unlearned.
+void count_example(std::uint8_t& same, std::uint8_t& other) noexcept;
+
+// The sigmoid, or the margin clipped to [0, 1] for squared loss.
 inline double estimate(float margin, Loss loss) noexcept {
   if (loss == Loss::logistic) return 1.0 / (1.0 + std::exp(-static_cast<double>(margin)));
   return std::fmin(std::fmax(static_cast<double>(margin), 0.0), 1.0);
-}
-
-// p_node as learning and every query use it: P(right of node | at node), away from 0 and 1.
-inline double node_probability(const ConditionalTree& /*model*/, NodeId /*node*/, float margin,
-                               Loss loss) noexcept {
-  return std::fmin(std::fmax(estimate(margin, loss), probability_floor), 1.0 - probability_floor);
 }
 
 }  // namespace labeltrees

@@ -20,18 +20,18 @@ struct Found {
 // About O(k depth nnz) where the likely labels stand out; at worst O(n_labels nnz).
 class TopSearch {
  public:
-  std::size_t run(const ConditionalTree& model, const PreparedRow& row, Loss loss,
+  std::size_t run(const ConditionalTree& model, const PreparedRow& row, const Reading& reading,
                   std::span<Found> answers);
 
  private:
   struct Candidate {
     double p_path;
     NodeId node;
-    std::int32_t margins;  // index of its block's margins, or none if not computed yet
+    std::int32_t lines;  // index of its block's lines, or none if not looked up yet
   };
   static bool comes_later(const Candidate& a, const Candidate& b) noexcept;
   std::vector<Candidate> heap_;
-  std::vector<Margins> margins_;
+  std::vector<BlockLines> lines_;
 };
 
 // p[r] = probability of labels[r] given row r; 0 for a label without a leaf. O(depth nnz) a row.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -28,9 +29,34 @@ struct alignas(64) WeightLine {
 };
 static_assert(sizeof(WeightLine) == 64);
 
+// The same with counts of the examples that went left and right. To make room for them a sum has 16
+// bits: no sign, 6 bits of exponent (2^-40 to 2^23, beyond which it stays) and 10 of fraction.
+struct alignas(64) CountedLine {
+  std::uint64_t key = 0;
+  std::array<float, block_size> weight{};
+  std::array<std::uint16_t, block_size> sum_code{};
+  std::array<std::uint8_t, block_size> left{}, right{};
+
+  float sum(std::size_t slot) const noexcept {
+    const std::uint32_t code = sum_code[slot];
+    return code == 0 ? 0.0f : std::bit_cast<float>((code + code_offset) << 13);
+  }
+  // Rounds to the nearest that can be stored. value >= 0.
+  void set_sum(std::size_t slot, float value) noexcept {
+    const std::uint32_t bits = (std::bit_cast<std::uint32_t>(value) + 0x1000u) >> 13;
+    const std::uint32_t above = bits < code_offset ? 0 : bits - code_offset;
+    sum_code[slot] = static_cast<std::uint16_t>(above < 0xffffu ? above : 0xffffu);
+  }
+
+ private:
+  static constexpr std::uint32_t code_offset = std::uint32_t{127 - 40} << 10;
+};
+static_assert(sizeof(CountedLine) == 64);
+
+template <typename Line>
 struct FreeLines {
-  std::align_val_t alignment{alignof(WeightLine)};
-  void operator()(WeightLine* lines) const noexcept { ::operator delete[](lines, alignment); }
+  std::align_val_t alignment{alignof(Line)};
+  void operator()(Line* lines) const noexcept { ::operator delete[](lines, alignment); }
 };
 
 // An exact, growing hash table from (block, feature) to a line: open addressing with linear
@@ -38,7 +64,8 @@ struct FreeLines {
 // No two keys share a line. Lines keep their address until make_room is called again.
 //
 // Threads: any number may call the const functions while none calls the others.
-class WeightTable {
+template <typename Line>
+class LineTable {
  public:
   // Blocks count from 1, so that no key is 0.
   static constexpr std::uint64_t key(std::uint32_t block, std::uint32_t feature) noexcept {
@@ -56,22 +83,22 @@ class WeightTable {
   std::size_t n_bytes() const noexcept;
 
   // The line of a key, or nullptr. Expected O(1).
-  const WeightLine* find(std::uint64_t key) const noexcept;
+  const Line* find(std::uint64_t key) const noexcept;
   // Asks the processor to fetch the line that find or obtain will most likely touch.
   void prefetch(std::uint64_t key) const noexcept;
   // After make_room(n), n calls of obtain leave every line where it is. Amortised O(n).
   void make_room(std::size_t n);
   // The line of a key, made of zeros if there was none. Needs room.
-  WeightLine& obtain(std::uint64_t key) noexcept;
+  Line& obtain(std::uint64_t key) noexcept;
 
   // Every line, in order of its key. O(n log n).
-  std::vector<const WeightLine*> sorted_lines() const;
+  std::vector<const Line*> sorted_lines() const;
 
  private:
   static constexpr std::size_t shard_bits = 4;
   static constexpr std::size_t n_shards = std::size_t{1} << shard_bits;
 
-  using Lines = std::unique_ptr<WeightLine[], FreeLines>;
+  using Lines = std::unique_ptr<Line[], FreeLines<Line>>;
   static Lines allocate(std::size_t capacity);
 
   struct Shard {
@@ -94,5 +121,11 @@ class WeightTable {
   std::size_t size_ = 0;
   std::size_t room_ = 0;  // obtain calls that are certain to fit
 };
+
+using WeightTable = LineTable<WeightLine>;
+using CountedTable = LineTable<CountedLine>;
+
+extern template class LineTable<WeightLine>;
+extern template class LineTable<CountedLine>;
 
 }  // namespace labeltrees
