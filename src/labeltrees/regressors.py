@@ -46,6 +46,7 @@ class OnlineRegression:
     balance: str = "examples"
     alpha: float = 0.6
     seed: int = 0
+    novelty: bool = False
 
     def __post_init__(self) -> None:
         for name, table in (
@@ -57,8 +58,9 @@ class OnlineRegression:
             value = getattr(self, name)
             if not isinstance(value, str) or value not in table:
                 raise ArgumentError.of(name, value, f"one of {', '.join(table)}")
-        if not isinstance(self.normalize, (bool, np.bool_)):
-            raise ArgumentError.of("normalize", self.normalize, "True or False")
+        for name in ("normalize", "novelty"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise ArgumentError.of(name, getattr(self, name), "True or False")
         _check_number("learning_rate", self.learning_rate, 0, 1e6, open_below=True)
         _check_number("bias", self.bias, 0, 1e6)
         _check_number("alpha", self.alpha, 0, 1)
@@ -93,7 +95,9 @@ class OnlineRegression:
         plain = asdict(self)
         for name in ("bias", "learning_rate", "alpha"):
             plain[name] = float(plain[name])
-        return plain | {"normalize": bool(self.normalize), "seed": int(self.seed)}
+        for name in ("normalize", "novelty"):
+            plain[name] = bool(plain[name])
+        return plain | {"seed": int(self.seed)}
 
 
 def _check_number(

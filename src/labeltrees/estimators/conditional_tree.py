@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from labeltrees.errors import ArgumentError
-from labeltrees.estimators.contract import LabelClassifier, check_training
+from labeltrees.estimators.contract import check_training
+from labeltrees.estimators.tree_queries import TreeQueries
 from labeltrees.inference import ConditionalTreeModel, Foreseen
 from labeltrees.regressors import OnlineRegression
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from labeltrees.tree import LabelTree
 
 
-class ConditionalTreeClassifier(LabelClassifier):
+class ConditionalTreeClassifier(TreeQueries):
     """P(label given x) over very many labels, learned online, in time logarithmic in their number.
 
     A binary tree has the labels as leaves and a linear regressor at every inner node; a label's
@@ -52,6 +53,10 @@ class ConditionalTreeClassifier(LabelClassifier):
         Whether rows are scaled to Euclidean length 1.
     bias : float >= 0
         Value of a constant feature added to every row; 0 for none.
+    novelty : bool
+        Whether probability is kept for labels not seen yet: Good and Turing's N1 / N, the labels
+        seen exactly once by the examples seen, whatever their weights (a row counts once, also
+        in the passes of `fit`). All labels' probabilities are multiplied by what is left.
     random_state : int, RandomState or None
         Seed of the shuffling and the coin tosses.
 
@@ -65,6 +70,8 @@ class ConditionalTreeClassifier(LabelClassifier):
         The fitted model, usable without scikit-learn.
     n_features_in_ : int
         Width of the data.
+    novelty_mass_ : float
+        The probability kept for labels not seen yet; 0 unless ``novelty``.
 
     Examples
     --------
@@ -79,7 +86,6 @@ class ConditionalTreeClassifier(LabelClassifier):
     """
 
     _model_class = ConditionalTreeModel
-    model_: ConditionalTreeModel
 
     def __init__(
         self,
@@ -94,6 +100,7 @@ class ConditionalTreeClassifier(LabelClassifier):
         shuffle: bool = True,
         normalize: bool = True,
         bias: float = 0.25,
+        novelty: bool = False,
         random_state: Any = 0,
     ) -> None:
         self.structure = structure
@@ -106,6 +113,7 @@ class ConditionalTreeClassifier(LabelClassifier):
         self.shuffle = shuffle
         self.normalize = normalize
         self.bias = bias
+        self.novelty = novelty
         self.random_state = random_state
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -115,8 +123,9 @@ class ConditionalTreeClassifier(LabelClassifier):
         model = ConditionalTreeModel.empty(settings, rows.n_features)
         learned = targets[weights > 0] if len(weights) else targets
         model.vocabulary.add(sorted(set(learned.tolist())))
-        for order in _orders(self.n_passes, rows.n_rows, self.shuffle, settings.seed):
-            model.learn(rows, targets, weights, order=order)
+        orders = _orders(self.n_passes, rows.n_rows, self.shuffle, settings.seed)
+        for number, order in enumerate(orders):
+            model.learn(rows, targets, weights, order=order, again=number > 0)
         self._check_width(X, reset=True)
         self.model_ = model
         return self
@@ -164,6 +173,13 @@ class ConditionalTreeClassifier(LabelClassifier):
             raise AttributeError(f"this {type(self).__name__} has not learned anything yet")
         return self.model_.tree
 
+    @property
+    def novelty_mass_(self) -> float:
+        """The probability kept for labels not seen yet, as it is now."""
+        if "model_" not in self.__dict__:
+            raise AttributeError(f"this {type(self).__name__} has not learned anything yet")
+        return self.model_.novelty_mass
+
     def _params_to_store(self) -> dict[str, Any]:
         return super()._params_to_store() | {"random_state": self.model_.settings.seed}
 
@@ -183,6 +199,7 @@ class ConditionalTreeClassifier(LabelClassifier):
             balance=self.balance,
             alpha=self.alpha,
             seed=seed,
+            novelty=self.novelty,
         )
 
     def _learn(
