@@ -56,6 +56,24 @@ OwnedVector<LabelId> sample_rows(const ConditionalTree& model, Starts starts, In
   return give(std::move(labels));
 }
 
+std::tuple<OwnedMatrix<std::int64_t>, OwnedMatrix<double>> best_rows(
+    const ConditionalTree& model, Starts starts, Indices indices, Values values,
+    Vector<LabelId> labels, std::size_t k, const Reading& reading) {
+  const CsrView X = csr(starts, indices, values);
+  need(k >= 1 && k <= X.n_rows(), "k must be at least 1 and at most the number of rows");
+  std::vector<std::int64_t> rows(labels.shape(0) * k);
+  std::vector<double> p(labels.shape(0) * k);
+  bool known = true;
+  {
+    nb::gil_scoped_release unlocked;
+    const std::shared_lock shared(model.mutex());
+    for (const LabelId label : view(labels)) known &= model.tree().leaf_of(label) != none;
+    if (known) top_rows(model, X, view(labels), k, reading, rows, p);
+  }
+  need(known, "a label has no leaf");
+  return {give(std::move(rows), k), give(std::move(p), k)};
+}
+
 // nodes, turns, margins, p_nodes, labels on the left and on the right; features, values, weights
 using Reported =
     std::tuple<OwnedVector<NodeId>, OwnedVector<std::uint8_t>, OwnedVector<float>,
@@ -117,6 +135,9 @@ void bind_queries(nb::module_& module) {
   module.def("sample_labels", &sample_rows, nb::arg("model"), nb::arg("starts").noconvert(),
              nb::arg("indices").noconvert(), nb::arg("values").noconvert(),
              nb::arg("uniforms").noconvert(), nb::arg("reading"));
+  module.def("top_rows", &best_rows, nb::arg("model"), nb::arg("starts").noconvert(),
+             nb::arg("indices").noconvert(), nb::arg("values").noconvert(),
+             nb::arg("labels").noconvert(), nb::arg("k"), nb::arg("reading"));
   module.def("report_path", &report_row, nb::arg("model"), nb::arg("starts").noconvert(),
              nb::arg("indices").noconvert(), nb::arg("values").noconvert(), nb::arg("label"),
              nb::arg("reading"));

@@ -184,6 +184,77 @@ void sample_labels(const ConditionalTree& model, const CsrView& X, std::span<con
   }
 }
 
+namespace {
+
+// The labels' leaves and every node above them, parents first.
+std::vector<NodeId> nodes_above(const LabelTree& tree, std::span<const LabelId> labels) {
+  std::vector<NodeId> nodes;
+  std::vector<bool> is_marked(tree.n_nodes());
+  for (const LabelId label : labels) {
+    for (NodeId node = tree.leaf_of(label); node != none; node = tree.parent(node)) {
+      if (is_marked[static_cast<std::size_t>(node)]) break;
+      is_marked[static_cast<std::size_t>(node)] = true;
+      nodes.push_back(node);
+    }
+  }
+  std::sort(nodes.begin(), nodes.end());
+  return nodes;
+}
+
+struct RankedRow {
+  double p;
+  std::int64_t row;
+};
+
+bool ranks_first(const RankedRow& a, const RankedRow& b) noexcept {
+  return a.p != b.p ? a.p > b.p : a.row < b.row;
+}
+
+}  // namespace
+
+void top_rows(const ConditionalTree& model, const CsrView& X, std::span<const LabelId> labels,
+              std::size_t k, const Reading& reading, std::span<std::int64_t> rows,
+              std::span<double> p) {
+  const LabelTree& tree = model.tree();
+  const std::vector<NodeId> nodes = nodes_above(tree, labels);
+  std::vector<std::size_t> at(tree.n_nodes());  // the place of each of them in `nodes`
+  for (std::size_t i = 0; i < nodes.size(); ++i) at[static_cast<std::size_t>(nodes[i])] = i;
+  std::vector<Visit> visits(nodes.size());
+  std::vector<std::vector<RankedRow>> best(labels.size());  // heaps, the last of the best in front
+  Walker walker(model, reading);
+  for (std::size_t r = 0; r < X.n_rows(); ++r) {
+    if (!nodes.empty()) visits[0] = walker.start(X.row(r));
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (tree.is_leaf(nodes[i])) continue;
+      const double p_right = walker.p_right(visits[i]);
+      const NodeId left = tree.first_child(nodes[i]);
+      for (const NodeId child : {left, left + 1}) {
+        const std::size_t place = at[static_cast<std::size_t>(child)];
+        if (nodes[place] == child) visits[place] = walker.child(visits[i], p_right, child != left);
+      }
+    }
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      const auto leaf = static_cast<std::size_t>(tree.leaf_of(labels[i]));
+      const RankedRow row{visits[at[leaf]].p_path, static_cast<std::int64_t>(r)};
+      std::vector<RankedRow>& heap = best[i];
+      if (heap.size() == k) {
+        if (!ranks_first(row, heap.front())) continue;
+        std::pop_heap(heap.begin(), heap.end(), ranks_first);
+        heap.pop_back();
+      }
+      heap.push_back(row);
+      std::push_heap(heap.begin(), heap.end(), ranks_first);
+    }
+  }
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    std::sort_heap(best[i].begin(), best[i].end(), ranks_first);
+    for (std::size_t j = 0; j < k; ++j) {
+      rows[i * k + j] = best[i][j].row;
+      p[i * k + j] = best[i][j].p;
+    }
+  }
+}
+
 PathReport report_path(const ConditionalTree& model, const SparseRow& row, LabelId label,
                        const Reading& reading) {
   const LabelTree& tree = model.tree();

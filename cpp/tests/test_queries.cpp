@@ -82,6 +82,25 @@ TEST(labels_above_a_threshold_are_all_and_only_those) {
   CHECK(!labels_above(learned.model, learned.head(), 1e-9, 1.0, 7, learned.options.reading, cut));
 }
 
+TEST(the_best_rows_of_a_label_are_its_columns_largest) {
+  const Learned learned;
+  const std::vector<LabelId> labels{69, 0, 33};
+  std::vector<std::int64_t> rows(labels.size() * 5);
+  std::vector<double> p(rows.size());
+  top_rows(learned.model, learned.head(), labels, 5, learned.options.reading, rows, p);
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    std::size_t likelier = 0;
+    for (std::size_t r = 0; r < n_rows; ++r) {
+      const double p_row = learned.all[r * n_labels + static_cast<std::size_t>(labels[i])];
+      for (std::size_t j = 5 * i; j < 5 * i + 5; ++j) {
+        CHECK(rows[j] != static_cast<std::int64_t>(r) || p[j] == p_row);
+      }
+      if (p_row > p[5 * i + 4]) ++likelier;
+    }
+    CHECK(likelier == 4);
+  }
+}
+
 TEST(the_ends_of_the_unit_interval_draw_the_outer_leaves) {
   const Learned learned;
   const LabelTree& tree = learned.model.tree();

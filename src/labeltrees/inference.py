@@ -36,6 +36,7 @@ __all__ = [
     "Foreseen",
     "Model",
     "TopLabels",
+    "TopRows",
     "check_dense_size",
 ]
 
@@ -43,6 +44,7 @@ MAX_DENSE_BYTES = 2**32
 """An answer larger than this is refused unless the caller allows it."""
 
 _BYTES_PER_ENTRY = 12  # of a sparse answer: a column and a probability
+_BYTES_PER_ROW = 32  # of a label's best rows: row and probability, while searching and answered
 
 _EMPTY_ORDER = np.empty(0, dtype=np.int64)
 
@@ -61,6 +63,13 @@ class BeamLabels(NamedTuple):
     probabilities: NDArray[np.float64]
     certified: NDArray[np.bool_]
     """Whether these are provably the top k: no path given up was likelier than the k-th."""
+
+
+class TopRows(NamedTuple):
+    """The rows likeliest to have each label and their probabilities, both (n_labels, k)."""
+
+    rows: NDArray[np.int64]
+    probabilities: NDArray[np.float64]
 
 
 class Model(Protocol):
@@ -230,6 +239,30 @@ class ConditionalTreeModel:
                 "pass fewer rows, or raise max_bytes."
             )
         return sparse.csr_array((p, ids, starts), shape=shape)
+
+    def top_rows(
+        self, rows: Rows, labels: ArrayLike, k: int, *, max_bytes: int = MAX_DENSE_BYTES
+    ) -> TopRows:
+        """Return the k rows that give each label its largest probabilities, likeliest first."""
+        if not _is_integer(k) or not 1 <= k <= rows.n_rows:
+            raise ArgumentError.of("k", k, f"an integer in [1, n_rows={rows.n_rows}]")
+        ids, place = np.unique(self.vocabulary.ids(labels), return_inverse=True)
+        known = _core.have_leaves(self.core, ids).astype(bool)
+        if not known.all():
+            wrong = int(np.argmin(known[place]))
+            allowed = f"one of the {self.core.n_labels} labels seen"
+            raise ArgumentError.of(
+                f"labels[{wrong}]", np.asarray(labels, dtype=object).tolist()[wrong], allowed
+            )
+        n_bytes = _BYTES_PER_ROW * len(place) * int(k)
+        if n_bytes > max_bytes:
+            raise TooLargeError(
+                f"{k} rows for each of {len(place)} labels need {n_bytes:,} bytes, over "
+                f"max_bytes={max_bytes:,}: ask for fewer, or raise max_bytes."
+            )
+        scale = 1.0 - self.novelty_mass
+        best, p = _core.top_rows(self.core, *rows.arrays, ids, int(k), self.settings.reading)
+        return TopRows(best[place], p[place] * scale)
 
     def sample(self, rows: Rows, uniforms: NDArray[np.float64]) -> NDArray[Any]:
         """Return a label a row, drawn from Q(. given row) by one number in [0, 1) each.

@@ -114,6 +114,29 @@ def test_labels_above_a_threshold_are_those_of_the_whole_distribution(problem, t
         assert model.predict_above(X[:1], one).nnz == (full[:1] >= one).sum()
 
 
+# The best rows for a label.
+
+
+@settings(max_examples=200, deadline=None)
+@given(fitted(), st.integers(1, 8), st.data())
+def test_the_best_rows_of_a_label_are_those_of_sorting_its_column(problem, k, data):
+    model, X = problem
+    labels = data.draw(st.lists(st.sampled_from(model.classes_.tolist()), max_size=6))
+    labels = np.array(labels, dtype=np.int64)
+    full = model.predict_proba(X)
+    found = model.top_rows(X, labels, k)
+    assert found.rows.shape == found.probabilities.shape == (len(labels), k)
+    # In the unscaled distribution, as a novelty mass of 1 makes all columns equal.
+    bare = model.model_.core.all_probabilities(
+        *as_rows(X).arrays, full.shape[1], model.model_.settings.reading
+    )
+    for i, label in enumerate(labels):
+        column = int(np.flatnonzero(model.classes_ == label)[0])
+        rows = np.argsort(-bare[:, column], kind="stable")[:k]
+        assert np.array_equal(found.rows[i], rows)
+        assert np.array_equal(found.probabilities[i], full[rows, column])
+
+
 # Draws.
 
 
@@ -344,6 +367,7 @@ def test_asking_anything_while_another_thread_learns_is_safe():
                 model.beam_top_k(X[:20], 3, beam_width=5)
                 model.predict_above(X[:20], 0.01)
                 model.sample(X[:20], 0)
+                model.top_rows(X[:20], [label], 3)
                 model.explain(X[0], label)
                 model.predict_label_proba(X[:20], y[:20])
         except BaseException as error:
@@ -388,6 +412,24 @@ BAD_CALLS = {
         lambda m: m.predict_above(ROW * 3, 1e-9, max_bytes=60),
         TooLargeError,
         r"3 rows have more than 5 labels .* max_bytes=60",
+    ),
+    "rows k = 0": (lambda m: m.top_rows(ROW, ["a"], 0), ArgumentError, "k must be .*got 0"),
+    "rows k > n": (
+        lambda m: m.top_rows(ROW, ["a"], 2),
+        ArgumentError,
+        r"k must be an integer in \[1, n_rows=1\], got 2",
+    ),
+    "rows unseen": (
+        lambda m: m.top_rows(ROW, ["b", "fog", "a"], 1),
+        ArgumentError,
+        r"labels\[1\] must be one of the 2 labels seen, got 'fog'",
+    ),
+    "rows label type": (lambda m: m.top_rows(ROW, [3], 1), LabelTypeError, "are str"),
+    "rows one label": (lambda m: m.top_rows(ROW, "a", 1), DataError, "one dimension"),
+    "rows memory": (
+        lambda m: m.top_rows(ROW, ["a", "b"], 1, max_bytes=63),
+        TooLargeError,
+        "need 64 bytes, over max_bytes=63",
     ),
     "seed": (lambda m: m.sample(ROW, -1), ArgumentError, "random_state must be .*got -1"),
     "seed text": (lambda m: m.sample(ROW, "x"), ArgumentError, "random_state"),

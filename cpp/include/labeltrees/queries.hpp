@@ -44,6 +44,13 @@ bool labels_above(const ConditionalTree& model, const CsrView& X, double thresho
 void sample_labels(const ConditionalTree& model, const CsrView& X, std::span<const double> uniforms,
                    const Reading& reading, std::span<LabelId> labels);
 
+// Row-major (n_labels, k): the k rows that give labels[i] its largest probabilities, likeliest
+// first; of rows that give the same, the first. Labels are distinct and have leaves; k <= n_rows.
+// Nodes that several labels share are asked once: O(nodes above the labels, nnz) a row.
+void top_rows(const ConditionalTree& model, const CsrView& X, std::span<const LabelId> labels,
+              std::size_t k, const Reading& reading, std::span<std::int64_t> rows,
+              std::span<double> p);
+
 // The path of one label: what every inner node from the root down had to say of a row.
 struct PathReport {
   std::vector<NodeId> nodes;            // inner nodes, the root first

@@ -9,12 +9,18 @@ from scipy import sparse
 
 from labeltrees.errors import ArgumentError
 from labeltrees.estimators.contract import LabelClassifier
-from labeltrees.inference import MAX_DENSE_BYTES, BeamLabels, ConditionalTreeModel, TopLabels
+from labeltrees.inference import (
+    MAX_DENSE_BYTES,
+    BeamLabels,
+    ConditionalTreeModel,
+    TopLabels,
+    TopRows,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from labeltrees.explanation import Explanation
 
@@ -79,6 +85,25 @@ class TreeQueries(LabelClassifier):
         """
         rows = self._check_rows(X)
         return self.model_.labels_above(rows, threshold, max_bytes=max_bytes)
+
+    def top_rows(
+        self, X: Any, labels: ArrayLike, k: int = 5, *, max_bytes: int = MAX_DENSE_BYTES
+    ) -> TopRows:
+        """Return the k rows that give each label its largest probabilities, likeliest first.
+
+        Both arrays have shape (n_labels, k); of rows that give the same, the first. Nodes above
+        several of the labels are asked once a row. An answer larger than ``max_bytes`` raises
+        `TooLargeError`.
+
+        Examples
+        --------
+        >>> from labeltrees import ConditionalTreeClassifier
+        >>> model = ConditionalTreeClassifier().fit([[1, 0], [0, 1]] * 20, ["sun", "rain"] * 20)
+        >>> model.top_rows([[0, 1], [1, 1], [1, 0]], ["sun", "rain"], 2).rows.tolist()
+        [[2, 1], [0, 1]]
+        """
+        rows = self._check_rows(X)
+        return self.model_.top_rows(rows, labels, k, max_bytes=max_bytes)
 
     def sample(self, X: Any, random_state: Any = None) -> NDArray[Any]:
         """Return one label a row, drawn with its probability given the row. O(depth) each.
