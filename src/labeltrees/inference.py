@@ -223,7 +223,7 @@ class ConditionalTreeModel:
         self, rows: Rows, threshold: float, *, max_bytes: int = MAX_DENSE_BYTES
     ) -> sparse.csr_array:
         """Return every label with probability >= threshold, (n_rows, n_labels), sparse."""
-        is_number = isinstance(threshold, (int, float, np.number))
+        is_number = isinstance(threshold, (int, float, np.integer, np.floating))
         if not is_number or isinstance(threshold, bool) or not 0 < threshold <= 1:
             raise ArgumentError.of("threshold", threshold, "in (0, 1]")
         max_entries = max(0, int(max_bytes) // _BYTES_PER_ENTRY)
@@ -405,7 +405,8 @@ class ConditionalTreeModel:
             settings = OnlineRegression(**facts["settings"])
             counts = None
             if settings.novelty:
-                counts = LabelCounts(**facts["novelty"])
+                seen = facts["novelty"]
+                counts = LabelCounts(seen["n_once"], seen["n_examples"])
                 if not facts["frozen"]:
                     counts.counts = tensors["novelty.counts"].copy()
                     counts.check(len(vocabulary))

@@ -21,7 +21,14 @@ from tests.reference import ReferenceConditionalTree
 import labeltrees
 from labeltrees import ConditionalTreeClassifier
 from labeltrees.data.checks import as_rows
-from labeltrees.errors import ArgumentError, DataError, LabelTypeError, TooLargeError
+from labeltrees.errors import (
+    ArgumentError,
+    DataError,
+    LabelTypeError,
+    ModelFormatError,
+    TooLargeError,
+)
+from labeltrees.inference import ConditionalTreeModel
 
 
 @st.composite
@@ -150,7 +157,7 @@ def test_draws_follow_the_distribution():
     often = expected >= 5
     seen = np.append(seen[often], seen[~often].sum())
     expected = np.append(expected[often], expected[~often].sum())
-    assert stats.chisquare(seen, expected).pvalue > 0.001  # fixed seed; it is .1 or more
+    assert stats.chisquare(seen, expected).pvalue > 0.001  # a fixed seed, which gives .38
 
 
 @settings(max_examples=100, deadline=None)
@@ -352,6 +359,34 @@ def test_novelty_travels_with_the_file(tmp_path, keep_state):
         assert twin.novelty_mass_ == model.novelty_mass_
 
 
+@pytest.mark.parametrize("keep_state", [True, False])
+@pytest.mark.parametrize(
+    "novelty",
+    [None, 3, {}, {"n_once": 3, "n_examples": 2}, {"n_once": -1, "n_examples": 2}, {"mass": 0.5}],
+)
+def test_novelty_that_makes_no_sense_is_refused(novelty, keep_state):
+    model = ConditionalTreeClassifier(novelty=True).fit([[1.0], [2.0]], ["a", "b"]).model_
+    tensors, facts = model.to_tensors(keep_state=keep_state)
+    with pytest.raises(ModelFormatError):
+        ConditionalTreeModel.from_tensors(tensors, facts | {"novelty": novelty})
+
+
+@pytest.mark.parametrize("counts", [[1], [1, 2], [1, 1, 0], [3, -1], [1.0, 1.0]])
+def test_counts_that_do_not_fit_are_refused(counts):
+    model = ConditionalTreeClassifier(novelty=True).fit([[1.0], [2.0]], ["a", "b"]).model_
+    tensors, facts = model.to_tensors(keep_state=True)
+    with pytest.raises(ModelFormatError, match="counts of labels"):
+        ConditionalTreeModel.from_tensors(tensors | {"novelty.counts": np.array(counts)}, facts)
+
+
+def test_a_row_without_any_feature_is_explained_by_nothing():
+    model = ConditionalTreeClassifier(bias=0).fit([[1.0], [2.0]], ["a", "b"])
+    reason = model.explain([0.0], "a")
+    assert reason.steps[0].contributions == ()
+    assert reason.steps[0].margin == 0
+    assert "no feature speaks" in str(reason)
+
+
 # All of them.
 
 
@@ -407,6 +442,7 @@ BAD_CALLS = {
     "threshold 1.1": (lambda m: m.predict_above(ROW, 1.1), ArgumentError, "got 1.1"),
     "threshold NaN": (lambda m: m.predict_above(ROW, np.nan), ArgumentError, "got nan"),
     "threshold text": (lambda m: m.predict_above(ROW, "0.5"), ArgumentError, "threshold"),
+    "threshold complex": (lambda m: m.predict_above(ROW, np.complex128(1)), ArgumentError, "thre"),
     "threshold None": (lambda m: m.predict_above(ROW, None), ArgumentError, "threshold"),
     "above memory": (
         lambda m: m.predict_above(ROW * 3, 1e-9, max_bytes=60),
