@@ -5,30 +5,11 @@
 #include <mutex>
 #include <tuple>
 
-#include "bindings.hpp"
 #include "labeltrees/search.hpp"
+#include "rows.hpp"
 
 namespace labeltrees::bindings {
 namespace {
-
-using Starts = Vector<std::int64_t>;
-using Indices = Vector<std::int32_t>;
-using Values = Vector<float>;
-
-// The arrays' contents are checked in Python; here only what would read outside them.
-CsrView csr(const Starts& starts, const Indices& indices, const Values& values) {
-  const auto s = view(starts);
-  if (s.empty() || s.front() != 0 || !std::is_sorted(s.begin(), s.end()) ||
-      static_cast<std::size_t>(s.back()) > indices.shape(0) ||
-      indices.shape(0) != values.shape(0)) {
-    throw nb::value_error("starts, indices and values do not fit together");
-  }
-  return {s, view(indices), view(values)};
-}
-
-void need(bool fits, const char* what) {
-  if (!fits) throw nb::value_error(what);
-}
 
 // p_label, is_new, top, p_top
 using Foreseen = std::tuple<OwnedVector<double>, OwnedVector<std::uint8_t>, OwnedVector<LabelId>,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 import numpy as np
+from scipy import sparse
 
 from labeltrees import _core
 from labeltrees.data.vocabulary import LabelVocabulary
@@ -17,6 +18,8 @@ from labeltrees.errors import (
     ModelFormatError,
     TooLargeError,
 )
+from labeltrees.explanation import Explanation, steps_of
+from labeltrees.novelty import LabelCounts
 from labeltrees.regressors import Lines, OnlineRegression, pack_lines, unpack_lines
 from labeltrees.tree import LabelTree
 
@@ -29,15 +32,20 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MAX_DENSE_BYTES",
+    "BeamLabels",
     "ConditionalTreeModel",
     "Foreseen",
     "Model",
     "TopLabels",
+    "TopRows",
     "check_dense_size",
 ]
 
 MAX_DENSE_BYTES = 2**32
-"""A dense (n_rows, n_labels) answer larger than this is refused unless the caller allows it."""
+"""An answer larger than this is refused unless the caller allows it."""
+
+_BYTES_PER_ENTRY = 12  # of a sparse answer: a column and a probability
+_BYTES_PER_ROW = 32  # of a label's best rows: row and probability, while searching and answered
 
 _EMPTY_ORDER = np.empty(0, dtype=np.int64)
 
@@ -46,6 +54,22 @@ class TopLabels(NamedTuple):
     """The likeliest labels and their probabilities, both of shape (n_rows, k)."""
 
     labels: NDArray[Any]
+    probabilities: NDArray[np.float64]
+
+
+class BeamLabels(NamedTuple):
+    """What a beam search found: `TopLabels` with a certificate for every row."""
+
+    labels: NDArray[Any]
+    probabilities: NDArray[np.float64]
+    certified: NDArray[np.bool_]
+    """Whether these are provably the top k: no path given up was likelier than the k-th."""
+
+
+class TopRows(NamedTuple):
+    """The rows likeliest to have each label and their probabilities, both (n_labels, k)."""
+
+    rows: NDArray[np.int64]
     probabilities: NDArray[np.float64]
 
 
@@ -82,7 +106,7 @@ class Foreseen(NamedTuple):
     """What a model said of each row just before it learned from it."""
 
     p_label: NDArray[np.float64]
-    """The probability of the row's own label; 0 if it was new."""
+    """The probability of the row's own label; 0, or the novelty mass, if it was new."""
     top: NDArray[Any]
     """The likeliest label; empty if not asked for."""
     p_top: NDArray[np.float64]
@@ -103,11 +127,20 @@ class ConditionalTreeModel:
     core: _core.ConditionalTree
     n_features: int
     frozen: bool = False
+    label_counts: LabelCounts | None = None
+    """What the novelty mass is computed from; None without ``settings.novelty``."""
 
     @classmethod
     def empty(cls, settings: OnlineRegression, n_features: int) -> ConditionalTreeModel:
         """Return a model that knows no label yet."""
-        return cls(settings, LabelVocabulary(), _core.ConditionalTree(), n_features)
+        counts = LabelCounts() if settings.novelty else None
+        core = _core.ConditionalTree()
+        return cls(settings, LabelVocabulary(), core, n_features, label_counts=counts)
+
+    @property
+    def novelty_mass(self) -> float:
+        """The probability reserved for labels not seen yet; 0 without ``settings.novelty``."""
+        return 0.0 if self.label_counts is None else self.label_counts.mass
 
     @property
     def tree(self) -> LabelTree:
@@ -127,7 +160,8 @@ class ConditionalTreeModel:
         """Learn from rows in turn (or in ``order``) and return what was foreseen of each.
 
         O(depth * nnz) per row; with ``foresee_top`` an exact search more. ``again`` says that the
-        rows have been learned before.
+        rows have been learned before: they are no new evidence, nor new examples for the novelty
+        mass.
         """
         if self.frozen:
             raise FrozenModelError(
@@ -143,28 +177,136 @@ class ConditionalTreeModel:
                 f"{error}: learning_rate={self.settings.learning_rate:g} is too large for "
                 f"optimizer={self.settings.optimizer!r} on this data."
             ) from None
-        return Foreseen(p_label, self._names(top), p_top, is_new.astype(bool))
+        foreseen = Foreseen(p_label, self._names(top), p_top, is_new.astype(bool))
+        if self.label_counts is None or again:
+            return foreseen
+        at = order if len(order) else slice(None)
+        learned = weights[at] > 0 if len(weights) else np.ones(len(p_label), dtype=bool)
+        return _with_novelty(foreseen, self.label_counts, ids[at], learned)
 
     def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
-        """Return P(label given row), one label a row; 0 for a label never seen."""
+        """Return P(label given row), one label a row.
+
+        A label never seen has probability 0, or with novelty the whole mass of such labels.
+        """
         ids = self.vocabulary.ids(labels)
         if len(ids) != rows.n_rows:
             raise ArgumentError(f"y has {len(ids)} labels for the {rows.n_rows} rows of X.")
-        return self.core.label_probabilities(*rows.arrays, ids, self.settings.reading)
+        novelty_mass = self.novelty_mass
+        p = self.core.label_probabilities(*rows.arrays, ids, self.settings.reading)
+        if self.label_counts is not None:
+            known = _core.have_leaves(self.core, ids).astype(bool)
+            p = np.where(known, p * (1.0 - novelty_mass), novelty_mass)
+        return p
 
     def top_labels(self, rows: Rows, k: int) -> TopLabels:
         """Return the k likeliest labels of every row, likeliest first; provably the top k."""
-        n_labels = self.core.n_labels
-        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= n_labels:
-            raise ArgumentError.of("k", k, f"an integer in [1, n_labels={n_labels}]")
+        self._check_k(k)
+        scale = 1.0 - self.novelty_mass
         ids, p = self.core.top_labels(*rows.arrays, int(k), self.settings.reading)
-        return TopLabels(self._names(ids), p)
+        return TopLabels(self._names(ids), p * scale)
+
+    def beam_labels(self, rows: Rows, k: int, *, beam_width: int) -> BeamLabels:
+        """Return the k likeliest labels a beam search finds, and which rows are provably exact.
+
+        Level by level only the ``beam_width`` likeliest inner nodes are kept.
+        O(beam_width * depth * nnz) per row.
+        """
+        self._check_k(k)
+        if not _is_integer(beam_width) or beam_width < k:
+            raise ArgumentError.of("beam_width", beam_width, f"an integer >= k={k}")
+        scale = 1.0 - self.novelty_mass
+        ids, p, certified = _core.beam_labels(
+            self.core, *rows.arrays, int(k), min(int(beam_width), 2**31), self.settings.reading
+        )
+        return BeamLabels(self._names(ids), p * scale, certified.astype(bool))
+
+    def labels_above(
+        self, rows: Rows, threshold: float, *, max_bytes: int = MAX_DENSE_BYTES
+    ) -> sparse.csr_array:
+        """Return every label with probability >= threshold, (n_rows, n_labels), sparse."""
+        is_number = isinstance(threshold, (int, float, np.integer, np.floating))
+        if not is_number or isinstance(threshold, bool) or not 0 < threshold <= 1:
+            raise ArgumentError.of("threshold", threshold, "in (0, 1]")
+        max_entries = max(0, int(max_bytes) // _BYTES_PER_ENTRY)
+        shape = (rows.n_rows, len(self.vocabulary))
+        starts, ids, p = _core.labels_above(
+            self.core, *rows.arrays, float(threshold), 1.0 - self.novelty_mass, max_entries,
+            self.settings.reading,
+        )  # fmt: skip
+        if not len(starts):
+            raise TooLargeError(
+                f"{rows.n_rows} rows have more than {max_entries:,} labels with probability >= "
+                f"threshold={threshold:g}, over max_bytes={max_bytes:,}: raise the threshold, "
+                "pass fewer rows, or raise max_bytes."
+            )
+        return sparse.csr_array((p, ids, starts), shape=shape)
+
+    def top_rows(
+        self, rows: Rows, labels: ArrayLike, k: int, *, max_bytes: int = MAX_DENSE_BYTES
+    ) -> TopRows:
+        """Return the k rows that give each label its largest probabilities, likeliest first."""
+        if not _is_integer(k) or not 1 <= k <= rows.n_rows:
+            raise ArgumentError.of("k", k, f"an integer in [1, n_rows={rows.n_rows}]")
+        ids, place = np.unique(self.vocabulary.ids(labels), return_inverse=True)
+        known = _core.have_leaves(self.core, ids).astype(bool)
+        if not known.all():
+            wrong = int(np.argmin(known[place]))
+            allowed = f"one of the {self.core.n_labels} labels seen"
+            raise ArgumentError.of(
+                f"labels[{wrong}]", np.asarray(labels, dtype=object).tolist()[wrong], allowed
+            )
+        n_bytes = _BYTES_PER_ROW * len(place) * int(k)
+        if n_bytes > max_bytes:
+            raise TooLargeError(
+                f"{k} rows for each of {len(place)} labels need {n_bytes:,} bytes, over "
+                f"max_bytes={max_bytes:,}: ask for fewer, or raise max_bytes."
+            )
+        scale = 1.0 - self.novelty_mass
+        best, p = _core.top_rows(self.core, *rows.arrays, ids, int(k), self.settings.reading)
+        return TopRows(best[place], p[place] * scale)
+
+    def sample(self, rows: Rows, uniforms: NDArray[np.float64]) -> NDArray[Any]:
+        """Return a label a row, drawn from Q(. given row) by one number in [0, 1) each.
+
+        With novelty the draw is among the labels that were seen. O(depth * nnz) per row.
+        """
+        ids = _core.sample_labels(self.core, *rows.arrays, uniforms, self.settings.reading)
+        return self._names(ids)
+
+    def explain(
+        self,
+        rows: Rows,
+        label: int | str,
+        *,
+        n_features: int = 10,
+        feature_names: Sequence[str] | None = None,
+    ) -> Explanation:
+        """Return the path of a label for one row: each turn, and what spoke for it."""
+        if rows.n_rows != 1:
+            raise ArgumentError.of("x", f"{rows.n_rows} rows", "one row")
+        if feature_names is not None and len(feature_names) != self.n_features:
+            raise ArgumentError.of(
+                "feature_names", f"{len(feature_names)}", f"{self.n_features} names, one a feature"
+            )
+        ids = self.vocabulary.ids([label])
+        if not _core.have_leaves(self.core, ids)[0]:
+            raise ArgumentError.of("label", label, f"one of the {self.core.n_labels} labels seen")
+        report = _core.report_path(self.core, *rows.arrays, int(ids[0]), self.settings.reading)
+        steps = steps_of(report, n_features=n_features, feature_names=feature_names)
+        p_known = steps[-1].p_path * steps[-1].p_turn if steps else 1.0
+        named = self.vocabulary.labels[ids].tolist()[0]
+        mass = self.novelty_mass
+        return Explanation(named, p_known * (1.0 - mass), mass, steps)
 
     def probabilities(self, rows: Rows, *, max_bytes: int = MAX_DENSE_BYTES) -> NDArray[np.float64]:
         """Return the whole distribution, (n_rows, n_labels), columns in vocabulary order."""
         n_columns = len(self.vocabulary)
         check_dense_size(rows.n_rows, n_columns, max_bytes)
-        return self.core.all_probabilities(*rows.arrays, n_columns, self.settings.reading)
+        scale = 1.0 - self.novelty_mass
+        p = self.core.all_probabilities(*rows.arrays, n_columns, self.settings.reading)
+        p *= scale
+        return p
 
     def describe(self) -> dict[str, Any]:
         """Return sizes and shape of the model."""
@@ -184,11 +326,17 @@ class ConditionalTreeModel:
         if mass.sum() > 0:
             facts["mean_depth_of_an_example"] = float(np.average(depths, weights=mass))
             facts["examples_learned"] = float(mass.sum())
+        if self.label_counts is not None:
+            facts["novelty_mass"] = self.novelty_mass
         return facts
 
     def to_dot(self, names: Sequence[str], *, max_nodes: int) -> str:
         """Return the top of the tree as Graphviz DOT."""
         return self.tree.to_dot(names=names, max_nodes=max_nodes)
+
+    def _check_k(self, k: int) -> None:
+        if not _is_integer(k) or not 1 <= k <= self.core.n_labels:
+            raise ArgumentError.of("k", k, f"an integer in [1, n_labels={self.core.n_labels}]")
 
     def _ids_to_learn(
         self, labels: NDArray[Any], weights: NDArray[np.float32]
@@ -222,11 +370,17 @@ class ConditionalTreeModel:
             tensors |= {f"table.{name}": array for name, array in vars(lines).items()}
         else:
             tensors |= pack_lines(lines)
-        return tensors, {
+        facts = {
             "settings": self.settings.to_dict(),
             "n_features": self.n_features,
             "frozen": self.frozen or not keep_state,
         }
+        counts = self.label_counts
+        if counts is not None:
+            facts["novelty"] = {"n_once": counts.n_once, "n_examples": counts.n_examples}
+            if not facts["frozen"]:
+                tensors["novelty.counts"] = counts.of(len(self.vocabulary))
+        return tensors, facts
 
     @classmethod
     def from_tensors(
@@ -247,7 +401,15 @@ class ConditionalTreeModel:
                 tree, tensors["tree.mass"], mixtures=tensors["mixtures"], **vars(lines)
             )
             settings = OnlineRegression(**facts["settings"])
-            return cls(settings, vocabulary, core, int(facts["n_features"]), bool(facts["frozen"]))
+            counts = None
+            if settings.novelty:
+                seen = facts["novelty"]
+                counts = LabelCounts(seen["n_once"], seen["n_examples"])
+                if not facts["frozen"]:
+                    counts.counts = tensors["novelty.counts"].copy()
+                    counts.check(len(vocabulary))
+            n_features, frozen = int(facts["n_features"]), bool(facts["frozen"])
+            return cls(settings, vocabulary, core, n_features, frozen, counts)
         except (KeyError, TypeError, IndexError, _core.TreeError, ArgumentError) as error:
             raise ModelFormatError(f"the model's parts do not fit together: {error}") from None
 
@@ -258,6 +420,27 @@ class ConditionalTreeModel:
     def __setstate__(self, state: dict[str, Any]) -> None:
         restored = self.from_tensors(state["tensors"], state["facts"])
         self.__dict__.update(restored.__dict__)
+
+
+def _with_novelty(
+    seen: Foreseen,
+    counts: LabelCounts,
+    ids: NDArray[np.int32],
+    learned: NDArray[np.bool_],
+) -> Foreseen:
+    """Return the answers as the novelty mass before each row has them, and count the rows."""
+    # A row of weight 0 is not counted: the mass before it is that before the next one.
+    masses = np.append(counts.observe(ids[learned]), 0.0)
+    masses[-1] = counts.mass
+    before = masses[np.cumsum(learned) - learned]
+    p_label = np.where(seen.is_new, before, seen.p_label * (1.0 - before))
+    p_label[~learned] = 0.0  # nothing is foreseen of them
+    p_top = seen.p_top * (1.0 - before) if len(seen.p_top) else seen.p_top
+    return seen._replace(p_label=p_label, p_top=p_top)
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def check_dense_size(n_rows: int, n_labels: int, max_bytes: int) -> None:

@@ -48,6 +48,7 @@ class OnlineRegression:
     balance: str = "examples"
     alpha: float = 0.6
     seed: int = 0
+    novelty: bool = False
 
     def __post_init__(self) -> None:
         for name, table in (
@@ -59,7 +60,7 @@ class OnlineRegression:
             value = getattr(self, name)
             if not isinstance(value, str) or value not in table:
                 raise ArgumentError.of(name, value, f"one of {', '.join(table)}")
-        for name in ("normalize", "mixing"):
+        for name in ("normalize", "mixing", "novelty"):
             if not isinstance(getattr(self, name), (bool, np.bool_)):
                 raise ArgumentError.of(name, getattr(self, name), "True or False")
         _check_number("learning_rate", self.learning_rate, 0, 1e6, open_below=True)
@@ -106,7 +107,7 @@ class OnlineRegression:
         plain = asdict(self)
         for name in ("bias", "learning_rate", "alpha", "sharpness"):
             plain[name] = float(plain[name])
-        plain |= {name: bool(plain[name]) for name in ("normalize", "mixing")}
+        plain |= {name: bool(plain[name]) for name in ("normalize", "mixing", "novelty")}
         return plain | {"seed": int(self.seed)}
 
 

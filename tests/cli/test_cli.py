@@ -26,19 +26,6 @@ def write_tsv(path, seed, n_rows=600):
     return path
 
 
-@pytest.fixture
-def data(tmp_path):
-    return write_tsv(tmp_path / "train.tsv", 0), write_tsv(tmp_path / "test.tsv", 1, 100)
-
-
-@pytest.fixture
-def model(data, tmp_path, capsys):
-    path = tmp_path / "model.safetensors"
-    assert main(["train", str(data[0]), "--out", str(path)]) == 0
-    capsys.readouterr()
-    return path
-
-
 def run_json(capsys, *arguments):
     assert main([*map(str, arguments), "--json"]) == 0
     return json.loads(capsys.readouterr().out)

@@ -1,4 +1,4 @@
-"""The command line: `labeltrees demo | train | predict | evaluate | stream | inspect`.
+"""The command line: `labeltrees demo | train | predict | evaluate | explain | stream | inspect`.
 
 Results go to stdout, as text or with ``--json`` as JSON; progress and errors go to stderr. The
 exit code is 0, 1 for a failure, 2 for a wrong call; either way one line says what is wrong.
@@ -12,6 +12,7 @@ import typer
 
 from labeltrees.cli.demo import demo
 from labeltrees.cli.evaluate import evaluate
+from labeltrees.cli.explain import explain
 from labeltrees.cli.inspect import inspect
 from labeltrees.cli.predict import predict
 from labeltrees.cli.report import say_all
@@ -28,7 +29,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (demo, train, predict, evaluate, stream, inspect):
+for command in (demo, train, predict, evaluate, explain, stream, inspect):
     app.command()(command)
 
 

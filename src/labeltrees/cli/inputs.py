@@ -107,6 +107,12 @@ class Input:
             facts["tfidf"] = _tfidf_facts(self.vectorizer)
         return {"input": facts}
 
+    def feature_names(self) -> list[str] | None:
+        """Return the words that the features count, if they are known."""
+        if self.vectorizer is None:
+            return None
+        return list(cast("Any", self.vectorizer).get_feature_names_out())
+
     def chunks(self) -> Iterator[Chunk]:
         """Return the chunks, at most ``limit`` rows in all."""
         if self.format == "python":

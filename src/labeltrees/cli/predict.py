@@ -1,4 +1,4 @@
-"""`labeltrees predict`: the likeliest labels of every row, or the probabilities of named ones."""
+"""`labeltrees predict`: each row's likeliest labels, likely enough ones, or those it names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import typer
 from labeltrees import store
 from labeltrees.cli.inputs import FormatOption, Input, InputArgument, LimitOption
 from labeltrees.cli.report import JsonOption, QuietOption, say
-from labeltrees.estimators import LabelClassifier, from_stored
+from labeltrees.errors import ArgumentError
+from labeltrees.estimators import LabelClassifier, TreeQueries, from_stored
 from labeltrees.progress import Progress
 
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ def predict(
     named: Annotated[
         bool, typer.Option("--named", help="The probabilities of the labels each row names.")
     ] = False,
+    above: Annotated[
+        float | None, typer.Option(help="All labels with at least this probability, in (0, 1].")
+    ] = None,
     format: FormatOption = None,  # noqa: A002
     limit: LimitOption = None,
     json: JsonOption = False,
@@ -39,10 +43,17 @@ def predict(
     """Print a line for every row: labels and probabilities, separated by tabs, or JSON."""
     stored = store.read(model)
     estimator = from_stored(stored)
+    if named and above is not None:
+        raise ArgumentError("--named and --above ask different questions; give one of them.")
     source = Input.like(stored.extra, data, format=format, limit=limit)
     with Progress("predicting", total=limit, enabled=not quiet) as progress:
         for chunk in source.chunks():
-            answers = _named(estimator, chunk) if named else _top(estimator, chunk, top)
+            if named:
+                answers = _named(estimator, chunk)
+            elif above is not None:
+                answers = _above(as_tree(estimator, "--above"), chunk, above)
+            else:
+                answers = _top(estimator, chunk, top)
             for labels, probabilities in answers:
                 say(_line(labels, probabilities, json=json))
             progress.advance(chunk.n_rows)
@@ -63,6 +74,23 @@ def _named(estimator: LabelClassifier, chunk: Chunk) -> Iterator[tuple[list[Any]
         p = estimator.predict_label_proba(chunk.features[rows], chunk.labels)
     for begin, end in pairwise(starts.tolist()):
         yield chunk.labels[begin:end].tolist(), p[begin:end].tolist()
+
+
+def _above(
+    estimator: TreeQueries, chunk: Chunk, threshold: float
+) -> Iterator[tuple[list[Any], list[float]]]:
+    found = estimator.predict_above(chunk.features, threshold)
+    for begin, end in pairwise(found.indptr.tolist()):
+        likeliest = begin + np.argsort(-found.data[begin:end], kind="stable")
+        labels = estimator.classes_[found.indices[likeliest]]
+        yield labels.tolist(), found.data[likeliest].tolist()
+
+
+def as_tree(estimator: LabelClassifier, what: str) -> TreeQueries:
+    """Return the estimator as one that answers a tree's questions, or raise `ArgumentError`."""
+    if not isinstance(estimator, TreeQueries):
+        raise ArgumentError.of("model", type(estimator).__name__, f"a tree for {what}")
+    return estimator
 
 
 def _line(labels: list[Any], probabilities: list[float], *, json: bool) -> str:

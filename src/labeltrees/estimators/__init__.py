@@ -8,11 +8,12 @@ from labeltrees import store
 from labeltrees.errors import ModelFormatError
 from labeltrees.estimators.conditional_tree import ConditionalTreeClassifier
 from labeltrees.estimators.contract import LabelClassifier
+from labeltrees.estimators.tree_queries import TreeQueries
 
 if TYPE_CHECKING:
     import os
 
-__all__ = ["ConditionalTreeClassifier", "LabelClassifier", "from_stored", "load"]
+__all__ = ["ConditionalTreeClassifier", "LabelClassifier", "TreeQueries", "from_stored", "load"]
 
 _BY_NAME: dict[str, type[LabelClassifier]] = {
     cls.__name__: cls for cls in (ConditionalTreeClassifier,)

@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from labeltrees.errors import ArgumentError
-from labeltrees.estimators.contract import LabelClassifier, check_training
+from labeltrees.estimators.contract import check_training
+from labeltrees.estimators.tree_queries import TreeQueries
 from labeltrees.inference import ConditionalTreeModel, Foreseen
 from labeltrees.regressors import OnlineRegression
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from labeltrees.tree import LabelTree
 
 
-class ConditionalTreeClassifier(LabelClassifier):
+class ConditionalTreeClassifier(TreeQueries):
     """P(label given x) over very many labels, learned online, in time logarithmic in their number.
 
     A binary tree has the labels as leaves and a linear regressor at every inner node; a label's
@@ -60,6 +61,10 @@ class ConditionalTreeClassifier(LabelClassifier):
         Whether rows are scaled to Euclidean length 1.
     bias : float >= 0
         Value of a constant feature added to every row; 0 for none.
+    novelty : bool
+        Whether probability is kept for labels not seen yet: Good and Turing's N1 / N, the labels
+        seen exactly once by the examples seen, whatever their weights (a row counts once, also
+        in the passes of `fit`). All labels' probabilities are multiplied by what is left.
     random_state : int, RandomState or None
         Seed of the shuffling and the coin tosses.
 
@@ -73,6 +78,8 @@ class ConditionalTreeClassifier(LabelClassifier):
         The fitted model, usable without scikit-learn.
     n_features_in_ : int
         Width of the data.
+    novelty_mass_ : float
+        The probability kept for labels not seen yet; 0 unless ``novelty``.
 
     Examples
     --------
@@ -87,7 +94,6 @@ class ConditionalTreeClassifier(LabelClassifier):
     """
 
     _model_class = ConditionalTreeModel
-    model_: ConditionalTreeModel
 
     def __init__(
         self,
@@ -104,6 +110,7 @@ class ConditionalTreeClassifier(LabelClassifier):
         shuffle: bool = True,
         normalize: bool = True,
         bias: float = 0.25,
+        novelty: bool = False,
         random_state: Any = 0,
     ) -> None:
         self.structure = structure
@@ -118,6 +125,7 @@ class ConditionalTreeClassifier(LabelClassifier):
         self.shuffle = shuffle
         self.normalize = normalize
         self.bias = bias
+        self.novelty = novelty
         self.random_state = random_state
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -177,6 +185,13 @@ class ConditionalTreeClassifier(LabelClassifier):
             raise AttributeError(f"this {type(self).__name__} has not learned anything yet")
         return self.model_.tree
 
+    @property
+    def novelty_mass_(self) -> float:
+        """The probability kept for labels not seen yet, as it is now."""
+        if "model_" not in self.__dict__:
+            raise AttributeError(f"this {type(self).__name__} has not learned anything yet")
+        return self.model_.novelty_mass
+
     def _params_to_store(self) -> dict[str, Any]:
         return super()._params_to_store() | {"random_state": self.model_.settings.seed}
 
@@ -198,6 +213,7 @@ class ConditionalTreeClassifier(LabelClassifier):
             balance=self.balance,
             alpha=self.alpha,
             seed=seed,
+            novelty=self.novelty,
         )
 
     def _learn(

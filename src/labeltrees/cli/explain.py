@@ -1,0 +1,56 @@
+"""`labeltrees explain`: why a row gives a label its probability."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from labeltrees import store
+from labeltrees.cli.inputs import FormatOption, Input, InputArgument
+from labeltrees.cli.predict import ModelArgument, as_tree
+from labeltrees.cli.report import JsonOption, say, say_json
+from labeltrees.errors import ArgumentError
+from labeltrees.estimators import LabelClassifier, from_stored
+
+
+def explain(
+    model: ModelArgument,
+    data: InputArgument,
+    row: Annotated[int, typer.Option(min=0, help="Which row, counting from 0.")] = 0,
+    label: Annotated[
+        str | None, typer.Option(help="Which label; by default the row's likeliest.")
+    ] = None,
+    features: Annotated[int, typer.Option(min=0, help="How many features a turn.")] = 10,
+    format: FormatOption = None,  # noqa: A002
+    json: JsonOption = False,
+) -> None:
+    """Print the path of a label for one row: each turn, its probability, what spoke for it."""
+    stored = store.read(model)
+    estimator = as_tree(from_stored(stored), "explain")
+    source = Input.like(stored.extra, data, format=format, limit=row + 1)
+    x = _row(source, row)
+    chosen = estimator.predict(x)[0] if label is None else _as_label(estimator, label)
+    reason = estimator.explain(x, chosen, n_features=features, feature_names=source.feature_names())
+    if json:
+        say_json(reason.to_dict())
+    else:
+        say(reason.to_text())
+
+
+def _row(source: Input, row: int) -> Any:
+    n_before = 0
+    for chunk in source.chunks():
+        if row < n_before + chunk.n_rows:
+            return chunk.features[[row - n_before]]
+        n_before += chunk.n_rows
+    raise ArgumentError.of("--row", row, f"below the {n_before} rows of {source.path}")
+
+
+def _as_label(estimator: LabelClassifier, text: str) -> int | str:
+    if estimator.model_.vocabulary.is_text:
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        raise ArgumentError.of("--label", text, "an integer, as this model's labels are") from None
