@@ -7,5 +7,6 @@ NB_MODULE(_core, module) {
   bind_text_formats(module);
   bind_python_examples(module);
   bind_tree(module);
+  bind_clustering(module);
   bind_conditional_tree(module);
 }

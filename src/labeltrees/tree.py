@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from labeltrees import _core
+from labeltrees.data.checks import Rows, as_rows, as_weights
 from labeltrees.errors import ArgumentError, TooLargeError, TreeStructureError
 
 if TYPE_CHECKING:
@@ -41,9 +42,9 @@ _JSON_VERSION = 1
 class LabelTree:
     """A rooted tree whose leaves are labels; it does not change once made.
 
-    Make one with :meth:`balanced`, :meth:`random`, :meth:`huffman`, :meth:`from_nested`,
-    :meth:`from_edges`, :meth:`from_parents` or :meth:`restore`. Two trees are equal when their
-    ``parent`` and ``label`` arrays are.
+    Make one with :meth:`balanced`, :meth:`random`, :meth:`huffman`, :meth:`kmeans`,
+    :meth:`from_nested`, :meth:`from_edges`, :meth:`from_parents` or :meth:`restore`. Two trees are
+    equal when their ``parent`` and ``label`` arrays are.
 
     Examples
     --------
@@ -95,6 +96,64 @@ class LabelTree:
         weight = _checked_weights(weights)
         _check_memory(2 * len(weight), len(weight))
         return cls(_core.huffman_tree(weight, arity))
+
+    @classmethod
+    def kmeans(
+        cls,
+        X: Any,
+        labels: ArrayLike,
+        *,
+        n_labels: int | None = None,
+        weights: ArrayLike | None = None,
+        arity: int = 2,
+        balance: str = "labels",
+        seed: int = 0,
+    ) -> LabelTree:
+        """Return a tree in which labels with similar rows are near: balanced spherical k-means.
+
+        A label's centroid is the mean of its rows, all scaled to length 1. From the root down, the
+        labels of a node are cut into ``arity`` parts of similar centroids.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features), or checked `Rows`
+        labels : integers of shape (n_rows,)
+            The label of each row, in [0, n_labels).
+        n_labels : int, optional
+            By default the largest label plus one. A label without rows gets a leaf all the same.
+        weights : numbers >= 0 of shape (n_rows,), optional
+            A row of weight 0 is as if it were not there.
+        balance : {"labels", "examples"}
+            Whether the parts of a node have equally many labels, which makes the depth
+            ``ceil(log_arity n_labels)``, or equal weight, which makes frequent labels shallow.
+
+        Examples
+        --------
+        >>> X = [[1, 0.1], [0, 1], [1, 0], [0.1, 1]]
+        >>> tree = LabelTree.kmeans(X, [0, 1, 2, 3])
+        >>> [sorted(tree.label[a : a + 2].tolist()) for a in tree.first_child[1:3]]
+        [[0, 2], [1, 3]]
+        """
+        rows = X if isinstance(X, Rows) else as_rows(X)
+        weight = as_weights(weights, rows.n_rows)
+        label = _checked_ids("labels", labels, MAX_LABEL)
+        if len(label) != rows.n_rows:
+            raise ArgumentError(f"labels has {len(label)} entries for the {rows.n_rows} rows of X.")
+        learned = label[weight > 0] if len(weight) else label
+        most = int(learned.max(initial=-1))
+        if n_labels is None:
+            n_labels = most + 1
+        n_labels = _checked_int("n_labels", n_labels, 0, _MAX_LEAVES)
+        if most >= n_labels or learned.min(initial=0) < 0:
+            wrong = most if most >= n_labels else -1
+            raise ArgumentError.of("each label", wrong, f"in [0, n_labels={n_labels})")
+        if balance not in ("labels", "examples"):
+            raise ArgumentError.of("balance", balance, "one of labels, examples")
+        arity = _checked_int("arity", arity, 2, MAX_LABEL)
+        seed = _checked_int("seed", seed, 0, 2**64 - 1)
+        _check_memory(2 * n_labels, n_labels)
+        by_mass = balance == "examples"
+        return cls(_core.kmeans_tree(*rows.arrays, label, weight, n_labels, arity, seed, by_mass))
 
     @classmethod
     def from_nested(cls, lists: Any) -> LabelTree:
