@@ -16,7 +16,7 @@ from labeltrees.errors import (
     ModelFormatError,
     TooLargeError,
 )
-from labeltrees.regressors import OnlineRegression, pack_weights, unpack_weights
+from labeltrees.regressors import SLOTS, OnlineRegression, pack_weights, unpack_weights
 from labeltrees.tree import LabelTree
 
 if TYPE_CHECKING:
@@ -107,6 +107,19 @@ class ConditionalTreeModel:
     def empty(cls, settings: OnlineRegression, n_features: int) -> ConditionalTreeModel:
         """Return a model that knows no label yet."""
         return cls(settings, LabelVocabulary(), _core.ConditionalTree(), n_features)
+
+    @classmethod
+    def on_tree(
+        cls,
+        settings: OnlineRegression,
+        n_features: int,
+        vocabulary: LabelVocabulary,
+        tree: LabelTree,
+    ) -> ConditionalTreeModel:
+        """Return a model that has learned nothing yet on a binary tree over vocabulary ids."""
+        keys, lines = np.empty(0, dtype=np.uint64), np.empty((0, SLOTS), dtype=np.float32)
+        core = _core.ConditionalTree(tree.core, np.zeros(tree.n_nodes), keys, lines, lines)
+        return cls(settings, vocabulary, core, n_features)
 
     @property
     def tree(self) -> LabelTree:

@@ -14,11 +14,11 @@ from labeltrees.errors import ArgumentError, ModelFormatError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["OnlineRegression", "pack_weights", "unpack_weights"]
+__all__ = ["SLOTS", "OnlineRegression", "pack_weights", "unpack_weights"]
 
 LOSSES = {"logistic": _core.Loss.logistic, "squared": _core.Loss.squared}
 OPTIMIZERS = {"adagrad": _core.Optimizer.adagrad, "sgd": _core.Optimizer.sgd}
-STRUCTURES = ("online", "random", "balanced")
+STRUCTURES = ("online", "random", "balanced", "huffman", "kmeans", "given")
 BALANCES = {"labels": _core.Balance.labels, "examples": _core.Balance.examples}
 
 SLOTS = 7
@@ -83,7 +83,7 @@ class OnlineRegression:
             learning_rate=float(self.learning_rate),
             insertion=insertion or _core.Insertion.objective,
             # A random tree has no balance to keep: counting labels switches the guard off.
-            balance=BALANCES[self.balance if self.structure == "online" else "labels"],
+            balance=BALANCES["labels" if balanced or insertion else self.balance],
             alpha=1.0 if balanced else float(self.alpha),
             seed=int(self.seed),
         )

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Node = TypeVar("Node", bound=Hashable)
     Int32Array = NDArray[np.int32]
 
-__all__ = ["MAX_LABEL", "LabelTree"]
+__all__ = ["MAX_LABEL", "LabelTree", "unfold"]
 
 MAX_LABEL = 2**31 - 3
 """The largest label id: node and label ids are 32 bits wide in the core."""
@@ -165,25 +165,8 @@ class LabelTree:
         >>> LabelTree.from_nested([[0, 1, 2], [3, 4]]).n_children.tolist()
         [2, 3, 2, 0, 0, 0, 0, 0]
         """
-        parent: list[int] = []
-        label: list[int] = []
-        queue: list[tuple[int, Any]] = []
-        if not (isinstance(lists, list | tuple) and not lists):
-            queue.append((-1, lists))
-        seen: set[int] = set()
-        for node, (above, item) in enumerate(queue):  # breadth first; the queue grows meanwhile
-            parent.append(above)
-            if not isinstance(item, list | tuple):
-                label.append(_checked_label(item, "a label in lists"))
-                continue
-            label.append(-1)
-            if not item:
-                raise TreeStructureError("lists must not hold an empty list: it has no label.")
-            # A list met twice repeats its labels, or contains itself.
-            if id(item) in seen:
-                raise TreeStructureError("lists must not hold the same list object twice.")
-            seen.add(id(item))
-            queue.extend((node, child) for child in item)
+        parent, leaves = unfold(lists)
+        label = [-1 if x is None else _checked_label(x, "a label in lists") for x in leaves]
         return cls.restore(parent, label)
 
     @classmethod
@@ -431,6 +414,36 @@ class LabelTree:
 
     def __repr__(self) -> str:
         return f"LabelTree(n_labels={self.n_labels}, n_nodes={self.n_nodes}, depth={self.depth})"
+
+
+def unfold(lists: Any) -> tuple[list[int], list[Any]]:
+    """Return the parent of each node of nested lists, breadth first, and the leaf it is or None.
+
+    >>> unfold([["cat", "dog"], "car"])
+    ([-1, 0, 0, 1, 1], [None, None, 'car', 'cat', 'dog'])
+    """
+    parent: list[int] = []
+    leaves: list[Any] = []
+    queue: list[tuple[int, Any]] = []
+    if not (isinstance(lists, list | tuple) and not lists):
+        queue.append((-1, lists))
+    seen: set[int] = set()
+    for node, (above, item) in enumerate(queue):  # the queue grows meanwhile
+        parent.append(above)
+        if not isinstance(item, list | tuple):
+            if item is None:
+                raise TreeStructureError.of("a label in lists", item, "a string or an integer")
+            leaves.append(item)
+            continue
+        leaves.append(None)
+        if not item:
+            raise TreeStructureError("lists must not hold an empty list: it has no label.")
+        # A list met twice repeats its labels, or contains itself.
+        if id(item) in seen:
+            raise TreeStructureError("lists must not hold the same list object twice.")
+        seen.add(id(item))
+        queue.extend((node, child) for child in item)
+    return parent, leaves
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from labeltrees.errors import ArgumentError
+from labeltrees.estimators import structure as structures
 from labeltrees.estimators.contract import LabelClassifier, check_training
 from labeltrees.inference import ConditionalTreeModel, Foreseen
 from labeltrees.regressors import OnlineRegression
@@ -30,14 +31,18 @@ class ConditionalTreeClassifier(LabelClassifier):
 
     Parameters
     ----------
-    structure : {"online", "random", "balanced"}
-        Where a new label goes: by the paper's rule (5), by coin tosses, or to the side with fewer
-        labels (rule (5) with alpha = 1).
+    structure : {"online", "random", "balanced", "huffman", "kmeans"}, nested lists or LabelTree
+        Where labels have their leaves. The first three say where a new label goes: by the paper's
+        rule (5), by coin tosses, or to the side with fewer labels (rule (5) with alpha = 1).
+        "huffman" (frequent labels are shallow) and "kmeans" (labels with similar rows are near)
+        are built by `fit` from all its data. Nested lists such as ``[["cat", "dog"], "car"]`` are
+        the tree itself; so is a `LabelTree`, whose leaves are positions in ``classes_``, as in
+        ``tree_``. Labels that the tree does not have are added by rule (5).
     alpha : float in [0, 1]
         Weight of balance against the regressors' opinion in rule (5). 0 has no depth bound.
     balance : {"examples", "labels"}
-        What rule (5) balances. Examples make frequent labels shallow, so learning is about twice
-        as fast; the depth bound of labels (Theorem 7) is kept by a guard.
+        What rule (5) and "kmeans" balance. Examples make frequent labels shallow, so learning is
+        about twice as fast; the depth bound of labels (Theorem 7) is kept by a guard in rule (5).
     loss : {"logistic", "squared"}
         What the regressors minimise.
     optimizer : {"adagrad", "sgd"}
@@ -84,7 +89,7 @@ class ConditionalTreeClassifier(LabelClassifier):
     def __init__(
         self,
         *,
-        structure: str = "online",
+        structure: Any = "online",
         alpha: float = 0.6,
         balance: str = "examples",
         loss: str = "logistic",
@@ -112,9 +117,7 @@ class ConditionalTreeClassifier(LabelClassifier):
         """Learn from scratch in ``n_passes`` over the data, and return the estimator."""
         settings = self._settings()
         rows, targets, weights = check_training(X, y, sample_weight)
-        model = ConditionalTreeModel.empty(settings, rows.n_features)
-        learned = targets[weights > 0] if len(weights) else targets
-        model.vocabulary.add(sorted(set(learned.tolist())))
+        model = structures.start_on_all(self.structure, settings, rows, targets, weights)
         for order in _orders(self.n_passes, rows.n_rows, self.shuffle, settings.seed):
             model.learn(rows, targets, weights, order=order)
         self._check_width(X, reset=True)
@@ -165,7 +168,12 @@ class ConditionalTreeClassifier(LabelClassifier):
         return self.model_.tree
 
     def _params_to_store(self) -> dict[str, Any]:
-        return super()._params_to_store() | {"random_state": self.model_.settings.seed}
+        structure, seed = structures.to_json(self.structure), self.model_.settings.seed
+        return super()._params_to_store() | {"structure": structure, "random_state": seed}
+
+    @classmethod
+    def _params_from_store(cls, params: dict[str, Any]) -> dict[str, Any]:
+        return params | {"structure": structures.from_json(params["structure"])}
 
     def _settings(self) -> OnlineRegression:
         if not isinstance(self.n_passes, (int, np.integer)) or self.n_passes < 1:
@@ -179,7 +187,7 @@ class ConditionalTreeClassifier(LabelClassifier):
             bias=self.bias,
             optimizer=self.optimizer,
             learning_rate=self.learning_rate,
-            structure=self.structure,
+            structure=structures.name_of(self.structure),
             balance=self.balance,
             alpha=self.alpha,
             seed=seed,
@@ -197,7 +205,8 @@ class ConditionalTreeClassifier(LabelClassifier):
         rows, targets, weights = check_training(X, y, sample_weight)
         first = "model_" not in self.__dict__
         if first:
-            model = ConditionalTreeModel.empty(self._settings(), rows.n_features)
+            settings = self._settings()
+            model = structures.start_on_stream(self.structure, settings, rows.n_features, classes)
         else:
             self._check_width(X, reset=False)
             model = self.model_

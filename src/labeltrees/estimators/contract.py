@@ -91,7 +91,7 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return the estimator that `save` wrote down."""
         if set(stored.params) != set(cls().get_params(deep=False)):
             raise ModelFormatError(f"the parameters are not those of {cls.__name__}.")
-        estimator = cls(**stored.params)
+        estimator = cls(**cls._params_from_store(stored.params))
         estimator.model_ = cls._model_class.from_tensors(stored.tensors, stored.facts)
         estimator.n_features_in_ = estimator.model_.n_features
         return estimator
@@ -99,6 +99,11 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _params_to_store(self) -> dict[str, Any]:
         """Return the parameters as values that JSON takes."""
         params: dict[str, Any] = self.get_params(deep=False)
+        return params
+
+    @classmethod
+    def _params_from_store(cls, params: dict[str, Any]) -> dict[str, Any]:
+        """Return the parameters that `_params_to_store` wrote down."""
         return params
 
     def _check_rows(self, X: Any) -> Rows:
