@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 
@@ -337,3 +338,84 @@ def kmeans_tree(centroids, arity, seed, mass=None):
                 parent.append(node)
                 members.append(part)
     return parent, label
+
+
+# --- PECOC ---------------------------------------------------------------------------------------
+
+
+def hadamard_code(size):
+    """C of section 3.2.1, its recursion mended: [[C, C], [C, 1 - C]]."""
+    code = np.ones((1, 1), dtype=int)
+    while len(code) < size:
+        code = np.block([[code, code], [code, 1 - code]])
+    return code
+
+
+def pecoc(answers):
+    """Equation (4) for every column; answers[i] is r_i(x), and r_0 = 1."""
+    code = hadamard_code(len(answers))
+    answers = [1.0, *answers[1:]]
+    return [
+        2 * mean([r if code[i, y] else 1 - r for i, r in enumerate(answers)]) - 1
+        for y in range(len(answers))
+    ]
+
+
+def project_on_simplex(values, floor):
+    """The nearest point with sum 1 and no entry below the floor: lower all values by one shift."""
+    low, high = min(values) - 2, max(values) + 2
+    for _ in range(200):
+        shift = (low + high) / 2
+        total = sum(floor + max(v - shift, 0) for v in values)
+        low, high = (shift, high) if total > 1 else (low, shift)
+    return [floor + max(v - shift, 0) for v in values]
+
+
+class ReferencePecocTree(ReferenceConditionalTree):
+    """Conditional PECOC on a fixed tree, one example at a time."""
+
+    def __init__(self, tree, n_features, **options):
+        super().__init__(n_features, **options)
+        self.tree = tree
+        self.regressors = {}
+        for node in np.flatnonzero(tree.n_children).tolist():
+            size = 1
+            while size < tree.n_children[node]:
+                size *= 2
+            # The row of all ones has no regressor.
+            self.regressors[node] = [None] + [self.new_node(None, None) for _ in range(size - 1)]
+
+    def children(self, node, x):
+        """The probability of each child; child j has column k - 1 - j."""
+        n_children, regressors = int(self.tree.n_children[node]), self.regressors[node]
+        if n_children == 1:
+            return [1.0]
+        columns = pecoc([1.0] + [self.estimate(regressor, x) for regressor in regressors[1:]])
+        return project_on_simplex(columns[::-1][:n_children], 2e-6 / n_children)
+
+    def steps(self, label):
+        """The inner nodes above a label, and which child comes next at each."""
+        path = self.tree.path(label).tolist()
+        first = self.tree.first_child
+        return [(a, b - int(first[a])) for a, b in pairwise(path)]
+
+    def observe(self, x, label, weight=1.0):
+        x = self.prepare(x)
+        p = self.probability(x, label)
+        for node, child in self.steps(label):
+            regressors = self.regressors[node]
+            code = hadamard_code(len(regressors))
+            for i, regressor in enumerate(regressors):
+                if i > 0:
+                    self.train(regressor, x, code[i, len(regressors) - 1 - child], weight)
+        return p
+
+    def probability(self, prepared, label):
+        p = 1.0
+        for node, child in self.steps(label):
+            p *= self.children(node, prepared)[child]
+        return p
+
+    def distribution(self, x):
+        prepared = self.prepare(x)
+        return [self.probability(prepared, label) for label in range(self.tree.n_labels)]

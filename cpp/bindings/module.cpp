@@ -9,4 +9,6 @@ NB_MODULE(_core, module) {
   bind_tree(module);
   bind_clustering(module);
   bind_conditional_tree(module);
+  bind_pecoc_tree(module);
+  bind_one_against_all(module);
 }

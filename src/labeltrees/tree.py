@@ -326,6 +326,24 @@ class LabelTree:
         with _core_errors():
             self.core.validate()
 
+    def collapsed(self, levels: int) -> LabelTree:
+        """Return the tree with every ``levels`` levels of inner nodes made one.
+
+        A binary tree becomes one with up to ``2 ** levels`` children a node.
+
+        >>> LabelTree.balanced(16).collapsed(2) == LabelTree.balanced(16, arity=4)
+        True
+        """
+        levels = _checked_int("levels", levels, 1, 30)
+        kept = (self.depths % levels == 0) | (self.label >= 0)
+        above = self.parent.tolist()
+        for node in range(1, self.n_nodes):  # a parent is done before its children
+            if not kept[above[node]]:
+                above[node] = above[above[node]]
+        new_id = np.cumsum(kept) - 1
+        parent = np.array(above, dtype=np.int64)[kept]
+        return LabelTree.from_parents(np.where(parent >= 0, new_id[parent], -1), self.label[kept])
+
     def to_edges(self) -> tuple[list[tuple[int, int]], dict[int, int]]:
         """Return the (parent, child) pairs and the label of each leaf, as `from_edges` takes them.
 

@@ -10,7 +10,8 @@ from sklearn.utils import check_random_state
 from labeltrees.errors import ArgumentError
 from labeltrees.estimators import structure as structures
 from labeltrees.estimators.contract import LabelClassifier, check_training
-from labeltrees.inference import ConditionalTreeModel, Foreseen
+from labeltrees.inference import ConditionalTreeModel, Foreseen, Model
+from labeltrees.pecoc import PecocTreeModel
 from labeltrees.regressors import OnlineRegression
 
 if TYPE_CHECKING:
@@ -38,6 +39,13 @@ class ConditionalTreeClassifier(LabelClassifier):
         are built by `fit` from all its data. Nested lists such as ``[["cat", "dog"], "car"]`` are
         the tree itself; so is a `LabelTree`, whose leaves are positions in ``classes_``, as in
         ``tree_``. Labels that the tree does not have are added by rule (5).
+    arity : int, a power of two
+        Children of a node. More than 2 make it conditional PECOC: a node asks about ``arity - 1``
+        regressors, an example about ``(arity - 1) log(n) / log(arity)``, and errors multiply over
+        fewer levels; ``arity >= n_labels`` is PECOC. The tree is then fixed: `fit` builds it
+        ("online": the binary tree of a first pass, levels joined; "random" and "balanced": over
+        all labels at once), or the first `partial_fit` over its ``classes``. A given tree has its
+        own arity.
     alpha : float in [0, 1]
         Weight of balance against the regressors' opinion in rule (5). 0 has no depth bound.
     balance : {"examples", "labels"}
@@ -66,7 +74,7 @@ class ConditionalTreeClassifier(LabelClassifier):
         The labels: sorted after `fit`, in first-seen order as `partial_fit` adds to them.
     tree_ : LabelTree
         The tree, over indices into ``classes_``.
-    model_ : ConditionalTreeModel
+    model_ : ConditionalTreeModel or PecocTreeModel
         The fitted model, usable without scikit-learn.
     n_features_in_ : int
         Width of the data.
@@ -84,12 +92,13 @@ class ConditionalTreeClassifier(LabelClassifier):
     """
 
     _model_class = ConditionalTreeModel
-    model_: ConditionalTreeModel
+    model_: ConditionalTreeModel | PecocTreeModel
 
     def __init__(
         self,
         *,
         structure: Any = "online",
+        arity: int = 2,
         alpha: float = 0.6,
         balance: str = "examples",
         loss: str = "logistic",
@@ -102,6 +111,7 @@ class ConditionalTreeClassifier(LabelClassifier):
         random_state: Any = 0,
     ) -> None:
         self.structure = structure
+        self.arity = arity
         self.alpha = alpha
         self.balance = balance
         self.loss = loss
@@ -117,7 +127,9 @@ class ConditionalTreeClassifier(LabelClassifier):
         """Learn from scratch in ``n_passes`` over the data, and return the estimator."""
         settings = self._settings()
         rows, targets, weights = check_training(X, y, sample_weight)
-        model = structures.start_on_all(self.structure, settings, rows, targets, weights)
+        model = structures.start_on_all(
+            self.structure, int(self.arity), settings, rows, targets, weights
+        )
         for order in _orders(self.n_passes, rows.n_rows, self.shuffle, settings.seed):
             model.learn(rows, targets, weights, order=order)
         self._check_width(X, reset=True)
@@ -134,7 +146,8 @@ class ConditionalTreeClassifier(LabelClassifier):
     ) -> Self:
         """Learn from the rows once, in their order, and return the estimator.
 
-        ``classes`` is not needed; if given, those labels take the next places of ``classes_``.
+        ``classes`` is not needed by a binary tree; if given, those labels take the next places of
+        ``classes_``.
         """
         self._learn(X, y, classes, sample_weight, foresee_top=False)
         return self
@@ -167,6 +180,11 @@ class ConditionalTreeClassifier(LabelClassifier):
             raise AttributeError(f"this {type(self).__name__} has not learned anything yet")
         return self.model_.tree
 
+    @classmethod
+    def _model_class_for(cls, facts: dict[str, Any]) -> type[Model]:
+        is_pecoc = facts.get("model") == PecocTreeModel.__name__
+        return PecocTreeModel if is_pecoc else ConditionalTreeModel
+
     def _params_to_store(self) -> dict[str, Any]:
         structure, seed = structures.to_json(self.structure), self.model_.settings.seed
         return super()._params_to_store() | {"structure": structure, "random_state": seed}
@@ -178,6 +196,8 @@ class ConditionalTreeClassifier(LabelClassifier):
     def _settings(self) -> OnlineRegression:
         if not isinstance(self.n_passes, (int, np.integer)) or self.n_passes < 1:
             raise ArgumentError.of("n_passes", self.n_passes, "an integer >= 1")
+        if not _is_power_of_two(self.arity):
+            raise ArgumentError.of("arity", self.arity, "a power of two in [2, 2^30]")
         seed = self.random_state
         if not isinstance(seed, (int, np.integer)):
             seed = int(check_random_state(seed).randint(2**31))
@@ -206,7 +226,9 @@ class ConditionalTreeClassifier(LabelClassifier):
         first = "model_" not in self.__dict__
         if first:
             settings = self._settings()
-            model = structures.start_on_stream(self.structure, settings, rows.n_features, classes)
+            model = structures.start_on_stream(
+                self.structure, int(self.arity), settings, rows.n_features, classes
+            )
         else:
             self._check_width(X, reset=False)
             model = self.model_
@@ -218,6 +240,11 @@ class ConditionalTreeClassifier(LabelClassifier):
             self._check_width(X, reset=True)
             self.model_ = model
         return foreseen
+
+
+def _is_power_of_two(value: Any) -> bool:
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    return whole and 2 <= value <= 2**30 and int(value).bit_count() == 1
 
 
 def _orders(n_passes: int, n_rows: int, shuffle: bool, seed: int) -> list[NDArray[np.int64]]:

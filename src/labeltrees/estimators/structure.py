@@ -9,6 +9,7 @@ import numpy as np
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError, ModelFormatError
 from labeltrees.inference import ConditionalTreeModel
+from labeltrees.pecoc import PecocTreeModel
 from labeltrees.tree import LabelTree, unfold
 
 if TYPE_CHECKING:
@@ -38,42 +39,48 @@ def name_of(structure: Any) -> str:
 
 def start_on_all(
     structure: Any,
+    arity: int,
     settings: OnlineRegression,
     rows: Rows,
     targets: NDArray[Any],
     weights: NDArray[np.float32],
-) -> ConditionalTreeModel:
+) -> ConditionalTreeModel | PecocTreeModel:
     """Return a model that has learned nothing yet, with the tree that suits all these rows."""
     seen = LabelVocabulary(targets[weights > 0] if len(weights) else targets)
     if isinstance(structure, (list, tuple)):
         seen.add(_leaves(structure))
     vocabulary = LabelVocabulary(np.sort(seen.labels))
     ids = vocabulary.ids(targets)
-    if structure == "huffman":
-        counted = ids >= 0
-        mass = np.bincount(
-            ids[counted],
-            weights[counted] if len(weights) else None,
-            minlength=len(vocabulary),
-        )
-        tree = LabelTree.huffman(mass)
-    elif structure == "kmeans":
+    tree: LabelTree | None
+    if settings.structure == "huffman":
+        tree = LabelTree.huffman(_label_weights(ids, weights, len(vocabulary)), arity=arity)
+    elif settings.structure == "kmeans":
         tree = LabelTree.kmeans(
             rows,
             ids,
             n_labels=len(vocabulary),
             weights=weights if len(weights) else None,
+            arity=arity,
             balance=settings.balance,
             seed=settings.seed,
         )
+    elif settings.structure == "online" and arity > 2:
+        binary = ConditionalTreeModel.empty(settings, rows.n_features)
+        binary.vocabulary = vocabulary
+        binary.learn(rows, targets, weights)
+        tree = binary.tree.collapsed(arity.bit_length() - 1)
     else:
-        return _start(structure, settings, rows.n_features, vocabulary)
-    return ConditionalTreeModel.on_tree(settings, rows.n_features, vocabulary, tree)
+        tree = _tree_over(vocabulary, structure, arity, settings)
+    return _on_tree(settings, rows.n_features, vocabulary, tree, arity)
 
 
 def start_on_stream(
-    structure: Any, settings: OnlineRegression, n_features: int, classes: ArrayLike | None
-) -> ConditionalTreeModel:
+    structure: Any,
+    arity: int,
+    settings: OnlineRegression,
+    n_features: int,
+    classes: ArrayLike | None,
+) -> ConditionalTreeModel | PecocTreeModel:
     """Return a model that has learned nothing yet, for rows still to come."""
     if settings.structure in FROM_DATA:
         raise ArgumentError(
@@ -85,21 +92,54 @@ def start_on_stream(
             "a LabelTree as structure needs classes= in the first partial_fit: "
             "its leaves are positions in them."
         )
+    if arity > 2 and settings.structure != "given" and classes is None:
+        raise ArgumentError(
+            f"arity={arity} needs fit, or classes= with every label in the first partial_fit: "
+            "only a binary tree grows as labels arrive."
+        )
     vocabulary = LabelVocabulary(() if classes is None else classes)
     if isinstance(structure, (list, tuple)):
         vocabulary.add(_leaves(structure))
-    return _start(structure, settings, n_features, vocabulary)
+    tree = _tree_over(vocabulary, structure, arity, settings)
+    return _on_tree(settings, n_features, vocabulary, tree, arity)
 
 
-def _start(
-    structure: Any, settings: OnlineRegression, n_features: int, vocabulary: LabelVocabulary
-) -> ConditionalTreeModel:
-    if settings.structure != "given":
+def _tree_over(
+    vocabulary: LabelVocabulary, structure: Any, arity: int, settings: OnlineRegression
+) -> LabelTree | None:
+    """Return a tree over the labels alone; None if it is to grow as they arrive."""
+    if settings.structure == "given":
+        return _given(structure, vocabulary)
+    if arity == 2:
+        return None
+    if settings.structure == "random":
+        return LabelTree.random(len(vocabulary), arity=arity, seed=settings.seed)
+    return LabelTree.balanced(len(vocabulary), arity=arity)
+
+
+def _on_tree(
+    settings: OnlineRegression,
+    n_features: int,
+    vocabulary: LabelVocabulary,
+    tree: LabelTree | None,
+    arity: int,
+) -> ConditionalTreeModel | PecocTreeModel:
+    if tree is None:
         model = ConditionalTreeModel.empty(settings, n_features)
         model.vocabulary = vocabulary
         return model
-    tree = _given(structure, vocabulary)
-    return ConditionalTreeModel.on_tree(settings, n_features, vocabulary, tree)
+    is_binary = bool(np.isin(tree.n_children, (0, 2)).all())
+    if is_binary and (arity == 2 or settings.structure == "given"):
+        return ConditionalTreeModel.on_tree(settings, n_features, vocabulary, tree)
+    return PecocTreeModel.on_tree(settings, n_features, vocabulary, tree)
+
+
+def _label_weights(
+    ids: NDArray[np.int32], weights: NDArray[np.float32], n_labels: int
+) -> NDArray[Any]:
+    counted = ids >= 0  # a label seen only with weight 0 has no id
+    kept = weights[counted] if len(weights) else None
+    return np.bincount(ids[counted], kept, minlength=n_labels)
 
 
 def _leaves(lists: Any) -> list[Any]:
