@@ -419,3 +419,38 @@ class ReferencePecocTree(ReferenceConditionalTree):
     def distribution(self, x):
         prepared = self.prepare(x)
         return [self.probability(prepared, label) for label in range(self.tree.n_labels)]
+
+
+# --- baselines -----------------------------------------------------------------------------------
+
+
+class ReferenceOneAgainstAll(ReferenceConditionalTree):
+    """One dense regressor per label; all of them learn every example."""
+
+    def observe(self, x, label, weight=1.0):
+        x = self.prepare(x)
+        p = self.normalised(x).get(label)
+        if label not in self.leaf_of:
+            self.leaf_of[label] = self.new_node(label, None)
+        for other, regressor in self.leaf_of.items():
+            self.train(regressor, x, int(other == label), weight)
+        return p
+
+    def normalised(self, prepared):
+        floor = 2e-6 / max(len(self.leaf_of), 1)
+        scores = {y: max(self.estimate(f, prepared), floor) for y, f in self.leaf_of.items()}
+        return {label: score / sum(scores.values()) for label, score in scores.items()}
+
+    def distribution(self, x):
+        return self.normalised(self.prepare(x))
+
+
+def table_probability(examples, x, label, backoff):
+    """The frequency of a label among (x, label, weight) examples with this x, backed off."""
+    total = sum(w for _, _, w in examples)
+    overall = sum(w for _, y, w in examples if y == label) / total
+    here = [(y, w) for other, y, w in examples if tuple(other) == tuple(x)]
+    if not here:
+        return overall
+    seen = sum(w for y, w in here if y == label)
+    return (seen + backoff * overall) / (sum(w for _, w in here) + backoff)

@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from labeltrees.errors import ArgumentError
 from labeltrees.estimators import structure as structures
-from labeltrees.estimators.contract import LabelClassifier, check_training
-from labeltrees.inference import ConditionalTreeModel, Foreseen, Model
+from labeltrees.estimators.contract import check_training
+from labeltrees.estimators.online import OnlineClassifier, check_passes, passes, seed_of
+from labeltrees.inference import ConditionalTreeModel, Model
 from labeltrees.pecoc import PecocTreeModel
 from labeltrees.regressors import OnlineRegression
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from labeltrees.tree import LabelTree
 
 
-class ConditionalTreeClassifier(LabelClassifier):
+class ConditionalTreeClassifier(OnlineClassifier):
     """P(label given x) over very many labels, learned online, in time logarithmic in their number.
 
     A binary tree has the labels as leaves and a linear regressor at every inner node; a label's
@@ -130,44 +130,11 @@ class ConditionalTreeClassifier(LabelClassifier):
         model = structures.start_on_all(
             self.structure, int(self.arity), settings, rows, targets, weights
         )
-        for order in _orders(self.n_passes, rows.n_rows, self.shuffle, settings.seed):
+        for order in passes(self.n_passes, rows.n_rows, self.shuffle, settings.seed):
             model.learn(rows, targets, weights, order=order)
         self._check_width(X, reset=True)
         self.model_ = model
         return self
-
-    def partial_fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        *,
-        classes: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Learn from the rows once, in their order, and return the estimator.
-
-        ``classes`` is not needed by a binary tree; if given, those labels take the next places of
-        ``classes_``.
-        """
-        self._learn(X, y, classes, sample_weight, foresee_top=False)
-        return self
-
-    def progressive_fit(
-        self, X: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None, top: bool = True
-    ) -> Foreseen:
-        """Learn like `partial_fit` and return what the model said of each row just before.
-
-        The mean loss of these answers (progressive validation) is an honest estimate of the
-        model's error, without held-out data.
-
-        Examples
-        --------
-        >>> from labeltrees import ConditionalTreeClassifier
-        >>> seen = ConditionalTreeClassifier().progressive_fit([[1.0]] * 3, ["a", "b", "a"])
-        >>> seen.is_new
-        array([ True,  True, False])
-        """
-        return self._learn(X, y, None, sample_weight, foresee_top=top)
 
     def check_parameters(self) -> None:
         """Raise `ArgumentError` if a parameter is outside its range; `fit` does so by itself."""
@@ -194,13 +161,9 @@ class ConditionalTreeClassifier(LabelClassifier):
         return params | {"structure": structures.from_json(params["structure"])}
 
     def _settings(self) -> OnlineRegression:
-        if not isinstance(self.n_passes, (int, np.integer)) or self.n_passes < 1:
-            raise ArgumentError.of("n_passes", self.n_passes, "an integer >= 1")
+        check_passes(self.n_passes)
         if not _is_power_of_two(self.arity):
             raise ArgumentError.of("arity", self.arity, "a power of two in [2, 2^30]")
-        seed = self.random_state
-        if not isinstance(seed, (int, np.integer)):
-            seed = int(check_random_state(seed).randint(2**31))
         return OnlineRegression(
             loss=self.loss,
             normalize=self.normalize,
@@ -210,47 +173,18 @@ class ConditionalTreeClassifier(LabelClassifier):
             structure=structures.name_of(self.structure),
             balance=self.balance,
             alpha=self.alpha,
-            seed=seed,
+            seed=seed_of(self.random_state),
         )
 
-    def _learn(
-        self,
-        X: Any,
-        y: ArrayLike,
-        classes: ArrayLike | None,
-        sample_weight: ArrayLike | None,
-        *,
-        foresee_top: bool,
-    ) -> Foreseen:
-        rows, targets, weights = check_training(X, y, sample_weight)
-        first = "model_" not in self.__dict__
-        if first:
-            settings = self._settings()
-            model = structures.start_on_stream(
-                self.structure, int(self.arity), settings, rows.n_features, classes
-            )
-        else:
-            self._check_width(X, reset=False)
-            model = self.model_
-        if classes is not None:
-            model.vocabulary.ids(targets)  # raises before anything is added
-            model.vocabulary.add(classes)
-        foreseen = model.learn(rows, targets, weights, foresee_top=foresee_top)
-        if first:
-            self._check_width(X, reset=True)
-            self.model_ = model
-        return foreseen
+    def _start_on_stream(
+        self, n_features: int, classes: ArrayLike | None
+    ) -> ConditionalTreeModel | PecocTreeModel:
+        settings = self._settings()
+        return structures.start_on_stream(
+            self.structure, int(self.arity), settings, n_features, classes
+        )
 
 
 def _is_power_of_two(value: Any) -> bool:
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     return whole and 2 <= value <= 2**30 and int(value).bit_count() == 1
-
-
-def _orders(n_passes: int, n_rows: int, shuffle: bool, seed: int) -> list[NDArray[np.int64]]:
-    generator = np.random.default_rng(seed)
-    orders = [np.arange(n_rows, dtype=np.int64) for _ in range(n_passes)]
-    for order in orders:
-        if shuffle:
-            generator.shuffle(order)
-    return orders
