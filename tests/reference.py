@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 
@@ -220,22 +221,25 @@ class ReferenceConditionalTree:
         inputs = np.clip(self.mixed_inputs(node, x), -8, 8) if self.mixing else None
         return self.margin(node, x), inputs, self.estimate(node, x)
 
-    def train(self, node, x, target, weight, said):
-        margin, inputs, estimate = said
+    def step(self, node, x, margin, target, weight, store=float):
+        """One gradient step of a node's regressor; store says how a sum is kept."""
         value = margin if self.loss == "squared" else self.link(margin)
         slope = np.float32(weight) * (np.float32(value) - np.float32(target))
         gradient = slope * x
-        if self.mixing:
-            error = np.float32(estimate) - np.float32(target)
-            mixture = self.mixture(node)
-            mixture -= np.float32(0.002) * np.float32(min(weight, 1.0)) * error * inputs
         if self.optimizer == "sgd":
             node.weights -= self.learning_rate * slope * x
         else:
             sums = node.sums + gradient * gradient
             node.weights -= self.learning_rate * gradient / np.sqrt(sums + np.float32(1e-12))
-            node.sums = np.array([rounded_sum(value) for value in sums], dtype=np.float32)
+            node.sums = np.array([store(value) for value in sums], dtype=np.float32)
+
+    def train(self, node, x, target, weight, said):
+        margin, inputs, estimate = said
+        self.step(node, x, margin, target, weight, store=rounded_sum)
         if self.mixing:
+            error = np.float32(estimate) - np.float32(target)
+            mixture = self.mixture(node)
+            mixture -= np.float32(0.002) * np.float32(min(weight, 1.0)) * error * inputs
             for k in range(self.n_features):
                 if x[k] != 0:
                     self.count(node, k, bool(target) == (x[k] > 0))
@@ -332,3 +336,212 @@ class ReferenceConditionalTree:
     def parents(self):
         index = {id(node): i for i, node in enumerate(self.nodes)}
         return [-1 if n.parent is None else index[id(n.parent)] for n in self.nodes]
+
+
+# --- label trees from data -----------------------------------------------------------------------
+
+
+def combine_hashes(first, second):
+    """The library's hash of a pair of 64-bit integers."""
+    mask = 2**64 - 1
+    x = (first * 0x9E3779B97F4A7C15 + second) & mask
+    for _ in range(2):
+        x ^= x >> 32
+        x = x * 0xD6E8FEB86659FD93 & mask
+    return x ^ (x >> 32)
+
+
+def label_centroids(X, labels, weights, n_labels):
+    """Row l: the mean direction of label l's rows, as float32; zeros if it has none."""
+    sums = np.zeros((n_labels, X.shape[1]))
+    for x, label, weight in zip(np.asarray(X, dtype=np.float64), labels, weights, strict=True):
+        length = math.sqrt(sum(v * v for v in x))
+        if weight > 0 and length > 0:
+            sums[label] += x * weight / length
+    lengths = [math.sqrt(sum(v * v for v in row)) or 1.0 for row in sums]
+    return (sums / np.array(lengths)[:, None]).astype(np.float32)
+
+
+def bisect(centroids, labels, left, parts, seed, mass=None):
+    """Spherical 2-means with sides of given shares: two lists of labels."""
+    n = len(labels)
+    first = combine_hashes(seed, 0) % n
+    second = (first + 1 + combine_hashes(seed, 1) % (n - 1)) % n
+    difference = centroids[labels[first]] - centroids[labels[second]]
+    cosine = -1.0
+    for _ in range(50):
+        scores = {}
+        for label in labels:
+            scores[label] = 0.0
+            for value, d in zip(centroids[label], difference, strict=True):
+                scores[label] += float(value) * float(d)
+        ranked = sorted(labels, key=lambda label: (-scores[label], label))
+        n_left = n * left // parts
+        if mass is not None and sum(mass[label] for label in ranked) > 0:
+            wanted = sum(mass[label] for label in ranked) * left / parts
+            n_left = left
+            while n_left < n - (parts - left):
+                below = sum(mass[label] for label in ranked[:n_left])
+                if below + mass[ranked[n_left]] / 2 > wanted:
+                    break
+                n_left += 1
+        sides = sorted(ranked[:n_left]), sorted(ranked[n_left:])
+        sums = []
+        for side in sides:
+            total = np.zeros(centroids.shape[1])
+            for label in side:
+                total += centroids[label].astype(np.float64)
+            sums.append(total)
+        lengths = [math.sqrt(sum(v * v for v in total)) for total in sums]
+        centres = [total / (length or 1.0) for total, length in zip(sums, lengths, strict=True)]
+        difference = (centres[0] - centres[1]).astype(np.float32)
+        before, cosine = cosine, sum(lengths) / n
+        if cosine - before < 1e-4:
+            break
+    return sides
+
+
+def cut(centroids, labels, parts, seed, salt, mass=None):
+    """The parts of a node, made by bisecting again and again."""
+    if parts == 1:
+        return [labels]
+    left = parts // 2
+    if len(labels) == parts:
+        sides = labels[:left], labels[left:]
+    else:
+        sides = bisect(centroids, labels, left, parts, combine_hashes(seed, salt), mass)
+    return cut(centroids, sides[0], left, seed, combine_hashes(salt, 1), mass) + cut(
+        centroids, sides[1], parts - left, seed, combine_hashes(salt, 2), mass
+    )
+
+
+def kmeans_tree(centroids, arity, seed, mass=None):
+    """The parent and label of each node, breadth first."""
+    parent, label, members = [-1], [], [list(range(len(centroids)))]
+    for node, labels in enumerate(members):
+        label.append(labels[0] if len(labels) == 1 else -1)
+        if len(labels) > 1:
+            for part in cut(centroids, labels, min(arity, len(labels)), seed, node, mass):
+                parent.append(node)
+                members.append(part)
+    return parent, label
+
+
+# --- PECOC ---------------------------------------------------------------------------------------
+
+
+def hadamard_code(size):
+    """C of section 3.2.1, its recursion mended: [[C, C], [C, 1 - C]]."""
+    code = np.ones((1, 1), dtype=int)
+    while len(code) < size:
+        code = np.block([[code, code], [code, 1 - code]])
+    return code
+
+
+def pecoc(answers):
+    """Equation (4) for every column; answers[i] is r_i(x), and r_0 = 1."""
+    code = hadamard_code(len(answers))
+    answers = [1.0, *answers[1:]]
+    return [
+        2 * mean([r if code[i, y] else 1 - r for i, r in enumerate(answers)]) - 1
+        for y in range(len(answers))
+    ]
+
+
+def project_on_simplex(values, floor):
+    """The nearest point with sum 1 and no entry below the floor: lower all values by one shift."""
+    low, high = min(values) - 2, max(values) + 2
+    for _ in range(200):
+        shift = (low + high) / 2
+        total = sum(floor + max(v - shift, 0) for v in values)
+        low, high = (shift, high) if total > 1 else (low, shift)
+    return [floor + max(v - shift, 0) for v in values]
+
+
+class ReferencePecocTree(ReferenceConditionalTree):
+    """Conditional PECOC on a fixed tree, one example at a time."""
+
+    def __init__(self, tree, n_features, **options):
+        super().__init__(n_features, mixing=False, **options)
+        self.tree = tree
+        self.regressors = {}
+        for node in np.flatnonzero(tree.n_children).tolist():
+            size = 1
+            while size < tree.n_children[node]:
+                size *= 2
+            # The row of all ones has no regressor.
+            self.regressors[node] = [None] + [self.new_node(None, None) for _ in range(size - 1)]
+
+    def children(self, node, x):
+        """The probability of each child; child j has column k - 1 - j."""
+        n_children, regressors = int(self.tree.n_children[node]), self.regressors[node]
+        if n_children == 1:
+            return [1.0]
+        columns = pecoc([1.0] + [self.estimate(regressor, x) for regressor in regressors[1:]])
+        return project_on_simplex(columns[::-1][:n_children], 2e-6 / n_children)
+
+    def steps(self, label):
+        """The inner nodes above a label, and which child comes next at each."""
+        path = self.tree.path(label).tolist()
+        first = self.tree.first_child
+        return [(a, b - int(first[a])) for a, b in pairwise(path)]
+
+    def observe(self, x, label, weight=1.0):
+        x = self.prepare(x)
+        p = self.probability(x, label)
+        for node, child in self.steps(label):
+            regressors = self.regressors[node]
+            code = hadamard_code(len(regressors))
+            for i, regressor in enumerate(regressors):
+                if i > 0:
+                    target = code[i, len(regressors) - 1 - child]
+                    self.step(regressor, x, self.margin(regressor, x), target, weight)
+        return p
+
+    def probability(self, prepared, label):
+        p = 1.0
+        for node, child in self.steps(label):
+            p *= self.children(node, prepared)[child]
+        return p
+
+    def distribution(self, x):
+        prepared = self.prepare(x)
+        return [self.probability(prepared, label) for label in range(self.tree.n_labels)]
+
+
+# --- baselines -----------------------------------------------------------------------------------
+
+
+class ReferenceOneAgainstAll(ReferenceConditionalTree):
+    """One dense regressor per label; all of them learn every example."""
+
+    def __init__(self, n_features, **options):
+        super().__init__(n_features, mixing=False, **options)
+
+    def observe(self, x, label, weight=1.0):
+        x = self.prepare(x)
+        p = self.normalised(x).get(label)
+        if label not in self.leaf_of:
+            self.leaf_of[label] = self.new_node(label, None)
+        for other, regressor in self.leaf_of.items():
+            self.step(regressor, x, self.margin(regressor, x), int(other == label), weight)
+        return p
+
+    def normalised(self, prepared):
+        floor = 2e-6 / max(len(self.leaf_of), 1)
+        scores = {y: max(self.estimate(f, prepared), floor) for y, f in self.leaf_of.items()}
+        return {label: score / sum(scores.values()) for label, score in scores.items()}
+
+    def distribution(self, x):
+        return self.normalised(self.prepare(x))
+
+
+def table_probability(examples, x, label, backoff):
+    """The frequency of a label among (x, label, weight) examples with this x, backed off."""
+    total = sum(w for _, _, w in examples)
+    overall = sum(w for _, y, w in examples if y == label) / total
+    here = [(y, w) for other, y, w in examples if tuple(other) == tuple(x)]
+    if not here:
+        return overall
+    seen = sum(w for y, w in here if y == label)
+    return (seen + backoff * overall) / (sum(w for _, w in here) + backoff)

@@ -46,7 +46,10 @@ OwnedMatrix<T> give(std::vector<T>&& values, std::size_t n_columns) {
 }
 
 // One function per header of the core.
+void bind_clustering(nb::module_& module);
 void bind_conditional_tree(nb::module_& module);
+void bind_one_against_all(nb::module_& module);
+void bind_pecoc_tree(nb::module_& module);
 void bind_text_formats(nb::module_& module);
 void bind_python_examples(nb::module_& module);
 void bind_queries(nb::module_& module);

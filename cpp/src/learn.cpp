@@ -87,10 +87,11 @@ class Learner {
     return value;
   }
 
+  // A label of a given tree may have no examples yet; two such sides count as equal.
   double size_of(NodeId node) const {
     return std::log2(options_.balance == Balance::labels
                          ? static_cast<double>(model_.tree().n_leaves(node))
-                         : model_.mass(node));
+                         : std::max(model_.mass(node), 1e-300));
   }
 
   // The preferred child, unless every leaf below it is so deep that a split would break the depth

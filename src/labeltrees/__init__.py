@@ -6,16 +6,29 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from labeltrees.estimators import ConditionalTreeClassifier, load
+    from labeltrees.estimators import (
+        ConditionalTreeClassifier,
+        FrequencyTableClassifier,
+        OneAgainstAllClassifier,
+        load,
+    )
     from labeltrees.tree import LabelTree
 
 __version__ = "0.1.0"
-__all__ = ["ConditionalTreeClassifier", "LabelTree", "load"]
+__all__ = [
+    "ConditionalTreeClassifier",
+    "FrequencyTableClassifier",
+    "LabelTree",
+    "OneAgainstAllClassifier",
+    "load",
+]
 
 # Imported when first used, so that reading a model does not wait for scikit-learn.
 _HOME = {
     "ConditionalTreeClassifier": "labeltrees.estimators",
+    "FrequencyTableClassifier": "labeltrees.estimators",
     "LabelTree": "labeltrees.tree",
+    "OneAgainstAllClassifier": "labeltrees.estimators",
     "load": "labeltrees.estimators",
 }
 

@@ -142,6 +142,22 @@ class ConditionalTreeModel:
         """The probability reserved for labels not seen yet; 0 without ``settings.novelty``."""
         return 0.0 if self.label_counts is None else self.label_counts.mass
 
+    @classmethod
+    def on_tree(
+        cls,
+        settings: OnlineRegression,
+        n_features: int,
+        vocabulary: LabelVocabulary,
+        tree: LabelTree,
+    ) -> ConditionalTreeModel:
+        """Return a model that has learned nothing yet on a binary tree over vocabulary ids."""
+        untaught = _core.ConditionalTree()
+        core = _core.ConditionalTree(
+            tree.core, np.zeros(tree.n_nodes), *untaught.lines(), untaught.mixtures()
+        )
+        counts = LabelCounts() if settings.novelty else None
+        return cls(settings, vocabulary, core, n_features, label_counts=counts)
+
     @property
     def tree(self) -> LabelTree:
         """A copy of the tree as it is now; its labels are vocabulary ids."""
@@ -369,7 +385,8 @@ class ConditionalTreeModel:
         if keep_state and not self.frozen:
             tensors |= {f"table.{name}": array for name, array in vars(lines).items()}
         else:
-            tensors |= pack_lines(lines)
+            votes = {"left": lines.left, "right": lines.right}
+            tensors |= pack_lines(lines.keys, lines.weights, votes)
         facts = {
             "settings": self.settings.to_dict(),
             "n_features": self.n_features,
@@ -391,7 +408,8 @@ class ConditionalTreeModel:
             vocabulary = LabelVocabulary.from_tensors(tensors)
             tree = _core.LabelTree.restore(tensors["tree.parent"], tensors["tree.label"])
             if facts["frozen"]:
-                lines = unpack_lines(tensors)
+                keys, weights, counts_of = unpack_lines(tensors, ("left", "right"))
+                lines = Lines(keys, weights, np.zeros(weights.shape, np.uint16), **counts_of)
             else:
                 names = [field.name for field in dataclasses.fields(Lines)]
                 lines = Lines(*(tensors[f"table.{name}"] for name in names))

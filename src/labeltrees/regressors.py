@@ -12,13 +12,15 @@ from labeltrees import _core
 from labeltrees.errors import ArgumentError, ModelFormatError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from numpy.typing import NDArray
 
-__all__ = ["Lines", "OnlineRegression", "pack_lines", "unpack_lines"]
+__all__ = ["SLOTS", "Lines", "OnlineRegression", "pack_lines", "unpack_lines"]
 
 LOSSES = {"logistic": _core.Loss.logistic, "squared": _core.Loss.squared}
 OPTIMIZERS = {"adagrad": _core.Optimizer.adagrad, "sgd": _core.Optimizer.sgd}
-STRUCTURES = ("online", "random", "balanced")
+STRUCTURES = ("online", "random", "balanced", "huffman", "kmeans", "given")
 BALANCES = {"labels": _core.Balance.labels, "examples": _core.Balance.examples}
 
 SLOTS = 7
@@ -96,7 +98,7 @@ class OnlineRegression:
             learning_rate=float(self.learning_rate),
             insertion=insertion or _core.Insertion.objective,
             # A random tree has no balance to keep: counting labels switches the guard off.
-            balance=BALANCES[self.balance if self.structure == "online" else "labels"],
+            balance=BALANCES["labels" if balanced or insertion else self.balance],
             alpha=1.0 if balanced else float(self.alpha),
             seed=int(self.seed),
             again=again,
@@ -136,22 +138,28 @@ class Lines:
     """Examples counted on each side."""
 
 
-def pack_lines(lines: Lines) -> dict[str, NDArray[Any]]:
-    """Return what prediction needs of the lines: float16 weights and counts, without zeros.
+def pack_lines(
+    keys: NDArray[np.uint64],
+    weights: NDArray[np.float32],
+    counts: Mapping[str, NDArray[np.uint8]],
+) -> dict[str, NDArray[Any]]:
+    """Return what prediction needs of a table's lines: float16 weights and counts, without zeros.
 
     Of a line only the mask of its slots in use and those slots' weights and counts are kept; a
     line without any is dropped.
     """
     with np.errstate(over="ignore"):
-        halves = lines.weights.astype(np.float16)
+        halves = weights.astype(np.float16)
     if not np.isfinite(halves).all():
         raise ArgumentError(
             "keep_state=False stores weights as float16, and a weight is past 65504; "
             "save with keep_state=True."
         )
-    used = (halves != 0) | (lines.left != 0) | (lines.right != 0)
+    used = halves != 0
+    for matrix in counts.values():
+        used |= matrix != 0
     kept = used.any(axis=1)
-    keys, used = lines.keys[kept], used[kept]
+    keys, used = keys[kept], used[kept]
     blocks, sizes = np.unique((keys >> np.uint64(32)).astype(np.uint32), return_counts=True)
     return {
         "packed.blocks": blocks,
@@ -159,27 +167,28 @@ def pack_lines(lines: Lines) -> dict[str, NDArray[Any]]:
         "packed.features": (keys & np.uint64(0xFFFFFFFF)).astype(np.uint32),
         "packed.masks": np.packbits(used, axis=1).ravel(),
         "packed.weights": halves[kept][used],
-        "packed.left": lines.left[kept][used],
-        "packed.right": lines.right[kept][used],
-    }
+    } | {f"packed.{name}": matrix[kept][used] for name, matrix in counts.items()}
 
 
-def unpack_lines(tensors: dict[str, NDArray[Any]]) -> Lines:
-    """Return the lines that `pack_lines` wrote down; their sums are 0."""
+def unpack_lines(
+    tensors: dict[str, NDArray[Any]], counts: Sequence[str] = ()
+) -> tuple[NDArray[np.uint64], NDArray[np.float32], dict[str, NDArray[np.uint8]]]:
+    """Return the keys, weights and counts that `pack_lines` wrote down."""
     blocks, sizes = tensors["packed.blocks"], tensors["packed.block_sizes"]
     features, masks = tensors["packed.features"], tensors["packed.masks"]
     used = np.unpackbits(masks[:, None], axis=1, count=SLOTS).astype(bool)
-    packed = [tensors[f"packed.{name}"] for name in ("weights", "left", "right")]
+    packed = {name: tensors[f"packed.{name}"] for name in ("weights", *counts)}
     if (
         len(blocks) != len(sizes)
         or int(sizes.sum(dtype=np.uint64)) != len(features)
         or len(masks) != len(features)
-        or any(array.shape != (int(used.sum()),) for array in packed)
+        or any(array.shape != (int(used.sum()),) for array in packed.values())
     ):
         raise ModelFormatError("the packed weights do not fit together.")
     keys = np.repeat(blocks.astype(np.uint64), sizes) << np.uint64(32) | features
-    full = [np.zeros((len(keys), SLOTS), dtype) for dtype in (np.float32, np.uint8, np.uint8)]
-    for matrix, array in zip(full, packed, strict=True):
-        matrix[used] = array
-    weights, left, right = full
-    return Lines(keys, weights, np.zeros((len(keys), SLOTS), np.uint16), left, right)
+    weights = np.zeros((len(keys), SLOTS), np.float32)
+    weights[used] = packed.pop("weights")
+    counted = {name: np.zeros((len(keys), SLOTS), np.uint8) for name in counts}
+    for name, matrix in counted.items():
+        matrix[used] = packed[name]
+    return keys, weights, counted

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from labeltrees import _core
+from labeltrees.data.checks import Rows, as_rows, as_weights
 from labeltrees.errors import ArgumentError, TooLargeError, TreeStructureError
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     Node = TypeVar("Node", bound=Hashable)
     Int32Array = NDArray[np.int32]
 
-__all__ = ["MAX_LABEL", "LabelTree"]
+__all__ = ["MAX_LABEL", "LabelTree", "unfold"]
 
 MAX_LABEL = 2**31 - 3
 """The largest label id: node and label ids are 32 bits wide in the core."""
@@ -41,9 +42,9 @@ _JSON_VERSION = 1
 class LabelTree:
     """A rooted tree whose leaves are labels; it does not change once made.
 
-    Make one with :meth:`balanced`, :meth:`random`, :meth:`huffman`, :meth:`from_nested`,
-    :meth:`from_edges`, :meth:`from_parents` or :meth:`restore`. Two trees are equal when their
-    ``parent`` and ``label`` arrays are.
+    Make one with :meth:`balanced`, :meth:`random`, :meth:`huffman`, :meth:`kmeans`,
+    :meth:`from_nested`, :meth:`from_edges`, :meth:`from_parents` or :meth:`restore`. Two trees are
+    equal when their ``parent`` and ``label`` arrays are.
 
     Examples
     --------
@@ -97,6 +98,64 @@ class LabelTree:
         return cls(_core.huffman_tree(weight, arity))
 
     @classmethod
+    def kmeans(
+        cls,
+        X: Any,
+        labels: ArrayLike,
+        *,
+        n_labels: int | None = None,
+        weights: ArrayLike | None = None,
+        arity: int = 2,
+        balance: str = "labels",
+        seed: int = 0,
+    ) -> LabelTree:
+        """Return a tree in which labels with similar rows are near: balanced spherical k-means.
+
+        A label's centroid is the mean of its rows, all scaled to length 1. From the root down, the
+        labels of a node are cut into ``arity`` parts of similar centroids.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features), or checked `Rows`
+        labels : integers of shape (n_rows,)
+            The label of each row, in [0, n_labels).
+        n_labels : int, optional
+            By default the largest label plus one. A label without rows gets a leaf all the same.
+        weights : numbers >= 0 of shape (n_rows,), optional
+            A row of weight 0 is as if it were not there.
+        balance : {"labels", "examples"}
+            Whether the parts of a node have equally many labels, which makes the depth
+            ``ceil(log_arity n_labels)``, or equal weight, which makes frequent labels shallow.
+
+        Examples
+        --------
+        >>> X = [[1, 0.1], [0, 1], [1, 0], [0.1, 1]]
+        >>> tree = LabelTree.kmeans(X, [0, 1, 2, 3])
+        >>> [sorted(tree.label[a : a + 2].tolist()) for a in tree.first_child[1:3]]
+        [[0, 2], [1, 3]]
+        """
+        rows = X if isinstance(X, Rows) else as_rows(X)
+        weight = as_weights(weights, rows.n_rows)
+        label = _checked_ids("labels", labels, MAX_LABEL)
+        if len(label) != rows.n_rows:
+            raise ArgumentError(f"labels has {len(label)} entries for the {rows.n_rows} rows of X.")
+        learned = label[weight > 0] if len(weight) else label
+        most = int(learned.max(initial=-1))
+        if n_labels is None:
+            n_labels = most + 1
+        n_labels = _checked_int("n_labels", n_labels, 0, _MAX_LEAVES)
+        if most >= n_labels or learned.min(initial=0) < 0:
+            wrong = most if most >= n_labels else -1
+            raise ArgumentError.of("each label", wrong, f"in [0, n_labels={n_labels})")
+        if balance not in ("labels", "examples"):
+            raise ArgumentError.of("balance", balance, "one of labels, examples")
+        arity = _checked_int("arity", arity, 2, MAX_LABEL)
+        seed = _checked_int("seed", seed, 0, 2**64 - 1)
+        _check_memory(2 * n_labels, n_labels)
+        by_mass = balance == "examples"
+        return cls(_core.kmeans_tree(*rows.arrays, label, weight, n_labels, arity, seed, by_mass))
+
+    @classmethod
     def from_nested(cls, lists: Any) -> LabelTree:
         """Return the tree that nested lists or tuples of label ids spell out.
 
@@ -106,25 +165,8 @@ class LabelTree:
         >>> LabelTree.from_nested([[0, 1, 2], [3, 4]]).n_children.tolist()
         [2, 3, 2, 0, 0, 0, 0, 0]
         """
-        parent: list[int] = []
-        label: list[int] = []
-        queue: list[tuple[int, Any]] = []
-        if not (isinstance(lists, list | tuple) and not lists):
-            queue.append((-1, lists))
-        seen: set[int] = set()
-        for node, (above, item) in enumerate(queue):  # breadth first; the queue grows meanwhile
-            parent.append(above)
-            if not isinstance(item, list | tuple):
-                label.append(_checked_label(item, "a label in lists"))
-                continue
-            label.append(-1)
-            if not item:
-                raise TreeStructureError("lists must not hold an empty list: it has no label.")
-            # A list met twice repeats its labels, or contains itself.
-            if id(item) in seen:
-                raise TreeStructureError("lists must not hold the same list object twice.")
-            seen.add(id(item))
-            queue.extend((node, child) for child in item)
+        parent, leaves = unfold(lists)
+        label = [-1 if x is None else _checked_label(x, "a label in lists") for x in leaves]
         return cls.restore(parent, label)
 
     @classmethod
@@ -284,6 +326,24 @@ class LabelTree:
         with _core_errors():
             self.core.validate()
 
+    def collapsed(self, levels: int) -> LabelTree:
+        """Return the tree with every ``levels`` levels of inner nodes made one.
+
+        A binary tree becomes one with up to ``2 ** levels`` children a node.
+
+        >>> LabelTree.balanced(16).collapsed(2) == LabelTree.balanced(16, arity=4)
+        True
+        """
+        levels = _checked_int("levels", levels, 1, 30)
+        kept = (self.depths % levels == 0) | (self.label >= 0)
+        above = self.parent.tolist()
+        for node in range(1, self.n_nodes):  # a parent is done before its children
+            if not kept[above[node]]:
+                above[node] = above[above[node]]
+        new_id = np.cumsum(kept) - 1
+        parent = np.array(above, dtype=np.int64)[kept]
+        return LabelTree.from_parents(np.where(parent >= 0, new_id[parent], -1), self.label[kept])
+
     def to_edges(self) -> tuple[list[tuple[int, int]], dict[int, int]]:
         """Return the (parent, child) pairs and the label of each leaf, as `from_edges` takes them.
 
@@ -372,6 +432,36 @@ class LabelTree:
 
     def __repr__(self) -> str:
         return f"LabelTree(n_labels={self.n_labels}, n_nodes={self.n_nodes}, depth={self.depth})"
+
+
+def unfold(lists: Any) -> tuple[list[int], list[Any]]:
+    """Return the parent of each node of nested lists, breadth first, and the leaf it is or None.
+
+    >>> unfold([["cat", "dog"], "car"])
+    ([-1, 0, 0, 1, 1], [None, None, 'car', 'cat', 'dog'])
+    """
+    parent: list[int] = []
+    leaves: list[Any] = []
+    queue: list[tuple[int, Any]] = []
+    if not (isinstance(lists, list | tuple) and not lists):
+        queue.append((-1, lists))
+    seen: set[int] = set()
+    for node, (above, item) in enumerate(queue):  # the queue grows meanwhile
+        parent.append(above)
+        if not isinstance(item, list | tuple):
+            if item is None:
+                raise TreeStructureError.of("a label in lists", item, "a string or an integer")
+            leaves.append(item)
+            continue
+        leaves.append(None)
+        if not item:
+            raise TreeStructureError("lists must not hold an empty list: it has no label.")
+        # A list met twice repeats its labels, or contains itself.
+        if id(item) in seen:
+            raise TreeStructureError("lists must not hold the same list object twice.")
+        seen.add(id(item))
+        queue.extend((node, child) for child in item)
+    return parent, leaves
 
 
 @contextmanager

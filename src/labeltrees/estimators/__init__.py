@@ -8,15 +8,26 @@ from labeltrees import store
 from labeltrees.errors import ModelFormatError
 from labeltrees.estimators.conditional_tree import ConditionalTreeClassifier
 from labeltrees.estimators.contract import LabelClassifier
+from labeltrees.estimators.frequency_table import FrequencyTableClassifier
+from labeltrees.estimators.one_against_all import OneAgainstAllClassifier
 from labeltrees.estimators.tree_queries import TreeQueries
 
 if TYPE_CHECKING:
     import os
 
-__all__ = ["ConditionalTreeClassifier", "LabelClassifier", "TreeQueries", "from_stored", "load"]
+__all__ = [
+    "ConditionalTreeClassifier",
+    "FrequencyTableClassifier",
+    "LabelClassifier",
+    "OneAgainstAllClassifier",
+    "TreeQueries",
+    "from_stored",
+    "load",
+]
 
 _BY_NAME: dict[str, type[LabelClassifier]] = {
-    cls.__name__: cls for cls in (ConditionalTreeClassifier,)
+    cls.__name__: cls
+    for cls in (ConditionalTreeClassifier, OneAgainstAllClassifier, FrequencyTableClassifier)
 }
 
 

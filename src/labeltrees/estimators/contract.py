@@ -91,14 +91,25 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return the estimator that `save` wrote down."""
         if set(stored.params) != set(cls().get_params(deep=False)):
             raise ModelFormatError(f"the parameters are not those of {cls.__name__}.")
-        estimator = cls(**stored.params)
-        estimator.model_ = cls._model_class.from_tensors(stored.tensors, stored.facts)
+        estimator = cls(**cls._params_from_store(stored.params))
+        model_class = cls._model_class_for(stored.facts)
+        estimator.model_ = model_class.from_tensors(stored.tensors, stored.facts)
         estimator.n_features_in_ = estimator.model_.n_features
         return estimator
+
+    @classmethod
+    def _model_class_for(cls, facts: dict[str, Any]) -> type[Model]:  # noqa: ARG003
+        """Return the class of the model with these facts."""
+        return cls._model_class
 
     def _params_to_store(self) -> dict[str, Any]:
         """Return the parameters as values that JSON takes."""
         params: dict[str, Any] = self.get_params(deep=False)
+        return params
+
+    @classmethod
+    def _params_from_store(cls, params: dict[str, Any]) -> dict[str, Any]:
+        """Return the parameters that `_params_to_store` wrote down."""
         return params
 
     def _check_rows(self, X: Any) -> Rows:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
 
 from labeltrees.errors import ArgumentError
 from labeltrees.estimators.contract import LabelClassifier
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from labeltrees.explanation import Explanation
+    from labeltrees.pecoc import PecocTreeModel
 
 __all__ = ["TreeQueries"]
 
@@ -30,7 +32,17 @@ __all__ = ["TreeQueries"]
 class TreeQueries(LabelClassifier):
     """A classifier around a `ConditionalTreeModel`, with all questions a tree can answer."""
 
-    model_: ConditionalTreeModel
+    model_: ConditionalTreeModel | PecocTreeModel
+
+    def _binary_model(self) -> ConditionalTreeModel:
+        """Return the model, or say that only binary trees answer this."""
+        check_is_fitted(self, "model_")
+        if not isinstance(self.model_, ConditionalTreeModel):
+            raise ArgumentError(
+                "this question is answered by binary trees only: learn with arity=2 and a "
+                "structure of two children a node."
+            )
+        return self.model_
 
     def predict_top_k(
         self, X: Any, k: int = 5, *, search: str = "exact", beam_width: int = 10
@@ -64,7 +76,7 @@ class TreeQueries(LabelClassifier):
         ([['rainbow']], [True])
         """
         rows = self._check_rows(X)
-        return self.model_.beam_labels(rows, k, beam_width=beam_width)
+        return self._binary_model().beam_labels(rows, k, beam_width=beam_width)
 
     def predict_above(
         self, X: Any, threshold: float, *, max_bytes: int = MAX_DENSE_BYTES
@@ -84,7 +96,7 @@ class TreeQueries(LabelClassifier):
         [['sun'], ['rain', 'sun']]
         """
         rows = self._check_rows(X)
-        return self.model_.labels_above(rows, threshold, max_bytes=max_bytes)
+        return self._binary_model().labels_above(rows, threshold, max_bytes=max_bytes)
 
     def top_rows(
         self, X: Any, labels: ArrayLike, k: int = 5, *, max_bytes: int = MAX_DENSE_BYTES
@@ -103,7 +115,7 @@ class TreeQueries(LabelClassifier):
         [[2, 1], [0, 1]]
         """
         rows = self._check_rows(X)
-        return self.model_.top_rows(rows, labels, k, max_bytes=max_bytes)
+        return self._binary_model().top_rows(rows, labels, k, max_bytes=max_bytes)
 
     def sample(self, X: Any, random_state: Any = None) -> NDArray[Any]:
         """Return one label a row, drawn with its probability given the row. O(depth) each.
@@ -120,7 +132,7 @@ class TreeQueries(LabelClassifier):
         array(['sun', 'rain', 'rain', 'rain'], dtype=object)
         """
         rows = self._check_rows(X)
-        return self.model_.sample(rows, _uniforms(random_state, rows.n_rows))
+        return self._binary_model().sample(rows, _uniforms(random_state, rows.n_rows))
 
     def explain(
         self,
@@ -147,7 +159,9 @@ class TreeQueries(LabelClassifier):
         rows = self._check_rows(_one_row(x))
         if feature_names is None:
             feature_names = getattr(self, "feature_names_in_", None)
-        return self.model_.explain(rows, label, n_features=n_features, feature_names=feature_names)
+        return self._binary_model().explain(
+            rows, label, n_features=n_features, feature_names=feature_names
+        )
 
 
 def _uniforms(random_state: Any, n_rows: int) -> NDArray[np.float64]:

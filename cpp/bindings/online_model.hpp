@@ -1,0 +1,145 @@
+// The methods that models on a weight table have in common, whatever their shape.
+#pragma once
+
+#include <nanobind/stl/tuple.h>
+
+#include <mutex>
+#include <shared_mutex>
+#include <tuple>
+
+#include "labeltrees/conditional_tree.hpp"
+#include "views.hpp"
+
+namespace labeltrees::bindings {
+
+using Starts = Vector<std::int64_t>;
+using Indices = Vector<std::int32_t>;
+using Values = Vector<float>;
+
+// p_label, is_new, top, p_top
+using Foreseen = std::tuple<OwnedVector<double>, OwnedVector<std::uint8_t>, OwnedVector<LabelId>,
+                            OwnedVector<double>>;
+
+// can_learn(model, label) tells whether a row of that label may be learned.
+template <typename Model, typename CanLearn>
+auto learner_of(CanLearn can_learn) {
+  return [can_learn](Model& model, Starts starts, Indices indices, Values values,
+                     Vector<LabelId> labels, Values weights, Starts order, bool foresee_top,
+                     const Learning& options) -> Foreseen {
+    const CsrView X = csr_view(starts, indices, values);
+    const std::size_t n_rows = X.n_rows();
+    need(labels.shape(0) == n_rows, "labels need one entry for every row");
+    need(weights.shape(0) == 0 || weights.shape(0) == n_rows,
+         "weights need one entry for every row");
+    for (const std::int64_t r : view(order)) {
+      need(r >= 0 && static_cast<std::size_t>(r) < n_rows, "order names a row that is not there");
+    }
+    const std::size_t n = order.shape(0) == 0 ? n_rows : order.shape(0);
+    std::vector<double> p_label(n), p_top(foresee_top ? n : 0);
+    std::vector<LabelId> top(foresee_top ? n : 0);
+    std::vector<std::uint8_t> is_new(n);
+    {
+      nb::gil_scoped_release unlocked;
+      const std::unique_lock alone(model.mutex());
+      for (std::size_t r = 0; r < n_rows; ++r) {
+        const bool learned = weights.shape(0) == 0 || weights.data()[r] > 0;
+        need(!learned || can_learn(model, labels.data()[r]), "a label cannot be learned");
+      }
+      learn(model, X, view(labels), view(weights), view(order), {p_label, is_new, top, p_top},
+            options);
+    }
+    return {give(std::move(p_label)), give(std::move(is_new)), give(std::move(top)),
+            give(std::move(p_top))};
+  };
+}
+
+// kernel(model, X, labels, reading, out): one number for the label of every row.
+template <typename Model, typename Kernel>
+auto named_of(Kernel kernel) {
+  return [kernel](const Model& model, Starts starts, Indices indices, Values values,
+                  Vector<LabelId> labels, const Reading& reading) {
+    const CsrView X = csr_view(starts, indices, values);
+    need(labels.shape(0) == X.n_rows(), "labels need one entry for every row");
+    std::vector<double> p(X.n_rows());
+    {
+      nb::gil_scoped_release unlocked;
+      const std::shared_lock shared(model.mutex());
+      kernel(model, X, view(labels), reading, std::span<double>(p));
+    }
+    return give(std::move(p));
+  };
+}
+
+template <typename Model>
+std::tuple<OwnedMatrix<LabelId>, OwnedMatrix<double>> top_of(const Model& model, Starts starts,
+                                                             Indices indices, Values values,
+                                                             std::size_t k,
+                                                             const Reading& reading) {
+  const CsrView X = csr_view(starts, indices, values);
+  std::vector<LabelId> labels(X.n_rows() * k);
+  std::vector<double> p(X.n_rows() * k);
+  {
+    nb::gil_scoped_release unlocked;
+    const std::shared_lock shared(model.mutex());
+    top_labels(model, X, k, reading, labels, p);
+  }
+  return {give(std::move(labels), k), give(std::move(p), k)};
+}
+
+template <typename Model>
+OwnedMatrix<double> all_of(const Model& model, Starts starts, Indices indices, Values values,
+                           std::size_t n_columns, const Reading& reading) {
+  const CsrView X = csr_view(starts, indices, values);
+  std::vector<double> p(X.n_rows() * n_columns);
+  {
+    nb::gil_scoped_release unlocked;
+    const std::shared_lock shared(model.mutex());
+    all_probabilities(model, X, n_columns, reading, p);
+  }
+  return give(std::move(p), n_columns);
+}
+
+template <typename Model>
+std::tuple<OwnedVector<std::uint64_t>, OwnedMatrix<float>, OwnedMatrix<float>> lines_of(
+    const Model& model) {
+  std::vector<std::uint64_t> keys;
+  std::vector<float> weights, sums;
+  {
+    nb::gil_scoped_release unlocked;
+    const std::shared_lock shared(model.mutex());
+    for (const WeightLine* line : model.table().sorted_lines()) {
+      keys.push_back(line->key);
+      weights.insert(weights.end(), line->value.begin(), line->value.begin() + block_size);
+      sums.insert(sums.end(), line->value.begin() + block_size, line->value.end());
+    }
+  }
+  return {give(std::move(keys)), give(std::move(weights), block_size),
+          give(std::move(sums), block_size)};
+}
+
+template <typename Model, typename CanLearn>
+void def_online_model(nb::class_<Model>& cls, CanLearn can_learn) {
+  const auto kernel = [](const Model& model, const CsrView& X, std::span<const LabelId> labels,
+                         const Reading& reading, std::span<double> p) {
+    label_probabilities(model, X, labels, reading, p);
+  };
+  cls.def("learn", learner_of<Model>(can_learn), nb::arg("starts").noconvert(),
+          nb::arg("indices").noconvert(), nb::arg("values").noconvert(),
+          nb::arg("labels").noconvert(), nb::arg("weights").noconvert(),
+          nb::arg("order").noconvert(), nb::arg("foresee_top"), nb::arg("options"))
+      .def("label_probabilities", named_of<Model>(kernel), nb::arg("starts").noconvert(),
+           nb::arg("indices").noconvert(), nb::arg("values").noconvert(),
+           nb::arg("labels").noconvert(), nb::arg("reading"))
+      .def("top_labels", &top_of<Model>, nb::arg("starts").noconvert(),
+           nb::arg("indices").noconvert(), nb::arg("values").noconvert(), nb::arg("k"),
+           nb::arg("reading"))
+      .def("all_probabilities", &all_of<Model>, nb::arg("starts").noconvert(),
+           nb::arg("indices").noconvert(), nb::arg("values").noconvert(), nb::arg("n_columns"),
+           nb::arg("reading"))
+      .def("masses", [](const Model& model) { return give(std::vector(model.masses())); })
+      .def("lines", &lines_of<Model>)
+      .def_prop_ro("n_lines", [](const Model& m) { return m.table().size(); })
+      .def_prop_ro("n_bytes", [](const Model& m) { return m.table().n_bytes(); });
+}
+
+}  // namespace labeltrees::bindings

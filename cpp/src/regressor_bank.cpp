@@ -1,0 +1,122 @@
+#include "labeltrees/regressor_bank.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace labeltrees {
+namespace {
+
+// Keeps the square root below away from 0 where a gradient is 0.
+constexpr float adagrad_floor = 1e-12f;
+
+// How many regressors block b of the bank has.
+std::size_t size_of_block(const Bank& bank, std::uint32_t b) {
+  return std::min<std::size_t>(block_size, bank.n_regressors - b * block_size);
+}
+
+// The loss's derivative by the margin.
+float slope(float margin, bool target, Loss loss) {
+  const float wanted = target ? 1.0f : 0.0f;
+  if (loss == Loss::squared) return margin - wanted;
+  return static_cast<float>(estimate(margin, Loss::logistic)) - wanted;
+}
+
+using Slopes = std::array<float, block_size>;
+
+// One feature's weights in a block; a slope of 0 changes nothing.
+void step(WeightLine& line, float x, const Slopes& slopes, Optimizer optimizer, float rate) {
+  if (optimizer == Optimizer::sgd) {
+    for (std::size_t slot = 0; slot < block_size; ++slot) {
+      line.weight(slot) -= rate * slopes[slot] * x;
+    }
+    return;
+  }
+  for (std::size_t slot = 0; slot < block_size; ++slot) {
+    const float gradient = slopes[slot] * x;
+    const float sum = line.sum(slot) += gradient * gradient;
+    line.weight(slot) -= rate * gradient / std::sqrt(sum + adagrad_floor);
+  }
+}
+
+}  // namespace
+
+Margins block_margins(const WeightTable& table, std::uint32_t block, const PreparedRow& row) {
+  Margins margins{};
+  for (const std::uint32_t feature : row.features) table.prefetch(WeightTable::key(block, feature));
+  for (std::size_t k = 0; k < row.size(); ++k) {
+    const WeightLine* line = table.find(WeightTable::key(block, row.features[k]));
+    if (line == nullptr) continue;
+    for (std::size_t slot = 0; slot < margins.size(); ++slot) {
+      margins[slot] += row.values[k] * line->value[slot];
+    }
+  }
+  return margins;
+}
+
+void bank_margins(const WeightTable& table, const Bank& bank, const PreparedRow& row,
+                  std::span<float> margins) {
+  for (std::uint32_t b = 0; b < bank.n_blocks(); ++b) {
+    const Margins block = block_margins(table, bank.first_block + b, row);
+    std::copy_n(block.begin(), size_of_block(bank, b), margins.begin() + b * block_size);
+  }
+}
+
+bool BankTrainer::train(WeightTable& table, const Bank& bank, const PreparedRow& row,
+                        std::span<const std::uint8_t> targets, float weight,
+                        const Learning& options, std::span<float> margins) {
+  for (std::uint32_t b = 0; b < bank.n_blocks(); ++b) {
+    const std::uint32_t block = bank.first_block + b;
+    for (const std::uint32_t feature : row.features) {
+      table.prefetch(WeightTable::key(block, feature));
+    }
+    table.make_room(row.size());
+    lines_.clear();
+    Margins margin{};
+    for (std::size_t k = 0; k < row.size(); ++k) {
+      WeightLine& line = table.obtain(WeightTable::key(block, row.features[k]));
+      lines_.push_back(&line);
+      for (std::size_t slot = 0; slot < margin.size(); ++slot) {
+        margin[slot] += row.values[k] * line.value[slot];
+      }
+    }
+    Slopes slopes{};
+    for (std::size_t slot = 0; slot < size_of_block(bank, b); ++slot) {
+      const std::size_t i = b * block_size + slot;
+      margins[i] = margin[slot];
+      if (!std::isfinite(margin[slot])) return false;
+      slopes[slot] = weight * slope(margin[slot], targets[i] != 0, options.reading.loss);
+    }
+    for (std::size_t k = 0; k < lines_.size(); ++k) {
+      step(*lines_[k], row.values[k], slopes, options.optimizer, options.learning_rate);
+    }
+  }
+  return true;
+}
+
+void restore_lines(WeightTable& table, std::span<const std::uint64_t> keys,
+                   std::span<const float> weights, std::span<const float> sums,
+                   std::uint64_t n_blocks) {
+  if (weights.size() != keys.size() * block_size || sums.size() != weights.size()) {
+    throw TreeError("weights and sums need seven values for every key");
+  }
+  const auto finite = [](float value) { return std::isfinite(value); };
+  const auto not_negative = [](float value) { return value >= 0; };  // an overflowed sum is inf
+  if (!std::all_of(weights.begin(), weights.end(), finite) ||
+      !std::all_of(sums.begin(), sums.end(), not_negative)) {
+    throw TreeError("weights must be finite, sums not negative");
+  }
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const std::uint32_t block = WeightTable::block_of(keys[i]);
+    if ((i > 0 && keys[i] <= keys[i - 1]) || block == 0 || block > n_blocks) {
+      throw TreeError("key " + std::to_string(i) + " is out of order or names no block");
+    }
+    table.make_room(1);
+    WeightLine& line = table.obtain(keys[i]);
+    for (std::size_t slot = 0; slot < block_size; ++slot) {
+      line.weight(slot) = weights[i * block_size + slot];
+      line.sum(slot) = sums[i * block_size + slot];
+    }
+  }
+}
+
+}  // namespace labeltrees
