@@ -61,6 +61,7 @@ def main() -> None:
     shown = ["DIR" if before in ("--data", "--plots") else word for before, word in arguments()]
     print(f"{described()}.\n\n`python benchmarks/online.py {shlex.join(shown)}`\n")
     for name in names:
+        print(f"online: {name}", file=sys.stderr, flush=True)
         print(SECTIONS[name](options), flush=True)
 
 

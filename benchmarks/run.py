@@ -45,7 +45,10 @@ def main() -> None:
     for script, *arguments in runs:
         print(f"== {script}", flush=True)
         done = subprocess.run(
-            [sys.executable, HERE / script, *arguments], capture_output=True, text=True, check=True
+            [sys.executable, HERE / script, *arguments],
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
         )
         print(done.stdout, flush=True)
         report.append(f"## {script}\n\n{done.stdout}")

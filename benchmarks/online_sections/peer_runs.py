@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from online_sections.scores import Answers
-from online_sections.stream_file import StreamFile, write_head
+from online_sections.stream_file import StreamFile, copy_rows
 from peers import WORK, peer
 from processes import Measured, run_measured
 
@@ -60,8 +60,8 @@ def vw_progressive(kind: str, file: StreamFile, bits: int = TABLE_BITS) -> PeerR
 def vw_frozen(kind: str, file: StreamFile, bits: int = TABLE_BITS) -> PeerRun:
     """VW learns four fifths, is saved, loaded, and only predicts the last fifth."""
     head, tail, model, answers = (WORK / f"vw-{part}" for part in ("head", "tail", "model", "out"))
-    write_head(file.path, head, 0, file.tail_start)
-    write_head(file.path, tail, file.tail_start, file.n_examples)
+    copy_rows(file.path, head, 0, file.tail_start)
+    copy_rows(file.path, tail, file.tail_start, file.n_examples)
     options = (*vw_learner(kind, file, bits), "--quiet")
     measured = run_vw("-d", str(head), *options, "-f", str(model))
     run_vw("-d", str(tail), "-t", "-i", str(model), "--quiet", "-p", str(answers))
@@ -87,8 +87,8 @@ def read_labels(path: Path) -> np.ndarray:
 def fasttext_frozen(file: StreamFile, epochs: int, rate: float) -> PeerRun:
     """fastText learns four fifths by hierarchical softmax; the last fifth is predicted."""
     head, tail, answers = (WORK / f"fasttext-{part}.txt" for part in ("head", "tail", "out"))
-    write_head(file.path, head, 0, file.tail_start, label="__label__{}")
-    write_head(file.path, tail, file.tail_start, file.n_examples, label="__label__{}")
+    copy_rows(file.path, head, 0, file.tail_start, label="__label__{}")
+    copy_rows(file.path, tail, file.tail_start, file.n_examples, label="__label__{}")
     program = str(PROGRAMS / "fasttext_program.py")
     settings = [str(epochs), str(rate)]
     measured = run_measured(

@@ -13,8 +13,20 @@ if TYPE_CHECKING:
     from online_sections.scores import Answers
 
 TITLES = {"files": "file order", "shuffled": "shuffled"}
-#: One colour for each learner in all pictures, from a palette that colour-blind readers can tell.
-COLOURS = {"labeltrees": "#0072B2", "VW": "#D55E00", "cache": "#7F7F7F", "fastText": "#009E73"}
+#: One colour for each learner in all pictures, from a palette that colour-blind readers can tell;
+#: the first that a name starts with.
+COLOURS = {
+    "labeltrees": "#0072B2",
+    "VW `--log_multi": "#D55E00",
+    "cache": "#7F7F7F",
+    "fastText `hs`, 1 epoch": "#E69F00",
+    "fastText": "#009E73",
+}
+COSTS = {
+    "learn": ("learn", "#0072B2"),
+    "p_label": ("P(label given x)", "#D55E00"),
+    "top_1": ("exact top 1", "#009E73"),
+}
 
 
 def links(*names: str) -> list[str]:
@@ -28,83 +40,90 @@ def learning_curves(answers: dict[str, list[Answers]], folder: Path) -> None:
     for axis, (order, several) in zip(axes, answers.items(), strict=True):
         n_rows = max(len(each.correct) for each in several)
         for each in several:
-            colour, line = _style(each.name)
-            if len(each.correct) == n_rows and colour and "recall" not in each.name:
+            if len(each.correct) == n_rows and _style(each.name):
                 at, accuracy = each.curve()
-                axis.plot(at / 1e3, accuracy, line, color=colour, label=_short(each.name))
+                axis.plot(at / 1e3, accuracy, **_style(each.name))
         axis.set(title=TITLES[order], xlabel="thousand examples seen", ylim=(0, None))
         axis.set_xlim(0, n_rows / 1e3)
-    axes[0].set_ylabel("accuracy of each 2 % of the stream")
+    axes[0].set_ylabel("accuracy of each 4 % of the stream")
     _finish(figure, axes, folder / "learning_curves.png")
 
 
 def reliability(answers: dict[str, list[Answers]], folder: Path) -> None:
     """Draw how often the likeliest label was true against the probability it was given."""
-    figure, axes = _figure(len(answers), height=4.6)
+    figure, axes = _figure(len(answers), height=5.2)
     for axis, (order, several) in zip(axes, answers.items(), strict=True):
         n_rows = max(len(each.correct) for each in several)
         axis.plot([0, 1], [0, 1], ":", color="#7F7F7F", label="perfect")
         for each in several:
-            colour, line = _style(each.name)
             curve = each.tail(n_rows - tail_start(n_rows)).reliability
-            if curve is not None and colour:
-                at, frequency = curve.mean_probability, curve.frequency
-                axis.plot(at, frequency, "o" + line, ms=4, color=colour, label=_short(each.name))
+            if curve is not None and _style(each.name):
+                axis.plot(
+                    curve.mean_probability, curve.frequency, marker="o", ms=4, **_style(each.name)
+                )
         axis.set(title=TITLES[order], xlabel="probability given to the likeliest label")
         axis.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
     axes[0].set_ylabel("how often it was true")
-    _finish(figure, axes, folder / "reliability.png", place="upper left")
+    _finish(figure, axes, folder / "reliability.png")
 
 
 def growth(points: dict[str, list[Point]], folder: Path) -> None:
     """Draw the time per example against the number of labels, both on logarithmic scales."""
-    figure, axes = _figure(len(points), share_y=True)
-    costs = {"learn": "learn", "p_label": "P(label given x)", "top_1": "exact top 1"}
+    figure, axes = _figure(len(points))
+    from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter, StrMethodFormatter
+
     for axis, (title, several) in zip(axes, points.items(), strict=True):
         n_labels = [each.n_labels for each in several]
-        for (name, label), colour in zip(costs.items(), list(COLOURS.values()), strict=False):
-            axis.loglog(
-                n_labels,
-                [getattr(each, name) for each in several],
-                "o-",
-                ms=4,
-                label=label,
-                color=colour,
-            )
+        for name, (label, colour) in COSTS.items():
+            cost = [getattr(each, name) for each in several]
+            axis.loglog(n_labels, cost, "o-", ms=4, label=label, color=colour)
         axis.set(title=title, xlabel="labels")
+        axis.xaxis.set_major_formatter(EngFormatter(sep=""))
+        axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.yaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+        axis.yaxis.set_minor_formatter(NullFormatter())
     axes[0].set_ylabel("µs per example")
-    _finish(figure, axes, folder / "growth.png", place="upper left")
+    _finish(figure, axes, folder / "growth.png")
 
 
-def _style(name: str) -> tuple[str | None, str]:
+def _style(name: str) -> dict[str, str] | None:
+    """Return how to draw a learner, or None for one that is only in the tables."""
     colour = next((each for word, each in COLOURS.items() if name.startswith(word)), None)
-    return colour, "--" if "frozen" in name else "-"
+    if colour is None:
+        return None
+    label = name.replace("`", "").removesuffix(", progressive").removesuffix(", no learning")
+    return {"color": colour, "ls": "--" if "frozen" in name else "-", "label": label}
 
 
-def _short(name: str) -> str:
-    return name.replace("`", "").removesuffix(", progressive").removesuffix(", no learning")
-
-
-def _figure(n_axes: int, *, height: float = 3.8, share_y: bool = True) -> tuple[Any, Any]:
+def _figure(n_axes: int, *, height: float = 4.2) -> tuple[Any, Any]:
     import matplotlib as mpl
 
     mpl.use("Agg")
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(
-        1, n_axes, figsize=(4.6 * n_axes, height), sharey=share_y, squeeze=False
+        1,
+        n_axes,
+        figsize=(4.6 * n_axes, height),
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
     )
+    figure.get_layout_engine().set(wspace=0.06)
     return figure, axes[0]
 
 
-def _finish(figure: Any, axes: Any, path: Path, *, place: str = "lower right") -> None:
+def _finish(figure: Any, axes: Any, path: Path) -> None:
     from matplotlib import pyplot
 
     for axis in axes:
         axis.grid(color="#DDDDDD", linewidth=0.6)
         axis.spines[["top", "right"]].set_visible(False)
-    axes[0].legend(frameon=False, fontsize=8, loc=place)
-    figure.tight_layout()
+        if axis.get_xscale() == "linear":
+            axis.locator_params(axis="x", nbins=5)
+    # Below the panels, where it cannot hide a line.
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=130)
     pyplot.close(figure)

@@ -62,7 +62,7 @@ class Answers:
         curve = self.reliability
         return None if curve is None else curve.expected_calibration_error
 
-    def curve(self, n_points: int = 50) -> tuple[np.ndarray, np.ndarray]:
+    def curve(self, n_points: int = 25) -> tuple[np.ndarray, np.ndarray]:
         """Return row numbers and the accuracy of the block of rows that ends there."""
         blocks = np.array_split(self.correct, n_points)
         return np.cumsum([len(block) for block in blocks]), np.array([b.mean() for b in blocks])

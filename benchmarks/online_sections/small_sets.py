@@ -144,7 +144,8 @@ def one_against_all(data: SmallSet, n_passes: int, rate: float):
     )
     answers = []
     for part in ("valid", "test"):
-        run_vw("-d", str(files[part]), "-t", "-i", str(model), "--quiet", "-p", str(out))
+        asked = ("-t", "-i", str(model), "--probabilities", "--quiet", "-p", str(out))
+        run_vw("-d", str(files[part]), *asked)
         rows = [
             [float(pair.split(":")[1]) for pair in line.split()]
             for line in out.read_text().splitlines()

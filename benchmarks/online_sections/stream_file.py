@@ -74,7 +74,7 @@ def named_features(features: Any) -> Iterator[str]:
         yield " ".join(words[start:stop])
 
 
-def write_head(source: str, target: Path, start: int, stop: int, *, label: str = "{} |") -> None:
+def copy_rows(source: str, target: Path, start: int, stop: int, *, label: str = "{} |") -> None:
     """Copy the rows from start to stop; ``label`` says how a label and its bar are written."""
     with open(source) as lines, target.open("w") as file:
         for row, line in enumerate(lines):
