@@ -19,7 +19,6 @@ COLOURS = {
     "labeltrees": "#0072B2",
     "VW `--log_multi": "#D55E00",
     "cache": "#7F7F7F",
-    "fastText `hs`, 1 epoch": "#E69F00",
     "fastText": "#009E73",
 }
 COSTS = {
@@ -55,7 +54,7 @@ def reliability(answers: dict[str, list[Answers]], folder: Path) -> None:
     for axis, (order, several) in zip(axes, answers.items(), strict=True):
         n_rows = max(len(each.correct) for each in several)
         axis.plot([0, 1], [0, 1], ":", color="#7F7F7F", label="perfect")
-        for each in several:
+        for each in _best_of_each_peer(several):
             curve = each.tail(n_rows - tail_start(n_rows)).reliability
             if curve is not None and _style(each.name):
                 axis.plot(
@@ -86,12 +85,21 @@ def growth(points: dict[str, list[Point]], folder: Path) -> None:
     _finish(figure, axes, folder / "growth.png")
 
 
+def _best_of_each_peer(several: list[Answers]) -> list[Answers]:
+    """Return the answers, of fastText's only the most accurate."""
+    other = [each for each in several if not each.name.startswith("fastText")]
+    fasttext = [each for each in several if each.name.startswith("fastText")]
+    return other + sorted(fasttext, key=lambda each: each.accuracy)[-1:]
+
+
 def _style(name: str) -> dict[str, str] | None:
     """Return how to draw a learner, or None for one that is only in the tables."""
     colour = next((each for word, each in COLOURS.items() if name.startswith(word)), None)
     if colour is None:
         return None
     label = name.replace("`", "").removesuffix(", progressive").removesuffix(", no learning")
+    if label.startswith("fastText"):
+        label = "fastText hs, its best, frozen"
     return {"color": colour, "ls": "--" if "frozen" in name else "-", "label": label}
 
 
@@ -122,8 +130,14 @@ def _finish(figure: Any, axes: Any, path: Path) -> None:
         if axis.get_xscale() == "linear":
             axis.locator_params(axis="x", nbins=5)
     # Below the panels, where it cannot hide a line.
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
+    drawn = {
+        label: handle
+        for axis in axes
+        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(
+        drawn.values(), drawn, loc="outside lower center", ncols=4, frameon=False, fontsize=9
+    )
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=130)
     pyplot.close(figure)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from online_sections import our_runs, peer_runs, plots
 from online_sections.markdown import notes, number, table
 from online_sections.options import SHORT_STREAM
-from online_sections.stream_file import ORDERS, stream_file, tail_start
+from online_sections.peer_runs import TABLE_BITS
+from online_sections.stream_file import ORDERS, StreamFile, stream_file, tail_start
 from peers import WORK, MissingPeerError, peer
 
 if TYPE_CHECKING:
@@ -38,8 +39,8 @@ def section(options: Options) -> str:
         "equal mass. *Progressive* predicts each row, then learns it; *frozen* learns the first "
         "80 % and only predicts the rest. In file order code repeats itself, and the cache, which "
         "learns nothing, shows by how much. "
-        "Seconds are of the whole program, from the file; frozen ones without predicting, but for "
-        "fastText."
+        "Seconds are of the whole program, from the file; VW's frozen ones learn and save, "
+        "fastText's learn and predict."
     )
     return "\n".join([*parts, said, "", *plots.links("learning_curves", "reliability")])
 
@@ -60,11 +61,7 @@ def one_stream(order: str, length: int, *, with_peers: bool) -> tuple[list[Answe
     if with_peers:
         file = stream_file(order, length, WORK)
         seconds[0] = our_runs.stream_command(file)[0].wall_seconds
-        runs = [("vw", lambda: peer_runs.vw_progressive("log_multi", file))]
-        if length <= SHORT_STREAM:
-            runs.append(("vw", lambda: peer_runs.vw_frozen("log_multi", file)))
-            runs.append(("vw", lambda: peer_runs.vw_progressive("recall_tree", file)))
-            runs.append(("vw", lambda: peer_runs.vw_frozen("recall_tree", file)))
+        runs = vw_runs(file)
         runs += [
             ("fasttext", lambda settings=settings: peer_runs.fasttext_frozen(file, *settings))
             for settings in peer_runs.FASTTEXT_SETTINGS
@@ -72,6 +69,15 @@ def one_stream(order: str, length: int, *, with_peers: bool) -> tuple[list[Answe
         add_peers(runs, answers, seconds, lines)
     named = {"files": "File order", "shuffled": "Shuffled"}[order]
     return answers, titled_table(f"{named}, {length:,} examples.\n", answers, seconds, lines)
+
+
+def vw_runs(file: StreamFile) -> list[tuple[str, Callable[[], peer_runs.PeerRun]]]:
+    """Return VW's runs over a stream; over the whole of it (8 minutes each) only the best."""
+    progressive, frozen = peer_runs.vw_progressive, peer_runs.vw_frozen
+    ways = [("log_multi", progressive)]
+    if file.n_examples <= SHORT_STREAM:
+        ways += [("log_multi", frozen), ("recall_tree", progressive), ("recall_tree", frozen)]
+    return [("vw", lambda way=way, kind=kind: way(kind, file, TABLE_BITS)) for kind, way in ways]
 
 
 def slow_peers(length: int, *, with_peers: bool) -> str:
@@ -86,7 +92,10 @@ def slow_peers(length: int, *, with_peers: bool) -> str:
             file = stream_file(order, n_rows, WORK)
             seconds[0] = our_runs.stream_command(file)[0].wall_seconds
             runs = [
-                ("vw", lambda kind=kind, file=file: peer_runs.vw_progressive(kind, file))
+                (
+                    "vw",
+                    lambda kind=kind, file=file: peer_runs.vw_progressive(kind, file, TABLE_BITS),
+                )
                 for kind in ("log_multi", *kinds)
             ]
             if n_rows <= RIVER_LENGTH:
