@@ -13,6 +13,7 @@ clinc150/{train,valid,test}.tsv.gz and letter/letter.csv.gz, or some of them.
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -62,7 +63,7 @@ def main() -> None:
     print(f"{described()}.\n\n`python benchmarks/online.py {shlex.join(shown)}`\n")
     for name in names:
         print(f"online: {name}", file=sys.stderr, flush=True)
-        print(SECTIONS[name](options), flush=True)
+        print(re.sub(r"\n{3,}", "\n\n", SECTIONS[name](options)), flush=True)
 
 
 def arguments() -> list[tuple[str, str]]:

@@ -21,16 +21,18 @@ from online_sections.small_data import SmallSet, small_sets
 from peers import WORK, MissingPeerError, peer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from online_sections.options import Options
 
 PASSES = (5, 20)
-OUR_RATES = (0.5, 1.5, 4.0)
-VW_RATES = (0.5, 2.0)
+OUR_RATES = (0.2, 0.5, 1.5)
+VW_RATES = (0.2, 0.5, 2.0)
 STRENGTHS = (1.0, 10.0, 100.0)
-HEADER = ["learner", "chosen", "error %", "log loss", "squared loss", "train s"]
+HEADER = ["learner", "passes / rate, or C", "error %", "log loss", "squared loss", "train s"]
 
-#: Takes a set and settings; returns P(label) over all labels for valid and test, and the seconds.
-Learner = "Callable[[SmallSet, Any], tuple[np.ndarray, np.ndarray, float]]"
+#: P(label) of all labels for the rows to choose by and to test, and the seconds of learning.
+Learned = tuple[np.ndarray, np.ndarray, float]
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ def one_set(data: SmallSet, with_peers: bool) -> str:
     return "\n".join([title, table(HEADER, rows), "", notes(missing), ""])
 
 
-def best(data: SmallSet, grid: list[Any], learn: Any) -> Result:
+def best(data: SmallSet, grid: list[tuple[float, ...]], learn: Callable[..., Learned]) -> Result:
     """Return the test scores of the settings with the least log loss on the rows to choose by."""
     tried = []
     for settings in grid:
@@ -102,8 +104,8 @@ def of_truth(p: np.ndarray, truth: np.ndarray) -> np.ndarray:
     return np.clip(p[np.arange(len(truth)), truth], 0, 1)
 
 
-def tree_learner(structure: str) -> Any:
-    def learn(data: SmallSet, n_passes: int, rate: float) -> tuple[np.ndarray, np.ndarray, float]:
+def tree_learner(structure: str) -> Callable[..., Learned]:
+    def learn(data: SmallSet, n_passes: int, rate: float) -> Learned:
         model = ConditionalTreeClassifier(
             structure=structure, n_passes=n_passes, learning_rate=rate
         )
@@ -112,13 +114,13 @@ def tree_learner(structure: str) -> Any:
     return learn
 
 
-def multinomial(data: SmallSet, strength: float) -> tuple[np.ndarray, np.ndarray, float]:
+def multinomial(data: SmallSet, strength: float) -> Learned:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # 200 steps: no better after
         return learned(LogisticRegression(C=strength, max_iter=200), data)
 
 
-def learned(model: Any, data: SmallSet) -> tuple[np.ndarray, np.ndarray, float]:
+def learned(model: Any, data: SmallSet) -> Learned:
     started = time.perf_counter()
     model.fit(*data.train)
     seconds = time.perf_counter() - started
@@ -130,7 +132,7 @@ def learned(model: Any, data: SmallSet) -> tuple[np.ndarray, np.ndarray, float]:
     return answers[0], answers[1], seconds
 
 
-def one_against_all(data: SmallSet, n_passes: int, rate: float):
+def one_against_all(data: SmallSet, n_passes: int, rate: float) -> Learned:
     """VW's ``--oaa`` with probabilities; the cache of the parsed file is made anew each time."""
     files = {part: WORK / f"small-{part}.vw" for part in ("train", "valid", "test")}
     for part, path in files.items():
