@@ -1,7 +1,7 @@
 """Run every benchmark, one after the other, and write what they print to benchmarks/RESULTS.md.
 
     make bench                        # data made up where no file is given
-    python benchmarks/run.py --xc FILE
+    python benchmarks/run.py --xc FILE --data DIR --full
 
 Run nothing else on the machine meanwhile.
 """
@@ -16,25 +16,26 @@ import subprocess
 import sys
 from pathlib import Path
 
+from machine import processor
+
 HERE = Path(__file__).parent
-
-
-def processor() -> str:
-    facts = Path("/proc/cpuinfo")
-    for line in facts.read_text().splitlines() if facts.exists() else []:
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.processor() or platform.machine()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--xc", help="an XC repository file for the parsing benchmark")
+    parser.add_argument("--data", help="a folder of small multiclass sets for online.py")
+    parser.add_argument("--full", action="store_true", help="online.py: the whole stream as well")
     chosen = parser.parse_args()
     runs = [
         ["parsing.py", *([chosen.xc] if chosen.xc else [])],
         ["stream_generation.py"],
         ["stream_learning.py"],
+        [
+            "online.py",
+            *(["--data", chosen.data] if chosen.data else []),
+            *(["--full"] if chosen.full else []),
+        ],
     ]
     report = [
         "# Results\n",
@@ -44,7 +45,10 @@ def main() -> None:
     for script, *arguments in runs:
         print(f"== {script}", flush=True)
         done = subprocess.run(
-            [sys.executable, HERE / script, *arguments], capture_output=True, text=True, check=True
+            [sys.executable, HERE / script, *arguments],
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
         )
         print(done.stdout, flush=True)
         report.append(f"## {script}\n\n{done.stdout}")

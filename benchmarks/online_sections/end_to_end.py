@@ -1,0 +1,66 @@
+"""Two programs, one file, one command each: time and memory from start to end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from online_sections import our_runs, peer_runs
+from online_sections.markdown import notes, number, table
+from online_sections.stream_file import StreamFile, stream_file
+from peers import WORK, MissingPeerError, peer
+
+if TYPE_CHECKING:
+    from online_sections.options import Options
+    from processes import Measured
+
+HEADER = ["program", "accuracy", "wall s", "CPU s", "peak MB", "µs/example", "wall / ours"]
+
+
+def section(options: Options) -> str:
+    """Return a table for each length of the stream."""
+    parts = ["### End to end from one file\n"]
+    for length in options.lengths:
+        file = stream_file("files", length, WORK)
+        parts.append(one_length(file, with_peers=options.with_peers))
+    return "\n".join(parts)
+
+
+def one_length(file: StreamFile, *, with_peers: bool) -> str:
+    ours, accuracy = our_runs.stream_command(file)
+    rows = [row("labeltrees stream", accuracy, ours, ours, file)]
+    commands = [
+        f"labeltrees: `labeltrees stream {Path(file.path).name} --json --quiet`, of which "
+        f"{our_runs.start_up().wall_seconds:.2f} s is starting up (`labeltrees --help`)."
+    ]
+    missing = None
+    if with_peers:
+        try:
+            for bits in (peer_runs.SMALL_TABLE_BITS, peer_runs.TABLE_BITS):
+                run = peer_runs.vw_progressive("log_multi", file, bits)
+                tail = run.answers.tail(file.n_examples - file.tail_start)
+                rows.append(row(f"VW -b {bits}", tail.accuracy, run.measured, ours, file))
+                commands.append(f"VW: `{run.command}`")
+            commands.append(f"{peer('vw').version}; its parser runs in a second thread.")
+        except MissingPeerError as error:
+            missing = str(error)
+    direct = our_runs.progressive("files", file.n_examples)
+    direct = direct.tail(file.n_examples - file.tail_start)
+    said = (
+        f"Through the file our accuracy is {accuracy:.4f}, straight from the stream "
+        f"{direct.accuracy:.4f}."
+    )
+    title = f"First {file.n_examples:,} examples in file order, {file.n_labels:,} labels.\n"
+    return "\n".join([title, table(HEADER, rows), "", notes(*commands, missing, said), ""])
+
+
+def row(name: str, accuracy: float, run: Measured, ours: Measured, file: StreamFile) -> list[str]:
+    return [
+        name,
+        number(accuracy),
+        number(run.wall_seconds, 2),
+        number(run.cpu_seconds, 2),
+        number(run.peak_mb, 0),
+        number(run.wall_seconds / file.n_examples * 1e6, 1),
+        number(run.wall_seconds / ours.wall_seconds, 1),
+    ]

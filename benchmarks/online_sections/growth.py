@@ -1,0 +1,133 @@
+"""Time per example against the number of labels, all else equal."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from labeltrees import ConditionalTreeClassifier
+from online_sections import plots
+from online_sections.markdown import notes, number, table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from online_sections.options import Options
+
+SIZES = (1_000, 10_000, 100_000, 1_000_000)
+N_ROUNDS = 3  # how often each label is learned before time is taken
+N_CALLS = 5
+CALL_ROWS = (4_000, 4_000, 500)  # of each call that learns, asks for P(label), searches
+CHUNK_ROWS = 16_384
+CODE_BITS = 20
+SCRAMBLER = 0x9E3D5  # odd, so multiplying by it permutes the codes
+HEADER = ["labels", "depth", "accuracy", "learn µs", "P(label) µs", "exact top 1 µs", "MB"]
+
+
+@dataclass(frozen=True)
+class Point:
+    """What one example costs at one number of labels, in microseconds."""
+
+    n_labels: int
+    depth: int
+    accuracy: float
+    learn: float
+    p_label: float
+    top_1: float
+    megabytes: float
+
+
+def section(options: Options) -> str:
+    """Return a table of easy and one of hard data, and draw them."""
+    sizes = [size for size in SIZES if size <= (options.limit or SIZES[-1])] or [options.limit]
+    easy = [measure(size, window_rows) for size in sizes]
+    hard = [measure(size, bit_rows) for size in sizes]
+    plots.growth({"windows of bits": easy, "single bits": hard}, options.plots)
+    said = notes(
+        f"Every label has a code of {CODE_BITS} bits; a row has 20 features. *Windows*: pieces of "
+        "4 and 10 bits of the code, enough to tell the labels apart. *Single bits*: one feature "
+        "for each bit, so labels differ little, probabilities are flat and search must look far.",
+        f"Each label is learned {N_ROUNDS} times, in random order. Times are the median of "
+        f"{N_CALLS} calls that learn {CALL_ROWS[0]:,} rows, ask for P(label) of {CALL_ROWS[1]:,} "
+        f"others, and search {CALL_ROWS[2]:,} others.",
+    )
+    parts = ["### Growth with the number of labels\n"]
+    for title, points in (("Windows of bits.\n", easy), ("Single bits.\n", hard)):
+        parts += [title, table(HEADER, [*map(row, points), ratios(points)]), ""]
+    return "\n".join([*parts, said, "", *plots.links("growth")])
+
+
+def measure(n_labels: int, make_rows: Callable[[np.ndarray], csr_array]) -> Point:
+    """Learn every label a few times, then time each kind of call."""
+    random = np.random.default_rng(0)
+    model = ConditionalTreeClassifier()
+    for _ in range(N_ROUNDS):
+        order = random.permutation(n_labels)
+        for start in range(0, n_labels, CHUNK_ROWS):
+            labels = order[start : start + CHUNK_ROWS]
+            model.partial_fit(make_rows(labels), labels)
+    learn, p_label, top_1, hits = [], [], [], []
+    for _ in range(N_CALLS):
+        # Each call has labels of its own, lest the one before has warmed their memory.
+        y, asked, searched = (random.integers(n_labels, size=size) for size in CALL_ROWS)
+        learn.append(timed(model.partial_fit, make_rows(y), y)[1])
+        p_label.append(timed(model.predict_label_proba, make_rows(asked), asked)[1])
+        top, seconds = timed(model.predict_top_k, make_rows(searched), 1)
+        top_1.append(seconds)
+        hits.append((top.labels[:, 0] == searched).mean())
+    costs = [
+        float(np.median(calls)) / size * 1e6
+        for calls, size in zip((learn, p_label, top_1), CALL_ROWS, strict=True)
+    ]
+    megabytes = model.model_.core.n_bytes / 1e6
+    return Point(n_labels, model.tree_.depth, float(np.mean(hits)), *costs, megabytes)
+
+
+def timed(ask: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
+    """Return an answer and the seconds that it took."""
+    started = time.perf_counter()
+    answer = ask(*arguments)
+    return answer, time.perf_counter() - started
+
+
+def window_rows(labels: np.ndarray) -> csr_array:
+    """Return rows of 20 ones: the five 4-bit pieces of a code, 15 windows of 10 bits around it."""
+    codes = labels.astype(np.int64) * SCRAMBLER % 2**CODE_BITS
+    around = codes | codes << CODE_BITS
+    pieces = [16 * i + (codes >> 4 * i & 15) for i in range(5)]
+    windows = [80 + 1024 * i + (around >> i & 1023) for i in range(15)]
+    return rows_of_ones(np.stack(pieces + windows, axis=1), 80 + 15 * 1024)
+
+
+def bit_rows(labels: np.ndarray) -> csr_array:
+    """Return rows of 20 ones: for each bit of a code, one of two columns."""
+    codes = labels.astype(np.int64) * SCRAMBLER % 2**CODE_BITS
+    places = np.arange(CODE_BITS)
+    return rows_of_ones(2 * places + (codes[:, np.newaxis] >> places & 1), 2 * CODE_BITS)
+
+
+def rows_of_ones(columns: np.ndarray, n_features: int) -> csr_array:
+    n_rows, width = columns.shape
+    starts = np.arange(n_rows + 1, dtype=np.int32) * width
+    values = np.ones(columns.size, np.float32)
+    return csr_array((values, columns.astype(np.int32).ravel(), starts), shape=(n_rows, n_features))
+
+
+def row(point: Point) -> list[str]:
+    return [
+        f"{point.n_labels:,}",
+        str(point.depth),
+        number(point.accuracy, 3),
+        *(number(each, 1) for each in (point.learn, point.p_label, point.top_1)),
+        number(point.megabytes, 0),
+    ]
+
+
+def ratios(points: list[Point]) -> list[str]:
+    first, last = points[0], points[-1]
+    costs = [getattr(last, name) / getattr(first, name) for name in ("learn", "p_label", "top_1")]
+    return ["last / first", "-", "-", *(f"{cost:.1f}" for cost in costs), "-"]

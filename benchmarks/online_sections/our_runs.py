@@ -1,0 +1,91 @@
+"""Our tree, and two rivals that learn nothing, over the built-in stream."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+
+import numpy as np
+
+from labeltrees import ConditionalTreeClassifier
+from labeltrees.cli.baselines import Cache, FrequencyTable
+from labeltrees.data.python_source import PythonSource
+from online_sections.scores import Answers
+from online_sections.stream_file import StreamFile, tail_start
+from processes import Measured, run_measured
+
+
+@functools.cache
+def progressive(order: str, limit: int) -> Answers:
+    """Each example is predicted, then learned."""
+    model = ConditionalTreeClassifier()
+    parts = []
+    for chunk in PythonSource(order=order, limit=limit):  # type: ignore[arg-type]
+        seen = model.progressive_fit(chunk.features, chunk.labels)
+        parts.append((seen.top == chunk.labels, seen.p_label, seen.p_top, seen.is_new))
+    return Answers("labeltrees, progressive", *map(np.concatenate, zip(*parts, strict=True)))
+
+
+@functools.cache
+def frozen(order: str, limit: int) -> Answers:
+    """Four fifths are learned; the last fifth is only predicted."""
+    model, rest = learned_head(order, limit)
+    known = set(model.classes_.tolist())
+    parts = []
+    for features, labels in rest:
+        top, p_top = model.predict_top_k(features, 1)
+        p_label = model.predict_label_proba(features, labels)
+        is_new = np.array([label not in known for label in labels])
+        parts.append((top[:, 0] == labels, p_label, p_top[:, 0], is_new))
+    return Answers("labeltrees, frozen", *map(np.concatenate, zip(*parts, strict=True)))
+
+
+def learned_head(order: str, limit: int):
+    """Return a model that has learned four fifths, and the rest in (features, labels)."""
+    model, rest, n_seen = ConditionalTreeClassifier(), [], 0
+    source = PythonSource(order=order, limit=limit)  # type: ignore[arg-type]
+    n_head = tail_start(source.count())
+    for chunk in source:
+        here = min(max(n_head - n_seen, 0), chunk.n_rows)
+        if here:
+            model.partial_fit(chunk.features[:here], chunk.labels[:here])
+        if here < chunk.n_rows:
+            rest.append((chunk.features[here:], chunk.labels[here:]))
+        n_seen += chunk.n_rows
+    return model, rest
+
+
+@functools.cache
+def cache(order: str, limit: int) -> Answers:
+    memory = Cache()
+    source = PythonSource(order=order, limit=limit)  # type: ignore[arg-type]
+    hits = [memory.foresee(chunk.contexts, chunk.labels) for chunk in source]
+    return Answers("cache, no learning", np.concatenate(hits))
+
+
+@functools.cache
+def frequencies(order: str, limit: int) -> Answers:
+    counts = FrequencyTable()
+    source = PythonSource(order=order, limit=limit)  # type: ignore[arg-type]
+    hits, p_label = zip(*(counts.foresee(chunk.labels) for chunk in source), strict=True)
+    p = np.concatenate(p_label)
+    return Answers("frequency table", np.concatenate(hits), p, is_new=p == 0)
+
+
+@functools.cache
+def stream_command(file: StreamFile) -> tuple[Measured, float]:
+    """Run our command on the file; return its cost and its accuracy over the last fifth."""
+    measured = run_measured(
+        [
+            *(sys.executable, "-m", "labeltrees", "stream", file.path),
+            *("--limit", str(file.n_examples), "--json", "--quiet"),
+        ]
+    )
+    return measured, json.loads(measured.output)["tail"]["accuracy"]
+
+
+@functools.cache
+def start_up() -> Measured:
+    """Run a command of ours that does nothing: what Python and its libraries take."""
+    return run_measured([sys.executable, "-m", "labeltrees", "--help"])

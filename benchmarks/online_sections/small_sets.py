@@ -1,0 +1,177 @@
+"""Small multiclass sets: our trees beside multinomial logistic regression and one-against-all."""
+
+from __future__ import annotations
+
+import itertools
+import time
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+
+from labeltrees import ConditionalTreeClassifier
+from labeltrees.metrics import log_loss, squared_loss
+from labeltrees.regressors import STRUCTURES
+from online_sections.markdown import notes, number, table
+from online_sections.peer_runs import run_vw
+from online_sections.small_data import SmallSet, small_sets
+from peers import WORK, MissingPeerError, peer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from online_sections.options import Options
+
+PASSES = (5, 20)
+OUR_RATES = (0.2, 0.5, 1.5)
+VW_RATES = (0.2, 0.5, 2.0)
+STRENGTHS = (1.0, 10.0, 100.0)
+HEADER = ["learner", "passes / rate, or C", "error %", "log loss", "squared loss", "train s"]
+
+#: P(label) of all labels for the rows to choose by and to test, and the seconds of learning.
+Learned = tuple[np.ndarray, np.ndarray, float]
+
+
+@dataclass(frozen=True)
+class Result:
+    """The scores of the settings that did best on the rows to choose by."""
+
+    settings: str
+    error: float
+    log_loss: float
+    squared_loss: float
+    seconds: float
+
+
+def section(options: Options) -> str:
+    """Return a table for each set in the folder of data."""
+    title = "### Small sets\n"
+    if options.data is None:
+        return f"{title}\nLeft out: no folder of data was given (`--data DIR`).\n"
+    limit = options.limit
+    parts = [one_set(each, options.with_peers) for each in small_sets(options.data, limit)]
+    said = (
+        "Settings are chosen by the log loss (floor 1e-9) on rows kept apart, then tested without "
+        "learning from those. Ours and VW take passes from "
+        f"{PASSES}; ours the learning rate from {OUR_RATES}, VW `-l` from {VW_RATES}, "
+        f"scikit-learn C from {STRENGTHS}. VW's seconds are its whole program's."
+    )
+    return "\n".join([title, *parts, said, ""])
+
+
+def one_set(data: SmallSet, with_peers: bool) -> str:
+    grid = list(itertools.product(PASSES, OUR_RATES))
+    rows = [
+        row(f"labeltrees, {structure}", best(data, grid, tree_learner(structure)))
+        for structure in STRUCTURES
+    ]
+    rows.append(row("multinomial logistic", best(data, [(c,) for c in STRENGTHS], multinomial)))
+    missing = None
+    if with_peers:
+        try:
+            chosen = best(data, list(itertools.product(PASSES, VW_RATES)), one_against_all)
+            rows.append(row(f"VW `--oaa` ({peer('vw').version})", chosen))
+        except MissingPeerError as error:
+            missing = str(error)
+    size = f"{len(data.train[1]):,} rows to learn, {len(data.test[1]):,} to test"
+    title = f"{data.name}: {size}, {data.n_labels} labels.\n"
+    return "\n".join([title, table(HEADER, rows), "", notes(missing), ""])
+
+
+def best(data: SmallSet, grid: list[tuple[float, ...]], learn: Callable[..., Learned]) -> Result:
+    """Return the test scores of the settings with the least log loss on the rows to choose by."""
+    tried = []
+    for settings in grid:
+        p_valid, p_test, seconds = learn(data, *settings)
+        truth = data.valid[1]
+        tried.append((log_loss(of_truth(p_valid, truth)), p_test, seconds, settings))
+    _, p_test, seconds, settings = min(tried, key=lambda each: each[0])
+    truth = data.test[1]
+    p = of_truth(p_test, truth)
+    return Result(
+        settings=" / ".join(f"{value:g}" for value in settings),
+        error=float((p_test.argmax(axis=1) != truth).mean()),
+        log_loss=log_loss(p),
+        squared_loss=squared_loss(p),
+        seconds=seconds,
+    )
+
+
+def of_truth(p: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    return np.clip(p[np.arange(len(truth)), truth], 0, 1)
+
+
+def tree_learner(structure: str) -> Callable[..., Learned]:
+    def learn(data: SmallSet, n_passes: int, rate: float) -> Learned:
+        model = ConditionalTreeClassifier(
+            structure=structure, n_passes=n_passes, learning_rate=rate
+        )
+        return learned(model, data)
+
+    return learn
+
+
+def multinomial(data: SmallSet, strength: float) -> Learned:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # 200 steps: no better after
+        return learned(LogisticRegression(C=strength, max_iter=200), data)
+
+
+def learned(model: Any, data: SmallSet) -> Learned:
+    started = time.perf_counter()
+    model.fit(*data.train)
+    seconds = time.perf_counter() - started
+    answers = []
+    for X, _ in (data.valid, data.test):
+        p = np.zeros((X.shape[0], data.n_labels))
+        p[:, model.classes_.astype(np.int64)] = model.predict_proba(X)
+        answers.append(p)
+    return answers[0], answers[1], seconds
+
+
+def one_against_all(data: SmallSet, n_passes: int, rate: float) -> Learned:
+    """VW's ``--oaa`` with probabilities; the cache of the parsed file is made anew each time."""
+    files = {part: WORK / f"small-{part}.vw" for part in ("train", "valid", "test")}
+    for part, path in files.items():
+        write_rows(*getattr(data, part), path)
+    model, out = WORK / "small-model", WORK / "small-out"
+    measured = run_vw(
+        *("-d", str(files["train"]), "--oaa", str(data.n_labels), "--loss_function", "logistic"),
+        *("--probabilities", "-b", "24", "-l", str(rate), "--passes", str(n_passes)),
+        *("--holdout_off", "--cache_file", str(WORK / "small-cache"), "-k", "--quiet"),
+        *("-f", str(model)),
+    )
+    answers = []
+    for part in ("valid", "test"):
+        asked = ("-t", "-i", str(model), "--probabilities", "--quiet", "-p", str(out))
+        run_vw("-d", str(files[part]), *asked)
+        rows = [
+            [float(pair.split(":")[1]) for pair in line.split()]
+            for line in out.read_text().splitlines()
+        ]
+        answers.append(np.array(rows))
+    return answers[0], answers[1], measured.wall_seconds
+
+
+def write_rows(X: Any, y: np.ndarray, path: Any) -> None:
+    """Write rows with values; VW's labels start from 1."""
+    with path.open("w") as file:
+        for i, label in enumerate(y.tolist()):
+            part = slice(X.indptr[i], X.indptr[i + 1])
+            pairs = zip(X.indices[part].tolist(), X.data[part].tolist(), strict=True)
+            words = " ".join(f"f{column}:{value:.6g}" for column, value in pairs)
+            file.write(f"{label + 1} | {words}\n")
+
+
+def row(name: str, result: Result) -> list[str]:
+    return [
+        name,
+        result.settings,
+        number(100 * result.error, 2),
+        number(result.log_loss),
+        number(result.squared_loss),
+        number(result.seconds, 2),
+    ]

@@ -1,0 +1,81 @@
+"""Other libraries, each in a virtual environment of its own, installed by name."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+#: Where files and environments go.
+WORK = Path(os.environ.get("LABELTREES_BENCHMARK_WORK", Path(__file__).parent / "work"))
+
+#: For each peer the module to import and the sets of packages to try in turn.
+PACKAGES = {
+    "vw": ("vowpalwabbit", (("vowpalwabbit",),)),
+    "fasttext": (
+        "fasttext",
+        (("fasttext-numpy2",), ("fasttext-wheel", "numpy<2"), ("fasttext", "numpy<2")),
+    ),
+    "river": ("river", (("river",),)),
+}
+
+_PROBE = """
+import importlib, sys
+from importlib import metadata
+importlib.import_module(sys.argv[1])
+print(*(f"{name.split('<')[0]} {metadata.version(name.split('<')[0])}" for name in sys.argv[2:]))
+"""
+
+
+class MissingPeerError(Exception):
+    """A peer cannot be had here; the message is a sentence for the report."""
+
+
+@dataclass(frozen=True)
+class Peer:
+    """An installed peer: its interpreter, and its package with version."""
+
+    python: str
+    version: str
+
+
+_found: dict[str, Peer | MissingPeerError] = {}
+
+
+def peer(name: str) -> Peer:
+    """Return an installed peer, installing it first if need be, or raise `MissingPeerError`."""
+    if name not in _found:
+        try:
+            _found[name] = _install(name)
+        except MissingPeerError as error:
+            _found[name] = error
+    found = _found[name]
+    if isinstance(found, MissingPeerError):
+        raise found
+    return found
+
+
+def _install(name: str) -> Peer:
+    module, candidates = PACKAGES[name]
+    folder = WORK / "peers" / name
+    python = folder / "bin" / "python"
+    if not python.exists():
+        _run([sys.executable, "-m", "venv", str(folder)])
+    for packages in candidates:
+        version = _run([str(python), "-c", _PROBE, module, packages[0]])
+        if version is None:
+            pip = [str(python), "-m", "pip", "--quiet", "--disable-pip-version-check"]
+            if _run([*pip, "install", *packages]) is not None:
+                version = _run([str(python), "-c", _PROBE, module, packages[0]])
+        if version is not None:
+            return Peer(str(python), version)
+    tried = " or ".join(packages[0] for packages in candidates)
+    raise MissingPeerError(f"{name} is left out: {tried} could not be installed here.")
+
+
+def _run(command: list[str]) -> str | None:
+    """Return what a command printed, or None if it failed."""
+    done = subprocess.run(command, capture_output=True, text=True)
+    return done.stdout.strip() if done.returncode == 0 else None
