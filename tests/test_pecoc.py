@@ -248,8 +248,8 @@ def test_a_row_of_weight_zero_is_not_learned():
 @pytest.mark.parametrize("keep_state", [True, False])
 def test_models_are_saved_and_go_on(tmp_path, keep_state):
     X, y = stream(9)
-    model = ConditionalTreeClassifier(arity=8, structure="kmeans").fit(X[:300], y[:300])
-    model.save(tmp_path / "m", keep_state=keep_state)
+    model = ConditionalTreeClassifier(arity=np.int64(8), structure="kmeans")
+    model.fit(X[:300], y[:300]).save(tmp_path / "m", keep_state=keep_state)
     again = labeltrees.load(tmp_path / "m")
     assert again.get_params() == model.get_params() == clone(model).get_params()
     assert np.abs(again.predict_proba(X) - model.predict_proba(X)).max() < 3e-3
@@ -325,6 +325,15 @@ def test_a_label_outside_the_tree_is_refused_and_changes_nothing():
         model.partial_fit(X[:2], [1, 77])
     assert pickle.dumps(model.model_) == before
     model.partial_fit(X[:2], [1, 77], sample_weight=[1, 0])
+
+
+def test_a_label_announced_too_late_is_refused_when_it_comes():
+    X, y = stream(14)
+    model = ConditionalTreeClassifier(arity=4).fit(X, y)
+    model.partial_fit(X[:2], y[:2], classes=[77])
+    assert model.predict_proba(X[:1])[0, 9] == 0
+    with pytest.raises(ArgumentError, match="label 77 is not in the tree"):
+        model.partial_fit(X[:2], [1, 77])
 
 
 def test_diverging_weights_are_reported():

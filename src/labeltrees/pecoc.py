@@ -43,6 +43,12 @@ class PecocTreeModel(TableModel):
 
     core: _core.PecocTree
 
+    def __post_init__(self) -> None:
+        labels = self.core.tree().labels()
+        # By id; the last entry stands for ids past all leaves, and for -1.
+        self._has_leaf = np.zeros(int(labels.max(initial=-1)) + 2, dtype=bool)
+        self._has_leaf[labels[labels >= 0]] = True
+
     @classmethod
     def on_tree(
         cls,
@@ -89,8 +95,7 @@ class PecocTreeModel(TableModel):
         self, labels: NDArray[Any], weights: NDArray[np.float32]
     ) -> NDArray[np.int32]:
         ids = self.vocabulary.ids(labels)
-        tree_labels = self.core.tree().labels()
-        lost = ~np.isin(ids, tree_labels[tree_labels >= 0])
+        lost = ~self._has_leaf[np.clip(ids, -1, len(self._has_leaf) - 1)]
         if len(weights):
             lost &= weights > 0
         if lost.any():

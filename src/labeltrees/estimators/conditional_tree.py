@@ -182,8 +182,11 @@ class ConditionalTreeClassifier(TreeQueries, OnlineClassifier):
         return PecocTreeModel if is_pecoc else ConditionalTreeModel
 
     def _params_to_store(self) -> dict[str, Any]:
-        structure, seed = structures.to_json(self.structure), self.model_.settings.seed
-        return super()._params_to_store() | {"structure": structure, "random_state": seed}
+        return super()._params_to_store() | {
+            "structure": structures.to_json(self.structure),
+            "arity": int(self.arity),
+            "random_state": self.model_.settings.seed,
+        }
 
     @classmethod
     def _params_from_store(cls, params: dict[str, Any]) -> dict[str, Any]:
