@@ -1,0 +1,80 @@
+"""Structures, arities and one-against-all on labelled text, defaults otherwise.
+
+Prints a Markdown table: test error, log loss and seconds to fit, each the mean over seeds with the
+lowest and highest. Nothing is tuned; test rows whose label was never trained on are left out.
+
+    python benchmarks/structures.py train.tsv.gz test.tsv.gz      # label<TAB>text
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import platform
+import time
+from pathlib import Path
+
+import numpy as np
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+import labeltrees
+from labeltrees import ConditionalTreeClassifier, OneAgainstAllClassifier
+
+MODELS = {
+    "online": lambda seed: ConditionalTreeClassifier(random_state=seed),
+    "online, arity 4": lambda seed: ConditionalTreeClassifier(arity=4, random_state=seed),
+    "random": lambda seed: ConditionalTreeClassifier(structure="random", random_state=seed),
+    "Huffman": lambda seed: ConditionalTreeClassifier(structure="huffman", random_state=seed),
+    "k-means by labels": lambda seed: ConditionalTreeClassifier(
+        structure="kmeans", balance="labels", random_state=seed
+    ),
+    "one against all": lambda seed: OneAgainstAllClassifier(random_state=seed),
+} | {
+    f"k-means, arity {arity}": lambda seed, arity=arity: ConditionalTreeClassifier(
+        structure="kmeans", arity=arity, random_state=seed
+    )
+    for arity in (2, 4, 8, 16, 256)
+}
+
+
+def read(path: Path) -> tuple[np.ndarray, list[str]]:
+    text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    pairs = [line.split("\t", 1) for line in text.decode().splitlines()]
+    return np.array([label for label, _ in pairs], dtype=object), [text for _, text in pairs]
+
+
+def spread(values: list[float], digits: int) -> str:
+    mean, low, high = np.mean(values), min(values), max(values)
+    return f"{mean:.{digits}f} ({low:.{digits}f}-{high:.{digits}f})"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("train", type=Path)
+    parser.add_argument("test", type=Path)
+    parser.add_argument("--seeds", type=int, default=5)
+    options = parser.parse_args()
+    y, text = read(options.train)
+    y_test, text_test = read(options.test)
+    vectorizer = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True)
+    X = vectorizer.fit_transform(text).astype(np.float32)
+    known = np.isin(y_test.astype(str), y.astype(str))
+    X_test, y_test = vectorizer.transform(text_test).astype(np.float32)[known], y_test[known]
+    print(
+        f"labeltrees {labeltrees.__version__}, Python {platform.python_version()}, "
+        f"{platform.machine()}, {options.seeds} seeds, {X.shape[0]} rows, {len(set(y))} labels\n"
+    )
+    print("| model | error | log loss | seconds to fit |\n|---|---|---|---|")
+    for name, make in MODELS.items():
+        error, loss, seconds = [], [], []
+        for seed in range(options.seeds):
+            started = time.perf_counter()
+            model = make(seed).fit(X, y)
+            seconds.append(time.perf_counter() - started)
+            error.append(float(np.mean(model.predict(X_test) != y_test)))
+            loss.append(float(-np.log(model.predict_label_proba(X_test, y_test)).mean()))
+        print(f"| {name} | {spread(error, 3)} | {spread(loss, 3)} | {spread(seconds, 1)} |")
+
+
+if __name__ == "__main__":
+    main()
