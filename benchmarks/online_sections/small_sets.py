@@ -57,8 +57,8 @@ def section(options: Options) -> str:
     said = (
         "Settings are chosen by the log loss (floor 1e-9) on rows kept apart, then tested without "
         "learning from those. Ours take passes from "
-        f"{OUR_PASSES}, VW from {PASSES}; ours the learning rate from {OUR_RATES}, VW `-l` from {VW_RATES}, "
-        f"scikit-learn C from {STRENGTHS}. VW's seconds are its whole program's."
+        f"{OUR_PASSES}, VW from {PASSES}; ours the learning rate from {OUR_RATES}, VW `-l` from "
+        f"{VW_RATES}, scikit-learn C from {STRENGTHS}. VW's seconds are its whole program's."
     )
     return "\n".join([title, *parts, said, ""])
 
