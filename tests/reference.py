@@ -192,7 +192,7 @@ class ReferenceConditionalTree:
                 inputs[vote_class(left, right)] += x[k] * vote
         inputs[16] = self.margin(node, x)
         inputs[17] = math.log(
-            (node.right.mass + 0.4000000059604645) / (node.left.mass + 0.4000000059604645)
+            (node.right.mass + 0.4) / (node.left.mass + 0.4)
         )
         return inputs
 

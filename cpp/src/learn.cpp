@@ -81,7 +81,7 @@ class Learner {
     double value = 0;
     if (alpha < 1) {
       const NodeOpinion opinion = ask_node(model_, node, lines_, row_, options_.reading);
-      value += (1 - alpha) * 2 * (opinion.estimate - 0.5);
+      value += (1 - alpha) * 2 * (static_cast<double>(opinion.estimate) - 0.5);
     }
     if (alpha > 0) value += alpha * (size_of(left) - size_of(left + 1));
     return value;
@@ -148,7 +148,7 @@ class Learner {
     step(lines_at(i), slot, weight * slope(said.margin, right));
     if (!options_.reading.mixing || options_.again) return;
     count(lines_at(i), slot, right);
-    teach(model_.mixture(path_[i]), said, right, std::fmin(weight, 1.0f));
+    teach(model_.mixture(path_[i]), said, right, std::min(weight, 1.0f));
   }
 
   bool goes_right(std::size_t i) const {
@@ -174,9 +174,9 @@ class Learner {
 
   // Moves the mixture along its gradient, so that inputs of proven worth count for more.
   static void teach(Mixture& mixture, const NodeOpinion& opinion, bool right, float weight) {
-    const auto error = static_cast<float>(opinion.estimate) - (right ? 1.0f : 0.0f);
+    const float error = opinion.estimate - (right ? 1.0f : 0.0f);
     for (std::size_t i = 0; i < n_mixed; ++i) {
-      const float input = std::fmin(std::fmax(opinion.inputs[i], -input_limit), input_limit);
+      const float input = std::clamp(opinion.inputs[i], -input_limit, input_limit);
       mixture[i] -= mixing_rate * weight * error * input;
     }
   }
@@ -196,7 +196,7 @@ class Learner {
   float slope(float margin, bool right) const {
     const float target = right ? 1.0f : 0.0f;
     if (options_.reading.loss == Loss::squared) return margin - target;
-    return static_cast<float>(estimate(margin, Loss::logistic)) - target;
+    return sigmoid(margin) - target;
   }
 
   void step(std::span<CountedLine* const> lines, std::size_t slot, float slope) {

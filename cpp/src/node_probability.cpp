@@ -27,9 +27,8 @@ void PreparedRow::assign(const SparseRow& row, const Reading& reading) {
 
 namespace {
 
-constexpr std::uint8_t count_limit = 60;
 constexpr float vote_prior = 0.3f;
-constexpr float prior_prior = 0.4f;
+constexpr double prior_prior = 0.4;
 constexpr std::size_t n_one_sided = 8;
 
 // Logarithms and classes of all counts that can occur.
@@ -64,15 +63,6 @@ float vote(std::uint8_t left, std::uint8_t right) noexcept {
   return tables.log_count[right] - tables.log_count[left];
 }
 
-void count_example(std::uint8_t& same, std::uint8_t& other) noexcept {
-  if (same >= count_limit) {
-    same /= 2;
-    other /= 2;
-  }
-  ++same;
-  if (other > 2) other = static_cast<std::uint8_t>(1 + other / 2);
-}
-
 void find_lines(const CountedTable& table, std::uint32_t block, const PreparedRow& row,
                 BlockLines& lines) {
   for (const std::uint32_t feature : row.features)
@@ -102,17 +92,18 @@ NodeOpinion ask_node(const ConditionalTree& model, NodeId node,
   if (reading.mixing) {
     const NodeId left = model.tree().first_child(node);
     opinion.inputs[n_vote_classes] = opinion.margin;
-    opinion.inputs[n_vote_classes + 1] = static_cast<float>(
-        std::log((model.mass(left + 1) + prior_prior) / (model.mass(left) + prior_prior)));
+    opinion.inputs[n_vote_classes + 1] = std::log(static_cast<float>(
+        (model.mass(left + 1) + prior_prior) / (model.mass(left) + prior_prior)));
     const Mixture& mixture = model.mixture(node);
     opinion.log_odds = 0;
     for (std::size_t i = 0; i < n_mixed; ++i) opinion.log_odds += mixture[i] * opinion.inputs[i];
     sharpness = reading.sharpness;
   }
-  opinion.estimate = estimate(opinion.log_odds, reading.loss);
-  const double sharp =
-      sharpness == 1.0f ? opinion.estimate : estimate(sharpness * opinion.log_odds, reading.loss);
-  opinion.p_node = std::fmin(std::fmax(sharp, probability_floor), 1.0 - probability_floor);
+  const double sharp = estimate(sharpness * opinion.log_odds, reading.loss);
+  opinion.estimate = reading.mixing ? sigmoid(opinion.log_odds) : static_cast<float>(sharp);
+  // Written so that a NaN, of weights and values past all measure, becomes the floor.
+  opinion.p_node =
+      sharp > probability_floor ? std::min(sharp, 1.0 - probability_floor) : probability_floor;
   return opinion;
 }
 

@@ -1,6 +1,7 @@
 // From a sparse row to node probabilities: the one place where a regressor is evaluated.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -32,11 +33,11 @@ void find_lines(const CountedTable& table, std::uint32_t block, const PreparedRo
 
 // What a node says of a row.
 struct NodeOpinion {
-  float margin;     // w . x
-  Mixture inputs;   // what the log-odds are mixed of; not filled without mixing
-  float log_odds;   // of right against left, before sharpening
-  double estimate;  // in [0, 1]: the sigmoid of log_odds, or the margin clipped for squared loss
-  double p_node;    // after sharpening, and kept away from 0 and 1: what learning and queries use
+  float margin;    // w . x
+  Mixture inputs;  // what the log-odds are mixed of; not filled without mixing
+  float log_odds;  // of right against left, before sharpening
+  float estimate;  // in [0, 1]: the sigmoid of log_odds, or the margin clipped for squared loss
+  double p_node;   // after sharpening, and kept away from 0 and 1: what learning and queries use
 };
 
 // Features are summed in order, so the result depends on nothing but row, weights and counts.
@@ -49,14 +50,25 @@ NodeOpinion ask_node(const ConditionalTree& model, NodeId node,
 std::size_t vote_class(std::uint8_t left, std::uint8_t right) noexcept;
 // log((right + c) / (left + c)), the vote of counts.
 float vote(std::uint8_t left, std::uint8_t right) noexcept;
+
 // Counts one more example on a side. Evidence against it fades by half, and no count passes 60, so
 // that what was learned long ago can be unlearned.
-void count_example(std::uint8_t& same, std::uint8_t& other) noexcept;
+inline void count_example(std::uint8_t& same, std::uint8_t& other) noexcept {
+  constexpr std::uint8_t count_limit = 60;
+  if (same >= count_limit) {
+    same /= 2;
+    other /= 2;
+  }
+  ++same;
+  if (other > 2) other = static_cast<std::uint8_t>(1 + other / 2);
+}
+
+inline float sigmoid(float log_odds) noexcept { return 1.0f / (1.0f + std::exp(-log_odds)); }
 
 // The sigmoid, or the margin clipped to [0, 1] for squared loss.
 inline double estimate(float margin, Loss loss) noexcept {
   if (loss == Loss::logistic) return 1.0 / (1.0 + std::exp(-static_cast<double>(margin)));
-  return std::fmin(std::fmax(static_cast<double>(margin), 0.0), 1.0);
+  return std::clamp(static_cast<double>(margin), 0.0, 1.0);
 }
 
 }  // namespace labeltrees
