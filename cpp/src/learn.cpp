@@ -8,8 +8,6 @@
 namespace labeltrees {
 namespace {
 
-// Keeps the square root below away from 0 where a gradient is 0.
-constexpr float adagrad_floor = 1e-12f;
 constexpr float mixing_rate = 0.002f;
 constexpr float input_limit = 8.0f;
 
@@ -145,7 +143,7 @@ class Learner {
     const std::size_t slot = model_.place(path_[i]).slot;
     const NodeOpinion& said = opinions_[i].said;
     const bool right = goes_right(i);
-    step(lines_at(i), slot, weight * slope(said.margin, right));
+    step(lines_at(i), slot, weight * slope(said.margin, right, options_.reading.loss));
     if (!options_.reading.mixing || options_.again) return;
     count(lines_at(i), slot, right);
     teach(model_.mixture(path_[i]), said, right, std::min(weight, 1.0f));
@@ -190,13 +188,6 @@ class Learner {
       count_example(up ? line.right[slot] : line.left[slot],
                     up ? line.left[slot] : line.right[slot]);
     }
-  }
-
-  // The loss's derivative by the margin.
-  float slope(float margin, bool right) const {
-    const float target = right ? 1.0f : 0.0f;
-    if (options_.reading.loss == Loss::squared) return margin - target;
-    return sigmoid(margin) - target;
   }
 
   void step(std::span<CountedLine* const> lines, std::size_t slot, float slope) {

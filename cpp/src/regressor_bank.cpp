@@ -6,19 +6,9 @@
 namespace labeltrees {
 namespace {
 
-// Keeps the square root below away from 0 where a gradient is 0.
-constexpr float adagrad_floor = 1e-12f;
-
 // How many regressors block b of the bank has.
 std::size_t size_of_block(const Bank& bank, std::uint32_t b) {
   return std::min<std::size_t>(block_size, bank.n_regressors - b * block_size);
-}
-
-// The loss's derivative by the margin.
-float slope(float margin, bool target, Loss loss) {
-  const float wanted = target ? 1.0f : 0.0f;
-  if (loss == Loss::squared) return margin - wanted;
-  return static_cast<float>(estimate(margin, Loss::logistic)) - wanted;
 }
 
 using Slopes = std::array<float, block_size>;

@@ -65,6 +65,13 @@ inline void count_example(std::uint8_t& same, std::uint8_t& other) noexcept {
 
 inline float sigmoid(float log_odds) noexcept { return 1.0f / (1.0f + std::exp(-log_odds)); }
 
+// The loss's derivative by the margin of a regressor whose target is 1 (right) or 0.
+inline float slope(float margin, bool right, Loss loss) noexcept {
+  return (loss == Loss::squared ? margin : sigmoid(margin)) - (right ? 1.0f : 0.0f);
+}
+// Added to AdaGrad's sums, to keep their square root away from 0 where a gradient is 0.
+inline constexpr float adagrad_floor = 1e-12f;
+
 // The sigmoid, or the margin clipped to [0, 1] for squared loss.
 inline double estimate(float margin, Loss loss) noexcept {
   if (loss == Loss::logistic) return 1.0 / (1.0 + std::exp(-static_cast<double>(margin)));
