@@ -191,9 +191,7 @@ class ReferenceConditionalTree:
                 )
                 inputs[vote_class(left, right)] += x[k] * vote
         inputs[16] = self.margin(node, x)
-        inputs[17] = math.log(
-            (node.right.mass + 0.4) / (node.left.mass + 0.4)
-        )
+        inputs[17] = math.log((node.right.mass + 0.4) / (node.left.mass + 0.4))
         return inputs
 
     def mixture(self, node):

@@ -10,9 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from labeltrees.data.vocabulary import LabelVocabulary
-from labeltrees.errors import ArgumentError, FrozenModelError, ModelFormatError
-from labeltrees.inference import MAX_DENSE_BYTES, Foreseen, TopLabels, check_dense_size
-from labeltrees.table_model import check_k, ids_to_learn, names_of
+from labeltrees.errors import ArgumentError, ModelFormatError
+from labeltrees.model import (
+    MAX_DENSE_BYTES,
+    Foreseen,
+    TopLabels,
+    check_can_learn,
+    check_dense_size,
+    check_k,
+    ids_to_learn,
+    names_of,
+)
 from labeltrees.tree import LabelTree
 
 if TYPE_CHECKING:
@@ -62,10 +70,7 @@ class FrequencyTableModel:
         foresee_top: bool = False,
     ) -> Foreseen:
         """Count rows in turn and return what was foreseen of each."""
-        if self.frozen:
-            raise FrozenModelError(
-                "this model was saved with keep_state=False and cannot learn any more."
-            )
+        check_can_learn(self.frozen)
         n = rows.n_rows
         p_label, p_top, is_new = np.zeros(n), np.zeros(n), np.zeros(n, dtype=bool)
         top = np.full(n, -1, dtype=np.int32)

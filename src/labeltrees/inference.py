@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -13,12 +13,23 @@ from labeltrees import _core
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import (
     ArgumentError,
-    DivergedError,
-    FrozenModelError,
     ModelFormatError,
     TooLargeError,
 )
 from labeltrees.explanation import Explanation, steps_of
+from labeltrees.model import (
+    MAX_DENSE_BYTES,
+    BeamLabels,
+    Foreseen,
+    TopLabels,
+    TopRows,
+    check_can_learn,
+    check_dense_size,
+    check_k,
+    ids_to_learn,
+    learning_errors,
+    names_of,
+)
 from labeltrees.novelty import LabelCounts
 from labeltrees.regressors import Lines, OnlineRegression, pack_lines, unpack_lines
 from labeltrees.tree import LabelTree
@@ -30,89 +41,12 @@ if TYPE_CHECKING:
 
     from labeltrees.data.checks import Rows
 
-__all__ = [
-    "MAX_DENSE_BYTES",
-    "BeamLabels",
-    "ConditionalTreeModel",
-    "Foreseen",
-    "Model",
-    "TopLabels",
-    "TopRows",
-    "check_dense_size",
-]
-
-MAX_DENSE_BYTES = 2**32
-"""An answer larger than this is refused unless the caller allows it."""
+__all__ = ["ConditionalTreeModel"]
 
 _BYTES_PER_ENTRY = 12  # of a sparse answer: a column and a probability
 _BYTES_PER_ROW = 32  # of a label's best rows: row and probability, while searching and answered
 
 _EMPTY_ORDER = np.empty(0, dtype=np.int64)
-
-
-class TopLabels(NamedTuple):
-    """The likeliest labels and their probabilities, both of shape (n_rows, k)."""
-
-    labels: NDArray[Any]
-    probabilities: NDArray[np.float64]
-
-
-class BeamLabels(NamedTuple):
-    """What a beam search found: `TopLabels` with a certificate for every row."""
-
-    labels: NDArray[Any]
-    probabilities: NDArray[np.float64]
-    certified: NDArray[np.bool_]
-    """Whether these are provably the top k: no path given up was likelier than the k-th."""
-
-
-class TopRows(NamedTuple):
-    """The rows likeliest to have each label and their probabilities, both (n_labels, k)."""
-
-    rows: NDArray[np.int64]
-    probabilities: NDArray[np.float64]
-
-
-class Model(Protocol):
-    """What a fitted model answers, whatever it is; rows are checked before."""
-
-    vocabulary: LabelVocabulary
-    n_features: int
-
-    def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
-        """Return P(label given row), one label a row; 0 for a label never seen."""
-
-    def top_labels(self, rows: Rows, k: int) -> TopLabels:
-        """Return the k likeliest labels of every row, likeliest first."""
-
-    def probabilities(self, rows: Rows, *, max_bytes: int) -> NDArray[np.float64]:
-        """Return the whole distribution, (n_rows, n_labels), columns in vocabulary order."""
-
-    def describe(self) -> dict[str, Any]:
-        """Return what a curious person may want to know of the model, ready for JSON."""
-
-    def to_dot(self, names: Sequence[str], *, max_nodes: int) -> str:
-        """Return a drawing of the model's top as Graphviz DOT; names are those of the labels."""
-
-    def to_tensors(self, *, keep_state: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return arrays and facts (ready for JSON) that `from_tensors` makes an equal model of."""
-
-    @classmethod
-    def from_tensors(cls, tensors: dict[str, NDArray[Any]], facts: dict[str, Any]) -> Self:
-        """Return the model that `to_tensors` wrote down, or raise `ModelFormatError`."""
-
-
-class Foreseen(NamedTuple):
-    """What a model said of each row just before it learned from it."""
-
-    p_label: NDArray[np.float64]
-    """The probability of the row's own label; 0, or the novelty mass, if it was new."""
-    top: NDArray[Any]
-    """The likeliest label; empty if not asked for."""
-    p_top: NDArray[np.float64]
-    """And its probability."""
-    is_new: NDArray[np.bool_]
-    """Whether the row's label had never been learned before."""
 
 
 @dataclass
@@ -179,21 +113,13 @@ class ConditionalTreeModel:
         rows have been learned before: they are no new evidence, nor new examples for the novelty
         mass.
         """
-        if self.frozen:
-            raise FrozenModelError(
-                "this model was saved with keep_state=False and cannot learn any more."
-            )
-        ids = self._ids_to_learn(labels, weights)
-        try:
+        check_can_learn(self.frozen)
+        ids = ids_to_learn(self.vocabulary, labels, weights)
+        with learning_errors(self.settings):
             p_label, is_new, top, p_top = self.core.learn(
                 *rows.arrays, ids, weights, order, foresee_top, self.settings.learning(again=again)
             )
-        except _core.Diverged as error:
-            raise DivergedError(
-                f"{error}: learning_rate={self.settings.learning_rate:g} is too large for "
-                f"optimizer={self.settings.optimizer!r} on this data."
-            ) from None
-        foreseen = Foreseen(p_label, self._names(top), p_top, is_new.astype(bool))
+        foreseen = Foreseen(p_label, names_of(self.vocabulary, top), p_top, is_new.astype(bool))
         if self.label_counts is None or again:
             return foreseen
         at = order if len(order) else slice(None)
@@ -217,10 +143,10 @@ class ConditionalTreeModel:
 
     def top_labels(self, rows: Rows, k: int) -> TopLabels:
         """Return the k likeliest labels of every row, likeliest first; provably the top k."""
-        self._check_k(k)
+        k = check_k(k, self.core.n_labels)
         scale = 1.0 - self.novelty_mass
         ids, p = self.core.top_labels(*rows.arrays, int(k), self.settings.reading)
-        return TopLabels(self._names(ids), p * scale)
+        return TopLabels(names_of(self.vocabulary, ids), p * scale)
 
     def beam_labels(self, rows: Rows, k: int, *, beam_width: int) -> BeamLabels:
         """Return the k likeliest labels a beam search finds, and which rows are provably exact.
@@ -228,14 +154,14 @@ class ConditionalTreeModel:
         Level by level only the ``beam_width`` likeliest inner nodes are kept.
         O(beam_width * depth * nnz) per row.
         """
-        self._check_k(k)
+        k = check_k(k, self.core.n_labels)
         if not _is_integer(beam_width) or beam_width < k:
             raise ArgumentError.of("beam_width", beam_width, f"an integer >= k={k}")
         scale = 1.0 - self.novelty_mass
         ids, p, certified = _core.beam_labels(
             self.core, *rows.arrays, int(k), min(int(beam_width), 2**31), self.settings.reading
         )
-        return BeamLabels(self._names(ids), p * scale, certified.astype(bool))
+        return BeamLabels(names_of(self.vocabulary, ids), p * scale, certified.astype(bool))
 
     def labels_above(
         self, rows: Rows, threshold: float, *, max_bytes: int = MAX_DENSE_BYTES
@@ -288,7 +214,7 @@ class ConditionalTreeModel:
         With novelty the draw is among the labels that were seen. O(depth * nnz) per row.
         """
         ids = _core.sample_labels(self.core, *rows.arrays, uniforms, self.settings.reading)
-        return self._names(ids)
+        return names_of(self.vocabulary, ids)
 
     def explain(
         self,
@@ -349,27 +275,6 @@ class ConditionalTreeModel:
     def to_dot(self, names: Sequence[str], *, max_nodes: int) -> str:
         """Return the top of the tree as Graphviz DOT."""
         return self.tree.to_dot(names=names, max_nodes=max_nodes)
-
-    def _check_k(self, k: int) -> None:
-        if not _is_integer(k) or not 1 <= k <= self.core.n_labels:
-            raise ArgumentError.of("k", k, f"an integer in [1, n_labels={self.core.n_labels}]")
-
-    def _ids_to_learn(
-        self, labels: NDArray[Any], weights: NDArray[np.float32]
-    ) -> NDArray[np.int32]:
-        if not len(weights) or weights.all():
-            return self.vocabulary.add(labels)
-        self.vocabulary.add(labels[weights > 0])  # a row of weight 0 is as if it were not there
-        return self.vocabulary.ids(labels)
-
-    def _names(self, ids: NDArray[np.int32]) -> NDArray[Any]:
-        known = self.vocabulary.labels
-        if not ids.size or ids.min() >= 0:
-            return known[ids]
-        # Before the first label is learned there is no likeliest one.
-        named = np.full(ids.shape, None, dtype=object)
-        named[ids >= 0] = known[ids[ids >= 0]]
-        return named
 
     def to_tensors(self, *, keep_state: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return arrays and settings that `from_tensors` makes an equal model of.
@@ -459,14 +364,3 @@ def _with_novelty(
 
 def _is_integer(value: object) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-
-
-def check_dense_size(n_rows: int, n_labels: int, max_bytes: int) -> None:
-    """Raise `TooLargeError` if a float64 matrix of that shape is larger than allowed."""
-    n_bytes = 8 * n_rows * n_labels
-    if n_bytes > max_bytes:
-        raise TooLargeError(
-            f"{n_rows} rows x {n_labels} labels need {n_bytes:,} bytes, over "
-            f"max_bytes={max_bytes:,}: ask for predict_top_k or predict_label_proba, "
-            "pass fewer rows, or raise max_bytes."
-        )

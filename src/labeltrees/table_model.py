@@ -10,8 +10,18 @@ import numpy as np
 
 from labeltrees import _core
 from labeltrees.data.vocabulary import LabelVocabulary
-from labeltrees.errors import ArgumentError, DivergedError, FrozenModelError, ModelFormatError
-from labeltrees.inference import MAX_DENSE_BYTES, Foreseen, TopLabels, check_dense_size
+from labeltrees.errors import ArgumentError, ModelFormatError
+from labeltrees.model import (
+    MAX_DENSE_BYTES,
+    Foreseen,
+    TopLabels,
+    check_can_learn,
+    check_dense_size,
+    check_k,
+    ids_to_learn,
+    learning_errors,
+    names_of,
+)
 from labeltrees.regressors import SLOTS, OnlineRegression, pack_lines, unpack_lines
 
 if TYPE_CHECKING:
@@ -19,7 +29,7 @@ if TYPE_CHECKING:
 
     from labeltrees.data.checks import Rows
 
-__all__ = ["NO_LINES", "Lines", "TableModel", "check_k", "ids_to_learn", "names_of"]
+__all__ = ["NO_LINES", "Lines", "TableModel"]
 
 Lines = tuple["NDArray[np.uint64]", "NDArray[np.float32]", "NDArray[np.float32]"]
 """The keys, weights and sums of a table."""
@@ -56,20 +66,12 @@ class TableModel:
 
         ``again`` says that the rows have been learned before.
         """
-        if self.frozen:
-            raise FrozenModelError(
-                "this model was saved with keep_state=False and cannot learn any more."
-            )
+        check_can_learn(self.frozen)
         ids = self._ids_to_learn(labels, weights)
-        try:
+        with learning_errors(self.settings):
             p_label, is_new, top, p_top = self.core.learn(
                 *rows.arrays, ids, weights, order, foresee_top, self.settings.learning(again=again)
             )
-        except _core.Diverged as error:
-            raise DivergedError(
-                f"{error}: learning_rate={self.settings.learning_rate:g} is too large for "
-                f"optimizer={self.settings.optimizer!r} on this data."
-            ) from None
         return Foreseen(p_label, names_of(self.vocabulary, top), p_top, is_new.astype(bool))
 
     def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
@@ -152,30 +154,3 @@ class TableModel:
     def __setstate__(self, state: dict[str, Any]) -> None:
         restored = self.from_tensors(state["tensors"], state["facts"])
         self.__dict__.update(restored.__dict__)
-
-
-def check_k(k: Any, n_labels: int) -> int:
-    """Return k as an int, or raise `ArgumentError` if no model can give so many labels."""
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= n_labels:
-        raise ArgumentError.of("k", k, f"an integer in [1, n_labels={n_labels}]")
-    return int(k)
-
-
-def ids_to_learn(
-    vocabulary: LabelVocabulary, labels: NDArray[Any], weights: NDArray[np.float32]
-) -> NDArray[np.int32]:
-    """Return the ids of labels, new ones included, unless all their rows have weight 0."""
-    if not len(weights) or weights.all():
-        return vocabulary.add(labels)
-    vocabulary.add(labels[weights > 0])  # a row of weight 0 is as if it were not there
-    return vocabulary.ids(labels)
-
-
-def names_of(vocabulary: LabelVocabulary, ids: NDArray[np.int32]) -> NDArray[Any]:
-    """Return the labels with these ids; None for id -1, no label at all."""
-    known = vocabulary.labels
-    if not ids.size or ids.min() >= 0:
-        return known[ids]
-    named = np.full(ids.shape, None, dtype=object)
-    named[ids >= 0] = known[ids[ids >= 0]]
-    return named

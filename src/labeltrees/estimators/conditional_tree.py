@@ -11,13 +11,14 @@ from labeltrees.estimators import structure as structures
 from labeltrees.estimators.contract import check_training
 from labeltrees.estimators.online import OnlineClassifier, check_passes, passes, seed_of
 from labeltrees.estimators.tree_queries import TreeQueries
-from labeltrees.inference import ConditionalTreeModel, Model
+from labeltrees.inference import ConditionalTreeModel
 from labeltrees.pecoc import PecocTreeModel
 from labeltrees.regressors import OnlineRegression
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from labeltrees.model import Model
     from labeltrees.tree import LabelTree
 
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from labeltrees import __version__, store
 from labeltrees.data.checks import Rows, as_rows, as_weights
 from labeltrees.errors import ArgumentError, DataError, ModelFormatError
-from labeltrees.inference import MAX_DENSE_BYTES, Model, TopLabels
+from labeltrees.model import MAX_DENSE_BYTES, Model, TopLabels
 
 if TYPE_CHECKING:
     import os

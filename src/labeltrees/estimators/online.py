@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from labeltrees.errors import ArgumentError
 from labeltrees.estimators.contract import LabelClassifier, check_training
-from labeltrees.inference import Foreseen, Model
+from labeltrees.model import Foreseen, Model
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -10,13 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from labeltrees.errors import ArgumentError
 from labeltrees.estimators.contract import LabelClassifier
-from labeltrees.inference import (
-    MAX_DENSE_BYTES,
-    BeamLabels,
-    ConditionalTreeModel,
-    TopLabels,
-    TopRows,
-)
+from labeltrees.inference import ConditionalTreeModel
+from labeltrees.model import MAX_DENSE_BYTES, BeamLabels, TopLabels, TopRows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
