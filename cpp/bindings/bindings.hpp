@@ -49,6 +49,7 @@ OwnedMatrix<T> give(std::vector<T>&& values, std::size_t n_columns) {
 void bind_conditional_tree(nb::module_& module);
 void bind_text_formats(nb::module_& module);
 void bind_python_examples(nb::module_& module);
+void bind_self_terminating_tree(nb::module_& module);
 void bind_tree(nb::module_& module);
 
 }  // namespace labeltrees::bindings

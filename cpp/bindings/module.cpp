@@ -8,4 +8,5 @@ NB_MODULE(_core, module) {
   bind_python_examples(module);
   bind_tree(module);
   bind_conditional_tree(module);
+  bind_self_terminating_tree(module);
 }

@@ -1,0 +1,212 @@
+#include "labeltrees/split_search.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace labeltrees {
+namespace {
+
+constexpr int whole = 0, weighted = 1, spread = 2;  // kinds of targets
+
+std::size_t at(std::int32_t i) noexcept { return static_cast<std::size_t>(i); }
+
+// Rounding must not prune: bounds and gains are sums of up to millions of terms.
+float safe(double bound) noexcept { return static_cast<float>(bound * (1.0 + 1e-6)); }
+
+void raise(std::atomic<float>& best, float value) noexcept {
+  float seen = best.load(std::memory_order_relaxed);
+  while (seen < value && !best.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
+  }
+}
+
+}  // namespace
+
+bool Split::better_than(const Split& other) const noexcept {
+  const float ours = static_cast<float>(gain), theirs = static_cast<float>(other.gain);
+  if (ours != theirs) return ours > theirs;
+  if (column != other.column) return other.column == none || (column != none && column < other.column);
+  if (cut != other.cut) return cut < other.cut;
+  return missing_left < other.missing_left;
+}
+
+Entropy::Entropy(std::size_t n_counts) : table_(n_counts, 0.0) {
+  for (std::size_t count = 2; count < n_counts; ++count) {
+    const double x = static_cast<double>(count);
+    table_[count] = x * std::log(x);
+  }
+}
+
+double Entropy::operator()(double count) const noexcept {
+  if (!table_.empty()) return table_[static_cast<std::size_t>(count)];
+  return count > 0 ? count * std::log(count) : 0.0;
+}
+
+SplitSearch::SplitSearch(const BinnedColumns& data, const Targets& targets, const Entropy& entropy,
+                         std::size_t n_labels, Norm norm)
+    : data_(data),
+      targets_(targets),
+      entropy_(entropy),
+      n_labels_(n_labels),
+      norm_(norm),
+      near_count_(n_labels, 0.0),
+      added_(n_labels, 0.0) {}
+
+Split SplitSearch::run(const NodeStatistics& node, const Segment& segment, double penalty,
+                       std::atomic<float>& best) {
+  if (!targets_.starts.empty()) return sweep<spread>(node, segment, penalty, best);
+  if (!targets_.masses.empty()) return sweep<weighted>(node, segment, penalty, best);
+  return sweep<whole>(node, segment, penalty, best);
+}
+
+template <int kind>
+void SplitSearch::add_row(std::int32_t row) {
+  const std::size_t r = at(row);
+  std::size_t begin = r, end = r + 1;
+  if constexpr (kind == spread) {
+    begin = static_cast<std::size_t>(targets_.starts[r]);
+    end = static_cast<std::size_t>(targets_.starts[r + 1]);
+  }
+  for (std::size_t i = begin; i < end; ++i) {
+    const LabelId label = targets_.labels[i];
+    double& mass = added_[at(label)];
+    if (mass == 0.0) added_labels_.push_back(label);
+    if constexpr (kind == whole) {
+      mass += 1.0;
+    } else {
+      mass += targets_.masses[i];
+    }
+  }
+}
+
+// Moves a bin's rows from the far to the near side.
+template <int kind>
+void SplitSearch::add_bin(const NodeStatistics& node, std::size_t begin, std::size_t end) {
+  for (std::size_t e = begin; e < end; ++e) add_row<kind>(data_.rows[e]);
+  near_rows_ += end - begin;
+  for (const LabelId label : added_labels_) {
+    const std::size_t l = at(label);
+    const double mass = added_[l], before = near_count_[l], after = before + mass;
+    const double total = node.count[l];
+    if (before == 0.0) near_labels_.push_back(label);
+    near_entropy_ += entropy_(after) - entropy_(before);
+    // Weights that do not add up exactly must not leave a crumb below zero.
+    const double far = std::max(total - after, 0.0);
+    far_entropy_ += entropy_(far) - entropy_(std::max(total - before, 0.0));
+    near_log_prior_ += mass * node.log_prior[l];
+    near_weight_ += mass;
+    near_count_[l] = after;
+    added_[l] = 0.0;
+  }
+  added_labels_.clear();
+}
+
+void SplitSearch::clear() {
+  for (const LabelId label : near_labels_) near_count_[at(label)] = 0.0;
+  near_labels_.clear();
+  near_weight_ = near_entropy_ = far_entropy_ = near_log_prior_ = 0.0;
+  near_rows_ = 0;
+}
+
+// Zeros are not stored. So cuts among negative values grow the near side from the left, those among
+// positive values from the right, and the zeros stay on the far side.
+template <int kind>
+Split SplitSearch::sweep(const NodeStatistics& node, const Segment& segment, double penalty,
+                         std::atomic<float>& best) {
+  const std::uint8_t* bins = data_.bins.data();
+  const int zero = data_.columns[at(segment.column)].zero_bin;
+  std::size_t present_end = segment.end;
+  while (present_end > segment.begin && bins[present_end - 1] == missing_bin) --present_end;
+  const std::size_t middle = static_cast<std::size_t>(
+      std::lower_bound(bins + segment.begin, bins + present_end, zero) - bins);
+  const bool any_missing = present_end < segment.end;
+  Split found;
+  for (int with_missing = 0; with_missing <= (any_missing ? 1 : 0); ++with_missing) {
+    clear();
+    if (with_missing) {
+      add_bin<kind>(node, present_end, segment.end);
+      offer(node, {0.0, segment.column, -1, true}, penalty, found, best);
+    }
+    for (std::size_t e = segment.begin; e < middle;) {
+      const int bin = bins[e];
+      std::size_t end = e;
+      while (end < middle && bins[end] == bin) ++end;
+      add_bin<kind>(node, e, end);
+      offer(node, {0.0, segment.column, bin, with_missing == 1}, penalty, found, best);
+      e = end;
+    }
+    clear();
+    if (with_missing) add_bin<kind>(node, present_end, segment.end);
+    for (std::size_t e = present_end; e > middle;) {
+      const int bin = bins[e - 1];
+      std::size_t begin = e;
+      while (begin > middle && bins[begin - 1] == bin) --begin;
+      add_bin<kind>(node, begin, e);
+      offer(node, {0.0, segment.column, bin - 1, any_missing && with_missing == 0}, penalty, found,
+            best);
+      e = begin;
+    }
+  }
+  clear();
+  return found;
+}
+
+void SplitSearch::offer(const NodeStatistics& node, const Split& candidate, double penalty,
+                        Split& found, std::atomic<float>& best) {
+  if (near_rows_ == node.n_rows) return;
+  const float to_beat =
+      std::max(best.load(std::memory_order_relaxed), static_cast<float>(found.gain));
+  Split offered = candidate;
+  offered.gain = penalised_gain(node, penalty, to_beat);
+  if (offered.gain > 0 && offered.better_than(found)) {
+    found = offered;
+    raise(best, static_cast<float>(found.gain));
+  }
+}
+
+// The branch with one side's labels; its arrays are valid until the next call for that side.
+Branch SplitSearch::gather(const NodeStatistics& node, bool near) {
+  auto& counts = counts_[near ? 0 : 1];
+  auto& priors = priors_[near ? 0 : 1];
+  counts.clear();
+  priors.clear();
+  double listed = 0.0;
+  for (const LabelId label : near ? near_labels_ : node.labels) {
+    const std::size_t l = at(label);
+    const double count = near ? near_count_[l] : node.count[l] - near_count_[l];
+    if (count <= 1e-12 * node.count[l]) continue;
+    counts.push_back(count);
+    priors.push_back(node.prior[l]);
+    listed += node.prior[l];
+  }
+  const double rest = counts.size() == n_labels_ ? 0.0 : std::max(1.0 - listed, 0.0);
+  return {counts, priors, near ? near_weight_ : node.weight - near_weight_, rest};
+}
+
+// 0 if it is sure to be less than to_beat.
+double SplitSearch::penalised_gain(const NodeStatistics& node, double penalty, float to_beat) {
+  const double far_weight = node.weight - near_weight_;
+  if (!(near_weight_ > 0 && far_weight > 1e-12 * node.weight)) return 0.0;
+  // W_b KL(q_b || u) of both sides: what the gain would be without a penalty.
+  const double near_free = near_entropy_ - entropy_(near_weight_) - near_log_prior_;
+  const double far_free = node.entropy + far_entropy_ - entropy_(far_weight) -
+                          (node.log_prior_sum - near_log_prior_);
+  if (safe(near_free + far_free) < to_beat) return 0.0;
+  const Branch near = gather(node, true), far = gather(node, false);
+  // The gain is convex in the penalty and 0 where the branch terminates: it is below the chord.
+  const double near_end = distance(near), far_end = distance(far);
+  const auto chord = [penalty](double free, double end) {
+    return end > penalty ? free * (1.0 - penalty / end) : 0.0;
+  };
+  if (norm_ == Norm::linf) {
+    const double bound = chord(near_free + far_free, near_end + far_end);
+    if (bound <= 0 || safe(bound) < to_beat) return 0.0;
+    const auto [near_clip, far_clip] = solver_.solve_siblings(near, far, penalty);
+    return branch_gain(near, near_clip) + branch_gain(far, far_clip);
+  }
+  if (near_end <= penalty && far_end <= penalty) return 0.0;
+  if (safe(chord(near_free, near_end) + chord(far_free, far_end)) < to_beat) return 0.0;
+  return branch_gain(near, solver_.solve(near, penalty)) +
+         branch_gain(far, solver_.solve(far, penalty));
+}
+
+}  // namespace labeltrees
