@@ -13,6 +13,11 @@ struct Entry {
   float value;
 };
 
+std::uint8_t bin_by_search(const Column& column, float value) noexcept {
+  const auto found = std::lower_bound(column.highs.begin(), column.highs.end(), value);
+  return static_cast<std::uint8_t>(found - column.highs.begin());
+}
+
 // The distinct values of a column, as long as they are few.
 class FewValues {
  public:
@@ -30,12 +35,25 @@ class FewValues {
   }
   const std::vector<float>& values() const noexcept { return values_; }
 
+  // After this, bin() of a value that was added is its place in the column's bins.
+  void number(const Column& column) {
+    for (std::size_t slot = 0; slot < size; ++slot) {
+      if (slots_[slot] != 0.0f) bins_[slot] = bin_by_search(column, slots_[slot]);
+    }
+  }
+  std::uint8_t bin(float value) const noexcept {
+    std::size_t slot = home(value);
+    while (slots_[slot] != value) slot = (slot + 1) % size;
+    return bins_[slot];
+  }
+
  private:
   static constexpr std::size_t size = 1024;
   static std::size_t home(float value) noexcept {
     return (std::bit_cast<std::uint32_t>(value) * 2654435761u) >> 22;
   }
   std::array<float, size> slots_;
+  std::array<std::uint8_t, size> bins_;
   std::vector<float> values_;
 };
 
@@ -92,17 +110,15 @@ void bin_column(std::span<const Entry> entries, int max_bins, Column& column,
     }
   }
   choose_bins(values, max_bins, column);
+  if (are_few) few.number(column);
   std::vector<std::uint8_t> bin_of(entries.size());
-  std::array<std::size_t, missing_bin + 2> starts{};
+  std::array<std::uint32_t, missing_bin + 2> starts{};
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    std::size_t bin = missing_bin;
-    if (!std::isnan(entries[i].value)) {
-      const auto found =
-          std::lower_bound(column.highs.begin(), column.highs.end(), entries[i].value);
-      bin = static_cast<std::size_t>(found - column.highs.begin());
-    }
-    bin_of[i] = static_cast<std::uint8_t>(bin);
-    ++starts[bin + 1];
+    const float value = entries[i].value;
+    std::uint8_t bin = missing_bin;
+    if (!std::isnan(value)) bin = are_few ? few.bin(value) : bin_by_search(column, value);
+    bin_of[i] = bin;
+    ++starts[bin + 1u];
   }
   for (std::size_t bin = 1; bin < starts.size(); ++bin) starts[bin] += starts[bin - 1];
   for (std::size_t i = 0; i < entries.size(); ++i) {

@@ -58,44 +58,49 @@ Split SplitSearch::run(const NodeStatistics& node, const Segment& segment, doubl
   return sweep<whole>(node, segment, penalty, best);
 }
 
-template <int kind>
-void SplitSearch::add_row(std::int32_t row) {
-  const std::size_t r = at(row);
-  std::size_t begin = r, end = r + 1;
-  if constexpr (kind == spread) {
-    begin = static_cast<std::size_t>(targets_.starts[r]);
-    end = static_cast<std::size_t>(targets_.starts[r + 1]);
-  }
-  for (std::size_t i = begin; i < end; ++i) {
-    const LabelId label = targets_.labels[i];
-    double& mass = added_[at(label)];
-    if (mass == 0.0) added_labels_.push_back(label);
-    if constexpr (kind == whole) {
-      mass += 1.0;
-    } else {
-      mass += targets_.masses[i];
-    }
-  }
+// Moves mass of one label from the far to the near side.
+void SplitSearch::move(const NodeStatistics& node, LabelId label, double mass) {
+  const std::size_t l = at(label);
+  const double before = near_count_[l], after = before + mass, total = node.count[l];
+  if (before == 0.0) near_labels_.push_back(label);
+  near_entropy_ += entropy_(after) - entropy_(before);
+  // Weights that do not add up exactly must not leave a crumb below zero.
+  far_entropy_ += entropy_(std::max(total - after, 0.0)) - entropy_(std::max(total - before, 0.0));
+  near_log_prior_ += mass * node.log_prior[l];
+  near_weight_ += mass;
+  near_count_[l] = after;
 }
 
 // Moves a bin's rows from the far to the near side.
 template <int kind>
 void SplitSearch::add_bin(const NodeStatistics& node, std::size_t begin, std::size_t end) {
-  for (std::size_t e = begin; e < end; ++e) add_row<kind>(data_.rows[e]);
   near_rows_ += end - begin;
+  if (kind != spread && end - begin < 4) {
+    for (std::size_t e = begin; e < end; ++e) {
+      const std::size_t r = at(data_.rows[e]);
+      move(node, targets_.labels[r], kind == whole ? 1.0 : targets_.masses[r]);
+    }
+    return;
+  }
+  const auto add = [this](LabelId label, double mass) {
+    double& sum = added_[at(label)];
+    if (sum == 0.0) added_labels_.push_back(label);
+    sum += mass;
+  };
+  for (std::size_t e = begin; e < end; ++e) {
+    const std::size_t r = at(data_.rows[e]);
+    if constexpr (kind == spread) {
+      const auto last = static_cast<std::size_t>(targets_.starts[r + 1]);
+      for (auto i = static_cast<std::size_t>(targets_.starts[r]); i < last; ++i) {
+        add(targets_.labels[i], targets_.masses[i]);
+      }
+    } else {
+      add(targets_.labels[r], kind == whole ? 1.0 : targets_.masses[r]);
+    }
+  }
   for (const LabelId label : added_labels_) {
-    const std::size_t l = at(label);
-    const double mass = added_[l], before = near_count_[l], after = before + mass;
-    const double total = node.count[l];
-    if (before == 0.0) near_labels_.push_back(label);
-    near_entropy_ += entropy_(after) - entropy_(before);
-    // Weights that do not add up exactly must not leave a crumb below zero.
-    const double far = std::max(total - after, 0.0);
-    far_entropy_ += entropy_(far) - entropy_(std::max(total - before, 0.0));
-    near_log_prior_ += mass * node.log_prior[l];
-    near_weight_ += mass;
-    near_count_[l] = after;
-    added_[l] = 0.0;
+    move(node, label, added_[at(label)]);
+    added_[at(label)] = 0.0;
   }
   added_labels_.clear();
 }

@@ -6,16 +6,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from labeltrees.estimators import ConditionalTreeClassifier, load
+    from labeltrees.estimators import (
+        ConditionalTreeClassifier,
+        SelfTerminatingTreeClassifier,
+        load,
+    )
     from labeltrees.tree import LabelTree
 
 __version__ = "0.1.0"
-__all__ = ["ConditionalTreeClassifier", "LabelTree", "load"]
+__all__ = ["ConditionalTreeClassifier", "LabelTree", "SelfTerminatingTreeClassifier", "load"]
 
 # Imported when first used, so that reading a model does not wait for scikit-learn.
 _HOME = {
     "ConditionalTreeClassifier": "labeltrees.estimators",
     "LabelTree": "labeltrees.tree",
+    "SelfTerminatingTreeClassifier": "labeltrees.estimators",
     "load": "labeltrees.estimators",
 }
 

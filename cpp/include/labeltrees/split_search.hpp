@@ -80,8 +80,7 @@ class SplitSearch {
             std::atomic<float>& best);
 
  private:
-  template <int kind>
-  void add_row(std::int32_t row);
+  void move(const NodeStatistics& node, LabelId label, double mass);
   template <int kind>
   Split sweep(const NodeStatistics& node, const Segment& segment, double penalty,
               std::atomic<float>& best);

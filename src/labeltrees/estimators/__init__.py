@@ -8,14 +8,21 @@ from labeltrees import store
 from labeltrees.errors import ModelFormatError
 from labeltrees.estimators.conditional_tree import ConditionalTreeClassifier
 from labeltrees.estimators.contract import LabelClassifier
+from labeltrees.estimators.self_terminating import SelfTerminatingTreeClassifier
 
 if TYPE_CHECKING:
     import os
 
-__all__ = ["ConditionalTreeClassifier", "LabelClassifier", "from_stored", "load"]
+__all__ = [
+    "ConditionalTreeClassifier",
+    "LabelClassifier",
+    "SelfTerminatingTreeClassifier",
+    "from_stored",
+    "load",
+]
 
 _BY_NAME: dict[str, type[LabelClassifier]] = {
-    cls.__name__: cls for cls in (ConditionalTreeClassifier,)
+    cls.__name__: cls for cls in (ConditionalTreeClassifier, SelfTerminatingTreeClassifier)
 }
 
 
