@@ -47,17 +47,20 @@ Targets targets_of(const Starts& starts, const Indices& labels, const Reals& mas
 
 SelfTerminatingTree grow_tree(Starts starts, Indices indices, Values values, Starts target_starts,
                               Indices target_labels, Reals target_masses, Reals root,
-                              Reals penalties, Norm norm, int max_bins, std::size_t n_workers) {
+                              Reals penalties, double weight_power, double min_gain, Norm norm,
+                              int max_bins, std::size_t n_workers) {
   const CsrView X = csr(starts, indices, values);
   const Targets targets =
       targets_of(target_starts, target_labels, target_masses, X.n_rows(), root.shape(0));
   need(penalties.shape(0) > 0, "penalties are empty");
   for (const double penalty : view(penalties)) need(penalty >= 0, "penalties must be >= 0");
+  need(weight_power >= 0 && weight_power < 1, "weight_power must be in [0, 1)");
+  need(min_gain >= 0, "min_gain must be >= 0");
   need(max_bins >= 3 && max_bins <= 255 && n_workers >= 1, "max_bins or n_workers out of range");
   for (const std::int32_t feature : view(indices)) need(feature >= 0, "a feature is negative");
   const auto p = view(penalties);
   nb::gil_scoped_release unlocked;
-  return grow(X, targets, view(root), {{p.begin(), p.end()}, norm, max_bins, n_workers});
+  return grow(X, targets, view(root), {{p.begin(), p.end()}, weight_power, min_gain, norm, max_bins, n_workers});
 }
 
 template <typename T>
@@ -163,7 +166,8 @@ void bind_self_terminating_tree(nb::module_& module) {
       .def_static("grow", &grow_tree, nb::arg("starts").noconvert(), nb::arg("indices").noconvert(),
                   nb::arg("values").noconvert(), nb::arg("target_starts").noconvert(),
                   nb::arg("target_labels").noconvert(), nb::arg("target_masses").noconvert(),
-                  nb::arg("root").noconvert(), nb::arg("penalties").noconvert(), nb::arg("norm"),
+                  nb::arg("root").noconvert(), nb::arg("penalties").noconvert(),
+                  nb::arg("weight_power"), nb::arg("min_gain"), nb::arg("norm"),
                   nb::arg("max_bins"), nb::arg("n_workers"))
       .def("__init__", &restore, nb::arg("root").noconvert(), nb::arg("left").noconvert(),
            nb::arg("feature").noconvert(), nb::arg("threshold").noconvert(),

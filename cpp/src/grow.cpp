@@ -70,8 +70,9 @@ class Grower {
     return longest;
   }
 
-  double penalty(std::size_t depth) const {
-    return options_.penalties[std::min(depth, options_.penalties.size() - 1)];
+  Penalty penalty(std::size_t depth) const {
+    const std::size_t row = std::min(depth, options_.penalties.size() - 1);
+    return {options_.penalties[row], options_.weight_power};
   }
 
   NodeId append_node(double weight) {
@@ -135,7 +136,8 @@ class Grower {
     statistics_.labels = node.labels;
     statistics_.weight = node.weight;
     statistics_.n_rows = node.end - node.begin;
-    statistics_.entropy = statistics_.log_prior_sum = 0.0;
+    statistics_.entropy = statistics_.log_prior_sum = statistics_.excess = 0.0;
+    statistics_.distance = distance(branch_of(node));
     for (std::size_t i = 0; i < node.labels.size(); ++i) {
       const std::size_t l = at(node.labels[i]);
       statistics_.count[l] = node.counts[i];
@@ -143,6 +145,7 @@ class Grower {
       statistics_.log_prior[l] = std::log(node.priors[i]);
       statistics_.entropy += entropy_(node.counts[i]);
       statistics_.log_prior_sum += node.counts[i] * statistics_.log_prior[l];
+      statistics_.excess += node.counts[i] * (1.0 - node.priors[i]);
     }
   }
 
@@ -154,9 +157,9 @@ class Grower {
     set_statistics(node);
     std::size_t n_entries = 0;
     for (const Segment& segment : node.segments) n_entries += segment.end - segment.begin;
-    std::atomic<float> best{0.0f};
+    std::atomic<float> best{static_cast<float>(options_.min_gain)};
     splits_.assign(node.segments.size(), {});
-    const double lambda = penalty(node.depth);
+    const Penalty lambda = penalty(node.depth);
     const auto search = [&](std::size_t i, std::size_t worker) {
       splits_[i] = searches_[worker]->run(statistics_, node.segments[i], lambda, best);
     };
@@ -187,25 +190,27 @@ class Grower {
     }
   }
 
-  // No branch of a node can be farther from its prior than this, since c_i - W_b u_i <= c_i - c_i u_i
-  // for any W_b >= c_i; nor can two branches together. 0 if all rows have one label and no doubt.
-  static double farthest(const Pending& node) {
+  // No branch of a node can be farther from its prior than twice this, nor can two together, since
+  // c_i - W_b u_i <= c_i - c_i u_i for any W_b >= c_i.
+  static double excess(const Pending& node) {
     double sum = 0.0;
     for (std::size_t i = 0; i < node.labels.size(); ++i) {
       sum += node.counts[i] * std::max(1.0 - node.priors[i], 0.0);
     }
-    return 2.0 * sum;
+    return sum;
   }
 
   void expand(Pending& node) {
-    const double lambda = penalty(node.depth);
-    if (farthest(node) <= lambda || node.end - node.begin < 2) return;
+    const Penalty lambda = penalty(node.depth);
+    // A branch of less weight than `excess` is nearer, one of more pays more.
+    const double most = excess(node);
+    if (2.0 * most <= lambda.of(most) || node.end - node.begin < 2) return;
     const Split split = best_split(node);
-    // Below this, only rounding tells the children from their parent.
-    if (split.column == none || split.gain <= 1e-12 * node.weight) return;
+    // Below the second, only rounding tells the children from their parent.
+    if (split.gain < options_.min_gain || split.gain <= 1e-12 * node.weight) return;
     const std::size_t middle = divide_rows(node, split);
     Pending left = child_of(node, node.begin, middle), right = child_of(node, middle, node.end);
-    solve_children(left, right, lambda);
+    solve_children(left, right, node.weight, lambda);
     const auto id = at(node.node);
     tree_.gain[id] = split.gain;
     tree_.left[id] = append_node(left.weight);
@@ -294,13 +299,15 @@ class Grower {
     return {child.counts, child.priors, child.weight, all ? 0.0 : std::max(1.0 - listed, 0.0)};
   }
 
-  void solve_children(const Pending& left, const Pending& right, double lambda) {
+  void solve_children(const Pending& left, const Pending& right, double weight,
+                      const Penalty& lambda) {
     const Branch left_branch = branch_of(left), right_branch = branch_of(right);
     if (options_.norm == Norm::linf) {
-      std::tie(left_clip_, right_clip_) = solver_.solve_siblings(left_branch, right_branch, lambda);
+      std::tie(left_clip_, right_clip_) = 
+          solver_.solve_siblings(left_branch, right_branch, lambda.of(weight));
     } else {
-      left_clip_ = solver_.solve(left_branch, lambda);
-      right_clip_ = solver_.solve(right_branch, lambda);
+      left_clip_ = solver_.solve(left_branch, lambda.of(left.weight));
+      right_clip_ = solver_.solve(right_branch, lambda.of(right.weight));
     }
   }
 

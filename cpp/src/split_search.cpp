@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 namespace labeltrees {
 namespace {
@@ -13,6 +14,10 @@ std::size_t at(std::int32_t i) noexcept { return static_cast<std::size_t>(i); }
 // Rounding must not prune: bounds and gains are sums of up to millions of terms.
 float safe(double bound) noexcept { return static_cast<float>(bound * (1.0 + 1e-6)); }
 
+double chord(double free, double end, double penalty) noexcept {
+  return end > penalty ? free * (1.0 - penalty / end) : 0.0;
+}
+
 void raise(std::atomic<float>& best, float value) noexcept {
   float seen = best.load(std::memory_order_relaxed);
   while (seen < value && !best.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
@@ -20,6 +25,11 @@ void raise(std::atomic<float>& best, float value) noexcept {
 }
 
 }  // namespace
+
+double Penalty::of(double weight) const noexcept {
+  if (power == 0.0) return factor;
+  return factor * (power == 0.5 ? std::sqrt(weight) : std::pow(weight, power));
+}
 
 bool Split::better_than(const Split& other) const noexcept {
   const float ours = static_cast<float>(gain), theirs = static_cast<float>(other.gain);
@@ -51,7 +61,7 @@ SplitSearch::SplitSearch(const BinnedColumns& data, const Targets& targets, cons
       near_count_(n_labels, 0.0),
       added_(n_labels, 0.0) {}
 
-Split SplitSearch::run(const NodeStatistics& node, const Segment& segment, double penalty,
+Split SplitSearch::run(const NodeStatistics& node, const Segment& segment, const Penalty& penalty,
                        std::atomic<float>& best) {
   if (!targets_.starts.empty()) return sweep<spread>(node, segment, penalty, best);
   if (!targets_.masses.empty()) return sweep<weighted>(node, segment, penalty, best);
@@ -67,6 +77,7 @@ void SplitSearch::move(const NodeStatistics& node, LabelId label, double mass) {
   // Weights that do not add up exactly must not leave a crumb below zero.
   far_entropy_ += entropy_(std::max(total - after, 0.0)) - entropy_(std::max(total - before, 0.0));
   near_log_prior_ += mass * node.log_prior[l];
+  near_excess_ += mass * (1.0 - node.prior[l]);
   near_weight_ += mass;
   near_count_[l] = after;
 }
@@ -108,14 +119,14 @@ void SplitSearch::add_bin(const NodeStatistics& node, std::size_t begin, std::si
 void SplitSearch::clear() {
   for (const LabelId label : near_labels_) near_count_[at(label)] = 0.0;
   near_labels_.clear();
-  near_weight_ = near_entropy_ = far_entropy_ = near_log_prior_ = 0.0;
+  near_weight_ = near_entropy_ = far_entropy_ = near_log_prior_ = near_excess_ = 0.0;
   near_rows_ = 0;
 }
 
 // Zeros are not stored. So cuts among negative values grow the near side from the left, those among
 // positive values from the right, and the zeros stay on the far side.
 template <int kind>
-Split SplitSearch::sweep(const NodeStatistics& node, const Segment& segment, double penalty,
+Split SplitSearch::sweep(const NodeStatistics& node, const Segment& segment, const Penalty& penalty,
                          std::atomic<float>& best) {
   const std::uint8_t* bins = data_.bins.data();
   const int zero = data_.columns[at(segment.column)].zero_bin;
@@ -155,7 +166,7 @@ Split SplitSearch::sweep(const NodeStatistics& node, const Segment& segment, dou
   return found;
 }
 
-void SplitSearch::offer(const NodeStatistics& node, const Split& candidate, double penalty,
+void SplitSearch::offer(const NodeStatistics& node, const Split& candidate, const Penalty& penalty,
                         Split& found, std::atomic<float>& best) {
   if (near_rows_ == node.n_rows) return;
   const float to_beat =
@@ -187,31 +198,42 @@ Branch SplitSearch::gather(const NodeStatistics& node, bool near) {
   return {counts, priors, near ? near_weight_ : node.weight - near_weight_, rest};
 }
 
-// 0 if it is sure to be less than to_beat.
-double SplitSearch::penalised_gain(const NodeStatistics& node, double penalty, float to_beat) {
+// 0 if it is sure to be less than to_beat. Looks closer only as long as it may be more.
+double SplitSearch::penalised_gain(const NodeStatistics& node, const Penalty& penalty,
+                                   float to_beat) {
   const double far_weight = node.weight - near_weight_;
   if (!(near_weight_ > 0 && far_weight > 1e-12 * node.weight)) return 0.0;
-  // W_b KL(q_b || u) of both sides: what the gain would be without a penalty.
   const double near_free = near_entropy_ - entropy_(near_weight_) - near_log_prior_;
   const double far_free = node.entropy + far_entropy_ - entropy_(far_weight) -
                           (node.log_prior_sum - near_log_prior_);
-  if (safe(near_free + far_free) < to_beat) return 0.0;
-  const Branch near = gather(node, true), far = gather(node, false);
-  // The gain is convex in the penalty and 0 where the branch terminates: it is below the chord.
-  const double near_end = distance(near), far_end = distance(far);
-  const auto chord = [penalty](double free, double end) {
-    return end > penalty ? free * (1.0 - penalty / end) : 0.0;
+  const bool joint = norm_ == Norm::linf;
+  const double near_penalty = penalty.of(joint ? node.weight : near_weight_);
+  const double far_penalty = joint ? near_penalty : penalty.of(far_weight);
+  // The gain is convex in the penalty, and 0 from the distance on: it lies below the chord.
+  const auto hopeless = [&](double near_end, double far_end) {
+    const double bound = joint ? chord(near_free + far_free, near_end + far_end, near_penalty)
+                               : chord(near_free, near_end, near_penalty) +
+                                     chord(far_free, far_end, far_penalty);
+    return bound <= 0 || safe(bound) < to_beat;
   };
-  if (norm_ == Norm::linf) {
-    const double bound = chord(near_free + far_free, near_end + far_end);
-    if (bound <= 0 || safe(bound) < to_beat) return 0.0;
-    const auto [near_clip, far_clip] = solver_.solve_siblings(near, far, penalty);
-    return branch_gain(near, near_clip) + branch_gain(far, far_clip);
+  // c_i - W_b u_i <= c_i (1 - u_i) on either side, and the sides' differences sum to the node's.
+  double far_end = 2.0 * std::max(node.excess - near_excess_, 0.0);
+  double near_end = std::min(2.0 * near_excess_, node.distance + far_end);
+  if (hopeless(near_end, std::min(far_end, node.distance + near_end))) return 0.0;
+  const Branch near = gather(node, true);
+  near_end = distance(near);
+  if (hopeless(near_end, std::min(far_end, node.distance + near_end))) return 0.0;
+  const Branch far = gather(node, false);
+  far_end = distance(far);
+  if (hopeless(near_end, far_end)) return 0.0;
+  Clip near_clip, far_clip;
+  if (joint) {
+    std::tie(near_clip, far_clip) = solver_.solve_siblings(near, far, near_penalty);
+  } else {
+    near_clip = solver_.solve(near, near_penalty);
+    far_clip = solver_.solve(far, far_penalty);
   }
-  if (near_end <= penalty && far_end <= penalty) return 0.0;
-  if (safe(chord(near_free, near_end) + chord(far_free, far_end)) < to_beat) return 0.0;
-  return branch_gain(near, solver_.solve(near, penalty)) +
-         branch_gain(far, solver_.solve(far, penalty));
+  return branch_gain(near, near_clip) + branch_gain(far, far_clip);
 }
 
 }  // namespace labeltrees

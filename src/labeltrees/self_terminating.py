@@ -79,6 +79,8 @@ class Targets:
 class GrowthOptions:
     """How a tree is grown, besides its penalty."""
 
+    weight_power: float = 0.5
+    min_gain: float = 2.0
     norm: str = "l1"
     max_bins: int = 255
     n_jobs: int = 1
@@ -259,13 +261,14 @@ def choose_penalty(rows: Rows, targets: Targets, options: GrowthOptions, *, seed
     """Return the constant penalty with the least log loss on held-out rows.
 
     Penalties fall by powers of 2 until three in a row are no better than the best so far; then the
-    best's neighbours by sqrt(2) are tried. They count in examples of mean weight. One fifth of the
-    rows is held out; with fewer than 10,000 rows each fifth in turn.
+    best's neighbours by sqrt(2) are tried. They count in examples of mean weight. A fifth of the
+    rows is held out, and with fewer than 10,000 rows one fifth after another, up to all five.
     """
     if rows.n_rows < 2 * _N_FOLDS:
         return 1.0
     folds = list(_folds(rows, targets, seed))
-    unit = float(targets.masses.sum() / rows.n_rows) if len(targets.masses) else 1.0
+    mean_weight = float(targets.masses.sum() / rows.n_rows) if len(targets.masses) else 1.0
+    unit = mean_weight ** (1 - options.weight_power)
 
     @functools.cache
     def loss(exponent: float) -> float:
@@ -275,7 +278,8 @@ def choose_penalty(rows: Rows, targets: Targets, options: GrowthOptions, *, seed
             for grown_on, held_out in folds
         )
 
-    best = exponent = float(np.floor(np.log2(rows.n_rows / 4)))
+    # No branch is farther from its parent than twice its weight.
+    best = exponent = float(np.floor(np.log2(rows.n_rows ** (1 - options.weight_power) / 2)))
     while exponent > max(best - 3, -4):
         exponent -= 1
         if loss(exponent) <= loss(best):
@@ -287,7 +291,7 @@ def _folds(
     rows: Rows, targets: Targets, seed: int
 ) -> Iterator[tuple[tuple[Rows, Targets], tuple[Rows, Targets]]]:
     order = np.random.default_rng(seed).permutation(rows.n_rows)
-    for number in range(1 if rows.n_rows >= _LARGE else _N_FOLDS):
+    for number in range(min(-(-_LARGE // rows.n_rows), _N_FOLDS)):
         held_out = np.zeros(rows.n_rows, dtype=bool)
         held_out[order[number::_N_FOLDS]] = True
         grown_on, left_out = np.flatnonzero(~held_out), np.flatnonzero(held_out)
@@ -307,6 +311,8 @@ def _grow(
         targets.masses,
         targets.root(),
         np.array(penalties, dtype=np.float64),
+        options.weight_power,
+        options.min_gain,
         _NORMS[options.norm],
         options.max_bins,
         options.n_jobs,

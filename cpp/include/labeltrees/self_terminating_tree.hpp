@@ -42,6 +42,8 @@ struct SelfTerminatingTree {
 
 struct Growing {
   std::vector<double> penalties;  // of a node at depth 0, 1, ...; the last for all deeper ones
+  double weight_power = 0.0;      // see Penalty
+  double min_gain = 0.0;          // a split must decrease the penalised risk by this
   Norm norm = Norm::l1;
   int max_bins = 255;
   std::size_t n_workers = 1;

@@ -21,6 +21,14 @@ struct Targets {
   std::span<const double> masses;
 };
 
+// What it costs to move away from the parent: factor * weight^power. An edge's own penalty under the
+// l1 norm takes the weight of its branch, a node's under linf that of the node.
+struct Penalty {
+  double factor;
+  double power;  // in [0, 1); 0 is the paper's constant
+  double of(double weight) const noexcept;
+};
+
 // Which children a penalty takes together: l1 every edge by itself, linf all edges of a node.
 enum class Norm { l1, linf };
 
@@ -51,6 +59,8 @@ struct NodeStatistics {
   double weight = 0.0;
   double entropy = 0.0;        // sum_i count_i log count_i
   double log_prior_sum = 0.0;  // sum_i count_i log prior_i
+  double excess = 0.0;         // sum_i count_i (1 - prior_i)
+  double distance = 0.0;       // of the node as a branch from its own distribution
   std::size_t n_rows = 0;
 };
 
@@ -76,20 +86,20 @@ class SplitSearch {
   // The best split of a node at this column, or one without gain. `best` is the largest gain found
   // at the node so far by anyone; whatever its value meanwhile, the winner of all columns is the
   // same.
-  Split run(const NodeStatistics& node, const Segment& segment, double penalty,
+  Split run(const NodeStatistics& node, const Segment& segment, const Penalty& penalty,
             std::atomic<float>& best);
 
  private:
   void move(const NodeStatistics& node, LabelId label, double mass);
   template <int kind>
-  Split sweep(const NodeStatistics& node, const Segment& segment, double penalty,
+  Split sweep(const NodeStatistics& node, const Segment& segment, const Penalty& penalty,
               std::atomic<float>& best);
   template <int kind>
   void add_bin(const NodeStatistics& node, std::size_t begin, std::size_t end);
-  void offer(const NodeStatistics& node, const Split& candidate, double penalty, Split& found,
-             std::atomic<float>& best);
+  void offer(const NodeStatistics& node, const Split& candidate, const Penalty& penalty,
+             Split& found, std::atomic<float>& best);
   Branch gather(const NodeStatistics& node, bool near);
-  double penalised_gain(const NodeStatistics& node, double penalty, float to_beat);
+  double penalised_gain(const NodeStatistics& node, const Penalty& penalty, float to_beat);
   void clear();
 
   const BinnedColumns& data_;
@@ -101,7 +111,7 @@ class SplitSearch {
   // The near side: the rows added so far. The far side is the rest of the node.
   std::vector<double> near_count_, added_;
   std::vector<LabelId> near_labels_, added_labels_;
-  double near_weight_ = 0, near_entropy_ = 0, far_entropy_ = 0, near_log_prior_ = 0;
+  double near_weight_ = 0, near_entropy_ = 0, far_entropy_ = 0, near_log_prior_ = 0, near_excess_ = 0;
   std::size_t near_rows_ = 0;
 
   std::vector<double> counts_[2], priors_[2];

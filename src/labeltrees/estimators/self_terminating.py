@@ -36,16 +36,23 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
     A child's label distribution is its parent's, moved as far as the examples of its branch are
     worth: a branch whose labels differ from its parent's by no more than the penalty terminates.
     There is no pruning, no depth and no leaf size to choose. Goldman and Singer, "Self-terminating
-    induction of multiclass trees" (Snowbird 2011).
+    induction of multiclass trees" (Snowbird 2011); the abstract's own algorithm is
+    ``weight_power=0, min_gain=0``.
 
     Parameters
     ----------
     penalty : "auto", float >= 0, list of float, or callable
-        How many examples, in units of ``sample_weight``, a branch must differ by from what its
-        parent expects. ``"auto"`` takes the one with the least log loss on held-out rows. A list
-        has one for each depth, the last for all deeper nodes; a callable is given the depth. 0 is
-        growing by information gain until the leaves are pure: labels not seen in a leaf then have
-        probability 0 there.
+        A branch of weight W terminates if its labels differ from what its parent expects by
+        ``penalty * W**weight_power`` examples or less. ``"auto"`` takes the penalty with the least
+        log loss on held-out rows. A list has one for each depth, the last for all deeper nodes; a
+        callable is given the depth. 0 is growing by information gain: labels not seen in a leaf
+        then have probability 0 there.
+    weight_power : float in [0, 1)
+        How the penalty grows with a branch's weight. The difference that chance alone makes grows
+        with the square root of the weight.
+    min_gain : float >= 0
+        A split must decrease the penalised risk by this many nats: it saves leaves that hardly
+        matter. Like the penalty in units of ``sample_weight``.
     norm : {"l1", "linf"}
         Whether each branch terminates by itself, or the two of a node together.
     max_bins : int in [3, 255]
@@ -86,12 +93,16 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
         self,
         *,
         penalty: Any = "auto",
+        weight_power: float = 0.5,
+        min_gain: float = 2.0,
         norm: str = "l1",
         max_bins: int = 255,
         n_jobs: int | None = None,
         random_state: Any = 0,
     ) -> None:
         self.penalty = penalty
+        self.weight_power = weight_power
+        self.min_gain = min_gain
         self.norm = norm
         self.max_bins = max_bins
         self.n_jobs = n_jobs
@@ -213,6 +224,10 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
             raise AttributeError(f"this {type(self).__name__} has not learned anything yet")
 
     def _options(self) -> GrowthOptions:
+        if not _is_number(self.weight_power) or not 0 <= self.weight_power < 1:
+            raise ArgumentError.of("weight_power", self.weight_power, "a number in [0, 1)")
+        if not _is_number(self.min_gain) or not 0 <= self.min_gain < np.inf:
+            raise ArgumentError.of("min_gain", self.min_gain, "a finite number >= 0")
         if self.norm not in ("l1", "linf"):
             raise ArgumentError.of("norm", self.norm, "'l1' or 'linf'")
         if not _is_int(self.max_bins) or not 3 <= self.max_bins <= 255:
@@ -222,7 +237,13 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
             raise ArgumentError.of("n_jobs", self.n_jobs, "None or an integer other than 0")
         if n_jobs < 0:
             n_jobs = max((os.cpu_count() or 1) + 1 + n_jobs, 1)
-        return GrowthOptions(self.norm, int(self.max_bins), min(int(n_jobs), 256))
+        return GrowthOptions(
+            weight_power=float(self.weight_power),
+            min_gain=float(self.min_gain),
+            norm=self.norm,
+            max_bins=int(self.max_bins),
+            n_jobs=min(int(n_jobs), 256),
+        )
 
     def _seed(self) -> int:
         if _is_int(self.random_state):
@@ -254,6 +275,10 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
 
 def _is_int(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
 def _penalties(penalty: Any, n_rows: int) -> list[float] | None:
