@@ -30,11 +30,13 @@ def processor() -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--xc", help="an XC repository file for the parsing benchmark")
+    parser.add_argument("--data", help="a folder for benchmarks/self_terminating.py")
     chosen = parser.parse_args()
     runs = [
         ["parsing.py", *([chosen.xc] if chosen.xc else [])],
         ["stream_generation.py"],
         ["stream_learning.py"],
+        *([["self_terminating.py", "--data", chosen.data]] if chosen.data else []),
     ]
     report = [
         "# Results\n",

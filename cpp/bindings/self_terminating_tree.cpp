@@ -31,12 +31,11 @@ CsrView csr(const Starts& starts, const Indices& indices, const Values& values) 
 Targets targets_of(const Starts& starts, const Indices& labels, const Reals& masses,
                    std::size_t n_rows, std::size_t n_labels) {
   const auto s = view(starts);
-  const bool one_each = s.empty() && labels.shape(0) == n_rows &&
-                        (masses.shape(0) == 0 || masses.shape(0) == n_rows);
-  const bool many = s.size() == n_rows + 1 && s.front() == 0 &&
-                    std::is_sorted(s.begin(), s.end()) &&
-                    static_cast<std::size_t>(s.back()) == labels.shape(0) &&
-                    masses.shape(0) == labels.shape(0);
+  const bool one_each =
+      s.empty() && labels.shape(0) == n_rows && (masses.shape(0) == 0 || masses.shape(0) == n_rows);
+  const bool many =
+      s.size() == n_rows + 1 && s.front() == 0 && std::is_sorted(s.begin(), s.end()) &&
+      static_cast<std::size_t>(s.back()) == labels.shape(0) && masses.shape(0) == labels.shape(0);
   need(one_each || many, "targets do not fit the rows");
   for (const LabelId label : view(labels)) {
     need(label >= 0 && static_cast<std::size_t>(label) < n_labels, "a target is no label");
@@ -60,7 +59,8 @@ SelfTerminatingTree grow_tree(Starts starts, Indices indices, Values values, Sta
   for (const std::int32_t feature : view(indices)) need(feature >= 0, "a feature is negative");
   const auto p = view(penalties);
   nb::gil_scoped_release unlocked;
-  return grow(X, targets, view(root), {{p.begin(), p.end()}, weight_power, min_gain, norm, max_bins, n_workers});
+  return grow(X, targets, view(root),
+              {{p.begin(), p.end()}, weight_power, min_gain, norm, max_bins, n_workers});
 }
 
 template <typename T>
@@ -72,9 +72,9 @@ std::vector<T> copy(const Vector<T>& array) {
 void restore(SelfTerminatingTree* self, Reals root, Indices left, Indices feature, Values threshold,
              Vector<std::uint8_t> missing_left, Reals gain, Reals weight, Reals factor,
              Starts starts, Indices labels, Reals p, std::int32_t n_features) {
-  SelfTerminatingTree tree{copy(root),   copy(left),   copy(feature), copy(threshold),
-                           copy(missing_left), copy(gain), copy(weight), copy(factor),
-                           copy(starts), copy(labels), copy(p),       {}};
+  SelfTerminatingTree tree{copy(root),         copy(left),   copy(feature), copy(threshold),
+                           copy(missing_left), copy(gain),   copy(weight),  copy(factor),
+                           copy(starts),       copy(labels), copy(p),       {}};
   tree.link(n_features);
   new (self) SelfTerminatingTree(std::move(tree));
 }
@@ -159,8 +159,8 @@ void bind_self_terminating_tree(nb::module_& module) {
   module.def("solve_branch", &solve, nb::arg("q").noconvert(), nb::arg("u").noconvert(),
              nb::arg("penalty"));
   module.def("solve_siblings", &solve_both, nb::arg("left_counts").noconvert(),
-             nb::arg("right_counts").noconvert(), nb::arg("u").noconvert(),
-             nb::arg("left_weight"), nb::arg("right_weight"), nb::arg("penalty"));
+             nb::arg("right_counts").noconvert(), nb::arg("u").noconvert(), nb::arg("left_weight"),
+             nb::arg("right_weight"), nb::arg("penalty"));
   using Tree = SelfTerminatingTree;
   nb::class_<Tree>(module, "SelfTerminatingTree", "A decision tree with a distribution per node.")
       .def_static("grow", &grow_tree, nb::arg("starts").noconvert(), nb::arg("indices").noconvert(),

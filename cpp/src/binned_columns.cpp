@@ -80,8 +80,8 @@ void choose_bins(std::vector<float>& values, int max_bins, Column& column) {
   int below = room;
   if (!positive.empty() && !all.empty()) {
     const double share = static_cast<double>(negative.size()) / static_cast<double>(all.size());
-    below = std::clamp(static_cast<int>(std::lround(share * room)), negative.empty() ? 0 : 1,
-                       room - 1);
+    below =
+        std::clamp(static_cast<int>(std::lround(share * room)), negative.empty() ? 0 : 1, room - 1);
   }
   append_bins(negative, below, column);
   column.zero_bin = static_cast<int>(column.lows.size());

@@ -10,7 +10,7 @@ namespace labeltrees {
 namespace {
 
 // Nodes with fewer entries than this are searched by one worker: waking others takes longer.
-constexpr std::size_t parallel_entries = 30'000;
+constexpr std::size_t parallel_entries = 100'000;
 
 std::size_t at(std::int32_t i) noexcept { return static_cast<std::size_t>(i); }
 
@@ -42,8 +42,8 @@ class Grower {
     statistics_.prior.assign(root.size(), 0.0);
     statistics_.log_prior.assign(root.size(), 0.0);
     for (std::size_t worker = 0; worker < workers_.size(); ++worker) {
-      searches_.push_back(std::make_unique<SplitSearch>(data_, targets_, entropy_, root.size(),
-                                                        options.norm));
+      searches_.push_back(
+          std::make_unique<SplitSearch>(data_, targets_, entropy_, root.size(), options.norm));
     }
     tree_.root.assign(root.begin(), root.end());
     tree_.starts.push_back(0);
@@ -232,9 +232,8 @@ class Grower {
     const Column& column = data_.columns[at(split.column)];
     const bool zero_left = column.zero_bin <= split.cut;
     for (std::size_t i = node.begin; i < node.end; ++i) goes_left_[at(rows_[i])] = zero_left;
-    const auto found = std::find_if(node.segments.begin(), node.segments.end(), [&](const auto& s) {
-      return s.column == split.column;
-    });
+    const auto found = std::find_if(node.segments.begin(), node.segments.end(),
+                                    [&](const auto& s) { return s.column == split.column; });
     // The values next to the cut, among the node's own.
     float below = -std::numeric_limits<float>::infinity(), above = -below;
     const auto meet = [&](int bin) {
@@ -303,7 +302,7 @@ class Grower {
                       const Penalty& lambda) {
     const Branch left_branch = branch_of(left), right_branch = branch_of(right);
     if (options_.norm == Norm::linf) {
-      std::tie(left_clip_, right_clip_) = 
+      std::tie(left_clip_, right_clip_) =
           solver_.solve_siblings(left_branch, right_branch, lambda.of(weight));
     } else {
       left_clip_ = solver_.solve(left_branch, lambda.of(left.weight));

@@ -44,7 +44,8 @@ void SelfTerminatingTree::link(std::int32_t n_features) {
   const std::size_t n = n_nodes();
   if (n == 0 || feature.size() != n || threshold.size() != n || missing_left.size() != n ||
       gain.size() != n || weight.size() != n || factor.size() != n || starts.size() != n + 1 ||
-      labels.size() != p.size() || starts.front() != 0 || !std::is_sorted(starts.begin(), starts.end()) ||
+      labels.size() != p.size() || starts.front() != 0 ||
+      !std::is_sorted(starts.begin(), starts.end()) ||
       static_cast<std::size_t>(starts.back()) != labels.size()) {
     throw TreeError("the tree's arrays do not fit together");
   }
@@ -54,16 +55,21 @@ void SelfTerminatingTree::link(std::int32_t n_features) {
   parent.assign(n, none);
   for (std::size_t node = 0; node < n; ++node) {
     need(is_probability(factor[node]) || node == 0, "a factor outside [0, 1]", node);
-    need(std::isfinite(gain[node]) && std::isfinite(weight[node]), "a gain or weight that is not finite", node);
-    const auto begin = static_cast<std::size_t>(starts[node]), end = static_cast<std::size_t>(starts[node + 1]);
+    need(std::isfinite(gain[node]) && std::isfinite(weight[node]),
+         "a gain or weight that is not finite", node);
+    const auto begin = static_cast<std::size_t>(starts[node]),
+               end = static_cast<std::size_t>(starts[node + 1]);
     for (std::size_t i = begin; i < end; ++i) {
-      need(labels[i] >= 0 && at(labels[i]) < root.size() && (i == begin || labels[i - 1] < labels[i]),
+      need(labels[i] >= 0 && at(labels[i]) < root.size() &&
+               (i == begin || labels[i - 1] < labels[i]),
            "labels that do not increase or are not there", node);
       need(is_probability(p[i]), "a probability outside [0, 1]", node);
     }
     if (left[node] == none) continue;
-    need(left[node] > 0 && at(left[node]) > node && at(left[node]) + 1 < n, "a child that is not there", node);
-    need(parent[at(left[node])] == none && parent[at(left[node]) + 1] == none, "a child with another parent", node);
+    need(left[node] > 0 && at(left[node]) > node && at(left[node]) + 1 < n,
+         "a child that is not there", node);
+    need(parent[at(left[node])] == none && parent[at(left[node]) + 1] == none,
+         "a child with another parent", node);
     parent[at(left[node])] = parent[at(left[node]) + 1] = static_cast<NodeId>(node);
     need(feature[node] >= 0 && feature[node] < n_features, "a feature that is not there", node);
     need(!std::isnan(threshold[node]), "a threshold that is no number", node);
@@ -78,8 +84,8 @@ std::vector<NodeId> find_leaves(const SelfTerminatingTree& tree, const CsrView& 
     NodeId node = 0;
     while (tree.left[at(node)] != none) {
       const float value = value_of(row, tree.feature[at(node)]);
-      const bool goes_left = std::isnan(value) ? tree.missing_left[at(node)] != 0
-                                               : value <= tree.threshold[at(node)];
+      const bool goes_left =
+          std::isnan(value) ? tree.missing_left[at(node)] != 0 : value <= tree.threshold[at(node)];
       node = tree.left[at(node)] + (goes_left ? 0 : 1);
     }
     leaves[r] = node;

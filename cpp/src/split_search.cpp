@@ -34,7 +34,8 @@ double Penalty::of(double weight) const noexcept {
 bool Split::better_than(const Split& other) const noexcept {
   const float ours = static_cast<float>(gain), theirs = static_cast<float>(other.gain);
   if (ours != theirs) return ours > theirs;
-  if (column != other.column) return other.column == none || (column != none && column < other.column);
+  if (column != other.column)
+    return other.column == none || (column != none && column < other.column);
   if (cut != other.cut) return cut < other.cut;
   return missing_left < other.missing_left;
 }
@@ -204,16 +205,16 @@ double SplitSearch::penalised_gain(const NodeStatistics& node, const Penalty& pe
   const double far_weight = node.weight - near_weight_;
   if (!(near_weight_ > 0 && far_weight > 1e-12 * node.weight)) return 0.0;
   const double near_free = near_entropy_ - entropy_(near_weight_) - near_log_prior_;
-  const double far_free = node.entropy + far_entropy_ - entropy_(far_weight) -
-                          (node.log_prior_sum - near_log_prior_);
+  const double far_free =
+      node.entropy + far_entropy_ - entropy_(far_weight) - (node.log_prior_sum - near_log_prior_);
   const bool joint = norm_ == Norm::linf;
   const double near_penalty = penalty.of(joint ? node.weight : near_weight_);
   const double far_penalty = joint ? near_penalty : penalty.of(far_weight);
   // The gain is convex in the penalty, and 0 from the distance on: it lies below the chord.
   const auto hopeless = [&](double near_end, double far_end) {
-    const double bound = joint ? chord(near_free + far_free, near_end + far_end, near_penalty)
-                               : chord(near_free, near_end, near_penalty) +
-                                     chord(far_free, far_end, far_penalty);
+    const double bound =
+        joint ? chord(near_free + far_free, near_end + far_end, near_penalty)
+              : chord(near_free, near_end, near_penalty) + chord(far_free, far_end, far_penalty);
     return bound <= 0 || safe(bound) < to_beat;
   };
   // c_i - W_b u_i <= c_i (1 - u_i) on either side, and the sides' differences sum to the node's.

@@ -24,8 +24,7 @@ Workers::~Workers() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void Workers::run(std::size_t n_tasks,
-                  const std::function<void(std::size_t, std::size_t)>& task) {
+void Workers::run(std::size_t n_tasks, const std::function<void(std::size_t, std::size_t)>& task) {
   if (threads_.empty() || n_tasks < 2) {
     for (std::size_t number = 0; number < n_tasks; ++number) task(number, 0);
     return;

@@ -1,8 +1,8 @@
 // The self-terminating tree: a decision tree with a label distribution at every node.
 //
-// A node's distribution is its parent's, moved by the branch solver. Labels without mass in a branch
-// all shrink by the same factor, so a node keeps one factor and the probabilities of the labels that
-// did not just shrink: thousands of labels cost a node only those it has seen.
+// A node's distribution is its parent's, moved by the branch solver. Labels without mass in a
+// branch all shrink by the same factor, so a node keeps one factor and the probabilities of the
+// labels that did not just shrink: thousands of labels cost a node only those it has seen.
 #pragma once
 
 #include <cstddef>
@@ -16,18 +16,18 @@
 
 namespace labeltrees {
 
-// Arrays over nodes; node 0 is the root, a child's id is larger than its parent's, the right child's
-// id is one more than the left's. Inner nodes send x[feature] <= threshold left; a NaN goes where
-// missing_left says.
+// Arrays over nodes; node 0 is the root, a child's id is larger than its parent's, the right
+// child's id is one more than the left's. Inner nodes send x[feature] <= threshold left; a NaN goes
+// where missing_left says.
 struct SelfTerminatingTree {
   std::vector<double> root;           // the root's distribution, over all labels
   std::vector<NodeId> left;           // none for a leaf
   std::vector<std::int32_t> feature;  // none for a leaf
   std::vector<float> threshold;
   std::vector<std::uint8_t> missing_left;
-  std::vector<double> gain;    // decrease of the penalised risk by the split; 0 for a leaf
-  std::vector<double> weight;  // of the examples that reached the node
-  std::vector<double> factor;  // p = factor * the parent's p, except for the labels listed:
+  std::vector<double> gain;          // decrease of the penalised risk by the split; 0 for a leaf
+  std::vector<double> weight;        // of the examples that reached the node
+  std::vector<double> factor;        // p = factor * the parent's p, except for the labels listed:
   std::vector<std::int64_t> starts;  // node's labels are starts[node] .. starts[node + 1],
   std::vector<LabelId> labels;       // increasing,
   std::vector<double> p;             // with these probabilities
@@ -35,8 +35,8 @@ struct SelfTerminatingTree {
 
   std::size_t n_nodes() const noexcept { return left.size(); }
   std::size_t n_labels() const noexcept { return root.size(); }
-  // Fills parent; throws TreeError, saying why, if the arrays do not describe a tree over n_features
-  // features. O(nodes + listed).
+  // Fills parent; throws TreeError, saying why, if the arrays do not describe a tree over
+  // n_features features. O(nodes + listed).
   void link(std::int32_t n_features);
 };
 

@@ -21,8 +21,8 @@ struct Targets {
   std::span<const double> masses;
 };
 
-// What it costs to move away from the parent: factor * weight^power. An edge's own penalty under the
-// l1 norm takes the weight of its branch, a node's under linf that of the node.
+// What it costs to move away from the parent: factor * weight^power. An edge's own penalty under
+// the l1 norm takes the weight of its branch, a node's under linf that of the node.
 struct Penalty {
   double factor;
   double power;  // in [0, 1); 0 is the paper's constant
@@ -111,7 +111,8 @@ class SplitSearch {
   // The near side: the rows added so far. The far side is the rest of the node.
   std::vector<double> near_count_, added_;
   std::vector<LabelId> near_labels_, added_labels_;
-  double near_weight_ = 0, near_entropy_ = 0, far_entropy_ = 0, near_log_prior_ = 0, near_excess_ = 0;
+  double near_weight_ = 0, near_entropy_ = 0, far_entropy_ = 0, near_log_prior_ = 0,
+         near_excess_ = 0;
   std::size_t near_rows_ = 0;
 
   std::vector<double> counts_[2], priors_[2];

@@ -24,7 +24,11 @@ def draw_tree(
         from matplotlib import pyplot
     except ImportError:
         raise ImportError("drawing a tree needs matplotlib: pip install matplotlib") from None
-    ax = pyplot.figure(figsize=(2.2 * 2**max_depth, 1.4 * (max_depth + 1))).gca() if ax is None else ax
+    ax = (
+        pyplot.figure(figsize=(2.2 * 2**max_depth, 1.4 * (max_depth + 1))).gca()
+        if ax is None
+        else ax
+    )
     names = [str(label) for label in model.vocabulary.labels]
     left, depths = model.core.left(), model.depths()
     places = _places(left.tolist(), depths.tolist(), max_depth)
@@ -42,9 +46,7 @@ def draw_tree(
     return ax
 
 
-def _places(
-    left: list[int], depths: list[int], max_depth: int
-) -> dict[int, tuple[float, float]]:
+def _places(left: list[int], depths: list[int], max_depth: int) -> dict[int, tuple[float, float]]:
     """Where the nodes stand: each level in equal parts of the width above it."""
     places, stack = {}, [(0, 0.0, 1.0)]
     while stack:
