@@ -10,7 +10,7 @@ namespace labeltrees {
 namespace {
 
 // Nodes with fewer entries than this are searched by one worker: waking others takes longer.
-constexpr std::size_t parallel_entries = 100'000;
+constexpr std::size_t parallel_entries = 20'000;
 
 std::size_t at(std::int32_t i) noexcept { return static_cast<std::size_t>(i); }
 

@@ -60,7 +60,9 @@ SplitSearch::SplitSearch(const BinnedColumns& data, const Targets& targets, cons
       n_labels_(n_labels),
       norm_(norm),
       near_count_(n_labels, 0.0),
-      added_(n_labels, 0.0) {}
+      added_(n_labels, 0.0),
+      near_labels_(n_labels + 1),
+      added_labels_(n_labels + 1) {}
 
 Split SplitSearch::run(const NodeStatistics& node, const Segment& segment, const Penalty& penalty,
                        std::atomic<float>& best) {
@@ -73,7 +75,8 @@ Split SplitSearch::run(const NodeStatistics& node, const Segment& segment, const
 void SplitSearch::move(const NodeStatistics& node, LabelId label, double mass) {
   const std::size_t l = at(label);
   const double before = near_count_[l], after = before + mass, total = node.count[l];
-  if (before == 0.0) near_labels_.push_back(label);
+  near_labels_[n_near_] = label;
+  n_near_ += before == 0.0;
   near_entropy_ += entropy_(after) - entropy_(before);
   // Weights that do not add up exactly must not leave a crumb below zero.
   far_entropy_ += entropy_(std::max(total - after, 0.0)) - entropy_(std::max(total - before, 0.0));
@@ -94,9 +97,14 @@ void SplitSearch::add_bin(const NodeStatistics& node, std::size_t begin, std::si
     }
     return;
   }
-  const auto add = [this](LabelId label, double mass) {
-    double& sum = added_[at(label)];
-    if (sum == 0.0) added_labels_.push_back(label);
+  // Written always and kept if new: a branch here would be mispredicted most of the time.
+  std::size_t n_added = 0;
+  double* const added = added_.data();
+  LabelId* const added_labels = added_labels_.data();
+  const auto add = [&](LabelId label, double mass) {
+    double& sum = added[at(label)];
+    added_labels[n_added] = label;
+    n_added += sum == 0.0;
     sum += mass;
   };
   for (std::size_t e = begin; e < end; ++e) {
@@ -110,16 +118,15 @@ void SplitSearch::add_bin(const NodeStatistics& node, std::size_t begin, std::si
       add(targets_.labels[r], kind == whole ? 1.0 : targets_.masses[r]);
     }
   }
-  for (const LabelId label : added_labels_) {
-    move(node, label, added_[at(label)]);
-    added_[at(label)] = 0.0;
+  for (std::size_t i = 0; i < n_added; ++i) {
+    move(node, added_labels[i], added[at(added_labels[i])]);
+    added[at(added_labels[i])] = 0.0;
   }
-  added_labels_.clear();
 }
 
 void SplitSearch::clear() {
-  for (const LabelId label : near_labels_) near_count_[at(label)] = 0.0;
-  near_labels_.clear();
+  for (std::size_t i = 0; i < n_near_; ++i) near_count_[at(near_labels_[i])] = 0.0;
+  n_near_ = 0;
   near_weight_ = near_entropy_ = far_entropy_ = near_log_prior_ = near_excess_ = 0.0;
   near_rows_ = 0;
 }
@@ -187,7 +194,9 @@ Branch SplitSearch::gather(const NodeStatistics& node, bool near) {
   counts.clear();
   priors.clear();
   double listed = 0.0;
-  for (const LabelId label : near ? near_labels_ : node.labels) {
+  const std::span<const LabelId> labels =
+      near ? std::span<const LabelId>(near_labels_).first(n_near_) : node.labels;
+  for (const LabelId label : labels) {
     const std::size_t l = at(label);
     const double count = near ? near_count_[l] : node.count[l] - near_count_[l];
     if (count <= 1e-12 * node.count[l]) continue;

@@ -68,7 +68,8 @@ def solve_siblings(
     """Return both children's posteriors under ``penalty * max(|alpha_left|, |alpha_right|)``.
 
     The l-infinity norm of the abstract: the children terminate together or not at all, and the
-    nearer one moves for free up to the other's theta. ``left`` and ``right`` are distributions, ``weights`` the weights of the branches.
+    nearer one moves for free up to the other's theta. ``left`` and ``right`` are distributions,
+    ``weights`` the weights of the branches.
 
     Examples
     --------

@@ -242,7 +242,7 @@ class SelfTerminatingTreeModel:
             n_features = int(facts["n_features"])
             penalties = [float(penalty) for penalty in facts["penalties"]]
             arrays: list[Any] = [tensors[f"tree.{name}"] for name in _TENSORS]
-            core = _core.SelfTerminatingTree(*arrays, n_features=n_features)
+            core = _core.SelfTerminatingTree(*[*arrays, n_features])
         except (KeyError, TypeError, ValueError, OverflowError, _core.TreeError) as error:
             raise ModelFormatError(f"the model's parts do not fit together: {error}") from None
         if core.n_labels != len(vocabulary) or not penalties:

@@ -45,7 +45,8 @@ class BranchSolver {
 
   // The joint problem of two siblings under penalty * max(|alpha_left|, |alpha_right|), that is
   // with the sum of both distances at most the penalty: neither or both terminate. Finds how they
-  // share the penalty by bisection, so that their multipliers agree. 100 times the cost of solve.
+  // share the penalty by bisection: their multipliers agree, or the one with the smaller needs no
+  // share. 100 times the cost of solve.
   std::pair<Clip, Clip> solve_siblings(const Branch& left, const Branch& right, double penalty);
 
  private:

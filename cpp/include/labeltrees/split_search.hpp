@@ -110,7 +110,8 @@ class SplitSearch {
 
   // The near side: the rows added so far. The far side is the rest of the node.
   std::vector<double> near_count_, added_;
-  std::vector<LabelId> near_labels_, added_labels_;
+  std::vector<LabelId> near_labels_, added_labels_;  // with room for one more than all labels
+  std::size_t n_near_ = 0;
   double near_weight_ = 0, near_entropy_ = 0, far_entropy_ = 0, near_log_prior_ = 0,
          near_excess_ = 0;
   std::size_t near_rows_ = 0;

@@ -77,7 +77,9 @@ def as_rows(X: Any, *, n_features: int | None = None, missing: bool = False) -> 
         )
     _check_shape(matrix.shape, n_features)
     if not sparse.issparse(matrix):
-        matrix = _all_entries(matrix) if missing else sparse.csr_array(matrix)
+        if missing:
+            return _all_entries(matrix)
+        matrix = sparse.csr_array(matrix)
     return _checked(matrix, missing=missing)
 
 
@@ -96,11 +98,15 @@ def _dense(X: Any) -> NDArray[Any]:
     return array
 
 
-def _all_entries(array: NDArray[Any]) -> Any:
+def _all_entries(array: NDArray[Any]) -> Rows:
+    """Return dense rows with their zeros; NaN is allowed."""
     n_rows, n_features = array.shape
     indices = np.tile(np.arange(n_features, dtype=np.int32), n_rows)
     starts = np.arange(0, indices.size + 1, n_features, dtype=np.int64)
-    return sparse.csr_array((array.ravel(), indices, starts), shape=array.shape)
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = np.ascontiguousarray(array, dtype=np.float32).ravel()
+    _refuse(np.isinf(values), starts, array.ravel(), "inf or a number past float32")
+    return Rows(starts, indices, values, n_features)
 
 
 def _check_shape(shape: tuple[int, int], n_features: int | None) -> None:
