@@ -10,7 +10,7 @@ import numpy as np
 
 from labeltrees import _core
 from labeltrees.data.vocabulary import LabelVocabulary
-from labeltrees.errors import ArgumentError, ModelFormatError
+from labeltrees.errors import ArgumentError, ModelFormatError, TooLargeError
 from labeltrees.inference import MAX_DENSE_BYTES, TopLabels, check_dense_size
 
 if TYPE_CHECKING:
@@ -175,6 +175,8 @@ class SelfTerminatingTreeModel:
 
     def importances(self) -> NDArray[np.float64]:
         """Return each feature's share of the decrease of the penalised risk."""
+        if 8 * self.n_features > MAX_DENSE_BYTES:
+            raise TooLargeError(f"a number for each of {self.n_features} features is too much.")
         inner = self.core.left() >= 0
         sums = np.bincount(
             self.core.feature()[inner], weights=self.core.gain()[inner], minlength=self.n_features

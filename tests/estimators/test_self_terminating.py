@@ -23,6 +23,7 @@ from tests.reference import ReferenceSelfTerminatingTree
 
 import labeltrees
 from labeltrees import SelfTerminatingTreeClassifier, store
+from labeltrees.data.readers import open_reader
 from labeltrees.errors import (
     ArgumentError,
     DataError,
@@ -490,3 +491,20 @@ def test_questions_out_of_range_are_refused():
         tree.predict_label_proba(X2[:1], ["a", "b"])
     with pytest.raises(TooLargeError, match="max_bytes=15"):
         tree.predict_proba(X2, max_bytes=15)
+
+
+def test_the_command_line_asks_a_saved_tree(tmp_path, capsys):
+    from labeltrees.cli import main
+
+    data = tmp_path / "data.svm"
+    data.write_text("".join(f"{i % 2} 1:{i % 2 + 1} 2:{i}\n" for i in range(60)))
+    rows = list(open_reader(str(data), format="svmlight"))[0]
+    tree = SelfTerminatingTreeClassifier(penalty=1.0).fit(rows.features, rows.labels)
+    tree.save(tmp_path / "m", extra={"input": {"format": "svmlight"}})
+    for command in (["inspect", "--json"], ["predict", str(data)], ["evaluate", str(data)]):
+        assert main([command[0], str(tmp_path / "m"), *command[1:]]) == 0
+    shown = capsys.readouterr().out
+    assert "SelfTerminatingTreeClassifier" in shown
+    assert "squared loss" in shown
+    with pytest.raises(TooLargeError, match="2147483647 features"):
+        tree.feature_importances_  # noqa: B018
