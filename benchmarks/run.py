@@ -36,6 +36,7 @@ def main() -> None:
             *(["--data", chosen.data] if chosen.data else []),
             *(["--full"] if chosen.full else []),
         ],
+        *([["self_terminating.py", "--data", chosen.data]] if chosen.data else []),
     ]
     report = [
         "# Results\n",

@@ -12,4 +12,5 @@ NB_MODULE(_core, module) {
   bind_queries(module);
   bind_pecoc_tree(module);
   bind_one_against_all(module);
+  bind_self_terminating_tree(module);
 }

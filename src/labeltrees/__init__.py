@@ -10,6 +10,7 @@ if TYPE_CHECKING:
         ConditionalTreeClassifier,
         FrequencyTableClassifier,
         OneAgainstAllClassifier,
+        SelfTerminatingTreeClassifier,
         load,
     )
     from labeltrees.tree import LabelTree
@@ -20,6 +21,7 @@ __all__ = [
     "FrequencyTableClassifier",
     "LabelTree",
     "OneAgainstAllClassifier",
+    "SelfTerminatingTreeClassifier",
     "load",
 ]
 
@@ -29,6 +31,7 @@ _HOME = {
     "FrequencyTableClassifier": "labeltrees.estimators",
     "LabelTree": "labeltrees.tree",
     "OneAgainstAllClassifier": "labeltrees.estimators",
+    "SelfTerminatingTreeClassifier": "labeltrees.estimators",
     "load": "labeltrees.estimators",
 }
 

@@ -10,6 +10,7 @@ from labeltrees.estimators.conditional_tree import ConditionalTreeClassifier
 from labeltrees.estimators.contract import LabelClassifier
 from labeltrees.estimators.frequency_table import FrequencyTableClassifier
 from labeltrees.estimators.one_against_all import OneAgainstAllClassifier
+from labeltrees.estimators.self_terminating import SelfTerminatingTreeClassifier
 from labeltrees.estimators.tree_queries import TreeQueries
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ __all__ = [
     "FrequencyTableClassifier",
     "LabelClassifier",
     "OneAgainstAllClassifier",
+    "SelfTerminatingTreeClassifier",
     "TreeQueries",
     "from_stored",
     "load",
@@ -27,7 +29,12 @@ __all__ = [
 
 _BY_NAME: dict[str, type[LabelClassifier]] = {
     cls.__name__: cls
-    for cls in (ConditionalTreeClassifier, OneAgainstAllClassifier, FrequencyTableClassifier)
+    for cls in (
+        ConditionalTreeClassifier,
+        OneAgainstAllClassifier,
+        FrequencyTableClassifier,
+        SelfTerminatingTreeClassifier,
+    )
 }
 
 

@@ -132,11 +132,14 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def check_training(
-    X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+    X: Any, y: ArrayLike, sample_weight: ArrayLike | None, *, missing: bool = False
 ) -> tuple[Rows, NDArray[Any], NDArray[np.float32]]:
-    """Return rows, labels and weights (none: empty) to learn from, or raise and change nothing."""
+    """Return rows, labels and weights (none: empty) to learn from, or raise and change nothing.
+
+    ``missing`` allows NaN in ``X``.
+    """
     targets = _as_targets(y)
-    rows = as_rows(X)
+    rows = as_rows(X, missing=missing)
     if len(targets) != rows.n_rows:
         raise DataError(f"y has {len(targets)} labels for the {rows.n_rows} rows of X.")
     weights = as_weights(sample_weight, rows.n_rows)

@@ -1,0 +1,171 @@
+"""Self-terminating trees against scikit-learn's decision tree, both choosing their own size.
+
+scikit-learn's tree is pruned by cost complexity, its alpha chosen from ten of the pruning path by
+3-fold cross-validation, its leaves smoothed by Laplace's rule; the criterion of both choices is log
+loss. Ours is `SelfTerminatingTreeClassifier()` as it is. Times are of all of `fit`, choosing
+included. Prints Markdown tables, wins and losses.
+
+    python benchmarks/self_terminating.py --data DIR [--only letter,digits]
+
+DIR has letter/letter.csv.gz, rcv1-sub1 and bibtex in XC format, clinc150 as label<TAB>text.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import platform
+import time
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+from sklearn.datasets import load_digits
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.model_selection import KFold
+from sklearn.tree import DecisionTreeClassifier
+
+from labeltrees import SelfTerminatingTreeClassifier
+from labeltrees.data.readers import open_reader
+
+QUANTILES = (0.5, 0.7, 0.8, 0.9, 0.94, 0.97, 0.985, 0.993, 0.997, 0.999)
+
+
+def letter(folder: Path):
+    with gzip.open(folder / "letter" / "letter.csv.gz", "rt") as file:
+        rows = list(csv.reader(file))[1:]
+    X = np.array([row[1:] for row in rows], dtype=np.float32)
+    y = np.array([row[0] for row in rows])
+    return X[:15_000], y[:15_000], X[15_000:], y[15_000:]
+
+
+def digits(_: Path):
+    X, y = load_digits(return_X_y=True)
+    order = np.random.RandomState(0).permutation(len(y))
+    X, y = X[order].astype(np.float32), y[order]
+    return X[:1200], y[:1200], X[1200:], y[1200:]
+
+
+def xc(folder: Path):
+    """An XC set with one of each row's labels drawn; rows without a label are left out."""
+    parts = []
+    for name in ("train.txt.gz", "test.txt.gz"):
+        draw, labels, features = np.random.RandomState(0), [], []
+        for chunk in open_reader(str(folder / name), format="xc"):
+            sizes = np.diff(chunk.label_starts)
+            some = sizes > 0
+            features.append(chunk.features[some])
+            for begin, size in zip(chunk.label_starts[:-1][some], sizes[some], strict=True):
+                labels.append(chunk.labels[begin + draw.randint(size)])
+        parts += [sparse.vstack(features).tocsr(), np.array(labels)]
+    return tuple(parts)
+
+
+def clinc150(folder: Path):
+    parts, vectorizer = [], HashingVectorizer(n_features=2**12, alternate_sign=False)
+    for name in ("train.tsv.gz", "test.tsv.gz"):
+        with gzip.open(folder / "clinc150" / name, "rt", encoding="utf-8") as file:
+            pairs = [line.rstrip("\n").split("\t", 1) for line in file]
+        X = vectorizer.transform(text for _, text in pairs).astype(np.float32)
+        parts += [X, np.array([label for label, _ in pairs])]
+    return tuple(parts)
+
+
+SETS = {
+    "letter": letter,
+    "rcv1-sub1": lambda folder: xc(folder / "rcv1-sub1"),
+    "clinc150": clinc150,
+    "bibtex": lambda folder: xc(folder / "bibtex"),
+    "digits": digits,
+}
+
+
+def laplace_log_loss(tree: DecisionTreeClassifier, classes, X, y) -> float:
+    """Mean log loss over rows whose label is one of ``classes``."""
+    n_node = tree.tree_.weighted_n_node_samples
+    leaves = tree.apply(X)
+    known = np.isin(y, classes)
+    columns = np.searchsorted(tree.classes_, y[known])
+    columns = np.minimum(columns, len(tree.classes_) - 1)
+    learned = tree.classes_[columns] == y[known]
+    count = tree.tree_.value[leaves[known], 0, columns] * n_node[leaves[known]] * learned
+    return float(-np.log((count + 1) / (n_node[leaves[known]] + len(classes))).mean())
+
+
+def pruned_tree(X, y) -> DecisionTreeClassifier:
+    path = DecisionTreeClassifier(random_state=0).cost_complexity_pruning_path(X, y).ccp_alphas
+    alphas = np.unique(np.quantile(np.maximum(path, 0), QUANTILES))
+    classes = np.unique(y)
+    losses = np.zeros(len(alphas))
+    for grown_on, held_out in KFold(3, shuffle=True, random_state=0).split(X):
+        for i, alpha in enumerate(alphas):
+            tree = DecisionTreeClassifier(random_state=0, ccp_alpha=alpha)
+            tree.fit(X[grown_on], y[grown_on])
+            losses[i] += laplace_log_loss(tree, classes, X[held_out], y[held_out])
+    return DecisionTreeClassifier(random_state=0, ccp_alpha=alphas[losses.argmin()]).fit(X, y)
+
+
+def compare(name: str, X, y, X_test, y_test) -> str:
+    started = time.perf_counter()
+    ours = SelfTerminatingTreeClassifier().fit(X, y)
+    our_time = time.perf_counter() - started
+    p = ours.predict_label_proba(X_test, y_test)
+    our_loss = float(-np.log(p[p > 0]).mean())
+    started = time.perf_counter()
+    theirs = pruned_tree(X, y)
+    their_time = time.perf_counter() - started
+    their_loss = laplace_log_loss(theirs, theirs.classes_, X_test, y_test)
+    our_accuracy = float((ours.predict(X_test) == y_test).mean())
+    their_accuracy = float((theirs.predict(X_test) == y_test).mean())
+    return (
+        f"| {name} | {X.shape[0]} x {X.shape[1]} | {len(ours.classes_)} | {ours.penalty_:.3g} "
+        f"| {our_loss:.4f} | {their_loss:.4f} | {ours.get_n_leaves()} | {theirs.get_n_leaves()} "
+        f"| {our_time:.2f} | {their_time:.2f} | {our_accuracy:.4f} | {their_accuracy:.4f} |"
+    )
+
+
+def speed(X, y, *, repeats: int = 9) -> None:
+    penalty = SelfTerminatingTreeClassifier().fit(X, y).penalty_
+    depth = SelfTerminatingTreeClassifier(penalty=penalty).fit(X, y).get_depth()
+    rivals = {
+        "SelfTerminatingTreeClassifier": SelfTerminatingTreeClassifier(penalty=penalty),
+        "the same, n_jobs=2": SelfTerminatingTreeClassifier(penalty=penalty, n_jobs=2),
+        "DecisionTreeClassifier, gini": DecisionTreeClassifier(max_depth=depth, random_state=0),
+        "DecisionTreeClassifier, entropy": DecisionTreeClassifier(
+            max_depth=depth, criterion="entropy", random_state=0
+        ),
+    }
+    times: dict[str, list[float]] = {name: [] for name in rivals}
+    for _ in range(repeats):
+        for name, model in rivals.items():
+            started = time.perf_counter()
+            model.fit(X, y)
+            times[name].append(time.perf_counter() - started)
+    ours = min(times["SelfTerminatingTreeClassifier"])
+    print(f"\nTraining once on letter at depth {depth}, best of {repeats}:\n")
+    print("| | ms | times ours | leaves |\n|---|---:|---:|---:|")
+    for name, model in rivals.items():
+        best = min(times[name])
+        print(f"| {name} | {1e3 * best:.1f} | {best / ours:.2f} | {model.get_n_leaves()} |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--only", default=",".join(SETS), help="names of sets, comma-separated")
+    chosen = parser.parse_args()
+    print(f"CPython {platform.python_version()}, {platform.machine()}\n")
+    print(
+        "| set | rows x features | labels | penalty | log loss | theirs | leaves | theirs "
+        "| seconds | theirs | accuracy | theirs |"
+    )
+    print("|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
+    for name in chosen.only.split(","):
+        print(compare(name, *SETS[name](chosen.data)), flush=True)
+    if "letter" in chosen.only:
+        speed(*letter(chosen.data)[:2])
+
+
+if __name__ == "__main__":
+    main()

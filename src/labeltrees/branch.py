@@ -1,0 +1,152 @@
+"""The branch problem of self-terminating trees: how far a child moves from its parent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from labeltrees import _core
+from labeltrees.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Posterior", "solve_binary_branch", "solve_branch", "solve_siblings"]
+
+
+class Posterior(NamedTuple):
+    """The solution of a branch."""
+
+    p: NDArray[np.float64]
+    """The child's distribution, between q and u in every entry."""
+    alpha: NDArray[np.float64]
+    """p is proportional to u exp(alpha); all 0 if the branch terminates."""
+    theta: float
+    """The largest absolute value of alpha: the multiplier of the penalty."""
+    gain: float
+    """The decrease of the penalised risk, KL(p || u) times the branch's weight."""
+
+    @property
+    def terminated(self) -> bool:
+        """Whether the child stays what its parent is."""
+        return self.theta == 0
+
+
+def solve_branch(q: ArrayLike, u: ArrayLike, penalty: float) -> Posterior:
+    """Return the p that minimises ``-sum q log p + penalty max |alpha|``, p ~ u exp(alpha).
+
+    ``q`` is the branch's label distribution, ``u`` its parent's p. The branch terminates, p = u, if
+    and only if ``sum |q - u| <= penalty``; otherwise ``p = clip(q, a u, b u)`` with a < 1 < b. In a
+    tree the risk is a sum over the branch's weight W, so the penalty here is the tree's over W.
+
+    O(n log n) for n labels; exact also for ties and zeros. A label with u = 0 < q cannot be
+    reached: if such labels have more than half the penalty together, there is no solution.
+
+    Examples
+    --------
+    >>> solve_branch([0.8, 0.2, 0.0], [0.4, 0.3, 0.3], 0.2).p.round(3).tolist()
+    [0.7, 0.2, 0.1]
+    >>> solve_branch([0.5, 0.3, 0.2], [0.4, 0.3, 0.3], 0.2).terminated
+    True
+    """
+    q, u = _distribution("q", q), _distribution("u", u)
+    penalty = _penalty(penalty)
+    _check_reachable(q, u, penalty)
+    low, high, gain = _core.solve_branch(q, u, penalty)
+    return _posterior(q, u, low, high, gain)
+
+
+def solve_siblings(
+    left: ArrayLike,
+    right: ArrayLike,
+    u: ArrayLike,
+    penalty: float,
+    *,
+    weights: tuple[float, float] = (1.0, 1.0),
+) -> tuple[Posterior, Posterior]:
+    """Return both children's posteriors under ``penalty * max(|alpha_left|, |alpha_right|)``.
+
+    The l-infinity norm of the abstract: the children terminate together or not at all, and the
+    nearer one moves for free up to the other's theta. ``left`` and ``right`` are distributions,
+    ``weights`` the weights of the branches.
+
+    Examples
+    --------
+    >>> a, b = solve_siblings([0.9, 0.1], [0.45, 0.55], [0.5, 0.5], 0.2)
+    >>> a.p.round(3).tolist(), b.p.round(3).tolist()
+    ([0.8, 0.2], [0.45, 0.55])
+    """
+    q_left, q_right = _distribution("left", left), _distribution("right", right)
+    u = _distribution("u", u)
+    penalty = _penalty(penalty)
+    w_left, w_right = (float(weight) for weight in weights)
+    if not (0 < w_left < np.inf and 0 < w_right < np.inf):
+        raise ArgumentError.of("weights", weights, "two finite numbers above 0")
+    _check_reachable(q_left, u, penalty / w_left)
+    _check_reachable(q_right, u, penalty / w_right)
+    ends = _core.solve_siblings(w_left * q_left, w_right * q_right, u, w_left, w_right, penalty)
+    solved = []
+    for q, weight, low, high in ((q_left, w_left, *ends[:2]), (q_right, w_right, *ends[2:])):
+        p = np.clip(q, low / weight * u, high / weight * u)
+        gain = weight * _relative_entropy(p, u) if low < high else 0.0
+        solved.append(_posterior(q, u, low / weight, high / weight, gain))
+    return solved[0], solved[1]
+
+
+def solve_binary_branch(q: float, u: float, penalty: float) -> tuple[float, float]:
+    """Return (p, alpha) of two labels with one scalar: p = 1 / (1 + exp(-(b + alpha))).
+
+    ``q`` and ``u`` are the probabilities of label 1, b = log(u / (1 - u)). The scalar alpha is the
+    difference of the two entries of the vector form, so its penalty counts twice there.
+
+    Examples
+    --------
+    >>> p, alpha = solve_binary_branch(0.9, 0.5, 0.1)
+    >>> round(p, 6), round(alpha, 6) == round(float(np.log(0.8 / 0.2)), 6)
+    (0.8, True)
+    """
+    solved = solve_branch([1 - q, q], [1 - u, u], 2 * penalty)
+    return float(solved.p[1]), float(solved.alpha[1] - solved.alpha[0])
+
+
+def _posterior(
+    q: NDArray[np.float64], u: NDArray[np.float64], low: float, high: float, gain: float
+) -> Posterior:
+    if low == high:
+        return Posterior(u.copy(), np.zeros_like(u), 0.0, 0.0)
+    p = np.clip(q, low * u, high * u)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        theta = 0.5 * (np.log(high) - np.log(low))
+        log_z = -0.5 * (np.log(low) + np.log(high)) if low > 0 else 0.0
+        alpha = np.where(u > 0, np.log(p / u) + log_z, 0.0)
+    return Posterior(p, alpha, float(theta), float(gain))
+
+
+def _relative_entropy(p: NDArray[np.float64], u: NDArray[np.float64]) -> float:
+    some = p > 0
+    return float((p[some] * np.log(p[some] / u[some])).sum())
+
+
+def _check_reachable(q: NDArray[np.float64], u: NDArray[np.float64], penalty: float) -> None:
+    if len(q) != len(u):
+        raise ArgumentError(f"q has {len(q)} entries, u has {len(u)}.")
+    lost = float(q[u == 0].sum())
+    if lost > penalty / 2:
+        raise ArgumentError(
+            f"labels with u = 0 have {lost:g} of q, more than half the penalty {penalty:g}: "
+            "no p is that near to q. Smooth u."
+        )
+
+
+def _distribution(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    array: NDArray[Any] = np.ascontiguousarray(values, dtype=np.float64)
+    if array.ndim != 1 or not array.size or not np.all(array >= 0) or abs(array.sum() - 1) > 1e-9:
+        raise ArgumentError.of(name, values, "a distribution: numbers >= 0 that sum to 1")
+    return array
+
+
+def _penalty(penalty: float) -> float:
+    if not penalty >= 0:
+        raise ArgumentError.of("penalty", penalty, ">= 0")
+    return float(penalty)

@@ -1,0 +1,58 @@
+"""A self-terminating tree as a picture."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from labeltrees.self_terminating import SelfTerminatingTreeModel
+
+__all__ = ["draw_tree"]
+
+
+def draw_tree(
+    model: SelfTerminatingTreeModel,
+    feature_names: Sequence[str] | None = None,
+    *,
+    max_depth: int = 3,
+    ax: Any = None,
+) -> Any:
+    """Draw the nodes down to ``max_depth`` into matplotlib axes, and return those."""
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        raise ImportError("drawing a tree needs matplotlib: pip install matplotlib") from None
+    ax = (
+        pyplot.figure(figsize=(2.2 * 2**max_depth, 1.4 * (max_depth + 1))).gca()
+        if ax is None
+        else ax
+    )
+    names = [str(label) for label in model.vocabulary.labels]
+    left, depths = model.core.left(), model.depths()
+    places = _places(left.tolist(), depths.tolist(), max_depth)
+    for node, question, labels in model.lines(names, feature_names, top=2):
+        if node not in places:
+            continue
+        x, y = places[node]
+        for child in (int(left[node]), int(left[node]) + 1):
+            if question and child in places:
+                ax.plot([x, places[child][0]], [y, places[child][1]], color="0.6", zorder=1)
+        text = "\n".join(part for part in (question, labels.replace(", ", "\n")) if part)
+        box = {"boxstyle": "round", "facecolor": "white" if question else "0.93"}
+        ax.text(x, y, text, ha="center", va="center", fontsize=8, bbox=box, zorder=2)
+    ax.set_axis_off()
+    return ax
+
+
+def _places(left: list[int], depths: list[int], max_depth: int) -> dict[int, tuple[float, float]]:
+    """Where the nodes stand: each level in equal parts of the width above it."""
+    places, stack = {}, [(0, 0.0, 1.0)]
+    while stack:
+        node, begin, end = stack.pop()
+        middle = (begin + end) / 2
+        places[node] = (middle, -float(depths[node]))
+        if left[node] >= 0 and depths[node] < max_depth:
+            stack += [(left[node], begin, middle), (left[node] + 1, middle, end)]
+    return places
