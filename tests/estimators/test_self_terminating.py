@@ -498,7 +498,7 @@ def test_the_command_line_asks_a_saved_tree(tmp_path, capsys):
 
     data = tmp_path / "data.svm"
     data.write_text("".join(f"{i % 2} 1:{i % 2 + 1} 2:{i}\n" for i in range(60)))
-    rows = list(open_reader(str(data), format="svmlight"))[0]
+    rows = next(iter(open_reader(str(data), format="svmlight")))
     tree = SelfTerminatingTreeClassifier(penalty=1.0).fit(rows.features, rows.labels)
     tree.save(tmp_path / "m", extra={"input": {"format": "svmlight"}})
     for command in (["inspect", "--json"], ["predict", str(data)], ["evaluate", str(data)]):
