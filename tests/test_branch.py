@@ -149,7 +149,8 @@ def test_siblings_under_one_penalty_agree_with_the_reference(seed):
     expected = sibling_posteriors([weights[0] * left, weights[1] * right], u, penalty)
     for ours, p in zip(solved, expected, strict=True):
         assert ours.p == pytest.approx(p, abs=1e-9)
-    assert solved[0].terminated == solved[1].terminated
+    if np.abs(left - u).sum() > 1e-12:  # else it has nowhere to go
+        assert solved[0].terminated == solved[1].terminated
     steep, flat = sorted(zip(solved, (left, right), strict=True), key=lambda pair: -pair[0].theta)
     if not np.allclose(flat[0].p, flat[1], atol=1e-9):  # else it got no share of the penalty
         assert steep[0].theta == pytest.approx(flat[0].theta, rel=1e-6, abs=1e-9)
