@@ -1,13 +1,18 @@
-"""Documented examples write their files into a folder of their own."""
+"""What every test shares: the same random cases in every run, doctests in a folder of their own."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.load_profile("repeatable")
 
 
 @pytest.fixture(autouse=True)

@@ -270,7 +270,8 @@ class ReferenceConditionalTree:
         def size(side):
             return side.mass if self.balance == "examples" else len(side.leaves())
 
-        value = (1 - self.alpha) * 2 * (self.estimate(node, x) - 0.5)
+        # In float32: a regressor that is undecided but for rounding sends new labels left.
+        value = (1 - self.alpha) * 2 * (float(np.float32(self.estimate(node, x))) - 0.5)
         if self.alpha > 0:
             value += self.alpha * (math.log2(size(node.left)) - math.log2(size(node.right)))
         return value
