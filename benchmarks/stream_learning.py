@@ -3,12 +3,13 @@
 Prints a Markdown table. Learning is timed alone (`partial_fit`, one thread), in a run of its own;
 accuracy is progressive, over the last 20 % of the stream.
 
-    python benchmarks/stream_learning.py [--limit N]
+    python benchmarks/stream_learning.py [--limit N] [--set mixing=False] [--set balance="'labels'"]
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import platform
 import resource
 import tempfile
@@ -24,8 +25,8 @@ from labeltrees.data.python_source import PythonSource
 from labeltrees.metrics import ProgressiveValidation
 
 
-def learning_speed(source: PythonSource) -> tuple[ConditionalTreeClassifier, float]:
-    model, seconds, n_rows = ConditionalTreeClassifier(), 0.0, 0
+def learning_speed(source: PythonSource, settings: dict) -> tuple[ConditionalTreeClassifier, float]:
+    model, seconds, n_rows = ConditionalTreeClassifier(**settings), 0.0, 0
     for chunk in source:
         started = time.perf_counter()
         model.partial_fit(chunk.features, chunk.labels)
@@ -34,8 +35,10 @@ def learning_speed(source: PythonSource) -> tuple[ConditionalTreeClassifier, flo
     return model, n_rows / seconds
 
 
-def quality(source: PythonSource, n_examples: int) -> tuple[ProgressiveValidation, float]:
-    model, cache = ConditionalTreeClassifier(), Cache()
+def quality(
+    source: PythonSource, n_examples: int, settings: dict
+) -> tuple[ProgressiveValidation, float]:
+    model, cache = ConditionalTreeClassifier(**settings), Cache()
     scores = ProgressiveValidation(n_expected=n_examples)
     hits = []
     for chunk in source:
@@ -65,8 +68,14 @@ def files(model: ConditionalTreeClassifier, source: PythonSource) -> tuple[int, 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--limit", type=int, default=1_500_000)
-    limit = parser.parse_args().limit
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
+    chosen = parser.parse_args()
+    limit = chosen.limit
+    settings = {
+        name: ast.literal_eval(value) for name, value in (s.split("=", 1) for s in chosen.set)
+    }
     print(f"CPython {platform.python_version()}, {platform.machine()}, {limit:,} examples\n")
+    print(f"settings: {settings or 'defaults'}\n")
     print(
         "| order | accuracy | cache | log loss (seen) | ECE@1 | learned/s | table MB "
         "| file MB | inference-only MB | max dp |"
@@ -74,11 +83,11 @@ def main() -> None:
     print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
     for order in ("files", "shuffled"):
         source = PythonSource(order=order, limit=limit)
-        model, rate = learning_speed(source)
+        model, rate = learning_speed(source, settings)
         table = model.model_.core.n_bytes
         whole, small, difference = files(model, source)
         del model
-        scores, cache = quality(source, source.count())
+        scores, cache = quality(source, source.count(), settings)
         tail = scores.summary().tail
         print(
             f"| {order} | {tail.accuracy:.4f} | {cache:.4f} | {tail.log_loss_seen:.3f} "

@@ -26,6 +26,7 @@ from labeltrees.model import (
     check_can_learn,
     check_dense_size,
     check_k,
+    describe_tree,
     ids_to_learn,
     learning_errors,
     names_of,
@@ -252,22 +253,7 @@ class ConditionalTreeModel:
 
     def describe(self) -> dict[str, Any]:
         """Return sizes and shape of the model."""
-        tree = self.tree
-        is_leaf = tree.label >= 0
-        mass, depths = self.core.masses()[is_leaf], tree.depths[is_leaf]
-        facts: dict[str, Any] = {
-            "can_learn": not self.frozen,
-            "weight_lines": self.core.n_lines,
-            "table_bytes_in_memory": self.core.n_bytes,
-            "nodes": tree.n_nodes,
-            "leaves": tree.n_labels,
-            "depth": tree.depth,
-            "mean_leaf_depth": float(depths.mean()) if len(depths) else 0.0,
-            "least_possible_depth": max(0, (tree.n_labels - 1).bit_length()),
-        }
-        if mass.sum() > 0:
-            facts["mean_depth_of_an_example"] = float(np.average(depths, weights=mass))
-            facts["examples_learned"] = float(mass.sum())
+        facts = describe_tree(self.tree, self.core) | {"can_learn": not self.frozen}
         if self.label_counts is not None:
             facts["novelty_mass"] = self.novelty_mass
         return facts

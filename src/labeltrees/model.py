@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from labeltrees.data.checks import Rows
     from labeltrees.data.vocabulary import LabelVocabulary
     from labeltrees.regressors import OnlineRegression
+    from labeltrees.tree import LabelTree
 
 __all__ = [
     "MAX_DENSE_BYTES",
@@ -29,6 +30,7 @@ __all__ = [
     "check_can_learn",
     "check_dense_size",
     "check_k",
+    "describe_tree",
     "ids_to_learn",
     "learning_errors",
     "names_of",
@@ -139,6 +141,25 @@ def names_of(vocabulary: LabelVocabulary, ids: NDArray[np.int32]) -> NDArray[Any
     named = np.full(ids.shape, None, dtype=object)
     named[ids >= 0] = known[ids[ids >= 0]]
     return named
+
+
+def describe_tree(tree: LabelTree, core: _core.ConditionalTree | _core.PecocTree) -> dict[str, Any]:
+    """Return the sizes and shape of a tree of regressors, ready for JSON."""
+    is_leaf = tree.label >= 0
+    mass, depths = core.masses()[is_leaf], tree.depths[is_leaf]
+    facts: dict[str, Any] = {
+        "weight_lines": core.n_lines,
+        "table_bytes_in_memory": core.n_bytes,
+        "nodes": tree.n_nodes,
+        "leaves": tree.n_labels,
+        "depth": tree.depth,
+        "mean_leaf_depth": float(depths.mean()) if len(depths) else 0.0,
+        "least_possible_depth": max(0, (tree.n_labels - 1).bit_length()),
+    }
+    if mass.sum() > 0:
+        facts["mean_depth_of_an_example"] = float(np.average(depths, weights=mass))
+        facts["examples_learned"] = float(mass.sum())
+    return facts
 
 
 def check_can_learn(frozen: bool) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from labeltrees import _core
 from labeltrees.errors import ArgumentError, ModelFormatError
+from labeltrees.model import describe_tree
 from labeltrees.table_model import NO_LINES, Lines, TableModel
 from labeltrees.tree import LabelTree
 
@@ -68,24 +69,11 @@ class PecocTreeModel(TableModel):
 
     def describe(self) -> dict[str, Any]:
         """Return sizes and shape of the model."""
-        tree = self.tree
-        is_leaf = tree.label >= 0
-        mass, depths = self.core.masses()[is_leaf], tree.depths[is_leaf]
-        facts: dict[str, Any] = {
+        return describe_tree(self.tree, self.core) | {
             "can_learn": not self.frozen,
-            "weight_lines": self.core.n_lines,
-            "table_bytes_in_memory": self.core.n_bytes,
-            "nodes": tree.n_nodes,
-            "leaves": tree.n_labels,
-            "depth": tree.depth,
-            "most_children": int(tree.n_children.max(initial=0)),
+            "most_children": int(self.tree.n_children.max(initial=0)),
             "regressors": self.core.n_regressors,
-            "mean_leaf_depth": float(depths.mean()) if len(depths) else 0.0,
         }
-        if mass.sum() > 0:
-            facts["mean_depth_of_an_example"] = float(np.average(depths, weights=mass))
-            facts["examples_learned"] = float(mass.sum())
-        return facts
 
     def to_dot(self, names: Sequence[str], *, max_nodes: int) -> str:
         """Return the top of the tree as Graphviz DOT."""
