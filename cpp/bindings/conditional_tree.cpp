@@ -100,8 +100,10 @@ LineArrays lines(const ConditionalTree& model) {
       keys.push_back(line->key);
       weights.insert(weights.end(), line->weight.begin(), line->weight.end());
       sums.insert(sums.end(), line->sum_code.begin(), line->sum_code.end());
-      left.insert(left.end(), line->left.begin(), line->left.end());
-      right.insert(right.end(), line->right.begin(), line->right.end());
+      for (const Counts counts : line->counts) {
+        left.push_back(static_cast<std::uint8_t>(left_count(counts)));
+        right.push_back(static_cast<std::uint8_t>(right_count(counts)));
+      }
     }
   }
   return {give(std::move(keys)), give(std::move(weights), block_size),
@@ -130,8 +132,13 @@ void restore(ConditionalTree* self, const LabelTree& tree, Vector<double> mass,
     lines[i].key = keys.data()[i];
     copy_row(weights, i, lines[i].weight);
     copy_row(sums, i, lines[i].sum_code);
-    copy_row(left, i, lines[i].left);
-    copy_row(right, i, lines[i].right);
+    for (std::size_t slot = 0; slot < block_size; ++slot) {
+      const std::size_t at = i * block_size + slot;
+      if (left.data()[at] >= count_values || right.data()[at] >= count_values) {
+        throw TreeError("a count is too large");
+      }
+      lines[i].counts[slot] = pack_counts(left.data()[at], right.data()[at]);
+    }
   }
   new (self) ConditionalTree(tree, view(mass), lines, {mixtures.data(), mixtures.size()});
 }
@@ -199,6 +206,10 @@ void bind_conditional_tree(nb::module_& module) {
       .def("tree", [](const ConditionalTree& model) { return LabelTree(model.tree()); })
       .def("masses", [](const ConditionalTree& model) { return give(std::vector(model.masses())); })
       .def("lines", &lines)
+      .def(
+          "limit_bytes",
+          [](ConditionalTree& m, std::size_t n_bytes) { m.table().limit_bytes(n_bytes); },
+          nb::arg("n_bytes"))
       .def("mixtures", &mixtures)
       .def_prop_ro("n_labels", [](const ConditionalTree& m) { return m.tree().n_labels(); })
       .def_prop_ro("n_nodes", [](const ConditionalTree& m) { return m.tree().n_nodes(); })

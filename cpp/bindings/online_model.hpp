@@ -138,6 +138,9 @@ void def_online_model(nb::class_<Model>& cls, CanLearn can_learn) {
            nb::arg("reading"))
       .def("masses", [](const Model& model) { return give(std::vector(model.masses())); })
       .def("lines", &lines_of<Model>)
+      .def(
+          "limit_bytes", [](Model& m, std::size_t n_bytes) { m.table().limit_bytes(n_bytes); },
+          nb::arg("n_bytes"))
       .def_prop_ro("n_lines", [](const Model& m) { return m.table().size(); })
       .def_prop_ro("n_bytes", [](const Model& m) { return m.table().n_bytes(); });
 }

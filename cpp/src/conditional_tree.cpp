@@ -105,15 +105,16 @@ ConditionalTree::ConditionalTree(LabelTree tree, std::span<const double> mass,
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const std::uint64_t key = lines[i].key;
     const std::uint32_t block = CountedTable::block_of(key);
-    if ((i > 0 && key <= lines[i - 1].key) || block == 0 || block > tree_.n_nodes() ||
-        places_[block - 1].slot != 0) {
+    const bool is_block = block == CountedTable::shared_block ||
+                          (block > 0 && block <= tree_.n_nodes() && places_[block - 1].slot == 0);
+    if ((i > 0 && key <= lines[i - 1].key) || !is_block) {
       throw TreeError("line " + std::to_string(i) + " is out of order or names no block");
     }
     if (!std::all_of(lines[i].weight.begin(), lines[i].weight.end(), finite)) {
       throw TreeError("line " + std::to_string(i) + " has a weight that is not finite");
     }
     table_.make_room(1);
-    table_.obtain(key) = lines[i];
+    table_.put_back(lines[i]);
   }
 }
 

@@ -15,17 +15,16 @@ class Learner {
  public:
   Learner(ConditionalTree& model, const Learning& options) : model_(model), options_(options) {}
 
-  // Makes `row` the next one to learn and asks for the lines it will most likely need.
+  // Makes `row` the one to learn after the next `advance`; the lines it will most likely need are
+  // asked for block by block while the row before it is learned.
   void expect(const SparseRow& row, LabelId label) {
-    next_.assign(row, options_.reading);
-    const NodeId leaf = model_.tree().leaf_of(label);
-    if (leaf != none) prefetch_path(leaf, next_);
+    next_.assign(model_, row, model_.tree().leaf_of(label), options_.reading);
   }
-  void advance() noexcept { std::swap(row_, next_); }
+  void advance() noexcept { std::swap(now_, next_); }
 
   Found foresee_top() {
     Found found{none, 0.0};
-    search_.run(model_, row_, options_.reading, {&found, 1});
+    search_.run(model_, row(), options_.reading, {&found, 1});
     return found;
   }
 
@@ -62,7 +61,7 @@ class Learner {
       const Place place = model_.place(node);
       if (asks_regressors && place.block != block) {
         block = place.block;
-        find_lines(model_.table(), block, row_, lines_);
+        find_lines(model_.table(), block, row(), lines_);
       }
       const NodeId left = tree.first_child(node);
       const bool right =
@@ -78,7 +77,7 @@ class Learner {
     const NodeId left = model_.tree().first_child(node);
     double value = 0;
     if (alpha < 1) {
-      const NodeOpinion opinion = ask_node(model_, node, lines_, row_, options_.reading);
+      const NodeOpinion opinion = ask_node(model_, node, lines_, row(), options_.reading);
       value += (1 - alpha) * 2 * (static_cast<double>(opinion.estimate) - 0.5);
     }
     if (alpha > 0) value += alpha * (size_of(left) - size_of(left + 1));
@@ -109,29 +108,29 @@ class Learner {
   // what the model said before, although nodes share mixtures.
   bool train_path(NodeId leaf, float weight, double& p_path) {
     const LabelTree& tree = model_.tree();
-    path_.clear();
-    for (NodeId node = leaf; node != none; node = tree.parent(node)) path_.push_back(node);
+    path().clear();  // the tree may have grown since the path was expected
+    for (NodeId node = leaf; node != none; node = tree.parent(node)) path().push_back(node);
     if (!ask_path(p_path)) return false;
-    for (std::size_t i = path_.size() - 1; i > 0; --i) teach_node(i, weight);
-    for (const NodeId node : path_) model_.add_mass(node, weight);
+    for (std::size_t i = path().size() - 1; i > 0; --i) teach_node(i, weight);
+    for (const NodeId node : path()) model_.add_mass(node, weight);
     return true;
   }
 
-  // Fills opinions_ for path_[1 ..], and the lines of every block on the path.
+  // Fills opinions_ for path()[1 ..], and the lines of every block on the path.
   bool ask_path(double& p_path) {
-    model_.table().make_room(row_.size() * path_.size());
+    model_.table().make_room(row().size() * path().size());
     own_lines_.clear();
-    opinions_.resize(path_.size());
+    opinions_.resize(path().size());
     std::uint32_t block = 0;
-    for (std::size_t i = path_.size() - 1; i > 0; --i) {
-      if (model_.place(path_[i]).block != block) {
-        block = model_.place(path_[i]).block;
-        for (const std::uint32_t feature : row_.features) {
-          own_lines_.push_back(&model_.table().obtain(CountedTable::key(block, feature)));
-        }
+    std::size_t n_blocks = 0;
+    for (std::size_t i = path().size() - 1; i > 0; --i) {
+      if (model_.place(path()[i]).block != block) {
+        block = model_.place(path()[i]).block;
+        obtain_lines(n_blocks++, block);
+        next_.fetch_block(model_.table());
       }
-      opinions_[i].lines = own_lines_.size() - row_.size();
-      opinions_[i].said = ask_node(model_, path_[i], lines_at(i), row_, options_.reading);
+      opinions_[i].lines = own_lines_.size() - row().size();
+      opinions_[i].said = ask_node(model_, path()[i], lines_at(i), row(), options_.reading);
       if (!std::isfinite(opinions_[i].said.margin)) return false;
       const double p_node = opinions_[i].said.p_node;
       p_path *= goes_right(i) ? p_node : 1.0 - p_node;
@@ -139,35 +138,32 @@ class Learner {
     return true;
   }
 
+  void obtain_lines(std::size_t i, std::uint32_t block) {
+    CountedTable& table = model_.table();
+    const auto guesses = now_.guesses(table, i, block);
+    for (std::size_t k = 0; k < row().size(); ++k) {
+      const std::uint64_t key = CountedTable::key(block, row().features[k]);
+      own_lines_.push_back(guesses.empty() ? &table.obtain(key) : &table.obtain(key, guesses[k]));
+    }
+  }
+
   void teach_node(std::size_t i, float weight) {
-    const std::size_t slot = model_.place(path_[i]).slot;
+    const std::size_t slot = model_.place(path()[i]).slot;
     const NodeOpinion& said = opinions_[i].said;
     const bool right = goes_right(i);
     step(lines_at(i), slot, weight * slope(said.margin, right, options_.reading.loss));
     if (!options_.reading.mixing || options_.again) return;
     count(lines_at(i), slot, right);
-    teach(model_.mixture(path_[i]), said, right, std::min(weight, 1.0f));
+    teach(model_.mixture(path()[i]), said, right, std::min(weight, 1.0f));
   }
 
-  bool goes_right(std::size_t i) const {
-    return path_[i - 1] != model_.tree().first_child(path_[i]);
-  }
+  const PreparedRow& row() const noexcept { return now_.row(); }
+  std::vector<NodeId>& path() noexcept { return now_.path(); }
+
+  bool goes_right(std::size_t i) { return path()[i - 1] != model_.tree().first_child(path()[i]); }
 
   std::span<CountedLine* const> lines_at(std::size_t i) const {
-    return std::span(own_lines_).subspan(opinions_[i].lines, row_.size());
-  }
-
-  // The label is known, so is every line that its path needs.
-  void prefetch_path(NodeId leaf, const PreparedRow& row) const {
-    std::uint32_t block = 0;
-    for (NodeId node = model_.tree().parent(leaf); node != none;
-         node = model_.tree().parent(node)) {
-      if (model_.place(node).block == block) continue;
-      block = model_.place(node).block;
-      for (const std::uint32_t feature : row.features) {
-        model_.table().prefetch(CountedTable::key(block, feature));
-      }
-    }
+    return std::span(own_lines_).subspan(opinions_[i].lines, row().size());
   }
 
   // Moves the mixture along its gradient, so that inputs of proven worth count for more.
@@ -182,11 +178,9 @@ class Learner {
   // A negative value speaks for the other side.
   void count(std::span<CountedLine* const> lines, std::size_t slot, bool right) {
     for (std::size_t k = 0; k < lines.size(); ++k) {
-      if (row_.features[k] == bias_feature) continue;
-      CountedLine& line = *lines[k];
-      const bool up = right == (row_.values[k] > 0);
-      count_example(up ? line.right[slot] : line.left[slot],
-                    up ? line.left[slot] : line.right[slot]);
+      if (row().features[k] == bias_feature) continue;
+      Counts& counts = lines[k]->counts[slot];
+      counts = count_example(counts, right == (row().values[k] > 0));
     }
   }
 
@@ -194,12 +188,12 @@ class Learner {
     const float rate = options_.learning_rate;
     if (options_.optimizer == Optimizer::sgd) {
       for (std::size_t k = 0; k < lines.size(); ++k) {
-        lines[k]->weight[slot] -= rate * slope * row_.values[k];
+        lines[k]->weight[slot] -= rate * slope * row().values[k];
       }
       return;
     }
     for (std::size_t k = 0; k < lines.size(); ++k) {
-      const float gradient = slope * row_.values[k];
+      const float gradient = slope * row().values[k];
       const float sum = lines[k]->sum(slot) + gradient * gradient;
       lines[k]->set_sum(slot, sum);
       lines[k]->weight[slot] -= rate * gradient / std::sqrt(sum + adagrad_floor);
@@ -208,16 +202,15 @@ class Learner {
 
   ConditionalTree& model_;
   const Learning& options_;
-  PreparedRow row_, next_;
+  ExpectedRow now_, next_;
   TopSearch search_;
-  std::vector<NodeId> path_;
   BlockLines lines_;
   std::vector<CountedLine*> own_lines_;  // of the row in every block on the path
   struct PathOpinion {
     NodeOpinion said;
     std::size_t lines;  // where its block's lines start in own_lines_
   };
-  std::vector<PathOpinion> opinions_;  // by place in path_
+  std::vector<PathOpinion> opinions_;  // by place in path()
 };
 
 }  // namespace

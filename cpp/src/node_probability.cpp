@@ -31,61 +31,145 @@ constexpr float vote_prior = 0.3f;
 constexpr double prior_prior = 0.4;
 constexpr std::size_t n_one_sided = 8;
 
-// Logarithms and classes of all counts that can occur.
-struct VoteTables {
-  std::array<float, 256> log_count;
-  std::array<std::uint8_t, 512> one_sided, two_sided;
+constexpr std::size_t count_limit = 60;
 
-  VoteTables() {
-    for (std::size_t n = 0; n < log_count.size(); ++n) {
-      log_count[n] = static_cast<float>(std::log(static_cast<double>(n) + vote_prior));
-    }
-    for (std::size_t n = 0; n < one_sided.size(); ++n) {
-      const auto power = static_cast<std::size_t>(n == 0 ? 0 : std::bit_width(n) - 1);
-      const std::size_t once = n < 4 ? (n == 0 ? 0 : n - 1) : power + 1;
-      const std::size_t both = power == 0 ? 0 : power - 1;
-      one_sided[n] = static_cast<std::uint8_t>(std::min(once, n_one_sided - 1));
-      two_sided[n] =
-          static_cast<std::uint8_t>(n_one_sided + std::min(both, n_vote_classes - n_one_sided - 1));
+std::uint32_t trust_of(std::size_t left, std::size_t right) {
+  const std::size_t n = left + right;
+  if (n == 0) return 0;
+  const auto power = static_cast<std::size_t>(std::bit_width(n) - 1);
+  const std::size_t once = n < 4 ? n - 1 : power + 1;
+  const std::size_t both = power == 0 ? 0 : power - 1;
+  return static_cast<std::uint32_t>(
+      left == 0 || right == 0 ? std::min(once, n_one_sided - 1)
+                              : n_one_sided + std::min(both, n_vote_classes - n_one_sided - 1));
+}
+
+Counts one_more(std::size_t left, std::size_t right, bool to_right) {
+  std::size_t& same = to_right ? right : left;
+  std::size_t& other = to_right ? left : right;
+  if (same >= count_limit) {
+    same /= 2;
+    other /= 2;
+  }
+  ++same;
+  if (other > 2) other = 1 + other / 2;
+  return pack_counts(left, right);
+}
+
+float log_count(std::size_t n) {
+  return static_cast<float>(std::log(static_cast<double>(n) + vote_prior));
+}
+
+// Everything about all counts that can occur, so that no loop has to branch.
+struct CountTables {
+  std::array<Vote, count_values * count_values> vote;
+  std::array<std::array<Counts, count_values * count_values>, 2> next;  // by side
+
+  CountTables() {
+    for (std::size_t right = 0; right < count_values; ++right) {
+      for (std::size_t left = 0; left < count_values; ++left) {
+        const std::size_t at = pack_counts(left, right);
+        vote[at] = {log_count(right) - log_count(left), trust_of(left, right)};
+        next[0][at] = one_more(left, right, false);
+        next[1][at] = one_more(left, right, true);
+      }
     }
   }
 };
-const VoteTables tables;
+const CountTables tables;
+
+void confirm(const CountedTable& table, std::uint32_t block, const PreparedRow& row,
+             BlockLines& lines) {
+  for (std::size_t k = 0; k < lines.size(); ++k) {
+    lines[k] = table.find(CountedTable::key(block, row.features[k]), lines[k]);
+  }
+}
 
 }  // namespace
 
-std::size_t vote_class(std::uint8_t left, std::uint8_t right) noexcept {
-  const std::size_t n = std::size_t{left} + right;
-  return left == 0 || right == 0 ? tables.one_sided[n] : tables.two_sided[n];
-}
+Vote vote_of(Counts counts) noexcept { return tables.vote[counts]; }
 
-float vote(std::uint8_t left, std::uint8_t right) noexcept {
-  return tables.log_count[right] - tables.log_count[left];
+Counts count_example(Counts counts, bool right) noexcept {
+  return tables.next[right ? 1 : 0][counts];
 }
 
 void find_lines(const CountedTable& table, std::uint32_t block, const PreparedRow& row,
                 BlockLines& lines) {
-  for (const std::uint32_t feature : row.features)
-    table.prefetch(CountedTable::key(block, feature));
   lines.clear();
   for (const std::uint32_t feature : row.features) {
-    lines.push_back(table.find(CountedTable::key(block, feature)));
+    lines.push_back(table.guess(CountedTable::key(block, feature)));
+  }
+  confirm(table, block, row, lines);
+}
+
+void find_lines(const CountedTable& table, std::uint32_t block, const PreparedRow& row,
+                std::span<const CountedLine* const> guesses, BlockLines& lines) {
+  if (guesses.empty()) return find_lines(table, block, row, lines);
+  lines.assign(guesses.begin(), guesses.end());
+  confirm(table, block, row, lines);
+}
+
+void ExpectedRow::assign(const ConditionalTree& model, const SparseRow& row, NodeId leaf,
+                         const Reading& reading) {
+  row_.assign(row, reading);
+  path_.clear();
+  blocks_.clear();
+  guesses_.clear();
+  n_moves_ = model.table().n_moves();
+  for (NodeId node = leaf; node != none; node = model.tree().parent(node)) path_.push_back(node);
+  for (std::size_t i = path_.size(); i-- > 1;) {
+    const std::uint32_t block = model.place(path_[i]).block;
+    if (blocks_.empty() || blocks_.back() != block) blocks_.push_back(block);
   }
 }
+
+void ExpectedRow::fetch_block(const CountedTable& table) noexcept {
+  const std::size_t i = guesses_.size() / std::max<std::size_t>(row_.size(), 1);
+  if (i >= blocks_.size()) return;
+  for (const std::uint32_t feature : row_.features) {
+    guesses_.push_back(table.guess(CountedTable::key(blocks_[i], feature)));
+  }
+}
+
+std::span<const CountedLine* const> ExpectedRow::guesses(const CountedTable& table, std::size_t i,
+                                                         std::uint32_t block) const noexcept {
+  const std::size_t n = row_.size();
+  const bool asked = i < blocks_.size() && (i + 1) * n <= guesses_.size();
+  if (!asked || blocks_[i] != block || n_moves_ != table.n_moves()) return {};
+  return std::span(guesses_).subspan(i * n, n);
+}
+
+namespace {
+
+// The margin, and with mixing the votes.
+template <bool mixing>
+void add_features(std::span<const CountedLine* const> lines, const PreparedRow& row,
+                  std::size_t slot, NodeOpinion& opinion) noexcept {
+  float margin = 0;
+  for (std::size_t k = 0; k < lines.size(); ++k) {
+    if (lines[k] == nullptr) continue;
+    const CountedLine& line = *lines[k];
+    const float x = row.values[k];
+    margin += x * line.weight[slot];
+    if constexpr (mixing) {
+      const Vote vote = vote_of(line.counts[slot]);
+      opinion.inputs[vote.trust] += x * vote.log_odds;
+    }
+  }
+  opinion.margin = margin;
+}
+
+}  // namespace
 
 NodeOpinion ask_node(const ConditionalTree& model, NodeId node,
                      std::span<const CountedLine* const> lines, const PreparedRow& row,
                      const Reading& reading) noexcept {
   const std::size_t slot = model.place(node).slot;
   NodeOpinion opinion{};
-  for (std::size_t k = 0; k < lines.size(); ++k) {
-    if (lines[k] == nullptr) continue;
-    const CountedLine& line = *lines[k];
-    const float x = row.values[k];
-    opinion.margin += x * line.weight[slot];
-    if (!reading.mixing || (line.left[slot] | line.right[slot]) == 0) continue;
-    opinion.inputs[vote_class(line.left[slot], line.right[slot])] +=
-        x * vote(line.left[slot], line.right[slot]);
+  if (reading.mixing) {
+    add_features<true>(lines, row, slot, opinion);
+  } else {
+    add_features<false>(lines, row, slot, opinion);
   }
   opinion.log_odds = opinion.margin;
   float sharpness = 1.0f;

@@ -263,10 +263,9 @@ float worth(const ConditionalTree& model, NodeId node, const CountedLine& line, 
             const Reading& reading) {
   if (!reading.mixing) return line.weight[slot];
   const Mixture& mixture = model.mixture(node);
-  float sum = mixture[n_vote_classes] * line.weight[slot];
-  const std::uint8_t left = line.left[slot], right = line.right[slot];
-  if ((left | right) != 0) sum += mixture[vote_class(left, right)] * vote(left, right);
-  return reading.sharpness * sum;
+  const Vote vote = vote_of(line.counts[slot]);
+  return reading.sharpness *
+         (mixture[n_vote_classes] * line.weight[slot] + mixture[vote.trust] * vote.log_odds);
 }
 
 }  // namespace

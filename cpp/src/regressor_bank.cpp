@@ -97,15 +97,18 @@ void restore_lines(WeightTable& table, std::span<const std::uint64_t> keys,
   }
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const std::uint32_t block = WeightTable::block_of(keys[i]);
-    if ((i > 0 && keys[i] <= keys[i - 1]) || block == 0 || block > n_blocks) {
+    const bool is_block = block == WeightTable::shared_block || (block > 0 && block <= n_blocks);
+    if ((i > 0 && keys[i] <= keys[i - 1]) || !is_block) {
       throw TreeError("key " + std::to_string(i) + " is out of order or names no block");
     }
     table.make_room(1);
-    WeightLine& line = table.obtain(keys[i]);
+    WeightLine line;
+    line.key = keys[i];
     for (std::size_t slot = 0; slot < block_size; ++slot) {
       line.weight(slot) = weights[i * block_size + slot];
       line.sum(slot) = sums[i * block_size + slot];
     }
+    table.put_back(line);
   }
 }
 

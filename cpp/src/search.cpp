@@ -47,27 +47,29 @@ void label_probabilities(const ConditionalTree& model, const CsrView& X,
                          std::span<const LabelId> labels, const Reading& reading,
                          std::span<double> p) {
   const LabelTree& tree = model.tree();
-  PreparedRow row;
-  std::vector<NodeId> path;
+  ExpectedRow now, next;
   BlockLines lines;
+  const auto expect = [&](std::size_t r) {
+    if (r < X.n_rows()) next.assign(model, X.row(r), tree.leaf_of(labels[r]), reading);
+  };
+  expect(0);
   for (std::size_t r = 0; r < X.n_rows(); ++r) {
-    NodeId node = tree.leaf_of(labels[r]);
-    p[r] = 0;
-    if (node == none) continue;
-    row.assign(X.row(r), reading);
-    path.clear();
-    for (; node != none; node = tree.parent(node)) path.push_back(node);
-    double p_path = 1;
+    std::swap(now, next);
+    expect(r + 1);
+    const std::vector<NodeId>& path = now.path();
+    p[r] = path.empty() ? 0 : 1;
     std::uint32_t block = 0;
-    for (std::size_t i = path.size() - 1; i > 0; --i) {
+    std::size_t n_blocks = 0;
+    for (std::size_t i = path.size(); i-- > 1;) {
       if (model.place(path[i]).block != block) {
         block = model.place(path[i]).block;
-        find_lines(model.table(), block, row, lines);
+        find_lines(model.table(), block, now.row(), now.guesses(model.table(), n_blocks++, block),
+                   lines);
+        next.fetch_block(model.table());
       }
-      const double p_node = ask_node(model, path[i], lines, row, reading).p_node;
-      p_path *= path[i - 1] == tree.first_child(path[i]) ? 1.0 - p_node : p_node;
+      const double p_node = ask_node(model, path[i], lines, now.row(), reading).p_node;
+      p[r] *= path[i - 1] == tree.first_child(path[i]) ? 1.0 - p_node : p_node;
     }
-    p[r] = p_path;
   }
 }
 

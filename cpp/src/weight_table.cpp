@@ -3,119 +3,238 @@
 #include <algorithm>
 #include <cstring>
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
-
 namespace labeltrees {
-namespace {
-
-constexpr std::size_t huge_page = std::size_t{1} << 21;
-
-}  // namespace
-
-template <typename Line>
-typename LineTable<Line>::Lines LineTable<Line>::allocate(std::size_t capacity) {
-  const std::size_t n_bytes = capacity * sizeof(Line);
-  const auto alignment = std::align_val_t{n_bytes >= huge_page ? huge_page : alignof(Line)};
-  void* memory = ::operator new[](n_bytes, alignment);
-#if defined(__linux__)
-  // Random access over gigabytes: huge pages save most of the address translation.
-  if (n_bytes >= huge_page) (void)madvise(memory, n_bytes, MADV_HUGEPAGE);
-#endif
-  std::memset(memory, 0, n_bytes);
-  return Lines(static_cast<Line*>(memory), FreeLines<Line>{alignment});
-}
-
-template <typename Line>
-void LineTable<Line>::Shard::grow(std::uint64_t new_capacity) {
-  Shard larger;
-  larger.lines = allocate(new_capacity);
-  larger.capacity = new_capacity;
-  larger.used = used;
-  for (std::uint64_t i = 0; i < capacity; ++i) {
-    if (lines[i].key == 0) continue;
-    std::uint64_t at = larger.home(mix_bits(lines[i].key));
-    while (larger.lines[at].key != 0) at = at + 1 == new_capacity ? 0 : at + 1;
-    larger.lines[at] = lines[i];
-  }
-  *this = std::move(larger);
-}
 
 template <typename Line>
 std::size_t LineTable<Line>::n_bytes() const noexcept {
-  std::size_t capacity = 0;
-  for (const Shard& shard : shards_) capacity += shard.capacity;
-  return capacity * sizeof(Line);
+  std::size_t n_lines = moving_.capacity() + waiting_.size();
+  for (const auto& segment : segments_) n_lines += segment->capacity;
+  return n_lines * (sizeof(Line) + 1);
+}
+
+template <typename Line>
+void LineTable<Line>::limit_bytes(std::size_t n_bytes) noexcept {
+  // How full segments are at least: after they doubled, and later, when there are many.
+  const double share = n_bytes < (std::size_t{1} << 28) ? 0.42 : 0.55;
+  const auto n_lines =
+      static_cast<std::size_t>(share * static_cast<double>(n_bytes)) / sizeof(Line);
+  n_shared_ = n_lines / 8;
+  exact_limit_ = n_lines - n_shared_;
+}
+
+template <typename Line>
+const Line* LineTable<Line>::find_exact(std::uint64_t key) const noexcept {
+  const std::uint64_t hash = mix_bits(key);
+  const Window& window = window_of(hash);
+  if (window.n_groups == 0) return nullptr;
+  const std::uint8_t tag = TagGroup::of(hash);
+  for (std::uint64_t group = window.home(hash);; group = window.after(group)) {
+    const TagGroup& tags = window.tags[group];
+    for (std::uint32_t fits = tags.where(tag); fits != 0; fits &= fits - 1) {
+      const Line& line =
+          window.lines[group * group_size + static_cast<std::size_t>(std::countr_zero(fits))];
+      if (line.key == key) return &line;
+    }
+    if (tags.where(0) != 0) break;
+  }
+  if (waiting_.empty()) return nullptr;
+  const auto found = waiting_.find(key);
+  return found == waiting_.end() ? nullptr : &found->second;
+}
+
+template <typename Line>
+const Line* LineTable<Line>::guess_exact(std::uint64_t key) const noexcept {
+  const std::uint64_t hash = mix_bits(key);
+  const Window& window = window_of(hash);
+  if (window.n_groups == 0) return nullptr;
+  const std::uint8_t tag = TagGroup::of(hash);
+  for (std::uint64_t group = window.home(hash);; group = window.after(group)) {
+    const TagGroup& tags = window.tags[group];
+    if (const std::uint32_t fits = tags.where(tag); fits != 0) {
+      const Line* line =
+          window.lines + group * group_size + static_cast<std::size_t>(std::countr_zero(fits));
+#if defined(__GNUC__)
+      __builtin_prefetch(line, 0, 3);
+#endif
+      return line;
+    }
+    if (tags.where(0) != 0) break;
+  }
+  return waiting_.empty() ? nullptr : find_exact(key);
 }
 
 template <typename Line>
 const Line* LineTable<Line>::find(std::uint64_t key) const noexcept {
-  const std::uint64_t hash = mix_bits(key);
-  const Shard& shard = shards_[shard_of(hash)];
-  if (shard.capacity == 0) return nullptr;
-  std::uint64_t at = shard.home(hash);
-  while (shard.lines[at].key != key) {
-    if (shard.lines[at].key == 0) return nullptr;
-    at = at + 1 == shard.capacity ? 0 : at + 1;
-  }
-  return &shard.lines[at];
+  const Line* line = find_exact(key);
+  return line == nullptr && is_sharing() ? find_exact(shared_key(key)) : line;
 }
 
 template <typename Line>
-void LineTable<Line>::prefetch(std::uint64_t key) const noexcept {
-#if defined(__GNUC__)
+Line& LineTable<Line>::obtain(std::uint64_t key) {
+  if (is_sharing()) {
+    const Line* line = find_exact(key);
+    return line == nullptr ? obtain_exact(shared_key(key)) : const_cast<Line&>(*line);
+  }
+  return obtain_exact(key);
+}
+
+template <typename Line>
+Line& LineTable<Line>::obtain_exact(std::uint64_t key) {
+  if (const Line* line = find_exact(key); line != nullptr) return const_cast<Line&>(*line);
+  if (segments_.empty()) make_room(1);
   const std::uint64_t hash = mix_bits(key);
-  const Shard& shard = shards_[shard_of(hash)];
-  __builtin_prefetch(shard.lines.get() + shard.home(hash), 0, 3);
-#else
-  (void)key;
-#endif
+  return add(window_of(hash), key, hash);
+}
+
+// A new line at an empty place, or in waiting if that is the segment's last, which ends searches.
+template <typename Line>
+Line& LineTable<Line>::add(const Window& window, std::uint64_t key, std::uint64_t hash) {
+  Segment& segment = *window.segment;
+  if (!segment.crowded && segment.used >= segment.limit()) {
+    crowded_.push_back(&segment);
+    segment.crowded = true;
+  }
+  ++size_;
+  if (segment.used + 1 == segment.capacity) {
+    Line& line = waiting_[key];
+    line.key = key;
+    return line;
+  }
+  ++segment.used;
+  std::uint64_t group = window.home(hash);
+  while (window.tags[group].where(0) == 0) group = window.after(group);
+  const auto free = static_cast<std::size_t>(std::countr_zero(window.tags[group].where(0)));
+  window.tags[group].tag[free] = TagGroup::of(hash);
+  Line& line = window.lines[group * group_size + free];
+  line.key = key;
+  return line;
 }
 
 template <typename Line>
 void LineTable<Line>::make_room(std::size_t n) {
-  if (n <= room_) {
-    room_ -= n;
-    return;
+  if (segments_.empty()) {
+    segments_.push_back(std::make_unique<Segment>());
+    enlarge(*segments_[0], smallest);
   }
-  std::uint64_t least = ~std::uint64_t{0};
-  for (Shard& shard : shards_) {
-    if (shard.limit() - std::min(shard.limit(), shard.used) < n) {
-      const std::uint64_t needed = (shard.used + n) + (shard.used + n) / 4 + 1;
-      shard.grow(std::max({needed, shard.capacity + shard.capacity / 2, std::uint64_t{8}}));
+  Segment& only = *segments_[0];
+  if (depth_ == 0 && only.used + n > only.limit() && only.capacity < large) {
+    std::uint64_t capacity = only.capacity;
+    while (only.used + n > capacity - capacity / 8 && capacity < large) {
+      capacity = std::min(2 * capacity, large);
     }
-    least = std::min(least, shard.limit() - shard.used);
+    enlarge(only, capacity);
   }
-  room_ = least - n;
+  while (!crowded_.empty()) {
+    Segment& segment = *crowded_.back();
+    crowded_.pop_back();
+    segment.crowded = false;
+    relieve(segment);
+    if (crowded_.empty() && !waiting_.empty()) {
+      moving_.clear();
+      for (auto& [key, line] : std::exchange(waiting_, {})) moving_.push_back(line);
+      size_ -= moving_.size();
+      put_moving_back();
+    }
+  }
 }
 
 template <typename Line>
-Line& LineTable<Line>::obtain(std::uint64_t key) noexcept {
-  const std::uint64_t hash = mix_bits(key);
-  Shard& shard = shards_[shard_of(hash)];
-  std::uint64_t at = shard.home(hash);
-  while (shard.lines[at].key != key) {
-    if (shard.lines[at].key == 0) {
-      shard.lines[at].key = key;
-      ++shard.used;
-      ++size_;
-      break;
-    }
-    at = at + 1 == shard.capacity ? 0 : at + 1;
+void LineTable<Line>::relieve(Segment& segment) {
+  if (segment.used < segment.limit()) return;
+  if (segment.capacity < large) {
+    enlarge(segment, std::min(2 * segment.capacity, large));
+  } else if (segment.capacity < full) {
+    enlarge(segment, full);
+  } else {
+    split(segment);
   }
-  return shard.lines[at];
+}
+
+template <typename Line>
+void LineTable<Line>::enlarge(Segment& segment, std::uint64_t capacity) {
+  Pages larger;  // before anything changes, for it may throw
+  if (capacity * sizeof(Line) > segment.pages.size()) {
+    // From a few megabytes on, a segment keeps its pages for good.
+    larger = Pages((2 * capacity > large ? full : capacity) * sizeof(Line));
+  }
+  take_out(segment);
+  if (larger.start() != nullptr) segment.pages = std::move(larger);
+  segment.capacity = capacity;
+  segment.tags.assign(capacity / group_size, {});
+  show(segment);
+  put_moving_back();
+}
+
+template <typename Line>
+void LineTable<Line>::split(Segment& segment) {
+  if (segment.depth == depth_) {
+    std::vector<Window> doubled;
+    for (const Window& window : directory_) doubled.insert(doubled.end(), 2, window);
+    directory_ = std::move(doubled);
+    ++depth_;
+  }
+  segments_.push_back(std::make_unique<Segment>());
+  Segment& sibling = *segments_.back();
+  sibling.pages = Pages(full * sizeof(Line));
+  sibling.capacity = large;
+  take_out(segment);
+  segment.pages.forget(large * sizeof(Line));
+  segment.capacity = large;
+  for (Segment* half : {&segment, &sibling}) half->tags.assign(large / group_size, {});
+  sibling.depth = ++segment.depth;
+  // The half of the segment's places with the next bit set becomes the sibling's.
+  const auto first = static_cast<std::size_t>(
+      std::find_if(directory_.begin(), directory_.end(),
+                   [&](const Window& window) { return window.segment == &segment; }) -
+      directory_.begin());
+  const std::size_t n_places = std::size_t{1} << (depth_ - segment.depth);
+  for (std::size_t i = 0; i < n_places; ++i) directory_[first + n_places + i].segment = &sibling;
+  show(segment);
+  show(sibling);
+  put_moving_back();
+}
+
+// Leaves the segment empty and its lines in moving_.
+template <typename Line>
+void LineTable<Line>::take_out(Segment& segment) {
+  moving_.clear();
+  moving_.reserve(segment.used);
+  for (std::uint64_t i = 0; i < segment.capacity; ++i) {
+    if (segment.lines()[i].key != 0) moving_.push_back(segment.lines()[i]);
+  }
+  if (segment.capacity != 0) std::memset(segment.pages.start(), 0, segment.capacity * sizeof(Line));
+  size_ -= segment.used;
+  segment.used = 0;
+}
+
+template <typename Line>
+void LineTable<Line>::put_moving_back() {
+  ++n_moves_;
+  for (const Line& line : moving_) put_back(line);
+  moving_.clear();
+}
+
+// Copies what look-ups need of a segment to its places in the directory.
+template <typename Line>
+void LineTable<Line>::show(Segment& segment) {
+  if (depth_ == 0) directory_[0].segment = &segment;
+  for (Window& window : directory_) {
+    if (window.segment != &segment) continue;
+    window = {segment.lines(), segment.tags.data(), segment.tags.size(), &segment};
+  }
 }
 
 template <typename Line>
 std::vector<const Line*> LineTable<Line>::sorted_lines() const {
   std::vector<std::pair<std::uint64_t, const Line*>> order;  // sorts without chasing pointers
   order.reserve(size_);
-  for (const Shard& shard : shards_) {
-    for (std::uint64_t i = 0; i < shard.capacity; ++i) {
-      if (shard.lines[i].key != 0) order.emplace_back(shard.lines[i].key, &shard.lines[i]);
+  for (const auto& segment : segments_) {
+    for (std::uint64_t i = 0; i < segment->capacity; ++i) {
+      const Line& line = segment->lines()[i];
+      if (line.key != 0) order.emplace_back(line.key, &line);
     }
   }
+  for (const auto& [key, line] : waiting_) order.emplace_back(key, &line);
   std::sort(order.begin(), order.end());
   std::vector<const Line*> lines(order.size());
   std::transform(order.begin(), order.end(), lines.begin(), [](const auto& o) { return o.second; });

@@ -126,13 +126,17 @@ TEST(a_sum_keeps_ten_bits_of_fraction) {
 }
 
 TEST(counts_fade_and_end_at_sixty) {
-  std::uint8_t same = 0, other = 0;
-  for (int i = 0; i < 1000; ++i) {
-    count_example(same, other);
-    CHECK(same <= 60);
+  for (const bool side : {false, true}) {
+    const auto same = [&](Counts c) { return side ? right_count(c) : left_count(c); };
+    const auto other = [&](Counts c) { return side ? left_count(c) : right_count(c); };
+    Counts counts = 0;
+    for (int i = 0; i < 1000; ++i) {
+      counts = count_example(counts, side);
+      CHECK(same(counts) <= 60);
+    }
+    for (int i = 0; i < 10; ++i) counts = count_example(counts, !side);
+    CHECK(same(counts) == 2 && other(counts) == 10);
   }
-  for (int i = 0; i < 10; ++i) count_example(other, same);
-  CHECK(same == 2 && other == 10);
 }
 
 TEST(the_depth_bound_is_that_of_theorem_7) {

@@ -45,10 +45,77 @@ TEST(lines_stay_where_they_are_while_there_is_room) {
   }
 }
 
+TEST(a_table_of_many_segments_keeps_every_line) {
+  WeightTable table;
+  const std::uint32_t n = 400'000;  // four segments or more
+  for (std::uint32_t f = 0; f < n; ++f) {
+    table.make_room(1);
+    table.obtain(WeightTable::key(1 + f % 7, f)).weight(0) = static_cast<float>(f);
+  }
+  CHECK(table.size() == n);
+  for (std::uint32_t f = 0; f < n; ++f) {
+    const std::uint64_t key = WeightTable::key(1 + f % 7, f);
+    const WeightLine* line = table.find(key);
+    CHECK(line != nullptr && line->weight(0) == static_cast<float>(f));
+    CHECK(table.find(key, table.guess(key)) == line);
+    CHECK(table.find(WeightTable::key(8, f)) == nullptr);
+  }
+  CHECK(table.n_bytes() < std::size_t{2} * n * sizeof(WeightLine) + (std::size_t{8} << 20));
+}
+
+TEST(lines_stay_where_they_are_even_if_more_come_than_there_is_room_for) {
+  WeightTable table;
+  for (std::uint32_t round = 1; round < 4; ++round) {
+    table.make_room(1);
+    const std::size_t moves = table.n_moves();
+    std::vector<WeightLine*> lines;
+    for (std::uint32_t f = 0; f < 150'000; ++f) {
+      lines.push_back(&table.obtain(WeightTable::key(round, f)));
+      lines.back()->weight(1) = static_cast<float>(f);
+    }
+    CHECK(table.n_moves() == moves);
+    for (std::uint32_t f = 0; f < 150'000; ++f) {
+      const std::uint64_t key = WeightTable::key(round, f);
+      CHECK(&table.obtain(key) == lines[f] && table.find(key) == lines[f]);
+    }
+  }
+  table.make_room(1);
+  CHECK(table.size() == 450'000 && table.sorted_lines().size() == 450'000);
+  CHECK(table.find(WeightTable::key(2, 149'999))->weight(1) == 149'999.0f);
+}
+
+TEST(a_limited_table_shares_lines_and_keeps_to_its_limit) {
+  for (const std::size_t limit : {std::size_t{1} << 20, std::size_t{40} << 20}) {
+    WeightTable table;
+    table.limit_bytes(limit);
+    for (std::uint32_t f = 0; f < 600'000; ++f) {
+      table.make_room(1);
+      table.obtain(WeightTable::key(1, f)).weight(0) += 1.0f;
+      CHECK(table.n_bytes() <= limit);
+    }
+    CHECK(table.is_sharing());
+    float sum = 0;
+    for (const WeightLine* line : table.sorted_lines()) sum += line->weight(0);
+    CHECK(sum == 600'000.0f);
+    CHECK(table.find(WeightTable::key(1, 0))->weight(0) == 1.0f);  // came before the limit
+    CHECK(WeightTable::block_of(table.find(WeightTable::key(1, 599'999))->key) ==
+          WeightTable::shared_block);
+    // What is shared does not depend on the order in which the lines of a copy come.
+    WeightTable copy;
+    copy.limit_bytes(limit);
+    for (const WeightLine* line : table.sorted_lines()) {
+      copy.make_room(1);
+      copy.put_back(*line);
+    }
+    CHECK(copy.find(WeightTable::key(1, 599'999))->weight(0) ==
+          table.find(WeightTable::key(1, 599'999))->weight(0));
+  }
+}
+
 TEST(an_empty_table_finds_nothing_and_costs_nothing) {
   const WeightTable table;
   CHECK(table.find(WeightTable::key(1, 0)) == nullptr);
-  CHECK(table.size() == 0 && table.n_bytes() == 0);
+  CHECK(table.size() == 0 && table.n_bytes() == 0 && !table.is_sharing());
   table.prefetch(WeightTable::key(1, 0));
 }
 

@@ -65,6 +65,9 @@ class ConditionalTreeModel:
     label_counts: LabelCounts | None = None
     """What the novelty mass is computed from; None without ``settings.novelty``."""
 
+    def __post_init__(self) -> None:
+        self.settings.limit(self.core)
+
     @classmethod
     def empty(cls, settings: OnlineRegression, n_features: int) -> ConditionalTreeModel:
         """Return a model that knows no label yet."""

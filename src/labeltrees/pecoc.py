@@ -45,6 +45,7 @@ class PecocTreeModel(TableModel):
     core: _core.PecocTree
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         labels = self.core.tree().labels()
         # By id; the last entry stands for ids past all leaves, and for -1.
         self._has_leaf = np.zeros(int(labels.max(initial=-1)) + 2, dtype=bool)

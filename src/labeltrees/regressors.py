@@ -23,6 +23,9 @@ OPTIMIZERS = {"adagrad": _core.Optimizer.adagrad, "sgd": _core.Optimizer.sgd}
 STRUCTURES = ("online", "random", "balanced", "huffman", "kmeans", "given")
 BALANCES = {"labels": _core.Balance.labels, "examples": _core.Balance.examples}
 
+MIN_TABLE = 2**20
+"""The least memory, in bytes, that a table can be kept within."""
+
 SLOTS = 7
 """Regressors in a line of the table: a binary subtree of three levels."""
 
@@ -51,6 +54,7 @@ class OnlineRegression:
     alpha: float = 0.6
     seed: int = 0
     novelty: bool = False
+    max_memory: int | None = None
 
     def __post_init__(self) -> None:
         for name, table in (
@@ -71,6 +75,10 @@ class OnlineRegression:
         _check_number("sharpness", self.sharpness, 0, 10, open_below=True)
         if not isinstance(self.seed, (int, np.integer)) or not 0 <= self.seed < 2**64:
             raise ArgumentError.of("seed", self.seed, "an integer in [0, 2^64)")
+        if self.max_memory is not None and not (
+            isinstance(self.max_memory, (int, np.integer)) and MIN_TABLE <= self.max_memory < 2**63
+        ):
+            raise ArgumentError.of("max_memory", self.max_memory, "None or bytes >= 2^20")
 
     @property
     def mixes(self) -> bool:
@@ -110,7 +118,14 @@ class OnlineRegression:
         for name in ("bias", "learning_rate", "alpha", "sharpness"):
             plain[name] = float(plain[name])
         plain |= {name: bool(plain[name]) for name in ("normalize", "mixing", "novelty")}
+        if self.max_memory is not None:
+            plain["max_memory"] = int(self.max_memory)
         return plain | {"seed": int(self.seed)}
+
+    def limit(self, core: _core.ConditionalTree | _core.PecocTree | _core.OneAgainstAll) -> None:
+        """Keep a core's table within ``max_memory``."""
+        if self.max_memory is not None:
+            core.limit_bytes(int(self.max_memory))
 
 
 def _check_number(

@@ -52,6 +52,9 @@ class TableModel:
     n_features: int
     frozen: bool = False
 
+    def __post_init__(self) -> None:
+        self.settings.limit(self.core)
+
     def learn(
         self,
         rows: Rows,

@@ -30,6 +30,34 @@ struct PreparedRow {
 using BlockLines = std::vector<const CountedLine*>;
 void find_lines(const CountedTable& table, std::uint32_t block, const PreparedRow& row,
                 BlockLines& lines);
+// The same where the table has guessed already; guesses may be empty.
+void find_lines(const CountedTable& table, std::uint32_t block, const PreparedRow& row,
+                std::span<const CountedLine* const> guesses, BlockLines& lines);
+
+// A row and the lines that a known label's path will need, asked for ahead of time, so that they
+// have arrived when they are used.
+class ExpectedRow {
+ public:
+  // leaf: where the path ends, or none if that is not known.
+  void assign(const ConditionalTree& model, const SparseRow& row, NodeId leaf,
+              const Reading& reading);
+  // Asks for the lines of one more block; does nothing after the last.
+  void fetch_block(const CountedTable& table) noexcept;
+
+  const PreparedRow& row() const noexcept { return row_; }
+  // The nodes of the path, the leaf first; those of an expected path that has changed are not used.
+  std::vector<NodeId>& path() noexcept { return path_; }
+  // What the table guessed of the i-th block from the root; empty if not asked or no longer true.
+  std::span<const CountedLine* const> guesses(const CountedTable& table, std::size_t i,
+                                              std::uint32_t block) const noexcept;
+
+ private:
+  PreparedRow row_;
+  std::vector<NodeId> path_;
+  std::vector<std::uint32_t> blocks_;  // from the root down
+  BlockLines guesses_;
+  std::size_t n_moves_ = 0;
+};
 
 // What a node says of a row.
 struct NodeOpinion {
@@ -46,22 +74,17 @@ NodeOpinion ask_node(const ConditionalTree& model, NodeId node,
                      std::span<const CountedLine* const> lines, const PreparedRow& row,
                      const Reading& reading) noexcept;
 
-// The class of trust of a feature that was seen left and right so often (not both 0).
-std::size_t vote_class(std::uint8_t left, std::uint8_t right) noexcept;
-// log((right + c) / (left + c)), the vote of counts.
-float vote(std::uint8_t left, std::uint8_t right) noexcept;
+// What counts say: the log-odds log((right + c) / (left + c)), and the class of trust it belongs
+// to. Counts of nothing say 0.
+struct Vote {
+  float log_odds;
+  std::uint32_t trust;
+};
+Vote vote_of(Counts counts) noexcept;
 
-// Counts one more example on a side. Evidence against it fades by half, and no count passes 60, so
-// that what was learned long ago can be unlearned.
-inline void count_example(std::uint8_t& same, std::uint8_t& other) noexcept {
-  constexpr std::uint8_t count_limit = 60;
-  if (same >= count_limit) {
-    same /= 2;
-    other /= 2;
-  }
-  ++same;
-  if (other > 2) other = static_cast<std::uint8_t>(1 + other / 2);
-}
+// The counts after one more example on a side. Evidence against it fades by half, and no count
+// passes 60, so that what was learned long ago can be unlearned.
+Counts count_example(Counts counts, bool right) noexcept;
 
 inline float sigmoid(float log_odds) noexcept { return 1.0f / (1.0f + std::exp(-log_odds)); }
 

@@ -6,11 +6,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <new>
-#include <span>
+#include <unordered_map>
 #include <vector>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #include "labeltrees/hash.hpp"
+#include "labeltrees/pages.hpp"
 
 namespace labeltrees {
 
@@ -29,13 +33,22 @@ struct alignas(64) WeightLine {
 };
 static_assert(sizeof(WeightLine) == 64);
 
+// How many examples went left and right, six bits each.
+using Counts = std::uint16_t;
+inline constexpr std::size_t count_values = 64;  // a count is below this
+constexpr Counts pack_counts(std::size_t left, std::size_t right) noexcept {
+  return static_cast<Counts>(left | (right << 6));
+}
+constexpr std::size_t left_count(Counts counts) noexcept { return counts & 63u; }
+constexpr std::size_t right_count(Counts counts) noexcept { return counts >> 6; }
+
 // The same with counts of the examples that went left and right. To make room for them a sum has 16
 // bits: no sign, 6 bits of exponent (2^-40 to 2^23, beyond which it stays) and 10 of fraction.
 struct alignas(64) CountedLine {
   std::uint64_t key = 0;
   std::array<float, block_size> weight{};
   std::array<std::uint16_t, block_size> sum_code{};
-  std::array<std::uint8_t, block_size> left{}, right{};
+  std::array<Counts, block_size> counts{};
 
   float sum(std::size_t slot) const noexcept {
     const std::uint32_t code = sum_code[slot];
@@ -53,15 +66,36 @@ struct alignas(64) CountedLine {
 };
 static_assert(sizeof(CountedLine) == 64);
 
-template <typename Line>
-struct FreeLines {
-  std::align_val_t alignment{alignof(Line)};
-  void operator()(Line* lines) const noexcept { ::operator delete[](lines, alignment); }
+// A byte of the hash of each of sixteen lines; 0 marks an empty line.
+struct alignas(16) TagGroup {
+  std::array<std::uint8_t, 16> tag{};
+
+  static std::uint8_t of(std::uint64_t hash) noexcept {
+    const auto byte = static_cast<std::uint8_t>(hash >> 32);
+    return byte == 0 ? 1 : byte;
+  }
+  // Bit i is set where tag i has this value.
+  std::uint32_t where(std::uint8_t value) const noexcept {
+#if defined(__SSE2__)
+    const __m128i tags = _mm_load_si128(reinterpret_cast<const __m128i*>(tag.data()));
+    return static_cast<std::uint32_t>(
+        _mm_movemask_epi8(_mm_cmpeq_epi8(tags, _mm_set1_epi8(static_cast<char>(value)))));
+#else
+    std::uint32_t found = 0;
+    for (std::size_t i = 0; i < tag.size(); ++i) found |= std::uint32_t{tag[i] == value} << i;
+    return found;
+#endif
+  }
 };
 
-// An exact, growing hash table from (block, feature) to a line: open addressing with linear
-// probing, cut into shards that grow one at a time, so that growing never needs twice the memory.
-// No two keys share a line. Lines keep their address until make_room is called again.
+// An exact, growing hash table from (block, feature) to a line. No two keys share a line, unless
+// the table was given a limit and has reached it: keys that come later then share lines among them.
+//
+// The table is cut into segments by the leading bits of a key's hash (extendible hashing). A
+// segment that is full grows, later it splits in two: growing needs no second copy of the table,
+// and memory once touched is used again. Within a segment, open addressing by groups of sixteen
+// lines whose tags, a byte of the hash each, lie together: a search reads tags, which mostly stay
+// in the processor's cache, and then as a rule the one line it is after, or none if there is none.
 //
 // Threads: any number may call the const functions while none calls the others.
 template <typename Line>
@@ -77,49 +111,107 @@ class LineTable {
   static constexpr std::uint32_t feature_of(std::uint64_t key) noexcept {
     return static_cast<std::uint32_t>(key);
   }
+  // The block of shared lines; no block of a tree has this number.
+  static constexpr std::uint32_t shared_block = 0xffffffffu;
 
   std::size_t size() const noexcept { return size_; }
   // Memory held, in bytes.
   std::size_t n_bytes() const noexcept;
+  // Keeps the table within so many bytes, from now on. n_bytes >= 2^20.
+  void limit_bytes(std::size_t n_bytes) noexcept;
+  // Whether keys not seen before share lines.
+  bool is_sharing() const noexcept { return size_ >= exact_limit_; }
 
   // The line of a key, or nullptr. Expected O(1).
   const Line* find(std::uint64_t key) const noexcept;
-  // Asks the processor to fetch the line that find or obtain will most likely touch.
-  void prefetch(std::uint64_t key) const noexcept;
-  // After make_room(n), n calls of obtain leave every line where it is. Amortised O(n).
+  // The line that a key has if it has one, as far as its tag tells; asks the processor to fetch it.
+  const Line* guess(std::uint64_t key) const noexcept {
+    const Line* line = guess_exact(key);
+    return line == nullptr && is_sharing() ? guess_exact(shared_key(key)) : line;
+  }
+  void prefetch(std::uint64_t key) const noexcept { (void)guess(key); }
+  // Grows whenever lines move, which makes guesses void.
+  std::size_t n_moves() const noexcept { return n_moves_; }
+  // As find, where guess said this, and no lines have moved since.
+  const Line* find(std::uint64_t key, const Line* guessed) const noexcept {
+    return guessed == nullptr || guessed->key == key ? guessed : find(key);
+  }
+  // Makes ready for about n calls of obtain, which then leave every line where it is, however many
+  // they become. Amortised O(n).
   void make_room(std::size_t n);
-  // The line of a key, made of zeros if there was none. Needs room.
-  Line& obtain(std::uint64_t key) noexcept;
+  // The line of a key, made of zeros if there was none.
+  Line& obtain(std::uint64_t key);
+  // The same, where guess said this, and no lines have moved since.
+  Line& obtain(std::uint64_t key, const Line* guessed) {
+    return guessed != nullptr && guessed->key == key ? const_cast<Line&>(*guessed) : obtain(key);
+  }
 
+  // Puts a line back that sorted_lines gave, shared or not.
+  void put_back(const Line& line) { obtain_exact(line.key) = line; }
   // Every line, in order of its key. O(n log n).
   std::vector<const Line*> sorted_lines() const;
 
  private:
-  static constexpr std::size_t shard_bits = 4;
-  static constexpr std::size_t n_shards = std::size_t{1} << shard_bits;
+  static constexpr std::size_t group_size = 16;
 
-  using Lines = std::unique_ptr<Line[], FreeLines<Line>>;
-  static Lines allocate(std::size_t capacity);
-
-  struct Shard {
-    Lines lines;
+  struct Segment {
+    Pages pages;
+    std::vector<TagGroup> tags;
     std::uint64_t capacity = 0;
     std::uint64_t used = 0;
+    unsigned depth = 0;    // leading bits that all its keys share
+    bool crowded = false;  // waits for make_room
 
-    // Linear probing stays short below four fifths full.
-    std::uint64_t limit() const noexcept { return capacity - capacity / 5; }
-    std::uint64_t home(std::uint64_t hash) const noexcept {
-      return ((hash & 0xffffffffULL) * capacity) >> 32;
-    }
-    void grow(std::uint64_t new_capacity);
+    Line* lines() const noexcept { return static_cast<Line*>(pages.start()); }
+    // Searches stay short below seven eighths full.
+    std::uint64_t limit() const noexcept { return capacity - capacity / 8; }
   };
-  static constexpr std::size_t shard_of(std::uint64_t hash) noexcept {
-    return hash >> (64 - shard_bits);
-  }
+  // What a search needs of a segment.
+  struct Window {
+    Line* lines = nullptr;
+    TagGroup* tags = nullptr;
+    std::uint64_t n_groups = 0;
+    Segment* segment = nullptr;
 
-  std::array<Shard, n_shards> shards_;
+    std::uint64_t home(std::uint64_t hash) const noexcept {
+      return ((hash & 0xffffffffULL) * n_groups) >> 32;
+    }
+    std::uint64_t after(std::uint64_t group) const noexcept {
+      return group + 1 == n_groups ? 0 : group + 1;
+    }
+  };
+
+  // Capacities: doubled up to `large`, then `full`, then the segment splits in two `large` ones.
+  static constexpr std::uint64_t smallest = 64;
+  static constexpr std::uint64_t full = 4 * Pages::huge / sizeof(Line);
+  static constexpr std::uint64_t large = full - full / 4;
+
+  std::size_t place_of(std::uint64_t hash) const noexcept { return (hash >> 1) >> (63 - depth_); }
+  const Window& window_of(std::uint64_t hash) const noexcept { return directory_[place_of(hash)]; }
+  std::uint64_t shared_key(std::uint64_t key) const noexcept {
+    return LineTable::key(shared_block, static_cast<std::uint32_t>(mix_bits(~key) % n_shared_));
+  }
+  const Line* find_exact(std::uint64_t key) const noexcept;
+  const Line* guess_exact(std::uint64_t key) const noexcept;
+  Line& obtain_exact(std::uint64_t key);
+  Line& add(const Window& window, std::uint64_t key, std::uint64_t hash);
+  void relieve(Segment& segment);
+  void enlarge(Segment& segment, std::uint64_t capacity);
+  void split(Segment& segment);
+  void take_out(Segment& segment);
+  void put_moving_back();
+  void show(Segment& segment);
+
+  std::vector<std::unique_ptr<Segment>> segments_;
+  std::vector<Window> directory_ = std::vector<Window>(1);  // by leading bits of the hash
+  unsigned depth_ = 0;                                      // how many
+  std::vector<Segment*> crowded_;
+  std::unordered_map<std::uint64_t, Line> waiting_;  // lines of segments without a free place
+  std::vector<Line> moving_;
   std::size_t size_ = 0;
-  std::size_t room_ = 0;  // obtain calls that are certain to fit
+  std::size_t n_moves_ = 0;
+  std::size_t exact_limit_ = ~std::size_t{0};
+  std::size_t n_shared_ = 1;
 };
 
 using WeightTable = LineTable<WeightLine>;

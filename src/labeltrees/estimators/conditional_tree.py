@@ -79,6 +79,10 @@ class ConditionalTreeClassifier(TreeQueries, OnlineClassifier):
         Whether probability is kept for labels not seen yet: Good and Turing's N1 / N, the labels
         seen exactly once by the examples seen, whatever their weights (a row counts once, also
         in the passes of `fit`). All labels' probabilities are multiplied by what is left.
+    max_memory : int or None
+        Most bytes that the table of weights may take (the tree itself takes about 100 bytes a label
+        beside it). When it is full, weights of features new to a node are shared among them: the
+        model gets worse, not larger. None: no limit.
     random_state : int, RandomState or None
         Seed of the shuffling and the coin tosses.
 
@@ -127,6 +131,7 @@ class ConditionalTreeClassifier(TreeQueries, OnlineClassifier):
         normalize: bool = True,
         bias: float = 0.25,
         novelty: bool = False,
+        max_memory: int | None = None,
         random_state: Any = 0,
     ) -> None:
         self.structure = structure
@@ -143,6 +148,7 @@ class ConditionalTreeClassifier(TreeQueries, OnlineClassifier):
         self.normalize = normalize
         self.bias = bias
         self.novelty = novelty
+        self.max_memory = max_memory
         self.random_state = random_state
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -210,6 +216,7 @@ class ConditionalTreeClassifier(TreeQueries, OnlineClassifier):
             alpha=self.alpha,
             seed=seed_of(self.random_state),
             novelty=self.novelty,
+            max_memory=self.max_memory,
         )
 
     def _start_on_stream(

@@ -1,0 +1,38 @@
+// Memory that is zero until written and costs nothing until touched.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+namespace labeltrees {
+
+// A range of zeroed memory, aligned to a cache line. Large ranges come from the system page by
+// page, huge pages if it has them: random access over gigabytes then needs far less address
+// translation.
+class Pages {
+ public:
+  static constexpr std::size_t huge = std::size_t{1} << 21;
+
+  Pages() = default;
+  // Throws std::bad_alloc.
+  explicit Pages(std::size_t n_bytes);
+  ~Pages();
+  Pages(Pages&& other) noexcept
+      : start_(std::exchange(other.start_, nullptr)), n_bytes_(std::exchange(other.n_bytes_, 0)) {}
+  Pages& operator=(Pages&& other) noexcept {
+    std::swap(start_, other.start_);
+    std::swap(n_bytes_, other.n_bytes_);
+    return *this;
+  }
+
+  void* start() const noexcept { return start_; }
+  std::size_t size() const noexcept { return n_bytes_; }
+  // Makes bytes from .. size() zero again; whole huge pages among them go back to the system.
+  void forget(std::size_t from) noexcept;
+
+ private:
+  void* start_ = nullptr;
+  std::size_t n_bytes_ = 0;
+};
+
+}  // namespace labeltrees

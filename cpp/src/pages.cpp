@@ -1,0 +1,80 @@
+#include "labeltrees/pages.hpp"
+
+#include <cstdint>
+#include <cstring>
+#include <new>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+namespace labeltrees {
+namespace {
+
+constexpr std::align_val_t line_alignment{64};
+
+bool comes_from_system(std::size_t n_bytes) noexcept {
+#if defined(__linux__)
+  return n_bytes >= Pages::huge;
+#else
+  (void)n_bytes;
+  return false;
+#endif
+}
+
+#if defined(__linux__)
+// Maps a multiple of huge pages that starts at one.
+void* map(std::size_t n_bytes) {
+  const std::size_t asked = n_bytes + Pages::huge;
+  void* mapped = mmap(nullptr, asked, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapped == MAP_FAILED) throw std::bad_alloc();
+  const auto at = reinterpret_cast<std::uintptr_t>(mapped);
+  const std::uintptr_t start = (at + Pages::huge - 1) / Pages::huge * Pages::huge;
+  char* const first = static_cast<char*>(mapped) + (start - at);
+  if (start != at) munmap(mapped, start - at);
+  const std::size_t after = asked - (start - at) - n_bytes;
+  if (after != 0) munmap(first + n_bytes, after);
+  (void)madvise(first, n_bytes, MADV_HUGEPAGE);
+  return first;
+}
+#endif
+
+}  // namespace
+
+Pages::Pages(std::size_t n_bytes) : n_bytes_(n_bytes) {
+#if defined(__linux__)
+  if (comes_from_system(n_bytes)) {
+    n_bytes_ = (n_bytes + huge - 1) / huge * huge;
+    start_ = map(n_bytes_);
+    return;
+  }
+#endif
+  start_ = ::operator new(n_bytes, line_alignment);
+  std::memset(start_, 0, n_bytes);
+}
+
+Pages::~Pages() {
+  if (start_ == nullptr) return;
+#if defined(__linux__)
+  if (comes_from_system(n_bytes_)) {
+    munmap(start_, n_bytes_);
+    return;
+  }
+#endif
+  ::operator delete(start_, line_alignment);
+}
+
+void Pages::forget(std::size_t from) noexcept {
+  std::size_t kept = n_bytes_;
+#if defined(__linux__)
+  if (comes_from_system(n_bytes_)) {
+    kept = (from + huge - 1) / huge * huge;
+    char* const first = static_cast<char*>(start_) + kept;
+    if (kept < n_bytes_ && madvise(first, n_bytes_ - kept, MADV_DONTNEED) != 0) kept = n_bytes_;
+  }
+#endif
+  if (from < kept) std::memset(static_cast<char*>(start_) + from, 0, kept - from);
+}
+
+}  // namespace labeltrees
