@@ -44,14 +44,15 @@ Foreseen learn_rows(ConditionalTree& model, Starts starts, Indices indices, Valu
 }
 
 OwnedVector<double> label_rows(const ConditionalTree& model, Starts starts, Indices indices,
-                               Values values, Vector<LabelId> labels, const Reading& reading) {
+                               Values values, Vector<LabelId> labels, const Reading& reading,
+                               std::size_t n_threads) {
   const CsrView X = csr(starts, indices, values);
   need(labels.shape(0) == X.n_rows(), "labels need one entry for every row");
   std::vector<double> p(X.n_rows());
   {
     nb::gil_scoped_release unlocked;
     const std::shared_lock shared(model.mutex());
-    label_probabilities(model, X, view(labels), reading, p);
+    label_probabilities(model, X, view(labels), reading, p, n_threads);
   }
   return give(std::move(p));
 }
@@ -59,14 +60,15 @@ OwnedVector<double> label_rows(const ConditionalTree& model, Starts starts, Indi
 std::tuple<OwnedMatrix<LabelId>, OwnedMatrix<double>> top_rows(const ConditionalTree& model,
                                                                Starts starts, Indices indices,
                                                                Values values, std::size_t k,
-                                                               const Reading& reading) {
+                                                               const Reading& reading,
+                                                               std::size_t n_threads) {
   const CsrView X = csr(starts, indices, values);
   std::vector<LabelId> labels(X.n_rows() * k);
   std::vector<double> p(X.n_rows() * k);
   {
     nb::gil_scoped_release unlocked;
     const std::shared_lock shared(model.mutex());
-    top_labels(model, X, k, reading, labels, p);
+    top_labels(model, X, k, reading, labels, p, n_threads);
   }
   return {give(std::move(labels), k), give(std::move(p), k)};
 }
@@ -178,13 +180,14 @@ void bind_conditional_tree(nb::module_& module) {
       .def(
           "__init__",
           [](Learning* self, const Reading& reading, Optimizer optimizer, float learning_rate,
-             Insertion insertion, Balance balance, double alpha, std::uint64_t seed, bool again) {
-            new (self)
-                Learning{reading, optimizer, learning_rate, insertion, balance, alpha, seed, again};
+             Insertion insertion, Balance balance, double alpha, std::uint64_t seed,
+             std::size_t n_threads, bool again) {
+            new (self) Learning{reading, optimizer, learning_rate, insertion, balance,
+                                alpha,   seed,      n_threads,     again};
           },
           nb::kw_only(), nb::arg("reading"), nb::arg("optimizer"), nb::arg("learning_rate"),
           nb::arg("insertion"), nb::arg("balance"), nb::arg("alpha"), nb::arg("seed"),
-          nb::arg("again"));
+          nb::arg("n_threads"), nb::arg("again"));
   nb::class_<ConditionalTree>(module, "ConditionalTree", "A label tree with node regressors.")
       .def(nb::init<>())
       .def("__init__", &restore, nb::arg("tree"), nb::arg("mass").noconvert(),
@@ -197,9 +200,10 @@ void bind_conditional_tree(nb::module_& module) {
            nb::arg("options"))
       .def("label_probabilities", &label_rows, nb::arg("starts").noconvert(),
            nb::arg("indices").noconvert(), nb::arg("values").noconvert(),
-           nb::arg("labels").noconvert(), nb::arg("reading"))
+           nb::arg("labels").noconvert(), nb::arg("reading"), nb::arg("n_threads") = 1)
       .def("top_labels", &top_rows, nb::arg("starts").noconvert(), nb::arg("indices").noconvert(),
-           nb::arg("values").noconvert(), nb::arg("k"), nb::arg("reading"))
+           nb::arg("values").noconvert(), nb::arg("k"), nb::arg("reading"),
+           nb::arg("n_threads") = 1)
       .def("all_probabilities", &all_rows, nb::arg("starts").noconvert(),
            nb::arg("indices").noconvert(), nb::arg("values").noconvert(), nb::arg("n_columns"),
            nb::arg("reading"))

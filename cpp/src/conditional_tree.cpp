@@ -83,8 +83,8 @@ ConditionalTree::ConditionalTree() {
   mixtures_.fill(untaught);
 }
 
-std::size_t ConditionalTree::mixture_of(NodeId node) const noexcept {
-  const auto power = static_cast<std::size_t>(std::ilogb(mass(node) + 1));
+std::size_t mixture_of(double mass) noexcept {
+  const auto power = static_cast<std::size_t>(std::ilogb(mass + 1));
   return std::min(power, n_mixtures - 1);
 }
 

@@ -1,19 +1,18 @@
-#include <algorithm>
 #include <cmath>
 
 #include "labeltrees/conditional_tree.hpp"
 #include "labeltrees/node_probability.hpp"
+#include "labeltrees/placement.hpp"
 #include "labeltrees/search.hpp"
+#include "labeltrees/teaching.hpp"
 
 namespace labeltrees {
 namespace {
 
-constexpr float mixing_rate = 0.002f;
-constexpr float input_limit = 8.0f;
-
 class Learner {
  public:
-  Learner(ConditionalTree& model, const Learning& options) : model_(model), options_(options) {}
+  Learner(ConditionalTree& model, const Learning& options)
+      : model_(model), options_(options), placement_(model, options) {}
 
   // Makes `row` the one to learn after the next `advance`; the lines it will most likely need are
   // asked for block by block while the row before it is learned.
@@ -40,7 +39,7 @@ class Learner {
     }
     NodeId leaf = tree.leaf_of(label);
     const bool is_new = leaf == none;
-    if (is_new) leaf = model_.split_leaf(place_of_new(label), label) + 1;
+    if (is_new) leaf = model_.split_leaf(placement_.of_new(label, row()), label) + 1;
     double p_path = 1;
     if (!train_path(leaf, weight, p_path)) return false;
     if (!is_new) p_label = p_path;
@@ -48,62 +47,6 @@ class Learner {
   }
 
  private:
-  // The leaf that a new label will share a parent with: rule (5), or coin tosses.
-  NodeId place_of_new(LabelId label) {
-    const LabelTree& tree = model_.tree();
-    const bool asks_regressors = options_.insertion == Insertion::objective && options_.alpha < 1;
-    const double bound = options_.balance == Balance::examples
-                             ? depth_bound(static_cast<double>(tree.n_labels()) + 1, options_.alpha)
-                             : depth_bound(1, 0);
-    NodeId node = 0;
-    std::uint32_t block = 0;
-    for (std::int32_t depth = 0; !tree.is_leaf(node); ++depth) {
-      const Place place = model_.place(node);
-      if (asks_regressors && place.block != block) {
-        block = place.block;
-        find_lines(model_.table(), block, row(), lines_);
-      }
-      const NodeId left = tree.first_child(node);
-      const bool right =
-          options_.insertion == Insertion::random ? toss(label, depth) : objective(node) > 0;
-      node = within(bound, depth, right ? left + 1 : left, right ? left : left + 1);
-    }
-    return node;
-  }
-
-  // obj(p, L, R, alpha) of the paper; positive means right.
-  double objective(NodeId node) const {
-    const double alpha = options_.alpha;
-    const NodeId left = model_.tree().first_child(node);
-    double value = 0;
-    if (alpha < 1) {
-      const NodeOpinion opinion = ask_node(model_, node, lines_, row(), options_.reading);
-      value += (1 - alpha) * 2 * (static_cast<double>(opinion.estimate) - 0.5);
-    }
-    if (alpha > 0) value += alpha * (size_of(left) - size_of(left + 1));
-    return value;
-  }
-
-  // A label of a given tree may have no examples yet; two such sides count as equal.
-  double size_of(NodeId node) const {
-    return std::log2(options_.balance == Balance::labels
-                         ? static_cast<double>(model_.tree().n_leaves(node))
-                         : std::max(model_.mass(node), 1e-300));
-  }
-
-  // The preferred child, unless every leaf below it is so deep that a split would break the depth
-  // bound. The nearest leaf of the whole tree is never deeper than log2 n, so one side always fits.
-  NodeId within(double bound, std::int32_t depth, NodeId preferred, NodeId other) const {
-    const bool fits = depth + 1 + model_.shallowest(preferred) + 1 <= bound;
-    return fits ? preferred : other;
-  }
-
-  bool toss(LabelId label, std::int32_t depth) const {
-    const auto which =
-        (static_cast<std::uint64_t>(label) << 32) | static_cast<std::uint32_t>(depth);
-    return (combine_hashes(options_.seed, which) >> 63) != 0;
-  }
-
   // Asks every inner node above the leaf, then teaches each of them one step: what is foreseen is
   // what the model said before, although nodes share mixtures.
   bool train_path(NodeId leaf, float weight, double& p_path) {
@@ -111,7 +54,10 @@ class Learner {
     path().clear();  // the tree may have grown since the path was expected
     for (NodeId node = leaf; node != none; node = tree.parent(node)) path().push_back(node);
     if (!ask_path(p_path)) return false;
-    for (std::size_t i = path().size() - 1; i > 0; --i) teach_node(i, weight);
+    for (std::size_t i = path().size() - 1; i > 0; --i) {
+      teach_node(lines_at(i), model_.place(path()[i]).slot, row(), opinions_[i].said, goes_right(i),
+                 weight, model_.mixture(path()[i]), options_);
+    }
     for (const NodeId node : path()) model_.add_mass(node, weight);
     return true;
   }
@@ -147,16 +93,6 @@ class Learner {
     }
   }
 
-  void teach_node(std::size_t i, float weight) {
-    const std::size_t slot = model_.place(path()[i]).slot;
-    const NodeOpinion& said = opinions_[i].said;
-    const bool right = goes_right(i);
-    step(lines_at(i), slot, weight * slope(said.margin, right, options_.reading.loss));
-    if (!options_.reading.mixing || options_.again) return;
-    count(lines_at(i), slot, right);
-    teach(model_.mixture(path()[i]), said, right, std::min(weight, 1.0f));
-  }
-
   const PreparedRow& row() const noexcept { return now_.row(); }
   std::vector<NodeId>& path() noexcept { return now_.path(); }
 
@@ -166,45 +102,11 @@ class Learner {
     return std::span(own_lines_).subspan(opinions_[i].lines, row().size());
   }
 
-  // Moves the mixture along its gradient, so that inputs of proven worth count for more.
-  static void teach(Mixture& mixture, const NodeOpinion& opinion, bool right, float weight) {
-    const float error = opinion.estimate - (right ? 1.0f : 0.0f);
-    for (std::size_t i = 0; i < n_mixed; ++i) {
-      const float input = std::clamp(opinion.inputs[i], -input_limit, input_limit);
-      mixture[i] -= mixing_rate * weight * error * input;
-    }
-  }
-
-  // A negative value speaks for the other side.
-  void count(std::span<CountedLine* const> lines, std::size_t slot, bool right) {
-    for (std::size_t k = 0; k < lines.size(); ++k) {
-      if (row().features[k] == bias_feature) continue;
-      Counts& counts = lines[k]->counts[slot];
-      counts = count_example(counts, right == (row().values[k] > 0));
-    }
-  }
-
-  void step(std::span<CountedLine* const> lines, std::size_t slot, float slope) {
-    const float rate = options_.learning_rate;
-    if (options_.optimizer == Optimizer::sgd) {
-      for (std::size_t k = 0; k < lines.size(); ++k) {
-        lines[k]->weight[slot] -= rate * slope * row().values[k];
-      }
-      return;
-    }
-    for (std::size_t k = 0; k < lines.size(); ++k) {
-      const float gradient = slope * row().values[k];
-      const float sum = lines[k]->sum(slot) + gradient * gradient;
-      lines[k]->set_sum(slot, sum);
-      lines[k]->weight[slot] -= rate * gradient / std::sqrt(sum + adagrad_floor);
-    }
-  }
-
   ConditionalTree& model_;
   const Learning& options_;
   ExpectedRow now_, next_;
   TopSearch search_;
-  BlockLines lines_;
+  Placement placement_;
   std::vector<CountedLine*> own_lines_;  // of the row in every block on the path
   struct PathOpinion {
     NodeOpinion said;
@@ -218,6 +120,9 @@ class Learner {
 void learn(ConditionalTree& model, const CsrView& X, std::span<const LabelId> labels,
            std::span<const float> weights, std::span<const std::int64_t> order,
            const Foresight& foresight, const Learning& options) {
+  if (options.n_threads > 1) {
+    return learn_in_batches(model, X, labels, weights, order, foresight, options);
+  }
   Learner learner(model, options);
   const std::size_t n = order.empty() ? X.n_rows() : order.size();
   const auto row_at = [&](std::size_t i) {

@@ -161,10 +161,21 @@ void add_features(std::span<const CountedLine* const> lines, const PreparedRow& 
 
 }  // namespace
 
+NodePast past_of(const ConditionalTree& model, NodeId node) noexcept {
+  const NodeId left = model.tree().first_child(node);
+  return {model.mass(node), model.mass(left), model.mass(left + 1)};
+}
+
 NodeOpinion ask_node(const ConditionalTree& model, NodeId node,
                      std::span<const CountedLine* const> lines, const PreparedRow& row,
                      const Reading& reading) noexcept {
-  const std::size_t slot = model.place(node).slot;
+  return ask_slot(model.place(node).slot, lines, row, past_of(model, node), model.mixture(node),
+                  reading);
+}
+
+NodeOpinion ask_slot(std::size_t slot, std::span<const CountedLine* const> lines,
+                     const PreparedRow& row, const NodePast& past, const Mixture& mixture,
+                     const Reading& reading) noexcept {
   NodeOpinion opinion{};
   if (reading.mixing) {
     add_features<true>(lines, row, slot, opinion);
@@ -174,11 +185,9 @@ NodeOpinion ask_node(const ConditionalTree& model, NodeId node,
   opinion.log_odds = opinion.margin;
   float sharpness = 1.0f;
   if (reading.mixing) {
-    const NodeId left = model.tree().first_child(node);
     opinion.inputs[n_vote_classes] = opinion.margin;
-    opinion.inputs[n_vote_classes + 1] = std::log(static_cast<float>(
-        (model.mass(left + 1) + prior_prior) / (model.mass(left) + prior_prior)));
-    const Mixture& mixture = model.mixture(node);
+    opinion.inputs[n_vote_classes + 1] =
+        std::log(static_cast<float>((past.right + prior_prior) / (past.left + prior_prior)));
     opinion.log_odds = 0;
     for (std::size_t i = 0; i < n_mixed; ++i) opinion.log_odds += mixture[i] * opinion.inputs[i];
     sharpness = reading.sharpness;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "labeltrees/workers.hpp"
+
 namespace labeltrees {
 
 bool TopSearch::comes_later(const Candidate& a, const Candidate& b) noexcept {
@@ -43,9 +45,23 @@ std::size_t TopSearch::run(const ConditionalTree& model, const PreparedRow& row,
   return found;
 }
 
-void label_probabilities(const ConditionalTree& model, const CsrView& X,
-                         std::span<const LabelId> labels, const Reading& reading,
-                         std::span<double> p) {
+namespace {
+
+// Calls answer(rows, first) for parts of X that threads share out; every part has many rows.
+template <typename Answer>
+void share_rows(const CsrView& X, std::size_t n_threads, const Answer& answer) {
+  constexpr std::size_t part = 256;
+  if (n_threads < 2 || X.n_rows() <= part) return answer(X, 0);
+  Workers workers(std::min(n_threads, (X.n_rows() + part - 1) / part));
+  workers.run((X.n_rows() + part - 1) / part, [&](std::size_t number, std::size_t) {
+    const std::size_t first = number * part, n = std::min(part, X.n_rows() - first);
+    answer({X.row_starts.subspan(first, n + 1), X.indices, X.values}, first);
+  });
+}
+
+void label_probabilities_of(const ConditionalTree& model, const CsrView& X,
+                            std::span<const LabelId> labels, const Reading& reading,
+                            std::span<double> p) {
   const LabelTree& tree = model.tree();
   ExpectedRow now, next;
   BlockLines lines;
@@ -73,8 +89,8 @@ void label_probabilities(const ConditionalTree& model, const CsrView& X,
   }
 }
 
-void top_labels(const ConditionalTree& model, const CsrView& X, std::size_t k,
-                const Reading& reading, std::span<LabelId> labels, std::span<double> p) {
+void top_labels_of(const ConditionalTree& model, const CsrView& X, std::size_t k,
+                   const Reading& reading, std::span<LabelId> labels, std::span<double> p) {
   PreparedRow row;
   TopSearch search;
   std::vector<Found> answers(k);
@@ -86,6 +102,24 @@ void top_labels(const ConditionalTree& model, const CsrView& X, std::size_t k,
       p[r * k + i] = i < n ? answers[i].p_label : 0.0;
     }
   }
+}
+
+}  // namespace
+
+void label_probabilities(const ConditionalTree& model, const CsrView& X,
+                         std::span<const LabelId> labels, const Reading& reading,
+                         std::span<double> p, std::size_t n_threads) {
+  share_rows(X, n_threads, [&](const CsrView& rows, std::size_t first) {
+    label_probabilities_of(model, rows, labels.subspan(first), reading, p.subspan(first));
+  });
+}
+
+void top_labels(const ConditionalTree& model, const CsrView& X, std::size_t k,
+                const Reading& reading, std::span<LabelId> labels, std::span<double> p,
+                std::size_t n_threads) {
+  share_rows(X, n_threads, [&](const CsrView& rows, std::size_t first) {
+    top_labels_of(model, rows, k, reading, labels.subspan(first * k), p.subspan(first * k));
+  });
 }
 
 void all_probabilities(const ConditionalTree& model, const CsrView& X, std::size_t n_columns,

@@ -7,7 +7,7 @@ namespace labeltrees {
 
 template <typename Line>
 std::size_t LineTable<Line>::n_bytes() const noexcept {
-  std::size_t n_lines = moving_.capacity() + waiting_.size();
+  std::size_t n_lines = moving_.capacity() + n_waiting_;
   for (const auto& segment : segments_) n_lines += segment->capacity;
   return n_lines * (sizeof(Line) + 1);
 }
@@ -33,11 +33,12 @@ const Line* LineTable<Line>::find_exact(std::uint64_t key) const noexcept {
     for (std::uint32_t fits = tags.where(tag); fits != 0; fits &= fits - 1) {
       const Line& line =
           window.lines[group * group_size + static_cast<std::size_t>(std::countr_zero(fits))];
-      if (line.key == key) return &line;
+      if (read_shared(line.key) == key) return &line;
     }
     if (tags.where(0) != 0) break;
   }
-  if (waiting_.empty()) return nullptr;
+  if (n_waiting_.load(std::memory_order_relaxed) == 0) return nullptr;
+  const std::lock_guard alone(rare_);
   const auto found = waiting_.find(key);
   return found == waiting_.end() ? nullptr : &found->second;
 }
@@ -60,7 +61,7 @@ const Line* LineTable<Line>::guess_exact(std::uint64_t key) const noexcept {
     }
     if (tags.where(0) != 0) break;
   }
-  return waiting_.empty() ? nullptr : find_exact(key);
+  return n_waiting_.load(std::memory_order_relaxed) == 0 ? nullptr : find_exact(key);
 }
 
 template <typename Line>
@@ -90,24 +91,31 @@ Line& LineTable<Line>::obtain_exact(std::uint64_t key) {
 template <typename Line>
 Line& LineTable<Line>::add(const Window& window, std::uint64_t key, std::uint64_t hash) {
   Segment& segment = *window.segment;
-  if (!segment.crowded && segment.used >= segment.limit()) {
-    crowded_.push_back(&segment);
-    segment.crowded = true;
+  size_.fetch_add(1, std::memory_order_relaxed);
+  while (segment.adding.test_and_set(std::memory_order_acquire)) {
   }
-  ++size_;
-  if (segment.used + 1 == segment.capacity) {
-    Line& line = waiting_[key];
-    line.key = key;
-    return line;
+  const bool crowds = !segment.crowded && segment.used >= segment.limit();
+  segment.crowded |= crowds;
+  const bool has_place = segment.used + 1 < segment.capacity;
+  Line* line = nullptr;
+  if (has_place) {
+    ++segment.used;
+    std::uint64_t group = window.home(hash);
+    while (window.tags[group].where(0) == 0) group = window.after(group);
+    const auto free = static_cast<std::size_t>(std::countr_zero(window.tags[group].where(0)));
+    line = &window.lines[group * group_size + free];
+    write_shared(line->key, key);
+    window.tags[group].set(free, TagGroup::of(hash));
   }
-  ++segment.used;
-  std::uint64_t group = window.home(hash);
-  while (window.tags[group].where(0) == 0) group = window.after(group);
-  const auto free = static_cast<std::size_t>(std::countr_zero(window.tags[group].where(0)));
-  window.tags[group].tag[free] = TagGroup::of(hash);
-  Line& line = window.lines[group * group_size + free];
-  line.key = key;
-  return line;
+  segment.adding.clear(std::memory_order_release);
+  if (has_place && !crowds) return *line;
+  const std::lock_guard alone(rare_);
+  if (crowds) crowded_.push_back(&segment);
+  if (has_place) return *line;
+  n_waiting_.fetch_add(1, std::memory_order_relaxed);
+  Line& late = waiting_[key];
+  late.key = key;
+  return late;
 }
 
 template <typename Line>
@@ -115,6 +123,9 @@ void LineTable<Line>::make_room(std::size_t n) {
   if (segments_.empty()) {
     segments_.push_back(std::make_unique<Segment>());
     enlarge(*segments_[0], smallest);
+  }
+  if (exact_limit_ != ~std::size_t{0}) {
+    n = std::min(n, exact_limit_ + n_shared_ - std::min(size(), exact_limit_ + n_shared_));
   }
   Segment& only = *segments_[0];
   if (depth_ == 0 && only.used + n > only.limit() && only.capacity < large) {
@@ -132,6 +143,7 @@ void LineTable<Line>::make_room(std::size_t n) {
     if (crowded_.empty() && !waiting_.empty()) {
       moving_.clear();
       for (auto& [key, line] : std::exchange(waiting_, {})) moving_.push_back(line);
+      n_waiting_ = 0;
       size_ -= moving_.size();
       put_moving_back();
     }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -144,4 +145,70 @@ TEST(the_depth_bound_is_that_of_theorem_7) {
   CHECK(std::isinf(depth_bound(10, 0.0)));
   CHECK(std::isinf(depth_bound(10, 1e-9)));
   CHECK(std::fabs(balance_share(0.5) - 1 / (1 + 0.5)) < 1e-12);
+}
+
+TEST(threads_change_nothing_but_the_time) {
+  for (const bool mixing : {false, true}) {
+    const Stream stream = random_stream(5, 3000, 400);
+    Learning options;
+    options.reading.mixing = mixing;
+    options.n_threads = 2;
+    std::vector<double> p(3000), again(3000), p_top(3000);
+    std::vector<std::uint8_t> is_new(3000);
+    std::vector<LabelId> top(3000);
+    ConditionalTree model, twin;
+    learn(model, stream.view(), stream.labels, {}, {}, {p, is_new, top, p_top}, options);
+    options.n_threads = 5;
+    learn(twin, stream.view(), stream.labels, {}, {}, {again, {}, {}, {}}, options);
+    CHECK(p == again && model.masses() == twin.masses());
+    CHECK(model.tree().parents() == twin.tree().parents());
+    model.tree().validate();
+    CHECK(std::count(is_new.begin(), is_new.end(), 1) ==
+          static_cast<std::ptrdiff_t>(model.tree().n_labels()));
+    CHECK(std::count(top.begin(), top.end(), none) == 64);  // the first batch, foreseen by nothing
+    const auto lines = model.table().sorted_lines(), twins = twin.table().sorted_lines();
+    CHECK(lines.size() == twins.size());
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      CHECK(lines[i]->key == twins[i]->key && lines[i]->weight == twins[i]->weight);
+      CHECK(lines[i]->sum_code == twins[i]->sum_code && lines[i]->counts == twins[i]->counts);
+    }
+    std::vector<double> one(3000), three(3000);
+    label_probabilities(model, stream.view(), stream.labels, options.reading, one, 1);
+    label_probabilities(model, stream.view(), stream.labels, options.reading, three, 3);
+    CHECK(one == three);
+  }
+}
+
+TEST(without_mixing_and_new_labels_batches_are_the_rows_in_turn) {
+  const Stream stream = random_stream(6, 1500, 50);
+  Learning options;
+  ConditionalTree model, twin;
+  learn(model, stream.view(), stream.labels, {}, {}, {}, options);
+  learn(twin, stream.view(), stream.labels, {}, {}, {}, options);
+  std::vector<double> p(1500), batched(1500);
+  learn(model, stream.view(), stream.labels, {}, {}, {p, {}, {}, {}}, options);
+  options.n_threads = 3;
+  learn(twin, stream.view(), stream.labels, {}, {}, {batched, {}, {}, {}}, options);
+  for (std::size_t r = 0; r < p.size(); ++r) CHECK(std::fabs(p[r] - batched[r]) <= 1e-12);
+  const auto lines = model.table().sorted_lines(), twins = twin.table().sorted_lines();
+  CHECK(lines.size() == twins.size());
+  for (std::size_t i = 0; i < lines.size(); ++i) CHECK(lines[i]->weight == twins[i]->weight);
+}
+
+TEST(rows_without_features_grow_the_tree_too) {
+  Stream stream;
+  for (LabelId label = 0; label < 40; ++label) {
+    for (int twice = 0; twice < 2; ++twice) {
+      stream.starts.push_back(0);
+      stream.labels.push_back(label);
+    }
+  }
+  for (const std::size_t n_threads : {1, 2}) {
+    Learning options;
+    options.reading.bias = 0;
+    options.n_threads = n_threads;
+    ConditionalTree model;
+    learn(model, stream.view(), stream.labels, {}, {}, {}, options);
+    CHECK(model.tree().n_labels() == 40 && model.table().size() == 0);
+  }
 }

@@ -139,7 +139,9 @@ class ConditionalTreeModel:
         if len(ids) != rows.n_rows:
             raise ArgumentError(f"y has {len(ids)} labels for the {rows.n_rows} rows of X.")
         novelty_mass = self.novelty_mass
-        p = self.core.label_probabilities(*rows.arrays, ids, self.settings.reading)
+        p = self.core.label_probabilities(
+            *rows.arrays, ids, self.settings.reading, self.settings.n_threads
+        )
         if self.label_counts is not None:
             known = _core.have_leaves(self.core, ids).astype(bool)
             p = np.where(known, p * (1.0 - novelty_mass), novelty_mass)

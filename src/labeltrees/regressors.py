@@ -23,6 +23,7 @@ OPTIMIZERS = {"adagrad": _core.Optimizer.adagrad, "sgd": _core.Optimizer.sgd}
 STRUCTURES = ("online", "random", "balanced", "huffman", "kmeans", "given")
 BALANCES = {"labels": _core.Balance.labels, "examples": _core.Balance.examples}
 
+MAX_THREADS = 256
 MIN_TABLE = 2**20
 """The least memory, in bytes, that a table can be kept within."""
 
@@ -55,6 +56,7 @@ class OnlineRegression:
     seed: int = 0
     novelty: bool = False
     max_memory: int | None = None
+    n_threads: int = 1
 
     def __post_init__(self) -> None:
         for name, table in (
@@ -79,6 +81,8 @@ class OnlineRegression:
             isinstance(self.max_memory, (int, np.integer)) and MIN_TABLE <= self.max_memory < 2**63
         ):
             raise ArgumentError.of("max_memory", self.max_memory, "None or bytes >= 2^20")
+        if not isinstance(self.n_threads, int) or not 1 <= self.n_threads <= MAX_THREADS:
+            raise ArgumentError.of("n_threads", self.n_threads, f"an integer in [1, {MAX_THREADS}]")
 
     @property
     def mixes(self) -> bool:
@@ -109,6 +113,7 @@ class OnlineRegression:
             balance=BALANCES["labels" if balanced or insertion else self.balance],
             alpha=1.0 if balanced else float(self.alpha),
             seed=int(self.seed),
+            n_threads=self.n_threads,
             again=again,
         )
 

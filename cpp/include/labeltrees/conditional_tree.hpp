@@ -43,6 +43,10 @@ struct Learning {
   Balance balance = Balance::examples;
   double alpha = 0.6;  // aggressiveness of balancing, in [0, 1]
   std::uint64_t seed = 0;
+  // More than one: rows are learned in batches, a part of the tree's blocks at a time by whichever
+  // thread is free. The same model for any number of threads above one, not that of one: a new
+  // label is placed, and mixtures are taught, as of the batch's start.
+  std::size_t n_threads = 1;
   // The rows have been learned before: counts and mixtures, which would take them for new evidence,
   // stay as they are.
   bool again = false;
@@ -70,6 +74,9 @@ inline constexpr std::size_t n_mixed = n_vote_classes + 2;
 // Nodes that have seen about as many examples (by powers of two) share the weights of the mixture.
 inline constexpr std::size_t n_mixtures = 24;
 using Mixture = std::array<float, n_mixed>;
+using Mixtures = std::array<Mixture, n_mixtures>;
+// Which of them is that of a node that has seen this much.
+std::size_t mixture_of(double mass) noexcept;
 
 // The whole state of learning. Trees are binary.
 class ConditionalTree {
@@ -85,9 +92,10 @@ class ConditionalTree {
   const CountedTable& table() const noexcept { return table_; }
   CountedTable& table() noexcept { return table_; }
   // The mixture for a node that has seen this much.
-  Mixture& mixture(NodeId node) noexcept { return mixtures_[mixture_of(node)]; }
-  const Mixture& mixture(NodeId node) const noexcept { return mixtures_[mixture_of(node)]; }
-  const std::array<Mixture, n_mixtures>& mixtures() const noexcept { return mixtures_; }
+  Mixture& mixture(NodeId node) noexcept { return mixtures_[mixture_of(mass(node))]; }
+  const Mixture& mixture(NodeId node) const noexcept { return mixtures_[mixture_of(mass(node))]; }
+  const Mixtures& mixtures() const noexcept { return mixtures_; }
+  Mixtures& mixtures() noexcept { return mixtures_; }
   Place place(NodeId node) const noexcept { return places_[static_cast<std::size_t>(node)]; }
   // The summed weight of the examples that went through or to a node.
   double mass(NodeId node) const noexcept { return mass_[static_cast<std::size_t>(node)]; }
@@ -109,12 +117,11 @@ class ConditionalTree {
 
  private:
   Place place_below(NodeId parent, NodeId child) const noexcept;
-  std::size_t mixture_of(NodeId node) const noexcept;
   void derive_from_tree();
 
   LabelTree tree_;
   CountedTable table_;
-  std::array<Mixture, n_mixtures> mixtures_;
+  Mixtures mixtures_;
   std::vector<Place> places_;
   std::vector<double> mass_;
   std::vector<std::int32_t> shallowest_;
@@ -139,8 +146,8 @@ struct Foresight {
 // the label of row r and weights[r] > 0 its weight (1 if weights is empty; rows of weight 0 are
 // passed over). New labels get leaves as they come. Foresight is indexed by position in the order.
 //
-// O(depth * nnz) per row, plus an exact search if foresight.top is asked for. One thread.
-// Throws Diverged.
+// O(depth * nnz) per row, plus an exact search if foresight.top is asked for. Throws Diverged; with
+// several threads other rows of its batch may have been learned.
 void learn(ConditionalTree& model, const CsrView& X, std::span<const LabelId> labels,
            std::span<const float> weights, std::span<const std::int64_t> order,
            const Foresight& foresight, const Learning& options);

@@ -68,10 +68,20 @@ struct NodeOpinion {
   double p_node;   // after sharpening, and kept away from 0 and 1: what learning and queries use
 };
 
+// What a node has seen: the weight of the examples that came to it, and where they went.
+struct NodePast {
+  double all, left, right;
+};
+NodePast past_of(const ConditionalTree& model, NodeId node) noexcept;
+
 // Features are summed in order, so the result depends on nothing but row, weights and counts.
 // O(nnz). lines: those of the row in the node's block.
 NodeOpinion ask_node(const ConditionalTree& model, NodeId node,
                      std::span<const CountedLine* const> lines, const PreparedRow& row,
+                     const Reading& reading) noexcept;
+// The same of a regressor in a slot, with a given past and mixture.
+NodeOpinion ask_slot(std::size_t slot, std::span<const CountedLine* const> lines,
+                     const PreparedRow& row, const NodePast& past, const Mixture& mixture,
                      const Reading& reading) noexcept;
 
 // What counts say: the log-odds log((right + c) / (left + c)), and the class of trust it belongs

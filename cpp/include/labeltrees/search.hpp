@@ -1,4 +1,4 @@
-// Questions to a conditional probability tree. All are const, single-threaded, and agree to the
+// Questions to a conditional probability tree. All are const, and agree to the
 // last bit on a label's probability: the product of node probabilities from the root down.
 #pragma once
 
@@ -37,11 +37,12 @@ class TopSearch {
 // p[r] = probability of labels[r] given row r; 0 for a label without a leaf. O(depth nnz) a row.
 void label_probabilities(const ConditionalTree& model, const CsrView& X,
                          std::span<const LabelId> labels, const Reading& reading,
-                         std::span<double> p);
+                         std::span<double> p, std::size_t n_threads = 1);
 
 // Row-major (n_rows, k): the k likeliest labels of every row; needs k <= n_labels.
 void top_labels(const ConditionalTree& model, const CsrView& X, std::size_t k,
-                const Reading& reading, std::span<LabelId> labels, std::span<double> p);
+                const Reading& reading, std::span<LabelId> labels, std::span<double> p,
+                std::size_t n_threads = 1);
 
 // Row-major (n_rows, n_columns): the probability of every label id below n_columns. O(n nnz) a row.
 void all_probabilities(const ConditionalTree& model, const CsrView& X, std::size_t n_columns,

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <unordered_map>
 #include <vector>
 
@@ -66,9 +68,17 @@ struct alignas(64) CountedLine {
 };
 static_assert(sizeof(CountedLine) == 64);
 
+// Numbers that a thread may read while another writes them; which of the two it sees is all one.
+inline std::uint64_t read_shared(const std::uint64_t& number) noexcept {
+  return std::atomic_ref(const_cast<std::uint64_t&>(number)).load(std::memory_order_relaxed);
+}
+inline void write_shared(std::uint64_t& number, std::uint64_t value) noexcept {
+  std::atomic_ref(number).store(value, std::memory_order_relaxed);
+}
+
 // A byte of the hash of each of sixteen lines; 0 marks an empty line.
 struct alignas(16) TagGroup {
-  std::array<std::uint8_t, 16> tag{};
+  std::array<std::uint64_t, 2> words{};
 
   static std::uint8_t of(std::uint64_t hash) noexcept {
     const auto byte = static_cast<std::uint8_t>(hash >> 32);
@@ -77,14 +87,23 @@ struct alignas(16) TagGroup {
   // Bit i is set where tag i has this value.
   std::uint32_t where(std::uint8_t value) const noexcept {
 #if defined(__SSE2__)
-    const __m128i tags = _mm_load_si128(reinterpret_cast<const __m128i*>(tag.data()));
+    const __m128i tags = _mm_set_epi64x(static_cast<std::int64_t>(read_shared(words[1])),
+                                        static_cast<std::int64_t>(read_shared(words[0])));
     return static_cast<std::uint32_t>(
         _mm_movemask_epi8(_mm_cmpeq_epi8(tags, _mm_set1_epi8(static_cast<char>(value)))));
 #else
     std::uint32_t found = 0;
-    for (std::size_t i = 0; i < tag.size(); ++i) found |= std::uint32_t{tag[i] == value} << i;
+    for (std::size_t i = 0; i < 16; ++i) {
+      const auto tag = static_cast<std::uint8_t>(read_shared(words[i / 8]) >> (8 * (i % 8)));
+      found |= std::uint32_t{tag == value} << i;
+    }
     return found;
 #endif
+  }
+  // Needs tag i to be 0.
+  void set(std::size_t i, std::uint8_t value) noexcept {
+    std::uint64_t& word = words[i / 8];
+    write_shared(word, read_shared(word) | std::uint64_t{value} << (8 * (i % 8)));
   }
 };
 
@@ -97,7 +116,8 @@ struct alignas(16) TagGroup {
 // lines whose tags, a byte of the hash each, lie together: a search reads tags, which mostly stay
 // in the processor's cache, and then as a rule the one line it is after, or none if there is none.
 //
-// Threads: any number may call the const functions while none calls the others.
+// Threads: any number may call the const functions while none calls the others. Between two calls
+// of make_room, any number may also obtain, each its own keys, unless lines are shared.
 template <typename Line>
 class LineTable {
  public:
@@ -114,13 +134,15 @@ class LineTable {
   // The block of shared lines; no block of a tree has this number.
   static constexpr std::uint32_t shared_block = 0xffffffffu;
 
-  std::size_t size() const noexcept { return size_; }
+  std::size_t size() const noexcept { return size_.load(std::memory_order_relaxed); }
   // Memory held, in bytes.
   std::size_t n_bytes() const noexcept;
   // Keeps the table within so many bytes, from now on. n_bytes >= 2^20.
   void limit_bytes(std::size_t n_bytes) noexcept;
   // Whether keys not seen before share lines.
-  bool is_sharing() const noexcept { return size_ >= exact_limit_; }
+  bool is_sharing() const noexcept { return size() >= exact_limit_; }
+  // Whether they would if so many lines were added.
+  bool would_share(std::size_t n) const noexcept { return size() + n >= exact_limit_; }
 
   // The line of a key, or nullptr. Expected O(1).
   const Line* find(std::uint64_t key) const noexcept;
@@ -134,7 +156,7 @@ class LineTable {
   std::size_t n_moves() const noexcept { return n_moves_; }
   // As find, where guess said this, and no lines have moved since.
   const Line* find(std::uint64_t key, const Line* guessed) const noexcept {
-    return guessed == nullptr || guessed->key == key ? guessed : find(key);
+    return guessed == nullptr || read_shared(guessed->key) == key ? guessed : find(key);
   }
   // Makes ready for about n calls of obtain, which then leave every line where it is, however many
   // they become. Amortised O(n).
@@ -143,7 +165,8 @@ class LineTable {
   Line& obtain(std::uint64_t key);
   // The same, where guess said this, and no lines have moved since.
   Line& obtain(std::uint64_t key, const Line* guessed) {
-    return guessed != nullptr && guessed->key == key ? const_cast<Line&>(*guessed) : obtain(key);
+    const bool right = guessed != nullptr && read_shared(guessed->key) == key;
+    return right ? const_cast<Line&>(*guessed) : obtain(key);
   }
 
   // Puts a line back that sorted_lines gave, shared or not.
@@ -161,6 +184,7 @@ class LineTable {
     std::uint64_t used = 0;
     unsigned depth = 0;    // leading bits that all its keys share
     bool crowded = false;  // waits for make_room
+    std::atomic_flag adding;
 
     Line* lines() const noexcept { return static_cast<Line*>(pages.start()); }
     // Searches stay short below seven eighths full.
@@ -207,8 +231,10 @@ class LineTable {
   unsigned depth_ = 0;                                      // how many
   std::vector<Segment*> crowded_;
   std::unordered_map<std::uint64_t, Line> waiting_;  // lines of segments without a free place
+  std::atomic<std::size_t> n_waiting_{0};
+  mutable std::mutex rare_;  // guards crowded_ and waiting_
   std::vector<Line> moving_;
-  std::size_t size_ = 0;
+  std::atomic<std::size_t> size_{0};
   std::size_t n_moves_ = 0;
   std::size_t exact_limit_ = ~std::size_t{0};
   std::size_t n_shared_ = 1;

@@ -8,7 +8,7 @@ import numpy as np
 
 from labeltrees.errors import ArgumentError
 from labeltrees.estimators import structure as structures
-from labeltrees.estimators.contract import check_training
+from labeltrees.estimators.contract import check_training, n_threads_of
 from labeltrees.estimators.online import OnlineClassifier, check_passes, passes, seed_of
 from labeltrees.estimators.tree_queries import TreeQueries
 from labeltrees.inference import ConditionalTreeModel
@@ -83,6 +83,12 @@ class ConditionalTreeClassifier(TreeQueries, OnlineClassifier):
         Most bytes that the table of weights may take (the tree itself takes about 100 bytes a label
         beside it). When it is full, weights of features new to a node are shared among them: the
         model gets worse, not larger. None: no limit.
+    n_jobs : int or None
+        How many threads learn and answer; None is 1, -1 all cores. With more than one, rows are
+        learned in batches of up to 1,024 whose new labels are placed first: the model is not that
+        of one thread, but about as good, and the same for any number of threads above one. What
+        `progressive_fit` foresees of a row then knows nothing of its batch's labels' places but
+        its own. Only ``arity=2`` uses them.
     random_state : int, RandomState or None
         Seed of the shuffling and the coin tosses.
 
@@ -132,6 +138,7 @@ class ConditionalTreeClassifier(TreeQueries, OnlineClassifier):
         bias: float = 0.25,
         novelty: bool = False,
         max_memory: int | None = None,
+        n_jobs: int | None = None,
         random_state: Any = 0,
     ) -> None:
         self.structure = structure
@@ -149,6 +156,7 @@ class ConditionalTreeClassifier(TreeQueries, OnlineClassifier):
         self.bias = bias
         self.novelty = novelty
         self.max_memory = max_memory
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -217,6 +225,7 @@ class ConditionalTreeClassifier(TreeQueries, OnlineClassifier):
             seed=seed_of(self.random_state),
             novelty=self.novelty,
             max_memory=self.max_memory,
+            n_threads=n_threads_of(self.n_jobs),
         )
 
     def _start_on_stream(

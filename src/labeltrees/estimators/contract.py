@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -14,13 +15,12 @@ from labeltrees import __version__, store
 from labeltrees.data.checks import Rows, as_rows, as_weights
 from labeltrees.errors import ArgumentError, DataError, ModelFormatError
 from labeltrees.model import MAX_DENSE_BYTES, Model, TopLabels
+from labeltrees.regressors import MAX_THREADS
 
 if TYPE_CHECKING:
-    import os
-
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["LabelClassifier", "check_training"]
+__all__ = ["LabelClassifier", "check_training", "n_threads_of"]
 
 
 class LabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -129,6 +129,21 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def n_threads_of(n_jobs: int | None) -> int:
+    """Return how many threads ``n_jobs`` asks for: None is 1, -1 all cores, -2 all but one.
+
+    >>> n_threads_of(None), n_threads_of(3)
+    (1, 3)
+    """
+    asked = 1 if n_jobs is None else n_jobs
+    whole = isinstance(asked, (int, np.integer)) and not isinstance(asked, bool)
+    if not whole or asked == 0:
+        raise ArgumentError.of("n_jobs", n_jobs, "None or an integer other than 0")
+    if asked < 0:
+        asked = max((os.cpu_count() or 1) + 1 + asked, 1)
+    return min(int(asked), MAX_THREADS)
 
 
 def check_training(

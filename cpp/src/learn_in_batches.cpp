@@ -1,0 +1,286 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "labeltrees/placement.hpp"
+#include "labeltrees/search.hpp"
+#include "labeltrees/teaching.hpp"
+#include "labeltrees/workers.hpp"
+
+namespace labeltrees {
+namespace {
+
+// Regressors of different blocks share nothing but the mixtures, so blocks can be learned at the
+// same time, each from its rows in their order. Parts of about equal work are as many for any
+// number of threads; each part teaches its own copy of the mixtures, and the copies are averaged.
+constexpr std::size_t n_parts = 8;
+constexpr std::size_t smallest_batch = 64, largest_batch = 1024;
+
+// A row in one block: the nodes of its path there, and what it found.
+struct Visit {
+  std::uint32_t block;
+  std::uint32_t row;    // in the batch
+  std::uint32_t first;  // of the batch's steps
+  std::uint32_t n_steps;
+  double p = 1;  // of the way through the block
+};
+
+// A node of a path.
+struct Step {
+  std::uint32_t slot;
+  bool right;
+  NodePast past;
+};
+
+class BatchLearner {
+ public:
+  BatchLearner(ConditionalTree& model, const Learning& options)
+      : model_(model),
+        options_(options),
+        workers_(options.n_threads),
+        placement_(model, options),
+        searches_(workers_.size()) {}
+
+  // Rows to learn at once: few at first, while every new label changes much.
+  std::size_t batch_size() const noexcept {
+    const double seen = model_.tree().empty() ? 0 : model_.mass(0);
+    return static_cast<std::size_t>(
+        std::clamp(seen / 8, double{smallest_batch}, double{largest_batch}));
+  }
+
+  void read(std::size_t n, const auto& row_of) {
+    rows_.resize(std::max(rows_.size(), n));
+    n_rows_ = n;
+    in_chunks([&](std::size_t i, std::size_t) { rows_[i].assign(row_of(i), options_.reading); });
+  }
+
+  void foresee_top(std::span<LabelId> top, std::span<double> p_top) {
+    in_chunks([&](std::size_t i, std::size_t worker) {
+      Found found{none, 0.0};
+      searches_[worker].run(model_, rows_[i], options_.reading, {&found, 1});
+      top[i] = found.label;
+      p_top[i] = found.p_label;
+    });
+  }
+
+  // Gives the row's label a leaf if it has none, and notes what its path will have to learn.
+  // Returns whether the label is new.
+  bool plan(std::size_t i, LabelId label, float weight) {
+    const LabelTree& tree = model_.tree();
+    const bool is_new = tree.leaf_of(label) == none;
+    if (tree.empty()) {
+      model_.add_root(label);
+    } else if (is_new) {
+      model_.split_leaf(placement_.of_new(label, rows_[i]), label);
+    }
+    path_.clear();
+    for (NodeId node = tree.leaf_of(label); node != none; node = tree.parent(node)) {
+      path_.push_back(node);
+    }
+    for (std::size_t at = path_.size(); at-- > 1;) {
+      const Place place = model_.place(path_[at]);
+      if (visits_.empty() || visits_.back().row != i || visits_.back().block != place.block) {
+        visits_.push_back({place.block, static_cast<std::uint32_t>(i),
+                           static_cast<std::uint32_t>(steps_.size()), 0});
+      }
+      ++visits_.back().n_steps;
+      const bool right = path_[at - 1] != tree.first_child(path_[at]);
+      steps_.push_back({place.slot, right, past_of(model_, path_[at])});
+    }
+    for (const NodeId node : path_) model_.add_mass(node, weight);
+    return is_new;
+  }
+
+  // Learns what was planned. weight_of(i): of row i. Returns the first row, by its place in the
+  // batch, that made a margin not finite, or n_rows.
+  std::size_t learn(const auto& weight_of) {
+    std::size_t n_lines = 0;
+    for (const Visit& visit : visits_) n_lines += rows_[visit.row].size();
+    model_.table().make_room(n_lines);
+    share_out();
+    failed_.fill(n_rows_);
+    taught_.fill({});
+    copies_.fill(model_.mixtures());
+    const auto part = [&](std::size_t p, std::size_t) { learn_part(p, weight_of); };
+    if (model_.table().would_share(n_lines)) {
+      for (std::size_t p = 0; p < n_parts; ++p) part(p, 0);
+    } else {
+      workers_.run(n_parts, part);
+    }
+    average_mixtures();
+    return *std::min_element(failed_.begin(), failed_.end());
+  }
+
+  // Multiplies each row's way through its blocks into p, and forgets the batch.
+  void finish(std::span<double> p) {
+    for (const Visit& visit : visits_) {
+      if (!p.empty()) p[visit.row] *= visit.p;
+    }
+    visits_.clear();
+    steps_.clear();
+  }
+
+ private:
+  void in_chunks(const auto& task) {
+    constexpr std::size_t chunk = 32;
+    workers_.run((n_rows_ + chunk - 1) / chunk, [&](std::size_t number, std::size_t worker) {
+      const std::size_t end = std::min(n_rows_, (number + 1) * chunk);
+      for (std::size_t i = number * chunk; i < end; ++i) task(i, worker);
+    });
+  }
+
+  // Sorts visits by block (rows stay in order) and gives every block to the part with least to do,
+  // largest first.
+  void share_out() {
+    order_.resize(visits_.size());
+    std::iota(order_.begin(), order_.end(), 0u);
+    std::stable_sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return visits_[a].block < visits_[b].block;
+    });
+    blocks_.clear();
+    for (std::uint32_t at = 0; at < order_.size(); ++at) {
+      const Visit& visit = visits_[order_[at]];
+      if (at == 0 || visits_[order_[at - 1]].block != visit.block) blocks_.push_back({at, at, 0});
+      blocks_.back().end = at + 1;
+      blocks_.back().cost += rows_[visit.row].size();
+    }
+    std::stable_sort(blocks_.begin(), blocks_.end(),
+                     [](const Block& a, const Block& b) { return a.cost > b.cost; });
+    for (auto& part : parts_) part.clear();
+    std::array<std::size_t, n_parts> load{};
+    for (const Block& block : blocks_) {
+      const auto least =
+          static_cast<std::size_t>(std::min_element(load.begin(), load.end()) - load.begin());
+      load[least] += block.cost;
+      for (std::uint32_t at = block.begin; at < block.end; ++at) {
+        parts_[least].push_back(order_[at]);
+      }
+    }
+  }
+
+  void learn_part(std::size_t p, const auto& weight_of) {
+    const std::vector<std::uint32_t>& part = parts_[p];
+    CountedTable& table = model_.table();
+    std::vector<const CountedLine*> guesses, next;
+    std::vector<CountedLine*> lines;
+    const auto guess = [&](std::size_t at, std::vector<const CountedLine*>& into) {
+      into.clear();
+      if (at >= part.size()) return;
+      const Visit& visit = visits_[part[at]];
+      for (const std::uint32_t feature : rows_[visit.row].features) {
+        into.push_back(table.guess(CountedTable::key(visit.block, feature)));
+      }
+    };
+    guess(0, next);
+    for (std::size_t at = 0; at < part.size(); ++at) {
+      std::swap(guesses, next);
+      guess(at + 1, next);
+      Visit& visit = visits_[part[at]];
+      const PreparedRow& row = rows_[visit.row];
+      lines.clear();
+      for (std::size_t k = 0; k < row.size(); ++k) {
+        lines.push_back(&table.obtain(CountedTable::key(visit.block, row.features[k]), guesses[k]));
+      }
+      if (!learn_visit(visit, lines, row, weight_of(visit.row), p)) {
+        failed_[p] = std::min<std::size_t>(failed_[p], visit.row);
+        return;
+      }
+    }
+  }
+
+  bool learn_visit(Visit& visit, std::span<CountedLine* const> lines, const PreparedRow& row,
+                   float weight, std::size_t p) {
+    for (std::uint32_t s = visit.first; s < visit.first + visit.n_steps; ++s) {
+      const Step& step = steps_[s];
+      const std::size_t kind = mixture_of(step.past.all);
+      Mixture& mixture = copies_[p][kind];
+      const NodeOpinion said =
+          ask_slot(step.slot, lines, row, step.past, mixture, options_.reading);
+      if (!std::isfinite(said.margin)) return false;
+      visit.p *= step.right ? said.p_node : 1.0 - said.p_node;
+      teach_node(lines, step.slot, row, said, step.right, weight, mixture, options_);
+      ++taught_[p][kind];
+    }
+    return true;
+  }
+
+  // Each copy counts as often as it was taught.
+  void average_mixtures() {
+    for (std::size_t kind = 0; kind < n_mixtures; ++kind) {
+      double times = 0;
+      std::array<double, n_mixed> sum{};
+      for (std::size_t p = 0; p < n_parts; ++p) {
+        const auto n = static_cast<double>(taught_[p][kind]);
+        times += n;
+        for (std::size_t i = 0; i < n_mixed; ++i) sum[i] += n * double{copies_[p][kind][i]};
+      }
+      if (times == 0) continue;
+      for (std::size_t i = 0; i < n_mixed; ++i) {
+        model_.mixtures()[kind][i] = static_cast<float>(sum[i] / times);
+      }
+    }
+  }
+
+  struct Block {
+    std::uint32_t begin, end;  // of its visits in order_
+    std::size_t cost;
+  };
+
+  ConditionalTree& model_;
+  const Learning& options_;
+  Workers workers_;
+  Placement placement_;
+  std::vector<TopSearch> searches_;  // of each worker
+  std::vector<PreparedRow> rows_;
+  std::size_t n_rows_ = 0;
+  std::vector<NodeId> path_;
+  std::vector<Visit> visits_;  // row by row, each from the root down
+  std::vector<Step> steps_;
+  std::vector<std::uint32_t> order_;
+  std::vector<Block> blocks_;
+  std::array<std::vector<std::uint32_t>, n_parts> parts_;
+  std::array<Mixtures, n_parts> copies_;
+  std::array<std::array<std::uint32_t, n_mixtures>, n_parts> taught_;
+  std::array<std::size_t, n_parts> failed_;
+};
+
+}  // namespace
+
+void learn_in_batches(ConditionalTree& model, const CsrView& X, std::span<const LabelId> labels,
+                      std::span<const float> weights, std::span<const std::int64_t> order,
+                      const Foresight& foresight, const Learning& options) {
+  BatchLearner learner(model, options);
+  const std::size_t n = order.empty() ? X.n_rows() : order.size();
+  const auto row_at = [&](std::size_t i) {
+    return order.empty() ? i : static_cast<std::size_t>(order[i]);
+  };
+  const auto part_of = [](auto span, std::size_t begin, std::size_t count) {
+    return span.empty() ? span : span.subspan(begin, count);
+  };
+  for (std::size_t begin = 0, count = 0; begin < n; begin += count) {
+    count = std::min(learner.batch_size(), n - begin);
+    const auto weight_of = [&](std::size_t i) {
+      return weights.empty() ? 1.0f : weights[row_at(begin + i)];
+    };
+    learner.read(count, [&](std::size_t i) { return X.row(row_at(begin + i)); });
+    if (!foresight.top.empty()) {
+      learner.foresee_top(foresight.top.subspan(begin, count),
+                          foresight.p_top.subspan(begin, count));
+    }
+    const auto p_label = part_of(foresight.p_label, begin, count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const LabelId label = labels[row_at(begin + i)];
+      const bool learned = weight_of(i) > 0;
+      const bool is_new =
+          learned ? learner.plan(i, label, weight_of(i)) : model.tree().leaf_of(label) == none;
+      if (!foresight.is_new.empty()) foresight.is_new[begin + i] = is_new ? 1 : 0;
+      if (!p_label.empty()) p_label[i] = is_new || !learned ? 0 : 1;
+    }
+    const std::size_t failed = learner.learn(weight_of);
+    learner.finish(p_label);
+    if (failed < count) throw Diverged(row_at(begin + failed));
+  }
+}
+
+}  // namespace labeltrees
