@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,9 +20,19 @@ if TYPE_CHECKING:
 
     from labeltrees.data.checks import Rows
 
-__all__ = ["GrowthOptions", "SelfTerminatingTreeModel", "Targets", "choose_penalty"]
+__all__ = [
+    "Fold",
+    "GrowthOptions",
+    "SelfTerminatingTreeModel",
+    "Targets",
+    "choose_penalty",
+    "hold_out",
+    "largest_good",
+    "penalty_losses",
+]
 
 _NORMS = {"l1": _core.Norm.l1, "linf": _core.Norm.linf}
+_CRITERIA = {"entropy": _core.Criterion.entropy, "gini": _core.Criterion.gini}
 _TENSORS = (
     "root",
     "left",
@@ -37,7 +47,6 @@ _TENSORS = (
     "p",
 )  # fmt: skip
 _N_FOLDS = 5
-_TOLERANCE = 0.03
 _LARGE = 10_000  # with as many rows one fold is enough to tell penalties apart
 
 
@@ -82,6 +91,7 @@ class GrowthOptions:
 
     weight_power: float = 0.5
     min_gain: float = 4.0
+    criterion: str = "entropy"
     norm: str = "l1"
     max_bins: int = 255
     n_jobs: int = 1
@@ -99,6 +109,10 @@ class SelfTerminatingTreeModel:
     n_features: int
     penalties: list[float]
     """The penalty of a node at depth 0, 1, ...; the last is that of all deeper ones."""
+    weight_power: float
+    """How penalties grow with a branch's weight."""
+    criterion: str
+    """"entropy" or "gini"."""
 
     @classmethod
     def grow(
@@ -110,8 +124,11 @@ class SelfTerminatingTreeModel:
         options: GrowthOptions,
     ) -> SelfTerminatingTreeModel:
         """Return the tree grown on rows; it stops by itself."""
-        core = _grow(rows, targets, penalties, options)
-        model = cls(vocabulary, core, rows.n_features, [float(value) for value in penalties])
+        core = _grow(_bin(rows, options), targets, penalties, options)
+        used = [float(value) for value in penalties]
+        model = cls(
+            vocabulary, core, rows.n_features, used, options.weight_power, options.criterion
+        )
         model.penalties = model.penalties[: int(model.depths().max()) + 1]
         return model
 
@@ -163,13 +180,16 @@ class SelfTerminatingTreeModel:
             "examples_learned": float(weight.sum()),
             "features_used": len(set(self.core.feature()[~is_leaf].tolist())),
             "probabilities_stored": len(self.core.p()),
+            "criterion": self.criterion,
             "penalty": self.penalties[0] if len(set(self.penalties)) == 1 else self.penalties,
+            "weight_power": self.weight_power,
         }
 
     def _is_terminated(self) -> NDArray[np.bool_]:
         """Which nodes have their parent's distribution."""
         terminated: NDArray[np.bool_]
-        terminated = (self.core.factor() == 1) & (np.diff(self.core.starts()) == 0)
+        unmoved = 1 if self.criterion == "entropy" else 0
+        terminated = (self.core.factor() == unmoved) & (np.diff(self.core.starts()) == 0)
         terminated[0] = False
         return terminated
 
@@ -231,7 +251,12 @@ class SelfTerminatingTreeModel:
     ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return arrays and facts that `from_tensors` makes an equal model of."""
         tensors = {f"tree.{name}": getattr(self.core, name)() for name in _TENSORS}
-        facts = {"n_features": self.n_features, "penalties": self.penalties}
+        facts = {
+            "n_features": self.n_features,
+            "penalties": self.penalties,
+            "weight_power": self.weight_power,
+            "criterion": self.criterion,
+        }
         return tensors | self.vocabulary.to_tensors(), facts
 
     @classmethod
@@ -244,12 +269,13 @@ class SelfTerminatingTreeModel:
             n_features = int(facts["n_features"])
             penalties = [float(penalty) for penalty in facts["penalties"]]
             arrays: list[Any] = [tensors[f"tree.{name}"] for name in _TENSORS]
-            core = _core.SelfTerminatingTree(*[*arrays, n_features])
+            weight_power, criterion = float(facts["weight_power"]), str(facts["criterion"])
+            core = _core.SelfTerminatingTree(*[*arrays, n_features, _CRITERIA[criterion]])
         except (KeyError, TypeError, ValueError, OverflowError, _core.TreeError) as error:
             raise ModelFormatError(f"the model's parts do not fit together: {error}") from None
         if core.n_labels != len(vocabulary) or not penalties:
             raise ModelFormatError("the tree has other labels than the vocabulary.")
-        return cls(vocabulary, core, n_features, penalties)
+        return cls(vocabulary, core, n_features, penalties, weight_power, criterion)
 
     def __getstate__(self) -> dict[str, Any]:
         tensors, facts = self.to_tensors(keep_state=True)
@@ -260,59 +286,108 @@ class SelfTerminatingTreeModel:
         self.__dict__.update(restored.__dict__)
 
 
-def choose_penalty(rows: Rows, targets: Targets, options: GrowthOptions, *, seed: int) -> float:
-    """Return the constant penalty with the least log loss on held-out rows.
+@dataclass(frozen=True)
+class Fold:
+    """Rows to grow on, cut into bins, and rows held out."""
 
-    Penalties fall by powers of 2 until three in a row are no better than the best so far; then the
-    best's neighbours by sqrt(2) are tried. Of those within 3 % of the least loss the largest wins:
-    its tree is the smallest. Penalties count in examples of mean weight. A fifth of the rows is
-    held out, and with fewer than 10,000 rows one fifth after another, up to all five.
+    binned: _core.BinnedColumns
+    targets: Targets
+    held_out: Rows
+    held_out_targets: Targets
+
+
+def choose_penalty(
+    rows: Rows,
+    targets: Targets,
+    options: GrowthOptions,
+    *,
+    seed: int,
+    powers: Sequence[float] | None = None,
+    tolerance: float = 0.03,
+) -> tuple[float, float]:
+    """Return the constant penalty and the weight power with the least loss on held-out rows.
+
+    Every one of ``powers`` (by default only that of ``options``) is tried with `penalty_losses`. Of
+    the best power's penalties within ``tolerance`` of the least loss the largest wins: its tree is
+    the smallest.
     """
+    powers = [options.weight_power] if powers is None else powers
     if rows.n_rows < 2 * _N_FOLDS:
-        return 1.0
-    folds = list(_folds(rows, targets, seed))
-    mean_weight = float(targets.masses.sum() / rows.n_rows) if len(targets.masses) else 1.0
+        return 1.0, powers[0]
+    folds = hold_out(rows, targets, options, seed=seed)
+    losses = {
+        power: penalty_losses(folds, replace(options, weight_power=power)) for power in powers
+    }
+    power = min(powers, key=lambda power: min(losses[power].values()))
+    return largest_good(losses[power], tolerance), power
+
+
+def largest_good(losses: dict[float, float], tolerance: float) -> float:
+    """Return the largest penalty whose loss is within tolerance of the least."""
+    least = min(losses.values())
+    return max(penalty for penalty, loss in losses.items() if loss <= (1 + tolerance) * least)
+
+
+def hold_out(rows: Rows, targets: Targets, options: GrowthOptions, *, seed: int) -> list[Fold]:
+    """Return a fifth of the rows held out; with fewer than 10,000 rows up to all five fifths."""
+    order = np.random.default_rng(seed).permutation(rows.n_rows)
+    folds = []
+    for number in range(min(-(-_LARGE // rows.n_rows), _N_FOLDS)):
+        is_held_out = np.zeros(rows.n_rows, dtype=bool)
+        is_held_out[order[number::_N_FOLDS]] = True
+        grown_on, left_out = np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
+        binned = _bin(rows.take(grown_on), options)
+        folds.append(
+            Fold(binned, targets.take(grown_on), rows.take(left_out), targets.take(left_out))
+        )
+    return folds
+
+
+def penalty_losses(folds: Sequence[Fold], options: GrowthOptions) -> dict[float, float]:
+    """Return the held-out loss of penalties about the best one.
+
+    Penalties fall by powers of 2, in units of an example of mean weight, until three in a row are no
+    better than the best so far; then the best's neighbours by sqrt(2) are tried. The loss is the
+    criterion's: log loss, or squared error for gini.
+    """
+    n_rows = sum(fold.held_out.n_rows for fold in folds) / len(folds) * _N_FOLDS
+    masses = folds[0].targets.masses
+    mean_weight = float(masses.sum() / folds[0].targets.n_rows) if len(masses) else 1.0
     unit = mean_weight ** (1 - options.weight_power)
 
     @functools.cache
     def loss(exponent: float) -> float:
-        penalties = [unit * 2.0**exponent]
         return sum(
-            _log_loss(_grow(*grown_on, penalties, options), *held_out)
-            for grown_on, held_out in folds
+            _loss(
+                _grow(fold.binned, fold.targets, [unit * 2.0**exponent], options),
+                fold.held_out,
+                fold.held_out_targets,
+                options.criterion,
+            )
+            for fold in folds
         )
 
     # No branch is farther from its parent than twice its weight.
-    best = exponent = float(np.floor(np.log2(rows.n_rows ** (1 - options.weight_power) / 2)))
+    best = exponent = float(np.floor(np.log2(n_rows ** (1 - options.weight_power) / 2)))
     while exponent > max(best - 3, -4):
         exponent -= 1
         if loss(exponent) <= loss(best):
             best = exponent
-    tried = best + np.arange(-0.5, 2, 0.5)
-    least = min(loss(value) for value in tried)
-    good = [value for value in tried if loss(value) <= (1 + _TOLERANCE) * least]
-    return float(unit * 2.0 ** max(good))
+    return {unit * 2.0**tried: loss(tried) for tried in best + np.arange(-0.5, 2, 0.5)}
 
 
-def _folds(
-    rows: Rows, targets: Targets, seed: int
-) -> Iterator[tuple[tuple[Rows, Targets], tuple[Rows, Targets]]]:
-    order = np.random.default_rng(seed).permutation(rows.n_rows)
-    for number in range(min(-(-_LARGE // rows.n_rows), _N_FOLDS)):
-        held_out = np.zeros(rows.n_rows, dtype=bool)
-        held_out[order[number::_N_FOLDS]] = True
-        grown_on, left_out = np.flatnonzero(~held_out), np.flatnonzero(held_out)
-        yield (
-            (rows.take(grown_on), targets.take(grown_on)),
-            (rows.take(left_out), targets.take(left_out)),
-        )
+def _bin(rows: Rows, options: GrowthOptions) -> _core.BinnedColumns:
+    return _core.bin_columns(*rows.arrays, options.max_bins, options.n_jobs)
 
 
 def _grow(
-    rows: Rows, targets: Targets, penalties: Sequence[float], options: GrowthOptions
+    binned: _core.BinnedColumns,
+    targets: Targets,
+    penalties: Sequence[float],
+    options: GrowthOptions,
 ) -> _core.SelfTerminatingTree:
     return _core.SelfTerminatingTree.grow(
-        *rows.arrays,
+        binned,
         targets.starts,
         targets.labels,
         targets.masses,
@@ -321,18 +396,30 @@ def _grow(
         options.weight_power,
         options.min_gain,
         _NORMS[options.norm],
-        options.max_bins,
+        _CRITERIA[options.criterion],
         options.n_jobs,
     )
 
 
-def _log_loss(core: _core.SelfTerminatingTree, rows: Rows, targets: Targets) -> float:
-    nodes = core.leaves(*rows.arrays)
-    if len(targets.starts):
-        nodes = np.repeat(nodes, np.diff(targets.starts))
+def _loss(core: _core.SelfTerminatingTree, rows: Rows, targets: Targets, criterion: str) -> float:
+    """Return the summed loss of the rows: log loss, or half the squared error for gini."""
+    leaves = core.leaves(*rows.arrays)
+    sizes = np.diff(targets.starts) if len(targets.starts) else 1
+    nodes = np.repeat(leaves, sizes)
+    masses = targets.masses if len(targets.masses) else np.ones(len(nodes))
     p = core.probabilities_at(nodes, targets.labels)
-    losses = -np.log(np.maximum(p, np.finfo(float).tiny))
-    return float(losses @ targets.masses if len(targets.masses) else losses.sum())
+    if criterion == "entropy":
+        return float(-np.log(np.maximum(p, np.finfo(float).tiny)) @ masses)
+    # sum_i (t_i - p_i)^2 / 2 with t a row's targets over their sum, times that sum
+    starts = targets.starts[:-1] if len(targets.starts) else np.arange(len(nodes))
+    weights = np.add.reduceat(masses, starts)
+    at_leaf = np.bincount(leaves, weights=weights, minlength=core.n_nodes)
+    squares = sum(
+        at_leaf[leaf] * float(np.square(core.distributions_at(leaf[None])).sum())
+        for leaf in np.flatnonzero(at_leaf).astype(np.int32)
+    )
+    truth = masses @ (masses / np.repeat(weights, sizes))
+    return float((squares + truth) / 2 - p @ masses)
 
 
 def _name(names: Sequence[str] | None, feature: int) -> str:

@@ -245,7 +245,9 @@ def test_trees_shrink_as_the_penalty_grows(data, options):
 def test_auto_chooses_a_penalty_and_keeps_to_it():
     X, y = blobs(6)
     auto = SelfTerminatingTreeClassifier().fit(X, y)
-    again = SelfTerminatingTreeClassifier(penalty=auto.penalty_).fit(X, y)
+    again = SelfTerminatingTreeClassifier(
+        penalty=auto.penalty_, weight_power=auto.weight_power_
+    ).fit(X, y)
     assert np.array_equal(auto.predict_proba(X), again.predict_proba(X))
     assert auto.penalty_ == SelfTerminatingTreeClassifier().fit(X, y).penalty_
     noise = SelfTerminatingTreeClassifier().fit(X, np.random.default_rng(0).permutation(y))
