@@ -23,7 +23,8 @@ import labeltrees
 from labeltrees import SelfTerminatingTreeClassifier
 from labeltrees.branch import solve_branch, solve_siblings
 from labeltrees.errors import ArgumentError
-from labeltrees.self_terminating import GrowthOptions, Targets, choose_penalty
+from labeltrees.penalty_choice import choose_penalty, held_out_loss
+from labeltrees.self_terminating import GrowthOptions, Targets, bin_rows, grow_core
 
 
 def test_three_labels_by_hand():
@@ -149,16 +150,15 @@ def test_auto_chooses_by_squared_error():
 
 def test_the_loss_of_a_choice_is_half_the_brier_score():
     from labeltrees.data.checks import as_rows
-    from labeltrees.self_terminating import _bin, _grow, _loss
 
     X, y = load_iris(return_X_y=True)
     rows = as_rows(X)
     targets = Targets(y.astype(np.int32), np.empty(0), np.empty(0, dtype=np.int64), 3)
     options = GrowthOptions(criterion="gini", min_gain=0.5)
-    core = _grow(_bin(rows, options), targets, [1.0], options)
+    core = grow_core(bin_rows(rows, options), targets, [1.0], options)
     p = core.distributions_at(core.leaves(*rows.arrays))
     expected = ((np.eye(3)[y] - p) ** 2).sum() / 2
-    assert _loss(core, rows, targets, "gini") == pytest.approx(expected)
+    assert held_out_loss(core, rows, targets, "gini") == pytest.approx(expected)
     penalty, power = choose_penalty(rows, targets, options, seed=0, powers=[0.7])
     assert penalty > 0
     assert power == 0.7

@@ -15,12 +15,8 @@ from labeltrees.data.checks import Rows, as_rows, as_weights
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError, DataError
 from labeltrees.estimators.contract import LabelClassifier, check_training
-from labeltrees.self_terminating import (
-    GrowthOptions,
-    SelfTerminatingTreeModel,
-    Targets,
-    choose_penalty,
-)
+from labeltrees.penalty_choice import choose_penalty
+from labeltrees.self_terminating import GrowthOptions, SelfTerminatingTreeModel, Targets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -54,8 +50,8 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
         with the square root of the weight. ``"auto"`` is 0.5, or where the penalty is chosen, too,
         the better of 0.5 and 0.7 on the held-out rows.
     min_gain : float >= 0
-        A split must decrease the penalised risk by this much (nats by entropy): it saves leaves that
-        hardly matter. Like the penalty in units of ``sample_weight``.
+        A split must decrease the penalised risk by this much (nats by entropy): it saves leaves
+        that hardly matter. Like the penalty in units of ``sample_weight``.
     criterion : {"entropy", "gini"}
         Whether the risk is log loss or half the squared error. Without a penalty the tree grows by
         information gain or by the Gini index. Only entropy has every probability above zero.
