@@ -154,10 +154,12 @@ class Grower {
     s.weight = node.weight;
     s.phi = s.link_sum = s.half_square = s.excess = 0.0;
     s.link.resize(node.labels.size());
+    s.phi_of.resize(node.labels.size());
     for (std::size_t i = 0; i < node.labels.size(); ++i) {
       const double count = node.counts[i], prior = node.priors[i];
       s.link[i] = ground_.gini() ? prior : std::log(prior);
-      s.phi += ground_.phi(count);
+      s.phi_of[i] = ground_.phi(count);
+      s.phi += s.phi_of[i];
       s.link_sum += count * s.link[i];
       s.half_square += 0.5 * prior * prior;
       s.excess += count * std::max(1.0 - prior, 0.0);

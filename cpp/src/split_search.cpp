@@ -81,6 +81,8 @@ SplitSearch::SplitSearch(const BinnedColumns& data, const Targets& targets, cons
       criterion_(criterion),
       norm_(norm),
       near_count_(n_labels, 0.0),
+      near_phi_of_(n_labels),
+      far_phi_of_(n_labels),
       added_(n_labels, 0.0),
       near_labels_(n_labels + 1),
       added_labels_(n_labels + 1),
@@ -109,8 +111,11 @@ inline void SplitSearch::move(const NodeStatistics& node, LabelId label, double 
   const double before = near_count_[l], after = before + mass, total = node.count[l];
   near_labels_[n_near_] = label;
   n_near_ += before == 0.0;
-  near_phi_ += phi_(after) - phi_(before);
-  far_phi_ += phi_(std::max(total - after, 0.0)) - phi_(std::max(total - before, 0.0));
+  const double near_phi = phi_(after), far_phi = phi_(std::max(total - after, 0.0));
+  near_phi_ += near_phi - (before == 0.0 ? 0.0 : near_phi_of_[l]);
+  far_phi_ += far_phi - (before == 0.0 ? node.phi_of[l] : far_phi_of_[l]);
+  near_phi_of_[l] = near_phi;
+  far_phi_of_[l] = far_phi;
   near_link_ += mass * node.link[l];
   near_excess_ += mass * (1.0 - node.prior[l]);
   near_weight_ += mass;

@@ -59,6 +59,7 @@ struct NodeStatistics {
   std::vector<double> count;    // the labels' masses
   std::vector<double> prior;    // the node's distribution p, the prior of its children
   std::vector<double> link;     // log prior by entropy, prior by gini
+  std::vector<double> phi_of;   // phi(count)
   double weight = 0.0;
   double phi = 0.0;          // sum_i phi(count_i)
   double link_sum = 0.0;     // sum_i count_i link_i
@@ -149,7 +150,10 @@ class SplitSearch {
   bool was_constant_ = false;
 
   // The near side: the rows added so far. The far side is the rest of the node.
-  std::vector<double> near_count_, added_;
+  std::vector<double> near_count_;
+  std::vector<double> near_phi_of_,
+      far_phi_of_;  // phi of both sides' masses, where near_count_ > 0
+  std::vector<double> added_;
   std::vector<LabelId> near_labels_, added_labels_;  // with room for one more than all labels
   std::size_t n_near_ = 0;
   double near_weight_ = 0, near_phi_ = 0, far_phi_ = 0, near_link_ = 0, near_excess_ = 0;
