@@ -138,6 +138,32 @@ def test_gain_falls_with_the_penalty_and_p_moves_straight_to_u(seed):
     assert np.all(np.diff(away, axis=0) <= 1e-12)
 
 
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from([0.0, 0.5]), st.sampled_from(["entropy", "gini"]))
+def test_with_splits_and_given_edges_above_terminated_edges_are_nested(seed, power, criterion):
+    # A branch and one of its own: p of the first moves by 1 / W1 per unit of the penalty, so what
+    # the second is away from it grows by W2 / W1 < 1 at most, less than its penalty does.
+    rng = np.random.default_rng(seed)
+    upper = rng.integers(1, 40, size=int(rng.integers(2, 5))).astype(float)
+    lower = np.maximum(rng.binomial(upper.astype(int), rng.random(len(upper))), [1, *upper[1:] * 0])
+    if lower.sum() == upper.sum():
+        return
+    u = rng.dirichlet(np.ones(len(upper)))
+    lasting = []
+    for penalty in np.linspace(0.01, 1.2, 40) * upper.sum() ** (1 - power):
+        prior, n_edges = u, 0
+        for counts in (upper, lower):
+            weight = counts.sum()
+            solved = solve_branch(
+                counts / weight, prior, penalty * weight ** (power - 1), criterion=criterion
+            )
+            if solved.terminated:
+                break
+            prior, n_edges = solved.p, n_edges + 1
+        lasting.append(n_edges)
+    assert np.all(np.diff(lasting) <= 0)
+
+
 @settings(max_examples=150, deadline=None)
 @given(st.integers(0, 2**32))
 def test_siblings_under_one_penalty_agree_with_the_reference(seed):

@@ -44,23 +44,31 @@ Targets targets_of(const Starts& starts, const Indices& labels, const Reals& mas
   return {s, view(labels), view(masses)};
 }
 
-SelfTerminatingTree grow_tree(Starts starts, Indices indices, Values values, Starts target_starts,
+BinnedColumns bin(Starts starts, Indices indices, Values values, int max_bins,
+                  std::size_t n_workers) {
+  const CsrView X = csr(starts, indices, values);
+  need(max_bins >= 3 && max_bins <= 255 && n_workers >= 1, "max_bins or n_workers out of range");
+  for (const std::int32_t feature : view(indices)) need(feature >= 0, "a feature is negative");
+  nb::gil_scoped_release unlocked;
+  Workers workers(n_workers);
+  return bin_columns(X, max_bins, workers);
+}
+
+SelfTerminatingTree grow_tree(const BinnedColumns& data, Starts target_starts,
                               Indices target_labels, Reals target_masses, Reals root,
                               Reals penalties, double weight_power, double min_gain, Norm norm,
-                              int max_bins, std::size_t n_workers) {
-  const CsrView X = csr(starts, indices, values);
+                              Criterion criterion, std::size_t n_workers) {
   const Targets targets =
-      targets_of(target_starts, target_labels, target_masses, X.n_rows(), root.shape(0));
+      targets_of(target_starts, target_labels, target_masses, data.n_rows, root.shape(0));
   need(penalties.shape(0) > 0, "penalties are empty");
   for (const double penalty : view(penalties)) need(penalty >= 0, "penalties must be >= 0");
   need(weight_power >= 0 && weight_power < 1, "weight_power must be in [0, 1)");
   need(min_gain >= 0, "min_gain must be >= 0");
-  need(max_bins >= 3 && max_bins <= 255 && n_workers >= 1, "max_bins or n_workers out of range");
-  for (const std::int32_t feature : view(indices)) need(feature >= 0, "a feature is negative");
+  need(n_workers >= 1, "n_workers out of range");
   const auto p = view(penalties);
   nb::gil_scoped_release unlocked;
-  return grow(X, targets, view(root),
-              {{p.begin(), p.end()}, weight_power, min_gain, norm, max_bins, n_workers});
+  return grow(data, targets, view(root),
+              {{p.begin(), p.end()}, weight_power, min_gain, norm, criterion, n_workers});
 }
 
 template <typename T>
@@ -71,10 +79,11 @@ std::vector<T> copy(const Vector<T>& array) {
 
 void restore(SelfTerminatingTree* self, Reals root, Indices left, Indices feature, Values threshold,
              Vector<std::uint8_t> missing_left, Reals gain, Reals weight, Reals factor,
-             Starts starts, Indices labels, Reals p, std::int32_t n_features) {
+             Starts starts, Indices labels, Reals p, std::int32_t n_features, Criterion criterion) {
   SelfTerminatingTree tree{copy(root),         copy(left),   copy(feature), copy(threshold),
                            copy(missing_left), copy(gain),   copy(weight),  copy(factor),
-                           copy(starts),       copy(labels), copy(p),       {}};
+                           copy(starts),       copy(labels), copy(p),       {},
+                           criterion};
   tree.link(n_features);
   new (self) SelfTerminatingTree(std::move(tree));
 }
@@ -135,46 +144,55 @@ Branch whole_branch(const Reals& q, const Reals& u) {
   return {view(q), view(u), 1.0, 0.0};
 }
 
-std::tuple<double, double, double> solve(Reals q, Reals u, double penalty) {
+// The ends of a clip: low, high, below, above.
+using Ends = std::tuple<double, double, double, double>;
+
+Ends ends(const Clip& clip) { return {clip.low, clip.high, clip.below, clip.above}; }
+
+std::tuple<Ends, double> solve(Reals q, Reals u, double penalty, Criterion criterion) {
   const Branch branch = whole_branch(q, u);
-  const Clip clip = BranchSolver().solve(branch, penalty);
-  return {clip.low, clip.high, branch_gain(branch, clip)};
+  const Clip clip = BranchSolver(criterion).solve(branch, penalty);
+  return {ends(clip), branch_gain(criterion, branch, clip)};
 }
 
-// low and high of the left branch, then of the right, in units of each branch's own weight.
-std::tuple<double, double, double, double> solve_both(Reals left, Reals right, Reals u,
-                                                      double left_weight, double right_weight,
-                                                      double penalty) {
+// The ends of the left branch, then of the right, in units of each branch's own weight.
+std::tuple<Ends, Ends> solve_both(Reals left, Reals right, Reals u, double left_weight,
+                                  double right_weight, double penalty, Criterion criterion) {
   need(left.shape(0) == u.shape(0) && right.shape(0) == u.shape(0), "lengths differ");
   const Branch left_branch{view(left), view(u), left_weight, 0.0};
   const Branch right_branch{view(right), view(u), right_weight, 0.0};
-  const auto [a, b] = BranchSolver().solve_siblings(left_branch, right_branch, penalty);
-  return {a.low, a.high, b.low, b.high};
+  const auto [a, b] = BranchSolver(criterion).solve_siblings(left_branch, right_branch, penalty);
+  return {ends(a), ends(b)};
 }
 
 }  // namespace
 
 void bind_self_terminating_tree(nb::module_& module) {
   nb::enum_<Norm>(module, "Norm").value("l1", Norm::l1).value("linf", Norm::linf);
+  nb::enum_<Criterion>(module, "Criterion")
+      .value("entropy", Criterion::entropy)
+      .value("gini", Criterion::gini);
+  nb::class_<BinnedColumns>(module, "BinnedColumns", "Features cut into bins.");
+  module.def("bin_columns", &bin, nb::arg("starts").noconvert(), nb::arg("indices").noconvert(),
+             nb::arg("values").noconvert(), nb::arg("max_bins"), nb::arg("n_workers"));
   module.def("solve_branch", &solve, nb::arg("q").noconvert(), nb::arg("u").noconvert(),
-             nb::arg("penalty"));
+             nb::arg("penalty"), nb::arg("criterion"));
   module.def("solve_siblings", &solve_both, nb::arg("left_counts").noconvert(),
              nb::arg("right_counts").noconvert(), nb::arg("u").noconvert(), nb::arg("left_weight"),
-             nb::arg("right_weight"), nb::arg("penalty"));
+             nb::arg("right_weight"), nb::arg("penalty"), nb::arg("criterion"));
   using Tree = SelfTerminatingTree;
   nb::class_<Tree>(module, "SelfTerminatingTree", "A decision tree with a distribution per node.")
-      .def_static("grow", &grow_tree, nb::arg("starts").noconvert(), nb::arg("indices").noconvert(),
-                  nb::arg("values").noconvert(), nb::arg("target_starts").noconvert(),
+      .def_static("grow", &grow_tree, nb::arg("data"), nb::arg("target_starts").noconvert(),
                   nb::arg("target_labels").noconvert(), nb::arg("target_masses").noconvert(),
                   nb::arg("root").noconvert(), nb::arg("penalties").noconvert(),
                   nb::arg("weight_power"), nb::arg("min_gain"), nb::arg("norm"),
-                  nb::arg("max_bins"), nb::arg("n_workers"))
+                  nb::arg("criterion"), nb::arg("n_workers"))
       .def("__init__", &restore, nb::arg("root").noconvert(), nb::arg("left").noconvert(),
            nb::arg("feature").noconvert(), nb::arg("threshold").noconvert(),
            nb::arg("missing_left").noconvert(), nb::arg("gain").noconvert(),
            nb::arg("weight").noconvert(), nb::arg("factor").noconvert(),
            nb::arg("starts").noconvert(), nb::arg("labels").noconvert(), nb::arg("p").noconvert(),
-           nb::arg("n_features"))
+           nb::arg("n_features"), nb::arg("criterion"))
       .def(
           "leaves",
           [](const Tree& tree, Starts starts, Indices indices, Values values) {

@@ -23,37 +23,30 @@ class FewValues {
  public:
   FewValues() { slots_.fill(0.0f); }
 
-  // False if there is no room for another value. Value is neither 0 nor NaN.
-  bool add(float value) {
-    std::size_t slot = home(value);
+  // The value's slot; -1 if there is no room for another value. Value is neither 0 nor NaN.
+  int add(float value) {
+    std::size_t slot = (std::bit_cast<std::uint32_t>(value) * 2654435761u) >> 22;
     while (slots_[slot] != 0.0f && slots_[slot] != value) slot = (slot + 1) % size;
-    if (slots_[slot] == value) return true;
-    if (values_.size() == missing_bin) return false;
+    if (slots_[slot] == value) return static_cast<int>(slot);
+    if (values_.size() == missing_bin) return -1;
     slots_[slot] = value;
     values_.push_back(value);
-    return true;
+    return static_cast<int>(slot);
   }
   const std::vector<float>& values() const noexcept { return values_; }
 
-  // After this, bin() of a value that was added is its place in the column's bins.
-  void number(const Column& column) {
+  // The bin of every slot in use.
+  std::array<std::uint8_t, 1024> bins(const Column& column) const {
+    std::array<std::uint8_t, size> bins{};
     for (std::size_t slot = 0; slot < size; ++slot) {
-      if (slots_[slot] != 0.0f) bins_[slot] = bin_by_search(column, slots_[slot]);
+      if (slots_[slot] != 0.0f) bins[slot] = bin_by_search(column, slots_[slot]);
     }
-  }
-  std::uint8_t bin(float value) const noexcept {
-    std::size_t slot = home(value);
-    while (slots_[slot] != value) slot = (slot + 1) % size;
-    return bins_[slot];
+    return bins;
   }
 
  private:
   static constexpr std::size_t size = 1024;
-  static std::size_t home(float value) noexcept {
-    return (std::bit_cast<std::uint32_t>(value) * 2654435761u) >> 22;
-  }
   std::array<float, size> slots_;
-  std::array<std::uint8_t, size> bins_;
   std::vector<float> values_;
 };
 
@@ -90,16 +83,18 @@ void choose_bins(std::vector<float>& values, int max_bins, Column& column) {
   append_bins(positive, room - below, column);
 }
 
-// Bins one column's entries and sorts them by bin; entries are in order of rows and stay so.
-void bin_column(std::span<const Entry> entries, int max_bins, Column& column,
-                std::span<std::int32_t> rows, std::span<std::uint8_t> bins) {
+// Chooses a column's bins and returns the one of every entry.
+std::vector<std::uint8_t> bin_entries(std::span<const Entry> entries, int max_bins,
+                                      Column& column) {
+  std::vector<std::uint8_t> bins(entries.size(), missing_bin);
+  std::vector<std::uint16_t> slots(entries.size());
   FewValues few;
   bool are_few = true;
-  for (const Entry& entry : entries) {
-    if (!std::isnan(entry.value) && !few.add(entry.value)) {
-      are_few = false;
-      break;
-    }
+  for (std::size_t i = 0; i < entries.size() && are_few; ++i) {
+    if (std::isnan(entries[i].value)) continue;
+    const int slot = few.add(entries[i].value);
+    are_few = slot >= 0;
+    slots[i] = static_cast<std::uint16_t>(slot);
   }
   std::vector<float> values;
   if (are_few) {
@@ -110,21 +105,25 @@ void bin_column(std::span<const Entry> entries, int max_bins, Column& column,
     }
   }
   choose_bins(values, max_bins, column);
-  if (are_few) few.number(column);
-  std::vector<std::uint8_t> bin_of(entries.size());
-  std::array<std::uint32_t, missing_bin + 2> starts{};
+  const auto slot_bins = few.bins(column);
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const float value = entries[i].value;
-    std::uint8_t bin = missing_bin;
-    if (!std::isnan(value)) bin = are_few ? few.bin(value) : bin_by_search(column, value);
-    bin_of[i] = bin;
-    ++starts[bin + 1u];
+    if (std::isnan(value)) continue;
+    bins[i] = are_few ? slot_bins[slots[i]] : bin_by_search(column, value);
   }
+  return bins;
+}
+
+// Entries are in order of rows and stay so within a bin.
+void sort_by_bin(std::span<const Entry> entries, std::span<const std::uint8_t> entry_bins,
+                 std::span<std::int32_t> rows, std::span<std::uint8_t> bins) {
+  std::array<std::uint32_t, missing_bin + 2> starts{};
+  for (const std::uint8_t bin : entry_bins) ++starts[bin + 1u];
   for (std::size_t bin = 1; bin < starts.size(); ++bin) starts[bin] += starts[bin - 1];
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    const std::size_t place = starts[bin_of[i]]++;
+    const std::size_t place = starts[entry_bins[i]]++;
     rows[place] = entries[i].row;
-    bins[place] = bin_of[i];
+    bins[place] = entry_bins[i];
   }
 }
 
@@ -187,18 +186,33 @@ BinnedColumns bin_columns(const CsrView& X, int max_bins, Workers& workers) {
     }
   }
   BinnedColumns binned;
-  binned.rows.resize(entries.size());
-  binned.bins.resize(entries.size());
-  binned.columns.resize(features.size());
+  binned.n_rows = X.n_rows();
+  std::size_t n_sparse = 0, n_dense = 0;
+  for (std::size_t c = 0; c < features.size(); ++c) {
+    const std::size_t count = starts[c + 1] - starts[c];
+    const bool dense = 3 * count >= X.n_rows();
+    std::size_t& used = dense ? n_dense : n_sparse;
+    const std::size_t begin = used;
+    used += dense ? X.n_rows() : count;
+    binned.columns.push_back({features[c], dense, begin, used, 0, {}, {}});
+  }
+  binned.rows.resize(n_sparse);
+  binned.bins.resize(n_sparse);
+  binned.dense_bins.resize(n_dense);
   workers.run(features.size(), [&](std::size_t c, std::size_t) {
     Column& column = binned.columns[c];
-    column.feature = features[c];
-    column.begin = starts[c];
-    column.end = starts[c + 1];
-    const std::size_t count = column.end - column.begin;
-    bin_column(std::span(entries).subspan(column.begin, count), max_bins, column,
-               std::span(binned.rows).subspan(column.begin, count),
-               std::span(binned.bins).subspan(column.begin, count));
+    const auto own = std::span(entries).subspan(starts[c], starts[c + 1] - starts[c]);
+    const auto bins = bin_entries(own, max_bins, column);
+    if (!column.dense) {
+      sort_by_bin(own, bins, std::span(binned.rows).subspan(column.begin, own.size()),
+                  std::span(binned.bins).subspan(column.begin, own.size()));
+      return;
+    }
+    std::uint8_t* const place = binned.dense_bins.data() + column.begin;
+    std::fill_n(place, X.n_rows(), static_cast<std::uint8_t>(column.zero_bin));
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      place[static_cast<std::size_t>(own[i].row)] = bins[i];
+    }
   });
   return binned;
 }

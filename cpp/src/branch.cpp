@@ -9,12 +9,6 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// theta of eq. (3): half the log ratio of the ends.
-double multiplier(const Clip& clip) noexcept {
-  if (clip.low == clip.high) return 0.0;
-  return clip.low > 0 ? 0.5 * std::log(clip.high / clip.low) : infinity;
-}
-
 double relative_entropy(double p, double u, double weight) noexcept {
   return p > 0 ? p * std::log(p / (weight * u)) : 0.0;
 }
@@ -31,7 +25,11 @@ double distance(const Branch& branch) noexcept {
 }
 
 Clip BranchSolver::solve(const Branch& branch, double penalty) {
-  if (distance(branch) <= penalty) return {branch.weight, branch.weight};
+  const double weight = branch.weight;
+  if (distance(branch) <= penalty) return {weight, weight};
+  if (criterion_ == Criterion::gini) {
+    return {weight, weight, shift(branch, -1.0, penalty / 2), shift(branch, 1.0, penalty / 2)};
+  }
   return {low_end(branch, penalty / 2), high_end(branch, penalty / 2)};
 }
 
@@ -83,6 +81,33 @@ double BranchSolver::low_end(const Branch& branch, double half) {
   return std::min(end, branch.weight);
 }
 
+// The shift with sum_i max(0, sign (c_i - W u_i) - shift) = half: from the largest move downwards.
+double BranchSolver::shift(const Branch& branch, double sign, double half) {
+  moves_.clear();
+  for (std::size_t i = 0; i < branch.counts.size(); ++i) {
+    const double move = sign * (branch.counts[i] - branch.weight * branch.prior[i]);
+    if (move > 0) moves_.push_back(move);
+  }
+  std::make_heap(moves_.begin(), moves_.end());
+  double sum = 0.0, n_passed = 0.0, end = 0.0;
+  while (!moves_.empty()) {
+    std::pop_heap(moves_.begin(), moves_.end());
+    sum += moves_.back();
+    moves_.pop_back();
+    n_passed += 1.0;
+    end = (sum - half) / n_passed;
+    if (moves_.empty() || end >= moves_.front()) break;
+  }
+  return std::max(end, 0.0);
+}
+
+// Half the width of alpha: theta of eq. (3).
+double BranchSolver::multiplier(const Branch& branch, const Clip& clip) const noexcept {
+  if (clip.terminates()) return 0.0;
+  if (criterion_ == Criterion::gini) return 0.5 * (clip.below + clip.above) / branch.weight;
+  return clip.low > 0 ? 0.5 * std::log(clip.high / clip.low) : infinity;
+}
+
 std::pair<Clip, Clip> BranchSolver::solve_siblings(const Branch& left, const Branch& right,
                                                    double penalty) {
   const double far_left = distance(left), far_right = distance(right);
@@ -95,18 +120,28 @@ std::pair<Clip, Clip> BranchSolver::solve_siblings(const Branch& left, const Bra
     const double share = least + (most - least) / 2;
     if (share == least || share == most) break;
     const bool left_steeper =
-        multiplier(solve(left, share)) > multiplier(solve(right, penalty - share));
+        multiplier(left, solve(left, share)) > multiplier(right, solve(right, penalty - share));
     (left_steeper ? least : most) = share;
   }
   return {solve(left, least), solve(right, penalty - least)};
 }
 
-double branch_gain(const Branch& branch, const Clip& clip) noexcept {
-  if (clip.low == clip.high) return 0.0;
-  double gain = clip.low > 0 ? branch.rest * clip.low * std::log(clip.low / branch.weight) : 0.0;
+double branch_gain(Criterion criterion, const Branch& branch, const Clip& clip) noexcept {
+  if (clip.terminates()) return 0.0;
+  const double weight = branch.weight;
+  double gain = 0.0;
+  if (criterion == Criterion::gini) {
+    for (std::size_t i = 0; i < branch.counts.size(); ++i) {
+      const double prior = branch.prior[i];
+      const double moved = clip.apply(branch.counts[i], prior) - weight * prior;
+      gain += moved * moved;
+    }
+    return gain / (2.0 * weight);
+  }
+  if (clip.low > 0) gain = branch.rest * clip.low * std::log(clip.low / weight);
   for (std::size_t i = 0; i < branch.counts.size(); ++i) {
     const double p = clip.apply(branch.counts[i], branch.prior[i]);
-    gain += relative_entropy(p, branch.prior[i], branch.weight);
+    gain += relative_entropy(p, branch.prior[i], weight);
   }
   return std::max(gain, 0.0);
 }

@@ -4,77 +4,110 @@
 #include <memory>
 #include <tuple>
 
+#include "labeltrees/partition.hpp"
 #include "labeltrees/self_terminating_tree.hpp"
 
 namespace labeltrees {
 namespace {
 
-// Nodes with fewer entries than this are searched by one worker: waking others takes longer.
-constexpr std::size_t parallel_entries = 20'000;
+// Nodes with fewer entries than this are grown, with all below them, by one worker; for larger ones
+// the workers share out the columns. The same for any number of workers, as it numbers the nodes.
+constexpr std::size_t shared_entries = 40'000;
 
 std::size_t at(std::int32_t i) noexcept { return static_cast<std::size_t>(i); }
 
-// A node still to be split. Rows are begin .. end of Grower::rows_.
+// A node still to be split.
 struct Pending {
-  NodeId node;
-  std::size_t depth;
-  std::size_t begin, end;
-  std::vector<Segment> segments;
-  std::vector<LabelId> labels;         // with mass in the node, increasing
+  NodeId node = 0;
+  std::size_t depth = 0;
+  Part part;
+  std::vector<LabelId> labels;         // see NodeStatistics; increasing
   std::vector<double> counts, priors;  // of these labels
-  double weight;
+  double weight = 0.0;
+  bool pure = false;  // has examples of one label only
+
+  std::size_t n_entries() const {
+    std::size_t sum = 0;
+    for (const Segment& s : part.segments) sum += std::min(s.end - s.begin, part.n_rows());
+    return sum;
+  }
 };
 
+// What all nodes share. Workers write only what belongs to their nodes' rows.
+struct Ground {
+  Ground(const BinnedColumns& binned, const Targets& given, std::span<const double> root_p,
+         const Growing& growing)
+      : options(growing),
+        labels(given.labels),
+        root(root_p),
+        partition(binned),
+        places(given.labels.begin(), given.labels.end()),
+        targets{given.starts, places, given.masses},
+        phi(growing.criterion, given.masses.empty() ? binned.n_rows + 1 : 0) {}
+
+  Penalty penalty(std::size_t depth) const {
+    const std::size_t row = std::min(depth, options.penalties.size() - 1);
+    return {options.penalties[row], options.weight_power};
+  }
+  bool gini() const noexcept { return options.criterion == Criterion::gini; }
+
+  // Calls visit(i) for each entry of the targets of a part's rows.
+  template <typename Visit>
+  void for_targets(const Part& part, Visit visit) const {
+    for (const std::int32_t row : partition.rows(part)) {
+      if (targets.starts.empty()) {
+        visit(at(row));
+        continue;
+      }
+      const auto end = static_cast<std::size_t>(targets.starts[at(row) + 1]);
+      for (auto i = static_cast<std::size_t>(targets.starts[at(row)]); i < end; ++i) visit(i);
+    }
+  }
+  double mass(std::size_t i) const { return targets.masses.empty() ? 1.0 : targets.masses[i]; }
+
+  const Growing& options;
+  const std::span<const LabelId> labels;  // of the targets
+  const std::span<const double> root;
+  Partition partition;
+  std::vector<LabelId> places;  // of the targets' labels among those of their row's node
+  Targets targets;              // places in place of labels
+  Phi phi;
+};
+
+// Grows a node and all below it.
 class Grower {
  public:
-  Grower(const CsrView& X, const Targets& targets, std::span<const double> root,
-         const Growing& options)
-      : targets_(targets),
-        options_(options),
-        workers_(options.n_workers),
-        data_(bin_columns(X, options.max_bins, workers_)),
-        entropy_(targets.masses.empty() ? X.n_rows() + 1 : 0),
-        rows_(X.n_rows()),
-        goes_left_(X.n_rows()),
-        spare_rows_(std::max(X.n_rows(), longest_column())),
-        spare_bins_(spare_rows_.size()) {
-    statistics_.count.assign(root.size(), 0.0);
-    statistics_.prior.assign(root.size(), 0.0);
-    statistics_.log_prior.assign(root.size(), 0.0);
-    for (std::size_t worker = 0; worker < workers_.size(); ++worker) {
-      searches_.push_back(
-          std::make_unique<SplitSearch>(data_, targets_, entropy_, root.size(), options.norm));
-    }
-    tree_.root.assign(root.begin(), root.end());
-    tree_.starts.push_back(0);
-  }
+  Grower(Ground& ground, std::span<const std::unique_ptr<SplitSearch>> searches, Workers* workers)
+      : ground_(ground),
+        searches_(searches),
+        workers_(workers),
+        solver_(ground.options.criterion),
+        place_of_(ground.root.size()) {}
 
-  SelfTerminatingTree run() {
-    push_root();
+  // The subtree's node 0 is `top`. With workers, nodes with few entries are left in `deferred`.
+  SelfTerminatingTree run(Pending top) {
+    tree_ = {};
+    tree_.starts.push_back(0);
+    listed_.clear();
+    append_node(top.weight);
+    top.node = 0;
+    pending_.push_back(std::move(top));
     while (!pending_.empty()) {
       Pending node = std::move(pending_.back());
       pending_.pop_back();
-      expand(node);
+      if (workers_ && node.n_entries() < shared_entries) {
+        deferred.push_back(std::move(node));
+      } else {
+        expand(node);
+      }
     }
     finish_lists();
-    tree_.link(std::numeric_limits<std::int32_t>::max());
     return std::move(tree_);
   }
 
+  std::vector<Pending> deferred;
+
  private:
-  std::size_t longest_column() const {
-    std::size_t longest = 0;
-    for (const Column& column : data_.columns) {
-      longest = std::max(longest, column.end - column.begin);
-    }
-    return longest;
-  }
-
-  Penalty penalty(std::size_t depth) const {
-    const std::size_t row = std::min(depth, options_.penalties.size() - 1);
-    return {options_.penalties[row], options_.weight_power};
-  }
-
   NodeId append_node(double weight) {
     tree_.left.push_back(none);
     tree_.feature.push_back(none);
@@ -82,103 +115,103 @@ class Grower {
     tree_.missing_left.push_back(0);
     tree_.gain.push_back(0.0);
     tree_.weight.push_back(weight);
-    tree_.factor.push_back(1.0);
+    tree_.factor.push_back(ground_.gini() ? 0.0 : 1.0);
     listed_.emplace_back();
     return static_cast<NodeId>(tree_.n_nodes() - 1);
   }
 
-  void push_root() {
-    for (std::size_t r = 0; r < rows_.size(); ++r) rows_[r] = static_cast<std::int32_t>(r);
-    Pending root{};
-    root.end = rows_.size();
-    for (std::size_t c = 0; c < data_.columns.size(); ++c) {
-      const Column& column = data_.columns[c];
-      if (column.begin < column.end) {
-        root.segments.push_back({static_cast<std::int32_t>(c), column.begin, column.end});
-      }
+  void expand(Pending& node) {
+    const Penalty lambda = ground_.penalty(node.depth);
+    if (node.part.n_rows() < 2 || !sum_up(node, lambda)) return;
+    const Split split = best_split(node, lambda);
+    // Below the second, only rounding tells the children from their parent.
+    if (split.gain < ground_.options.min_gain || split.gain <= 1e-12 * node.weight) return;
+    const Partition::Cut cut = ground_.partition.divide_rows(node.part, split, spare_);
+    Pending left = child_of(node, node.part.begin, cut.middle),
+            right = child_of(node, cut.middle, node.part.end);
+    solve_children(left, right, node.weight, lambda);
+    const auto id = at(node.node);
+    tree_.gain[id] = split.gain;
+    left.node = append_node(left.weight);
+    right.node = append_node(right.weight);
+    tree_.left[id] = left.node;
+    tree_.feature[id] = ground_.partition.data().columns[at(split.column)].feature;
+    tree_.threshold[id] = cut.threshold;
+    tree_.missing_left[id] = cut.missing_seen ? split.missing_left : left.weight >= right.weight;
+    const bool left_grows = keep_posterior(left, left_clip_);
+    const bool right_grows = keep_posterior(right, right_clip_);
+    if (left_grows || right_grows) {
+      ground_.partition.divide_columns(node.part, left.part, right.part, spare_);
     }
-    count_labels(root);
-    for (const LabelId label : root.labels) root.priors.push_back(tree_.root[at(label)]);
-    root.node = append_node(root.weight);
-    pending_.push_back(std::move(root));
+    if (right_grows) pending_.push_back(std::move(right));
+    if (left_grows) pending_.push_back(std::move(left));
   }
 
-  template <typename Visit>
-  void for_targets(std::int32_t row, Visit visit) const {
-    if (targets_.starts.empty()) {
-      visit(targets_.labels[at(row)], targets_.masses.empty() ? 1.0 : targets_.masses[at(row)]);
-      return;
-    }
-    for (auto i = static_cast<std::size_t>(targets_.starts[at(row)]);
-         i < static_cast<std::size_t>(targets_.starts[at(row) + 1]); ++i) {
-      visit(targets_.labels[i], targets_.masses[i]);
-    }
-  }
-
-  // Fills a node's labels, counts and weight from its rows; statistics_.count is scratch.
-  void count_labels(Pending& node) {
-    auto& count = statistics_.count;
-    for (std::size_t i = node.begin; i < node.end; ++i) {
-      for_targets(rows_[i], [&](LabelId label, double mass) {
-        if (count[at(label)] == 0.0) node.labels.push_back(label);
-        count[at(label)] += mass;
-      });
-    }
-    std::sort(node.labels.begin(), node.labels.end());
-    for (const LabelId label : node.labels) {
-      node.counts.push_back(count[at(label)]);
-      node.weight += count[at(label)];
-      count[at(label)] = 0.0;
-    }
-  }
-
-  void set_statistics(const Pending& node) {
-    statistics_.labels = node.labels;
-    statistics_.weight = node.weight;
-    statistics_.n_rows = node.end - node.begin;
-    statistics_.entropy = statistics_.log_prior_sum = statistics_.excess = 0.0;
-    statistics_.distance = distance(branch_of(node));
+  // Fills statistics_; false if no split can gain enough.
+  bool sum_up(const Pending& node, const Penalty& lambda) {
+    NodeStatistics& s = statistics_;
+    s.rows = ground_.partition.rows(node.part);
+    s.weight = node.weight;
+    s.phi = s.link_sum = s.half_square = s.excess = 0.0;
+    s.link.resize(node.labels.size());
+    s.phi_of.resize(node.labels.size());
     for (std::size_t i = 0; i < node.labels.size(); ++i) {
-      const std::size_t l = at(node.labels[i]);
-      statistics_.count[l] = node.counts[i];
-      statistics_.prior[l] = node.priors[i];
-      statistics_.log_prior[l] = std::log(node.priors[i]);
-      statistics_.entropy += entropy_(node.counts[i]);
-      statistics_.log_prior_sum += node.counts[i] * statistics_.log_prior[l];
-      statistics_.excess += node.counts[i] * (1.0 - node.priors[i]);
+      const double count = node.counts[i], prior = node.priors[i];
+      s.link[i] = ground_.gini() ? prior : std::log(prior);
+      s.phi_of[i] = ground_.phi(count);
+      s.phi += s.phi_of[i];
+      s.link_sum += count * s.link[i];
+      s.half_square += 0.5 * prior * prior;
+      s.excess += count * std::max(1.0 - prior, 0.0);
     }
+    // The gain without penalty is at most that of a branch for every label.
+    const double most_gain =
+        ground_.gini() ? 0.5 * s.weight - s.link_sum + s.weight * s.half_square : -s.link_sum;
+    // c_i - W_b u_i <= c_i (1 - u_i), so no branch is farther from its prior than twice `excess`,
+    // nor are two together. One of less weight than `excess` is nearer, one of more pays more.
+    const double reach = 2.0 * s.excess;
+    const double share = reach > 0 ? 1.0 - lambda.of(s.excess) / reach : 0.0;
+    if (share <= 0 || most_gain * share * (1.0 + 1e-6) < ground_.options.min_gain) return false;
+    s.count = node.counts;
+    s.prior = node.priors;
+    s.distance = distance(branch_of(node));
+    for (std::size_t i = 0; i < node.labels.size(); ++i) {
+      place_of_[at(node.labels[i])] = static_cast<LabelId>(i);
+    }
+    s.places.clear();
+    ground_.for_targets(node.part, [&](std::size_t i) {
+      ground_.places[i] = place_of_[at(ground_.labels[i])];
+      s.places.push_back(ground_.places[i]);
+    });
+    return true;
   }
 
-  void clear_statistics() {
-    for (const LabelId label : statistics_.labels) statistics_.count[at(label)] = 0.0;
-  }
-
-  Split best_split(Pending& node) {
-    set_statistics(node);
-    std::size_t n_entries = 0;
-    for (const Segment& segment : node.segments) n_entries += segment.end - segment.begin;
-    std::atomic<float> best{static_cast<float>(options_.min_gain)};
-    splits_.assign(node.segments.size(), {});
-    const Penalty lambda = penalty(node.depth);
+  Split best_split(Pending& node, const Penalty& lambda) {
+    auto& segments = node.part.segments;
+    std::atomic<float> best{static_cast<float>(ground_.options.min_gain)};
+    splits_.assign(segments.size(), {});
+    constant_.assign(segments.size(), 0);
     const auto search = [&](std::size_t i, std::size_t worker) {
-      splits_[i] = searches_[worker]->run(statistics_, node.segments[i], lambda, best);
+      SplitSearch& own = *searches_[worker];
+      splits_[i] = own.run(statistics_, segments[i], lambda, best);
+      constant_[i] = own.was_constant();
     };
-    if (n_entries < parallel_entries) {
-      for (std::size_t i = 0; i < node.segments.size(); ++i) search(i, 0);
+    if (workers_) {
+      workers_->run(segments.size(), search);
     } else {
-      workers_.run(node.segments.size(), search);
+      for (std::size_t i = 0; i < segments.size(); ++i) search(i, 0);
     }
-    clear_statistics();
-    promote_columns(node);
     Split winner;
     for (const Split& split : splits_) {
       if (split.column != none && split.better_than(winner)) winner = split;
     }
+    promote_columns(segments);
     return winner;
   }
 
-  // What was good here is likely to be good below: a high gain found early prunes the rest.
-  void promote_columns(Pending& node) {
+  // What was good here is likely to be good below: a high gain found early prunes the rest. What is
+  // the same in all rows stays so.
+  void promote_columns(std::vector<Segment>& segments) {
     constexpr std::size_t n_promoted = 8;
     for (std::size_t place = 0; place < std::min(n_promoted, splits_.size()); ++place) {
       std::size_t best = place;
@@ -186,122 +219,49 @@ class Grower {
         if (splits_[i].gain > splits_[best].gain) best = i;
       }
       std::swap(splits_[place], splits_[best]);
-      std::swap(node.segments[place], node.segments[best]);
+      std::swap(segments[place], segments[best]);
+      std::swap(constant_[place], constant_[best]);
     }
-  }
-
-  // No branch of a node can be farther from its prior than twice this, nor can two together, since
-  // c_i - W_b u_i <= c_i - c_i u_i for any W_b >= c_i.
-  static double excess(const Pending& node) {
-    double sum = 0.0;
-    for (std::size_t i = 0; i < node.labels.size(); ++i) {
-      sum += node.counts[i] * std::max(1.0 - node.priors[i], 0.0);
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+      segments[kept] = segments[i];
+      kept += !constant_[i];
     }
-    return sum;
-  }
-
-  void expand(Pending& node) {
-    const Penalty lambda = penalty(node.depth);
-    // A branch of less weight than `excess` is nearer, one of more pays more.
-    const double most = excess(node);
-    if (2.0 * most <= lambda.of(most) || node.end - node.begin < 2) return;
-    const Split split = best_split(node);
-    // Below the second, only rounding tells the children from their parent.
-    if (split.gain < options_.min_gain || split.gain <= 1e-12 * node.weight) return;
-    const std::size_t middle = divide_rows(node, split);
-    Pending left = child_of(node, node.begin, middle), right = child_of(node, middle, node.end);
-    solve_children(left, right, node.weight, lambda);
-    const auto id = at(node.node);
-    tree_.gain[id] = split.gain;
-    tree_.left[id] = append_node(left.weight);
-    append_node(right.weight);
-    left.node = tree_.left[id];
-    right.node = left.node + 1;
-    tree_.feature[id] = data_.columns[at(split.column)].feature;
-    tree_.threshold[id] = threshold_;
-    tree_.missing_left[id] = missing_seen_ ? split.missing_left : left.weight >= right.weight;
-    const bool left_grows = keep_posterior(left, left_clip_);
-    const bool right_grows = keep_posterior(right, right_clip_);
-    if (left_grows || right_grows) divide_segments(node, left, right);
-    if (right_grows) pending_.push_back(std::move(right));
-    if (left_grows) pending_.push_back(std::move(left));
-  }
-
-  // Marks and reorders the rows; returns where the right child's begin. Sets threshold_.
-  std::size_t divide_rows(const Pending& node, const Split& split) {
-    const Column& column = data_.columns[at(split.column)];
-    const bool zero_left = column.zero_bin <= split.cut;
-    for (std::size_t i = node.begin; i < node.end; ++i) goes_left_[at(rows_[i])] = zero_left;
-    const auto found = std::find_if(node.segments.begin(), node.segments.end(),
-                                    [&](const auto& s) { return s.column == split.column; });
-    // The values next to the cut, among the node's own.
-    float below = -std::numeric_limits<float>::infinity(), above = -below;
-    const auto meet = [&](int bin) {
-      if (bin <= split.cut) {
-        below = std::max(below, column.highs[static_cast<std::size_t>(bin)]);
-      } else {
-        above = std::min(above, column.lows[static_cast<std::size_t>(bin)]);
-      }
-    };
-    missing_seen_ = false;
-    for (std::size_t e = found->begin; e < found->end; ++e) {
-      const int bin = data_.bins[e];
-      const bool missing = bin == missing_bin;
-      missing_seen_ |= missing;
-      goes_left_[at(data_.rows[e])] = missing ? split.missing_left : bin <= split.cut;
-      if (!missing) meet(bin);
-    }
-    if (found->end - found->begin < node.end - node.begin) meet(column.zero_bin);
-    threshold_ = between(below, above);
-    return divide(std::span(rows_).subspan(node.begin, node.end - node.begin)) + node.begin;
-  }
-
-  // below <= threshold < above
-  static float between(float below, float above) {
-    if (std::isinf(below) || std::isinf(above)) return below;  // one side has only missing values
-    const float middle = static_cast<float>((static_cast<double>(below) + above) / 2);
-    return middle < above ? middle : below;
-  }
-
-  std::size_t divide(std::span<std::int32_t> rows) {
-    std::size_t n_left = 0, n_right = 0;
-    for (const std::int32_t row : rows) {
-      const bool left = goes_left_[at(row)];
-      rows[n_left] = row;  // at or before the place it is read from
-      spare_rows_[n_right] = row;
-      n_left += left;
-      n_right += !left;
-    }
-    std::copy_n(spare_rows_.begin(), n_right, rows.begin() + static_cast<std::ptrdiff_t>(n_left));
-    return n_left;
+    segments.resize(kept);
   }
 
   Pending child_of(const Pending& node, std::size_t begin, std::size_t end) {
-    Pending child{};
+    Pending child;
     child.depth = node.depth + 1;
-    child.begin = begin;
-    child.end = end;
-    count_labels(child);
-    child.priors.resize(child.labels.size());
-    std::size_t i = 0;  // both lists increase, and the node's holds the child's
-    for (std::size_t j = 0; j < child.labels.size(); ++j) {
-      while (node.labels[i] != child.labels[j]) ++i;
-      child.priors[j] = node.priors[i];
+    child.part.begin = begin;
+    child.part.end = end;
+    count_.assign(node.labels.size(), 0.0);
+    ground_.for_targets(child.part,
+                        [&](std::size_t i) { count_[at(ground_.places[i])] += ground_.mass(i); });
+    std::size_t n_counted = 0;
+    for (std::size_t i = 0; i < count_.size(); ++i) {
+      if (count_[i] <= 0 && !(ground_.gini() && node.priors[i] > 0)) continue;
+      n_counted += count_[i] > 0;
+      child.labels.push_back(node.labels[i]);
+      child.counts.push_back(count_[i]);
+      child.priors.push_back(node.priors[i]);
+      child.weight += count_[i];
     }
+    child.pure = n_counted < 2;
     return child;
   }
 
   Branch branch_of(const Pending& child) const {
     double listed = 0.0;
     for (const double prior : child.priors) listed += prior;
-    const bool all = child.labels.size() == tree_.root.size();
+    const bool all = ground_.gini() || child.labels.size() == ground_.root.size();
     return {child.counts, child.priors, child.weight, all ? 0.0 : std::max(1.0 - listed, 0.0)};
   }
 
   void solve_children(const Pending& left, const Pending& right, double weight,
                       const Penalty& lambda) {
     const Branch left_branch = branch_of(left), right_branch = branch_of(right);
-    if (options_.norm == Norm::linf) {
+    if (ground_.options.norm == Norm::linf) {
       std::tie(left_clip_, right_clip_) =
           solver_.solve_siblings(left_branch, right_branch, lambda.of(weight));
     } else {
@@ -310,50 +270,20 @@ class Grower {
     }
   }
 
-  // Writes a child's distribution to the tree and to its priors; false if the branch terminates.
+  // Writes a child's distribution to the tree and to its priors; false if it is a leaf.
   bool keep_posterior(Pending& child, const Clip& clip) {
-    if (clip.low == clip.high) return false;
+    if (clip.terminates()) return false;
     const auto id = at(child.node);
-    tree_.factor[id] = clip.low / child.weight;
+    const Criterion criterion = ground_.options.criterion;
+    const double factor = (ground_.gini() ? clip.below : clip.low) / child.weight;
+    tree_.factor[id] = factor;
     for (std::size_t i = 0; i < child.labels.size(); ++i) {
       const double p = clip.apply(child.counts[i], child.priors[i]) / child.weight;
-      const bool shrinks = child.counts[i] <= clip.low * child.priors[i];
-      child.priors[i] = shrinks ? child.priors[i] * tree_.factor[id] : p;
+      const bool shrinks = child.counts[i] <= clip.floor(child.priors[i]) || child.counts[i] == 0.0;
+      child.priors[i] = shrinks ? shrink(criterion, child.priors[i], factor) : p;
       if (!shrinks) listed_[id].push_back({child.labels[i], p});
     }
-    return child.labels.size() > 1 && child.end - child.begin > 1;
-  }
-
-  // Divides every column's entries like the rows, keeping their order by bin.
-  void divide_segments(const Pending& node, Pending& left, Pending& right) {
-    for (const Segment& segment : node.segments) {
-      std::size_t n_left = segment.begin, n_right = 0;
-      for (std::size_t e = segment.begin; e < segment.end; ++e) {
-        const std::int32_t row = data_.rows[e];
-        const std::uint8_t bin = data_.bins[e];
-        const bool goes_left = goes_left_[at(row)];
-        data_.rows[n_left] = row;
-        data_.bins[n_left] = bin;
-        spare_rows_[n_right] = row;
-        spare_bins_[n_right] = bin;
-        n_left += goes_left;
-        n_right += !goes_left;
-      }
-      std::copy_n(spare_rows_.begin(), n_right,
-                  data_.rows.begin() + static_cast<std::ptrdiff_t>(n_left));
-      std::copy_n(spare_bins_.begin(), n_right,
-                  data_.bins.begin() + static_cast<std::ptrdiff_t>(n_left));
-      keep_segment(left, {segment.column, segment.begin, n_left});
-      keep_segment(right, {segment.column, n_left, segment.end});
-    }
-  }
-
-  // A column that is the same in all the node's rows can split nothing.
-  void keep_segment(Pending& child, const Segment& segment) const {
-    if (segment.begin == segment.end) return;
-    const bool same = data_.bins[segment.begin] == data_.bins[segment.end - 1];
-    if (same && segment.end - segment.begin == child.end - child.begin) return;
-    child.segments.push_back(segment);
+    return !child.pure && child.part.n_rows() > 1;
   }
 
   // Nodes were listed as they were made; the file wants them in order of ids.
@@ -367,32 +297,96 @@ class Grower {
     }
   }
 
-  const Targets targets_;
-  const Growing& options_;
-  Workers workers_;
-  BinnedColumns data_;
-  Entropy entropy_;
-  std::vector<std::int32_t> rows_;
-  std::vector<std::uint8_t> goes_left_;
-  std::vector<std::int32_t> spare_rows_;
-  std::vector<std::uint8_t> spare_bins_;
-  NodeStatistics statistics_;
-  std::vector<std::unique_ptr<SplitSearch>> searches_;
-  std::vector<Split> splits_;
-  std::vector<Pending> pending_;
-  std::vector<std::vector<std::pair<LabelId, double>>> listed_;
-  BranchSolver solver_;
-  Clip left_clip_{}, right_clip_{};
-  float threshold_ = 0.0f;
-  bool missing_seen_ = false;
+  Ground& ground_;
+  const std::span<const std::unique_ptr<SplitSearch>> searches_;
+  Workers* const workers_;
   SelfTerminatingTree tree_;
+  std::vector<std::vector<std::pair<LabelId, double>>> listed_;
+  std::vector<Pending> pending_;
+  NodeStatistics statistics_;
+  BranchSolver solver_;
+  std::vector<Split> splits_;
+  std::vector<std::uint8_t> constant_;
+  std::vector<LabelId> place_of_;  // by label
+  std::vector<double> count_;
+  Clip left_clip_, right_clip_;
+  Partition::Spare spare_;
 };
+
+Pending root_of(const Ground& ground) {
+  Pending root;
+  root.part = ground.partition.all();
+  std::vector<double> count(ground.root.size(), 0.0);
+  ground.for_targets(root.part,
+                     [&](std::size_t i) { count[at(ground.labels[i])] += ground.mass(i); });
+  for (std::size_t l = 0; l < count.size(); ++l) {
+    if (count[l] <= 0 && !ground.gini()) continue;
+    root.labels.push_back(static_cast<LabelId>(l));
+    root.counts.push_back(count[l]);
+    root.priors.push_back(ground.root[l]);
+    root.weight += count[l];
+  }
+  return root;
+}
+
+// Puts a subtree in place of a leaf: its root becomes the leaf, the others get the next ids.
+void graft(SelfTerminatingTree& tree, NodeId leaf, const SelfTerminatingTree& subtree) {
+  const auto shift = static_cast<NodeId>(tree.n_nodes()) - 1;
+  const auto moved = [&](NodeId left) { return left == none ? none : left + shift; };
+  const auto id = at(leaf);
+  tree.left[id] = moved(subtree.left[0]);
+  tree.feature[id] = subtree.feature[0];
+  tree.threshold[id] = subtree.threshold[0];
+  tree.missing_left[id] = subtree.missing_left[0];
+  tree.gain[id] = subtree.gain[0];
+  const auto append = [](auto& to, const auto& from) {
+    to.insert(to.end(), from.begin() + 1, from.end());
+  };
+  for (std::size_t node = 1; node < subtree.n_nodes(); ++node) {
+    tree.left.push_back(moved(subtree.left[node]));
+  }
+  append(tree.feature, subtree.feature);
+  append(tree.threshold, subtree.threshold);
+  append(tree.missing_left, subtree.missing_left);
+  append(tree.gain, subtree.gain);
+  append(tree.weight, subtree.weight);
+  append(tree.factor, subtree.factor);
+  const auto n_listed = static_cast<std::int64_t>(tree.labels.size());
+  for (std::size_t node = 2; node < subtree.starts.size(); ++node) {
+    tree.starts.push_back(subtree.starts[node] + n_listed);
+  }
+  tree.labels.insert(tree.labels.end(), subtree.labels.begin(), subtree.labels.end());
+  tree.p.insert(tree.p.end(), subtree.p.begin(), subtree.p.end());
+}
 
 }  // namespace
 
-SelfTerminatingTree grow(const CsrView& X, const Targets& targets, std::span<const double> root,
-                         const Growing& options) {
-  return Grower(X, targets, root, options).run();
+SelfTerminatingTree grow(const BinnedColumns& data, const Targets& targets,
+                         std::span<const double> root, const Growing& options) {
+  Workers workers(options.n_workers);
+  Ground ground(data, targets, root, options);
+  std::vector<std::unique_ptr<SplitSearch>> searches;
+  std::vector<std::unique_ptr<Grower>> growers;
+  for (std::size_t worker = 0; worker < workers.size(); ++worker) {
+    searches.push_back(std::make_unique<SplitSearch>(ground.partition.data(), ground.targets,
+                                                     ground.phi, root.size(), options.criterion,
+                                                     options.norm));
+  }
+  for (std::size_t worker = 0; worker < workers.size(); ++worker) {
+    growers.push_back(
+        std::make_unique<Grower>(ground, std::span(searches).subspan(worker, 1), nullptr));
+  }
+  Grower top(ground, searches, &workers);
+  SelfTerminatingTree tree = top.run(root_of(ground));
+  std::vector<SelfTerminatingTree> subtrees(top.deferred.size());
+  workers.run(subtrees.size(), [&](std::size_t i, std::size_t worker) {
+    subtrees[i] = growers[worker]->run(std::move(top.deferred[i]));
+  });
+  for (std::size_t i = 0; i < subtrees.size(); ++i) graft(tree, top.deferred[i].node, subtrees[i]);
+  tree.root.assign(root.begin(), root.end());
+  tree.criterion = options.criterion;
+  tree.link(std::numeric_limits<std::int32_t>::max());
+  return tree;
 }
 
 }  // namespace labeltrees

@@ -1,6 +1,7 @@
 #include "labeltrees/split_search.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <tuple>
 
@@ -18,9 +19,26 @@ double chord(double free, double end, double penalty) noexcept {
   return end > penalty ? free * (1.0 - penalty / end) : 0.0;
 }
 
+float least_to_beat(const Split& found, const std::atomic<float>& best) noexcept {
+  return std::max(best.load(std::memory_order_relaxed), static_cast<float>(found.gain));
+}
+
 void raise(std::atomic<float>& best, float value) noexcept {
   float seen = best.load(std::memory_order_relaxed);
   while (seen < value && !best.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
+  }
+}
+
+// Calls visit(label, mass) for each of a row's targets.
+template <int kind, typename Visit>
+void for_targets(const Targets& targets, std::size_t row, Visit visit) {
+  if constexpr (kind == spread) {
+    const auto last = static_cast<std::size_t>(targets.starts[row + 1]);
+    for (auto i = static_cast<std::size_t>(targets.starts[row]); i < last; ++i) {
+      visit(targets.labels[i], targets.masses[i]);
+    }
+  } else {
+    visit(targets.labels[row], kind == whole ? 1.0 : targets.masses[row]);
   }
 }
 
@@ -40,147 +58,116 @@ bool Split::better_than(const Split& other) const noexcept {
   return missing_left < other.missing_left;
 }
 
-Entropy::Entropy(std::size_t n_counts) : table_(n_counts, 0.0) {
-  for (std::size_t count = 2; count < n_counts; ++count) {
+Phi::Phi(Criterion criterion, std::size_t n_counts)
+    : criterion_(criterion), table_(criterion == Criterion::entropy ? n_counts : 0, 0.0) {
+  for (std::size_t count = 2; count < table_.size(); ++count) {
     const double x = static_cast<double>(count);
     table_[count] = x * std::log(x);
   }
 }
 
-double Entropy::operator()(double count) const noexcept {
+double Phi::operator()(double count) const noexcept {
   if (!table_.empty()) return table_[static_cast<std::size_t>(count)];
+  if (criterion_ == Criterion::gini) return 0.5 * count * count;
   return count > 0 ? count * std::log(count) : 0.0;
 }
 
-SplitSearch::SplitSearch(const BinnedColumns& data, const Targets& targets, const Entropy& entropy,
-                         std::size_t n_labels, Norm norm)
+SplitSearch::SplitSearch(const BinnedColumns& data, const Targets& targets, const Phi& phi,
+                         std::size_t n_labels, Criterion criterion, Norm norm)
     : data_(data),
       targets_(targets),
-      entropy_(entropy),
+      phi_(phi),
       n_labels_(n_labels),
+      criterion_(criterion),
       norm_(norm),
       near_count_(n_labels, 0.0),
+      near_phi_of_(n_labels),
+      far_phi_of_(n_labels),
       added_(n_labels, 0.0),
       near_labels_(n_labels + 1),
-      added_labels_(n_labels + 1) {}
+      added_labels_(n_labels + 1),
+      solver_(criterion) {}
 
 Split SplitSearch::run(const NodeStatistics& node, const Segment& segment, const Penalty& penalty,
                        std::atomic<float>& best) {
-  if (!targets_.starts.empty()) return sweep<spread>(node, segment, penalty, best);
-  if (!targets_.masses.empty()) return sweep<weighted>(node, segment, penalty, best);
-  return sweep<whole>(node, segment, penalty, best);
+  if (!targets_.starts.empty()) return search<spread>(node, segment, penalty, best);
+  if (!targets_.masses.empty()) return search<weighted>(node, segment, penalty, best);
+  return search<whole>(node, segment, penalty, best);
+}
+
+template <int kind>
+Split SplitSearch::search(const NodeStatistics& node, const Segment& segment,
+                          const Penalty& penalty, std::atomic<float>& best) {
+  was_constant_ = false;
+  if (data_.columns[at(segment.column)].dense) {
+    return sweep_cells<kind>(node, segment, penalty, best);
+  }
+  return sweep_entries<kind>(node, segment, penalty, best);
 }
 
 // Moves mass of one label from the far to the near side.
-void SplitSearch::move(const NodeStatistics& node, LabelId label, double mass) {
+inline void SplitSearch::move(const NodeStatistics& node, LabelId label, double mass) {
   const std::size_t l = at(label);
   const double before = near_count_[l], after = before + mass, total = node.count[l];
   near_labels_[n_near_] = label;
   n_near_ += before == 0.0;
-  near_entropy_ += entropy_(after) - entropy_(before);
-  // Weights that do not add up exactly must not leave a crumb below zero.
-  far_entropy_ += entropy_(std::max(total - after, 0.0)) - entropy_(std::max(total - before, 0.0));
-  near_log_prior_ += mass * node.log_prior[l];
+  const double near_phi = phi_(after), far_phi = phi_(std::max(total - after, 0.0));
+  near_phi_ += near_phi - (before == 0.0 ? 0.0 : near_phi_of_[l]);
+  far_phi_ += far_phi - (before == 0.0 ? node.phi_of[l] : far_phi_of_[l]);
+  near_phi_of_[l] = near_phi;
+  far_phi_of_[l] = far_phi;
+  near_link_ += mass * node.link[l];
   near_excess_ += mass * (1.0 - node.prior[l]);
   near_weight_ += mass;
   near_count_[l] = after;
 }
 
-// Moves a bin's rows from the far to the near side.
-template <int kind>
-void SplitSearch::add_bin(const NodeStatistics& node, std::size_t begin, std::size_t end) {
-  near_rows_ += end - begin;
-  if (kind != spread && end - begin < 4) {
-    for (std::size_t e = begin; e < end; ++e) {
-      const std::size_t r = at(data_.rows[e]);
-      move(node, targets_.labels[r], kind == whole ? 1.0 : targets_.masses[r]);
-    }
-    return;
-  }
-  // Written always and kept if new: a branch here would be mispredicted most of the time.
-  std::size_t n_added = 0;
-  double* const added = added_.data();
-  LabelId* const added_labels = added_labels_.data();
-  const auto add = [&](LabelId label, double mass) {
-    double& sum = added[at(label)];
-    added_labels[n_added] = label;
-    n_added += sum == 0.0;
-    sum += mass;
-  };
-  for (std::size_t e = begin; e < end; ++e) {
-    const std::size_t r = at(data_.rows[e]);
-    if constexpr (kind == spread) {
-      const auto last = static_cast<std::size_t>(targets_.starts[r + 1]);
-      for (auto i = static_cast<std::size_t>(targets_.starts[r]); i < last; ++i) {
-        add(targets_.labels[i], targets_.masses[i]);
-      }
-    } else {
-      add(targets_.labels[r], kind == whole ? 1.0 : targets_.masses[r]);
-    }
-  }
-  for (std::size_t i = 0; i < n_added; ++i) {
-    move(node, added_labels[i], added[at(added_labels[i])]);
-    added[at(added_labels[i])] = 0.0;
-  }
-}
-
 void SplitSearch::clear() {
   for (std::size_t i = 0; i < n_near_; ++i) near_count_[at(near_labels_[i])] = 0.0;
   n_near_ = 0;
-  near_weight_ = near_entropy_ = far_entropy_ = near_log_prior_ = near_excess_ = 0.0;
-  near_rows_ = 0;
+  near_weight_ = near_phi_ = far_phi_ = near_link_ = near_excess_ = 0.0;
 }
 
-// Zeros are not stored. So cuts among negative values grow the near side from the left, those among
-// positive values from the right, and the zeros stay on the far side.
-template <int kind>
-Split SplitSearch::sweep(const NodeStatistics& node, const Segment& segment, const Penalty& penalty,
-                         std::atomic<float>& best) {
-  const std::uint8_t* bins = data_.bins.data();
-  const int zero = data_.columns[at(segment.column)].zero_bin;
-  std::size_t present_end = segment.end;
-  while (present_end > segment.begin && bins[present_end - 1] == missing_bin) --present_end;
-  const std::size_t middle = static_cast<std::size_t>(
-      std::lower_bound(bins + segment.begin, bins + present_end, zero) - bins);
-  const bool any_missing = present_end < segment.end;
-  Split found;
-  for (int with_missing = 0; with_missing <= (any_missing ? 1 : 0); ++with_missing) {
-    clear();
-    if (with_missing) {
-      add_bin<kind>(node, present_end, segment.end);
-      offer(node, {0.0, segment.column, -1, true}, penalty, found, best);
-    }
-    for (std::size_t e = segment.begin; e < middle;) {
-      const int bin = bins[e];
-      std::size_t end = e;
-      while (end < middle && bins[end] == bin) ++end;
-      add_bin<kind>(node, e, end);
-      offer(node, {0.0, segment.column, bin, with_missing == 1}, penalty, found, best);
-      e = end;
-    }
-    clear();
-    if (with_missing) add_bin<kind>(node, present_end, segment.end);
-    for (std::size_t e = present_end; e > middle;) {
-      const int bin = bins[e - 1];
-      std::size_t begin = e;
-      while (begin > middle && bins[begin - 1] == bin) --begin;
-      add_bin<kind>(node, begin, e);
-      offer(node, {0.0, segment.column, bin - 1, any_missing && with_missing == 0}, penalty, found,
-            best);
-      e = begin;
-    }
+// W D(q, u), the gain without penalty, of a branch with these sums.
+double SplitSearch::free_gain(const NodeStatistics& node, double weight, double phi,
+                              double link) const {
+  if (criterion_ == Criterion::gini) return phi / weight - link + weight * node.half_square;
+  return phi - phi_(weight) - link;
+}
+
+// The split with the near side as it is. Its bound is 0 if it is sure to be less than to_beat.
+SplitSearch::Candidate SplitSearch::weigh(const NodeStatistics& node, const Split& split,
+                                          const Penalty& penalty, float to_beat) const {
+  Candidate candidate{split, near_weight_, 0.0, 0.0, near_excess_, 0.0};
+  const double far_weight = node.weight - near_weight_;
+  if (!(near_weight_ > 0 && far_weight > 1e-12 * node.weight)) return candidate;
+  candidate.near_free = free_gain(node, near_weight_, near_phi_, near_link_);
+  candidate.far_free = free_gain(node, far_weight, node.phi + far_phi_, node.link_sum - near_link_);
+  if (safe(candidate.near_free + candidate.far_free) < to_beat) return candidate;
+  // c_i - W_b u_i <= c_i (1 - u_i) on either side, and the sides' differences sum to the node's.
+  const double far_end = 2.0 * std::max(node.excess - near_excess_, 0.0);
+  const double near_end = std::min(2.0 * near_excess_, node.distance + far_end);
+  candidate.bound =
+      bound(candidate, node, penalty, near_end, std::min(far_end, node.distance + near_end));
+  if (safe(candidate.bound) < to_beat) candidate.bound = 0.0;
+  return candidate;
+}
+
+// The gain is convex in the penalty, and 0 from the distance on: it lies below the chord.
+double SplitSearch::bound(const Candidate& candidate, const NodeStatistics& node,
+                          const Penalty& penalty, double near_end, double far_end) const {
+  if (norm_ == Norm::linf) {
+    return chord(candidate.near_free + candidate.far_free, near_end + far_end,
+                 penalty.of(node.weight));
   }
-  clear();
-  return found;
+  return chord(candidate.near_free, near_end, penalty.of(candidate.near_weight)) +
+         chord(candidate.far_free, far_end, penalty.of(node.weight - candidate.near_weight));
 }
 
-void SplitSearch::offer(const NodeStatistics& node, const Split& candidate, const Penalty& penalty,
-                        Split& found, std::atomic<float>& best) {
-  if (near_rows_ == node.n_rows) return;
-  const float to_beat =
-      std::max(best.load(std::memory_order_relaxed), static_cast<float>(found.gain));
-  Split offered = candidate;
-  offered.gain = penalised_gain(node, penalty, to_beat);
+void SplitSearch::offer(const NodeStatistics& node, const Candidate& candidate,
+                        const Penalty& penalty, Split& found, std::atomic<float>& best) {
+  Split offered = candidate.split;
+  offered.gain = penalised_gain(node, candidate, penalty, least_to_beat(found, best));
   if (offered.gain > 0 && offered.better_than(found)) {
     found = offered;
     raise(best, static_cast<float>(found.gain));
@@ -191,59 +178,260 @@ void SplitSearch::offer(const NodeStatistics& node, const Split& candidate, cons
 Branch SplitSearch::gather(const NodeStatistics& node, bool near) {
   auto& counts = counts_[near ? 0 : 1];
   auto& priors = priors_[near ? 0 : 1];
-  counts.clear();
-  priors.clear();
+  const bool all = criterion_ == Criterion::gini;
+  const std::size_t n_listed = near && !all ? n_near_ : node.count.size();
+  counts.resize(n_listed);
+  priors.resize(n_listed);
+  std::size_t n = 0;
   double listed = 0.0;
-  const std::span<const LabelId> labels =
-      near ? std::span<const LabelId>(near_labels_).first(n_near_) : node.labels;
-  for (const LabelId label : labels) {
-    const std::size_t l = at(label);
+  for (std::size_t i = 0; i < n_listed; ++i) {
+    const std::size_t l = near && !all ? at(near_labels_[i]) : i;
     const double count = near ? near_count_[l] : node.count[l] - near_count_[l];
-    if (count <= 1e-12 * node.count[l]) continue;
-    counts.push_back(count);
-    priors.push_back(node.prior[l]);
-    listed += node.prior[l];
+    const bool some = count > 1e-12 * node.count[l];
+    counts[n] = some ? count : 0.0;
+    priors[n] = node.prior[l];
+    n += all || some;
+    listed += some ? node.prior[l] : 0.0;
   }
-  const double rest = counts.size() == n_labels_ ? 0.0 : std::max(1.0 - listed, 0.0);
-  return {counts, priors, near ? near_weight_ : node.weight - near_weight_, rest};
+  const double rest = all || n == n_labels_ ? 0.0 : std::max(1.0 - listed, 0.0);
+  return {std::span(counts).first(n), std::span(priors).first(n),
+          near ? near_weight_ : node.weight - near_weight_, rest};
 }
 
 // 0 if it is sure to be less than to_beat. Looks closer only as long as it may be more.
-double SplitSearch::penalised_gain(const NodeStatistics& node, const Penalty& penalty,
-                                   float to_beat) {
-  const double far_weight = node.weight - near_weight_;
-  if (!(near_weight_ > 0 && far_weight > 1e-12 * node.weight)) return 0.0;
-  const double near_free = near_entropy_ - entropy_(near_weight_) - near_log_prior_;
-  const double far_free =
-      node.entropy + far_entropy_ - entropy_(far_weight) - (node.log_prior_sum - near_log_prior_);
-  const bool joint = norm_ == Norm::linf;
-  const double near_penalty = penalty.of(joint ? node.weight : near_weight_);
-  const double far_penalty = joint ? near_penalty : penalty.of(far_weight);
-  // The gain is convex in the penalty, and 0 from the distance on: it lies below the chord.
+double SplitSearch::penalised_gain(const NodeStatistics& node, const Candidate& candidate,
+                                   const Penalty& penalty, float to_beat) {
   const auto hopeless = [&](double near_end, double far_end) {
-    const double bound =
-        joint ? chord(near_free + far_free, near_end + far_end, near_penalty)
-              : chord(near_free, near_end, near_penalty) + chord(far_free, far_end, far_penalty);
-    return bound <= 0 || safe(bound) < to_beat;
+    const double most = bound(candidate, node, penalty, near_end, far_end);
+    return most <= 0 || safe(most) < to_beat;
   };
-  // c_i - W_b u_i <= c_i (1 - u_i) on either side, and the sides' differences sum to the node's.
-  double far_end = 2.0 * std::max(node.excess - near_excess_, 0.0);
-  double near_end = std::min(2.0 * near_excess_, node.distance + far_end);
-  if (hopeless(near_end, std::min(far_end, node.distance + near_end))) return 0.0;
   const Branch near = gather(node, true);
-  near_end = distance(near);
+  const double near_end = distance(near);
+  double far_end = 2.0 * std::max(node.excess - candidate.near_excess, 0.0);
   if (hopeless(near_end, std::min(far_end, node.distance + near_end))) return 0.0;
   const Branch far = gather(node, false);
   far_end = distance(far);
   if (hopeless(near_end, far_end)) return 0.0;
   Clip near_clip, far_clip;
-  if (joint) {
-    std::tie(near_clip, far_clip) = solver_.solve_siblings(near, far, near_penalty);
+  if (norm_ == Norm::linf) {
+    std::tie(near_clip, far_clip) = solver_.solve_siblings(near, far, penalty.of(node.weight));
   } else {
-    near_clip = solver_.solve(near, near_penalty);
-    far_clip = solver_.solve(far, far_penalty);
+    near_clip = solver_.solve(near, penalty.of(near.weight));
+    far_clip = solver_.solve(far, penalty.of(far.weight));
   }
-  return branch_gain(near, near_clip) + branch_gain(far, far_clip);
+  return branch_gain(criterion_, near, near_clip) + branch_gain(criterion_, far, far_clip);
+}
+
+// Moves a bin's rows from the far to the near side.
+template <int kind>
+void SplitSearch::add_bin(const NodeStatistics& node, std::size_t begin, std::size_t end) {
+  if (kind != spread && end - begin < 4) {
+    for (std::size_t e = begin; e < end; ++e) {
+      for_targets<kind>(targets_, at(data_.rows[e]),
+                        [&](LabelId label, double mass) { move(node, label, mass); });
+    }
+    return;
+  }
+  // Written always and kept if new: a branch here would be mispredicted most of the time.
+  std::size_t n_added = 0;
+  double* const added = added_.data();
+  LabelId* const added_labels = added_labels_.data();
+  for (std::size_t e = begin; e < end; ++e) {
+    for_targets<kind>(targets_, at(data_.rows[e]), [&](LabelId label, double mass) {
+      double& sum = added[at(label)];
+      added_labels[n_added] = label;
+      n_added += sum == 0.0;
+      sum += mass;
+    });
+  }
+  for (std::size_t i = 0; i < n_added; ++i) {
+    move(node, added_labels[i], added[at(added_labels[i])]);
+    added[at(added_labels[i])] = 0.0;
+  }
+}
+
+// Zeros are not stored. So cuts among negative values grow the near side from the left, those among
+// positive values from the right, and the zeros stay on the far side.
+template <int kind>
+Split SplitSearch::sweep_entries(const NodeStatistics& node, const Segment& segment,
+                                 const Penalty& penalty, std::atomic<float>& best) {
+  const std::uint8_t* bins = data_.bins.data();
+  const int zero = data_.columns[at(segment.column)].zero_bin;
+  std::size_t present_end = segment.end;
+  while (present_end > segment.begin && bins[present_end - 1] == missing_bin) --present_end;
+  const std::size_t middle = static_cast<std::size_t>(
+      std::lower_bound(bins + segment.begin, bins + present_end, zero) - bins);
+  const bool any_missing = present_end < segment.end;
+  Split found;
+  std::size_t near_rows = 0;
+  const auto add = [&](std::size_t begin, std::size_t end) {
+    near_rows += end - begin;
+    add_bin<kind>(node, begin, end);
+  };
+  const auto cut = [&](std::int32_t bin, bool missing_left) {
+    if (near_rows == node.rows.size()) return;
+    const Split split{0.0, segment.column, bin, missing_left};
+    const Candidate candidate = weigh(node, split, penalty, least_to_beat(found, best));
+    if (candidate.bound > 0) offer(node, candidate, penalty, found, best);
+  };
+  for (int with_missing = 0; with_missing <= (any_missing ? 1 : 0); ++with_missing) {
+    clear();
+    near_rows = 0;
+    if (with_missing) {
+      add(present_end, segment.end);
+      cut(-1, true);
+    }
+    for (std::size_t e = segment.begin; e < middle;) {
+      const int bin = bins[e];
+      std::size_t end = e;
+      while (end < middle && bins[end] == bin) ++end;
+      add(e, end);
+      cut(bin, with_missing == 1);
+      e = end;
+    }
+    clear();
+    near_rows = 0;
+    if (with_missing) add(present_end, segment.end);
+    for (std::size_t e = present_end; e > middle;) {
+      const int bin = bins[e - 1];
+      std::size_t begin = e;
+      while (begin > middle && bins[begin - 1] == bin) --begin;
+      add(begin, e);
+      cut(bin - 1, any_missing && with_missing == 0);
+      e = begin;
+    }
+  }
+  clear();
+  return found;
+}
+
+// Calls visit(label, mass) for a bin's labels.
+template <typename Visit>
+void SplitSearch::for_cells(std::size_t bin, Visit visit) const {
+  const double* const cells = cells_.data() + bin * n_places_;
+  for (std::size_t word = 0; word < n_words_; ++word) {
+    for (auto bits = marks_[bin * n_words_ + word]; bits; bits &= bits - 1) {
+      const std::size_t l = 64 * word + static_cast<std::size_t>(std::countr_zero(bits));
+      if (cells[l] != 0.0) visit(static_cast<LabelId>(l), cells[l]);
+    }
+  }
+}
+
+template <int kind, bool marking>
+void SplitSearch::fill_cells(const NodeStatistics& node, const Segment& segment) {
+  const std::uint8_t* const bins = data_.dense_bins.data() + segment.begin;
+  const std::size_t last = n_bins_, n_places = n_places_, n_words = n_words_;
+  double* const cells = cells_.data();
+  std::uint64_t* const marks = marks_.data();
+  std::uint8_t* const occupied = occupied_.data();
+  const std::int32_t* const rows = node.rows.data();
+  const LabelId* const places = node.places.data();
+  const auto add = [=](std::size_t bin, LabelId label, double mass) {
+    cells[bin * n_places + at(label)] += mass;
+    if (marking) marks[bin * n_words + at(label) / 64] |= std::uint64_t{1} << (at(label) % 64);
+  };
+  for (std::size_t i = 0; i < node.rows.size(); ++i) {
+    const std::size_t row = at(rows[i]);
+    const std::size_t bin = std::min<std::size_t>(bins[row], last);
+    occupied[bin] = 1;
+    if constexpr (kind == whole) {
+      add(bin, places[i], 1.0);
+    } else {
+      for_targets<kind>(targets_, row, [&](LabelId label, double mass) { add(bin, label, mass); });
+    }
+  }
+  if (!marking) std::fill_n(marks, (n_bins_ + 1) * n_words, ~std::uint64_t{0});
+  if (!marking && n_places % 64 != 0) {
+    const std::uint64_t tail = (std::uint64_t{1} << (n_places % 64)) - 1;
+    for (std::size_t bin = 0; bin <= n_bins_; ++bin) marks[(bin + 1) * n_words - 1] = tail;
+  }
+}
+
+void SplitSearch::clear_cells() {
+  for (std::size_t bin = 0; bin <= n_bins_; ++bin) {
+    if (!occupied_[bin]) continue;
+    occupied_[bin] = 0;
+    std::fill_n(cells_.begin() + static_cast<std::ptrdiff_t>(bin * n_places_), n_places_, 0.0);
+  }
+  std::fill_n(marks_.begin(), (n_bins_ + 1) * n_words_, 0);
+}
+
+// Weighs the cuts from left to right; the near side is the left one, with the missing values or
+// without.
+void SplitSearch::note_cuts(const NodeStatistics& node, std::int32_t column, bool missing_left,
+                            const Penalty& penalty, float to_beat) {
+  const auto note = [&](std::int32_t cut) {
+    const Candidate candidate = weigh(node, {0.0, column, cut, missing_left}, penalty, to_beat);
+    if (candidate.bound > 0) candidates_.push_back(candidate);
+  };
+  const auto add = [&](std::size_t bin) {
+    for_cells(bin, [&](LabelId label, double mass) { move(node, label, mass); });
+  };
+  std::size_t last = n_bins_ - 1;
+  while (!occupied_[last] && last > 0) --last;
+  if (missing_left) {
+    add(n_bins_);
+    note(-1);
+  }
+  for (std::size_t bin = 0; bin < last; ++bin) {
+    if (!occupied_[bin]) continue;
+    add(bin);
+    note(static_cast<std::int32_t>(bin));
+  }
+  clear();
+}
+
+// Makes the near side what it was when the split was weighed.
+void SplitSearch::restore(const Split& split) {
+  const auto add = [&](LabelId label, double mass) {
+    near_labels_[n_near_] = label;
+    n_near_ += near_count_[at(label)] == 0.0;
+    near_count_[at(label)] += mass;
+  };
+  if (split.missing_left) for_cells(n_bins_, add);
+  for (std::int32_t bin = 0; bin <= split.cut; ++bin) {
+    if (occupied_[at(bin)]) for_cells(at(bin), add);
+  }
+}
+
+template <int kind>
+Split SplitSearch::sweep_cells(const NodeStatistics& node, const Segment& segment,
+                               const Penalty& penalty, std::atomic<float>& best) {
+  n_bins_ = data_.columns[at(segment.column)].lows.size();
+  n_places_ = node.count.size();
+  n_words_ = (n_places_ + 63) / 64;
+  const std::size_t n_cells = (n_bins_ + 1) * n_places_;
+  if (cells_.size() < n_cells) cells_.resize(n_cells, 0.0);
+  if (marks_.size() < (n_bins_ + 1) * n_words_) marks_.resize((n_bins_ + 1) * n_words_, 0);
+  occupied_.resize(missing_bin + 1, 0);
+  // Marks pay where most cells stay empty.
+  if (node.rows.size() < n_cells) {
+    fill_cells<kind, true>(node, segment);
+  } else {
+    fill_cells<kind, false>(node, segment);
+  }
+  Split found;
+  std::size_t n_occupied = 0;
+  for (std::size_t bin = 0; bin <= n_bins_; ++bin) n_occupied += occupied_[bin];
+  was_constant_ = n_occupied < 2;
+  if (!was_constant_) {
+    candidates_.clear();
+    const float to_beat = least_to_beat(found, best);
+    note_cuts(node, segment.column, false, penalty, to_beat);
+    if (occupied_[n_bins_]) note_cuts(node, segment.column, true, penalty, to_beat);
+    std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
+      return a.bound != b.bound ? a.bound > b.bound : a.split.cut < b.split.cut;
+    });
+    for (const Candidate& candidate : candidates_) {
+      if (safe(candidate.bound) < least_to_beat(found, best)) break;
+      restore(candidate.split);
+      near_weight_ = candidate.near_weight;
+      offer(node, candidate, penalty, found, best);
+      clear();
+    }
+  }
+  clear_cells();
+  return found;
 }
 
 }  // namespace labeltrees

@@ -15,17 +15,22 @@ if TYPE_CHECKING:
 __all__ = ["Posterior", "solve_binary_branch", "solve_branch", "solve_siblings"]
 
 
+_CRITERIA = {"entropy": _core.Criterion.entropy, "gini": _core.Criterion.gini}
+
+
 class Posterior(NamedTuple):
     """The solution of a branch."""
 
     p: NDArray[np.float64]
     """The child's distribution, between q and u in every entry."""
     alpha: NDArray[np.float64]
-    """p is proportional to u exp(alpha); all 0 if the branch terminates."""
+    """p is proportional to u exp(alpha), by gini u + alpha less a constant; 0 if it terminates."""
     theta: float
     """The largest absolute value of alpha: the multiplier of the penalty."""
     gain: float
-    """The decrease of the penalised risk, KL(p || u) times the branch's weight."""
+    """The decrease of the penalised risk, times the branch's weight.
+
+    KL(p || u), by gini half the squared distance of p and u."""
 
     @property
     def terminated(self) -> bool:
@@ -33,15 +38,20 @@ class Posterior(NamedTuple):
         return self.theta == 0
 
 
-def solve_branch(q: ArrayLike, u: ArrayLike, penalty: float) -> Posterior:
+def solve_branch(
+    q: ArrayLike, u: ArrayLike, penalty: float, *, criterion: str = "entropy"
+) -> Posterior:
     """Return the p that minimises ``-sum q log p + penalty max |alpha|``, p ~ u exp(alpha).
 
     ``q`` is the branch's label distribution, ``u`` its parent's p. The branch terminates, p = u, if
     and only if ``sum |q - u| <= penalty``; otherwise ``p = clip(q, a u, b u)`` with a < 1 < b. In a
     tree the risk is a sum over the branch's weight W, so the penalty here is the tree's over W.
 
-    O(n log n) for n labels; exact also for ties and zeros. A label with u = 0 < q cannot be
-    reached: if such labels have more than half the penalty together, there is no solution.
+    ``criterion="gini"`` minimises ``sum (q - p)**2 / 2 + penalty max |alpha|``, p = u + alpha less
+    its mean. It terminates if and only if the other does; else ``p = clip(q, u - a, u + b)``.
+
+    O(n log n) for n labels; exact also for ties and zeros. By entropy a label with u = 0 < q cannot
+    be reached: if such labels have more than half the penalty together, there is no solution.
 
     Examples
     --------
@@ -49,12 +59,14 @@ def solve_branch(q: ArrayLike, u: ArrayLike, penalty: float) -> Posterior:
     [0.7, 0.2, 0.1]
     >>> solve_branch([0.5, 0.3, 0.2], [0.4, 0.3, 0.3], 0.2).terminated
     True
+    >>> solve_branch([0.8, 0.2, 0.0], [0.4, 0.3, 0.3], 0.2, criterion="gini").p.round(3).tolist()
+    [0.7, 0.2, 0.1]
     """
     q, u = _distribution("q", q), _distribution("u", u)
-    penalty = _penalty(penalty)
-    _check_reachable(q, u, penalty)
-    low, high, gain = _core.solve_branch(q, u, penalty)
-    return _posterior(q, u, low, high, gain)
+    penalty, criterion_ = _penalty(penalty), _criterion(criterion)
+    _check_reachable(q, u, penalty, criterion_)
+    ends, gain = _core.solve_branch(q, u, penalty, criterion_)
+    return _posterior(q, u, ends, gain)
 
 
 def solve_siblings(
@@ -64,6 +76,7 @@ def solve_siblings(
     penalty: float,
     *,
     weights: tuple[float, float] = (1.0, 1.0),
+    criterion: str = "entropy",
 ) -> tuple[Posterior, Posterior]:
     """Return both children's posteriors under ``penalty * max(|alpha_left|, |alpha_right|)``.
 
@@ -79,18 +92,21 @@ def solve_siblings(
     """
     q_left, q_right = _distribution("left", left), _distribution("right", right)
     u = _distribution("u", u)
-    penalty = _penalty(penalty)
+    penalty, criterion_ = _penalty(penalty), _criterion(criterion)
     w_left, w_right = (float(weight) for weight in weights)
     if not (0 < w_left < np.inf and 0 < w_right < np.inf):
         raise ArgumentError.of("weights", weights, "two finite numbers above 0")
-    _check_reachable(q_left, u, penalty / w_left)
-    _check_reachable(q_right, u, penalty / w_right)
-    ends = _core.solve_siblings(w_left * q_left, w_right * q_right, u, w_left, w_right, penalty)
+    _check_reachable(q_left, u, penalty / w_left, criterion_)
+    _check_reachable(q_right, u, penalty / w_right, criterion_)
+    both = _core.solve_siblings(
+        w_left * q_left, w_right * q_right, u, w_left, w_right, penalty, criterion_
+    )
     solved = []
-    for q, weight, low, high in ((q_left, w_left, *ends[:2]), (q_right, w_right, *ends[2:])):
-        p = np.clip(q, low / weight * u, high / weight * u)
-        gain = weight * _relative_entropy(p, u) if low < high else 0.0
-        solved.append(_posterior(q, u, low / weight, high / weight, gain))
+    for q, weight, ends in zip((q_left, q_right), (w_left, w_right), both, strict=True):
+        low, high, below, above = (end / weight for end in ends)
+        p = np.clip(q, low * u - below, high * u + above)
+        moved = _relative_entropy(p, u) if criterion == "entropy" else ((p - u) ** 2).sum() / 2
+        solved.append(_posterior(q, u, (low, high, below, above), weight * float(moved)))
     return solved[0], solved[1]
 
 
@@ -111,10 +127,18 @@ def solve_binary_branch(q: float, u: float, penalty: float) -> tuple[float, floa
 
 
 def _posterior(
-    q: NDArray[np.float64], u: NDArray[np.float64], low: float, high: float, gain: float
+    q: NDArray[np.float64],
+    u: NDArray[np.float64],
+    ends: tuple[float, float, float, float],
+    gain: float,
 ) -> Posterior:
+    low, high, below, above = ends
     if low == high:
-        return Posterior(u.copy(), np.zeros_like(u), 0.0, 0.0)
+        theta = (below + above) / 2
+        if theta == 0:
+            return Posterior(u.copy(), np.zeros_like(u), 0.0, 0.0)
+        p = np.clip(q, u - below, u + above)
+        return Posterior(p, p - u + (below - above) / 2, theta, float(gain))
     p = np.clip(q, low * u, high * u)
     with np.errstate(divide="ignore", invalid="ignore"):
         theta = 0.5 * (np.log(high) - np.log(low))
@@ -128,9 +152,13 @@ def _relative_entropy(p: NDArray[np.float64], u: NDArray[np.float64]) -> float:
     return float((p[some] * np.log(p[some] / u[some])).sum())
 
 
-def _check_reachable(q: NDArray[np.float64], u: NDArray[np.float64], penalty: float) -> None:
+def _check_reachable(
+    q: NDArray[np.float64], u: NDArray[np.float64], penalty: float, criterion: _core.Criterion
+) -> None:
     if len(q) != len(u):
         raise ArgumentError(f"q has {len(q)} entries, u has {len(u)}.")
+    if criterion == _core.Criterion.gini:
+        return
     lost = float(q[u == 0].sum())
     if lost > penalty / 2:
         raise ArgumentError(
@@ -144,6 +172,12 @@ def _distribution(name: str, values: ArrayLike) -> NDArray[np.float64]:
     if array.ndim != 1 or not array.size or not np.all(array >= 0) or abs(array.sum() - 1) > 1e-9:
         raise ArgumentError.of(name, values, "a distribution: numbers >= 0 that sum to 1")
     return array
+
+
+def _criterion(criterion: str) -> _core.Criterion:
+    if criterion not in _CRITERIA:
+        raise ArgumentError.of("criterion", criterion, "'entropy' or 'gini'")
+    return _CRITERIA[criterion]
 
 
 def _penalty(penalty: float) -> float:

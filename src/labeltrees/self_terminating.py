@@ -1,8 +1,7 @@
-"""A fitted self-terminating tree and its answers; how one is grown and its penalty chosen."""
+"""A fitted self-terminating tree and its answers; how one is grown."""
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +19,10 @@ if TYPE_CHECKING:
 
     from labeltrees.data.checks import Rows
 
-__all__ = ["GrowthOptions", "SelfTerminatingTreeModel", "Targets", "choose_penalty"]
+__all__ = ["GrowthOptions", "SelfTerminatingTreeModel", "Targets", "bin_rows", "grow_core"]
 
 _NORMS = {"l1": _core.Norm.l1, "linf": _core.Norm.linf}
+_CRITERIA = {"entropy": _core.Criterion.entropy, "gini": _core.Criterion.gini}
 _TENSORS = (
     "root",
     "left",
@@ -36,9 +36,6 @@ _TENSORS = (
     "labels",
     "p",
 )  # fmt: skip
-_N_FOLDS = 5
-_TOLERANCE = 0.03
-_LARGE = 10_000  # with as many rows one fold is enough to tell penalties apart
 
 
 @dataclass(frozen=True)
@@ -82,6 +79,7 @@ class GrowthOptions:
 
     weight_power: float = 0.5
     min_gain: float = 4.0
+    criterion: str = "entropy"
     norm: str = "l1"
     max_bins: int = 255
     n_jobs: int = 1
@@ -99,6 +97,10 @@ class SelfTerminatingTreeModel:
     n_features: int
     penalties: list[float]
     """The penalty of a node at depth 0, 1, ...; the last is that of all deeper ones."""
+    weight_power: float
+    """How penalties grow with a branch's weight."""
+    criterion: str
+    """"entropy" or "gini"."""
 
     @classmethod
     def grow(
@@ -110,8 +112,11 @@ class SelfTerminatingTreeModel:
         options: GrowthOptions,
     ) -> SelfTerminatingTreeModel:
         """Return the tree grown on rows; it stops by itself."""
-        core = _grow(rows, targets, penalties, options)
-        model = cls(vocabulary, core, rows.n_features, [float(value) for value in penalties])
+        core = grow_core(bin_rows(rows, options), targets, penalties, options)
+        used = [float(value) for value in penalties]
+        model = cls(
+            vocabulary, core, rows.n_features, used, options.weight_power, options.criterion
+        )
         model.penalties = model.penalties[: int(model.depths().max()) + 1]
         return model
 
@@ -163,13 +168,16 @@ class SelfTerminatingTreeModel:
             "examples_learned": float(weight.sum()),
             "features_used": len(set(self.core.feature()[~is_leaf].tolist())),
             "probabilities_stored": len(self.core.p()),
+            "criterion": self.criterion,
             "penalty": self.penalties[0] if len(set(self.penalties)) == 1 else self.penalties,
+            "weight_power": self.weight_power,
         }
 
     def _is_terminated(self) -> NDArray[np.bool_]:
         """Which nodes have their parent's distribution."""
         terminated: NDArray[np.bool_]
-        terminated = (self.core.factor() == 1) & (np.diff(self.core.starts()) == 0)
+        unmoved = 1 if self.criterion == "entropy" else 0
+        terminated = (self.core.factor() == unmoved) & (np.diff(self.core.starts()) == 0)
         terminated[0] = False
         return terminated
 
@@ -231,7 +239,12 @@ class SelfTerminatingTreeModel:
     ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return arrays and facts that `from_tensors` makes an equal model of."""
         tensors = {f"tree.{name}": getattr(self.core, name)() for name in _TENSORS}
-        facts = {"n_features": self.n_features, "penalties": self.penalties}
+        facts = {
+            "n_features": self.n_features,
+            "penalties": self.penalties,
+            "weight_power": self.weight_power,
+            "criterion": self.criterion,
+        }
         return tensors | self.vocabulary.to_tensors(), facts
 
     @classmethod
@@ -244,12 +257,13 @@ class SelfTerminatingTreeModel:
             n_features = int(facts["n_features"])
             penalties = [float(penalty) for penalty in facts["penalties"]]
             arrays: list[Any] = [tensors[f"tree.{name}"] for name in _TENSORS]
-            core = _core.SelfTerminatingTree(*[*arrays, n_features])
+            weight_power, criterion = float(facts["weight_power"]), str(facts["criterion"])
+            core = _core.SelfTerminatingTree(*[*arrays, n_features, _CRITERIA[criterion]])
         except (KeyError, TypeError, ValueError, OverflowError, _core.TreeError) as error:
             raise ModelFormatError(f"the model's parts do not fit together: {error}") from None
         if core.n_labels != len(vocabulary) or not penalties:
             raise ModelFormatError("the tree has other labels than the vocabulary.")
-        return cls(vocabulary, core, n_features, penalties)
+        return cls(vocabulary, core, n_features, penalties, weight_power, criterion)
 
     def __getstate__(self) -> dict[str, Any]:
         tensors, facts = self.to_tensors(keep_state=True)
@@ -260,59 +274,20 @@ class SelfTerminatingTreeModel:
         self.__dict__.update(restored.__dict__)
 
 
-def choose_penalty(rows: Rows, targets: Targets, options: GrowthOptions, *, seed: int) -> float:
-    """Return the constant penalty with the least log loss on held-out rows.
-
-    Penalties fall by powers of 2 until three in a row are no better than the best so far; then the
-    best's neighbours by sqrt(2) are tried. Of those within 3 % of the least loss the largest wins:
-    its tree is the smallest. Penalties count in examples of mean weight. A fifth of the rows is
-    held out, and with fewer than 10,000 rows one fifth after another, up to all five.
-    """
-    if rows.n_rows < 2 * _N_FOLDS:
-        return 1.0
-    folds = list(_folds(rows, targets, seed))
-    mean_weight = float(targets.masses.sum() / rows.n_rows) if len(targets.masses) else 1.0
-    unit = mean_weight ** (1 - options.weight_power)
-
-    @functools.cache
-    def loss(exponent: float) -> float:
-        penalties = [unit * 2.0**exponent]
-        return sum(
-            _log_loss(_grow(*grown_on, penalties, options), *held_out)
-            for grown_on, held_out in folds
-        )
-
-    # No branch is farther from its parent than twice its weight.
-    best = exponent = float(np.floor(np.log2(rows.n_rows ** (1 - options.weight_power) / 2)))
-    while exponent > max(best - 3, -4):
-        exponent -= 1
-        if loss(exponent) <= loss(best):
-            best = exponent
-    tried = best + np.arange(-0.5, 2, 0.5)
-    least = min(loss(value) for value in tried)
-    good = [value for value in tried if loss(value) <= (1 + _TOLERANCE) * least]
-    return float(unit * 2.0 ** max(good))
+def bin_rows(rows: Rows, options: GrowthOptions) -> _core.BinnedColumns:
+    """Return the features cut into bins; they may be grown on again and again."""
+    return _core.bin_columns(*rows.arrays, options.max_bins, options.n_jobs)
 
 
-def _folds(
-    rows: Rows, targets: Targets, seed: int
-) -> Iterator[tuple[tuple[Rows, Targets], tuple[Rows, Targets]]]:
-    order = np.random.default_rng(seed).permutation(rows.n_rows)
-    for number in range(min(-(-_LARGE // rows.n_rows), _N_FOLDS)):
-        held_out = np.zeros(rows.n_rows, dtype=bool)
-        held_out[order[number::_N_FOLDS]] = True
-        grown_on, left_out = np.flatnonzero(~held_out), np.flatnonzero(held_out)
-        yield (
-            (rows.take(grown_on), targets.take(grown_on)),
-            (rows.take(left_out), targets.take(left_out)),
-        )
-
-
-def _grow(
-    rows: Rows, targets: Targets, penalties: Sequence[float], options: GrowthOptions
+def grow_core(
+    binned: _core.BinnedColumns,
+    targets: Targets,
+    penalties: Sequence[float],
+    options: GrowthOptions,
 ) -> _core.SelfTerminatingTree:
+    """Return the tree grown on binned rows, without its labels' names."""
     return _core.SelfTerminatingTree.grow(
-        *rows.arrays,
+        binned,
         targets.starts,
         targets.labels,
         targets.masses,
@@ -321,18 +296,9 @@ def _grow(
         options.weight_power,
         options.min_gain,
         _NORMS[options.norm],
-        options.max_bins,
+        _CRITERIA[options.criterion],
         options.n_jobs,
     )
-
-
-def _log_loss(core: _core.SelfTerminatingTree, rows: Rows, targets: Targets) -> float:
-    nodes = core.leaves(*rows.arrays)
-    if len(targets.starts):
-        nodes = np.repeat(nodes, np.diff(targets.starts))
-    p = core.probabilities_at(nodes, targets.labels)
-    losses = -np.log(np.maximum(p, np.finfo(float).tiny))
-    return float(losses @ targets.masses if len(targets.masses) else losses.sum())
 
 
 def _name(names: Sequence[str] | None, feature: int) -> str:

@@ -217,15 +217,19 @@ def test_labels_and_their_one_hot_rows_are_the_same_targets():
     assert named.predict(X[:1])[0] == "abcde"[by_label.predict(X[:1])[0]]
 
 
-def test_a_larger_penalty_never_splits_a_root_that_a_smaller_one_does_not():
-    X, y = blobs(5)
-    sizes = [
-        SelfTerminatingTreeClassifier(penalty=penalty, min_gain=0).fit(X, y).get_n_leaves()
-        for penalty in 2.0 ** np.arange(-3, 8, 0.5)
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from([0, 0.5]), st.sampled_from(["entropy", "gini"]))
+def test_a_larger_penalty_never_splits_a_root_that_a_smaller_one_does_not(seed, power, criterion):
+    X, y = blobs(seed, n_rows=80)
+    options = {"weight_power": power, "min_gain": 0.5, "criterion": criterion}
+    trees = [
+        SelfTerminatingTreeClassifier(penalty=penalty, **options).fit(X, y)
+        for penalty in 2.0 ** np.arange(-3, 8)
     ]
-    roots = np.array(sizes) > 1
+    gains = np.array([tree.model_.core.gain()[0] for tree in trees])
+    assert np.all(np.diff(gains) <= 1e-6 * gains[0])
+    roots = np.array([tree.get_n_leaves() for tree in trees]) > 1
     assert np.all(np.diff(roots.astype(int)) <= 0)
-    assert roots[0]
     assert not roots[-1]
 
 
@@ -245,7 +249,9 @@ def test_trees_shrink_as_the_penalty_grows(data, options):
 def test_auto_chooses_a_penalty_and_keeps_to_it():
     X, y = blobs(6)
     auto = SelfTerminatingTreeClassifier().fit(X, y)
-    again = SelfTerminatingTreeClassifier(penalty=auto.penalty_).fit(X, y)
+    again = SelfTerminatingTreeClassifier(
+        penalty=auto.penalty_, weight_power=auto.weight_power_
+    ).fit(X, y)
     assert np.array_equal(auto.predict_proba(X), again.predict_proba(X))
     assert auto.penalty_ == SelfTerminatingTreeClassifier().fit(X, y).penalty_
     noise = SelfTerminatingTreeClassifier().fit(X, np.random.default_rng(0).permutation(y))

@@ -1,4 +1,4 @@
-// Features cut into at most 255 bins, column by column, sorted by bin: what split search reads.
+// Features cut into at most 255 bins, column by column: what split search reads.
 #pragma once
 
 #include <cstddef>
@@ -13,22 +13,26 @@ namespace labeltrees {
 
 inline constexpr int missing_bin = 255;
 
-// One feature. Bins are numbered upwards by value; zero has bin zero_bin to itself, and its rows
-// are not stored. Bin b (other than zero) holds values in [lows[b], highs[b]].
+// One feature. Bins are numbered upwards by value; zero has bin zero_bin to itself. Bin b (other
+// than zero) holds values in [lows[b], highs[b]]. A feature with as many values as fit has a bin
+// for each; otherwise bins hold about equally many entries. NaN has missing_bin.
 struct Column {
   std::int32_t feature;
+  bool dense;
   std::size_t begin, end;  // its entries
   int zero_bin;
   std::vector<float> lows, highs;
 };
 
-// Entries of a column: the rows whose value is not zero, by bin, then by row. NaN has missing_bin
-// and comes last. A feature with as many values as fit has a bin for each; otherwise bins hold
-// about equally many entries.
+// A column of which at least a third is not zero is dense: its entries are dense_bins, one for each
+// row. Entries of the others are the rows whose value is not zero, by bin, then by row: rows and
+// bins.
 struct BinnedColumns {
+  std::size_t n_rows = 0;
   std::vector<Column> columns;  // by feature; features that are zero everywhere are left out
   std::vector<std::int32_t> rows;
   std::vector<std::uint8_t> bins;
+  std::vector<std::uint8_t> dense_bins;
 };
 
 // max_bins in [3, 255], the bin of zero among them. O(nnz log nnz) at worst. Values may be NaN.

@@ -44,44 +44,50 @@ struct Split {
   bool better_than(const Split& other) const noexcept;
 };
 
-// A column's entries in a node: begin .. end of BinnedColumns::rows and bins.
+// A column's entries in a node: begin .. end of BinnedColumns::rows and bins; of a dense column
+// those of all rows.
 struct Segment {
   std::int32_t column;
   std::size_t begin, end;
 };
 
-// A node's data, by label; arrays of all labels of which only those of `labels` are meant.
+// A node's rows, and its labels by their place among those it has; `targets` speaks of places, too.
+// By gini it has every label of prior above 0, by entropy those with mass.
 struct NodeStatistics {
-  std::vector<LabelId> labels;  // with mass in the node
-  std::vector<double> count;    // their masses
+  std::span<const std::int32_t> rows;
+  std::vector<LabelId> places;  // of the rows' labels, if each has one
+  std::vector<double> count;    // the labels' masses
   std::vector<double> prior;    // the node's distribution p, the prior of its children
-  std::vector<double> log_prior;
+  std::vector<double> link;     // log prior by entropy, prior by gini
+  std::vector<double> phi_of;   // phi(count)
   double weight = 0.0;
-  double entropy = 0.0;        // sum_i count_i log count_i
-  double log_prior_sum = 0.0;  // sum_i count_i log prior_i
-  double excess = 0.0;         // sum_i count_i (1 - prior_i)
-  double distance = 0.0;       // of the node as a branch from its own distribution
-  std::size_t n_rows = 0;
+  double phi = 0.0;          // sum_i phi(count_i)
+  double link_sum = 0.0;     // sum_i count_i link_i
+  double half_square = 0.0;  // sum_i prior_i^2 / 2
+  double excess = 0.0;       // sum_i count_i (1 - prior_i)
+  double distance = 0.0;     // of the node as a branch from its own distribution
 };
 
-// x log x; from a table when counts are whole numbers.
-class Entropy {
+// x log x by entropy, x^2 / 2 by gini: what a label's mass adds to a branch's gain. From a table
+// when masses are whole numbers.
+class Phi {
  public:
   // n_counts: one more than the largest whole count; 0 for counts of any kind.
-  explicit Entropy(std::size_t n_counts);
+  Phi(Criterion criterion, std::size_t n_counts);
   double operator()(double count) const noexcept;
 
  private:
+  Criterion criterion_;
   std::vector<double> table_;
 };
 
 // Searches one column at a time; each worker has its own. O(entries) for the bound, which is the
-// information gain and needs only the labels that change from bin to bin; the penalised gain,
+// gain without penalty and needs only the labels that change from bin to bin; the penalised gain,
 // O(labels of the node), is computed only where the bound beats the best gain found so far.
 class SplitSearch {
  public:
-  SplitSearch(const BinnedColumns& data, const Targets& targets, const Entropy& entropy,
-              std::size_t n_labels, Norm norm);
+  SplitSearch(const BinnedColumns& data, const Targets& targets, const Phi& phi,
+              std::size_t n_labels, Criterion criterion, Norm norm);
 
   // The best split of a node at this column, or one without gain. `best` is the largest gain found
   // at the node so far by anyone; whatever its value meanwhile, the winner of all columns is the
@@ -89,32 +95,74 @@ class SplitSearch {
   Split run(const NodeStatistics& node, const Segment& segment, const Penalty& penalty,
             std::atomic<float>& best);
 
+  // Whether the column searched last is the same in all the node's rows.
+  bool was_constant() const noexcept { return was_constant_; }
+
  private:
-  void move(const NodeStatistics& node, LabelId label, double mass);
+  // A split whose near side's masses are known.
+  struct Candidate {
+    Split split;
+    double near_weight, near_free, far_free, near_excess, bound;
+  };
+
   template <int kind>
-  Split sweep(const NodeStatistics& node, const Segment& segment, const Penalty& penalty,
-              std::atomic<float>& best);
+  Split search(const NodeStatistics& node, const Segment& segment, const Penalty& penalty,
+               std::atomic<float>& best);
+  void move(const NodeStatistics& node, LabelId label, double mass);
+  void clear();
+  Candidate weigh(const NodeStatistics& node, const Split& split, const Penalty& penalty,
+                  float to_beat) const;
+  void offer(const NodeStatistics& node, const Candidate& candidate, const Penalty& penalty,
+             Split& found, std::atomic<float>& best);
+  double free_gain(const NodeStatistics& node, double weight, double phi, double link) const;
+  double bound(const Candidate& candidate, const NodeStatistics& node, const Penalty& penalty,
+               double near_end, double far_end) const;
+  Branch gather(const NodeStatistics& node, bool near);
+  double penalised_gain(const NodeStatistics& node, const Candidate& candidate,
+                        const Penalty& penalty, float to_beat);
+
+  // Sparse columns: entries sorted by bin.
+  template <int kind>
+  Split sweep_entries(const NodeStatistics& node, const Segment& segment, const Penalty& penalty,
+                      std::atomic<float>& best);
   template <int kind>
   void add_bin(const NodeStatistics& node, std::size_t begin, std::size_t end);
-  void offer(const NodeStatistics& node, const Split& candidate, const Penalty& penalty,
-             Split& found, std::atomic<float>& best);
-  Branch gather(const NodeStatistics& node, bool near);
-  double penalised_gain(const NodeStatistics& node, const Penalty& penalty, float to_beat);
-  void clear();
+
+  // Dense columns: masses by bin and label, the missing values' after the last bin.
+  template <int kind>
+  Split sweep_cells(const NodeStatistics& node, const Segment& segment, const Penalty& penalty,
+                    std::atomic<float>& best);
+  template <int kind, bool marking>
+  void fill_cells(const NodeStatistics& node, const Segment& segment);
+  void clear_cells();
+  template <typename Visit>
+  void for_cells(std::size_t bin, Visit visit) const;
+  void note_cuts(const NodeStatistics& node, std::int32_t column, bool missing_left,
+                 const Penalty& penalty, float to_beat);
+  void restore(const Split& split);
 
   const BinnedColumns& data_;
   const Targets targets_;
-  const Entropy& entropy_;
+  const Phi& phi_;
   const std::size_t n_labels_;
+  const Criterion criterion_;
   const Norm norm_;
+  bool was_constant_ = false;
 
   // The near side: the rows added so far. The far side is the rest of the node.
-  std::vector<double> near_count_, added_;
+  std::vector<double> near_count_;
+  std::vector<double> near_phi_of_,
+      far_phi_of_;  // phi of both sides' masses, where near_count_ > 0
+  std::vector<double> added_;
   std::vector<LabelId> near_labels_, added_labels_;  // with room for one more than all labels
   std::size_t n_near_ = 0;
-  double near_weight_ = 0, near_entropy_ = 0, far_entropy_ = 0, near_log_prior_ = 0,
-         near_excess_ = 0;
-  std::size_t near_rows_ = 0;
+  double near_weight_ = 0, near_phi_ = 0, far_phi_ = 0, near_link_ = 0, near_excess_ = 0;
+
+  std::size_t n_bins_ = 0, n_places_ = 0, n_words_ = 0;  // of the cells in use
+  std::vector<double> cells_;                            // bin by bin, a place for each label
+  std::vector<std::uint64_t> marks_;                     // which of a bin's cells to look at
+  std::vector<std::uint8_t> occupied_;                   // bins with a row
+  std::vector<Candidate> candidates_;
 
   std::vector<double> counts_[2], priors_[2];
   BranchSolver solver_;

@@ -72,7 +72,7 @@ class LabelVocabulary:
         values, kind = _as_list(labels)
         self._check_kind(kind)
         id_of = self._id_of
-        new = dict.fromkeys(label for label in values if label not in id_of)
+        new = [label for label in dict.fromkeys(values) if label not in id_of]
         if len(id_of) + len(new) > _MAX_LABELS:
             raise DataError(f"a vocabulary holds at most {_MAX_LABELS} labels.")
         if values:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -14,18 +15,15 @@ from labeltrees.data.checks import Rows, as_rows, as_weights
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError, DataError
 from labeltrees.estimators.contract import LabelClassifier, check_training
-from labeltrees.self_terminating import (
-    GrowthOptions,
-    SelfTerminatingTreeModel,
-    Targets,
-    choose_penalty,
-)
+from labeltrees.penalty_choice import choose_penalty
+from labeltrees.self_terminating import GrowthOptions, SelfTerminatingTreeModel, Targets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
+_POWERS = (0.5, 0.7)  # that weight_power="auto" tries
 _NO_MASSES = np.empty(0)
 _NO_STARTS = np.empty(0, dtype=np.int64)
 
@@ -47,12 +45,16 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
         log loss on held-out rows. A list has one for each depth, the last for all deeper nodes; a
         callable is given the depth. 0 is growing by information gain: labels not seen in a leaf
         then have probability 0 there.
-    weight_power : float in [0, 1)
+    weight_power : "auto" or float in [0, 1)
         How the penalty grows with a branch's weight. The difference that chance alone makes grows
-        with the square root of the weight.
+        with the square root of the weight. ``"auto"`` is 0.5, or where the penalty is chosen, too,
+        the better of 0.5 and 0.7 on the held-out rows.
     min_gain : float >= 0
-        A split must decrease the penalised risk by this many nats: it saves leaves that hardly
-        matter. Like the penalty in units of ``sample_weight``.
+        A split must decrease the penalised risk by this much (nats by entropy): it saves leaves
+        that hardly matter. Like the penalty in units of ``sample_weight``.
+    criterion : {"entropy", "gini"}
+        Whether the risk is log loss or half the squared error. Without a penalty the tree grows by
+        information gain or by the Gini index. Only entropy has every probability above zero.
     norm : {"l1", "linf"}
         Whether each branch terminates by itself, or the two of a node together.
     max_bins : int in [3, 255]
@@ -68,6 +70,8 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
         The labels, sorted; for distributions the names given to `fit`, or 0, 1, ...
     penalty_ : float or list of float
         The penalty used.
+    weight_power_ : float
+        The weight power used.
     feature_importances_ : ndarray of shape (n_features,)
         Each feature's share of the decrease of the penalised risk.
     model_ : SelfTerminatingTreeModel
@@ -93,8 +97,9 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
         self,
         *,
         penalty: Any = "auto",
-        weight_power: float = 0.5,
+        weight_power: Any = "auto",
         min_gain: float = 4.0,
+        criterion: str = "entropy",
         norm: str = "l1",
         max_bins: int = 255,
         n_jobs: int | None = None,
@@ -103,6 +108,7 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
         self.penalty = penalty
         self.weight_power = weight_power
         self.min_gain = min_gain
+        self.criterion = criterion
         self.norm = norm
         self.max_bins = max_bins
         self.n_jobs = n_jobs
@@ -126,7 +132,9 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
         rows, targets, vocabulary = _check_fit(X, y, sample_weight, classes)
         penalties = _penalties(self.penalty, rows.n_rows)
         if penalties is None:
-            penalties = [choose_penalty(rows, targets, options, seed=seed)]
+            powers = _POWERS if self.weight_power == "auto" else None
+            penalty, power = choose_penalty(rows, targets, options, seed=seed, powers=powers)
+            penalties, options = [penalty], replace(options, weight_power=power)
         model = SelfTerminatingTreeModel.grow(rows, targets, vocabulary, penalties, options)
         self._check_width(X, reset=True)
         self.model_ = model
@@ -216,6 +224,12 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
         return penalties[0] if len(set(penalties)) == 1 else penalties
 
     @property
+    def weight_power_(self) -> float:
+        """The weight power used."""
+        self._need_model()
+        return self.model_.weight_power
+
+    @property
     def feature_importances_(self) -> NDArray[np.float64]:
         """Each feature's share of the decrease of the penalised risk."""
         self._need_model()
@@ -226,10 +240,13 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
             raise AttributeError(f"this {type(self).__name__} has not learned anything yet")
 
     def _options(self) -> GrowthOptions:
-        if not _is_number(self.weight_power) or not 0 <= self.weight_power < 1:
-            raise ArgumentError.of("weight_power", self.weight_power, "a number in [0, 1)")
+        power = _POWERS[0] if self.weight_power == "auto" else self.weight_power
+        if not _is_number(power) or not 0 <= power < 1:
+            raise ArgumentError.of("weight_power", power, '"auto" or a number in [0, 1)')
         if not _is_number(self.min_gain) or not 0 <= self.min_gain < np.inf:
             raise ArgumentError.of("min_gain", self.min_gain, "a finite number >= 0")
+        if self.criterion not in ("entropy", "gini"):
+            raise ArgumentError.of("criterion", self.criterion, "'entropy' or 'gini'")
         if self.norm not in ("l1", "linf"):
             raise ArgumentError.of("norm", self.norm, "'l1' or 'linf'")
         if not _is_int(self.max_bins) or not 3 <= self.max_bins <= 255:
@@ -240,8 +257,9 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
         if n_jobs < 0:
             n_jobs = max((os.cpu_count() or 1) + 1 + n_jobs, 1)
         return GrowthOptions(
-            weight_power=float(self.weight_power),
+            weight_power=float(power),
             min_gain=float(self.min_gain),
+            criterion=self.criterion,
             norm=self.norm,
             max_bins=int(self.max_bins),
             n_jobs=min(int(n_jobs), 256),
@@ -321,9 +339,13 @@ def _check_fit(
     kept = np.flatnonzero(weights) if len(weights) and not weights.all() else None
     if kept is not None:
         rows, labels, weights = rows.take(kept), labels[kept], weights[kept]
-    vocabulary = LabelVocabulary(sorted(LabelVocabulary(labels).labels.tolist()))
+    seen = LabelVocabulary()
+    ids = seen.add(labels)
+    order = np.argsort(seen.labels)
+    vocabulary = LabelVocabulary(seen.labels[order])
+    sorted_ids = np.argsort(order).astype(np.int32)[ids]
     masses = weights.astype(np.float64) if np.any(weights != 1) else _NO_MASSES
-    return rows, Targets(vocabulary.ids(labels), masses, _NO_STARTS, len(vocabulary)), vocabulary
+    return rows, Targets(sorted_ids, masses, _NO_STARTS, len(vocabulary)), vocabulary
 
 
 def _has_columns(y: Any) -> bool:
