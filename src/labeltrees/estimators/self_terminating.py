@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from labeltrees.data.checks import Rows, as_rows, as_weights
 from labeltrees.data.vocabulary import LabelVocabulary
-from labeltrees.errors import ArgumentError, DataError
+from labeltrees.errors import ArgumentError
 from labeltrees.estimators.contract import LabelClassifier, check_training
+from labeltrees.estimators.distributions import as_distributions, is_distributions
 from labeltrees.self_terminating import (
     GrowthOptions,
     SelfTerminatingTreeModel,
@@ -87,6 +88,7 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
     """
 
     _model_class = SelfTerminatingTreeModel
+    accepts_distributions = True
     model_: SelfTerminatingTreeModel
 
     def __init__(
@@ -313,7 +315,7 @@ def _check_fit(
     X: Any, y: Any, sample_weight: ArrayLike | None, classes: ArrayLike | None
 ) -> tuple[Rows, Targets, LabelVocabulary]:
     """Return rows of weight above zero, their targets and the labels, or raise."""
-    if sparse.issparse(y) or _has_columns(y):
+    if is_distributions(y):
         return _check_distributions(X, y, sample_weight, classes)
     if classes is not None:
         raise ArgumentError.of("classes", classes, "None where y has labels")
@@ -326,34 +328,11 @@ def _check_fit(
     return rows, Targets(vocabulary.ids(labels), masses, _NO_STARTS, len(vocabulary)), vocabulary
 
 
-def _has_columns(y: Any) -> bool:
-    array = np.asarray(y) if hasattr(y, "__array__") else np.array(y, dtype=object)
-    return array.ndim == 2 and array.shape[1] > 1
-
-
 def _check_distributions(
     X: Any, P: Any, sample_weight: ArrayLike | None, classes: ArrayLike | None
 ) -> tuple[Rows, Targets, LabelVocabulary]:
     rows = as_rows(X, missing=True)
-    try:
-        matrix = sparse.csr_array(P, dtype=np.float64, copy=True)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"y must be labels or rows of probabilities: {error}") from None
-    matrix.sum_duplicates()
-    matrix.eliminate_zeros()
-    if matrix.shape[0] != rows.n_rows:
-        raise DataError(f"y has {matrix.shape[0]} rows for the {rows.n_rows} rows of X.")
-    sums = np.asarray(matrix.sum(axis=1)).ravel()
-    wrong = ~(np.abs(sums - 1) <= 1e-6)
-    if np.any(~(matrix.data > 0)) or wrong.any():
-        raise DataError(
-            "y has two dimensions, so its rows must be probabilities >= 0 that sum to 1; "
-            f"row {int(np.argmax(wrong))} sums to {sums[np.argmax(wrong)]:g}."
-        )
-    names = np.arange(matrix.shape[1]) if classes is None else classes
-    vocabulary = LabelVocabulary(names)
-    if len(vocabulary) != matrix.shape[1]:
-        raise ArgumentError.of("classes", names, f"{matrix.shape[1]} different labels")
+    matrix, vocabulary = as_distributions(P, rows.n_rows, classes)
     weights = as_weights(sample_weight, rows.n_rows)
     if len(weights):
         if not weights.any():
