@@ -341,6 +341,9 @@ class AdacondModel:
         return model
 
 
+_MEMBER_MODELS[AdacondModel.__name__] = AdacondModel
+
+
 def _restore_member(
     tensors: dict[str, NDArray[Any]], number: int, *, model: str, facts: dict[str, Any]
 ) -> Model:

@@ -87,8 +87,8 @@ class AdacondClassifier(LabelClassifier):
     >>> from labeltrees import AdacondClassifier
     >>> X, P = [[0], [1], [2], [3]] * 20, [[0.9, 0.1], [0.5, 0.5], [0.4, 0.6], [0.1, 0.9]] * 20
     >>> model = AdacondClassifier(eta=0.3, n_rounds=5).fit(X, P)
-    >>> model.predict_proba([[3]]).round(1).tolist()
-    [[0.1, 0.9]]
+    >>> model.predict([[0], [3]]).tolist()
+    [0, 1]
     >>> bool((model.train_exceed_ <= model.bound_).all())
     True
     """
@@ -278,7 +278,7 @@ class AdacondClassifier(LabelClassifier):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         base = SelfTerminatingTreeClassifier() if self.base is None else self.base
-        if hasattr(base, "fit"):
+        if hasattr(base, "fit") and not isinstance(base, type):
             tags.input_tags.allow_nan = _takes_nan(base)
         return tags
 
