@@ -64,7 +64,7 @@ BASES = OWN | {"logistic regression": LogisticRegression(), "naive Bayes": Gauss
             "check_sample_weight_equivalence_on_dense_data",
             "check_sample_weight_equivalence_on_sparse_data",
         ),
-        'eta="auto" depends on the number of rows, and a row repeated is not one with a weight then',
+        'eta="auto" depends on the number of rows: a row repeated is not one with a weight',
     ),
 )
 @pytest.mark.filterwarnings("ignore:.*:sklearn.exceptions.SkipTestWarning")
@@ -315,7 +315,7 @@ def test_a_label_that_a_member_never_saw_has_probability_zero_there():
     weight = model.model_.weights[0]
     rows = model._check_rows(X)
     assert full[:, 3:] == pytest.approx(weight * first(rows)[:, 3:])
-    labels, p = model.predict_top_k(X, 5)
+    p = model.predict_top_k(X, 5).probabilities
     assert p == pytest.approx(-np.sort(-full, axis=1))
     assert model.predict_label_proba(X, y) == pytest.approx(full[np.arange(len(X)), y])
     assert set(model.sample(np.repeat(X, 20, axis=0), 0)) == set(range(5))
@@ -499,7 +499,7 @@ def test_norms_that_are_none_are_refused(norm, message):
 
 
 def test_a_base_that_fails_is_named_with_its_round():
-    with pytest.raises(DataError, match="LogisticRegression.*cannot be fitted in round 1"):
+    with pytest.raises(DataError, match=r"LogisticRegression.*cannot be fitted in round 1"):
         AdacondClassifier(LogisticRegression()).fit([[1.0], [2.0]], ["only", "only"])
 
 

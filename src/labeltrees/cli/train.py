@@ -62,8 +62,10 @@ def train(
         seed=learner.random_state,
     )
     if model != "tree":
-        chosen = {"base": base, "n_rounds": rounds, "eta": eta, "n_passes": passes}
-        train_boosted(source, out, learner, model, **chosen, keep_state=keep_state, json=json)
+        train_boosted(
+            source, out, learner, model, base=base, n_rounds=rounds, eta=eta, n_passes=passes,
+            keep_state=keep_state, json=json,
+        )  # fmt: skip
         return
     started = time.perf_counter()
     validation = ProgressiveValidation()

@@ -1,9 +1,10 @@
 """What boosting asks of a base learner, and adapters for estimators that know less of it.
 
 A base learner is fitted to weights and distributions. `SelfTerminatingTreeClassifier` takes both,
-as does any with ``accepts_distributions = True``: its ``fit(X, P, sample_weight=w)`` takes rows of probabilities, and the columns of its ``predict_proba`` are those of P. Every other
-classifier is given each row once for every label of its distribution, with the row's weight times
-the label's probability: the same weighted log loss, or any loss that is a sum over examples.
+as does any with ``accepts_distributions = True``: its ``fit(X, P, sample_weight=w)`` takes rows of
+probabilities, and the columns of its ``predict_proba`` are those of P. Every other classifier is
+given each row once for every label of its distribution, with the row's weight times the label's
+probability: the same weighted log loss, or any loss that is a sum over examples.
 """
 
 from __future__ import annotations
