@@ -370,6 +370,21 @@ def test_a_base_from_elsewhere_cannot_be_saved(tmp_path):
     assert not (tmp_path / "m").exists()
 
 
+def largest_difference(c, p):
+    return np.abs(c - p).max(axis=1)
+
+
+def test_a_norm_of_ones_own_is_saved_by_its_name_only(tmp_path):
+    X, P, _ = problem(13)
+    model = AdacondClassifier(STUMP, eta=0.5, n_rounds=2, norm=largest_difference).fit(X, P)
+    model.save(tmp_path / "m")
+    again = labeltrees.load(tmp_path / "m")
+    assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert again.norm == "largest_difference"
+    with pytest.raises(ArgumentError, match="norm must be"):
+        again.fit(X, P)
+
+
 FORGERIES = {
     "another record": ("boosting.bound", lambda a: a[:-1].copy(), None),
     "fewer members": (None, None, lambda f: f | {"members": f["members"][:-1]}),

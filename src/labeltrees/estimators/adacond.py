@@ -62,7 +62,7 @@ class AdacondClassifier(LabelClassifier):
         How errors are measured: half the sum of absolute differences, for labels 1 - P(label given
         row); or ``norm(C, P)``, called with two (n_rows, n_labels) arrays, one value in [0, 1] a
         row. Theorem 1 needs it to be a norm of C - P (convex is enough). A callable makes `fit`
-        form that array; total variation never does.
+        form that array; total variation never does. A model file keeps only its name.
 
     Attributes
     ----------
