@@ -8,8 +8,8 @@ Distributions, 10 folds. Everything is chosen inside the training rows of a fold
 is held out for it: the penalty of the tree alone and the neighbours' k (features scaled or not) by
 their mean total variation; eta is 1.5 times that of the tree. The boosted tree has the same penalty
 over sqrt(2), since averaging smooths too; that and the 20 rounds were fixed on held-out training
-rows of two folds of Yeast_alpha, the factor 1.5 after a look at one other split of each set. All are
-then fitted to all training rows of the fold.
+rows of two folds of Yeast_alpha, the factor 1.5 after a look at one other split of each set.
+All are then fitted to all training rows of the fold.
 
 Stream: five conditional trees, eta = 0.9 (the true label is given less than a tenth). In blocks of
 20,000: models learn all examples before a block and foresee the block, so every example but those
