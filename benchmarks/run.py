@@ -37,6 +37,7 @@ def main() -> None:
             *(["--full"] if chosen.full else []),
         ],
         *([["self_terminating.py", "--data", chosen.data]] if chosen.data else []),
+        ["boosting.py", *(["--data", chosen.data] if chosen.data else [])],
     ]
     report = [
         "# Results\n",

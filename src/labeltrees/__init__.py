@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from labeltrees.estimators import (
+        AdacondClassifier,
         ConditionalTreeClassifier,
         FrequencyTableClassifier,
         OneAgainstAllClassifier,
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "AdacondClassifier",
     "ConditionalTreeClassifier",
     "FrequencyTableClassifier",
     "LabelTree",
@@ -27,6 +29,7 @@ __all__ = [
 
 # Imported when first used, so that reading a model does not wait for scikit-learn.
 _HOME = {
+    "AdacondClassifier": "labeltrees.estimators",
     "ConditionalTreeClassifier": "labeltrees.estimators",
     "FrequencyTableClassifier": "labeltrees.estimators",
     "LabelTree": "labeltrees.tree",

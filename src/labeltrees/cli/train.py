@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from labeltrees.cli.boosting import BaseOption, EtaOption, ModelOption, RoundsOption, train_boosted
 from labeltrees.cli.inputs import (
     FormatOption,
     Input,
@@ -39,12 +40,16 @@ def train(
     keep_state: Annotated[
         bool, typer.Option(help="Whether the saved model can go on learning.")
     ] = True,
+    model: ModelOption = "tree",
+    base: BaseOption = "tree",
+    rounds: RoundsOption = 5,
+    eta: EtaOption = "auto",
     json: JsonOption = False,
     quiet: QuietOption = False,
     *,
     learner: ConditionalTreeClassifier,
 ) -> None:
-    """Learn a conditional probability tree from a data file and save it."""
+    """Learn a conditional probability tree, or several boosted, from a file and save the model."""
     if data == "-" and (passes > 1 or vectorizer == "tfidf"):
         raise ArgumentError("the standard input can be read only once: use --passes 1, no tfidf.")
     source = Input.choose(
@@ -56,6 +61,12 @@ def train(
         order=order,
         seed=learner.random_state,
     )
+    if model != "tree":
+        train_boosted(
+            source, out, learner, model, base=base, n_rounds=rounds, eta=eta, n_passes=passes,
+            keep_state=keep_state, json=json,
+        )  # fmt: skip
+        return
     started = time.perf_counter()
     validation = ProgressiveValidation()
     for number in range(passes):

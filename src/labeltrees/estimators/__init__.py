@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from labeltrees import store
 from labeltrees.errors import ModelFormatError
+from labeltrees.estimators.adacond import AdacondClassifier
 from labeltrees.estimators.conditional_tree import ConditionalTreeClassifier
 from labeltrees.estimators.contract import LabelClassifier
 from labeltrees.estimators.frequency_table import FrequencyTableClassifier
@@ -17,12 +18,14 @@ if TYPE_CHECKING:
     import os
 
 __all__ = [
+    "AdacondClassifier",
     "ConditionalTreeClassifier",
     "FrequencyTableClassifier",
     "LabelClassifier",
     "OneAgainstAllClassifier",
     "SelfTerminatingTreeClassifier",
     "TreeQueries",
+    "class_named",
     "from_stored",
     "load",
 ]
@@ -34,6 +37,7 @@ _BY_NAME: dict[str, type[LabelClassifier]] = {
         OneAgainstAllClassifier,
         FrequencyTableClassifier,
         SelfTerminatingTreeClassifier,
+        AdacondClassifier,
     )
 }
 
@@ -48,8 +52,13 @@ def load(path: str | os.PathLike[str]) -> LabelClassifier:
 
 def from_stored(stored: store.StoredModel) -> LabelClassifier:
     """Return the estimator that a model file holds."""
-    if stored.kind not in _BY_NAME:
+    return class_named(stored.kind).from_stored(stored)
+
+
+def class_named(kind: str) -> type[LabelClassifier]:
+    """Return the estimator class of this name, or raise `ModelFormatError`."""
+    if kind not in _BY_NAME:
         raise ModelFormatError(
-            f"the file holds a {stored.kind!r}; this library knows {', '.join(_BY_NAME)}."
+            f"the file holds a {kind!r}; this library knows {', '.join(_BY_NAME)}."
         )
-    return _BY_NAME[stored.kind].from_stored(stored)
+    return _BY_NAME[kind]

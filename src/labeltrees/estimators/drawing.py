@@ -1,4 +1,4 @@
-"""A self-terminating tree as a picture."""
+"""Models as pictures: a self-terminating tree, and the rounds of boosting."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from labeltrees.boosting import BoostingRecord
     from labeltrees.self_terminating import SelfTerminatingTreeModel
 
-__all__ = ["draw_tree"]
+__all__ = ["draw_boosting", "draw_tree"]
 
 
 def draw_tree(
@@ -20,15 +21,7 @@ def draw_tree(
     ax: Any = None,
 ) -> Any:
     """Draw the nodes down to ``max_depth`` into matplotlib axes, and return those."""
-    try:
-        from matplotlib import pyplot
-    except ImportError:
-        raise ImportError("drawing a tree needs matplotlib: pip install matplotlib") from None
-    ax = (
-        pyplot.figure(figsize=(2.2 * 2**max_depth, 1.4 * (max_depth + 1))).gca()
-        if ax is None
-        else ax
-    )
+    ax = _axes(ax, (2.2 * 2**max_depth, 1.4 * (max_depth + 1)))
     names = [str(label) for label in model.vocabulary.labels]
     left, depths = model.core.left(), model.depths()
     places = _places(left.tolist(), depths.tolist(), max_depth)
@@ -44,6 +37,28 @@ def draw_tree(
         ax.text(x, y, text, ha="center", va="center", fontsize=8, bbox=box, zorder=2)
     ax.set_axis_off()
     return ax
+
+
+def draw_boosting(record: BoostingRecord, *, ax: Any = None) -> Any:
+    """Draw the fraction of rows above eta and its bound by round into axes, and return those."""
+    ax = _axes(ax, (6.0, 4.0))
+    rounds = range(1, len(record.errors) + 1)
+    ax.plot(rounds, record.bound, linestyle="--", marker=".", label="bound of Theorem 1")
+    ax.plot(rounds, record.exceed, marker=".", label=f"rows with error above {record.eta:.3g}")
+    ax.set_xlabel("rounds")
+    ax.set_ylabel("fraction of training rows")
+    ax.set_ylim(bottom=0)
+    ax.legend()
+    return ax
+
+
+def _axes(ax: Any, size: tuple[float, float]) -> Any:
+    """The axes to draw into: those given, or new ones."""
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        raise ImportError("drawing needs matplotlib: pip install matplotlib") from None
+    return pyplot.figure(figsize=size).gca() if ax is None else ax
 
 
 def _places(left: list[int], depths: list[int], max_depth: int) -> dict[int, tuple[float, float]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from labeltrees.data.checks import Rows, as_rows, as_weights
 from labeltrees.data.vocabulary import LabelVocabulary
-from labeltrees.errors import ArgumentError, DataError
-from labeltrees.estimators.contract import LabelClassifier, check_training
+from labeltrees.errors import ArgumentError
+from labeltrees.estimators.contract import LabelClassifier, check_training, n_threads_of
+from labeltrees.estimators.distributions import as_distributions, is_distributions
 from labeltrees.penalty_choice import choose_penalty
 from labeltrees.self_terminating import GrowthOptions, SelfTerminatingTreeModel, Targets
 
@@ -91,6 +91,7 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
     """
 
     _model_class = SelfTerminatingTreeModel
+    accepts_distributions = True
     model_: SelfTerminatingTreeModel
 
     def __init__(
@@ -251,18 +252,13 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
             raise ArgumentError.of("norm", self.norm, "'l1' or 'linf'")
         if not _is_int(self.max_bins) or not 3 <= self.max_bins <= 255:
             raise ArgumentError.of("max_bins", self.max_bins, "an integer in [3, 255]")
-        n_jobs = 1 if self.n_jobs is None else self.n_jobs
-        if not _is_int(n_jobs) or n_jobs == 0:
-            raise ArgumentError.of("n_jobs", self.n_jobs, "None or an integer other than 0")
-        if n_jobs < 0:
-            n_jobs = max((os.cpu_count() or 1) + 1 + n_jobs, 1)
         return GrowthOptions(
             weight_power=float(power),
             min_gain=float(self.min_gain),
             criterion=self.criterion,
             norm=self.norm,
             max_bins=int(self.max_bins),
-            n_jobs=min(int(n_jobs), 256),
+            n_jobs=n_threads_of(self.n_jobs),
         )
 
     def _seed(self) -> int:
@@ -331,7 +327,7 @@ def _check_fit(
     X: Any, y: Any, sample_weight: ArrayLike | None, classes: ArrayLike | None
 ) -> tuple[Rows, Targets, LabelVocabulary]:
     """Return rows of weight above zero, their targets and the labels, or raise."""
-    if sparse.issparse(y) or _has_columns(y):
+    if is_distributions(y):
         return _check_distributions(X, y, sample_weight, classes)
     if classes is not None:
         raise ArgumentError.of("classes", classes, "None where y has labels")
@@ -348,34 +344,11 @@ def _check_fit(
     return rows, Targets(sorted_ids, masses, _NO_STARTS, len(vocabulary)), vocabulary
 
 
-def _has_columns(y: Any) -> bool:
-    array = np.asarray(y) if hasattr(y, "__array__") else np.array(y, dtype=object)
-    return array.ndim == 2 and array.shape[1] > 1
-
-
 def _check_distributions(
     X: Any, P: Any, sample_weight: ArrayLike | None, classes: ArrayLike | None
 ) -> tuple[Rows, Targets, LabelVocabulary]:
     rows = as_rows(X, missing=True)
-    try:
-        matrix = sparse.csr_array(P, dtype=np.float64, copy=True)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"y must be labels or rows of probabilities: {error}") from None
-    matrix.sum_duplicates()
-    matrix.eliminate_zeros()
-    if matrix.shape[0] != rows.n_rows:
-        raise DataError(f"y has {matrix.shape[0]} rows for the {rows.n_rows} rows of X.")
-    sums = np.asarray(matrix.sum(axis=1)).ravel()
-    wrong = ~(np.abs(sums - 1) <= 1e-6)
-    if np.any(~(matrix.data > 0)) or wrong.any():
-        raise DataError(
-            "y has two dimensions, so its rows must be probabilities >= 0 that sum to 1; "
-            f"row {int(np.argmax(wrong))} sums to {sums[np.argmax(wrong)]:g}."
-        )
-    names = np.arange(matrix.shape[1]) if classes is None else classes
-    vocabulary = LabelVocabulary(names)
-    if len(vocabulary) != matrix.shape[1]:
-        raise ArgumentError.of("classes", names, f"{matrix.shape[1]} different labels")
+    matrix, vocabulary = as_distributions(P, rows.n_rows, classes)
     weights = as_weights(sample_weight, rows.n_rows)
     if len(weights):
         if not weights.any():

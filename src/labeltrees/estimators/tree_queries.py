@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from labeltrees.explanation import Explanation
     from labeltrees.pecoc import PecocTreeModel
 
-__all__ = ["TreeQueries"]
+__all__ = ["TreeQueries", "uniforms_of"]
 
 
 class TreeQueries(LabelClassifier):
@@ -127,7 +127,7 @@ class TreeQueries(LabelClassifier):
         array(['sun', 'rain', 'rain', 'rain'], dtype=object)
         """
         rows = self._check_rows(X)
-        return self._binary_model().sample(rows, _uniforms(random_state, rows.n_rows))
+        return self._binary_model().sample(rows, uniforms_of(random_state, rows.n_rows))
 
     def explain(
         self,
@@ -159,7 +159,8 @@ class TreeQueries(LabelClassifier):
         )
 
 
-def _uniforms(random_state: Any, n_rows: int) -> NDArray[np.float64]:
+def uniforms_of(random_state: Any, n_rows: int) -> NDArray[np.float64]:
+    """Return a number in [0, 1) for every row, from None, a seed or a generator."""
     if isinstance(random_state, np.random.RandomState):
         return random_state.random_sample(n_rows)
     if isinstance(random_state, np.random.Generator):

@@ -5,6 +5,17 @@ from labeltrees.metrics.calibration import (
     expected_calibration_error,
     reliability_curve,
 )
+from labeltrees.metrics.distributions import (
+    canberra_distance,
+    chebyshev_distance,
+    clark_distance,
+    cosine_similarity,
+    fraction_above,
+    intersection_similarity,
+    kl_divergence,
+    total_variation,
+    total_variation_by_row,
+)
 from labeltrees.metrics.losses import (
     brier_from_top_k,
     brier_score,
@@ -29,11 +40,20 @@ __all__ = [
     "StreamScores",
     "brier_from_top_k",
     "brier_score",
+    "canberra_distance",
+    "chebyshev_distance",
+    "clark_distance",
+    "cosine_similarity",
     "equivalent_labels",
     "expected_calibration_error",
+    "fraction_above",
     "hoeffding_radius",
+    "intersection_similarity",
+    "kl_divergence",
     "log_loss",
     "reliability_curve",
     "squared_loss",
     "top_k_accuracy",
+    "total_variation",
+    "total_variation_by_row",
 ]
