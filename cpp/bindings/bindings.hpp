@@ -46,6 +46,7 @@ OwnedMatrix<T> give(std::vector<T>&& values, std::size_t n_columns) {
 }
 
 // One function per header of the core.
+void bind_csr(nb::module_& module);
 void bind_clustering(nb::module_& module);
 void bind_conditional_tree(nb::module_& module);
 void bind_one_against_all(nb::module_& module);

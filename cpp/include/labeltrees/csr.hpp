@@ -28,4 +28,8 @@ struct CsrView {
   }
 };
 
+// Whether starts begin at 0, never decrease and stay within the arrays, indices increase in every
+// row and are below n_features, and values are finite, or NaN where that is allowed. O(nnz).
+bool is_tidy(const CsrView& X, std::size_t n_features, bool nan_allowed) noexcept;
+
 }  // namespace labeltrees

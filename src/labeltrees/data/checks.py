@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from labeltrees import _core
 from labeltrees.errors import ArgumentError, DataError
 
 if TYPE_CHECKING:
@@ -127,6 +128,10 @@ def _check_shape(shape: tuple[int, int], n_features: int | None) -> None:
 def _checked(matrix: Any, *, missing: bool = False) -> Rows:
     starts = np.asarray(matrix.indptr, dtype=np.int64)
     indices, values = matrix.indices, matrix.data
+    if indices.dtype == np.int32 and values.dtype == np.float32 and len(starts) > matrix.shape[0]:
+        arrays = starts, np.ascontiguousarray(indices), np.ascontiguousarray(values)
+        if _core.is_tidy(*arrays, matrix.shape[1], missing):  # the common case, in one pass
+            return Rows(*arrays, int(matrix.shape[1]))
     if values.dtype.kind == "c":
         raise DataError("Complex data not supported: X must be real.")
     if len(starts) != matrix.shape[0] + 1 or starts[0] != 0 or np.any(np.diff(starts) < 0):

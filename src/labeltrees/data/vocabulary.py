@@ -38,7 +38,9 @@ class LabelVocabulary:
     def __init__(self, labels: ArrayLike = ()) -> None:
         self._id_of: dict[str | int, int] = {}
         self._kind: type[str] | type[int] | None = None
-        self._array: NDArray[Any] | None = None
+        self._array: NDArray[Any] = np.empty(0, dtype=np.int64)  # may have room for more
+        self._n_in_array = 0
+        self._not_in_array: list[str | int] = []
         self.add(labels)
 
     def __len__(self) -> int:
@@ -59,10 +61,16 @@ class LabelVocabulary:
     @property
     def labels(self) -> NDArray[Any]:
         """Every label, by id: an int64 array, or an object array of strings."""
-        if self._array is None or len(self._array) != len(self):
-            dtype = object if self._kind is str else np.int64
-            self._array = np.fromiter(self._id_of, dtype=dtype, count=len(self))
-        return self._array
+        if self._not_in_array:
+            if len(self) > len(self._array):  # doubled, so that labels may come one at a time
+                dtype = object if self._kind is str else np.int64
+                larger = np.empty(max(len(self), 2 * len(self._array)), dtype=dtype)
+                larger[: self._n_in_array] = self._array[: self._n_in_array]
+                self._array = larger
+            self._array[self._n_in_array : len(self)] = self._not_in_array
+            self._n_in_array = len(self)
+            self._not_in_array = []
+        return self._array[: len(self)]
 
     def add(self, labels: ArrayLike) -> NDArray[np.int32]:
         """Return the ids of labels; those not seen before get the next ones.
@@ -79,6 +87,7 @@ class LabelVocabulary:
             self._kind = kind
         for label in new:
             id_of[label] = len(id_of)
+        self._not_in_array += new
         return _to_ids(map(id_of.__getitem__, values), len(values))
 
     def ids(self, labels: ArrayLike) -> NDArray[np.int32]:

@@ -120,6 +120,9 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _check_width(self, X: Any, *, reset: bool) -> None:
         """Compare number and names of the features with those learned, or remember them."""
+        named = hasattr(X, "columns") or hasattr(self, "feature_names_in_")
+        if not reset and not named and getattr(X, "shape", (0,))[-1] == self.n_features_in_:
+            return  # nothing that scikit-learn could object to
         try:
             validate_data(self, X, reset=reset, skip_check_array=True)
         except ValueError as error:
@@ -172,4 +175,4 @@ def _as_targets(y: Any) -> NDArray[Any]:
             raise DataError("Input y contains NaN or infinity.")
         check_classification_targets(array)
         array = array.astype(np.int64)  # whole numbers, by the line above
-    return np.asarray(column_or_1d(array, warn=True))
+    return array if array.ndim == 1 else np.asarray(column_or_1d(array, warn=True))
