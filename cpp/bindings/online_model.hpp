@@ -21,11 +21,11 @@ using Foreseen = std::tuple<OwnedVector<double>, OwnedVector<std::uint8_t>, Owne
                             OwnedVector<double>>;
 
 // can_learn(model, label) tells whether a row of that label may be learned.
-template <typename Model, typename CanLearn>
+template <typename Model, typename Options, typename CanLearn>
 auto learner_of(CanLearn can_learn) {
   return [can_learn](Model& model, Starts starts, Indices indices, Values values,
                      Vector<LabelId> labels, Values weights, Starts order, bool foresee_top,
-                     const Learning& options) -> Foreseen {
+                     const Options& options, bool foresee_label) -> Foreseen {
     const CsrView X = csr_view(starts, indices, values);
     const std::size_t n_rows = X.n_rows();
     need(labels.shape(0) == n_rows, "labels need one entry for every row");
@@ -35,7 +35,7 @@ auto learner_of(CanLearn can_learn) {
       need(r >= 0 && static_cast<std::size_t>(r) < n_rows, "order names a row that is not there");
     }
     const std::size_t n = order.shape(0) == 0 ? n_rows : order.shape(0);
-    std::vector<double> p_label(n), p_top(foresee_top ? n : 0);
+    std::vector<double> p_label(foresee_label ? n : 0), p_top(foresee_top ? n : 0);
     std::vector<LabelId> top(foresee_top ? n : 0);
     std::vector<std::uint8_t> is_new(n);
     {
@@ -117,16 +117,17 @@ std::tuple<OwnedVector<std::uint64_t>, OwnedMatrix<float>, OwnedMatrix<float>> l
           give(std::move(sums), block_size)};
 }
 
-template <typename Model, typename CanLearn>
+template <typename Options = Learning, typename Model, typename CanLearn>
 void def_online_model(nb::class_<Model>& cls, CanLearn can_learn) {
   const auto kernel = [](const Model& model, const CsrView& X, std::span<const LabelId> labels,
                          const Reading& reading, std::span<double> p) {
     label_probabilities(model, X, labels, reading, p);
   };
-  cls.def("learn", learner_of<Model>(can_learn), nb::arg("starts").noconvert(),
+  cls.def("learn", learner_of<Model, Options>(can_learn), nb::arg("starts").noconvert(),
           nb::arg("indices").noconvert(), nb::arg("values").noconvert(),
           nb::arg("labels").noconvert(), nb::arg("weights").noconvert(),
-          nb::arg("order").noconvert(), nb::arg("foresee_top"), nb::arg("options"))
+          nb::arg("order").noconvert(), nb::arg("foresee_top"), nb::arg("options"),
+          nb::arg("foresee_label") = true)
       .def("label_probabilities", named_of<Model>(kernel), nb::arg("starts").noconvert(),
            nb::arg("indices").noconvert(), nb::arg("values").noconvert(),
            nb::arg("labels").noconvert(), nb::arg("reading"))

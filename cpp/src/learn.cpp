@@ -143,7 +143,8 @@ class Learner {
     const std::size_t slot = model_.place(path_[i]).slot;
     const NodeOpinion& said = opinions_[i].said;
     const bool right = goes_right(i);
-    step(lines_at(i), slot, weight * slope(said.margin, right, options_.reading.loss));
+    step_lines(lines_at(i), row_, slot, weight * slope(said.margin, right, options_.reading.loss),
+               options_);
     if (!options_.reading.mixing || options_.again) return;
     count(lines_at(i), slot, right);
     teach(model_.mixture(path_[i]), said, right, std::min(weight, 1.0f));
@@ -187,22 +188,6 @@ class Learner {
       const bool up = right == (row_.values[k] > 0);
       count_example(up ? line.right[slot] : line.left[slot],
                     up ? line.left[slot] : line.right[slot]);
-    }
-  }
-
-  void step(std::span<CountedLine* const> lines, std::size_t slot, float slope) {
-    const float rate = options_.learning_rate;
-    if (options_.optimizer == Optimizer::sgd) {
-      for (std::size_t k = 0; k < lines.size(); ++k) {
-        lines[k]->weight[slot] -= rate * slope * row_.values[k];
-      }
-      return;
-    }
-    for (std::size_t k = 0; k < lines.size(); ++k) {
-      const float gradient = slope * row_.values[k];
-      const float sum = lines[k]->sum(slot) + gradient * gradient;
-      lines[k]->set_sum(slot, sum);
-      lines[k]->weight[slot] -= rate * gradient / std::sqrt(sum + adagrad_floor);
     }
   }
 

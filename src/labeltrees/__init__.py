@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from labeltrees.estimators import (
         ConditionalTreeClassifier,
+        FilterTreeClassifier,
         FrequencyTableClassifier,
+        LOMTreeClassifier,
         OneAgainstAllClassifier,
         SelfTerminatingTreeClassifier,
         load,
@@ -18,7 +20,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "ConditionalTreeClassifier",
+    "FilterTreeClassifier",
     "FrequencyTableClassifier",
+    "LOMTreeClassifier",
     "LabelTree",
     "OneAgainstAllClassifier",
     "SelfTerminatingTreeClassifier",
@@ -28,7 +32,9 @@ __all__ = [
 # Imported when first used, so that reading a model does not wait for scikit-learn.
 _HOME = {
     "ConditionalTreeClassifier": "labeltrees.estimators",
+    "FilterTreeClassifier": "labeltrees.estimators",
     "FrequencyTableClassifier": "labeltrees.estimators",
+    "LOMTreeClassifier": "labeltrees.estimators",
     "LabelTree": "labeltrees.tree",
     "OneAgainstAllClassifier": "labeltrees.estimators",
     "SelfTerminatingTreeClassifier": "labeltrees.estimators",

@@ -8,7 +8,9 @@ from labeltrees import store
 from labeltrees.errors import ModelFormatError
 from labeltrees.estimators.conditional_tree import ConditionalTreeClassifier
 from labeltrees.estimators.contract import LabelClassifier
+from labeltrees.estimators.filter_tree import FilterTreeClassifier
 from labeltrees.estimators.frequency_table import FrequencyTableClassifier
+from labeltrees.estimators.lom_tree import LOMTreeClassifier
 from labeltrees.estimators.one_against_all import OneAgainstAllClassifier
 from labeltrees.estimators.self_terminating import SelfTerminatingTreeClassifier
 from labeltrees.estimators.tree_queries import TreeQueries
@@ -18,7 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ConditionalTreeClassifier",
+    "FilterTreeClassifier",
     "FrequencyTableClassifier",
+    "LOMTreeClassifier",
     "LabelClassifier",
     "OneAgainstAllClassifier",
     "SelfTerminatingTreeClassifier",
@@ -34,6 +38,8 @@ _BY_NAME: dict[str, type[LabelClassifier]] = {
         OneAgainstAllClassifier,
         FrequencyTableClassifier,
         SelfTerminatingTreeClassifier,
+        LOMTreeClassifier,
+        FilterTreeClassifier,
     )
 }
 

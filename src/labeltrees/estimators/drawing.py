@@ -1,4 +1,4 @@
-"""A self-terminating tree as a picture."""
+"""Trees as pictures."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from labeltrees.lom_diagnostics import Diagnosis
     from labeltrees.self_terminating import SelfTerminatingTreeModel
 
-__all__ = ["draw_tree"]
+__all__ = ["draw_diagnosis", "draw_tree"]
 
 
 def draw_tree(
@@ -20,10 +21,7 @@ def draw_tree(
     ax: Any = None,
 ) -> Any:
     """Draw the nodes down to ``max_depth`` into matplotlib axes, and return those."""
-    try:
-        from matplotlib import pyplot
-    except ImportError:
-        raise ImportError("drawing a tree needs matplotlib: pip install matplotlib") from None
+    pyplot = _pyplot()
     ax = (
         pyplot.figure(figsize=(2.2 * 2**max_depth, 1.4 * (max_depth + 1))).gca()
         if ax is None
@@ -44,6 +42,32 @@ def draw_tree(
         ax.text(x, y, text, ha="center", va="center", fontsize=8, bbox=box, zorder=2)
     ax.set_axis_off()
     return ax
+
+
+def draw_diagnosis(found: Diagnosis, axes: Any = None) -> Any:
+    """Draw the quality of splits, the entropy of leaves and their sizes, and return the axes."""
+    pyplot = _pyplot()
+    if axes is None:
+        axes = pyplot.figure(figsize=(10, 7), layout="constrained").subplots(2, 2).ravel()
+    quality, entropy, sizes, recycled = axes
+    quality.scatter(found.balance, found.impurity, c=found.objective, s=12, vmin=0, vmax=1)
+    quality.set(xlabel="balance: share going right", ylabel="impurity", title="splits, by J(h)")
+    entropy.plot(found.entropy)
+    entropy.set(xlabel="splits", ylabel="nats", title="mean entropy of the leaves")
+    sizes.plot(sorted(found.leaf_sizes, reverse=True))
+    sizes.set(xlabel="leaf, by size", ylabel="examples", title="leaf sizes", yscale="symlog")
+    times = range(int(found.n_recycled.max(initial=0)) + 1)
+    recycled.bar(times, [int((found.n_recycled == n).sum()) for n in times])
+    recycled.set(xlabel="times recycled", ylabel="nodes", title="recycling", yscale="symlog")
+    return axes
+
+
+def _pyplot() -> Any:
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        raise ImportError("drawing a tree needs matplotlib: pip install matplotlib") from None
+    return pyplot
 
 
 def _places(left: list[int], depths: list[int], max_depth: int) -> dict[int, tuple[float, float]]:

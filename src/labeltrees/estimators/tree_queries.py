@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from labeltrees.explanation import Explanation
     from labeltrees.pecoc import PecocTreeModel
 
-__all__ = ["TreeQueries"]
+__all__ = ["TreeQueries", "one_row", "uniforms"]
 
 
 class TreeQueries(LabelClassifier):
@@ -127,7 +127,7 @@ class TreeQueries(LabelClassifier):
         array(['sun', 'rain', 'rain', 'rain'], dtype=object)
         """
         rows = self._check_rows(X)
-        return self._binary_model().sample(rows, _uniforms(random_state, rows.n_rows))
+        return self._binary_model().sample(rows, uniforms(random_state, rows.n_rows))
 
     def explain(
         self,
@@ -151,7 +151,7 @@ class TreeQueries(LabelClassifier):
         >>> [c.feature for c in reason.steps[0].contributions]
         ['light']
         """
-        rows = self._check_rows(_one_row(x))
+        rows = self._check_rows(one_row(x))
         if feature_names is None:
             feature_names = getattr(self, "feature_names_in_", None)
         return self._binary_model().explain(
@@ -159,7 +159,8 @@ class TreeQueries(LabelClassifier):
         )
 
 
-def _uniforms(random_state: Any, n_rows: int) -> NDArray[np.float64]:
+def uniforms(random_state: Any, n_rows: int) -> NDArray[np.float64]:
+    """Return a number in [0, 1) for every row."""
     if isinstance(random_state, np.random.RandomState):
         return random_state.random_sample(n_rows)
     if isinstance(random_state, np.random.Generator):
@@ -172,7 +173,7 @@ def _uniforms(random_state: Any, n_rows: int) -> NDArray[np.float64]:
     return np.random.default_rng(random_state).random(n_rows)
 
 
-def _one_row(x: Any) -> Any:
+def one_row(x: Any) -> Any:
     """Return x as a matrix of one row if it has one dimension."""
     if sparse.issparse(x):
         return x.reshape(1, -1) if x.ndim == 1 else x
