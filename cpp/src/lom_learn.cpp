@@ -94,7 +94,7 @@ class Learner {
       if (lines_[k] != nullptr) margin += row_.values[k] * lines_[k]->weight(place.slot);
     }
     const float slope = weight * partition_slope(margin, target, options_.loss);
-    if (slope == 0 || !std::isfinite(slope)) return margin;
+    if (slope == 0 || !std::isfinite(margin)) return margin;
     return step(place.slot, slope);
   }
 
@@ -134,7 +134,13 @@ class Learner {
       }
       margin += row_.values[k] * w;
     }
+    if (!std::isfinite(margin)) forget(slot);
     return margin;
+  }
+
+  // Weights past all measure are given up, so that the model can still be asked and saved.
+  void forget(std::size_t slot) noexcept {
+    for (WeightLine* line : lines_) line->weight(slot) = line->sum(slot) = 0;
   }
 
   LomTree& model_;

@@ -129,7 +129,7 @@ class FilterTreeModel(ConditionalTreeModel):
         """Return the k rows that give each label its largest probabilities, likeliest first."""
         ids = self.vocabulary.ids(labels)
         known = _core.have_leaves(self.core, ids).astype(bool)
-        k = check_top_rows(labels, known, k, rows.n_rows, max_bytes)
+        k = check_top_rows(labels, known, self.core.n_labels, k, rows.n_rows, max_bytes)
         p = np.concatenate([chunk[:, ids] for chunk in self._dense_chunks(rows)]).T
         best = np.argsort(-p, axis=1, kind="stable")[:, :k]
         return TopRows(best, np.take_along_axis(p, best, axis=1))

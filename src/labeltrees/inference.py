@@ -186,7 +186,7 @@ class ConditionalTreeModel:
         """Return the k rows that give each label its largest probabilities, likeliest first."""
         ids, place = np.unique(self.vocabulary.ids(labels), return_inverse=True)
         known = _core.have_leaves(self.core, ids).astype(bool)
-        k = check_top_rows(labels, known[place], k, rows.n_rows, max_bytes)
+        k = check_top_rows(labels, known[place], self.core.n_labels, k, rows.n_rows, max_bytes)
         scale = 1.0 - self.novelty_mass
         best, p = _core.top_rows(self.core, *rows.arrays, ids, int(k), self.settings.reading)
         return TopRows(best[place], p[place] * scale)

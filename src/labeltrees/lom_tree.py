@@ -187,7 +187,7 @@ class LomTreeModel(TableModel):
         ids = self.vocabulary.ids(labels)
         totals = np.append(self.core.masses(), 0.0)
         known = totals[np.clip(ids, -1, len(totals) - 1)] > 0
-        k = check_top_rows(labels, known, k, rows.n_rows, max_bytes)
+        k = check_top_rows(labels, known, self.core.n_labels, k, rows.n_rows, max_bytes)
         leaves, row_leaf = np.unique(self.leaves(rows), return_inverse=True)
         best, p_best = np.empty((len(ids), k), np.int64), np.empty((len(ids), k))
         for i, label in enumerate(ids):

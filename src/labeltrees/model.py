@@ -135,7 +135,12 @@ def check_threshold(threshold: Any) -> None:
 
 
 def check_top_rows(
-    labels: ArrayLike, known: NDArray[np.bool_], k: Any, n_rows: int, max_bytes: int
+    labels: ArrayLike,
+    known: NDArray[np.bool_],
+    n_labels: int,
+    k: Any,
+    n_rows: int,
+    max_bytes: int,
 ) -> int:
     """Return k as an int, or raise if the best rows of these labels cannot be given."""
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= n_rows:
@@ -143,7 +148,7 @@ def check_top_rows(
     if not known.all():
         wrong = int(np.argmin(known))
         value = np.asarray(labels, dtype=object).tolist()[wrong]
-        raise ArgumentError.of(f"labels[{wrong}]", value, "one of the labels seen")
+        raise ArgumentError.of(f"labels[{wrong}]", value, f"one of the {n_labels} labels seen")
     n_bytes = _BYTES_PER_ROW * len(known) * int(k)
     if n_bytes > max_bytes:
         raise TooLargeError(
