@@ -57,7 +57,7 @@ class LomRegression:
     back_off: float = 2.0
     loss: str = "hinge"
     optimizer: str = "adagrad"
-    learning_rate: float = 0.5
+    learning_rate: float = 1.0
     normalize: bool = True
     bias: float = 0.25
     seed: int = 0

@@ -150,7 +150,7 @@ class ReferenceLomTree:
                     self.update_c(j)
                     return
                 j.l[y] -= 1  # it goes on as an inner node's example
-            c = F(-1) if j.E > j.e.get(y, F(0)) else F(1)
+            c = F(-1) if j.e.get(y, F(0)) < j.E else F(1)
             score = self.train(j, row, c)
             j.n[y] = j.n.get(y, F(0)) + F(1)
             j.e[y] = j.e.get(y, F(0)) + (score - j.e.get(y, F(0))) / j.n[y]

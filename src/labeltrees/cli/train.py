@@ -19,7 +19,7 @@ from labeltrees.cli.inputs import (
 from labeltrees.cli.learner import with_learner
 from labeltrees.cli.report import JsonOption, QuietOption, say_json, say_pairs
 from labeltrees.errors import ArgumentError, DataError
-from labeltrees.estimators import ConditionalTreeClassifier
+from labeltrees.estimators import OnlineClassifier
 from labeltrees.metrics import ProgressiveValidation
 from labeltrees.progress import Progress
 
@@ -42,9 +42,9 @@ def train(
     json: JsonOption = False,
     quiet: QuietOption = False,
     *,
-    learner: ConditionalTreeClassifier,
+    learner: OnlineClassifier,
 ) -> None:
-    """Learn a conditional probability tree from a data file and save it."""
+    """Learn a tree from a data file and save it."""
     if data == "-" and (passes > 1 or vectorizer == "tfidf"):
         raise ArgumentError("the standard input can be read only once: use --passes 1, no tfidf.")
     source = Input.choose(
@@ -54,7 +54,7 @@ def train(
         labels=labels,
         limit=limit,
         order=order,
-        seed=learner.random_state,
+        seed=learner.get_params()["random_state"],
     )
     started = time.perf_counter()
     validation = ProgressiveValidation()
@@ -76,7 +76,7 @@ def train(
         "examples": summary.n_rows,
         "passes": passes,
         "labels": len(learner.classes_),
-        "depth": learner.tree_.depth,
+        "depth": learner.model_.describe()["depth"],
         "seconds": round(seconds, 3),
         "examples_per_second": round(passes * summary.n_rows / seconds),
         "progressive_squared_loss": summary.squared_loss,

@@ -12,6 +12,7 @@ from labeltrees.estimators.filter_tree import FilterTreeClassifier
 from labeltrees.estimators.frequency_table import FrequencyTableClassifier
 from labeltrees.estimators.lom_tree import LOMTreeClassifier
 from labeltrees.estimators.one_against_all import OneAgainstAllClassifier
+from labeltrees.estimators.online import OnlineClassifier
 from labeltrees.estimators.self_terminating import SelfTerminatingTreeClassifier
 from labeltrees.estimators.tree_queries import TreeQueries
 
@@ -25,6 +26,7 @@ __all__ = [
     "LOMTreeClassifier",
     "LabelClassifier",
     "OneAgainstAllClassifier",
+    "OnlineClassifier",
     "SelfTerminatingTreeClassifier",
     "TreeQueries",
     "from_stored",

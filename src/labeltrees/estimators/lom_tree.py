@@ -104,7 +104,7 @@ class LOMTreeClassifier(OnlineClassifier):
         back_off: float = 2.0,
         loss: str = "hinge",
         optimizer: str = "adagrad",
-        learning_rate: float = 0.5,
+        learning_rate: float = 1.0,
         n_passes: int = 5,
         shuffle: bool = True,
         normalize: bool = True,

@@ -40,6 +40,10 @@ class OnlineClassifier(LabelClassifier):
     model_: LearningModel
 
     @abstractmethod
+    def check_parameters(self) -> None:
+        """Raise `ArgumentError` if a parameter is outside its range; `fit` does so by itself."""
+
+    @abstractmethod
     def _start_on_stream(self, n_features: int, classes: ArrayLike | None) -> LearningModel:
         """Return a model that has learned nothing yet, for rows still to come."""
 
