@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
     from online_sections.options import Options
 
 RATES = (0.2, 0.5, 2.0)
-PASSES = (1, 5, 20)
+PASSES = (5, 20)
 SPLITS_PER_LABEL = (1, 4)
-RESISTANCES = (4, 64)
+RESISTANCES = (4, 32)
 TREE_GRID = list(itertools.product(RATES, PASSES))
 LOM_GRID = list(itertools.product(RATES, PASSES, SPLITS_PER_LABEL, RESISTANCES))
 HEADER = ["learner", "rate / passes / T / R_S", "valid error %", "test error %", "log loss",
@@ -50,15 +51,17 @@ class Run:
 
 def section(options: Options) -> str:
     """Return a table of the stream and, if a folder is given, one of each small set."""
-    parts = ["### LOMtree and filter tree\n", on_stream(options)]
+    parts = ["### LOMtree and filter tree\n"]
     if options.data is None:
-        return "\n".join([*parts, "Give --data for the small sets.\n"])
+        return "\n".join([*parts, on_stream(options), "Give --data for the small sets.\n"])
     sets = small_sets(options.data, options.limit)
-    parts += [on_small_set(data, with_peers=options.with_peers) for data in sets]
+    parts += [on_small_set(data, with_peers=options.with_peers) for data in reversed(sets)]
+    parts.append(on_stream(options))
     said = (
         "Settings are those with the least error on the rows to choose by, from one grid for all: "
         f"rates {RATES}, passes {PASSES}, and for LOMtree and `--log_multi` T of "
-        f"{SPLITS_PER_LABEL} times the labels (VW has no T: it is told of as many labels) and R_S {RESISTANCES}. "
+        f"{SPLITS_PER_LABEL} times the labels (VW has no T: it is told of as many labels) and "
+        f"R_S {RESISTANCES}. "
         "Every learner is given the same rows; ours scales them to length 1, VW has its normalised "
         "updates. Intervals are 95 % of the binomial, as in the paper. Log loss has floor 1e-9."
     )
@@ -99,7 +102,7 @@ def best_row(name: str, data: SmallSet, grid: list[Any], learn: Callable[..., Ru
     interval = 1.96 * np.sqrt(error * (1 - error) / len(data.test[1]))
     losses = [None if p is None else log_loss(np.minimum(p, 1), floor=FLOOR)
               for p in (run.p_test, run.p_alone)]  # fmt: skip
-    return [
+    row = [
         name,
         " / ".join(f"{value:g}" for value in settings),
         number(100 * error_valid, 2),
@@ -107,6 +110,8 @@ def best_row(name: str, data: SmallSet, grid: list[Any], learn: Callable[..., Ru
         *(number(loss, 3) for loss in losses),
         number(time.perf_counter() - started, 1),
     ]
+    print(data.name, *row, sep=" | ", file=sys.stderr, flush=True)
+    return row
 
 
 def lomtree(data: SmallSet, rate: float, passes: int, per_label: int, resistance: int) -> Run:
@@ -139,9 +144,12 @@ def vw_ect(data: SmallSet, rate: float, passes: int) -> Run:
 
 
 def vw(data: SmallSet, rate: float, passes: int, *learner: str) -> Run:
-    files = {part: WORK / f"trees-{part}.vw" for part in ("train", "valid", "test")}
+    name = data.name.split(",")[0]
+    files = {part: WORK / f"trees-{name}-{len(data.train[1])}-{part}.vw"
+             for part in ("train", "valid", "test")}  # fmt: skip
     for part, path in files.items():
-        write_rows(*getattr(data, part), path)
+        if not path.exists():
+            write_rows(*getattr(data, part), path)
     model, out = WORK / "trees-model", WORK / "trees-out"
     run_vw(
         *("-d", str(files["train"]), *learner, "-b", "24", "-l", str(rate)),
@@ -181,6 +189,8 @@ def on_stream(options: Options) -> str:
             missing = str(error)
     n_tail = length - tail_start(length)
     rows = [stream_row(answers.tail(n_tail), rate, theirs) for answers, rate in runs]
+    for row in rows:
+        print(*row, sep=" | ", file=sys.stderr, flush=True)
     said = (
         "Our rate is that of `partial_fit` alone, on rows in memory, in CPU seconds; the command's "
         "is of the whole program, like VW's, from its file, which VW parses in a second thread."

@@ -75,7 +75,7 @@ def split_quality(
     seen = total > 0
     share, p_right = total[seen] / n, right[seen] / total[seen]
     balance = float(right.sum() / n)
-    objective = float(2 * (share * np.abs(balance - p_right)).sum())
+    objective = min(float(2 * (share * np.abs(balance - p_right)).sum()), 1.0)  # but for rounding
     impurity = float((share * np.minimum(p_right, 1 - p_right)).sum())
     return objective, impurity, balance
 
