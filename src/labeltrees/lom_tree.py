@@ -21,7 +21,7 @@ from labeltrees.model import (
 )
 from labeltrees.regressors import OPTIMIZERS, check_number
 from labeltrees.route import RouteExplanation, route_steps
-from labeltrees.table_model import EMPTY_ORDER, Lines, TableModel
+from labeltrees.table_model import EMPTY_ORDER, TableModel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -362,12 +362,3 @@ class LomTreeModel(TableModel):
             if isinstance(error, ModelFormatError):
                 raise
             raise ModelFormatError(f"the model's parts do not fit together: {error}") from None
-
-    def _shape(self) -> dict[str, NDArray[Any]]:
-        raise NotImplementedError
-
-    @classmethod
-    def _restore_core(
-        cls, tensors: dict[str, NDArray[Any]], mass: NDArray[Any], lines: Lines, n_labels: int
-    ) -> Any:
-        raise NotImplementedError
