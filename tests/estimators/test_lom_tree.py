@@ -150,7 +150,7 @@ def test_recycling_agrees_with_the_reference_on_longer_streams():
     n_recyclings = 0
     for seed in range(6):
         rng = random.Random(seed)
-        options = {"max_splits": 3 + seed, "swap_resistance": 1 + seed % 2, "loss": "hinge"}
+        options = {"max_splits": 3 + seed, "swap_resistance": 1 + seed % 2, "learning_rate": 0.5}
         reference, model = ReferenceLomTree(**options), LOMTreeClassifier(**options)
         X, y = [], []
         for _ in range(400):

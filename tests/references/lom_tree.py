@@ -32,7 +32,7 @@ class Node:
 
 class ReferenceLomTree:
     def __init__(self, *, max_splits, swap_resistance=4, loss="hinge", optimizer="adagrad",
-                 learning_rate=0.5, normalize=True, bias=0.25, back_off=2.0):  # fmt: skip
+                 learning_rate=1.0, normalize=True, bias=0.25, back_off=2.0):  # fmt: skip
         self.root = Node()
         self.t = 0
         self.n_recyclings = 0
