@@ -19,7 +19,15 @@ import sys
 from pathlib import Path
 
 from machine import described
-from online_sections import end_to_end, growth, quality, queries, small_sets, threads
+from online_sections import (
+    decision_trees,
+    end_to_end,
+    growth,
+    quality,
+    queries,
+    small_sets,
+    threads,
+)
 from online_sections.options import Options
 
 SECTIONS = {
@@ -29,6 +37,7 @@ SECTIONS = {
     "growth": growth.section,
     "threads": threads.section,
     "small_sets": small_sets.section,
+    "decision_trees": decision_trees.section,
 }
 
 

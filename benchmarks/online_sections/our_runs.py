@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import sys
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,22 +16,35 @@ from online_sections.scores import Answers
 from online_sections.stream_file import StreamFile, tail_start
 from processes import Measured, run_measured
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 
 @functools.cache
 def progressive(order: str, limit: int) -> Answers:
     """Each example is predicted, then learned."""
-    model = ConditionalTreeClassifier()
+    return progressive_of("labeltrees", ConditionalTreeClassifier, order, limit)
+
+
+@functools.cache
+def progressive_of(name: str, make: Callable[[], Any], order: str, limit: int) -> Answers:
+    model = make()
     parts = []
     for chunk in PythonSource(order=order, limit=limit):  # type: ignore[arg-type]
         seen = model.progressive_fit(chunk.features, chunk.labels)
         parts.append((seen.top == chunk.labels, seen.p_label, seen.p_top, seen.is_new))
-    return Answers("labeltrees, progressive", *map(np.concatenate, zip(*parts, strict=True)))
+    return Answers(f"{name}, progressive", *map(np.concatenate, zip(*parts, strict=True)))
 
 
 @functools.cache
 def frozen(order: str, limit: int) -> Answers:
     """Four fifths are learned; the last fifth is only predicted."""
-    model, rest = learned_head(order, limit)
+    return frozen_of("labeltrees", ConditionalTreeClassifier, order, limit)
+
+
+@functools.cache
+def frozen_of(name: str, make: Callable[[], Any], order: str, limit: int) -> Answers:
+    model, rest = learned_head(order, limit, make)
     known = set(model.classes_.tolist())
     parts = []
     for features, labels in rest:
@@ -38,12 +52,22 @@ def frozen(order: str, limit: int) -> Answers:
         p_label = model.predict_label_proba(features, labels)
         is_new = np.array([label not in known for label in labels])
         parts.append((top[:, 0] == labels, p_label, p_top[:, 0], is_new))
-    return Answers("labeltrees, frozen", *map(np.concatenate, zip(*parts, strict=True)))
+    return Answers(f"{name}, frozen", *map(np.concatenate, zip(*parts, strict=True)))
 
 
-def learned_head(order: str, limit: int):
+@functools.cache
+def winners_of(name: str, make: Callable[[], Any], order: str, limit: int) -> Answers:
+    """As `frozen_of`, for models whose probabilities cost a look at every label."""
+    model, rest = learned_head(order, limit, make)
+    hits = [model.predict(features) == labels for features, labels in rest]
+    return Answers(f"{name}, frozen", np.concatenate(hits))
+
+
+def learned_head(
+    order: str, limit: int, make: Callable[[], Any] = ConditionalTreeClassifier
+) -> tuple[Any, list[Any]]:
     """Return a model that has learned four fifths, and the rest in (features, labels)."""
-    model, rest, n_seen = ConditionalTreeClassifier(), [], 0
+    model, rest, n_seen = make(), [], 0
     source = PythonSource(order=order, limit=limit)  # type: ignore[arg-type]
     n_head = tail_start(source.count())
     for chunk in source:
@@ -74,12 +98,12 @@ def frequencies(order: str, limit: int) -> Answers:
 
 
 @functools.cache
-def stream_command(file: StreamFile) -> tuple[Measured, float]:
+def stream_command(file: StreamFile, model: str = "conditional") -> tuple[Measured, float]:
     """Run our command on the file; return its cost and its accuracy over the last fifth."""
     measured = run_measured(
         [
             *(sys.executable, "-m", "labeltrees", "stream", file.path),
-            *("--limit", str(file.n_examples), "--json", "--quiet"),
+            *("--limit", str(file.n_examples), "--json", "--quiet", "--model", model),
         ]
     )
     return measured, json.loads(measured.output)["tail"]["accuracy"]

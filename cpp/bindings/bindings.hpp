@@ -49,6 +49,8 @@ OwnedMatrix<T> give(std::vector<T>&& values, std::size_t n_columns) {
 void bind_csr(nb::module_& module);
 void bind_clustering(nb::module_& module);
 void bind_conditional_tree(nb::module_& module);
+void bind_filter_tree(nb::module_& module);
+void bind_lom_tree(nb::module_& module);
 void bind_one_against_all(nb::module_& module);
 void bind_pecoc_tree(nb::module_& module);
 void bind_text_formats(nb::module_& module);

@@ -14,4 +14,6 @@ NB_MODULE(_core, module) {
   bind_pecoc_tree(module);
   bind_one_against_all(module);
   bind_self_terminating_tree(module);
+  bind_lom_tree(module);
+  bind_filter_tree(module);
 }

@@ -20,12 +20,13 @@ using Values = Vector<float>;
 using Foreseen = std::tuple<OwnedVector<double>, OwnedVector<std::uint8_t>, OwnedVector<LabelId>,
                             OwnedVector<double>>;
 
-// can_learn(model, label) tells whether a row of that label may be learned.
-template <typename Model, typename CanLearn>
-auto learner_of(CanLearn can_learn) {
-  return [can_learn](Model& model, Starts starts, Indices indices, Values values,
-                     Vector<LabelId> labels, Values weights, Starts order, bool foresee_top,
-                     const Learning& options) -> Foreseen {
+// can_learn(model, label) tells whether a row of that label may be learned by kernel(model, X,
+// labels, weights, order, foresight, options).
+template <typename Model, typename Options, typename CanLearn, typename Kernel>
+auto learner_of(CanLearn can_learn, Kernel kernel) {
+  return [can_learn, kernel](Model& model, Starts starts, Indices indices, Values values,
+                             Vector<LabelId> labels, Values weights, Starts order, bool foresee_top,
+                             const Options& options, bool foresee_label) -> Foreseen {
     const CsrView X = csr_view(starts, indices, values);
     const std::size_t n_rows = X.n_rows();
     need(labels.shape(0) == n_rows, "labels need one entry for every row");
@@ -35,7 +36,7 @@ auto learner_of(CanLearn can_learn) {
       need(r >= 0 && static_cast<std::size_t>(r) < n_rows, "order names a row that is not there");
     }
     const std::size_t n = order.shape(0) == 0 ? n_rows : order.shape(0);
-    std::vector<double> p_label(n), p_top(foresee_top ? n : 0);
+    std::vector<double> p_label(foresee_label ? n : 0), p_top(foresee_top ? n : 0);
     std::vector<LabelId> top(foresee_top ? n : 0);
     std::vector<std::uint8_t> is_new(n);
     {
@@ -45,8 +46,8 @@ auto learner_of(CanLearn can_learn) {
         const bool learned = weights.shape(0) == 0 || weights.data()[r] > 0;
         need(!learned || can_learn(model, labels.data()[r]), "a label cannot be learned");
       }
-      learn(model, X, view(labels), view(weights), view(order), {p_label, is_new, top, p_top},
-            options);
+      kernel(model, X, view(labels), view(weights), view(order),
+             Foresight{p_label, is_new, top, p_top}, options);
     }
     return {give(std::move(p_label)), give(std::move(is_new)), give(std::move(top)),
             give(std::move(p_top))};
@@ -70,33 +71,37 @@ auto named_of(Kernel kernel) {
   };
 }
 
-template <typename Model>
-std::tuple<OwnedMatrix<LabelId>, OwnedMatrix<double>> top_of(const Model& model, Starts starts,
-                                                             Indices indices, Values values,
-                                                             std::size_t k,
-                                                             const Reading& reading) {
-  const CsrView X = csr_view(starts, indices, values);
-  std::vector<LabelId> labels(X.n_rows() * k);
-  std::vector<double> p(X.n_rows() * k);
-  {
-    nb::gil_scoped_release unlocked;
-    const std::shared_lock shared(model.mutex());
-    top_labels(model, X, k, reading, labels, p);
-  }
-  return {give(std::move(labels), k), give(std::move(p), k)};
+// kernel(model, X, k, reading, labels, p): row-major (n_rows, k).
+template <typename Model, typename Kernel>
+auto top_of(Kernel kernel) {
+  return [kernel](const Model& model, Starts starts, Indices indices, Values values, std::size_t k,
+                  const Reading& reading) {
+    const CsrView X = csr_view(starts, indices, values);
+    std::vector<LabelId> labels(X.n_rows() * k);
+    std::vector<double> p(X.n_rows() * k);
+    {
+      nb::gil_scoped_release unlocked;
+      const std::shared_lock shared(model.mutex());
+      kernel(model, X, k, reading, std::span<LabelId>(labels), std::span<double>(p));
+    }
+    return std::tuple(give(std::move(labels), k), give(std::move(p), k));
+  };
 }
 
-template <typename Model>
-OwnedMatrix<double> all_of(const Model& model, Starts starts, Indices indices, Values values,
-                           std::size_t n_columns, const Reading& reading) {
-  const CsrView X = csr_view(starts, indices, values);
-  std::vector<double> p(X.n_rows() * n_columns);
-  {
-    nb::gil_scoped_release unlocked;
-    const std::shared_lock shared(model.mutex());
-    all_probabilities(model, X, n_columns, reading, p);
-  }
-  return give(std::move(p), n_columns);
+// kernel(model, X, n_columns, reading, p): row-major (n_rows, n_columns).
+template <typename Model, typename Kernel>
+auto all_of(Kernel kernel) {
+  return [kernel](const Model& model, Starts starts, Indices indices, Values values,
+                  std::size_t n_columns, const Reading& reading) {
+    const CsrView X = csr_view(starts, indices, values);
+    std::vector<double> p(X.n_rows() * n_columns);
+    {
+      nb::gil_scoped_release unlocked;
+      const std::shared_lock shared(model.mutex());
+      kernel(model, X, n_columns, reading, std::span<double>(p));
+    }
+    return give(std::move(p), n_columns);
+  };
 }
 
 template <typename Model>
@@ -117,23 +122,28 @@ std::tuple<OwnedVector<std::uint64_t>, OwnedMatrix<float>, OwnedMatrix<float>> l
           give(std::move(sums), block_size)};
 }
 
-template <typename Model, typename CanLearn>
+template <typename Options = Learning, typename Model, typename CanLearn>
 void def_online_model(nb::class_<Model>& cls, CanLearn can_learn) {
-  const auto kernel = [](const Model& model, const CsrView& X, std::span<const LabelId> labels,
-                         const Reading& reading, std::span<double> p) {
-    label_probabilities(model, X, labels, reading, p);
+  const auto teach = [](Model& model, auto&&... arguments) { learn(model, arguments...); };
+  const auto named = [](const Model& model, auto&&... arguments) {
+    label_probabilities(model, arguments...);
   };
-  cls.def("learn", learner_of<Model>(can_learn), nb::arg("starts").noconvert(),
+  const auto top = [](const Model& model, auto&&... arguments) { top_labels(model, arguments...); };
+  const auto all = [](const Model& model, auto&&... arguments) {
+    all_probabilities(model, arguments...);
+  };
+  cls.def("learn", learner_of<Model, Options>(can_learn, teach), nb::arg("starts").noconvert(),
           nb::arg("indices").noconvert(), nb::arg("values").noconvert(),
           nb::arg("labels").noconvert(), nb::arg("weights").noconvert(),
-          nb::arg("order").noconvert(), nb::arg("foresee_top"), nb::arg("options"))
-      .def("label_probabilities", named_of<Model>(kernel), nb::arg("starts").noconvert(),
+          nb::arg("order").noconvert(), nb::arg("foresee_top"), nb::arg("options"),
+          nb::arg("foresee_label") = true)
+      .def("label_probabilities", named_of<Model>(named), nb::arg("starts").noconvert(),
            nb::arg("indices").noconvert(), nb::arg("values").noconvert(),
            nb::arg("labels").noconvert(), nb::arg("reading"))
-      .def("top_labels", &top_of<Model>, nb::arg("starts").noconvert(),
+      .def("top_labels", top_of<Model>(top), nb::arg("starts").noconvert(),
            nb::arg("indices").noconvert(), nb::arg("values").noconvert(), nb::arg("k"),
            nb::arg("reading"))
-      .def("all_probabilities", &all_of<Model>, nb::arg("starts").noconvert(),
+      .def("all_probabilities", all_of<Model>(all), nb::arg("starts").noconvert(),
            nb::arg("indices").noconvert(), nb::arg("values").noconvert(), nb::arg("n_columns"),
            nb::arg("reading"))
       .def("masses", [](const Model& model) { return give(std::vector(model.masses())); })

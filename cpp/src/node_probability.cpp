@@ -166,6 +166,23 @@ NodePast past_of(const ConditionalTree& model, NodeId node) noexcept {
   return {model.mass(node), model.mass(left), model.mass(left + 1)};
 }
 
+void step_lines(std::span<CountedLine* const> lines, const PreparedRow& row, std::size_t slot,
+                float slope, const Learning& options) noexcept {
+  const float rate = options.learning_rate;
+  if (options.optimizer == Optimizer::sgd) {
+    for (std::size_t k = 0; k < lines.size(); ++k) {
+      lines[k]->weight[slot] -= rate * slope * row.values[k];
+    }
+    return;
+  }
+  for (std::size_t k = 0; k < lines.size(); ++k) {
+    const float gradient = slope * row.values[k];
+    const float sum = lines[k]->sum(slot) + gradient * gradient;
+    lines[k]->set_sum(slot, sum);
+    lines[k]->weight[slot] -= rate * gradient / std::sqrt(sum + adagrad_floor);
+  }
+}
+
 NodeOpinion ask_node(const ConditionalTree& model, NodeId node,
                      std::span<const CountedLine* const> lines, const PreparedRow& row,
                      const Reading& reading) noexcept {

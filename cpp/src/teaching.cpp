@@ -1,30 +1,12 @@
 #include "labeltrees/teaching.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace labeltrees {
 namespace {
 
 constexpr float mixing_rate = 0.002f;
 constexpr float input_limit = 8.0f;
-
-void step(std::span<CountedLine* const> lines, std::size_t slot, const PreparedRow& row,
-          float slope, const Learning& options) noexcept {
-  const float rate = options.learning_rate;
-  if (options.optimizer == Optimizer::sgd) {
-    for (std::size_t k = 0; k < lines.size(); ++k) {
-      lines[k]->weight[slot] -= rate * slope * row.values[k];
-    }
-    return;
-  }
-  for (std::size_t k = 0; k < lines.size(); ++k) {
-    const float gradient = slope * row.values[k];
-    const float sum = lines[k]->sum(slot) + gradient * gradient;
-    lines[k]->set_sum(slot, sum);
-    lines[k]->weight[slot] -= rate * gradient / std::sqrt(sum + adagrad_floor);
-  }
-}
 
 // A negative value speaks for the other side.
 void count(std::span<CountedLine* const> lines, std::size_t slot, const PreparedRow& row,
@@ -50,7 +32,7 @@ void teach_mixture(Mixture& mixture, const NodeOpinion& said, bool right, float 
 void teach_node(std::span<CountedLine* const> lines, std::size_t slot, const PreparedRow& row,
                 const NodeOpinion& said, bool right, float weight, Mixture& mixture,
                 const Learning& options) noexcept {
-  step(lines, slot, row, weight * slope(said.margin, right, options.reading.loss), options);
+  step_lines(lines, row, slot, weight * slope(said.margin, right, options.reading.loss), options);
   if (!options.reading.mixing || options.again) return;
   count(lines, slot, row, right);
   teach_mixture(mixture, said, right, std::min(weight, 1.0f));

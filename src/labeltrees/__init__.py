@@ -9,7 +9,9 @@ if TYPE_CHECKING:
     from labeltrees.estimators import (
         AdacondClassifier,
         ConditionalTreeClassifier,
+        FilterTreeClassifier,
         FrequencyTableClassifier,
+        LOMTreeClassifier,
         OneAgainstAllClassifier,
         SelfTerminatingTreeClassifier,
         load,
@@ -20,7 +22,9 @@ __version__ = "0.1.0"
 __all__ = [
     "AdacondClassifier",
     "ConditionalTreeClassifier",
+    "FilterTreeClassifier",
     "FrequencyTableClassifier",
+    "LOMTreeClassifier",
     "LabelTree",
     "OneAgainstAllClassifier",
     "SelfTerminatingTreeClassifier",
@@ -31,7 +35,9 @@ __all__ = [
 _HOME = {
     "AdacondClassifier": "labeltrees.estimators",
     "ConditionalTreeClassifier": "labeltrees.estimators",
+    "FilterTreeClassifier": "labeltrees.estimators",
     "FrequencyTableClassifier": "labeltrees.estimators",
+    "LOMTreeClassifier": "labeltrees.estimators",
     "LabelTree": "labeltrees.tree",
     "OneAgainstAllClassifier": "labeltrees.estimators",
     "SelfTerminatingTreeClassifier": "labeltrees.estimators",

@@ -88,6 +88,17 @@ class DivergedError(LabelTreesError, ArithmeticError):
 class TooLargeError(LabelTreesError, MemoryError):
     """The answer would need more memory than its limit allows."""
 
+    @classmethod
+    def of_threshold(
+        cls, n_rows: int, max_entries: int, threshold: float, max_bytes: int
+    ) -> TooLargeError:
+        """Return the error of too many labels above a threshold."""
+        return cls(
+            f"{n_rows} rows have more than {max_entries:,} labels with probability >= "
+            f"threshold={threshold:g}, over max_bytes={max_bytes:,}: raise the threshold, "
+            "pass fewer rows, or raise max_bytes."
+        )
+
 
 class ModelFormatError(LabelTreesError, ValueError):
     """A file that is not a model, or is one that is truncated, damaged or too new."""

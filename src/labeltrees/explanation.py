@@ -14,7 +14,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Contribution", "Explanation", "Step", "steps_of"]
+__all__ = [
+    "Contribution",
+    "Explanation",
+    "Step",
+    "check_n_features",
+    "steps_of",
+    "strongest_features",
+]
 
 _BIAS = 2**32 - 1  # the constant feature's index in the core
 
@@ -123,29 +130,15 @@ def steps_of(
 
     ``report`` is what ``_core.report_path`` returns.
     """
-    if isinstance(n_features, bool) or not isinstance(n_features, (int, np.integer)):
-        raise ArgumentError.of("n_features", n_features, "an integer >= 0")
-    if n_features < 0:
-        raise ArgumentError.of("n_features", n_features, "an integer >= 0")
+    check_n_features(n_features)
     nodes, turns, margins, p_nodes, n_left, n_right, features, values, weights = report
     weights = weights.reshape(len(nodes), len(features))
-    products = values.astype(np.float64) * weights
-    is_bias = features == _BIAS
     steps, p_path = [], 1.0
     for depth, node in enumerate(nodes.tolist()):
-        real = np.where(is_bias, 0.0, products[depth])
-        # The strongest first, columns in order where they are equally strong; 0 says nothing.
-        strongest = np.argsort(-np.abs(real), kind="stable")[:n_features]
-        strongest = strongest[real[strongest] != 0]
-        listed = tuple(
-            Contribution(
-                feature=_name(int(features[i]), feature_names),
-                value=float(values[i]),
-                weight=float(weights[depth, i]),
-                contribution=float(real[i]),
-            )
-            for i in strongest
-        )
+        listed, other, bias = strongest_features(
+            features, values, weights[depth], float(margins[depth]),
+            n_features=n_features, names=feature_names,
+        )  # fmt: skip
         step = Step(
             node=node,
             depth=depth,
@@ -154,14 +147,48 @@ def steps_of(
             p_node=float(p_nodes[depth]),
             margin=float(margins[depth]),
             contributions=listed,
-            other=float(np.delete(real, strongest).sum()),
-            bias=float(margins[depth] - real.sum()),
+            other=other,
+            bias=bias,
             n_left=int(n_left[depth]),
             n_right=int(n_right[depth]),
         )
         steps.append(step)
         p_path *= step.p_turn
     return tuple(steps)
+
+
+def strongest_features(
+    features: NDArray[Any],
+    values: NDArray[Any],
+    weights: NDArray[Any],
+    margin: float,
+    *,
+    n_features: int,
+    names: Sequence[str] | None,
+) -> tuple[tuple[Contribution, ...], float, float]:
+    """Return the features with the largest part in a margin, what the others add, and the rest."""
+    products = values.astype(np.float64) * weights
+    real = np.where(features == _BIAS, 0.0, products)
+    # The strongest first, columns in order where they are equally strong; 0 says nothing.
+    strongest = np.argsort(-np.abs(real), kind="stable")[:n_features]
+    strongest = strongest[real[strongest] != 0]
+    listed = tuple(
+        Contribution(
+            feature=_name(int(features[i]), names),
+            value=float(values[i]),
+            weight=float(weights[i]),
+            contribution=float(real[i]),
+        )
+        for i in strongest
+    )
+    return listed, float(np.delete(real, strongest).sum()), float(margin - real.sum())
+
+
+def check_n_features(n_features: Any) -> None:
+    """Raise `ArgumentError` unless so many features can be listed."""
+    whole = isinstance(n_features, (int, np.integer)) and not isinstance(n_features, bool)
+    if not whole or n_features < 0:
+        raise ArgumentError.of("n_features", n_features, "an integer >= 0")
 
 
 def _name(feature: int, names: Sequence[str] | None) -> int | str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -26,6 +26,8 @@ from labeltrees.model import (
     check_can_learn,
     check_dense_size,
     check_k,
+    check_threshold,
+    check_top_rows,
     describe_tree,
     ids_to_learn,
     learning_errors,
@@ -45,7 +47,6 @@ if TYPE_CHECKING:
 __all__ = ["ConditionalTreeModel"]
 
 _BYTES_PER_ENTRY = 12  # of a sparse answer: a column and a probability
-_BYTES_PER_ROW = 32  # of a label's best rows: row and probability, while searching and answered
 
 _EMPTY_ORDER = np.empty(0, dtype=np.int64)
 
@@ -69,7 +70,7 @@ class ConditionalTreeModel:
         self.settings.limit(self.core)
 
     @classmethod
-    def empty(cls, settings: OnlineRegression, n_features: int) -> ConditionalTreeModel:
+    def empty(cls, settings: OnlineRegression, n_features: int) -> Self:
         """Return a model that knows no label yet."""
         counts = LabelCounts() if settings.novelty else None
         core = _core.ConditionalTree()
@@ -87,7 +88,7 @@ class ConditionalTreeModel:
         n_features: int,
         vocabulary: LabelVocabulary,
         tree: LabelTree,
-    ) -> ConditionalTreeModel:
+    ) -> Self:
         """Return a model that has learned nothing yet on a binary tree over vocabulary ids."""
         untaught = _core.ConditionalTree()
         core = _core.ConditionalTree(
@@ -173,9 +174,7 @@ class ConditionalTreeModel:
         self, rows: Rows, threshold: float, *, max_bytes: int = MAX_DENSE_BYTES
     ) -> sparse.csr_array:
         """Return every label with probability >= threshold, (n_rows, n_labels), sparse."""
-        is_number = isinstance(threshold, (int, float, np.integer, np.floating))
-        if not is_number or isinstance(threshold, bool) or not 0 < threshold <= 1:
-            raise ArgumentError.of("threshold", threshold, "in (0, 1]")
+        check_threshold(threshold)
         max_entries = max(0, int(max_bytes) // _BYTES_PER_ENTRY)
         shape = (rows.n_rows, len(self.vocabulary))
         starts, ids, p = _core.labels_above(
@@ -183,33 +182,16 @@ class ConditionalTreeModel:
             self.settings.reading,
         )  # fmt: skip
         if not len(starts):
-            raise TooLargeError(
-                f"{rows.n_rows} rows have more than {max_entries:,} labels with probability >= "
-                f"threshold={threshold:g}, over max_bytes={max_bytes:,}: raise the threshold, "
-                "pass fewer rows, or raise max_bytes."
-            )
+            raise TooLargeError.of_threshold(rows.n_rows, max_entries, threshold, max_bytes)
         return sparse.csr_array((p, ids, starts), shape=shape)
 
     def top_rows(
         self, rows: Rows, labels: ArrayLike, k: int, *, max_bytes: int = MAX_DENSE_BYTES
     ) -> TopRows:
         """Return the k rows that give each label its largest probabilities, likeliest first."""
-        if not _is_integer(k) or not 1 <= k <= rows.n_rows:
-            raise ArgumentError.of("k", k, f"an integer in [1, n_rows={rows.n_rows}]")
         ids, place = np.unique(self.vocabulary.ids(labels), return_inverse=True)
         known = _core.have_leaves(self.core, ids).astype(bool)
-        if not known.all():
-            wrong = int(np.argmin(known[place]))
-            allowed = f"one of the {self.core.n_labels} labels seen"
-            raise ArgumentError.of(
-                f"labels[{wrong}]", np.asarray(labels, dtype=object).tolist()[wrong], allowed
-            )
-        n_bytes = _BYTES_PER_ROW * len(place) * int(k)
-        if n_bytes > max_bytes:
-            raise TooLargeError(
-                f"{k} rows for each of {len(place)} labels need {n_bytes:,} bytes, over "
-                f"max_bytes={max_bytes:,}: ask for fewer, or raise max_bytes."
-            )
+        k = check_top_rows(labels, known[place], self.core.n_labels, k, rows.n_rows, max_bytes)
         scale = 1.0 - self.novelty_mass
         best, p = _core.top_rows(self.core, *rows.arrays, ids, int(k), self.settings.reading)
         return TopRows(best[place], p[place] * scale)
@@ -296,9 +278,7 @@ class ConditionalTreeModel:
         return tensors, facts
 
     @classmethod
-    def from_tensors(
-        cls, tensors: dict[str, NDArray[Any]], facts: dict[str, Any]
-    ) -> ConditionalTreeModel:
+    def from_tensors(cls, tensors: dict[str, NDArray[Any]], facts: dict[str, Any]) -> Self:
         """Return the model that `to_tensors` wrote down; raise `ModelFormatError` if it did not."""
         try:
             vocabulary = LabelVocabulary.from_tensors(tensors)

@@ -30,11 +30,15 @@ __all__ = [
     "check_can_learn",
     "check_dense_size",
     "check_k",
+    "check_threshold",
+    "check_top_rows",
     "describe_tree",
     "ids_to_learn",
     "learning_errors",
     "names_of",
 ]
+
+_BYTES_PER_ROW = 32  # of a label's best rows: row and probability, while searching and answered
 
 MAX_DENSE_BYTES = 2**32
 """An answer larger than this is refused unless the caller allows it."""
@@ -120,6 +124,37 @@ def check_k(k: Any, n_labels: int) -> int:
     """Return k as an int, or raise `ArgumentError` if no model can give so many labels."""
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= n_labels:
         raise ArgumentError.of("k", k, f"an integer in [1, n_labels={n_labels}]")
+    return int(k)
+
+
+def check_threshold(threshold: Any) -> None:
+    """Raise `ArgumentError` unless the threshold of a probability is in (0, 1]."""
+    is_number = isinstance(threshold, (int, float, np.integer, np.floating))
+    if not is_number or isinstance(threshold, bool) or not 0 < threshold <= 1:
+        raise ArgumentError.of("threshold", threshold, "in (0, 1]")
+
+
+def check_top_rows(
+    labels: ArrayLike,
+    known: NDArray[np.bool_],
+    n_labels: int,
+    k: Any,
+    n_rows: int,
+    max_bytes: int,
+) -> int:
+    """Return k as an int, or raise if the best rows of these labels cannot be given."""
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= n_rows:
+        raise ArgumentError.of("k", k, f"an integer in [1, n_rows={n_rows}]")
+    if not known.all():
+        wrong = int(np.argmin(known))
+        value = np.asarray(labels, dtype=object).tolist()[wrong]
+        raise ArgumentError.of(f"labels[{wrong}]", value, f"one of the {n_labels} labels seen")
+    n_bytes = _BYTES_PER_ROW * len(known) * int(k)
+    if n_bytes > max_bytes:
+        raise TooLargeError(
+            f"{k} rows for each of {len(known)} labels need {n_bytes:,} bytes, over "
+            f"max_bytes={max_bytes:,}: ask for fewer, or raise max_bytes."
+        )
     return int(k)
 
 

@@ -16,7 +16,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["SLOTS", "Lines", "OnlineRegression", "pack_lines", "unpack_lines"]
+__all__ = [
+    "OPTIMIZERS",
+    "SLOTS",
+    "Lines",
+    "OnlineRegression",
+    "check_number",
+    "pack_lines",
+    "unpack_lines",
+]
 
 LOSSES = {"logistic": _core.Loss.logistic, "squared": _core.Loss.squared}
 OPTIMIZERS = {"adagrad": _core.Optimizer.adagrad, "sgd": _core.Optimizer.sgd}
@@ -71,10 +79,10 @@ class OnlineRegression:
         for name in ("normalize", "mixing", "novelty"):
             if not isinstance(getattr(self, name), (bool, np.bool_)):
                 raise ArgumentError.of(name, getattr(self, name), "True or False")
-        _check_number("learning_rate", self.learning_rate, 0, 1e6, open_below=True)
-        _check_number("bias", self.bias, 0, 1e6)
-        _check_number("alpha", self.alpha, 0, 1)
-        _check_number("sharpness", self.sharpness, 0, 10, open_below=True)
+        check_number("learning_rate", self.learning_rate, 0, 1e6, open_below=True)
+        check_number("bias", self.bias, 0, 1e6)
+        check_number("alpha", self.alpha, 0, 1)
+        check_number("sharpness", self.sharpness, 0, 10, open_below=True)
         if not isinstance(self.seed, (int, np.integer)) or not 0 <= self.seed < 2**64:
             raise ArgumentError.of("seed", self.seed, "an integer in [0, 2^64)")
         if self.max_memory is not None and not (
@@ -133,9 +141,10 @@ class OnlineRegression:
             core.limit_bytes(int(self.max_memory))
 
 
-def _check_number(
+def check_number(
     name: str, value: object, low: float, high: float, *, open_below: bool = False
 ) -> None:
+    """Raise `ArgumentError` unless the value is a number between low and high."""
     allowed = f"in {'(' if open_below else '['}{low:g}, {high:g}]"
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.number)):
         raise ArgumentError.of(name, value, allowed)

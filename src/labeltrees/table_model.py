@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -29,14 +29,15 @@ if TYPE_CHECKING:
 
     from labeltrees.data.checks import Rows
 
-__all__ = ["NO_LINES", "Lines", "TableModel"]
+__all__ = ["EMPTY_ORDER", "NO_LINES", "Lines", "TableModel"]
 
 Lines = tuple["NDArray[np.uint64]", "NDArray[np.float32]", "NDArray[np.float32]"]
 """The keys, weights and sums of a table."""
 
 _NONE = np.empty((0, SLOTS), dtype=np.float32)
 NO_LINES: Lines = (np.empty(0, dtype=np.uint64), _NONE, _NONE)
-_EMPTY_ORDER = np.empty(0, dtype=np.int64)
+EMPTY_ORDER = np.empty(0, dtype=np.int64)
+"""Rows in turn."""
 
 
 @dataclass
@@ -46,9 +47,11 @@ class TableModel:
     Rows must be checked (`labeltrees.data.checks.as_rows`). Threads may ask while one learns.
     """
 
-    settings: OnlineRegression
+    _settings_class: ClassVar[type[Any]] = OnlineRegression
+
+    settings: Any
     vocabulary: LabelVocabulary
-    core: _core.PecocTree | _core.OneAgainstAll
+    core: _core.PecocTree | _core.OneAgainstAll | _core.LomTree
     n_features: int
     frozen: bool = False
 
@@ -61,20 +64,23 @@ class TableModel:
         labels: NDArray[Any],
         weights: NDArray[np.float32],
         *,
-        order: NDArray[np.int64] = _EMPTY_ORDER,
+        order: NDArray[np.int64] = EMPTY_ORDER,
+        foresee: bool = True,
         foresee_top: bool = False,
         again: bool = False,
     ) -> Foreseen:
         """Learn from rows in turn (or in ``order``) and return what was foreseen of each.
 
-        ``again`` says that the rows have been learned before.
+        ``again`` says that the rows have been learned before, ``foresee=False`` that nobody wants
+        to know the probabilities of their labels.
         """
         check_can_learn(self.frozen)
         ids = self._ids_to_learn(labels, weights)
         with learning_errors(self.settings):
             p_label, is_new, top, p_top = self.core.learn(
-                *rows.arrays, ids, weights, order, foresee_top, self.settings.learning(again=again)
-            )
+                *rows.arrays, ids, weights, order, foresee_top,
+                self.settings.learning(again=again), foresee,
+            )  # fmt: skip
         return Foreseen(p_label, names_of(self.vocabulary, top), p_top, is_new.astype(bool))
 
     def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
@@ -123,7 +129,7 @@ class TableModel:
             else:
                 lines = tensors["table.keys"], tensors["table.weights"], tensors["table.sums"]
             core = cls._restore_core(tensors, tensors["mass"], lines, len(vocabulary))
-            settings = OnlineRegression(**facts["settings"])
+            settings = cls._settings_class(**facts["settings"])
             return cls(settings, vocabulary, core, int(facts["n_features"]), bool(facts["frozen"]))
         except (KeyError, TypeError, IndexError, _core.TreeError, ArgumentError) as error:
             raise ModelFormatError(f"the model's parts do not fit together: {error}") from None

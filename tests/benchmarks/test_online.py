@@ -52,6 +52,7 @@ def test_every_section_reports_without_peers(run, work, capsys):
         "Growth with the number of labels",
         "Threads",
         "Small sets",
+        "LOMtree and filter tree",
     ]
     assert {path.name for path in (work / "plots").iterdir()} == PICTURES
     assert str(work) not in said

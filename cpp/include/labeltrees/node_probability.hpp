@@ -105,6 +105,10 @@ inline float slope(float margin, bool right, Loss loss) noexcept {
 // Added to AdaGrad's sums, to keep their square root away from 0 where a gradient is 0.
 inline constexpr float adagrad_floor = 1e-12f;
 
+// One gradient step of the regressor at a slot; slope: of the loss by the margin, times the weight.
+void step_lines(std::span<CountedLine* const> lines, const PreparedRow& row, std::size_t slot,
+                float slope, const Learning& options) noexcept;
+
 // The sigmoid, or the margin clipped to [0, 1] for squared loss.
 inline double estimate(float margin, Loss loss) noexcept {
   if (loss == Loss::logistic) return 1.0 / (1.0 + std::exp(-static_cast<double>(margin)));

@@ -15,19 +15,16 @@ from labeltrees.cli.report import say_json, say_pairs
 from labeltrees.errors import ArgumentError, DataError
 from labeltrees.estimators import (
     AdacondClassifier,
-    ConditionalTreeClassifier,
     FrequencyTableClassifier,
     OneAgainstAllClassifier,
+    OnlineClassifier,
     SelfTerminatingTreeClassifier,
 )
 
-__all__ = ["BaseOption", "EtaOption", "ModelOption", "RoundsOption", "train_boosted"]
+__all__ = ["BaseOption", "EtaOption", "RoundsOption", "train_boosted"]
 
 _BASES = ("tree", "self-terminating", "one-against-all", "frequency-table")
 
-ModelOption = Annotated[
-    str, typer.Option("--model", help="'tree', or 'adacond': several --base boosted.")
-]
 BaseOption = Annotated[str, typer.Option(help=f"Of adacond: {', '.join(_BASES)}.")]
 RoundsOption = Annotated[int, typer.Option(min=1, help="Of adacond: how many rounds at most.")]
 EtaOption = Annotated[
@@ -38,8 +35,7 @@ EtaOption = Annotated[
 def train_boosted(
     source: Input,
     out: Path,
-    learner: ConditionalTreeClassifier,
-    model: str,
+    learner: OnlineClassifier,
     *,
     base: str,
     n_rounds: int,
@@ -49,8 +45,6 @@ def train_boosted(
     json: bool,
 ) -> None:
     """Read the whole file, boost the base learner over it, save the model and report."""
-    if model != "adacond":
-        raise ArgumentError.of("--model", model, "tree or adacond")
     learner.set_params(n_passes=n_passes)
     boosted = AdacondClassifier(_base(base, learner), eta=_number(eta), n_rounds=n_rounds)
     boosted.check_parameters()  # before any work is done
@@ -82,11 +76,12 @@ def train_boosted(
         say_pairs({name.replace("_", " "): value for name, value in result.items()})
 
 
-def _base(name: str, learner: ConditionalTreeClassifier) -> Any:
+def _base(name: str, learner: OnlineClassifier) -> Any:
+    seed = learner.get_params()["random_state"]
     bases = {
         "tree": learner,
-        "self-terminating": SelfTerminatingTreeClassifier(random_state=learner.random_state),
-        "one-against-all": OneAgainstAllClassifier(random_state=learner.random_state),
+        "self-terminating": SelfTerminatingTreeClassifier(random_state=seed),
+        "one-against-all": OneAgainstAllClassifier(random_state=seed),
         "frequency-table": FrequencyTableClassifier(),
     }
     if name not in bases:

@@ -9,39 +9,80 @@ from typing import Annotated, Any
 
 import typer
 
-from labeltrees.estimators import ConditionalTreeClassifier
+from labeltrees.errors import ArgumentError
+from labeltrees.estimators import (
+    ConditionalTreeClassifier,
+    FilterTreeClassifier,
+    LOMTreeClassifier,
+    OnlineClassifier,
+)
 
-__all__ = ["with_learner"]
+__all__ = ["TrainedModelOption", "with_learner"]
 
-_DEFAULTS = ConditionalTreeClassifier()
+_MODELS: dict[str, type[OnlineClassifier]] = {
+    "conditional": ConditionalTreeClassifier,
+    "lomtree": LOMTreeClassifier,
+    "filtertree": FilterTreeClassifier,
+}
+_OF_WHOLE_FILES: dict[str, type[OnlineClassifier]] = {"adacond": ConditionalTreeClassifier}
+"""What only `train` can make, and the learner that the other options are of."""
+
+_OWN = "By default the model's own."
+
+TrainedModelOption = Annotated[
+    str,
+    typer.Option(
+        "--model", help=f"{', '.join(_MODELS)}; of the whole file: {', '.join(_OF_WHOLE_FILES)}."
+    ),
+]
 
 
 def _learner(
+    model: Annotated[str, typer.Option(help=f"{', '.join(_MODELS)}.")] = "conditional",
     structure: Annotated[
-        str, typer.Option(help="online, random or balanced.")
-    ] = _DEFAULTS.structure,
+        str | None, typer.Option(help=f"online, random or balanced. {_OWN}")
+    ] = None,
     alpha: Annotated[
-        float, typer.Option(help="Weight of balance for new labels, in [0, 1].")
-    ] = _DEFAULTS.alpha,
-    balance: Annotated[
-        str, typer.Option(help="Balance 'examples' or 'labels'.")
-    ] = _DEFAULTS.balance,
-    loss: Annotated[str, typer.Option(help="logistic or squared.")] = _DEFAULTS.loss,
-    optimizer: Annotated[str, typer.Option(help="adagrad or sgd.")] = _DEFAULTS.optimizer,
+        float | None, typer.Option(help="Weight of balance for new labels, in [0, 1].")
+    ] = None,
+    balance: Annotated[str | None, typer.Option(help="Balance 'examples' or 'labels'.")] = None,
+    max_splits: Annotated[
+        int | None, typer.Option(help="Of lomtree: most inner nodes. Grows with the labels.")
+    ] = None,
+    swap_resistance: Annotated[
+        float | None, typer.Option(help="Of lomtree: against recycling leaves, at least 1.")
+    ] = None,
+    loss: Annotated[
+        str | None, typer.Option(help=f"logistic, squared; lomtree: hinge, absolute. {_OWN}")
+    ] = None,
+    optimizer: Annotated[str | None, typer.Option(help=f"adagrad or sgd. {_OWN}")] = None,
     learning_rate: Annotated[
-        float, typer.Option("--learning-rate", "-l", help="Size of the steps.")
-    ] = _DEFAULTS.learning_rate,
+        float | None, typer.Option("--learning-rate", "-l", help=f"Size of the steps. {_OWN}")
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
-) -> ConditionalTreeClassifier:
-    learner = ConditionalTreeClassifier(
-        structure=structure,
-        alpha=alpha,
-        balance=balance,
-        loss=loss,
-        optimizer=optimizer,
-        learning_rate=learning_rate,
-        random_state=seed,
-    )
+    *,
+    models: dict[str, type[OnlineClassifier]],
+) -> OnlineClassifier:
+    if model not in models:
+        raise ArgumentError.of("--model", model, f"one of {', '.join(models)}")
+    given = {
+        name: value
+        for name, value in (
+            ("structure", structure),
+            ("alpha", alpha),
+            ("balance", balance),
+            ("max_splits", max_splits),
+            ("swap_resistance", swap_resistance),
+            ("loss", loss),
+            ("optimizer", optimizer),
+            ("learning_rate", learning_rate),
+        )
+        if value is not None
+    }
+    learner = models[model](random_state=seed)
+    for name in sorted(set(given) - set(learner.get_params())):
+        raise ArgumentError(f"--{name.replace('_', '-')} is no option of --model {model}.")
+    learner.set_params(**given)
     learner.check_parameters()  # before any work is done
     return learner
 
@@ -49,21 +90,26 @@ def _learner(
 def with_learner(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the learner's options in place of its parameter ``learner``.
 
+    A command with a parameter ``model`` of its own is told the name, which may then also be one of
+    a model that needs the whole file.
+
     >>> import inspect
     >>> @with_learner
-    ... def learn(data: str, learner: ConditionalTreeClassifier): ...
+    ... def learn(data: str, learner: OnlineClassifier): ...
     >>> list(inspect.signature(learn).parameters)[:3]
-    ['data', 'structure', 'alpha']
+    ['data', 'model', 'structure']
     """
-    options = inspect.signature(_learner, eval_str=True).parameters
+    options = dict(inspect.signature(_learner, eval_str=True).parameters)
+    del options["models"]
     own = inspect.signature(command, eval_str=True)
+    models = _MODELS | (_OF_WHOLE_FILES if "model" in own.parameters else {})
     parameters = [p for p in own.parameters.values() if p.name != "learner"]
-    parameters += options.values()
+    parameters += [p for p in options.values() if p.name not in own.parameters]
 
     @functools.wraps(command)
     def run(**arguments: Any) -> None:
-        chosen = {name: arguments.pop(name) for name in options}
-        command(**arguments, learner=_learner(**chosen))
+        learner = _learner(**{name: arguments[name] for name in options}, models=models)
+        command(**{n: a for n, a in arguments.items() if n in own.parameters}, learner=learner)
 
     named = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
     vars(run)["__signature__"] = own.replace(parameters=named)

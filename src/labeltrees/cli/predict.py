@@ -14,7 +14,7 @@ from labeltrees import store
 from labeltrees.cli.inputs import FormatOption, Input, InputArgument, LimitOption
 from labeltrees.cli.report import JsonOption, QuietOption, say
 from labeltrees.errors import ArgumentError
-from labeltrees.estimators import LabelClassifier, TreeQueries, from_stored
+from labeltrees.estimators import LabelClassifier, LOMTreeClassifier, TreeQueries, from_stored
 from labeltrees.progress import Progress
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _named(estimator: LabelClassifier, chunk: Chunk) -> Iterator[tuple[list[Any]
 
 
 def _above(
-    estimator: TreeQueries, chunk: Chunk, threshold: float
+    estimator: TreeQueries | LOMTreeClassifier, chunk: Chunk, threshold: float
 ) -> Iterator[tuple[list[Any], list[float]]]:
     found = estimator.predict_above(chunk.features, threshold)
     for begin, end in pairwise(found.indptr.tolist()):
@@ -86,9 +86,9 @@ def _above(
         yield labels.tolist(), found.data[likeliest].tolist()
 
 
-def as_tree(estimator: LabelClassifier, what: str) -> TreeQueries:
+def as_tree(estimator: LabelClassifier, what: str) -> TreeQueries | LOMTreeClassifier:
     """Return the estimator as one that answers a tree's questions, or raise `ArgumentError`."""
-    if not isinstance(estimator, TreeQueries):
+    if not isinstance(estimator, TreeQueries | LOMTreeClassifier):
         raise ArgumentError.of("model", type(estimator).__name__, f"a tree for {what}")
     return estimator
 

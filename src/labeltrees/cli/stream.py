@@ -27,7 +27,7 @@ from labeltrees.cli.report import (
     say_pairs,
 )
 from labeltrees.errors import DataError
-from labeltrees.estimators import ConditionalTreeClassifier
+from labeltrees.estimators import OnlineClassifier
 from labeltrees.metrics import ProgressiveValidation
 from labeltrees.progress import Progress
 
@@ -48,11 +48,16 @@ def stream(
     json: JsonOption = False,
     quiet: QuietOption = False,
     *,
-    learner: ConditionalTreeClassifier,
+    learner: OnlineClassifier,
 ) -> None:
     """Predict each row, then learn from it; report how good the predictions were."""
     source = Input.choose(
-        data, format=format, labels=labels, limit=limit, order=order, seed=learner.random_state
+        data,
+        format=format,
+        labels=labels,
+        limit=limit,
+        order=order,
+        seed=learner.get_params()["random_state"],
     )
     validation = ProgressiveValidation(n_expected=limit)
     with Progress("streaming", total=limit, enabled=not quiet) as progress:
@@ -72,7 +77,7 @@ def stream(
 
 
 def run(
-    learner: ConditionalTreeClassifier,
+    learner: OnlineClassifier,
     source: Input,
     validation: ProgressiveValidation,
     progress: Progress,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from labeltrees.cli.boosting import BaseOption, EtaOption, ModelOption, RoundsOption, train_boosted
+from labeltrees.cli.boosting import BaseOption, EtaOption, RoundsOption, train_boosted
 from labeltrees.cli.inputs import (
     FormatOption,
     Input,
@@ -17,10 +17,10 @@ from labeltrees.cli.inputs import (
     LimitOption,
     OrderOption,
 )
-from labeltrees.cli.learner import with_learner
+from labeltrees.cli.learner import TrainedModelOption, with_learner
 from labeltrees.cli.report import JsonOption, QuietOption, say_json, say_pairs
 from labeltrees.errors import ArgumentError, DataError
-from labeltrees.estimators import ConditionalTreeClassifier
+from labeltrees.estimators import OnlineClassifier
 from labeltrees.metrics import ProgressiveValidation
 from labeltrees.progress import Progress
 
@@ -40,16 +40,16 @@ def train(
     keep_state: Annotated[
         bool, typer.Option(help="Whether the saved model can go on learning.")
     ] = True,
-    model: ModelOption = "tree",
+    model: TrainedModelOption = "conditional",
     base: BaseOption = "tree",
     rounds: RoundsOption = 5,
     eta: EtaOption = "auto",
     json: JsonOption = False,
     quiet: QuietOption = False,
     *,
-    learner: ConditionalTreeClassifier,
+    learner: OnlineClassifier,
 ) -> None:
-    """Learn a conditional probability tree, or several boosted, from a file and save the model."""
+    """Learn a model from a data file and save it."""
     if data == "-" and (passes > 1 or vectorizer == "tfidf"):
         raise ArgumentError("the standard input can be read only once: use --passes 1, no tfidf.")
     source = Input.choose(
@@ -59,11 +59,11 @@ def train(
         labels=labels,
         limit=limit,
         order=order,
-        seed=learner.random_state,
+        seed=learner.get_params()["random_state"],
     )
-    if model != "tree":
+    if model == "adacond":
         train_boosted(
-            source, out, learner, model, base=base, n_rounds=rounds, eta=eta, n_passes=passes,
+            source, out, learner, base=base, n_rounds=rounds, eta=eta, n_passes=passes,
             keep_state=keep_state, json=json,
         )  # fmt: skip
         return
@@ -87,7 +87,7 @@ def train(
         "examples": summary.n_rows,
         "passes": passes,
         "labels": len(learner.classes_),
-        "depth": learner.tree_.depth,
+        "depth": learner.model_.describe()["depth"],
         "seconds": round(seconds, 3),
         "examples_per_second": round(passes * summary.n_rows / seconds),
         "progressive_squared_loss": summary.squared_loss,

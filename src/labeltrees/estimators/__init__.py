@@ -9,8 +9,11 @@ from labeltrees.errors import ModelFormatError
 from labeltrees.estimators.adacond import AdacondClassifier
 from labeltrees.estimators.conditional_tree import ConditionalTreeClassifier
 from labeltrees.estimators.contract import LabelClassifier
+from labeltrees.estimators.filter_tree import FilterTreeClassifier
 from labeltrees.estimators.frequency_table import FrequencyTableClassifier
+from labeltrees.estimators.lom_tree import LOMTreeClassifier
 from labeltrees.estimators.one_against_all import OneAgainstAllClassifier
+from labeltrees.estimators.online import OnlineClassifier
 from labeltrees.estimators.self_terminating import SelfTerminatingTreeClassifier
 from labeltrees.estimators.tree_queries import TreeQueries
 
@@ -20,9 +23,12 @@ if TYPE_CHECKING:
 __all__ = [
     "AdacondClassifier",
     "ConditionalTreeClassifier",
+    "FilterTreeClassifier",
     "FrequencyTableClassifier",
+    "LOMTreeClassifier",
     "LabelClassifier",
     "OneAgainstAllClassifier",
+    "OnlineClassifier",
     "SelfTerminatingTreeClassifier",
     "TreeQueries",
     "class_named",
@@ -38,6 +44,8 @@ _BY_NAME: dict[str, type[LabelClassifier]] = {
         FrequencyTableClassifier,
         SelfTerminatingTreeClassifier,
         AdacondClassifier,
+        LOMTreeClassifier,
+        FilterTreeClassifier,
     )
 }
 

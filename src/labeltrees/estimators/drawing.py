@@ -1,4 +1,4 @@
-"""Models as pictures: a self-terminating tree, and the rounds of boosting."""
+"""Models as pictures: trees, and the rounds of boosting."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from labeltrees.boosting import BoostingRecord
+    from labeltrees.lom_diagnostics import Diagnosis
     from labeltrees.self_terminating import SelfTerminatingTreeModel
 
-__all__ = ["draw_boosting", "draw_tree"]
+__all__ = ["draw_boosting", "draw_diagnosis", "draw_tree"]
 
 
 def draw_tree(
@@ -52,13 +53,35 @@ def draw_boosting(record: BoostingRecord, *, ax: Any = None) -> Any:
     return ax
 
 
+def draw_diagnosis(found: Diagnosis, axes: Any = None) -> Any:
+    """Draw the quality of splits, the entropy of leaves and their sizes, and return the axes."""
+    pyplot = _pyplot()
+    if axes is None:
+        axes = pyplot.figure(figsize=(10, 7), layout="constrained").subplots(2, 2).ravel()
+    quality, entropy, sizes, recycled = axes
+    quality.scatter(found.balance, found.impurity, c=found.objective, s=12, vmin=0, vmax=1)
+    quality.set(xlabel="balance: share going right", ylabel="impurity", title="splits, by J(h)")
+    entropy.plot(found.entropy)
+    entropy.set(xlabel="splits", ylabel="nats", title="mean entropy of the leaves")
+    sizes.plot(sorted(found.leaf_sizes, reverse=True))
+    sizes.set(xlabel="leaf, by size", ylabel="examples", title="leaf sizes", yscale="symlog")
+    times = range(int(found.n_recycled.max(initial=0)) + 1)
+    recycled.bar(times, [int((found.n_recycled == n).sum()) for n in times])
+    recycled.set(xlabel="times recycled", ylabel="nodes", title="recycling", yscale="symlog")
+    return axes
+
+
 def _axes(ax: Any, size: tuple[float, float]) -> Any:
     """The axes to draw into: those given, or new ones."""
+    return _pyplot().figure(figsize=size).gca() if ax is None else ax
+
+
+def _pyplot() -> Any:
     try:
         from matplotlib import pyplot
     except ImportError:
         raise ImportError("drawing needs matplotlib: pip install matplotlib") from None
-    return pyplot.figure(figsize=size).gca() if ax is None else ax
+    return pyplot
 
 
 def _places(left: list[int], depths: list[int], max_depth: int) -> dict[int, tuple[float, float]]:

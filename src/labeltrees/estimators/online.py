@@ -40,6 +40,10 @@ class OnlineClassifier(LabelClassifier):
     model_: LearningModel
 
     @abstractmethod
+    def check_parameters(self) -> None:
+        """Raise `ArgumentError` if a parameter is outside its range; `fit` does so by itself."""
+
+    @abstractmethod
     def _start_on_stream(self, n_features: int, classes: ArrayLike | None) -> LearningModel:
         """Return a model that has learned nothing yet, for rows still to come."""
 
@@ -56,7 +60,7 @@ class OnlineClassifier(LabelClassifier):
         ``classes`` is not needed unless the estimator says so; if given, those labels take the
         next places of ``classes_``.
         """
-        self._learn(X, y, classes, sample_weight, foresee_top=False)
+        self._learn(X, y, classes, sample_weight, foresee=False, foresee_top=False)
         return self
 
     def progressive_fit(
@@ -74,7 +78,7 @@ class OnlineClassifier(LabelClassifier):
         >>> seen.is_new
         array([ True,  True, False])
         """
-        return self._learn(X, y, None, sample_weight, foresee_top=top)
+        return self._learn(X, y, None, sample_weight, foresee=True, foresee_top=top)
 
     def _learn(
         self,
@@ -83,6 +87,7 @@ class OnlineClassifier(LabelClassifier):
         classes: ArrayLike | None,
         sample_weight: ArrayLike | None,
         *,
+        foresee: bool,
         foresee_top: bool,
     ) -> Foreseen:
         rows, targets, weights = check_training(X, y, sample_weight)
@@ -95,10 +100,26 @@ class OnlineClassifier(LabelClassifier):
         if classes is not None:
             model.vocabulary.ids(targets)  # raises before anything is added
             model.vocabulary.add(classes)
-        foreseen = model.learn(rows, targets, weights, foresee_top=foresee_top)
+        foreseen = self._teach(
+            model, rows, targets, weights, foresee=foresee, foresee_top=foresee_top
+        )
         if first:
             self._check_width(X, reset=True)
             self.model_ = model
+        return foreseen
+
+    def _teach(
+        self,
+        model: Any,
+        rows: Rows,
+        targets: NDArray[Any],
+        weights: NDArray[np.float32],
+        *,
+        foresee: bool,  # noqa: ARG002 - here it comes for free
+        foresee_top: bool,
+    ) -> Foreseen:
+        """Let the model learn rows; ``foresee`` tells whether anybody reads what it foresees."""
+        foreseen: Foreseen = model.learn(rows, targets, weights, foresee_top=foresee_top)
         return foreseen
 
 

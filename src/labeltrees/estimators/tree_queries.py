@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from labeltrees.explanation import Explanation
     from labeltrees.pecoc import PecocTreeModel
 
-__all__ = ["TreeQueries", "uniforms_of"]
+__all__ = ["TreeQueries", "one_row", "uniforms_of"]
 
 
 class TreeQueries(LabelClassifier):
@@ -151,7 +151,7 @@ class TreeQueries(LabelClassifier):
         >>> [c.feature for c in reason.steps[0].contributions]
         ['light']
         """
-        rows = self._check_rows(_one_row(x))
+        rows = self._check_rows(one_row(x))
         if feature_names is None:
             feature_names = getattr(self, "feature_names_in_", None)
         return self._binary_model().explain(
@@ -173,7 +173,7 @@ def uniforms_of(random_state: Any, n_rows: int) -> NDArray[np.float64]:
     return np.random.default_rng(random_state).random(n_rows)
 
 
-def _one_row(x: Any) -> Any:
+def one_row(x: Any) -> Any:
     """Return x as a matrix of one row if it has one dimension."""
     if sparse.issparse(x):
         return x.reshape(1, -1) if x.ndim == 1 else x

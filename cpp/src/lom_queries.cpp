@@ -1,0 +1,342 @@
+#include "labeltrees/lom_queries.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "labeltrees/regressor_bank.hpp"
+
+namespace labeltrees {
+namespace {
+
+std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
+
+// The share of the label totals in every distribution, so that no path is so long that a label's
+// probability vanishes.
+constexpr double base_share = 1e-6;
+
+// A bound is computed in other steps than what it bounds: this much more than rounding.
+constexpr double slack = 1 + 1e-9;
+
+// kappa: the parent's distribution counts as this many examples.
+double backed_off(double count, double p_parent, const LomNode& node, double kappa) noexcept {
+  return node.n_labels == 0 ? p_parent : (count + kappa * p_parent) / (node.weight + kappa);
+}
+
+// Likelier first, then by label.
+bool comes_before(const Found& a, const Found& b) noexcept {
+  return a.p_label != b.p_label ? a.p_label > b.p_label : a.label < b.label;
+}
+
+}  // namespace
+
+NodeId leaf_of_row(const LomTree& model, const PreparedRow& row, std::vector<NodeId>* path) {
+  NodeId at = model.root();
+  std::uint32_t block = 0;
+  Margins margins{};
+  while (!model.is_leaf(at)) {
+    const LomNode& here = model.node(at);
+    if (here.place.block != block) {
+      block = here.place.block;
+      margins = block_margins(model.table(), block, row);
+    }
+    if (path != nullptr) path->push_back(at);
+    at = margins[here.place.slot] < 0 ? here.left : here.right;
+  }
+  if (path != nullptr) path->push_back(at);
+  return at;
+}
+
+void leaves_of_rows(const LomTree& model, const CsrView& X, const Reading& reading,
+                    std::span<NodeId> leaves) {
+  PreparedRow row;
+  for (std::size_t r = 0; r < X.n_rows(); ++r) {
+    row.assign(X.row(r), reading);
+    leaves[r] = leaf_of_row(model, row);
+  }
+}
+
+void NodeDistribution::assign(const LomTree& model, NodeId node) {
+  model_ = &model;
+  path_.clear();
+  for (; node != none; node = model.node(node).parent) path_.push_back(&model.node(node));
+  std::reverse(path_.begin(), path_.end());
+  bound_.clear();
+  const double n = model.total_weight();
+  double bound = n > 0 ? model.total(model.top_total()) / n : 0.0;
+  for (const LomNode* here : path_) {
+    bound = std::min(1.0, backed_off(here->top, bound, *here, kappa(*here)));
+    bound_.push_back(bound);
+  }
+}
+
+double NodeDistribution::probability(LabelId label) const noexcept {
+  const double total = model_->total(label);
+  if (total == 0) return 0;
+  double p = total / model_->total_weight();
+  const double base = p;
+  for (const LomNode* here : path_) {
+    p = backed_off(model_->count(*here, label), p, *here, kappa(*here));
+  }
+  return (1 - base_share) * p + base_share * base;
+}
+
+// Offers labels to take(label, p), each once, until every other is below floor().
+template <typename Floor, typename Take>
+void NodeDistribution::visit_likely(Floor floor, Take take) {
+  if (seen_.size() < model_->masses().size()) seen_.resize(model_->masses().size(), 0);
+  if (++question_ == 0) {  // the numbers have all been used
+    std::fill(seen_.begin(), seen_.end(), 0);
+    question_ = 1;
+  }
+  const auto offer = [&](LabelId label) {
+    if (seen_[index(label)] == question_) return;
+    seen_[index(label)] = question_;
+    take(label, probability(label));
+  };
+  if (model_->n_labels() == 0) return;
+  const double n = model_->total_weight();
+  const double most = model_->total(model_->top_total()) / n;
+  const auto is_below = [&](double p, double base) {
+    return ((1 - base_share) * p + base_share * base) * slack < floor();
+  };
+  double left = 1;  // of a node's distribution, at the end of the path
+  for (std::size_t i = path_.size(); i-- > 0;) {
+    if (is_below(left * bound_[i], most)) return;
+    model_->for_labels(*path_[i], offer);
+    left *= backed_off(0, 1, *path_[i], kappa(*path_[i]));
+  }
+  offer(model_->top_total());
+  if (is_below(left * most, most)) return;
+  for (const LabelId label : by_total()) {
+    const double base = model_->total(label) / n;
+    if (is_below(left * base, base)) return;
+    offer(label);
+  }
+}
+
+const std::vector<LabelId>& NodeDistribution::by_total() {
+  if (by_total_weight_ == model_->total_weight()) return by_total_;
+  by_total_weight_ = model_->total_weight();
+  const std::vector<double>& totals = model_->masses();
+  by_total_.clear();
+  for (std::size_t i = 0; i < totals.size(); ++i) {
+    if (totals[i] > 0) by_total_.push_back(static_cast<LabelId>(i));
+  }
+  std::stable_sort(by_total_.begin(), by_total_.end(),
+                   [&](LabelId a, LabelId b) { return totals[index(a)] > totals[index(b)]; });
+  return by_total_;
+}
+
+std::size_t NodeDistribution::top(std::span<Found> answers) {
+  std::size_t n = 0;
+  visit_likely([&] { return n < answers.size() ? -1.0 : answers.front().p_label; },
+               [&](LabelId label, double p) {
+                 const Found found{label, p};
+                 if (n < answers.size()) {
+                   answers[n++] = found;
+                   std::push_heap(answers.begin(), answers.begin() + static_cast<std::ptrdiff_t>(n),
+                                  comes_before);
+                 } else if (comes_before(found, answers.front())) {
+                   std::pop_heap(answers.begin(), answers.end(), comes_before);
+                   answers.back() = found;
+                   std::push_heap(answers.begin(), answers.end(), comes_before);
+                 }
+               });
+  std::sort(answers.begin(), answers.begin() + static_cast<std::ptrdiff_t>(n), comes_before);
+  return n;
+}
+
+void NodeDistribution::above(double threshold, std::size_t max_found, std::vector<Found>& answers) {
+  answers.clear();
+  visit_likely([&] { return answers.size() > max_found ? 2.0 : threshold; },
+               [&](LabelId label, double p) {
+                 if (p >= threshold) answers.push_back({label, p});
+               });
+  std::sort(answers.begin(), answers.end(),
+            [](const Found& a, const Found& b) { return a.label < b.label; });
+}
+
+void NodeDistribution::all(std::span<double> p) const {
+  const double n = model_->total_weight();
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    const double total = model_->total(static_cast<LabelId>(i));
+    p[i] = total == 0 ? 0.0 : total / n;
+  }
+  std::vector<std::pair<LabelId, double>> seen;
+  for (const LomNode* here : path_) {
+    seen.clear();
+    model_->for_labels(*here, [&](LabelId label) {
+      if (index(label) < p.size()) seen.emplace_back(label, p[index(label)]);
+    });
+    for (double& value : p) value = backed_off(0, value, *here, kappa(*here));
+    for (const auto& [label, before] : seen) {
+      p[index(label)] = backed_off(model_->count(*here, label), before, *here, kappa(*here));
+    }
+  }
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    const double total = model_->total(static_cast<LabelId>(i));
+    p[i] = total == 0 ? 0.0 : (1 - base_share) * p[i] + base_share * (total / n);
+  }
+}
+
+LabelId NodeDistribution::draw(double u) {
+  std::vector<LabelId> labels;
+  const bool from_base = u < base_share;
+  u = from_base ? u / base_share : (u - base_share) / (1 - base_share);
+  for (std::size_t i = from_base ? 0 : path_.size(); i-- > 0;) {
+    const LomNode& here = *path_[i];
+    const double kappa = this->kappa(here);
+    if (here.n_labels == 0) continue;
+    double place = u * (here.weight + kappa);
+    labels.clear();
+    model_->for_labels(here, [&](LabelId label) { labels.push_back(label); });
+    std::sort(labels.begin(), labels.end());
+    labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
+    for (const LabelId label : labels) {
+      const double count = model_->count(here, label);
+      if (place < count) return label;
+      place -= count;
+    }
+    if (kappa == 0) return labels.back();
+    u = std::min(place / kappa, 1 - 1e-16);
+  }
+  double place = u * model_->total_weight();
+  const std::vector<double>& totals = model_->masses();
+  LabelId last = none;
+  for (std::size_t i = 0; i < totals.size(); ++i) {
+    if (totals[i] == 0) continue;
+    last = static_cast<LabelId>(i);
+    if (place < totals[i]) return last;
+    place -= totals[i];
+  }
+  return last;
+}
+
+namespace {
+
+// Rows and the leaves they end in; remembers at which row a leaf was first met.
+class RowReader {
+ public:
+  RowReader(const LomTree& model, const CsrView& X, const Reading& reading)
+      : model_(model), X_(X), reading_(reading) {}
+
+  NodeId leaf(std::size_t r) {
+    row_.assign(X_.row(r), reading_);
+    return leaf_of_row(model_, row_);
+  }
+  // The first row that ended in the leaf: r itself if there was none.
+  std::size_t first(std::size_t r, NodeId leaf) {
+    return first_.try_emplace(leaf, r).first->second;
+  }
+
+ private:
+  const LomTree& model_;
+  const CsrView& X_;
+  const Reading& reading_;
+  PreparedRow row_;
+  std::unordered_map<NodeId, std::size_t> first_;
+};
+
+}  // namespace
+
+void label_probabilities(const LomTree& model, const CsrView& X, std::span<const LabelId> labels,
+                         const Reading& reading, std::span<double> p) {
+  RowReader reader(model, X, reading);
+  NodeDistribution distribution;
+  for (std::size_t r = 0; r < X.n_rows(); ++r) {
+    distribution.assign(model, reader.leaf(r));
+    p[r] = distribution.probability(labels[r]);
+  }
+}
+
+void top_labels(const LomTree& model, const CsrView& X, std::size_t k, const Reading& reading,
+                std::span<LabelId> labels, std::span<double> p) {
+  RowReader reader(model, X, reading);
+  NodeDistribution distribution;
+  std::vector<Found> answers(k);
+  for (std::size_t r = 0; r < X.n_rows(); ++r) {
+    const NodeId leaf = reader.leaf(r);
+    const std::size_t first = reader.first(r, leaf);
+    if (first != r) {
+      std::copy_n(labels.begin() + static_cast<std::ptrdiff_t>(first * k), k,
+                  labels.begin() + static_cast<std::ptrdiff_t>(r * k));
+      std::copy_n(p.begin() + static_cast<std::ptrdiff_t>(first * k), k,
+                  p.begin() + static_cast<std::ptrdiff_t>(r * k));
+      continue;
+    }
+    distribution.assign(model, leaf);
+    const std::size_t n = distribution.top(answers);
+    for (std::size_t i = 0; i < k; ++i) {
+      labels[r * k + i] = i < n ? answers[i].label : none;
+      p[r * k + i] = i < n ? answers[i].p_label : 0.0;
+    }
+  }
+}
+
+void all_probabilities(const LomTree& model, const CsrView& X, std::size_t n_columns,
+                       const Reading& reading, std::span<double> p) {
+  RowReader reader(model, X, reading);
+  NodeDistribution distribution;
+  for (std::size_t r = 0; r < X.n_rows(); ++r) {
+    const std::span<double> out = p.subspan(r * n_columns, n_columns);
+    const NodeId leaf = reader.leaf(r);
+    const std::size_t first = reader.first(r, leaf);
+    if (first != r) {
+      std::copy_n(p.begin() + static_cast<std::ptrdiff_t>(first * n_columns), n_columns,
+                  out.begin());
+      continue;
+    }
+    distribution.assign(model, leaf);
+    distribution.all(out);
+  }
+}
+
+LomAbove labels_above(const LomTree& model, const CsrView& X, double threshold,
+                      std::size_t max_entries, const Reading& reading) {
+  RowReader reader(model, X, reading);
+  NodeDistribution distribution;
+  std::vector<Found> found;
+  LomAbove above;
+  above.starts.push_back(0);
+  for (std::size_t r = 0; r < X.n_rows(); ++r) {
+    distribution.assign(model, reader.leaf(r));
+    distribution.above(threshold, max_entries - above.labels.size(), found);
+    if (above.labels.size() + found.size() > max_entries) return {};
+    for (const Found& one : found) {
+      above.labels.push_back(one.label);
+      above.p.push_back(one.p_label);
+    }
+    above.starts.push_back(static_cast<std::int64_t>(above.labels.size()));
+  }
+  return above;
+}
+
+void sample_labels(const LomTree& model, const CsrView& X, std::span<const double> uniforms,
+                   const Reading& reading, std::span<LabelId> labels) {
+  RowReader reader(model, X, reading);
+  NodeDistribution distribution;
+  for (std::size_t r = 0; r < X.n_rows(); ++r) {
+    distribution.assign(model, reader.leaf(r));
+    labels[r] = distribution.draw(uniforms[r]);
+  }
+}
+
+LomRoute report_route(const LomTree& model, const SparseRow& row, const Reading& reading) {
+  PreparedRow prepared;
+  prepared.assign(row, reading);
+  LomRoute route{{}, {}, prepared.features, prepared.values, {}};
+  for (NodeId at = model.root();;) {
+    route.nodes.push_back(at);
+    if (model.is_leaf(at)) return route;
+    const LomNode& here = model.node(at);
+    const float margin = block_margins(model.table(), here.place.block, prepared)[here.place.slot];
+    route.margins.push_back(margin);
+    for (const std::uint32_t feature : prepared.features) {
+      const WeightLine* line = model.table().find(WeightTable::key(here.place.block, feature));
+      route.weights.push_back(line == nullptr ? 0.0f : line->weight(here.place.slot));
+    }
+    at = margin < 0 ? here.left : here.right;
+  }
+}
+
+}  // namespace labeltrees

@@ -1,0 +1,55 @@
+"""`labeltrees train --model`: every model is learned, asked and inspected the same way."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from labeltrees.cli import main
+
+
+@pytest.mark.parametrize("model", ["lomtree", "filtertree"])
+def test_every_model_is_trained_evaluated_explained_and_inspected(data, tmp_path, capsys, model):
+    def run(*arguments):
+        assert main([*map(str, arguments), "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    path = tmp_path / "m"
+    trained = run("train", data[0], "--model", model, "-o", path, "--passes", 3, "-l", 0.7)
+    assert trained["labels"] == 3
+    assert run("evaluate", path, data[1])["accuracy"] > 0.9
+    assert 0 < run("explain", path, data[1], "--row", 2)["p_label"] <= 1
+    inspected = run("inspect", path, "--dot", tmp_path / "dot")
+    assert inspected["params"]["learning_rate"] == 0.7
+    assert inspected["described"]["depth"] == trained["depth"]
+    assert "digraph" in (tmp_path / "dot").read_text()
+    assert run("stream", data[0], "--model", model, "--limit", 500)["tail"]["accuracy"] > 0.9
+    assert main(["predict", str(path), str(data[1]), "--above", "0.2"]) == 0
+    assert capsys.readouterr().out
+
+
+def test_inspect_tells_the_quality_of_a_lomtree(data, tmp_path, capsys):
+    path = tmp_path / "m"
+    options = ["--max-splits", "4", "--swap-resistance", "8", "--quiet"]
+    assert main(["train", str(data[0]), "--model", "lomtree", "-o", str(path), *options]) == 0
+    assert main(["inspect", str(path)]) == 0
+    out = capsys.readouterr().out
+    for words in ("mean objective", "mean impurity", "mean balance", "entropy of leaves",
+                  "recyclings", "largest leaf"):  # fmt: skip
+        assert words in out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--model", "forest"], "--model must be one of conditional, lomtree, filtertree"),
+        (["--model", "lomtree", "--alpha", "0.5"], "--alpha is no option of --model lomtree"),
+        (["--max-splits", "5"], "--max-splits is no option of --model conditional"),
+        (["--model", "lomtree", "--swap-resistance", "0"], "swap_resistance"),
+    ],
+)
+def test_options_of_another_model_are_refused(data, tmp_path, capsys, options, message):
+    assert main(["train", str(data[0]), "-o", str(tmp_path / "m"), *options]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "m").exists()

@@ -1,0 +1,174 @@
+"""LOMtree in plain Python, written from the paper: dictionaries, and one step after the other.
+
+Arithmetic is that of float32, operation by operation, so that ties fall the same way.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+F = np.float32
+
+
+class Node:
+    def __init__(self):
+        self.parent = self.left = self.right = None
+        self.n_recycled = 0
+        self.set_node()
+
+    def set_node(self):
+        self.left = self.right = None
+        self.l = {}  # label -> examples taught while a leaf
+        self.n, self.e = {}, {}  # label -> examples since the split, and their mean score
+        self.N, self.E = F(0), F(0)
+        self.C = 0
+        self.weights, self.sums = {}, {}
+        self.histogram = {}
+
+    @property
+    def is_leaf(self):
+        return self.left is None
+
+
+class ReferenceLomTree:
+    def __init__(self, *, max_splits, swap_resistance=4, loss="hinge", optimizer="adagrad",
+                 learning_rate=1.0, normalize=True, bias=0.25, back_off=2.0):  # fmt: skip
+        self.root = Node()
+        self.t = 0
+        self.n_recyclings = 0
+        self.T, self.RS = max_splits, swap_resistance
+        self.loss, self.optimizer, self.rate = loss, optimizer, F(learning_rate)
+        self.normalize, self.bias, self.back_off = normalize, bias, back_off
+        self.totals = {}
+
+    def prepared(self, x):
+        values = [F(v) for v in x]
+        scale = F(1)
+        square = sum(float(v) * float(v) for v in values)
+        if self.normalize and square > 0:
+            scale = F(1 / np.sqrt(square))
+        row = [(i, v * scale) for i, v in enumerate(values) if v != 0]
+        if self.bias:
+            row.append(("bias", F(self.bias)))
+        return row
+
+    def score(self, node, row):
+        total = F(0)
+        for feature, x in row:
+            total = total + x * node.weights.get(feature, F(0))
+        return total
+
+    def slope(self, margin, c):
+        if self.loss == "hinge":
+            return -c if margin * c < 1 else F(0)
+        if self.loss == "squared":
+            return margin - c
+        if self.loss == "absolute":
+            return F(np.sign(margin - c))
+        return -c * (F(1) / (F(1) + np.exp(c * margin)))
+
+    def train(self, node, row, c):
+        g = self.slope(self.score(node, row), c)
+        if g != 0:
+            for feature, x in row:
+                step = g * x
+                if self.optimizer == "adagrad":
+                    node.sums[feature] = node.sums.get(feature, F(0)) + step * step
+                    change = self.rate * step / np.sqrt(node.sums[feature] + F(1e-12))
+                else:
+                    change = self.rate * step
+                node.weights[feature] = node.weights.get(feature, F(0)) - change
+        return self.score(node, row)
+
+    def way(self, row):
+        nodes = [self.root]
+        while not nodes[-1].is_leaf:
+            at = nodes[-1]
+            nodes.append(at.left if self.score(at, row) < 0 else at.right)
+        return nodes
+
+    def update_c(self, node):
+        while node.parent is not None:
+            node = node.parent
+            node.C = min(node.left.C, node.right.C)
+
+    def recycle(self):
+        s = self.root
+        while not s.is_leaf:
+            s = s.left if s.left.C < s.right.C else s.right
+        above = s.parent
+        sibling = above.right if above.left is s else above.left
+        sibling.parent = above.parent
+        if above is self.root:
+            self.root = sibling
+        else:
+            if above.parent.left is above:
+                above.parent.left = sibling
+            else:
+                above.parent.right = sibling
+            self.update_c(sibling)
+        for node in (s, above):
+            node.set_node()
+            node.n_recycled += 1
+        self.n_recyclings += 1
+        return s, above
+
+    def split_if_due(self, j):
+        if len(j.l) < 2:
+            return
+        if self.t < self.T:
+            a, b = Node(), Node()
+            self.t += 1
+        elif self.t > 0 and j.C - max(j.l.values()) > self.RS * (self.root.C + 1):
+            a, b = self.recycle()
+        else:
+            return
+        j.left, j.right = a, b
+        a.parent = b.parent = j
+        a.C = j.C // 2
+        b.C = j.C - a.C
+        self.update_c(a)
+
+    def observe(self, x, y):
+        row = self.prepared(x)
+        self.totals[y] = self.totals.get(y, 0) + 1
+        way = self.way(row)
+        for node in way:
+            node.histogram[y] = node.histogram.get(y, 0) + 1
+        j = self.root
+        while True:
+            if way and way[0] is j:
+                way.pop(0)
+            else:  # taught, it leaves the way it would have gone
+                way = []
+                j.histogram[y] = j.histogram.get(y, 0) + 1
+            if j.is_leaf:
+                j.l[y] = j.l.get(y, 0) + 1
+                self.split_if_due(j)
+                if j.is_leaf:
+                    j.C += 1
+                    self.update_c(j)
+                    return
+                j.l[y] -= 1  # it goes on as an inner node's example
+            c = F(-1) if j.e.get(y, F(0)) < j.E else F(1)
+            score = self.train(j, row, c)
+            j.n[y] = j.n.get(y, F(0)) + F(1)
+            j.e[y] = j.e.get(y, F(0)) + (score - j.e.get(y, F(0))) / j.n[y]
+            j.N = j.N + F(1)
+            j.E = j.E + (score - j.E) / j.N
+            j = j.left if score < 0 else j.right
+
+    def probability(self, x, y):
+        p = base = self.totals.get(y, 0) / sum(self.totals.values())
+        for node in self.way(self.prepared(x)):
+            if node.histogram:
+                kappa = self.back_off * len(node.histogram)
+                n = sum(node.histogram.values())
+                p = (node.histogram.get(y, 0) + kappa * p) / (n + kappa)
+        return (1 - 1e-6) * p + 1e-6 * base
+
+    def shape(self, node=None):
+        """The tree as nested tuples: C, E, histogram and children of every node."""
+        node = node or self.root
+        children = () if node.is_leaf else (self.shape(node.left), self.shape(node.right))
+        return (node.C, float(node.E), dict(sorted(node.histogram.items())), children)
