@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 
 from machine import described
-from online_sections import end_to_end, growth, quality, queries, small_sets, threads
+from online_sections import arity, end_to_end, growth, quality, queries, small_sets, threads
 from online_sections.options import Options
 
 SECTIONS = {
@@ -29,6 +29,7 @@ SECTIONS = {
     "growth": growth.section,
     "threads": threads.section,
     "small_sets": small_sets.section,
+    "arity": arity.section,
 }
 
 

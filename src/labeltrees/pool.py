@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError, ModelFormatError
 from labeltrees.inference import ConditionalTreeModel
 from labeltrees.model import (
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from labeltrees.data.checks import Rows
+    from labeltrees.data.vocabulary import LabelVocabulary
     from labeltrees.regressors import OnlineRegression
     from labeltrees.tree import LabelTree
 
@@ -45,7 +45,7 @@ def pooled(distributions: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     >>> pooled([np.array([[0.9, 0.1]]), np.array([[0.5, 0.5]])]).round(2).tolist()
     [[0.75, 0.25]]
     """
-    log_mean = sum(np.log(np.maximum(p, TINY)) for p in distributions) / len(distributions)
+    log_mean = np.mean([np.log(np.maximum(p, TINY)) for p in distributions], axis=0)
     log_mean[distributions[0] == 0] = -np.inf
     log_mean -= log_mean.max(axis=1, keepdims=True)
     p_label = np.exp(log_mean)
@@ -62,27 +62,22 @@ class PooledTreesModel:
     """
 
     members: list[Member]
+    vocabulary: LabelVocabulary = field(init=False)
+    """The labels, shared by all trees."""
+    n_features: int = field(init=False)
 
     def __post_init__(self) -> None:
+        self.vocabulary = self.members[0].vocabulary
+        self.n_features = self.members[0].n_features
         for member in self.members[1:]:
             if member.vocabulary.labels.tolist() != self.vocabulary.labels.tolist():
                 raise ArgumentError("the trees of a pool must have the same labels.")
             member.vocabulary = self.vocabulary  # one for all, so that ids stay the same
 
     @property
-    def vocabulary(self) -> LabelVocabulary:
-        """The labels, shared by all trees."""
-        return self.members[0].vocabulary
-
-    @property
     def settings(self) -> OnlineRegression:
         """The settings of the first tree; the others differ in their seeds."""
         return self.members[0].settings
-
-    @property
-    def n_features(self) -> int:
-        """Width of the data."""
-        return self.members[0].n_features
 
     @property
     def tree(self) -> LabelTree:
@@ -207,7 +202,5 @@ def _member(tensors: dict[str, NDArray[Any]], facts: dict[str, Any]) -> Member:
 def _own(tensors: dict[str, NDArray[Any]], number: int) -> dict[str, NDArray[Any]]:
     start = f"{number}."
     return {
-        name.removeprefix(start): array
-        for name, array in tensors.items()
-        if name.startswith(start)
+        name.removeprefix(start): array for name, array in tensors.items() if name.startswith(start)
     }

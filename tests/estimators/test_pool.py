@@ -41,7 +41,9 @@ def pooled_slowly(distributions):
 
 def test_two_distributions_by_hand():
     # sqrt(.9 * .5) : sqrt(.1 * .5) = 3 : 1
-    assert pooled([np.array([[0.9, 0.1]]), np.array([[0.5, 0.5]])])[0] == pytest.approx([0.75, 0.25])
+    assert pooled([np.array([[0.9, 0.1]]), np.array([[0.5, 0.5]])])[0] == pytest.approx(
+        [0.75, 0.25]
+    )
 
 
 @given(
@@ -211,9 +213,11 @@ def test_a_forged_pool_is_refused(model, damage):
     elif damage == "tree":
         del tensors["2.tree.parent"]
     else:
-        other, about = ConditionalTreeClassifier(structure=["label 0", "label 1"]).fit(
-            np.eye(20)[[0, 1]], ["label 0", "label 1"]
-        ).model_.to_tensors(keep_state=True)
+        other, about = (
+            ConditionalTreeClassifier(structure=["label 0", "label 1"])
+            .fit(np.eye(20)[[0, 1]], ["label 0", "label 1"])
+            .model_.to_tensors(keep_state=True)
+        )
         kept = {name: each for name, each in tensors.items() if not name.startswith("1.")}
         tensors = kept | {f"1.{name}": array for name, array in other.items()}
         facts = facts | {"members": [facts["members"][0], about, facts["members"][2]]}
