@@ -20,6 +20,7 @@ from pathlib import Path
 
 from machine import described
 from online_sections import (
+    arity,
     decision_trees,
     end_to_end,
     growth,
@@ -38,6 +39,7 @@ SECTIONS = {
     "threads": threads.section,
     "small_sets": small_sets.section,
     "decision_trees": decision_trees.section,
+    "arity": arity.section,
 }
 
 

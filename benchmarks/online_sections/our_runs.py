@@ -98,15 +98,18 @@ def frequencies(order: str, limit: int) -> Answers:
 
 
 @functools.cache
-def stream_command(file: StreamFile, model: str = "conditional") -> tuple[Measured, float]:
+def stream_command(
+    file: StreamFile, model: str = "conditional", *, top: bool = True
+) -> tuple[Measured, float | None]:
     """Run our command on the file; return its cost and its accuracy over the last fifth."""
     measured = run_measured(
         [
-            *(sys.executable, "-m", "labeltrees", "stream", file.path),
-            *("--limit", str(file.n_examples), "--json", "--quiet", "--model", model),
+            *(sys.executable, "-m", "labeltrees", "stream", file.path, "--model", model),
+            *("--limit", str(file.n_examples), "--json", "--quiet"),
+            *(() if top else ("--no-top",)),
         ]
     )
-    return measured, json.loads(measured.output)["tail"]["accuracy"]
+    return measured, json.loads(measured.output)["tail"]["accuracy"] if top else None
 
 
 @functools.cache

@@ -9,6 +9,7 @@ from online_sections.stream_file import tail_start
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from online_sections.arity import Point as ArityPoint
     from online_sections.growth import Point
     from online_sections.scores import Answers
 
@@ -21,6 +22,7 @@ COLOURS = {
     "cache": "#7F7F7F",
     "fastText": "#009E73",
 }
+ARITY_COLOURS = {"kmeans": "#0072B2", "random": "#D55E00"}
 COSTS = {
     "learn": ("learn", "#0072B2"),
     "p_label": ("P(label given x)", "#D55E00"),
@@ -85,6 +87,33 @@ def growth(points: dict[str, list[Point]], folder: Path) -> None:
     _finish(figure, axes, folder / "growth.png")
 
 
+def arity(points: list[ArityPoint], folder: Path) -> None:
+    """Draw losses and Theorem 3's bound against the regressors that one prediction asks."""
+    from matplotlib.ticker import StrMethodFormatter
+
+    panels = {
+        "squared_loss": "squared loss",
+        "log_loss": "log loss",
+        "regret_factor": "bound on the regret factor",
+    }
+    figure, axes = _figure(len(panels), sharey=False)
+    for axis, (name, title) in zip(axes, panels.items(), strict=True):
+        for structure, colour in ARITY_COLOURS.items():
+            several = [each for each in points if each.structure == structure]
+            asked = [each.n_regressors for each in several]
+            height = [getattr(each, name) for each in several]
+            axis.plot(asked, height, "o-", ms=4, label=structure, color=colour)
+            for each, x, y in zip(several, asked, height, strict=True):
+                if structure == "kmeans":
+                    axis.annotate(
+                        f"{each.arity}", (x, y), (0, 6), textcoords="offset points", ha="center"
+                    )
+        axis.set(title=title, xlabel="regressors asked per prediction", xscale="log")
+        axis.set_ylim(0, 1.12 * max(getattr(each, name) for each in points))
+        axis.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+    _finish(figure, axes, folder / "arity.png")
+
+
 def _best_of_each_peer(several: list[Answers]) -> list[Answers]:
     """Return the answers, of fastText's only the most accurate."""
     other = [each for each in several if not each.name.startswith("fastText")]
@@ -103,7 +132,7 @@ def _style(name: str) -> dict[str, str] | None:
     return {"color": colour, "ls": "--" if "frozen" in name else "-", "label": label}
 
 
-def _figure(n_axes: int, *, height: float = 4.2) -> tuple[Any, Any]:
+def _figure(n_axes: int, *, height: float = 4.2, sharey: bool = True) -> tuple[Any, Any]:
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -113,7 +142,7 @@ def _figure(n_axes: int, *, height: float = 4.2) -> tuple[Any, Any]:
         1,
         n_axes,
         figsize=(4.6 * n_axes, height),
-        sharey=True,
+        sharey=sharey,
         squeeze=False,
         layout="constrained",
     )

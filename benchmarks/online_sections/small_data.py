@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,14 +32,16 @@ class SmallSet:
     def n_labels(self) -> int:
         return 1 + max(int(part[1].max()) for part in (self.train, self.valid, self.test))
 
+    def first(self, limit: int | None) -> SmallSet:
+        """Return the set with at most ``limit`` rows to learn."""
+        return replace(self, train=(self.train[0][:limit], self.train[1][:limit]))
+
 
 def small_sets(folder: Path, limit: int | None) -> list[SmallSet]:
     """Return the sets that the folder has, learning from at most ``limit`` rows of each."""
     loaders = {"rcv1-sub1": rcv1, "clinc150": clinc150, "letter": letter}
     sets = [load(folder / name) for name, load in loaders.items() if (folder / name).is_dir()]
-    return [
-        SmallSet(s.name, (s.train[0][:limit], s.train[1][:limit]), s.valid, s.test) for s in sets
-    ]
+    return [each.first(limit) for each in sets]
 
 
 def rcv1(folder: Path) -> SmallSet:

@@ -2,40 +2,72 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import vstack
 
+from labeltrees import ConditionalTreeClassifier
+from labeltrees.data.python_source import PythonSource
 from online_sections import our_runs
 from online_sections.markdown import notes, number, table
 from online_sections.queries import N_ROWS, best_of
+from online_sections.scores import Answers
+from online_sections.stream_file import tail_start
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from online_sections.options import Options
+
+HEADER = ["work", "1 thread, rows/s", "2 threads, rows/s", "times as fast"]
 
 
 def section(options: Options) -> str:
-    """Return what two threads gain at answering, if the estimator can use them."""
+    """Return what two threads gain at learning and at answering."""
+    learned, losses = learning(options)
     model, rest = our_runs.learned_head("shuffled", options.short)
-    title = "### Threads\n"
-    if "n_jobs" not in model.get_params():
-        return f"{title}\n{type(model).__name__} has no `n_jobs`: nothing to compare.\n"
     X = vstack([features for features, _ in rest], format="csr")[:N_ROWS]
     y = np.concatenate([labels for _, labels in rest])[:N_ROWS]
-    asked = {
+    asked: dict[str, Callable[[], object]] = {
         "`predict_label_proba`": lambda: model.predict_label_proba(X, y),
         "exact top 1": lambda: model.predict_top_k(X, 1),
         "exact top 5": lambda: model.predict_top_k(X, 5),
     }
-    rows = []
+    rows = [learned]
     for name, ask in asked.items():
         seconds = []
         for n_jobs in (1, 2):
             model.set_params(n_jobs=n_jobs)
             seconds.append(best_of(ask))
-        rates = [number(len(y) / each, 0) for each in seconds]
-        rows.append([name, *rates, number(seconds[0] / seconds[1], 2)])
-    header = ["question", "1 thread, rows/s", "2 threads, rows/s", "times as fast"]
-    said = f"{len(y):,} rows, {len(model.classes_):,} labels, best of 3."
-    return "\n".join([title, table(header, rows), "", notes(said), ""])
+        rows.append(compared(name, len(y), seconds))
+    said = (
+        f"Learning: {options.short:,} examples shuffled, best of 3; progressive log loss over the "
+        f"last fifth {losses[0]:.3f} with one thread, {losses[1]:.3f} with two. Answering: "
+        f"{len(y):,} rows, {len(model.classes_):,} labels, best of 3."
+    )
+    return "\n".join(["### Threads\n", table(HEADER, rows), "", notes(said), ""])
+
+
+def learning(options: Options) -> tuple[list[str], list[float]]:
+    source = PythonSource(order="shuffled", limit=options.short)
+    chunks = [(chunk.features, chunk.labels) for chunk in source]
+    n_rows = sum(len(labels) for _, labels in chunks)
+    best, losses = [np.inf, np.inf], [0.0, 0.0]
+    for _ in range(3):
+        for at, n_jobs in enumerate((1, 2)):
+            learner = ConditionalTreeClassifier(n_jobs=n_jobs)
+            started = time.perf_counter()
+            seen = [learner.progressive_fit(X, y, top=False) for X, y in chunks]
+            best[at] = min(best[at], time.perf_counter() - started)
+            p_label = np.concatenate([each.p_label for each in seen])
+            is_new = np.concatenate([each.is_new for each in seen])
+            answers = Answers("", np.zeros(n_rows), p_label, is_new=is_new)
+            losses[at] = answers.tail(n_rows - tail_start(n_rows)).log_loss_seen or 0.0
+    return compared("learning", n_rows, best), losses
+
+
+def compared(name: str, n_rows: int, seconds: list[float]) -> list[str]:
+    rates = [number(n_rows / each, 0) for each in seconds]
+    return [name, *rates, number(seconds[0] / seconds[1], 2)]

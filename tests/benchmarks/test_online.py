@@ -53,6 +53,7 @@ def test_every_section_reports_without_peers(run, work, capsys):
         "Threads",
         "Small sets",
         "LOMtree and filter tree",
+        "Arity",
     ]
     assert {path.name for path in (work / "plots").iterdir()} == PICTURES
     assert str(work) not in said
@@ -71,20 +72,41 @@ def test_wrong_calls_are_refused(run, wrong):
         run(*wrong)
 
 
-def test_small_sets_are_learned_by_every_structure(run, work, monkeypatch, capsys):
-    from online_sections import small_sets
-
-    monkeypatch.setattr(small_sets, "PASSES", (1,))
-    monkeypatch.setattr(small_sets, "OUR_RATES", (1.0,))
-    monkeypatch.setattr(small_sets, "STRENGTHS", (1.0,))
+@pytest.fixture(scope="module")
+def easy_data(work):
+    """A folder with one small set, three labels that one word tells apart."""
     (work / "data" / "clinc150").mkdir(parents=True)
     lines = "".join(f"{word}\tplease {word} it\n" for word in ("open", "close", "paint") * 9)
     for part in ("train", "valid", "test"):
         (work / "data" / "clinc150" / f"{part}.tsv.gz").write_bytes(gzip.compress(lines.encode()))
-    run("--only", "small_sets", "--data", str(work / "data"))
+    return work / "data"
+
+
+def test_small_sets_are_learned_by_every_structure(run, easy_data, monkeypatch, capsys):
+    from online_sections import small_sets
+
+    monkeypatch.setattr(small_sets, "PASSES", (1,))
+    monkeypatch.setattr(small_sets, "OUR_PASSES", (1,))
+    monkeypatch.setattr(small_sets, "OUR_RATES", (1.0,))
+    monkeypatch.setattr(small_sets, "STRENGTHS", (1.0,))
+    run("--only", "small_sets", "--data", str(easy_data))
     said = capsys.readouterr().out
     assert "27 rows to learn, 27 to test, 3 labels" in said
-    assert re.findall(r"^\| labeltrees, (\w+)", said, re.MULTILINE) == list(small_sets.STRUCTURES)
+    ours = re.findall(r"^\| labeltrees, ([\w ]+)", said, re.MULTILINE)
+    pools = ["8 kmeans trees", "8 kmeans trees", "one against all"]
+    assert [name.strip() for name in ours] == [*small_sets.STRUCTURES, *pools]
+
+
+def test_arities_run_from_the_tree_to_one_node(run, work, easy_data, capsys):
+    run("--only", "arity", "--data", str(easy_data), "--plots", str(work / "plots"))
+    said = capsys.readouterr().out
+    asked = re.findall(r"^\| (\w+) \| (\d+) \| [^|]+ \| ([\d.]+) ", said, re.MULTILINE)
+    # Three labels: a path of one or two nodes, or one node with a code of four.
+    assert [each[:2] for each in asked] == [
+        ("kmeans", "2"), ("kmeans", "4"), ("random", "2"), ("random", "4"),
+    ]  # fmt: skip
+    assert [each[2] for each in asked] == ["1.7", "3.0"] * 2
+    assert (work / "plots" / "arity.png").is_file()
 
 
 def test_written_rows_are_read_back(work, tmp_path):

@@ -32,9 +32,8 @@ def test_threads_answer_as_one_does():
     model = ConditionalTreeClassifier(n_jobs=2).partial_fit(X, y)
     answers = []
     for n_jobs in (1, 2):
-        model.model_.settings = type(model.model_.settings)(
-            **model.model_.settings.to_dict() | {"n_threads": n_jobs}
-        )
+        model.set_params(n_jobs=n_jobs)
+        assert model.model_.settings.n_threads == n_jobs
         answers.append((model.predict_top_k(X, 3), model.predict_label_proba(X, y)))
     (tops, p), (tops_2, p_2) = answers
     assert np.array_equal(tops.labels, tops_2.labels)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -13,13 +14,17 @@ from labeltrees.estimators.online import OnlineClassifier, check_passes, passes,
 from labeltrees.estimators.tree_queries import TreeQueries
 from labeltrees.inference import ConditionalTreeModel
 from labeltrees.pecoc import PecocTreeModel
+from labeltrees.pool import PooledTreesModel
 from labeltrees.regressors import OnlineRegression
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
-    from labeltrees.model import Model
+    from labeltrees.data.checks import Rows
+    from labeltrees.model import Foreseen, Model
     from labeltrees.tree import LabelTree
+
+MAX_TREES = 1000
 
 
 class ConditionalTreeClassifier(TreeQueries, OnlineClassifier):
@@ -49,6 +54,11 @@ class ConditionalTreeClassifier(TreeQueries, OnlineClassifier):
         ("online": the binary tree of a first pass, levels joined; "random" and "balanced": over
         all labels at once), or the first `partial_fit` over its ``classes``. A given tree has its
         own arity.
+    n_trees : int >= 1
+        Trees that `fit` learns, each with a seed and so an order of rows of its own, and with
+        "kmeans" and "random" a structure. The geometric mean of their distributions, scaled to
+        sum to 1, is far better than one tree's, best with "kmeans"; the scale needs all labels, so
+        questions then cost O(n_trees n_labels) a row. `partial_fit` can only go on with them.
     alpha : float in [0, 1]
         Weight of balance against the regressors' opinion in rule (5). 0 has no depth bound.
     balance : {"examples", "labels"}
@@ -97,8 +107,8 @@ class ConditionalTreeClassifier(TreeQueries, OnlineClassifier):
     classes_ : ndarray of shape (n_labels,)
         The labels: sorted after `fit`, in first-seen order as `partial_fit` adds to them.
     tree_ : LabelTree
-        The tree, over indices into ``classes_``.
-    model_ : ConditionalTreeModel or PecocTreeModel
+        The tree, over indices into ``classes_``; the first of several.
+    model_ : ConditionalTreeModel, PecocTreeModel or PooledTreesModel
         The fitted model, usable without scikit-learn.
     n_features_in_ : int
         Width of the data.
@@ -118,13 +128,14 @@ class ConditionalTreeClassifier(TreeQueries, OnlineClassifier):
     """
 
     _model_class = ConditionalTreeModel
-    model_: ConditionalTreeModel | PecocTreeModel
+    model_: ConditionalTreeModel | PecocTreeModel | PooledTreesModel
 
     def __init__(
         self,
         *,
         structure: Any = "online",
         arity: int = 2,
+        n_trees: int = 1,
         alpha: float = 0.6,
         balance: str = "examples",
         loss: str = "logistic",
@@ -143,6 +154,7 @@ class ConditionalTreeClassifier(TreeQueries, OnlineClassifier):
     ) -> None:
         self.structure = structure
         self.arity = arity
+        self.n_trees = n_trees
         self.alpha = alpha
         self.balance = balance
         self.loss = loss
@@ -163,14 +175,41 @@ class ConditionalTreeClassifier(TreeQueries, OnlineClassifier):
         """Learn from scratch in ``n_passes`` over the data, and return the estimator."""
         settings = self._settings()
         rows, targets, weights = check_training(X, y, sample_weight)
-        model = structures.start_on_all(
-            self.structure, int(self.arity), settings, rows, targets, weights
-        )
-        orders = passes(self.n_passes, rows.n_rows, self.shuffle, settings.seed)
-        for number, order in enumerate(orders):
-            model.learn(rows, targets, weights, order=order, again=number > 0)
+        seeds = [(settings.seed + number) % 2**64 for number in range(self.n_trees)]
+        models = [
+            self._fit_one(replace(settings, seed=seed), rows, targets, weights) for seed in seeds
+        ]
         self._check_width(X, reset=True)
-        self.model_ = model
+        self.model_ = models[0] if len(models) == 1 else PooledTreesModel(models)
+        return self
+
+    def progressive_fit(
+        self, X: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None, top: bool = True
+    ) -> Foreseen:
+        """Learn like `partial_fit` and return what the model said of each row just before.
+
+        The mean loss of these answers (progressive validation) is an honest estimate of the
+        model's error, without held-out data. For ``n_trees=1`` only: a pool would need
+        O(n_labels) a row to know what it foresees.
+
+        Examples
+        --------
+        >>> from labeltrees import ConditionalTreeClassifier
+        >>> seen = ConditionalTreeClassifier().progressive_fit([[1.0]] * 3, ["a", "b", "a"])
+        >>> seen.is_new
+        array([ True,  True, False])
+        """
+        self.check_parameters()
+        if self.n_trees > 1:
+            raise ArgumentError.of("n_trees", self.n_trees, "1 for progressive_fit")
+        return super().progressive_fit(X, y, sample_weight=sample_weight, top=top)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters and return the estimator; of a fitted one, ``n_jobs`` takes effect at once."""
+        super().set_params(**params)
+        if "n_jobs" in params and isinstance(self.__dict__.get("model_"), ConditionalTreeModel):
+            n_threads = n_threads_of(self.n_jobs)
+            self.model_.settings = replace(self.model_.settings, n_threads=n_threads)
         return self
 
     def check_parameters(self) -> None:
@@ -191,15 +230,31 @@ class ConditionalTreeClassifier(TreeQueries, OnlineClassifier):
             raise AttributeError(f"this {type(self).__name__} has not learned anything yet")
         return self._binary_model().novelty_mass
 
+    def _fit_one(
+        self,
+        settings: OnlineRegression,
+        rows: Rows,
+        targets: NDArray[Any],
+        weights: NDArray[np.float32],
+    ) -> ConditionalTreeModel | PecocTreeModel:
+        model = structures.start_on_all(
+            self.structure, int(self.arity), settings, rows, targets, weights
+        )
+        orders = passes(self.n_passes, rows.n_rows, self.shuffle, settings.seed)
+        for number, order in enumerate(orders):
+            model.learn(rows, targets, weights, order=order, again=number > 0)
+        return model
+
     @classmethod
     def _model_class_for(cls, facts: dict[str, Any]) -> type[Model]:
-        is_pecoc = facts.get("model") == PecocTreeModel.__name__
-        return PecocTreeModel if is_pecoc else ConditionalTreeModel
+        kinds = {kind.__name__: kind for kind in (PecocTreeModel, PooledTreesModel)}
+        return kinds.get(facts.get("model", ""), ConditionalTreeModel)
 
     def _params_to_store(self) -> dict[str, Any]:
         return super()._params_to_store() | {
             "structure": structures.to_json(self.structure),
             "arity": int(self.arity),
+            "n_trees": int(self.n_trees),
             "random_state": self.model_.settings.seed,
         }
 
@@ -211,6 +266,10 @@ class ConditionalTreeClassifier(TreeQueries, OnlineClassifier):
         check_passes(self.n_passes)
         if not _is_power_of_two(self.arity):
             raise ArgumentError.of("arity", self.arity, "a power of two in [2, 2^30]")
+        if not _is_whole(self.n_trees) or not 1 <= self.n_trees <= MAX_TREES:
+            raise ArgumentError.of("n_trees", self.n_trees, f"an integer in [1, {MAX_TREES}]")
+        if self.n_trees > 1 and self.novelty:
+            raise ArgumentError.of("n_trees", self.n_trees, "1 with novelty=True")
         return OnlineRegression(
             loss=self.loss,
             normalize=self.normalize,
@@ -232,11 +291,19 @@ class ConditionalTreeClassifier(TreeQueries, OnlineClassifier):
         self, n_features: int, classes: ArrayLike | None
     ) -> ConditionalTreeModel | PecocTreeModel:
         settings = self._settings()
+        if self.n_trees > 1:
+            raise ArgumentError(
+                f"n_trees={self.n_trees} needs fit: on one stream the trees would be alike. "
+                "partial_fit can go on from there."
+            )
         return structures.start_on_stream(
             self.structure, int(self.arity), settings, n_features, classes
         )
 
 
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
 def _is_power_of_two(value: Any) -> bool:
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    return whole and 2 <= value <= 2**30 and int(value).bit_count() == 1
+    return _is_whole(value) and 2 <= value <= 2**30 and int(value).bit_count() == 1

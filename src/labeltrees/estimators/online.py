@@ -73,8 +73,8 @@ class OnlineClassifier(LabelClassifier):
 
         Examples
         --------
-        >>> from labeltrees import ConditionalTreeClassifier
-        >>> seen = ConditionalTreeClassifier().progressive_fit([[1.0]] * 3, ["a", "b", "a"])
+        >>> from labeltrees import OneAgainstAllClassifier
+        >>> seen = OneAgainstAllClassifier().progressive_fit([[1.0]] * 3, ["a", "b", "a"])
         >>> seen.is_new
         array([ True,  True, False])
         """

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from labeltrees.explanation import Explanation
     from labeltrees.pecoc import PecocTreeModel
+    from labeltrees.pool import PooledTreesModel
 
 __all__ = ["TreeQueries", "one_row", "uniforms_of"]
 
@@ -27,15 +28,15 @@ __all__ = ["TreeQueries", "one_row", "uniforms_of"]
 class TreeQueries(LabelClassifier):
     """A classifier around a `ConditionalTreeModel`, with all questions a tree can answer."""
 
-    model_: ConditionalTreeModel | PecocTreeModel
+    model_: ConditionalTreeModel | PecocTreeModel | PooledTreesModel
 
     def _binary_model(self) -> ConditionalTreeModel:
         """Return the model, or say that only binary trees answer this."""
         check_is_fitted(self, "model_")
         if not isinstance(self.model_, ConditionalTreeModel):
             raise ArgumentError(
-                "this question is answered by binary trees only: learn with arity=2 and a "
-                "structure of two children a node."
+                "this question is answered by single binary trees only: learn with n_trees=1, "
+                "arity=2 and a structure of two children a node."
             )
         return self.model_
 

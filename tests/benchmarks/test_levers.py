@@ -1,0 +1,94 @@
+"""benchmarks/levers.py: nodes' log-odds are those of the tree, and every table is printed."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from labeltrees import ConditionalTreeClassifier
+from labeltrees.data import python_source
+from labeltrees.tree import LabelTree
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture
+def modules(monkeypatch):
+    """Make the benchmarks' modules importable, as they are for the script."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    files = python_source.source_files()[:20]
+    monkeypatch.setattr(python_source, "source_files", lambda folder=None: files)
+
+
+def test_log_odds_of_a_tree_by_hand(modules):
+    from online_sections.node_levers import distribution, node_log_odds
+
+    tree = LabelTree.from_nested([[0, 1], 2])
+    p = np.array([[0.1, 0.3, 0.6]])
+    odds = node_log_odds(tree, p)[0]
+    assert odds[0] == pytest.approx(np.log(0.6 / 0.4))
+    assert odds[tree.first_child[0]] == pytest.approx(np.log(3))
+    assert distribution(tree, odds[np.newaxis]) == pytest.approx(p)
+
+
+def test_log_odds_lead_back_to_a_models_probabilities(modules):
+    from online_sections.node_levers import distribution, node_log_odds
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 6)), rng.integers(9, size=200)
+    model = ConditionalTreeClassifier().fit(X, y)
+    p = model.predict_proba(X)
+    assert distribution(model.tree_, node_log_odds(model.tree_, p)) == pytest.approx(p, abs=1e-12)
+
+
+@pytest.mark.parametrize("by_depth", [False, True])
+def test_a_temperature_is_found_again(modules, by_depth):
+    from online_sections.node_levers import apply_temperature, distribution, fit_temperature
+
+    rng = np.random.default_rng(0)
+    tree = LabelTree.balanced(4)
+    true = np.array([2.0, 0.5, 1.0]) if by_depth else np.full(3, 1.5)
+    odds = rng.normal(size=(20_000, tree.n_nodes))
+    p = distribution(tree, apply_temperature(tree, odds, true))
+    ids = (p.cumsum(axis=1) < rng.random((len(p), 1))).sum(axis=1)
+    fitted = fit_temperature(tree, odds, ids, by_depth=by_depth)
+    assert fitted[:2] == pytest.approx(true[:2], rel=0.1)
+
+
+def test_the_stream_is_scored_under_every_lever(modules, monkeypatch, capsys):
+    import levers
+
+    few = {name: levers.LEVERS[name] for name in ("defaults", "`mixing=False`")}
+    monkeypatch.setattr(levers, "LEVERS", few)
+    arguments = ["levers.py", "--limit", "2000", "--only", "stream", "batch"]
+    monkeypatch.setattr(sys, "argv", arguments)
+    levers.main()
+    said = capsys.readouterr().out
+    assert re.findall(r"^### (.+)$", said, re.MULTILINE) == [
+        "Stream, 2,000 examples",
+        "Stream, frozen after 80 %",
+    ]
+    assert len(re.findall(r"^\| `fit` with", said, re.MULTILINE)) == 4
+    assert said.count("| `mixing=False` |") == 1
+
+
+def test_a_small_set_is_scored_under_every_lever(modules, monkeypatch):
+    import levers
+    from online_sections.small_data import SmallSet
+
+    monkeypatch.setattr(levers, "LEVERS", {"defaults": {}})
+    monkeypatch.setattr(levers, "BATCH_LEVERS", {"two trees": {"n_trees": 2}})
+    rng = np.random.default_rng(0)
+    y = rng.integers(5, size=300)
+    X = np.eye(5)[y] + 0.1 * rng.normal(size=(300, 5))
+    parts = [(X[part], y[part]) for part in (slice(0, 200), slice(200, 300))]
+    data = SmallSet("easy", parts[0], parts[1], (X[:0], y[:1]))
+    printed = levers.sets_table(data).splitlines()[2:]
+    errors = [float(line.split("|")[2]) for line in printed]
+    assert len(errors) == 4
+    assert max(errors) < 10
+    assert levers.nodes_table(data).count("\n") == 1 + 6
