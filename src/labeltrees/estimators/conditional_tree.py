@@ -205,7 +205,7 @@ class ConditionalTreeClassifier(TreeQueries, OnlineClassifier):
         return super().progressive_fit(X, y, sample_weight=sample_weight, top=top)
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters and return the estimator; of a fitted one, ``n_jobs`` takes effect at once."""
+        """Set parameters and return the estimator; ``n_jobs`` takes effect at once."""
         super().set_params(**params)
         if "n_jobs" in params and isinstance(self.__dict__.get("model_"), ConditionalTreeModel):
             n_threads = n_threads_of(self.n_jobs)
