@@ -357,6 +357,12 @@ def test_scores_below_zero_can_be_ranked():
     assert m.ndcg_at_k([[0, 1]], [[-1.0, -2.0]], 2) == approx(1 / math.log2(3))
 
 
+def test_labels_of_one_score_are_not_wrongly_ordered():
+    assert m.auc_at_k([[0, 1]], [[0.5, 0.5]], 2, tolerance=0) == 1
+    assert m.auc_at_k([[0, 1]], [[0.5 + 1e-9, 0.5]], 2, tolerance=0) == 0.5
+    assert m.auc_at_k([[0, 1]], [[0.5 + 1e-9, 0.5]], 2) == 1
+
+
 def test_huge_errors_do_not_overflow():
     assert m.xrmse_at_k([[1e200, 0]], [[0, 1e200]], 2) == pytest.approx(1e200)
     assert m.xrmse_at_k([[1e-200, 0]], [[0, 1e-200]], 2) == pytest.approx(1e-200)
