@@ -59,7 +59,9 @@ def _omikuji(loss: str, n_trees: int) -> Contestant:
 def _ours(what: str, sibling: str | None = None, **options: Any) -> Contestant:
     settings = json.dumps({"options": options})
     probable = options.get("loss", "logistic") == "logistic"
-    return Contestant(f"labeltrees, {what}", "labeltrees", settings, "its", probable, sibling)
+    ours = getattr(labeltrees, "ExtremeRegressor", None)
+    cost = f"{ours().cost:g}" if ours else "its"
+    return Contestant(f"labeltrees, {what}", "labeltrees", settings, cost, probable, sibling)
 
 
 PEERS = (

@@ -38,6 +38,12 @@ def top_labels(model: Any, X: Any, k: int, n_labels: int) -> csr_array:
     return label_matrix(labels, scores, classes=range_of(n_labels))
 
 
+def ranked_labels(model: Any, X: Any, k: int, n_labels: int) -> csr_array:
+    """Return the k best labels of each row with the scores that rank them, a tail's included."""
+    labels, scores = model.predict_top_scores(X, k)
+    return label_matrix(labels, scores, classes=range_of(n_labels))
+
+
 def top_rows(model: Any, X: Any, k: int, n_labels: int, **options: Any) -> csr_array:
     """Return the k best rows of each label as a matrix, rows by labels."""
     columns = range_of(n_labels)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from batch_sections.contestants import COSTS
 from batch_sections.data_sets import Split, choosing, whole
-from batch_sections.our_models import regressor, top_labels
+from batch_sections.our_models import ranked_labels, regressor
 from labeltrees.metrics import (
     auc_at_k,
     propensities,
@@ -51,6 +51,7 @@ PUBLISHED = [
     ["paper: XReg-t", "-", "49.86", "53.04", "58.77", "52.46", "55.14", "-", "0.3386"],
 ]
 _PAPER = {"n_trees": 3, "arity": 2, "max_leaf": 100, "beam_width": 10}
+_PAPER |= {"cost_power": 1.0, "calibrate": False}
 #: Our defaults, and the paper's own form.
 LEARNERS: dict[str, dict[str, Any]] = {
     "labeltrees, default": {},
@@ -72,7 +73,8 @@ def section(options: Options) -> str:
     except MissingPeerError as error:
         return f"{title}\n{error}\n"
     said = notes(
-        "In %, but for XMAD, which is of relevances divided by the largest. nDCG@5 is of the same "
+        "In %, but for XMAD, which is of relevances divided by the largest and left out where a "
+        "tail classifier's scores rank, which are no relevances. nDCG@5 is of the same "
         "relevances, a ratio of sums (PSnDCG). A = 0.55, B = 1.5.",
         f"C: of {COSTS}, the best PSP@5 on a tenth of the training rows, not learned from "
         "meanwhile.",
@@ -92,8 +94,7 @@ def row(name: str, given: dict[str, Any], options: Options, split: Split) -> lis
         name,
         f"{cost:g}",
         *(number(100 * found[each], 2) for each in percent),
-        number(found["XMAD@5"], 4),
-        number(found["released"], 4),
+        *(number(None if "tail" in given else found[each], 4) for each in ("XMAD@5", "released")),
     ]
 
 
@@ -101,12 +102,13 @@ def scores(given: dict[str, Any], options: Options, split: Split) -> dict[str, f
     """Learn from the propensities of the rows to learn from; score with the same."""
     model = regressor(relevance="propensity", n_jobs=options.threads, **given).fit(split.X, split.Y)
     p = propensities(split.Y)
-    found = top_labels(model, split.X_test, min(100, split.Y.shape[1]), split.Y.shape[1])
+    found = ranked_labels(model, split.X_test, min(100, split.Y.shape[1]), split.Y.shape[1])
     relevance = split.Y_test.multiply(p.min() / p).tocsr()
     found.data *= p.min()
     return {
         **{f"PSP@{k}": psp_at_k(split.Y_test, found, k, p) for k in KS},
-        "AUC@5": auc_at_k(relevance, found, 5),
+        # The scores of tail classifiers may all be smaller than the metric's own tolerance.
+        "AUC@5": auc_at_k(relevance, found, 5, tolerance=0 if "tail" in given else 1e-6),
         "nDCG@5": psndcg_at_k(split.Y_test, found, 5, p),
         "XMAD@5": xmad_at_k(relevance, found, 5),
         "released": xmad_at_k(relevance, found, 5, variant="release"),

@@ -43,6 +43,8 @@ class LeastSquares:
         labels = np.argsort(-p, axis=1, kind="stable")[:, :k]
         return TopLabels(labels, np.take_along_axis(p, labels, axis=1))
 
+    predict_top_scores = predict_top_k
+
     def top_rows(self, X, labels=None, k=5, exact=False):
         p = self.predict_proba(X).T
         rows = np.argsort(-p, axis=1, kind="stable")[:, :k]
