@@ -19,14 +19,13 @@ def train(folder, model, settings):
     estimator = labeltrees.ExtremeRegressor(n_jobs=settings["threads"], random_state=0, **options)
     with measuring.Stopwatch() as learning:
         estimator.fit(X, Y)
+    estimator.set_params(n_jobs=1)  # it is asked with one thread
     estimator.save(f"{model}/model.safetensors")
     return reading, learning
 
 
 def load(model, settings):
-    loaded = labeltrees.load(f"{model}/model.safetensors")
-    loaded.set_params(n_jobs=1)
-    return loaded
+    return labeltrees.load(f"{model}/model.safetensors")
 
 
 def rows_of(arrays):
@@ -35,8 +34,7 @@ def rows_of(arrays):
 
 def top(model, X, k, wide):
     if not wide:
-        labels, scores = model.predict_top_k(X, k)
-        return np.asarray(labels), np.asarray(scores)
+        return tuple(model.predict_top_k(X, k))
     p = model.predict_proba(X)
     return np.broadcast_to(np.asarray(model.classes_), p.shape), p
 

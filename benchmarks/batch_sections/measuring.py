@@ -125,7 +125,10 @@ def first_rows(matrix, n_rows):
 def padded(answer):
     """Return labels and scores as arrays; a row with fewer ends in label -1."""
     if isinstance(answer, tuple):
-        return {"labels": answer[0], "scores": answer[1]}
+        labels, scores = answer
+        if labels.dtype == object:  # None is no label
+            labels = np.where(np.equal(labels, None), -1, labels).astype(np.int32)
+        return {"labels": labels, "scores": np.nan_to_num(scores)}
     width = max(1, max(map(len, answer)))
     labels = np.full((len(answer), width), -1, dtype=np.int32)
     scores = np.zeros((len(answer), width), dtype=np.float32)

@@ -22,6 +22,13 @@ def regressor(**options: Any) -> Any:
     return labeltrees.ExtremeRegressor(random_state=0, **options)
 
 
+def with_one_thread(model: Any) -> Any:
+    """Return the model, asked with one thread from now on."""
+    model.set_params(n_jobs=1)
+    model.model_.n_jobs = 1
+    return model
+
+
 def timed(ask: Callable[[], Any], repeat: int = 1) -> tuple[Any, float]:
     """Return an answer and its seconds, the least of the repeats."""
     best = float("inf")

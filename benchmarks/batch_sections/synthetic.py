@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.preprocessing import normalize
 
-from batch_sections.our_models import regressor, timed
+from batch_sections.our_models import regressor, timed, with_one_thread
 from online_sections.markdown import notes, number, table
 from peers import MissingPeerError
 
@@ -103,7 +103,7 @@ def grown(n_labels: int, n_points: int, options: Options) -> list[float]:
     model, learning = timed(
         lambda: regressor(n_trees=1, n_jobs=options.threads).fit(points.X, points.Y)
     )
-    model.set_params(n_jobs=1)
+    with_one_thread(model)
     _, asking = timed(lambda: model.predict_top_k(points.X_test, 5), repeat=3)
     spent = [
         timed(lambda i=i: model.predict_top_k(points.X_test[i : i + 1], 5))[1]

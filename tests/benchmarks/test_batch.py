@@ -32,6 +32,10 @@ class LeastSquares:
         self.weights = np.linalg.solve(gram, (X.T @ Y).toarray())
         return self
 
+    @property
+    def model_(self):
+        return self
+
     def set_params(self, **_):
         return self
 
