@@ -13,4 +13,6 @@ NB_MODULE(_core, module) {
   bind_pecoc_tree(module);
   bind_one_against_all(module);
   bind_self_terminating_tree(module);
+  bind_relevance_training(module);
+  bind_relevance_forest(module);
 }

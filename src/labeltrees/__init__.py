@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from labeltrees.estimators import (
         ConditionalTreeClassifier,
+        ExtremeRegressor,
         FrequencyTableClassifier,
         OneAgainstAllClassifier,
         SelfTerminatingTreeClassifier,
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "ConditionalTreeClassifier",
+    "ExtremeRegressor",
     "FrequencyTableClassifier",
     "LabelTree",
     "OneAgainstAllClassifier",
@@ -28,6 +30,7 @@ __all__ = [
 # Imported when first used, so that reading a model does not wait for scikit-learn.
 _HOME = {
     "ConditionalTreeClassifier": "labeltrees.estimators",
+    "ExtremeRegressor": "labeltrees.estimators",
     "FrequencyTableClassifier": "labeltrees.estimators",
     "LabelTree": "labeltrees.tree",
     "OneAgainstAllClassifier": "labeltrees.estimators",
