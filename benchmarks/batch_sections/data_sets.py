@@ -118,6 +118,7 @@ def _written(name: str, X: csr_array, Y: csr_array, X_test: csr_array, Y_test: c
     folder = WORK / "batch" / name
     folder.mkdir(parents=True, exist_ok=True)
     for part, matrix in (("train_X", X), ("train_Y", Y), ("test_X", X_test)):
+        matrix.sort_indices()  # PECOS insists
         np.savez(
             folder / f"{part}.npz",
             data=matrix.data.astype(np.float32),

@@ -4,7 +4,8 @@ import measuring
 import numpy as np
 from scipy.sparse import csr_array
 
-import labeltrees
+from labeltrees import ExtremeRegressor
+from labeltrees import load as load_model
 
 
 def train(folder, model, settings):
@@ -16,7 +17,7 @@ def train(folder, model, settings):
     options = dict(settings["options"])
     if settings["cost"] is not None:
         options["cost"] = settings["cost"]
-    estimator = labeltrees.ExtremeRegressor(n_jobs=settings["threads"], random_state=0, **options)
+    estimator = ExtremeRegressor(n_jobs=settings["threads"], random_state=0, **options)
     with measuring.Stopwatch() as learning:
         estimator.fit(X, Y)
     estimator.set_params(n_jobs=1)  # it is asked with one thread
@@ -25,7 +26,7 @@ def train(folder, model, settings):
 
 
 def load(model, settings):
-    return labeltrees.load(f"{model}/model.safetensors")
+    return load_model(f"{model}/model.safetensors")
 
 
 def rows_of(arrays):

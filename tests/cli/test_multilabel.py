@@ -102,6 +102,18 @@ def test_labelwise_scores_are_of_each_labels_best_rows(data, model, capsys):
     assert said["predictions"] == 100
 
 
+def test_a_model_of_many_labels_needs_no_option(data, tmp_path, capsys):
+    (chunk,) = read_xc(data[0])
+    _, truth = truth_of(data[0])
+    path = tmp_path / "many"
+    labeltrees.ExtremeRegressor(n_trees=1).fit(chunk.features, truth).save(path)
+    said = run_json(capsys, "evaluate", path, data[1], "--format", "xc")
+    assert said["P@1"] > 0.95
+    assert said["ECE@1"] < 0.2
+    labelwise = run_json(capsys, "evaluate", path, data[1], "--format", "xc", "--labelwise")
+    assert labelwise["nDCG@5"] > 0.7
+
+
 def test_predictions_can_be_scored_by_label(data, tmp_path, capsys):
     answers = tmp_path / "answers"
     rows = data[1].read_text().splitlines()[1:]

@@ -14,7 +14,7 @@ from labeltrees.cli.multilabel import from_file, from_model, read_truth, say_sco
 from labeltrees.cli.predict import ModelArgument
 from labeltrees.cli.report import JsonOption, QuietOption, say_json, say_pairs
 from labeltrees.errors import ArgumentError, DataError
-from labeltrees.estimators import from_stored
+from labeltrees.estimators import ExtremeRegressor, from_stored
 from labeltrees.progress import Progress
 
 #: Errors count on labels that are not among the first k too: a few more are predicted.
@@ -47,7 +47,8 @@ def evaluate(
 ) -> None:
     """Print losses, accuracies and calibration errors of a saved model on a data file.
 
-    With --multilabel, --labelwise or --predictions: a table of the metrics of many labels a row.
+    With --multilabel, --labelwise or --predictions, and for an ExtremeRegressor: a table of the
+    metrics of many labels a row.
     """
     if predictions:
         source = Input.choose(data, format=format, limit=limit)
@@ -57,7 +58,7 @@ def evaluate(
     stored = store.read(model)
     estimator = from_stored(stored)
     source = Input.like(stored.extra, data, format=format, limit=limit, labels=labels, seed=seed)
-    if multilabel or labelwise:
+    if multilabel or labelwise or isinstance(estimator, ExtremeRegressor):
         counts = read_truth(Input.like(stored.extra, train, format=None)) if train else None
         k = max(2 * top, _LEAST_PREDICTED)
         answers = from_model(estimator, source, k, labelwise=labelwise, quiet=quiet)

@@ -59,13 +59,15 @@ def from_model(
 ) -> tuple[LabelRows, LabelRows]:
     """Return the truth and the model's k best labels of each row, or k best rows of each label."""
     truth, found, features = LabelRows(), LabelRows(), []
+    # A column of relevances without an entry is a class that no tree has.
+    n_labels = getattr(estimator.model_, "n_tree_labels", len(estimator.classes_))
     with Progress("evaluating", total=source.limit, enabled=not quiet) as progress:
         for chunk in source.chunks():
             _add_truth(truth, chunk, lambda label: label)
             if labelwise:
                 features.append(chunk.features)
             else:
-                answer = estimator.predict_top_k(chunk.features, min(k, len(estimator.classes_)))
+                answer = estimator.predict_top_k(chunk.features, min(k, n_labels))
                 for labels, p in zip(*(part.tolist() for part in answer), strict=True):
                     _add_found(found, labels, p)
             progress.advance(chunk.n_rows)

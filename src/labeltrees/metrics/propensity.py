@@ -9,6 +9,7 @@ import numpy as np
 from labeltrees.errors import ArgumentError
 from labeltrees.metrics.checks import checked_floats, checked_number, raise_at_first
 from labeltrees.metrics.rankings import checked_matrix
+from labeltrees.relevance import label_propensities
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,9 +47,7 @@ def propensities(train_truth: Any, *, a: float = 0.55, b: float = 1.5) -> FloatA
     if not n_rows:
         raise ArgumentError.of("the shape of train_truth", truth.shape, "one without zeros")
     truth.eliminate_zeros()
-    counts = np.bincount(truth.indices, minlength=n_labels)
-    scale = max(np.log(n_rows) - 1, 0.0) * (b + 1) ** a
-    return np.asarray(1 / (1 + scale * (counts + b) ** -a))
+    return label_propensities(np.bincount(truth.indices, minlength=n_labels), n_rows, a=a, b=b)
 
 
 def checked_propensities(propensity: Any, n_labels: int) -> FloatArray:
