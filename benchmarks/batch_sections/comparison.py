@@ -32,6 +32,7 @@ COST_COLUMNS = {
     "model MB": ("model_mb", 1),
     "load s": ("load_s", 3),
     "batch ms/row": ("batch_ms", 4),
+    "batch CPU ms/row": ("batch_cpu_ms", 4),
     "single p50 ms": ("p50_ms", 3),
     "p99 ms": ("p99_ms", 3),
 }
