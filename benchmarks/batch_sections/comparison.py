@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -58,8 +59,10 @@ def one_set(options: Options, name: str) -> str:
     for contestant in taking_part(options, name, split):
         try:
             runs += both_costs(contestant, options, name, split)
-        except (MissingPeerError, RuntimeError) as error:
-            missing.append(f"{contestant.name}: {error}")
+        except MissingPeerError as error:
+            missing.append(str(error))
+        except RuntimeError as error:
+            missing.append(f"{contestant.name} failed: {reason(error)}")
     cost_rows = [[*title(run), *costs(run)] for run in runs]
     quality_rows = [[*title(run), *scored(run, split)] for run in runs]
     return "\n".join(
@@ -74,6 +77,12 @@ def one_set(options: Options, name: str) -> str:
             "",
         ]
     )
+
+
+def reason(error: RuntimeError) -> str:
+    """Return the last line of what a program complained, without the machine's folders."""
+    last = str(error).rsplit("failed: ", 1)[-1].splitlines()[-1:]
+    return re.sub(r"/\S*/", "", "".join(last)) or "it said nothing."
 
 
 def taking_part(options: Options, name: str, split: Split) -> list[Contestant]:

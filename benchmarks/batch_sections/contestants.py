@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 import labeltrees
 from batch_sections.data_sets import Split, choosing
 from labeltrees.metrics import label_log_loss, multilabel_report, ndcg_at_k, propensities
-from peers import WORK, MissingPeerError, peer
+from peers import WORK, peer
 from processes import run_measured
 
 PROGRAMS = Path(__file__).parent
@@ -37,11 +37,9 @@ class Contestant:
 
     def python(self) -> str:
         """Return the interpreter of its environment, or raise `MissingPeerError`."""
-        if self.program in ("labeltrees", "ovr"):
-            if self.program == "labeltrees" and not hasattr(labeltrees, "ExtremeRegressor"):
-                raise MissingPeerError(f"{self.name} is left out: no `ExtremeRegressor` here.")
-            return sys.executable
-        return peer(self.program).python
+        return (
+            sys.executable if self.program in ("labeltrees", "ovr") else peer(self.program).python
+        )
 
 
 def _omikuji(loss: str, n_trees: int) -> Contestant:
@@ -59,8 +57,7 @@ def _omikuji(loss: str, n_trees: int) -> Contestant:
 def _ours(what: str, sibling: str | None = None, **options: Any) -> Contestant:
     settings = json.dumps({"options": options})
     probable = options.get("loss", "logistic") == "logistic"
-    ours = getattr(labeltrees, "ExtremeRegressor", None)
-    cost = f"{ours().cost:g}" if ours else "its"
+    cost = f"{labeltrees.ExtremeRegressor().cost:g}"
     return Contestant(f"labeltrees, {what}", "labeltrees", settings, cost, probable, sibling)
 
 

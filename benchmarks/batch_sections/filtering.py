@@ -9,7 +9,6 @@ from batch_sections.our_models import regressor, top_labels
 from labeltrees.metrics import filtering_curve, plot_filtering_curves, propensities
 from online_sections.markdown import notes, number, table
 from online_sections.plots import links
-from peers import MissingPeerError
 
 if TYPE_CHECKING:
     from batch_sections.options import Options
@@ -21,10 +20,7 @@ RECALLS = (0.1, 0.2, 0.3, 0.4)
 def section(options: Options) -> str:
     """Return precision at some recalls of each set, and draw the curves."""
     title = "### Filtering by relevance\n"
-    try:
-        rows = drawn(options)
-    except MissingPeerError as error:
-        return f"{title}\n{error}\n"
+    rows = drawn(options)
     header = ["set", "kept", *(f"precision at recall {recall:g}" for recall in RECALLS)]
     said = notes(
         f"Relevances are inverse propensities over the largest; at most {KEPT_A_ROW} labels a row "
@@ -45,7 +41,7 @@ def drawn(options: Options) -> list[list[str]]:
         p = propensities(split.Y)
         model = regressor(relevance="propensity", n_jobs=options.threads).fit(split.X, split.Y)
         n_labels = split.Y.shape[1]
-        scores = top_labels(model, split.X_test, KEPT_A_ROW, n_labels)
+        scores = top_labels(model, split.X_test, min(KEPT_A_ROW, n_labels), n_labels)
         scores.data *= p.min()
         truth = split.Y_test.multiply(p.min() / p).tocsr()
         plot_filtering_curves(truth, scores, ax=axis).set_title(name)

@@ -15,7 +15,6 @@ from batch_sections.contestants import COSTS
 from batch_sections.our_models import regressor, timed, top_labels, top_rows
 from labeltrees.metrics import auc_at_k, weighted_precision_at_k
 from online_sections.markdown import notes, number, table
-from peers import MissingPeerError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,10 +41,7 @@ def section(options: Options) -> str:
     if not folder.is_dir():
         return f"{title}\nLeft out: no `{folder.name}` in the folder of data.\n"
     films = read_films(folder, options.limit)
-    try:
-        tried = [one_seed(films, seed, options) for seed in SEEDS]
-    except MissingPeerError as error:
-        return f"{title}\n{error}\n"
+    tried = [one_seed(films, seed, options) for seed in SEEDS]
     costs = ", ".join(f"{cost:g}" for cost, _ in tried)
     answers = {how: np.mean([each[how] for _, each in tried], axis=0) for how in tried[0][1]}
     rows = [

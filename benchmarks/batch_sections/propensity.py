@@ -15,7 +15,6 @@ from labeltrees.metrics import (
     xmad_at_k,
 )
 from online_sections.markdown import notes, number, table
-from peers import MissingPeerError
 
 if TYPE_CHECKING:
     from batch_sections.options import Options
@@ -68,10 +67,7 @@ def section(options: Options) -> str:
     if "bibtex" not in options.sets:
         return f"{title}\nLeft out: no `bibtex` in the folder of data.\n"
     split = whole(options.data, "bibtex", options.limit)
-    try:
-        rows = [row(name, given, options, split) for name, given in LEARNERS.items()]
-    except MissingPeerError as error:
-        return f"{title}\n{error}\n"
+    rows = [row(name, given, options, split) for name, given in LEARNERS.items()]
     said = notes(
         "In %, but for XMAD, which is of relevances divided by the largest and left out where a "
         "tail classifier's scores rank, which are no relevances. nDCG@5 is of the same "

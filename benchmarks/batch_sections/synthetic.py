@@ -12,7 +12,6 @@ from sklearn.preprocessing import normalize
 
 from batch_sections.our_models import regressor, timed, with_one_thread
 from online_sections.markdown import notes, number, table
-from peers import MissingPeerError
 
 if TYPE_CHECKING:
     from batch_sections.options import Options
@@ -75,10 +74,7 @@ def growth(options: Options) -> str:
     title = "### Growth with the number of labels\n"
     n_points = min(N_POINTS, options.limit or N_POINTS)
     sweep = [n for n in SWEEP if n <= (options.limit or SWEEP[-1])] or [options.limit]
-    try:
-        rows = [grown(n_labels, n_points, options) for n_labels in sweep]
-    except MissingPeerError as error:
-        return f"{title}\n{error}\n"
+    rows = [grown(n_labels, n_points, options) for n_labels in sweep]
     first = rows[0]
     shown = [
         [
@@ -118,10 +114,7 @@ def labelwise(options: Options) -> str:
     title = "### Labelwise search among many points and labels\n"
     n = min(LABELWISE, options.limit or LABELWISE)
     points = made_up(n, n, n)
-    try:
-        model = regressor(n_trees=1, n_jobs=options.threads).fit(points.X, points.Y)
-    except MissingPeerError as error:
-        return f"{title}\n{error}\n"
+    model = regressor(n_trees=1, n_jobs=options.threads).fit(points.X, points.Y)
     found, seconds = timed(lambda: model.top_rows(points.X_test, labels=None, k=5))
     some = np.random.default_rng(1).permutation(len(model.classes_))[:EXACT_SAMPLE]
     asked = np.asarray(model.classes_)[some]
