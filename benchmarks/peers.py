@@ -19,6 +19,10 @@ PACKAGES = {
         (("fasttext-numpy2",), ("fasttext-wheel", "numpy<2"), ("fasttext", "numpy<2")),
     ),
     "river": ("river", (("river",),)),
+    "omikuji": ("omikuji", (("omikuji", "numpy"),)),
+    # It was built against NumPy 1, and its SciPy matrices are those of before 1.14.
+    "pecos": ("pecos.xmc.xlinear", (("libpecos", "numpy<2", "scipy<1.14"),)),
+    "napkinxc": ("napkinxc.models", (("napkinxc",), ("napkinxc", "numpy<2", "scipy<1.14"))),
 }
 
 _PROBE = """

@@ -24,8 +24,12 @@ HERE = Path(__file__).parent
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--xc", help="an XC repository file for the parsing benchmark")
-    parser.add_argument("--data", help="a folder of small multiclass sets for online.py")
-    parser.add_argument("--full", action="store_true", help="online.py: the whole stream as well")
+    parser.add_argument(
+        "--data", help="a folder of data for online.py, self_terminating.py and batch.py"
+    )
+    parser.add_argument(
+        "--full", action="store_true", help="the largest data of online.py and batch.py as well"
+    )
     chosen = parser.parse_args()
     runs = [
         ["parsing.py", *([chosen.xc] if chosen.xc else [])],
@@ -38,6 +42,11 @@ def main() -> None:
         ],
         *([["self_terminating.py", "--data", chosen.data]] if chosen.data else []),
         ["boosting.py", *(["--data", chosen.data] if chosen.data else [])],
+        *(
+            [["batch.py", "--data", chosen.data, *(["--full"] if chosen.full else [])]]
+            if chosen.data
+            else []
+        ),
     ]
     report = [
         "# Results\n",

@@ -16,4 +16,6 @@ NB_MODULE(_core, module) {
   bind_self_terminating_tree(module);
   bind_lom_tree(module);
   bind_filter_tree(module);
+  bind_relevance_training(module);
+  bind_relevance_forest(module);
 }

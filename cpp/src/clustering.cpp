@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "labeltrees/hash.hpp"
+#include "labeltrees/workers.hpp"
 
 namespace labeltrees {
 namespace {
@@ -65,6 +66,9 @@ void append_normalised(std::vector<std::pair<std::int32_t, double>>& entries, Ce
 
 // Feature ids without gaps, so that a centre may be dense however wide the data.
 std::vector<std::int32_t> compact(std::span<const std::int32_t> indices, std::size_t& width) {
+  const auto largest = std::max_element(indices.begin(), indices.end());
+  width = largest == indices.end() ? 0 : index(*largest) + 1;
+  if (width <= 2 * indices.size()) return {indices.begin(), indices.end()};
   std::vector<std::int32_t> known(indices.begin(), indices.end());
   std::sort(known.begin(), known.end());
   known.erase(std::unique(known.begin(), known.end()), known.end());
@@ -79,13 +83,10 @@ std::vector<std::int32_t> compact(std::span<const std::int32_t> indices, std::si
 
 class Bisector {
  public:
-  Bisector(const CsrView& centroids, std::span<const double> mass, const Clustering& options)
-      : mass_(mass), options_(options) {
-    std::size_t width = 0;
-    indices_ = compact(
-        centroids.indices.first(static_cast<std::size_t>(centroids.row_starts[centroids.n_rows()])),
-        width);
-    rows_ = {centroids.row_starts, indices_, centroids.values};
+  // The features of the centroids are below width.
+  Bisector(const CsrView& centroids, std::size_t width, std::span<const double> mass,
+           const Clustering& options)
+      : mass_(mass), options_(options), rows_(centroids) {
     sums_.assign(width, {});
     difference_.assign(width, 0.0f);
     met_.assign(width, 0);
@@ -213,7 +214,6 @@ class Bisector {
 
   std::span<const double> mass_;
   const Clustering& options_;
-  std::vector<std::int32_t> indices_;
   CsrView rows_;
   std::vector<std::array<double, 2>> sums_;  // of each feature over the two sides
   std::vector<float> difference_;            // of the two centres, by feature
@@ -238,7 +238,81 @@ void cut(Bisector& bisector, std::span<LabelId> labels, std::size_t parts, std::
   cut(bisector, labels.subspan(n), parts - left, combine_hashes(salt, 2), begin + n, ends);
 }
 
+// Writes where the part of each child of a node ends.
+void divide(Bisector& bisector, std::span<LabelId> labels, const Clustering& options,
+            std::uint64_t salt, std::size_t begin, std::vector<std::size_t>& ends) {
+  const std::size_t n = labels.size();
+  const bool all_apart = n <= index(options.max_leaf);
+  cut(bisector, labels, all_apart ? n : std::min(n, index(options.arity)), salt, begin, ends);
+}
+
+// The sum of rows with one entry per feature met, features in order.
+class RowSum {
+ public:
+  explicit RowSum(std::size_t n_features) : sum_(n_features, 0.0), met_(n_features, 0) {}
+
+  void add(const SparseRow& row, double weight) {
+    for (std::size_t k = 0; k < row.size(); ++k) {
+      const std::size_t f = index(row.indices[k]);
+      if (std::exchange(met_[f], 1) == 0) features_.push_back(row.indices[k]);
+      sum_[f] += weight * static_cast<double>(row.values[k]);
+    }
+  }
+
+  // Appends the sum with length 1, and starts again from nothing.
+  void append_to(Centroids& out) {
+    std::sort(features_.begin(), features_.end());
+    double square = 0;
+    for (const std::int32_t f : features_) square += sum_[index(f)] * sum_[index(f)];
+    const double length = std::sqrt(square);
+    for (const std::int32_t f : features_) {
+      if (length > 0) {
+        out.indices.push_back(f);
+        out.values.push_back(static_cast<float>(sum_[index(f)] / length));
+      }
+      sum_[index(f)] = 0;
+      met_[index(f)] = 0;
+    }
+    features_.clear();
+    out.row_starts.push_back(static_cast<std::int64_t>(out.indices.size()));
+  }
+
+ private:
+  std::vector<double> sum_;
+  std::vector<std::uint8_t> met_;
+  std::vector<std::int32_t> features_;
+};
+
 }  // namespace
+
+Centroids relevance_centroids(const CsrView& X, std::size_t n_features, const CsrView& by_label,
+                              std::size_t n_workers) {
+  constexpr std::size_t block = 256;
+  const std::size_t n_labels = by_label.n_rows(), n_blocks = (n_labels + block - 1) / block;
+  Workers workers(n_workers);
+  std::vector<RowSum> sums(workers.size(), RowSum(n_features));
+  std::vector<Centroids> parts(n_blocks);
+  workers.run(n_blocks, [&](std::size_t task, std::size_t worker) {
+    for (std::size_t l = task * block; l < std::min(n_labels, (task + 1) * block); ++l) {
+      const SparseRow entries = by_label.row(l);
+      for (std::size_t k = 0; k < entries.size(); ++k) {
+        sums[worker].add(X.row(index(entries.indices[k])), static_cast<double>(entries.values[k]));
+      }
+      sums[worker].append_to(parts[task]);
+    }
+  });
+  Centroids all;
+  for (Centroids& part : parts) {
+    const auto offset = static_cast<std::int64_t>(all.indices.size());
+    for (std::size_t i = 1; i < part.row_starts.size(); ++i) {
+      all.row_starts.push_back(offset + part.row_starts[i]);
+    }
+    all.indices.insert(all.indices.end(), part.indices.begin(), part.indices.end());
+    all.values.insert(all.values.end(), part.values.begin(), part.values.end());
+    part = {};
+  }
+  return all;
+}
 
 Centroids label_centroids(const CsrView& X, std::span<const LabelId> labels,
                           std::span<const float> weights, std::size_t n_labels) {
@@ -274,22 +348,33 @@ LabelTree kmeans_tree(const CsrView& centroids, std::span<const double> mass,
     parent.push_back(none);
     range.emplace_back(0, order.size());
   }
-  Bisector bisector(centroids, mass, options);
-  std::vector<std::size_t> ends;
-  for (std::size_t i = 0; i < range.size(); ++i) {
-    const auto [begin, end] = range[i];
-    const std::size_t size = end - begin;
-    label.push_back(size == 1 ? order[begin] : none);
-    if (size == 1) continue;
-    ends.clear();
-    cut(bisector, std::span(order).subspan(begin, size), std::min(size, index(options.arity)), i,
-        begin, ends);
-    std::size_t from = begin;
-    for (const std::size_t to : ends) {
-      parent.push_back(static_cast<NodeId>(i));
-      range.emplace_back(from, to);
-      from = to;
+  std::size_t width = 0;
+  const auto n_entries = static_cast<std::size_t>(centroids.row_starts[centroids.n_rows()]);
+  const std::vector<std::int32_t> indices = compact(centroids.indices.first(n_entries), width);
+  const CsrView rows{centroids.row_starts, indices, centroids.values};
+  Workers workers(options.n_workers);
+  std::vector<Bisector> bisectors(workers.size(), Bisector(rows, width, mass, options));
+  std::vector<std::vector<std::size_t>> ends;
+  for (std::size_t level = 0; level < range.size();) {  // the nodes of a level side by side
+    const std::size_t n = range.size() - level;
+    ends.assign(n, {});
+    workers.run(n, [&](std::size_t task, std::size_t worker) {
+      const std::size_t node = level + task;
+      const auto [begin, end] = range[node];
+      if (end - begin == 1) return;
+      divide(bisectors[worker], std::span(order).subspan(begin, end - begin), options, node, begin,
+             ends[task]);
+    });
+    for (std::size_t task = 0; task < n; ++task) {
+      std::size_t from = range[level + task].first;
+      label.push_back(ends[task].empty() ? order[from] : none);
+      for (const std::size_t to : ends[task]) {
+        parent.push_back(static_cast<NodeId>(level + task));
+        range.emplace_back(from, to);
+        from = to;
+      }
     }
+    level += n;
   }
   return LabelTree::restore(parent, label);
 }

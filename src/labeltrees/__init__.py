@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from labeltrees.estimators import (
         AdacondClassifier,
         ConditionalTreeClassifier,
+        ExtremeRegressor,
         FilterTreeClassifier,
         FrequencyTableClassifier,
         LOMTreeClassifier,
@@ -22,6 +23,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AdacondClassifier",
     "ConditionalTreeClassifier",
+    "ExtremeRegressor",
     "FilterTreeClassifier",
     "FrequencyTableClassifier",
     "LOMTreeClassifier",
@@ -36,6 +38,7 @@ _HOME = {
     "AdacondClassifier": "labeltrees.estimators",
     "ConditionalTreeClassifier": "labeltrees.estimators",
     "FilterTreeClassifier": "labeltrees.estimators",
+    "ExtremeRegressor": "labeltrees.estimators",
     "FrequencyTableClassifier": "labeltrees.estimators",
     "LOMTreeClassifier": "labeltrees.estimators",
     "LabelTree": "labeltrees.tree",

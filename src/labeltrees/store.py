@@ -26,6 +26,10 @@ __all__ = ["FORMAT_VERSION", "StoredModel", "read", "write"]
 
 FORMAT = "labeltrees"
 FORMAT_VERSION = 1
+_DTYPES = {
+    "BOOL": "?", "U8": "u1", "I8": "i1", "U16": "<u2", "I16": "<i2", "F16": "<f2", "U32": "<u4",
+    "I32": "<i4", "F32": "<f4", "U64": "<u8", "I64": "<i8", "F64": "<f8",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -77,8 +81,11 @@ def write(path: str | os.PathLike[str], model: StoredModel) -> None:
         raise
 
 
-def read(path: str | os.PathLike[str]) -> StoredModel:
-    """Return what a model file holds; raise `ModelFormatError` if any bit of it is wrong."""
+def read(path: str | os.PathLike[str], *, mapped: bool = False) -> StoredModel:
+    """Return what a model file holds; raise `ModelFormatError` if any bit of it is wrong.
+
+    With ``mapped`` the tensors are views of the file, and their checksums are not compared.
+    """
     from safetensors import SafetensorError, safe_open
 
     if not Path(path).is_file():
@@ -86,13 +93,17 @@ def read(path: str | os.PathLike[str]) -> StoredModel:
     try:
         with safe_open(path, framework="numpy") as file:
             description = _description(path, file.metadata() or {})
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            names = list(file.keys())
+            tensors = _map_tensors(path) if mapped else {n: file.get_tensor(n) for n in names}
     except ModelFormatError:
         raise
     # The container's own checks raise errors of many types, none of which says "model".
     except (SafetensorError, ValueError, TypeError, KeyError, OSError, OverflowError) as error:
         raise ModelFormatError(f"{os.fspath(path)} is not a model file: {error}") from None
-    found = {name: _checksum(array) for name, array in tensors.items()}
+    known = description["tensors"]
+    found = known if mapped else {name: _checksum(array) for name, array in tensors.items()}
+    if set(tensors) != set(known):
+        raise ModelFormatError(f"{os.fspath(path)} is damaged: it has other tensors.")
     if found != description["tensors"]:
         wrong = sorted(set(found.items()) ^ set(description["tensors"].items()))
         raise ModelFormatError(f"{os.fspath(path)} is damaged: tensor {wrong[0][0]!r} has changed.")
@@ -104,6 +115,23 @@ def read(path: str | os.PathLike[str]) -> StoredModel:
         description["extra"],
         description["library_version"],
     )
+
+
+def _map_tensors(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
+    """Return views of the tensors in the file, whose header safetensors has checked."""
+    import numpy as np
+
+    content = np.memmap(path, dtype=np.uint8, mode="r").view(np.ndarray)
+    start = 8 + int(content[:8].view("<u8")[0])
+    header = json.loads(content[8:start].tobytes())
+    tensors: dict[str, NDArray[Any]] = {}
+    for name, entry in header.items():
+        if name == "__metadata__":
+            continue
+        begin, end = entry["data_offsets"]
+        part = content[start + begin : start + end]
+        tensors[name] = part.view(_DTYPES[entry["dtype"]]).reshape(entry["shape"])
+    return tensors
 
 
 def _description(path: str | os.PathLike[str], metadata: dict[str, str]) -> dict[str, Any]:

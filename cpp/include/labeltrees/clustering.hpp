@@ -25,6 +25,8 @@ struct Clustering {
   bool by_mass = false;
   double least_gain = 1e-4;  // stop when an iteration adds less to the mean cosine
   int max_iterations = 50;
+  std::int32_t max_leaf = 1;  // a node of at most so many labels has them all as its children
+  std::size_t n_workers = 1;
 };
 
 // Row l = normalise(sum of weights[r] x_r / |x_r| over the rows r of label l); empty if label l has
@@ -32,6 +34,11 @@ struct Clustering {
 // are passed over (their label may be none). O(nnz log nnz) time, O(nnz) memory.
 Centroids label_centroids(const CsrView& X, std::span<const LabelId> labels,
                           std::span<const float> weights, std::size_t n_labels);
+
+// Row l = normalise(sum of y_il x_i over the entries i of row l of by_label), the features of X
+// below n_features. O(nnz) time for all labels together, O(n_features) memory a worker.
+Centroids relevance_centroids(const CsrView& X, std::size_t n_features, const CsrView& by_label,
+                              std::size_t n_workers);
 
 // Balanced spherical k-means, from the root down, over labels 0 .. centroids.n_rows() - 1.
 //
@@ -42,7 +49,8 @@ Centroids label_centroids(const CsrView& X, std::span<const LabelId> labels,
 // parts, so without by_mass every part has at most ceil(n / a) of n labels: depth ceil(log_a n).
 //
 // mass: of each label, >= 0; read only with by_mass. Empty centroids score 0 and fill the middle.
-// One thread, O(nnz) a level and iteration, O(nnz) memory; equal arguments give equal trees.
+// O(nnz) a level and iteration, O(nnz) memory and O(features) a worker; the tree does not depend on
+// the number of workers.
 LabelTree kmeans_tree(const CsrView& centroids, std::span<const double> mass,
                       const Clustering& options);
 

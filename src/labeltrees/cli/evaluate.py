@@ -10,11 +10,15 @@ import typer
 
 from labeltrees import metrics, store
 from labeltrees.cli.inputs import FormatOption, Input, InputArgument, LabelsOption, LimitOption
+from labeltrees.cli.multilabel import from_file, from_model, read_truth, say_scores
 from labeltrees.cli.predict import ModelArgument
 from labeltrees.cli.report import JsonOption, QuietOption, say_json, say_pairs
-from labeltrees.errors import DataError
-from labeltrees.estimators import from_stored
+from labeltrees.errors import ArgumentError, DataError
+from labeltrees.estimators import ExtremeRegressor, from_stored
 from labeltrees.progress import Progress
+
+#: Errors count on labels that are not among the first k too: a few more are predicted.
+_LEAST_PREDICTED = 20
 
 
 def evaluate(
@@ -25,13 +29,43 @@ def evaluate(
     format: FormatOption = None,  # noqa: A002
     limit: LimitOption = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of --labels draw.")] = 0,
+    multilabel: Annotated[
+        bool,
+        typer.Option("--multilabel", help="Count all labels of a row: P@k, nDCG@k, XMAD@k ..."),
+    ] = False,
+    labelwise: Annotated[
+        bool, typer.Option("--labelwise", help="The same for the best rows of each label.")
+    ] = False,
+    predictions: Annotated[
+        bool, typer.Option("--predictions", help="MODEL is a file that `predict` wrote.")
+    ] = False,
+    train: Annotated[
+        str | None, typer.Option(help="Training data, for PSP@k and PSnDCG@k by its labels.")
+    ] = None,
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Print losses, accuracies and calibration errors of a saved model on a data file."""
+    """Print losses, accuracies and calibration errors of a saved model on a data file.
+
+    With --multilabel, --labelwise or --predictions, and for an ExtremeRegressor: a table of the
+    metrics of many labels a row.
+    """
+    if predictions:
+        source = Input.choose(data, format=format, limit=limit)
+        counts = read_truth(Input.choose(train, format=format), str) if train else None
+        say_scores(*from_file(model, source), top=top, train=counts, labelwise=labelwise, json=json)
+        return
     stored = store.read(model)
     estimator = from_stored(stored)
     source = Input.like(stored.extra, data, format=format, limit=limit, labels=labels, seed=seed)
+    if multilabel or labelwise or isinstance(estimator, ExtremeRegressor):
+        counts = read_truth(Input.like(stored.extra, train, format=None)) if train else None
+        k = max(2 * top, _LEAST_PREDICTED)
+        answers = from_model(estimator, source, k, labelwise=labelwise, quiet=quiet)
+        say_scores(*answers, top=top, train=counts, labelwise=labelwise, json=json)
+        return
+    if train is not None:
+        raise ArgumentError("--train is used with --multilabel, --labelwise or --predictions.")
     k = min(top, len(estimator.classes_))
     p_label, truth, found, p_found, weight = [], [], [], [], []
     seconds = 0.0

@@ -9,6 +9,7 @@ from labeltrees.errors import ModelFormatError
 from labeltrees.estimators.adacond import AdacondClassifier
 from labeltrees.estimators.conditional_tree import ConditionalTreeClassifier
 from labeltrees.estimators.contract import LabelClassifier
+from labeltrees.estimators.extreme import ExtremeRegressor
 from labeltrees.estimators.filter_tree import FilterTreeClassifier
 from labeltrees.estimators.frequency_table import FrequencyTableClassifier
 from labeltrees.estimators.lom_tree import LOMTreeClassifier
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AdacondClassifier",
     "ConditionalTreeClassifier",
+    "ExtremeRegressor",
     "FilterTreeClassifier",
     "FrequencyTableClassifier",
     "LOMTreeClassifier",
@@ -46,16 +48,20 @@ _BY_NAME: dict[str, type[LabelClassifier]] = {
         AdacondClassifier,
         LOMTreeClassifier,
         FilterTreeClassifier,
+        ExtremeRegressor,
     )
 }
 
 
-def load(path: str | os.PathLike[str]) -> LabelClassifier:
+def load(path: str | os.PathLike[str], *, mapped: bool = False) -> LabelClassifier:
     """Return the estimator saved at ``path``, as it was when saved.
 
-    A truncated, damaged or foreign file raises `ModelFormatError`.
+    A truncated, damaged or foreign file raises `ModelFormatError`. With ``mapped`` the tensors stay
+    in the file until they are used: loading is fast whatever their size, the model's structure is
+    checked but not the tensors' checksums, and the file must not be changed in place meanwhile
+    (`save` replaces it, which is safe).
     """
-    return from_stored(store.read(path))
+    return from_stored(store.read(path, mapped=mapped))
 
 
 def from_stored(stored: store.StoredModel) -> LabelClassifier:

@@ -207,9 +207,9 @@ class ConditionalTreeClassifier(TreeQueries, OnlineClassifier):
     def set_params(self, **params: Any) -> Self:
         """Set parameters and return the estimator; ``n_jobs`` takes effect at once."""
         super().set_params(**params)
-        if "n_jobs" in params and isinstance(self.__dict__.get("model_"), ConditionalTreeModel):
-            n_threads = n_threads_of(self.n_jobs)
-            self.model_.settings = replace(self.model_.settings, n_threads=n_threads)
+        model = self.__dict__.get("model_")
+        if "n_jobs" in params and isinstance(model, ConditionalTreeModel):
+            model.settings = replace(model.settings, n_threads=n_threads_of(self.n_jobs))
         return self
 
     def check_parameters(self) -> None:

@@ -20,7 +20,7 @@ from labeltrees.regressors import MAX_THREADS
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["LabelClassifier", "check_training", "n_threads_of"]
+__all__ = ["LabelClassifier", "as_targets", "check_training", "n_threads_of"]
 
 
 class LabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -156,7 +156,7 @@ def check_training(
 
     ``missing`` allows NaN in ``X``.
     """
-    targets = _as_targets(y)
+    targets = as_targets(y)
     rows = as_rows(X, missing=missing)
     if len(targets) != rows.n_rows:
         raise DataError(f"y has {len(targets)} labels for the {rows.n_rows} rows of X.")
@@ -166,7 +166,8 @@ def check_training(
     return rows, targets, weights
 
 
-def _as_targets(y: Any) -> NDArray[Any]:
+def as_targets(y: Any) -> NDArray[Any]:
+    """Return one label a row as an array, or raise."""
     if y is None:
         raise DataError("this estimator requires y to be passed, but the target y is None.")
     array = np.asarray(y) if hasattr(y, "__array__") else np.array(y, dtype=object)

@@ -93,12 +93,7 @@ def reliability_curve(
     used = ~_padding(checked_labels("top_labels", top_labels, ndim=2), p) & (weight > 0)
     if not used.any():
         raise ArgumentError("top_labels must have an entry that is not padding and has weight.")
-    p, weight, hit = p[used], weight[used], hit[used]
-    order = np.lexsort((hit, weight, p))
-    p, weight, hit = p[order], weight[order], hit[order]
-    first = np.flatnonzero(np.concatenate(([True], p[1:] != p[:-1])))
-    groups = np.add.reduceat(np.stack((weight, weight * p, weight * hit)), first, axis=1)
-    return equal_mass_bins(groups, n_bins)
+    return curve_of(p[used], hit[used].astype(np.float64), weight[used], n_bins)
 
 
 def expected_calibration_error(
@@ -132,6 +127,15 @@ def _padding(labels: NDArray[Any], p: FloatArray) -> NDArray[np.bool_]:
     if labels.dtype.kind in "iuO":
         absent |= (labels == -1) & (p == 0)
     return np.asarray(absent | np.isnan(p), dtype=bool)
+
+
+def curve_of(p: FloatArray, hit: FloatArray, weight: FloatArray, n_bins: int) -> ReliabilityCurve:
+    """Return the curve of single predictions, of what came true, and of weights > 0."""
+    order = np.lexsort((hit, weight, p))
+    p, weight, hit = p[order], weight[order], hit[order]
+    first = np.flatnonzero(np.concatenate(([True], p[1:] != p[:-1])))
+    groups = np.add.reduceat(np.stack((weight, weight * p, weight * hit)), first, axis=1)
+    return equal_mass_bins(groups, n_bins)
 
 
 def equal_mass_bins(groups: FloatArray, n_bins: int) -> ReliabilityCurve:

@@ -1,0 +1,1 @@
+"""The sections of `benchmarks/batch.py`, and the programs that it starts."""

@@ -1,0 +1,157 @@
+"""Cost and quality of every contestant on each set, at its defaults and at its best C."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+from batch_sections.contestants import (
+    COSTS,
+    MOST_LABELS_NAMED,
+    ONE_VS_REST,
+    OURS,
+    PEERS,
+    Contestant,
+    Run,
+    chosen_cost,
+    measured,
+    quality,
+)
+from batch_sections.data_sets import Split, whole
+from online_sections.markdown import notes, number, table
+from peers import MissingPeerError, peer
+
+if TYPE_CHECKING:
+    from batch_sections.options import Options
+
+COST_COLUMNS = {
+    "reading s": ("reading_s", 2),
+    "train s": ("train_s", 2),
+    "CPU s": ("train_cpu_s", 2),
+    "peak MB": ("train_mb", 0),
+    "model MB": ("model_mb", 1),
+    "load s": ("load_s", 3),
+    "batch ms/row": ("batch_ms", 4),
+    "batch CPU ms/row": ("batch_cpu_ms", 4),
+    "single p50 ms": ("p50_ms", 3),
+    "p99 ms": ("p99_ms", 3),
+}
+SCORES = ("P@1", "P@3", "P@5", "nDCG@1", "nDCG@3", "nDCG@5", "PSP@1", "PSP@3", "PSP@5", "PSnDCG@5")
+FRACTIONS = {"XMAD@1": 3, "XMAD@3": 3, "XMAD@5": 3, "ECE@1": 3, "ECE@5": 3, "log loss": 5}
+#: Three trees of all of yso-en take each peer many minutes and several GB.
+FULL_PEERS = tuple(each for each in PEERS if each.sibling is None)
+
+
+def section(options: Options) -> str:
+    """Return two tables for each set."""
+    parts = ["### Cost and quality\n", notes(*explanations(options)), ""]
+    names = [*options.sets, *(["yso-en-full"] if options.full and "yso-en" in options.sets else [])]
+    for name in names:
+        print(f"  {name}", file=sys.stderr, flush=True)
+        parts.append(one_set(options, name))
+    return "\n".join(parts)
+
+
+def one_set(options: Options, name: str) -> str:
+    split = whole(options.data, name, options.limit)
+    runs, missing = [], []
+    for contestant in taking_part(options, name, split):
+        try:
+            runs += both_costs(contestant, options, name, split)
+        except MissingPeerError as error:
+            missing.append(str(error))
+        except RuntimeError as error:
+            missing.append(f"{contestant.name} failed: {reason(error)}")
+    cost_rows = [[*title(run), *costs(run)] for run in runs]
+    quality_rows = [[*title(run), *scored(run, split)] for run in runs]
+    return "\n".join(
+        [
+            f"#### {name}\n",
+            f"{split.described}.\n",
+            table(["contestant", "C", *COST_COLUMNS], cost_rows),
+            "",
+            table(["contestant", "C", *SCORES, *FRACTIONS], quality_rows),
+            "",
+            notes(*dict.fromkeys(missing)),
+            "",
+        ]
+    )
+
+
+def reason(error: RuntimeError) -> str:
+    """Return the last line of what a program complained, without the machine's folders."""
+    last = str(error).rsplit("failed: ", 1)[-1].splitlines()[-1:]
+    return re.sub(r"/\S*/", "", "".join(last)) or "it said nothing."
+
+
+def taking_part(options: Options, name: str, split: Split) -> list[Contestant]:
+    peers = (FULL_PEERS if name.endswith("-full") else PEERS) if options.with_peers else ()
+    small = split.Y.shape[1] <= MOST_LABELS_NAMED
+    return [*OURS, *peers, *([ONE_VS_REST] if small else [])]
+
+
+def both_costs(contestant: Contestant, options: Options, name: str, split: Split) -> list[Run]:
+    """Return the run at the default C and, where another C is chosen, that run as well."""
+    named = split.Y.shape[1] <= MOST_LABELS_NAMED
+    contestant.python()  # or raise before anything is measured
+    costs = [None, best_cost(contestant, options, name)]
+    if f"{costs[1]:g}" == contestant.default_cost:
+        costs = costs[:1]
+    runs = []
+    for cost in costs:
+        said = "default" if cost is None else f"C={cost:g}"
+        print(f"  {contestant.name}, {said}", file=sys.stderr, flush=True)
+        runs.append(measured(contestant, split, cost, threads=options.threads, named=named))
+    return runs
+
+
+def best_cost(contestant: Contestant, options: Options, name: str) -> float:
+    """Return the C chosen for it, or for the single tree that it has several of."""
+    by_name = {each.name: each for each in (*PEERS, *OURS, ONE_VS_REST)}
+    chooser = by_name[contestant.sibling] if contestant.sibling else contestant
+    name = name.removesuffix("-full")
+    return chosen_cost(chooser, options.data, name, options.limit, options.threads)
+
+
+def title(run: Run) -> list[str]:
+    default = f"{run.contestant.default_cost} (default)"
+    return [run.contestant.name, default if run.cost is None else f"{run.cost:g}"]
+
+
+def costs(run: Run) -> list[str]:
+    return [number(run.facts[key], digits) for key, digits in COST_COLUMNS.values()]
+
+
+def scored(run: Run, split: Split) -> list[str]:
+    found = quality(run, split)
+    shown: list[Any] = [number(100 * found[name], 2) for name in SCORES]
+    for name, digits in FRACTIONS.items():
+        text = number(found.get(name), digits)
+        probable = run.contestant.probabilities or name == "log loss"
+        shown.append(text if probable else f"({text})")
+    return shown
+
+
+def explanations(options: Options) -> list[str]:
+    """Return what a reader must know of the tables."""
+    versions = []
+    for name in ("omikuji", "pecos", "napkinxc") if options.with_peers else ():
+        try:
+            versions.append(peer(name).version)
+        except MissingPeerError as error:
+            versions.append(str(error))
+    return [
+        "; ".join(versions),
+        f"Everybody learns with {options.threads} threads and is asked with one, from the same "
+        "rows of length 1, in a process of its own. CPU s are those of learning, of all threads; "
+        "peak MB too, the data included. Omikuji reads a text file, the others arrays.",
+        f"C: the default, and the one of {COSTS} with the best nDCG@5 on a tenth (at most 5,000) "
+        "of the training rows, not learned from meanwhile; three trees take their single tree's, "
+        "all of yso-en that of its first 100,000 rows. One row only: the default was best.",
+        "Times of asking are for 10 labels a row; quality is that of 100. Omikuji has no batch: "
+        "its rows are asked one by one. Loading ends with the answer to a first row.",
+        "P, nDCG and PSP in %. ECE: 15 bins of equal mass. Log loss: mean over all rows and "
+        "labels, of each label's probability, where every label can be had. In brackets: scores "
+        "that do not claim to be probabilities.",
+    ]

@@ -1,0 +1,152 @@
+// Questions to trees of relevance regressors: top labels, named labels, labels above a threshold.
+//
+// A tree gives a label the product of its regressors' answers along the path from the root; several
+// trees give it the mean of theirs. Every question multiplies the same numbers in the same order,
+// so the answers agree to the last bit.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "labeltrees/chunk_weights.hpp"
+#include "labeltrees/csr.hpp"
+#include "labeltrees/lockstep.hpp"
+#include "labeltrees/relevance_training.hpp"
+#include "labeltrees/tree.hpp"
+
+namespace labeltrees {
+
+struct RelevanceTree {
+  const LabelTree* tree = nullptr;
+  ChunkWeights weights;
+  std::span<const float> reach;       // as TrainedRelevance
+  const HeldMargins* held = nullptr;  // margins that replace those of the weights
+};
+
+struct RelevanceForest {
+  std::vector<RelevanceTree> trees;  // at least one, all over the same labels
+  NodeLoss loss = NodeLoss::logistic;
+  std::size_t n_labels = 0;  // labels are below
+};
+
+// One row's answers from one tree. Chunks are computed when first asked for.
+class TreeAsker {
+ public:
+  TreeAsker(const RelevanceTree& tree, NodeLoss loss);
+
+  // held: which held-out row it is, or none.
+  void ask(const SparseRow& row, std::int32_t held);
+  // The answers of the node's children, in their order; valid until the next call.
+  const float* children(NodeId node);
+  // The product along the path to the label; 0 for a label that is not in the tree.
+  double label(LabelId label);
+  // The margin of a child, its bias, and what each feature of the row adds.
+  float margin(NodeId node, std::int32_t child, std::vector<float>* parts);
+  const LabelTree& tree() const noexcept { return *tree_.tree; }
+
+ private:
+  struct Feature {
+    std::uint32_t begin, end;  // its rows
+    float value;
+    std::uint32_t entry;  // its place in the row asked for
+  };
+  void add_margins(NodeId node, float* margins) const;
+  const float* held_margins(NodeId node) const;
+
+  RelevanceTree tree_;
+  NodeLoss loss_;
+  std::vector<Feature> features_;
+  std::int32_t held_ = none;
+  std::uint32_t query_ = 0;
+  std::vector<std::uint32_t> asked_in_, place_;  // of each node's chunk
+  std::vector<float> pool_;
+  std::size_t used_ = 0;
+};
+
+enum class RelevanceSearch : std::uint8_t { exact, beam };
+
+struct ScoredLabel {
+  double p;
+  LabelId label;
+};
+// The likelier first; of equals, the smaller label.
+inline bool comes_before(const ScoredLabel& a, const ScoredLabel& b) noexcept {
+  return a.p != b.p ? a.p > b.p : a.label < b.label;
+}
+
+// One row's answers from all trees.
+class ForestAsker {
+ public:
+  explicit ForestAsker(const RelevanceForest& forest);
+
+  void ask(const SparseRow& row, std::int32_t held = none);
+  double label(LabelId label);
+  // The k likeliest labels. exact: best-first in every tree, until no label that has not been met
+  // can be among them; beam: a level at a time, the beam_width likeliest nodes of each, and scores
+  // that a tree's beam missed filled in. Fewer than k if the trees have fewer labels.
+  std::span<const ScoredLabel> top(std::size_t k, RelevanceSearch search, std::size_t beam_width);
+  // The mean over trees of the probabilities of all labels that a beam of this width meets: about
+  // how many labels the trees expect the row to have.
+  double mass(std::size_t beam_width);
+  // Every label of at least this probability, by label.
+  std::span<const ScoredLabel> above(double threshold);
+  // Every label's, into n_labels numbers.
+  void all(std::span<double> out);
+  TreeAsker& tree(std::size_t t) noexcept { return trees_[t]; }
+
+ private:
+  struct Open {
+    double p;
+    NodeId node;
+  };
+  void top_exact(std::size_t k);
+  void top_beam(std::size_t k, std::size_t beam_width);
+  void beam_of(TreeAsker& asker, std::size_t n_kept, std::size_t beam_width);
+  void expand(std::size_t t, const Open& open, double least);
+  void offer(std::size_t k, const ScoredLabel& label);
+  void fill_in(std::size_t k);
+
+  std::vector<TreeAsker> trees_;
+  std::vector<std::vector<Open>> open_;
+  std::vector<double> dropped_;
+  std::vector<Open> level_, next_;
+  std::vector<ScoredLabel> best_, found_;
+  std::vector<LabelId> candidates_;
+  std::vector<std::uint32_t> met_;
+  std::uint32_t query_ = 0;
+  double mass_ = 0;             // of the beams that the row at hand has been asked with
+  std::size_t mass_width_ = 0;  // their width, 0 if there were none
+};
+
+// Askers to be used again: making one costs more than many a row. Safe for several threads.
+class AskerPool {
+ public:
+  explicit AskerPool(RelevanceForest forest) : forest_(std::move(forest)) {}
+  const RelevanceForest& forest() const noexcept { return forest_; }
+  std::unique_ptr<ForestAsker> take();
+  void give_back(std::unique_ptr<ForestAsker> asker);
+
+ private:
+  RelevanceForest forest_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<ForestAsker>> idle_;
+};
+
+// Calls answer(row, asker) for every row of X after asker.ask(row), the rows shared out among the
+// workers. held may be empty.
+void ask_rows(AskerPool& pool, const CsrView& X, std::span<const std::int32_t> held,
+              std::size_t n_workers, const std::function<void(std::size_t, ForestAsker&)>& answer);
+
+// The k likeliest labels of every row: labels and p have n_rows x k entries, none and 0 where the
+// trees have fewer; masses has n_rows entries, or none to save the work. Answers do not depend on
+// n_workers.
+void relevance_top_labels(AskerPool& pool, const CsrView& X, std::size_t k, RelevanceSearch search,
+                          std::size_t beam_width, std::span<const std::int32_t> held,
+                          std::size_t mass_width, std::size_t n_workers, std::span<LabelId> labels,
+                          std::span<double> p, std::span<double> masses);
+
+}  // namespace labeltrees

@@ -1,0 +1,5 @@
+#include "lockstep_kernels.hpp"
+
+namespace labeltrees::portable {
+#include "lockstep_kernels.inc"
+}  // namespace labeltrees::portable

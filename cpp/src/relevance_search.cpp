@@ -1,0 +1,381 @@
+#include "labeltrees/relevance_search.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "labeltrees/workers.hpp"
+#include "lockstep_kernels.hpp"
+
+namespace labeltrees {
+namespace {
+
+std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
+
+constexpr std::size_t block_rows = 64;
+
+template <typename Open>
+bool less_likely(const Open& a, const Open& b) noexcept {
+  return a.p != b.p ? a.p < b.p : a.node > b.node;
+}
+
+}  // namespace
+
+TreeAsker::TreeAsker(const RelevanceTree& tree, NodeLoss loss) : tree_(tree), loss_(loss) {
+  asked_in_.assign(tree.tree->n_nodes(), 0);
+  place_.assign(tree.tree->n_nodes(), 0);
+}
+
+void TreeAsker::ask(const SparseRow& row, std::int32_t held) {
+  held_ = held;
+  used_ = 0;
+  if (++query_ == 0) {  // the counter went round: forget what was asked long ago
+    std::fill(asked_in_.begin(), asked_in_.end(), 0u);
+    query_ = 1;
+  }
+  double square = 0;
+  for (const float value : row.values) square += static_cast<double>(value) * value;
+  const double length = std::sqrt(square);
+  features_.clear();
+  const auto known = tree_.weights.features;
+  auto from = known.begin();
+  for (std::size_t k = 0; k < row.size(); ++k) {
+    from = std::lower_bound(from, known.end(), row.indices[k]);
+    if (from == known.end()) break;
+    if (*from != row.indices[k] || row.values[k] == 0.0f) continue;
+    const auto f = static_cast<std::size_t>(from - known.begin());
+    features_.push_back({tree_.weights.feature_rows[f], tree_.weights.feature_rows[f + 1],
+                         static_cast<float>(static_cast<double>(row.values[k]) / length),
+                         static_cast<std::uint32_t>(k)});
+  }
+}
+
+const float* TreeAsker::held_margins(NodeId node) const {
+  if (held_ == none || tree_.held == nullptr) return nullptr;
+  const HeldMargins& held = *tree_.held;
+  const auto begin = held.nodes.begin() + held.starts[index(held_)];
+  const auto end = held.nodes.begin() + held.starts[index(held_) + 1];
+  const auto at = std::lower_bound(begin, end, node);
+  if (at == end || *at != node) return nullptr;
+  return &held.margins[static_cast<std::size_t>(
+      held.offsets[static_cast<std::size_t>(at - held.nodes.begin())])];
+}
+
+void TreeAsker::add_margins(NodeId node, float* margins) const {
+  const ChunkWeights& weights = tree_.weights;
+  const std::int32_t* chunks = weights.row_chunks.data();
+  for (const Feature& feature : features_) {
+    const std::int32_t* end = chunks + feature.end;
+    const std::int32_t* at = std::lower_bound(chunks + feature.begin, end, node);
+    if (at == end || *at != node) continue;
+    const auto r = static_cast<std::size_t>(at - chunks);
+    const std::uint32_t last = weights.row_starts[r + 1];
+    for (std::uint32_t i = weights.row_starts[r]; i < last; ++i) {
+      margins[weights.columns[i]] += feature.value * half_to_float(weights.values[i]);
+    }
+  }
+}
+
+const float* TreeAsker::children(NodeId node) {
+  if (asked_in_[index(node)] == query_) return &pool_[place_[index(node)]];
+  const std::size_t n = index(tree_.tree->n_children(node)), width = padded_width(n);
+  if (pool_.size() < used_ + max_children) pool_.resize(2 * (used_ + max_children));
+  float* p = &pool_[used_];
+  asked_in_[index(node)] = query_;
+  place_[index(node)] = static_cast<std::uint32_t>(used_);
+  used_ += width;
+  if (const float* held = held_margins(node)) {
+    std::copy_n(held, n, p);
+  } else {
+    std::copy_n(&tree_.weights.biases[index(tree_.tree->first_child(node))], n, p);
+    std::fill(p + n, p + max_children, 0.0f);  // columns are bytes: none is past the pool
+    add_margins(node, p);
+  }
+  if (loss_ == NodeLoss::logistic) {
+    lockstep_kernels().sigmoids(p, width);
+  } else {
+    for (std::size_t c = 0; c < n; ++c) {
+      const float slack = std::max(0.0f, 1.0f - p[c]);
+      p[c] = std::exp(-slack * slack);
+    }
+  }
+  return p;
+}
+
+double TreeAsker::label(LabelId label) {
+  std::array<NodeId, 64> path;
+  std::size_t depth = 0;
+  const LabelTree& tree = *tree_.tree;
+  NodeId node = tree.leaf_of(label);
+  if (node == none) return 0.0;
+  for (; node != 0; node = tree.parent(node)) path[depth++] = node;
+  double p = 1.0;
+  for (NodeId parent = 0; depth > 0; parent = path[depth]) {
+    const NodeId child = path[--depth];
+    p *= static_cast<double>(children(parent)[child - tree.first_child(parent)]);
+  }
+  return p;
+}
+
+float TreeAsker::margin(NodeId node, std::int32_t child, std::vector<float>* parts) {
+  float total = tree_.weights.biases[index(tree_.tree->first_child(node) + child)];
+  const ChunkWeights& weights = tree_.weights;
+  for (const Feature& feature : features_) {
+    const auto begin = weights.row_chunks.begin() + feature.begin;
+    const auto end = weights.row_chunks.begin() + feature.end;
+    const auto at = std::lower_bound(begin, end, node);
+    if (at == end || *at != node) continue;
+    const auto r = static_cast<std::size_t>(at - weights.row_chunks.begin());
+    for (std::uint32_t i = weights.row_starts[r]; i < weights.row_starts[r + 1]; ++i) {
+      if (weights.columns[i] != child) continue;
+      const float weight = half_to_float(weights.values[i]);
+      (*parts)[feature.entry] = weight;
+      total += feature.value * weight;
+    }
+  }
+  return total;
+}
+
+ForestAsker::ForestAsker(const RelevanceForest& forest) {
+  for (const RelevanceTree& tree : forest.trees) trees_.emplace_back(tree, forest.loss);
+  open_.resize(trees_.size());
+  dropped_.resize(trees_.size());
+  met_.assign(forest.n_labels, 0);
+}
+
+void ForestAsker::ask(const SparseRow& row, std::int32_t held) {
+  for (TreeAsker& tree : trees_) tree.ask(row, held);
+  mass_width_ = 0;
+  if (++query_ == 0) {
+    std::fill(met_.begin(), met_.end(), 0u);
+    query_ = 1;
+  }
+}
+
+double ForestAsker::label(LabelId label) {
+  double sum = 0;
+  for (TreeAsker& tree : trees_) sum += tree.label(label);
+  return sum / static_cast<double>(trees_.size());
+}
+
+std::span<const ScoredLabel> ForestAsker::top(std::size_t k, RelevanceSearch search,
+                                              std::size_t beam_width) {
+  best_.clear();
+  if (search == RelevanceSearch::exact) {
+    top_exact(k);
+  } else {
+    top_beam(k, beam_width);
+  }
+  std::sort(best_.begin(), best_.end(), comes_before);
+  return best_;
+}
+
+// best_ is a heap with the worst of the k best on top.
+void ForestAsker::offer(std::size_t k, const ScoredLabel& label) {
+  if (k == 0) return;
+  if (best_.size() == k) {
+    if (!comes_before(label, best_.front())) return;
+    std::pop_heap(best_.begin(), best_.end(), comes_before);
+    best_.pop_back();
+  }
+  best_.push_back(label);
+  std::push_heap(best_.begin(), best_.end(), comes_before);
+}
+
+void ForestAsker::expand(std::size_t t, const Open& open, double least) {
+  const LabelTree& tree = trees_[t].tree();
+  const float* p = trees_[t].children(open.node);
+  const NodeId first = tree.first_child(open.node);
+  for (std::int32_t c = 0; c < tree.n_children(open.node); ++c) {
+    const Open child{open.p * static_cast<double>(p[c]), first + c};
+    if (child.p < least) {
+      dropped_[t] = std::max(dropped_[t], child.p);
+      continue;
+    }
+    open_[t].push_back(child);
+    std::push_heap(open_[t].begin(), open_[t].end(), less_likely<Open>);
+  }
+}
+
+// The threshold algorithm: each tree gives its labels by falling probability; a label not met in
+// any tree has at most the mean of what the trees would give next.
+void ForestAsker::top_exact(std::size_t k) {
+  for (std::size_t t = 0; t < trees_.size(); ++t) {
+    open_[t].assign(1, {1.0, 0});
+    dropped_[t] = 0;
+  }
+  while (true) {
+    double bound = 0, largest = -1;
+    std::size_t next = 0;
+    for (std::size_t t = 0; t < trees_.size(); ++t) {
+      const double p = open_[t].empty() ? -1.0 : open_[t].front().p;
+      bound += std::max({p, dropped_[t], 0.0});
+      if (p > largest) {
+        largest = p;
+        next = t;
+      }
+    }
+    bound /= static_cast<double>(trees_.size());
+    if (largest < 0 || (best_.size() == k && best_.front().p > bound)) return;
+    std::pop_heap(open_[next].begin(), open_[next].end(), less_likely<Open>);
+    const Open open = open_[next].back();
+    open_[next].pop_back();
+    if (!trees_[next].tree().is_leaf(open.node)) {
+      // With one tree nothing below the k-th found matters.
+      const bool alone = trees_.size() == 1 && best_.size() == k;
+      expand(next, open, alone ? best_.front().p : 0.0);
+      continue;
+    }
+    const LabelId label = trees_[next].tree().label(open.node);
+    if (std::exchange(met_[index(label)], query_) == query_) continue;
+    offer(k, {trees_.size() == 1 ? open.p : this->label(label), label});
+  }
+}
+
+// Appends the n_kept likeliest labels that the beam meets to candidates_ (several trees), or offers
+// them (one tree).
+void ForestAsker::beam_of(TreeAsker& asker, std::size_t n_kept, std::size_t beam_width) {
+  const LabelTree& tree = asker.tree();
+  level_.assign(1, {1.0, 0});
+  best_.clear();
+  while (!level_.empty()) {
+    next_.clear();
+    for (const Open& open : level_) {
+      if (tree.is_leaf(open.node)) continue;
+      const float* p = asker.children(open.node);
+      const NodeId first = tree.first_child(open.node);
+      const std::int32_t n = tree.n_children(open.node);
+      double least = n_kept > 0 && best_.size() == n_kept ? best_.front().p : -1.0;
+      for (std::int32_t c = 0; c < n; ++c) {
+        const double p_child = open.p * static_cast<double>(p[c]);
+        const NodeId child = first + c;
+        if (!tree.is_leaf(child)) {
+          next_.push_back({p_child, child});
+          continue;
+        }
+        mass_ += p_child;
+        if (p_child < least) continue;
+        offer(n_kept, {p_child, tree.label(child)});
+        if (best_.size() == n_kept && n_kept > 0) least = best_.front().p;
+      }
+    }
+    if (next_.size() > beam_width) {
+      const auto before = [](const Open& a, const Open& b) { return less_likely(b, a); };
+      std::nth_element(next_.begin(), next_.begin() + static_cast<std::ptrdiff_t>(beam_width),
+                       next_.end(), before);
+      next_.resize(beam_width);
+    }
+    level_.swap(next_);
+  }
+}
+
+double ForestAsker::mass(std::size_t beam_width) {
+  if (mass_width_ != beam_width) {
+    mass_ = 0;
+    mass_width_ = beam_width;
+    for (TreeAsker& tree : trees_) beam_of(tree, 0, beam_width);
+  }
+  return mass_ / static_cast<double>(trees_.size());
+}
+
+void ForestAsker::top_beam(std::size_t k, std::size_t beam_width) {
+  mass_ = 0;
+  mass_width_ = beam_width;
+  if (trees_.size() == 1) return beam_of(trees_[0], k, beam_width);
+  candidates_.clear();
+  for (TreeAsker& tree : trees_) {
+    beam_of(tree, k + 10, beam_width);
+    for (const ScoredLabel& label : best_) candidates_.push_back(label.label);
+  }
+  best_.clear();
+  fill_in(k);
+}
+
+// Offers the candidates with the mean of all trees.
+void ForestAsker::fill_in(std::size_t k) {
+  for (const LabelId label : candidates_) {
+    if (std::exchange(met_[index(label)], query_) == query_) continue;
+    offer(k, {this->label(label), label});
+  }
+}
+
+std::span<const ScoredLabel> ForestAsker::above(double threshold) {
+  found_.clear();
+  for (std::size_t t = 0; t < trees_.size(); ++t) {  // some tree gives at least the mean
+    const LabelTree& tree = trees_[t].tree();
+    level_.assign(1, {1.0, 0});
+    while (!level_.empty()) {
+      const Open open = level_.back();
+      level_.pop_back();
+      if (open.p < threshold) continue;
+      if (tree.is_leaf(open.node)) {
+        const LabelId label = tree.label(open.node);
+        if (std::exchange(met_[index(label)], query_) == query_) continue;
+        const double p = trees_.size() == 1 ? open.p : this->label(label);
+        if (p >= threshold) found_.push_back({p, label});
+        continue;
+      }
+      const float* p = trees_[t].children(open.node);
+      for (std::int32_t c = 0; c < tree.n_children(open.node); ++c) {
+        level_.push_back({open.p * static_cast<double>(p[c]), tree.first_child(open.node) + c});
+      }
+    }
+  }
+  std::sort(found_.begin(), found_.end(),
+            [](const ScoredLabel& a, const ScoredLabel& b) { return a.label < b.label; });
+  return found_;
+}
+
+void ForestAsker::all(std::span<double> out) {
+  std::fill(out.begin(), out.end(), 0.0);
+  for (const ScoredLabel& label : above(-1.0)) out[index(label.label)] = label.p;
+}
+
+std::unique_ptr<ForestAsker> AskerPool::take() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!idle_.empty()) {
+      auto asker = std::move(idle_.back());
+      idle_.pop_back();
+      return asker;
+    }
+  }
+  return std::make_unique<ForestAsker>(forest_);
+}
+
+void AskerPool::give_back(std::unique_ptr<ForestAsker> asker) {
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(asker));
+}
+
+void ask_rows(AskerPool& pool, const CsrView& X, std::span<const std::int32_t> held,
+              std::size_t n_workers, const std::function<void(std::size_t, ForestAsker&)>& answer) {
+  const std::size_t n_rows = X.n_rows(), n_blocks = (n_rows + block_rows - 1) / block_rows;
+  Workers workers(std::max<std::size_t>(1, std::min(n_workers, n_blocks)));
+  std::vector<std::unique_ptr<ForestAsker>> askers(workers.size());
+  for (auto& asker : askers) asker = pool.take();
+  workers.run(n_blocks, [&](std::size_t block, std::size_t worker) {
+    for (std::size_t r = block * block_rows; r < std::min(n_rows, (block + 1) * block_rows); ++r) {
+      askers[worker]->ask(X.row(r), held.empty() ? none : held[r]);
+      answer(r, *askers[worker]);
+    }
+  });
+  for (auto& asker : askers) pool.give_back(std::move(asker));
+}
+
+void relevance_top_labels(AskerPool& pool, const CsrView& X, std::size_t k, RelevanceSearch search,
+                          std::size_t beam_width, std::span<const std::int32_t> held,
+                          std::size_t mass_width, std::size_t n_workers, std::span<LabelId> labels,
+                          std::span<double> p, std::span<double> masses) {
+  ask_rows(pool, X, held, n_workers, [&](std::size_t r, ForestAsker& asker) {
+    const auto top = asker.top(k, search, beam_width);
+    for (std::size_t i = 0; i < k; ++i) {
+      labels[r * k + i] = i < top.size() ? top[i].label : none;
+      p[r * k + i] = i < top.size() ? top[i].p : 0.0;
+    }
+    if (!masses.empty()) masses[r] = asker.mass(mass_width);
+  });
+}
+
+}  // namespace labeltrees

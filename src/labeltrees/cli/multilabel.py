@@ -1,0 +1,189 @@
+"""Many labels a row: a saved model's answers, or a file of answers, against all true labels."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse import vstack
+
+from labeltrees import metrics
+from labeltrees.cli.report import say_json, say_pairs, say_table
+from labeltrees.errors import ArgumentError, DataError, DataFileError
+from labeltrees.progress import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from scipy.sparse import csr_array
+
+    from labeltrees.cli.inputs import Input
+    from labeltrees.data.chunk import Chunk
+
+#: A row's labels, and for predictions their scores.
+LabelsAndScores = tuple[list[Any], list[float]]
+
+
+class LabelRows:
+    """Rows of labels with values, gathered one by one and turned into a matrix at the end."""
+
+    def __init__(self) -> None:
+        self.labels: list[Any] = []
+        self.values: list[float] = []
+        self.starts = [0]
+
+    def add(self, labels: Iterable[Any], values: Iterable[float]) -> None:
+        """Add a row."""
+        self.labels += labels
+        self.values += values
+        self.starts.append(len(self.labels))
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return len(self.starts) - 1
+
+    def matrix(self, column_of: dict[Any, int]) -> csr_array:
+        """Return the rows as a matrix with these columns."""
+        names = np.fromiter(column_of, dtype=object, count=len(column_of))
+        starts = np.array(self.starts, dtype=np.int64)
+        labels = np.fromiter(self.labels, dtype=object, count=len(self.labels))
+        return metrics.label_matrix(labels, self.values, classes=names, starts=starts)
+
+
+def from_model(
+    estimator: Any, source: Input, k: int, *, labelwise: bool, quiet: bool
+) -> tuple[LabelRows, LabelRows]:
+    """Return the truth and the model's k best labels of each row, or k best rows of each label."""
+    truth, found, features = LabelRows(), LabelRows(), []
+    # A column of relevances without an entry is a class that no tree has.
+    n_labels = getattr(estimator.model_, "n_tree_labels", len(estimator.classes_))
+    with Progress("evaluating", total=source.limit, enabled=not quiet) as progress:
+        for chunk in source.chunks():
+            _add_truth(truth, chunk, lambda label: label)
+            if labelwise:
+                features.append(chunk.features)
+            else:
+                answer = estimator.predict_top_k(chunk.features, min(k, n_labels))
+                for labels, p in zip(*(part.tolist() for part in answer), strict=True):
+                    _add_found(found, labels, p)
+            progress.advance(chunk.n_rows)
+    if labelwise and features:
+        _add_best_rows(found, estimator, vstack(features, format="csr"), k)
+    return truth, found
+
+
+def from_file(path: Path, source: Input) -> tuple[LabelRows, LabelRows]:
+    """Return the truth and the predictions of a file that ``labeltrees predict`` wrote."""
+    truth, found = read_truth(source, str), LabelRows()
+    for labels, scores in _read_predictions(path, source.limit):
+        found.add(labels, scores)
+    if found.n_rows != truth.n_rows:
+        raise DataError(
+            f"{path} has {found.n_rows} lines and {source.path} has {truth.n_rows} rows; "
+            "they must be of the same rows."
+        )
+    return truth, found
+
+
+def say_scores(
+    truth: LabelRows,
+    found: LabelRows,
+    *,
+    top: int,
+    train: LabelRows | None,
+    labelwise: bool,
+    json: bool,
+) -> None:
+    """Print every metric of the predictions as a table, or as JSON."""
+    if not truth.labels:
+        raise DataError("the data have no row with a label.")
+    column_of: dict[Any, int] = {}
+    for label in (*truth.labels, *found.labels, *(train.labels if train else ())):
+        column_of.setdefault(label, len(column_of))
+    ks = sorted({k for k in (1, 3, top) if k <= top})
+    report = metrics.multilabel_report(
+        truth.matrix(column_of),
+        found.matrix(column_of),
+        ks=ks,
+        propensity=None if train is None else metrics.propensities(train.matrix(column_of)),
+        per="label" if labelwise else "row",
+    )
+    sizes = {
+        "rows": truth.n_rows,
+        "labels": len(column_of),
+        "true_labels": len(truth.labels),
+        "predictions": len(found.labels),
+    }
+    if json:
+        scores = {f"{name}@{k}": report[name][k] for name in report for k in ks}
+        say_json(sizes | scores)
+        return
+    say_pairs({name.replace("_", " "): size for name, size in sizes.items()})
+    header = ["for each label" if labelwise else "for each row", *(f"@{k}" for k in ks)]
+    say_table(header, [[name, *(values[k] for k in ks)] for name, values in report.items()])
+
+
+def read_truth(source: Input, name: Callable[[Any], Any] = lambda label: label) -> LabelRows:
+    """Return the labels of a data file, each as ``name`` of it."""
+    rows = LabelRows()
+    for chunk in source.chunks():
+        _add_truth(rows, chunk, name)
+    return rows
+
+
+def _add_truth(rows: LabelRows, chunk: Chunk, name: Callable[[Any], Any]) -> None:
+    labels = chunk.labels.tolist()
+    for begin, end in pairwise(chunk.label_starts.tolist()):
+        named = dict.fromkeys(name(label) for label in labels[begin:end])
+        rows.add(named, [1.0] * len(named))
+
+
+def _add_found(rows: LabelRows, labels: list[Any], scores: list[float]) -> None:
+    pairs = [(a, b) for a, b in zip(labels, scores, strict=True) if a is not None and b == b]
+    rows.add([label for label, _ in pairs], [score for _, score in pairs])
+
+
+def _add_best_rows(rows: LabelRows, estimator: Any, X: csr_array, k: int) -> None:
+    if not hasattr(estimator, "top_rows"):
+        raise ArgumentError.of("model", type(estimator).__name__, "a tree for --labelwise")
+    classes = estimator.classes_
+    best, p = estimator.top_rows(X, classes, min(k, X.shape[0]))
+    labels_of: list[LabelsAndScores] = [([], []) for _ in range(X.shape[0])]
+    for label, points, scores in zip(classes.tolist(), best.tolist(), p.tolist(), strict=True):
+        for point, score in zip(points, scores, strict=True):
+            if point >= 0 and score == score:
+                labels_of[point][0].append(label)
+                labels_of[point][1].append(score)
+    for labels, scores in labels_of:
+        rows.add(labels, scores)
+
+
+def _read_predictions(path: Path, limit: int | None) -> Iterator[LabelsAndScores]:
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, start=1):
+            if limit is not None and number > limit:
+                return
+            try:
+                labels, scores = _parsed(line.rstrip("\n"))
+            except (ValueError, KeyError, TypeError):
+                wanted = "label<TAB>score pairs, or JSON with labels and probabilities"
+                raise DataFileError(path, number, f"a line must have {wanted}.") from None
+            if not all(np.isfinite(scores)) or min(scores, default=0) < 0:
+                raise DataFileError(path, number, "scores must be finite and at least 0.")
+            yield labels, scores
+
+
+def _parsed(line: str) -> LabelsAndScores:
+    if line.startswith("{"):
+        row = json.loads(line)
+        labels, scores = row["labels"], row["probabilities"]
+    else:
+        words = line.split("\t") if line else []
+        labels, scores = words[0::2], words[1::2]
+    if len(labels) != len(scores):
+        raise ValueError("a label without a score")
+    return [str(label) for label in labels], [float(score) for score in scores]

@@ -1,0 +1,175 @@
+"""How the trees of an extreme regressor are made: clustered, trained, calibrated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import sparse
+
+from labeltrees import _core
+from labeltrees.errors import TooLargeError
+from labeltrees.extreme import LOSSES, MASS_WIDTH, ExtremeModel, RelevanceTreeArrays, forest_of
+from labeltrees.relevance_calibration import Calibration
+from labeltrees.tail import TailClassifier
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from labeltrees.data.checks import Rows
+    from labeltrees.relevance import Relevance
+
+__all__ = ["ExtremeOptions", "train_extreme"]
+
+_CALIBRATION_LABELS = 20
+_WEIGHT_BYTES = 16  # of a weight while chunks are joined: twice 3 bytes, its row, and room to spare
+
+
+@dataclass(frozen=True)
+class ExtremeOptions:
+    """How an extreme regressor is trained; ranges are checked by the estimator."""
+
+    n_trees: int = 3
+    arity: int = 16
+    max_leaf: int = 100
+    loss: str = "logistic"
+    cost: float = 3.0
+    cost_power: float = 0.25
+    max_epochs: int = 12
+    tolerance: float = 1e-3
+    least_weight: float = 0.1
+    calibrate: bool = True
+    tail: str | None = None
+    tail_weight: float = 0.5
+    beam_width: int = 10
+    n_jobs: int = 1
+    max_memory: int | None = None
+    seed: int = 0
+
+
+def train_extreme(rows: Rows, relevance: Relevance, options: ExtremeOptions) -> ExtremeModel:
+    """Return the model trained on rows. Equal arguments give equal models for any ``n_jobs``."""
+    n_labels = len(relevance.vocabulary)
+    _check_memory(rows, relevance, options)
+    data = _core.RelevanceData(*rows.arrays, *relevance.arrays, n_labels, options.n_jobs)
+    held = _held_rows(rows.n_rows, options)
+    trees, margins = [], []
+    for number in range(options.n_trees):
+        seed = options.seed * 1_000_003 + number
+        tree = data.tree(options.arity, options.max_leaf, seed, options.n_jobs)
+        n_workers, per_entry = _share_memory(data, tree, rows, relevance, options)
+        trained = data.train(
+            tree,
+            held,
+            LOSSES[options.loss],
+            options.cost,
+            options.cost_power,
+            options.max_epochs,
+            options.tolerance,
+            options.least_weight,
+            per_entry,
+            seed,
+            n_workers,
+        )
+        margins.append(trained.held())
+        trees.append(RelevanceTreeArrays.of(tree, trained))
+    calibration = Calibration()
+    if options.calibrate:
+        calibration = _calibrate(rows, relevance, trees, margins, held, options)
+    tail = None
+    if options.tail is not None:
+        tail = TailClassifier.fit(rows, relevance, options.tail, options.tail_weight)
+    return ExtremeModel(
+        relevance.vocabulary, trees, rows.n_features, options.loss, relevance.scale, calibration,
+        tail, options.beam_width, options.n_jobs,
+    )  # fmt: skip
+
+
+def _held_rows(n_rows: int, options: ExtremeOptions) -> NDArray[np.int32]:
+    """Return the number of each held-out row, -1 for others: some hundreds, at most a tenth."""
+    held = np.full(n_rows, -1, dtype=np.int32)
+    if options.calibrate:
+        n_held = min(n_rows // 10, max(500, min(n_rows // 50, 5000)))
+        chosen = np.random.default_rng(options.seed).permutation(n_rows)[:n_held]
+        held[np.sort(chosen)] = np.arange(n_held, dtype=np.int32)
+    return held
+
+
+def _calibrate(
+    rows: Rows,
+    relevance: Relevance,
+    trees: list[RelevanceTreeArrays],
+    margins: list[_core.HeldMargins],
+    held: NDArray[np.int32],
+    options: ExtremeOptions,
+) -> Calibration:
+    """Return the map fitted on the top labels of held-out rows, as the trees see such rows.
+
+    Labels that a row has but that are not among its top ones are left out, as are all others so
+    unlikely: with them, and without their like, the least likely labels would seem to be true.
+    """
+    chosen = np.flatnonzero(held >= 0)
+    if not len(chosen):
+        return Calibration()
+    forest = forest_of(trees, options.loss, len(relevance.vocabulary), margins)
+    numbers = np.arange(len(chosen), dtype=np.int32)
+    k = min(_CALIBRATION_LABELS, trees[0].tree.n_labels)
+    ids, p, mass = forest.top_labels(
+        *rows.take(chosen).arrays,
+        k,
+        _core.RelevanceSearch.beam,
+        options.beam_width,
+        numbers,
+        MASS_WIDTH,
+        options.n_jobs,
+    )
+    shape = (relevance.n_rows, len(relevance.vocabulary))
+    matrix = sparse.csr_array((relevance.values, relevance.labels, relevance.starts), shape=shape)
+    found = ids >= 0
+    truth = matrix[np.repeat(chosen, k)[found.ravel()], ids[found]]
+    return Calibration.fit(p[found], np.repeat(mass, k)[found.ravel()], np.asarray(truth).ravel())
+
+
+def _check_memory(rows: Rows, relevance: Relevance, options: ExtremeOptions) -> None:
+    """Raise `TooLargeError` if not even the data, in the layouts of training, has room."""
+    if options.max_memory is None:
+        return
+    least = _data_bytes(rows, relevance)
+    if least > options.max_memory:
+        raise TooLargeError(
+            f"training on these rows needs at least {least:,} bytes, over "
+            f"max_memory={options.max_memory:,}."
+        )
+
+
+def _data_bytes(rows: Rows, relevance: Relevance) -> int:
+    """Return the bytes of the prepared rows, the transposed relevance and the label features."""
+    n_entries, n_targets = len(rows.indices), len(relevance.labels)
+    n_met = n_targets * n_entries / max(rows.n_rows, 1)
+    n_centroids = min(n_met, len(relevance.vocabulary) * min(rows.n_features, n_entries))
+    return int(8 * n_entries + 8 * rows.n_rows + 12 * n_targets + 8 * n_centroids)
+
+
+def _share_memory(
+    data: _core.RelevanceData,
+    tree: _core.LabelTree,
+    rows: Rows,
+    relevance: Relevance,
+    options: ExtremeOptions,
+) -> tuple[int, float]:
+    """Return how many workers there is room for, and how many weights an entry may leave."""
+    if options.max_memory is None:
+        return options.n_jobs, 1e9
+    free = options.max_memory - _data_bytes(rows, relevance)
+    worker = data.worker_bytes(tree)
+    n_workers = min(options.n_jobs, int(free / 2 // worker))
+    if n_workers < 1:
+        least = options.max_memory - free + 2 * worker
+        raise TooLargeError(
+            f"training needs {least:,} bytes, over max_memory={options.max_memory:,}."
+        )
+    per_row = len(rows.indices) / max(rows.n_rows, 1)
+    n_entries = len(rows.indices) + int(tree.depths().max()) * len(relevance.labels) * per_row
+    n_weights = (free - n_workers * worker) / options.n_trees / _WEIGHT_BYTES
+    return n_workers, n_weights / max(n_entries, 1)

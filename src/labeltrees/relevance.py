@@ -1,0 +1,172 @@
+"""How relevant labels are to rows: from what the user has to a checked sparse matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from labeltrees.data.vocabulary import LabelVocabulary
+from labeltrees.errors import ArgumentError, DataError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Relevance", "as_relevance", "label_propensities"]
+
+
+@dataclass(frozen=True)
+class Relevance:
+    """Relevance in (0, 1] of labels to rows, sparse, and the number that 1 stands for.
+
+    Row ``r`` has the labels ``labels[starts[r]:starts[r + 1]]``, increasing; others have 0.
+    """
+
+    starts: NDArray[np.int64]
+    labels: NDArray[np.int32]
+    values: NDArray[np.float32]
+    vocabulary: LabelVocabulary
+    scale: float
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return len(self.starts) - 1
+
+    @property
+    def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
+        """The three arrays, in the order the core takes them."""
+        return self.starts, self.labels, self.values
+
+    def weighted_by_propensity(self, *, a: float = 0.55, b: float = 1.5) -> Relevance:
+        """Return the relevance divided by each label's propensity."""
+        counts = np.bincount(self.labels, minlength=len(self.vocabulary))
+        weight = 1 / label_propensities(counts, self.n_rows, a=a, b=b)
+        values = self.scale * self.values.astype(np.float64) * weight[self.labels]
+        return _scaled(self.starts, self.labels, values, self.vocabulary)
+
+
+def label_propensities(
+    counts: ArrayLike, n_rows: int, *, a: float = 0.55, b: float = 1.5
+) -> NDArray[np.float64]:
+    """Return each label's propensity 1 / (1 + c exp(-a ln(count + b))), c = (ln n - 1)(b + 1)^a.
+
+    The chance that a relevant label was written down, as estimated from how many of ``n_rows``
+    rows have it; the defaults are those of the extreme classification repository.
+
+    >>> label_propensities([1, 10, 1000], 5000).round(3).tolist()
+    [0.117, 0.237, 0.772]
+    """
+    counts = np.asarray(counts, dtype=np.float64)
+    c = max(np.log(max(n_rows, 1)) - 1, 0) * (b + 1) ** a
+    return np.asarray(1 / (1 + c * np.exp(-a * np.log(counts + b))))
+
+
+def as_relevance(Y: Any, *, classes: ArrayLike | None = None) -> Relevance:
+    """Return ``Y`` as checked relevance, or raise `DataError` naming the first bad row.
+
+    Parameters
+    ----------
+    Y : sparse or dense matrix, sequence of label lists, sequence of dicts, or one label a row
+        A matrix of shape (n_rows, n_labels) holds relevance >= 0, a dict a label's relevance;
+        labels of a list have relevance 1.
+    classes : array of n_labels labels, optional
+        Names for the columns of a matrix; 0, 1, ... by default.
+
+    Examples
+    --------
+    >>> relevance = as_relevance([["sun", "rain"], [], ["rain"]])
+    >>> relevance.labels, relevance.vocabulary.labels
+    (array([0, 1, 0], dtype=int32), array(['rain', 'sun'], dtype=object))
+    """
+    if Y is None:
+        raise DataError("this estimator requires y to be passed, but the target y is None.")
+    if getattr(Y, "ndim", 1) not in (1, 2):
+        raise DataError(f"y must have one or two dimensions, got {Y.ndim}.")
+    if sparse.issparse(Y) or getattr(Y, "ndim", 1) == 2:
+        return _of_matrix(Y, classes)
+    if classes is not None:
+        raise ArgumentError.of("classes", classes, "None where y has labels")
+    rows = Y.tolist() if hasattr(Y, "tolist") else list(Y)
+    if all(isinstance(row, (list, tuple, set, frozenset, dict, np.ndarray)) for row in rows):
+        if rows and all(_is_numbers(row) for row in rows) and _is_matrix(rows):
+            return _of_matrix(np.asarray(rows), classes)
+        return _of_lists(rows)
+    return _of_labels(Y)
+
+
+def _is_numbers(row: Any) -> bool:
+    return not isinstance(row, (dict, set, frozenset)) and any(isinstance(v, float) for v in row)
+
+
+def _is_matrix(rows: list[Any]) -> bool:
+    return len({len(row) for row in rows}) == 1
+
+
+def _of_matrix(Y: Any, classes: ArrayLike | None) -> Relevance:
+    try:
+        matrix = sparse.csr_array(Y, copy=True)
+        values = matrix.data.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"y must be labels or a matrix of relevance: {error}") from None
+    wrong = ~(np.isfinite(values) & (values >= 0))
+    if wrong.any():
+        entry = int(np.argmax(wrong))
+        row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
+        raise DataError(f"row {row} of y has {values[entry]}; relevance must be finite and >= 0.")
+    matrix = sparse.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    names = np.arange(matrix.shape[1]) if classes is None else classes
+    vocabulary = LabelVocabulary(names)
+    if len(vocabulary) != matrix.shape[1]:
+        raise ArgumentError.of("classes", names, f"{matrix.shape[1]} different labels")
+    starts, labels = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
+    return _scaled(starts, labels, matrix.data, vocabulary)
+
+
+def _of_lists(rows: list[Any]) -> Relevance:
+    starts = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
+    flat = [label for row in rows for label in row]
+    values = [
+        value
+        for row in rows
+        for value in (row.values() if isinstance(row, dict) else [1.0] * len(row))
+    ]
+    vocabulary = LabelVocabulary(sorted(LabelVocabulary(flat).labels.tolist()))
+    try:
+        relevance = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"y must hold numbers: {error}") from None
+    shape = (len(rows), max(len(vocabulary), 1))
+    matrix = sparse.csr_array((relevance, vocabulary.ids(flat), starts), shape=shape)
+    if any(not isinstance(row, dict) for row in rows):
+        matrix.sum_duplicates()  # a label named twice is as relevant as one named once
+        matrix.data = np.minimum(matrix.data, max(values, default=1.0))
+    if not len(vocabulary):
+        raise DataError("y has no label: at least one row needs one.")
+    return _of_matrix(matrix, vocabulary.labels)
+
+
+def _of_labels(y: Any) -> Relevance:
+    array = np.asarray(y) if hasattr(y, "__array__") else np.array(y, dtype=object)
+    if array.ndim != 1:
+        raise DataError(f"y must have one or two dimensions, got {array.ndim}.")
+    vocabulary = LabelVocabulary(sorted(LabelVocabulary(array).labels.tolist()))
+    starts = np.arange(len(array) + 1, dtype=np.int64)
+    return _scaled(starts, vocabulary.ids(array), np.ones(len(array)), vocabulary)
+
+
+def _scaled(
+    starts: NDArray[np.int64],
+    labels: NDArray[np.int32],
+    values: NDArray[np.float64],
+    vocabulary: LabelVocabulary,
+) -> Relevance:
+    if not len(values):
+        raise DataError("y has no relevance above 0: at least one row needs a label.")
+    scale = float(values.max())
+    share = np.maximum(values / scale, np.finfo(np.float32).tiny).astype(np.float32)
+    return Relevance(starts, labels, share, vocabulary, scale)

@@ -1,0 +1,219 @@
+"""benchmarks/batch.py: its sections run on small sets without other libraries, and add up."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import labeltrees
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Make the benchmarks' modules importable, and a folder of two small sets."""
+    folder = tmp_path_factory.mktemp("data")
+    write_xc(folder / "bibtex")
+    write_films(folder / "movielens-latest-small")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(BENCHMARKS))
+        patch.setenv("LABELTREES_BENCHMARK_WORK", str(folder / "work"))
+        import peers
+
+        patch.setattr(peers, "WORK", folder / "work")
+        import batch_sections.contestants
+        import batch_sections.data_sets
+
+        patch.setattr(batch_sections.data_sets, "WORK", folder / "work")
+        patch.setattr(batch_sections.contestants, "WORK", folder / "work")
+        yield folder
+
+
+@pytest.fixture
+def run(data, monkeypatch, capsys):
+    import batch
+
+    def call(*arguments):
+        command = ["batch.py", "--no-peers", "--data", str(data), "--plots", str(data / "plots")]
+        monkeypatch.setattr(sys, "argv", [*command, *arguments])
+        batch.main()
+        return capsys.readouterr().out
+
+    return call
+
+
+def write_xc(folder):
+    """Rows whose features name their labels, but for a tenth of the rows."""
+    rng = np.random.default_rng(0)
+    folder.mkdir()
+    for name, n_rows in (("train", 200), ("test", 120)):
+        lines = [f"{n_rows} 30 6"]
+        for _ in range(n_rows):
+            labels = np.unique(rng.integers(6, size=2))
+            named = labels if rng.random() < 0.9 else rng.integers(6, size=len(labels))
+            features = np.unique(5 * named + rng.integers(5, size=len(labels)))
+            lines.append(
+                ",".join(map(str, labels)) + " " + " ".join(f"{each}:1" for each in features)
+            )
+        with gzip.open(folder / f"{name}.txt.gz", "wt") as file:
+            file.write("\n".join(lines) + "\n")
+
+
+def write_films(folder):
+    """Users like films of one kind each."""
+    rng = np.random.default_rng(1)
+    folder.mkdir()
+    kinds = ["Drama", "Comedy", "Western"]
+    with gzip.open(folder / "movies.csv.gz", "wt") as file:
+        file.write("movieId,title,genres\n")
+        file.writelines(f'{i},"Film, {i}",{kinds[i % 3]}\n' for i in range(90))
+    with gzip.open(folder / "tags.csv.gz", "wt") as file:
+        file.write("userId,movieId,tag,timestamp\n1,3,slow,0\n")
+    with gzip.open(folder / "ratings.csv.gz", "wt") as file:
+        file.write("userId,movieId,rating,timestamp\n")
+        for i in range(90):
+            users = [3 * each + i % 3 + 1 for each in rng.permutation(20)[:4]]
+            file.writelines(f"{user},{i},{rng.integers(1, 6)}.0,0\n" for user in users)
+        file.writelines(f"{user},0,1.0,0\n" for user in range(1, 61))
+
+
+def cells(said, start):
+    """The numbers of the table's row that starts so."""
+    (line,) = (each for each in said.splitlines() if each.startswith(f"| {start} |"))
+    return [each.strip() for each in line.strip("|").split("|")][1:]
+
+
+def test_a_contestant_is_measured_in_processes_of_its_own(run, data, monkeypatch):
+    from batch_sections import comparison, contestants
+
+    single = contestants.OURS[1]
+    monkeypatch.setattr(comparison, "taking_part", lambda *_: [single])
+    monkeypatch.setattr(contestants, "COSTS", (3.0,))  # the default, so no second run
+    said = run("--only", "comparison", "--sets", "bibtex")
+    assert "200 rows to learn, 120 to ask, 30 features" in said
+    assert str(data) not in said
+    rows = [line for line in said.splitlines() if line.startswith("| labeltrees, 1 tree | 3 (def")]
+    assert len(rows) == 2  # what it costs, and how good it is
+    quality = rows[1].split("|")
+    p1, p3 = float(quality[3]), float(quality[4])
+    assert p1 > 70  # the features mostly name the labels
+    assert p3 < p1
+    assert 0 < float(quality[-2]) < 0.6
+
+
+def test_a_contestant_that_fails_is_named_without_our_folders(run, data, monkeypatch):
+    from batch_sections import comparison, contestants
+
+    broken = contestants.Contestant("broken", "nothing", "{}", "1")
+    monkeypatch.setattr(contestants.Contestant, "python", lambda _: sys.executable)
+    monkeypatch.setattr(comparison, "taking_part", lambda *_: [broken])
+    monkeypatch.setattr(comparison, "best_cost", lambda *_: 1.0)
+    said = run("--only", "comparison", "--sets", "bibtex")
+    assert "- broken failed: " in said
+    assert str(data) not in said
+
+
+def test_the_sections_of_one_set(run, data, monkeypatch):
+    from batch_sections import comparison
+
+    monkeypatch.setattr(comparison, "taking_part", lambda *_: [])  # its processes take seconds
+    said = run(
+        "--sets", "bibtex", "--only", "comparison", "propensity", "filtering", "--limit", "100"
+    )
+    titles = re.findall(r"^### (.+)$", said, re.MULTILINE)
+    assert titles == ["Cost and quality", "Bibtex, propensity relevance", "Filtering by relevance"]
+    assert "100 rows to learn, 100 to ask" in said
+
+
+def test_propensities_are_scored_beside_the_paper(run):
+    said = run("--only", "propensity")
+    ours = cells(said, "labeltrees, default")
+    assert 60 < float(ours[1]) <= 100
+    assert cells(said, "paper: XReg")[1:4] == ["49.66", "52.66", "58.61"]
+
+
+def test_exact_labelwise_search_is_scoring_all_pairs(run):
+    said = run("--only", "movielens")
+    assert "90 films, 60 users" in said
+    every = cells(said, "all pairs scored")
+    assert cells(said, "labelwise search, exact")[:3] == every[:3]
+    assert float(cells(said, "labelwise search")[2]) > 0.9 * float(every[2])
+
+
+def test_filtering_is_drawn(run, data):
+    said = run("--only", "filtering")
+    assert "precision at recall 0.1" in said
+    assert (data / "plots" / "filtering.png").stat().st_size > 1000
+
+
+def test_made_up_sets_grow(run, monkeypatch):
+    from batch_sections import synthetic
+
+    monkeypatch.setattr(synthetic, "N_FEATURES", 300)
+    monkeypatch.setattr(synthetic, "SWEEP", (100, 200))
+    monkeypatch.setattr(synthetic, "N_ASKED", 20)
+    monkeypatch.setattr(synthetic, "N_SINGLE", 5)
+    said = run("--only", "labelwise", "growth", "--limit", "300")
+    assert "300 points x 300 labels" in said
+    assert cells(said, "100")[3:] == ["1.00", "1.00", "1.00"]
+    assert cells(said, "200")[-1] == "1.15"
+
+
+def test_made_up_points_have_their_labels_words(data):
+    from batch_sections.synthetic import made_up
+
+    points = made_up(300, 50, 1000, seed=3)
+    assert points.X.shape == (300, 50_000)
+    assert points.Y_test.shape == (50, 1000)
+    assert set(points.Y.data.tolist()) == {1.0}
+    assert np.allclose(points.X.multiply(points.X).sum(axis=1), 1)
+
+
+def test_answers_become_a_matrix(data):
+    from batch_sections.contestants import as_matrix
+
+    labels, scores = np.array([[2, 0], [1, -1]]), np.array([[0.5, 0.25], [1, 0]])
+    assert as_matrix(labels, scores, 3).toarray().tolist() == [[0.25, 0, 0.5], [0, 1, 0]]
+
+
+def test_top_rows_become_a_matrix_of_rows_and_labels(data):
+    from batch_sections.our_models import top_rows
+
+    X = csr_array(np.eye(4, 3))
+    model = labeltrees.ExtremeRegressor(n_trees=1).fit(
+        np.eye(3)[[0, 1, 2] * 20], [[0], [1], [2]] * 20
+    )
+    found = top_rows(model, X, 1, 3)
+    assert found.shape == (4, 3)
+    assert found.nnz == 3
+    assert (found.diagonal() > 0.5).all()
+
+
+@pytest.mark.parametrize(
+    "wrong", [["--limit", "5"], ["--only", "nothing"], ["--data", "nowhere"], ["--threads", "0"]]
+)
+def test_wrong_calls_are_refused(run, wrong):
+    with pytest.raises(SystemExit, match="2"):
+        run(*wrong)
+
+
+def test_a_program_says_what_it_measured_in_its_last_line(data, tmp_path):
+    from batch_sections.data_sets import whole
+
+    folder = whole(data, "bibtex", None).folder
+    program = str(BENCHMARKS / "batch_sections" / "ovr_program.py")
+    settings = json.dumps({"cost": 1.0, "threads": 1})
+    command = [sys.executable, program, "train", str(folder), str(tmp_path), settings]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    facts = json.loads(done.stdout.splitlines()[-1])
+    assert set(facts) == {"reading_s", "train_s", "train_cpu_s", "before_mb"}
+    assert facts["train_s"] > 0
