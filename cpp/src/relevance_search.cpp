@@ -62,45 +62,64 @@ const float* TreeAsker::held_margins(NodeId node) const {
       held.offsets[static_cast<std::size_t>(at - held.nodes.begin())])];
 }
 
-void TreeAsker::add_margins(NodeId node, float* margins) const {
+// A feature's rows are sorted by chunk, as the chunks are: one walk finds the rows of all of them.
+void TreeAsker::add_margins(std::span<const Pending> chunks) {
   const ChunkWeights& weights = tree_.weights;
-  const std::int32_t* chunks = weights.row_chunks.data();
+  const std::int32_t* row_chunks = weights.row_chunks.data();
   for (const Feature& feature : features_) {
-    const std::int32_t* end = chunks + feature.end;
-    const std::int32_t* at = std::lower_bound(chunks + feature.begin, end, node);
-    if (at == end || *at != node) continue;
-    const auto r = static_cast<std::size_t>(at - chunks);
-    const std::uint32_t last = weights.row_starts[r + 1];
-    for (std::uint32_t i = weights.row_starts[r]; i < last; ++i) {
-      margins[weights.columns[i]] += feature.value * half_to_float(weights.values[i]);
+    const std::int32_t* at = row_chunks + feature.begin;
+    const std::int32_t* end = row_chunks + feature.end;
+    for (const Pending& chunk : chunks) {
+      at = std::lower_bound(at, end, chunk.node);
+      if (at == end) break;
+      if (*at != chunk.node) continue;
+      float* margins = &pool_[chunk.place];
+      const auto r = static_cast<std::size_t>(at - row_chunks);
+      const std::uint32_t last = weights.row_starts[r + 1];
+      for (std::uint32_t i = weights.row_starts[r]; i < last; ++i) {
+        margins[weights.columns[i]] += feature.value * half_to_float(weights.values[i]);
+      }
     }
   }
 }
 
+void TreeAsker::answer(float* margins, std::size_t n, std::size_t width) const {
+  if (loss_ == NodeLoss::logistic) return lockstep_kernels().sigmoids(margins, width);
+  for (std::size_t c = 0; c < n; ++c) {
+    const float slack = std::max(0.0f, 1.0f - margins[c]);
+    margins[c] = std::exp(-slack * slack);
+  }
+}
+
+void TreeAsker::prepare(std::span<const NodeId> nodes) {
+  const LabelTree& tree = *tree_.tree;
+  pending_.clear();
+  for (const NodeId node : nodes) {
+    if (asked_in_[index(node)] == query_) continue;
+    asked_in_[index(node)] = query_;
+    place_[index(node)] = static_cast<std::uint32_t>(used_);
+    used_ += padded_width(index(tree.n_children(node)));
+    // Columns are bytes: even a damaged one ends in the pool.
+    if (pool_.size() < used_ + max_children) pool_.resize(2 * (used_ + max_children));
+    pending_.push_back({node, place_[index(node)]});
+  }
+  for (const Pending& chunk : pending_) {
+    const std::size_t n = index(tree.n_children(chunk.node));
+    float* margins = &pool_[chunk.place];
+    std::copy_n(&tree_.weights.biases[index(tree.first_child(chunk.node))], n, margins);
+    std::fill(margins + n, margins + padded_width(n), 0.0f);
+  }
+  add_margins(pending_);
+  for (const Pending& chunk : pending_) {
+    const std::size_t n = index(tree.n_children(chunk.node));
+    if (const float* held = held_margins(chunk.node)) std::copy_n(held, n, &pool_[chunk.place]);
+    answer(&pool_[chunk.place], n, padded_width(n));
+  }
+}
+
 const float* TreeAsker::children(NodeId node) {
-  if (asked_in_[index(node)] == query_) return &pool_[place_[index(node)]];
-  const std::size_t n = index(tree_.tree->n_children(node)), width = padded_width(n);
-  if (pool_.size() < used_ + max_children) pool_.resize(2 * (used_ + max_children));
-  float* p = &pool_[used_];
-  asked_in_[index(node)] = query_;
-  place_[index(node)] = static_cast<std::uint32_t>(used_);
-  used_ += width;
-  if (const float* held = held_margins(node)) {
-    std::copy_n(held, n, p);
-  } else {
-    std::copy_n(&tree_.weights.biases[index(tree_.tree->first_child(node))], n, p);
-    std::fill(p + n, p + max_children, 0.0f);  // columns are bytes: none is past the pool
-    add_margins(node, p);
-  }
-  if (loss_ == NodeLoss::logistic) {
-    lockstep_kernels().sigmoids(p, width);
-  } else {
-    for (std::size_t c = 0; c < n; ++c) {
-      const float slack = std::max(0.0f, 1.0f - p[c]);
-      p[c] = std::exp(-slack * slack);
-    }
-  }
-  return p;
+  if (asked_in_[index(node)] != query_) prepare({&node, 1});
+  return &pool_[place_[index(node)]];
 }
 
 double TreeAsker::label(LabelId label) {
@@ -241,8 +260,11 @@ void ForestAsker::beam_of(TreeAsker& asker, std::size_t n_kept, std::size_t beam
   best_.clear();
   while (!level_.empty()) {
     next_.clear();
+    nodes_.clear();
+    for (const Open& open : level_) nodes_.push_back(open.node);
+    std::sort(nodes_.begin(), nodes_.end());
+    asker.prepare(nodes_);
     for (const Open& open : level_) {
-      if (tree.is_leaf(open.node)) continue;
       const float* p = asker.children(open.node);
       const NodeId first = tree.first_child(open.node);
       const std::int32_t n = tree.n_children(open.node);
