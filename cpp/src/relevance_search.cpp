@@ -137,6 +137,21 @@ double TreeAsker::label(LabelId label) {
   return p;
 }
 
+double TreeAsker::label_if_known(LabelId label) {
+  const NodeId leaf = tree_.tree->leaf_of(label);
+  if (leaf == none) return 0.0;
+  // A chunk is computed after those above it.
+  return asked_in_[index(tree_.tree->parent(leaf))] == query_ ? this->label(label) : -1.0;
+}
+
+void TreeAsker::add_path(LabelId label, std::vector<NodeId>& nodes) const {
+  NodeId node = tree_.tree->leaf_of(label);
+  while (node > 0) {
+    node = tree_.tree->parent(node);
+    if (asked_in_[index(node)] != query_) nodes.push_back(node);
+  }
+}
+
 float TreeAsker::margin(NodeId node, std::int32_t child, std::vector<float>* parts) {
   float total = tree_.weights.biases[index(tree_.tree->first_child(node) + child)];
   const ChunkWeights& weights = tree_.weights;
@@ -252,12 +267,11 @@ void ForestAsker::top_exact(std::size_t k) {
   }
 }
 
-// Appends the n_kept likeliest labels that the beam meets to candidates_ (several trees), or offers
-// them (one tree).
-void ForestAsker::beam_of(TreeAsker& asker, std::size_t n_kept, std::size_t beam_width) {
+double ForestAsker::beam_of(TreeAsker& asker, std::size_t n_kept, std::size_t beam_width) {
   const LabelTree& tree = asker.tree();
   level_.assign(1, {1.0, 0});
   best_.clear();
+  double given_up = 0;
   while (!level_.empty()) {
     next_.clear();
     nodes_.clear();
@@ -286,10 +300,12 @@ void ForestAsker::beam_of(TreeAsker& asker, std::size_t n_kept, std::size_t beam
       const auto before = [](const Open& a, const Open& b) { return less_likely(b, a); };
       std::nth_element(next_.begin(), next_.begin() + static_cast<std::ptrdiff_t>(beam_width),
                        next_.end(), before);
+      given_up = std::max(given_up, next_[beam_width].p);
       next_.resize(beam_width);
     }
     level_.swap(next_);
   }
+  return given_up;
 }
 
 double ForestAsker::mass(std::size_t beam_width) {
@@ -304,21 +320,45 @@ double ForestAsker::mass(std::size_t beam_width) {
 void ForestAsker::top_beam(std::size_t k, std::size_t beam_width) {
   mass_ = 0;
   mass_width_ = beam_width;
-  if (trees_.size() == 1) return beam_of(trees_[0], k, beam_width);
+  if (trees_.size() == 1) {
+    beam_of(trees_[0], k, beam_width);
+    return;
+  }
   candidates_.clear();
+  given_up_.clear();
   for (TreeAsker& tree : trees_) {
-    beam_of(tree, k + 10, beam_width);
-    for (const ScoredLabel& label : best_) candidates_.push_back(label.label);
+    given_up_.push_back(beam_of(tree, k + 10, beam_width));
+    candidates_.insert(candidates_.end(), best_.begin(), best_.end());
   }
   best_.clear();
   fill_in(k);
 }
 
-// Offers the candidates with the mean of all trees.
+// Offers the candidates with the mean of all trees. A tree that has not met a label gives it at
+// most what it gave up, which spares asking for most of them.
 void ForestAsker::fill_in(std::size_t k) {
-  for (const LabelId label : candidates_) {
-    if (std::exchange(met_[index(label)], query_) == query_) continue;
-    offer(k, {this->label(label), label});
+  std::size_t n = 0;
+  for (const ScoredLabel& candidate : candidates_) {
+    if (std::exchange(met_[index(candidate.label)], query_) == query_) continue;
+    double most = 0;
+    for (std::size_t t = 0; t < trees_.size(); ++t) {
+      const double p = trees_[t].label_if_known(candidate.label);
+      most += p < 0 ? given_up_[t] : p;
+    }
+    candidates_[n++] = {most / static_cast<double>(trees_.size()), candidate.label};
+  }
+  candidates_.resize(n);
+  std::sort(candidates_.begin(), candidates_.end(), comes_before);
+  for (TreeAsker& tree : trees_) {
+    nodes_.clear();
+    for (std::size_t i = 0; i < std::min(n, 2 * k); ++i)
+      tree.add_path(candidates_[i].label, nodes_);
+    std::sort(nodes_.begin(), nodes_.end());
+    tree.prepare(nodes_);
+  }
+  for (const ScoredLabel& candidate : candidates_) {
+    if (best_.size() == k && candidate.p < best_.front().p) return;
+    offer(k, {this->label(candidate.label), candidate.label});
   }
 }
 

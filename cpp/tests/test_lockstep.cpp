@@ -41,7 +41,8 @@ TEST(sigmoids_are_right_and_the_same_for_every_instruction_set) {
   lockstep_kernels().sigmoids(chosen.data(), chosen.size());
   CHECK(std::memcmp(portable.data(), chosen.data(), 4 * portable.size()) == 0);
   for (std::size_t i = 0; i < margins.size(); ++i) {
-    const double exact = 1 / (1 + std::exp(-std::clamp(static_cast<double>(margins[i]), -40.0, 40.0)));
+    const double exact =
+        1 / (1 + std::exp(-std::clamp(static_cast<double>(margins[i]), -40.0, 40.0)));
     CHECK(std::fabs(static_cast<double>(portable[i]) - exact) <= 1e-6 * exact);
   }
 }
@@ -76,12 +77,11 @@ TEST(epochs_are_the_same_for_every_instruction_set) {
     for (int set = 0; set < 2; ++set) {
       w[set].assign((n_features + 1) * width, 0.0f);
       std::vector<float> dual(n_rows * width, 0.0f);
-      const LockstepEpoch epoch{starts.data(),   features.data(), values.data(),
-                                order.data(),    n_rows,          n_features,
-                                target_starts.data(), children.data(), targets.data(),
-                                weights.data(),  square.data(),   3.0f,
-                                1e-4f,           w[set].data(),   dual.data(),
-                                width};
+      const LockstepEpoch epoch{
+          starts.data(),  features.data(), values.data(),        order.data(),
+          n_rows,         n_features,      target_starts.data(), children.data(),
+          targets.data(), weights.data(),  square.data(),        3.0f,
+          1e-4f,          w[set].data(),   dual.data(),          width};
       const LockstepKernels& kernels = set == 0 ? portable::kernels : lockstep_kernels();
       for (int i = 0; i < 4; ++i) {
         gap[set] = hinge ? kernels.hinge_epoch(epoch) : kernels.logistic_epoch(epoch);
