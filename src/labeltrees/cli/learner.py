@@ -24,8 +24,11 @@ _MODELS: dict[str, type[OnlineClassifier]] = {
     "lomtree": LOMTreeClassifier,
     "filtertree": FilterTreeClassifier,
 }
-_OF_WHOLE_FILES: dict[str, type[OnlineClassifier]] = {"adacond": ConditionalTreeClassifier}
-"""What only `train` can make, and the learner that the other options are of."""
+_OF_WHOLE_FILES: dict[str, type[OnlineClassifier]] = {
+    "adacond": ConditionalTreeClassifier,
+    "xreg": ConditionalTreeClassifier,
+}
+"""What only `train` can make, and the learner that checks the options they share."""
 
 _OWN = "By default the model's own."
 

@@ -1,14 +1,15 @@
-"""`labeltrees train`: learn from a file, at constant memory, and save the model."""
+"""`labeltrees train`: learn from a file and save the model; a tree at constant memory."""
 
 from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from labeltrees.cli.boosting import BaseOption, EtaOption, RoundsOption, train_boosted
+from labeltrees.cli.extreme import train_on_file
 from labeltrees.cli.inputs import (
     FormatOption,
     Input,
@@ -20,7 +21,7 @@ from labeltrees.cli.inputs import (
 from labeltrees.cli.learner import TrainedModelOption, with_learner
 from labeltrees.cli.report import JsonOption, QuietOption, say_json, say_pairs
 from labeltrees.errors import ArgumentError, DataError
-from labeltrees.estimators import OnlineClassifier
+from labeltrees.estimators import ExtremeRegressor, OnlineClassifier
 from labeltrees.metrics import ProgressiveValidation
 from labeltrees.progress import Progress
 
@@ -44,12 +45,24 @@ def train(
     base: BaseOption = "tree",
     rounds: RoundsOption = 5,
     eta: EtaOption = "auto",
+    trees: Annotated[int, typer.Option(help="Of xreg: trees of the ensemble.")] = 3,
+    cost: Annotated[float, typer.Option(help="Of xreg: what errors cost.")] = 3.0,
+    hinge: Annotated[bool, typer.Option("--hinge", help="Of xreg: hinge loss (Parabel).")] = False,
+    relevance: Annotated[
+        str | None, typer.Option(help="Of xreg: 'propensity' makes rare labels count.")
+    ] = None,
+    tail: Annotated[
+        str | None, typer.Option(help="Of xreg: rank with 'xreg' or 'pfastrexml' tails.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(help="Threads, -1 for all cores.")] = 1,
     json: JsonOption = False,
     quiet: QuietOption = False,
     *,
     learner: OnlineClassifier,
 ) -> None:
     """Learn a model from a data file and save it."""
+    if "n_jobs" in learner.get_params():
+        learner.set_params(n_jobs=jobs).check_parameters()
     if data == "-" and (passes > 1 or vectorizer == "tfidf"):
         raise ArgumentError("the standard input can be read only once: use --passes 1, no tfidf.")
     source = Input.choose(
@@ -66,6 +79,18 @@ def train(
             source, out, learner, base=base, n_rounds=rounds, eta=eta, n_passes=passes,
             keep_state=keep_state, json=json,
         )  # fmt: skip
+        return
+    if model == "xreg":
+        regressor = ExtremeRegressor(
+            n_trees=trees,
+            cost=cost,
+            loss="hinge" if hinge else "logistic",
+            relevance=relevance,
+            tail=tail,
+            n_jobs=jobs,
+            random_state=learner.get_params()["random_state"],
+        )
+        _say(train_on_file(source, out, regressor, quiet=quiet), json=json)
         return
     started = time.perf_counter()
     validation = ProgressiveValidation()
@@ -94,6 +119,10 @@ def train(
         "progressive_log_loss_seen": summary.log_loss_seen,
         "file_bytes": out.stat().st_size,
     }
+    _say(result, json=json)
+
+
+def _say(result: dict[str, Any], *, json: bool) -> None:
     if json:
         say_json(result)
     else:
