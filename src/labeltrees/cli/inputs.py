@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import numpy as np
 import typer
 
+from labeltrees.data.ahead import read_ahead
 from labeltrees.data.chunk import Chunk, OneLabel
 from labeltrees.data.python_source import PythonSource
 from labeltrees.data.readers import fit_tfidf, open_reader
@@ -129,7 +130,10 @@ class Input:
             left = None if left is None else left - chunk.n_rows
 
     def examples(self) -> Iterator[tuple[csr_array, NDArray[Any], NDArray[np.float32]]]:
-        """Return (features, labels, weights) with one label a row, chunk by chunk."""
+        """Return (features, labels, weights) with one label a row, chunk by chunk, read ahead."""
+        return read_ahead(self._examples())
+
+    def _examples(self) -> Iterator[tuple[csr_array, NDArray[Any], NDArray[np.float32]]]:
         for chunk in self.chunks():
             features, labels, weights = chunk.one_label(cast("OneLabel", self.labels), self.seed)
             if features.shape[0]:

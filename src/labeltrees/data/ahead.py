@@ -1,0 +1,61 @@
+"""Read the next chunk while this one is being used."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = ["read_ahead"]
+
+Item = TypeVar("Item")
+
+_PATIENCE = 0.05  # seconds after which the reader looks whether anybody still listens
+
+
+def read_ahead(items: Iterable[Item], n_ahead: int = 2) -> Iterator[Item]:
+    """Return the items in their order, up to ``n_ahead`` of them made ahead of time by a thread.
+
+    An exception is raised where its item would have come. Leaving early ends the thread.
+
+    >>> list(read_ahead(range(4)))
+    [0, 1, 2, 3]
+    """
+    ready: queue.Queue[tuple[bool, Item | BaseException | None]] = queue.Queue(n_ahead)
+    left = threading.Event()
+
+    def offer(more: bool, item: Item | BaseException | None) -> None:
+        while not left.is_set():
+            try:
+                ready.put((more, item), timeout=_PATIENCE)
+            except queue.Full:
+                continue
+            return
+
+    def read() -> None:
+        try:
+            for item in items:
+                offer(True, item)
+                if left.is_set():
+                    return
+            offer(False, None)
+        except BaseException as error:
+            offer(False, error)
+
+    reader = threading.Thread(target=read, name="labeltrees-read-ahead", daemon=True)
+    reader.start()
+    try:
+        while True:
+            more, item = ready.get()
+            if more:
+                yield item  # type: ignore[misc]
+            elif isinstance(item, BaseException):
+                raise item
+            else:
+                return
+    finally:
+        left.set()
+        reader.join()

@@ -1,0 +1,59 @@
+"""Reading ahead: the same items, the same exceptions, no thread left behind."""
+
+import threading
+
+import pytest
+
+from labeltrees.data.ahead import read_ahead
+
+
+def threads():
+    return [t for t in threading.enumerate() if t.name == "labeltrees-read-ahead"]
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 50])
+def test_the_items_come_in_their_order(n):
+    assert list(read_ahead(iter(range(n)))) == list(range(n))
+    assert not threads()
+
+
+def test_an_exception_comes_where_its_item_would_have():
+    def items():
+        yield 1
+        yield 2
+        raise ValueError("line 3 is bad")
+
+    ahead = read_ahead(items())
+    assert [next(ahead), next(ahead)] == [1, 2]
+    with pytest.raises(ValueError, match="line 3 is bad"):
+        next(ahead)
+    assert not threads()
+
+
+def test_leaving_early_ends_the_thread():
+    made = []
+
+    def items():
+        for i in range(1000):
+            made.append(i)
+            yield i
+
+    ahead = read_ahead(items(), n_ahead=2)
+    assert next(ahead) == 0
+    ahead.close()
+    assert not threads()
+    assert len(made) <= 6
+
+
+def test_an_item_is_made_while_another_is_used():
+    started = threading.Event()
+
+    def items():
+        yield "first"
+        started.set()
+        yield "second"
+
+    ahead = read_ahead(items())
+    assert next(ahead) == "first"
+    assert started.wait(5)  # nobody has asked for the second
+    assert list(ahead) == ["second"]
