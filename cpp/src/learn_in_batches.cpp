@@ -35,10 +35,10 @@ struct Step {
 
 class BatchLearner {
  public:
-  BatchLearner(ConditionalTree& model, const Learning& options)
+  BatchLearner(ConditionalTree& model, const Learning& options, std::size_t n_threads)
       : model_(model),
         options_(options),
-        workers_(options.n_threads),
+        workers_(n_threads),
         placement_(model, options),
         searches_(workers_.size()) {}
 
@@ -250,8 +250,9 @@ class BatchLearner {
 void learn_in_batches(ConditionalTree& model, const CsrView& X, std::span<const LabelId> labels,
                       std::span<const float> weights, std::span<const std::int64_t> order,
                       const Foresight& foresight, const Learning& options) {
-  BatchLearner learner(model, options);
   const std::size_t n = order.empty() ? X.n_rows() : order.size();
+  // Starting threads costs as much as learning some tens of rows.
+  BatchLearner learner(model, options, n < largest_batch / 4 ? 1 : options.n_threads);
   const auto row_at = [&](std::size_t i) {
     return order.empty() ? i : static_cast<std::size_t>(order[i]);
   };
