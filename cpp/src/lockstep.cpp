@@ -65,10 +65,10 @@ void LockstepSolver::solve(const NodeProblem& problem, std::size_t first, std::s
   }
   epochs_ = 0;
   gap_ = 0;
-  learn(problem, n_early, options.max_epochs, options);
-  if (problem.n_held == 0) return;
-  // Those held out start from weights that are nearly right.
-  learn(problem, n_rows, std::max(1, options.max_epochs / 4), options);
+  // Those held out join last, when the weights are nearly right.
+  const int n_last = problem.n_held == 0 ? 0 : std::max(1, options.max_epochs / 6);
+  learn(problem, n_early, std::max(1, options.max_epochs - n_last), options);
+  if (n_last > 0) learn(problem, n_rows, n_last, options);
 }
 
 void LockstepSolver::learn(const NodeProblem& problem, std::size_t n_rows, int max_epochs,

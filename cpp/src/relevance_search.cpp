@@ -62,45 +62,64 @@ const float* TreeAsker::held_margins(NodeId node) const {
       held.offsets[static_cast<std::size_t>(at - held.nodes.begin())])];
 }
 
-void TreeAsker::add_margins(NodeId node, float* margins) const {
+// A feature's rows are sorted by chunk, as the chunks are: one walk finds the rows of all of them.
+void TreeAsker::add_margins(std::span<const Pending> chunks) {
   const ChunkWeights& weights = tree_.weights;
-  const std::int32_t* chunks = weights.row_chunks.data();
+  const std::int32_t* row_chunks = weights.row_chunks.data();
   for (const Feature& feature : features_) {
-    const std::int32_t* end = chunks + feature.end;
-    const std::int32_t* at = std::lower_bound(chunks + feature.begin, end, node);
-    if (at == end || *at != node) continue;
-    const auto r = static_cast<std::size_t>(at - chunks);
-    const std::uint32_t last = weights.row_starts[r + 1];
-    for (std::uint32_t i = weights.row_starts[r]; i < last; ++i) {
-      margins[weights.columns[i]] += feature.value * half_to_float(weights.values[i]);
+    const std::int32_t* at = row_chunks + feature.begin;
+    const std::int32_t* end = row_chunks + feature.end;
+    for (const Pending& chunk : chunks) {
+      at = std::lower_bound(at, end, chunk.node);
+      if (at == end) break;
+      if (*at != chunk.node) continue;
+      float* margins = &pool_[chunk.place];
+      const auto r = static_cast<std::size_t>(at - row_chunks);
+      const std::uint32_t last = weights.row_starts[r + 1];
+      for (std::uint32_t i = weights.row_starts[r]; i < last; ++i) {
+        margins[weights.columns[i]] += feature.value * half_to_float(weights.values[i]);
+      }
     }
   }
 }
 
+void TreeAsker::answer(float* margins, std::size_t n, std::size_t width) const {
+  if (loss_ == NodeLoss::logistic) return lockstep_kernels().sigmoids(margins, width);
+  for (std::size_t c = 0; c < n; ++c) {
+    const float slack = std::max(0.0f, 1.0f - margins[c]);
+    margins[c] = std::exp(-slack * slack);
+  }
+}
+
+void TreeAsker::prepare(std::span<const NodeId> nodes) {
+  const LabelTree& tree = *tree_.tree;
+  pending_.clear();
+  for (const NodeId node : nodes) {
+    if (asked_in_[index(node)] == query_) continue;
+    asked_in_[index(node)] = query_;
+    place_[index(node)] = static_cast<std::uint32_t>(used_);
+    used_ += padded_width(index(tree.n_children(node)));
+    // Columns are bytes: even a damaged one ends in the pool.
+    if (pool_.size() < used_ + max_children) pool_.resize(2 * (used_ + max_children));
+    pending_.push_back({node, place_[index(node)]});
+  }
+  for (const Pending& chunk : pending_) {
+    const std::size_t n = index(tree.n_children(chunk.node));
+    float* margins = &pool_[chunk.place];
+    std::copy_n(&tree_.weights.biases[index(tree.first_child(chunk.node))], n, margins);
+    std::fill(margins + n, margins + padded_width(n), 0.0f);
+  }
+  add_margins(pending_);
+  for (const Pending& chunk : pending_) {
+    const std::size_t n = index(tree.n_children(chunk.node));
+    if (const float* held = held_margins(chunk.node)) std::copy_n(held, n, &pool_[chunk.place]);
+    answer(&pool_[chunk.place], n, padded_width(n));
+  }
+}
+
 const float* TreeAsker::children(NodeId node) {
-  if (asked_in_[index(node)] == query_) return &pool_[place_[index(node)]];
-  const std::size_t n = index(tree_.tree->n_children(node)), width = padded_width(n);
-  if (pool_.size() < used_ + max_children) pool_.resize(2 * (used_ + max_children));
-  float* p = &pool_[used_];
-  asked_in_[index(node)] = query_;
-  place_[index(node)] = static_cast<std::uint32_t>(used_);
-  used_ += width;
-  if (const float* held = held_margins(node)) {
-    std::copy_n(held, n, p);
-  } else {
-    std::copy_n(&tree_.weights.biases[index(tree_.tree->first_child(node))], n, p);
-    std::fill(p + n, p + max_children, 0.0f);  // columns are bytes: none is past the pool
-    add_margins(node, p);
-  }
-  if (loss_ == NodeLoss::logistic) {
-    lockstep_kernels().sigmoids(p, width);
-  } else {
-    for (std::size_t c = 0; c < n; ++c) {
-      const float slack = std::max(0.0f, 1.0f - p[c]);
-      p[c] = std::exp(-slack * slack);
-    }
-  }
-  return p;
+  if (asked_in_[index(node)] != query_) prepare({&node, 1});
+  return &pool_[place_[index(node)]];
 }
 
 double TreeAsker::label(LabelId label) {
@@ -116,6 +135,21 @@ double TreeAsker::label(LabelId label) {
     p *= static_cast<double>(children(parent)[child - tree.first_child(parent)]);
   }
   return p;
+}
+
+double TreeAsker::label_if_known(LabelId label) {
+  const NodeId leaf = tree_.tree->leaf_of(label);
+  if (leaf == none) return 0.0;
+  // A chunk is computed after those above it.
+  return asked_in_[index(tree_.tree->parent(leaf))] == query_ ? this->label(label) : -1.0;
+}
+
+void TreeAsker::add_path(LabelId label, std::vector<NodeId>& nodes) const {
+  NodeId node = tree_.tree->leaf_of(label);
+  while (node > 0) {
+    node = tree_.tree->parent(node);
+    if (asked_in_[index(node)] != query_) nodes.push_back(node);
+  }
 }
 
 float TreeAsker::margin(NodeId node, std::int32_t child, std::vector<float>* parts) {
@@ -233,16 +267,18 @@ void ForestAsker::top_exact(std::size_t k) {
   }
 }
 
-// Appends the n_kept likeliest labels that the beam meets to candidates_ (several trees), or offers
-// them (one tree).
-void ForestAsker::beam_of(TreeAsker& asker, std::size_t n_kept, std::size_t beam_width) {
+double ForestAsker::beam_of(TreeAsker& asker, std::size_t n_kept, std::size_t beam_width) {
   const LabelTree& tree = asker.tree();
   level_.assign(1, {1.0, 0});
   best_.clear();
+  double given_up = 0;
   while (!level_.empty()) {
     next_.clear();
+    nodes_.clear();
+    for (const Open& open : level_) nodes_.push_back(open.node);
+    std::sort(nodes_.begin(), nodes_.end());
+    asker.prepare(nodes_);
     for (const Open& open : level_) {
-      if (tree.is_leaf(open.node)) continue;
       const float* p = asker.children(open.node);
       const NodeId first = tree.first_child(open.node);
       const std::int32_t n = tree.n_children(open.node);
@@ -264,10 +300,12 @@ void ForestAsker::beam_of(TreeAsker& asker, std::size_t n_kept, std::size_t beam
       const auto before = [](const Open& a, const Open& b) { return less_likely(b, a); };
       std::nth_element(next_.begin(), next_.begin() + static_cast<std::ptrdiff_t>(beam_width),
                        next_.end(), before);
+      given_up = std::max(given_up, next_[beam_width].p);
       next_.resize(beam_width);
     }
     level_.swap(next_);
   }
+  return given_up;
 }
 
 double ForestAsker::mass(std::size_t beam_width) {
@@ -282,21 +320,45 @@ double ForestAsker::mass(std::size_t beam_width) {
 void ForestAsker::top_beam(std::size_t k, std::size_t beam_width) {
   mass_ = 0;
   mass_width_ = beam_width;
-  if (trees_.size() == 1) return beam_of(trees_[0], k, beam_width);
+  if (trees_.size() == 1) {
+    beam_of(trees_[0], k, beam_width);
+    return;
+  }
   candidates_.clear();
+  given_up_.clear();
   for (TreeAsker& tree : trees_) {
-    beam_of(tree, k + 10, beam_width);
-    for (const ScoredLabel& label : best_) candidates_.push_back(label.label);
+    given_up_.push_back(beam_of(tree, k + 10, beam_width));
+    candidates_.insert(candidates_.end(), best_.begin(), best_.end());
   }
   best_.clear();
   fill_in(k);
 }
 
-// Offers the candidates with the mean of all trees.
+// Offers the candidates with the mean of all trees. A tree that has not met a label gives it at
+// most what it gave up, which spares asking for most of them.
 void ForestAsker::fill_in(std::size_t k) {
-  for (const LabelId label : candidates_) {
-    if (std::exchange(met_[index(label)], query_) == query_) continue;
-    offer(k, {this->label(label), label});
+  std::size_t n = 0;
+  for (const ScoredLabel& candidate : candidates_) {
+    if (std::exchange(met_[index(candidate.label)], query_) == query_) continue;
+    double most = 0;
+    for (std::size_t t = 0; t < trees_.size(); ++t) {
+      const double p = trees_[t].label_if_known(candidate.label);
+      most += p < 0 ? given_up_[t] : p;
+    }
+    candidates_[n++] = {most / static_cast<double>(trees_.size()), candidate.label};
+  }
+  candidates_.resize(n);
+  std::sort(candidates_.begin(), candidates_.end(), comes_before);
+  for (TreeAsker& tree : trees_) {
+    nodes_.clear();
+    for (std::size_t i = 0; i < std::min(n, 2 * k); ++i)
+      tree.add_path(candidates_[i].label, nodes_);
+    std::sort(nodes_.begin(), nodes_.end());
+    tree.prepare(nodes_);
+  }
+  for (const ScoredLabel& candidate : candidates_) {
+    if (best_.size() == k && candidate.p < best_.front().p) return;
+    offer(k, {this->label(candidate.label), candidate.label});
   }
 }
 

@@ -84,7 +84,7 @@ def test_every_regressor_is_the_references(seed, shape, loss, graded):
     tree = model.model_.trees[0].tree
     scale = Y.max()
     reference = ReferenceTree(
-        tree.parents(), tree.labels(), X.astype(float), Y / scale, cost=3.0, cost_power=0.25,
+        tree.parents(), tree.labels(), X.astype(float), Y / scale, cost=3.0, cost_power=0.4,
         loss=loss,
     )  # fmt: skip
     expected = scale * reference.probabilities(X.astype(float), 9)

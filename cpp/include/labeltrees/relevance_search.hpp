@@ -42,8 +42,14 @@ class TreeAsker {
   void ask(const SparseRow& row, std::int32_t held);
   // The answers of the node's children, in their order; valid until the next call.
   const float* children(NodeId node);
+  // Computes the chunks of several nodes together, which is faster. nodes increase.
+  void prepare(std::span<const NodeId> nodes);
   // The product along the path to the label; 0 for a label that is not in the tree.
   double label(LabelId label);
+  // The same if the chunks on the path have been computed, else -1.
+  double label_if_known(LabelId label);
+  // Appends the nodes on the label's path whose chunks have not been computed.
+  void add_path(LabelId label, std::vector<NodeId>& nodes) const;
   // The margin of a child, its bias, and what each feature of the row adds.
   float margin(NodeId node, std::int32_t child, std::vector<float>* parts);
   const LabelTree& tree() const noexcept { return *tree_.tree; }
@@ -54,7 +60,13 @@ class TreeAsker {
     float value;
     std::uint32_t entry;  // its place in the row asked for
   };
-  void add_margins(NodeId node, float* margins) const;
+  // A chunk that is being computed: its node and its place in the pool.
+  struct Pending {
+    NodeId node;
+    std::uint32_t place;
+  };
+  void add_margins(std::span<const Pending> chunks);
+  void answer(float* margins, std::size_t n, std::size_t width) const;
   const float* held_margins(NodeId node) const;
 
   RelevanceTree tree_;
@@ -64,6 +76,7 @@ class TreeAsker {
   std::uint32_t query_ = 0;
   std::vector<std::uint32_t> asked_in_, place_;  // of each node's chunk
   std::vector<float> pool_;
+  std::vector<Pending> pending_;
   std::size_t used_ = 0;
 };
 
@@ -105,7 +118,9 @@ class ForestAsker {
   };
   void top_exact(std::size_t k);
   void top_beam(std::size_t k, std::size_t beam_width);
-  void beam_of(TreeAsker& asker, std::size_t n_kept, std::size_t beam_width);
+  // Leaves the n_kept likeliest labels that the beam meets in best_; returns the largest
+  // probability of a node that it gave up.
+  double beam_of(TreeAsker& asker, std::size_t n_kept, std::size_t beam_width);
   void expand(std::size_t t, const Open& open, double least);
   void offer(std::size_t k, const ScoredLabel& label);
   void fill_in(std::size_t k);
@@ -114,8 +129,10 @@ class ForestAsker {
   std::vector<std::vector<Open>> open_;
   std::vector<double> dropped_;
   std::vector<Open> level_, next_;
+  std::vector<NodeId> nodes_;
   std::vector<ScoredLabel> best_, found_;
-  std::vector<LabelId> candidates_;
+  std::vector<ScoredLabel> candidates_;
+  std::vector<double> given_up_;
   std::vector<std::uint32_t> met_;
   std::uint32_t query_ = 0;
   double mass_ = 0;             // of the beams that the row at hand has been asked with

@@ -11,10 +11,11 @@ import numpy as np
 import typer
 
 from labeltrees import store
+from labeltrees.cli.extreme import stacked
 from labeltrees.cli.inputs import FormatOption, Input, InputArgument, LimitOption
 from labeltrees.cli.report import JsonOption, QuietOption, say
 from labeltrees.errors import ArgumentError
-from labeltrees.estimators import LabelClassifier, TreeQueries, from_stored
+from labeltrees.estimators import ExtremeRegressor, LabelClassifier, TreeQueries, from_stored
 from labeltrees.progress import Progress
 
 if TYPE_CHECKING:
@@ -35,17 +36,29 @@ def predict(
     above: Annotated[
         float | None, typer.Option(help="All labels with at least this probability, in (0, 1].")
     ] = None,
+    labelwise: Annotated[
+        bool, typer.Option("--labelwise", help="The rows, from 0, best for each label (xreg).")
+    ] = False,
     format: FormatOption = None,  # noqa: A002
     limit: LimitOption = None,
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Print a line for every row: labels and probabilities, separated by tabs, or JSON."""
+    """Print a line for every row: labels and probabilities, separated by tabs, or JSON.
+
+    With --labelwise a line for every label: the label, then rows and probabilities.
+    """
     stored = store.read(model)
     estimator = from_stored(stored)
     if named and above is not None:
         raise ArgumentError("--named and --above ask different questions; give one of them.")
+    if labelwise and (named or above is not None):
+        raise ArgumentError("--labelwise asks another question than --named and --above.")
     source = Input.like(stored.extra, data, format=format, limit=limit)
+    if labelwise:
+        for line in _labelwise(estimator, list(source.chunks()), top, json=json):
+            say(line)
+        return
     with Progress("predicting", total=limit, enabled=not quiet) as progress:
         for chunk in source.chunks():
             if named:
@@ -77,7 +90,7 @@ def _named(estimator: LabelClassifier, chunk: Chunk) -> Iterator[tuple[list[Any]
 
 
 def _above(
-    estimator: TreeQueries, chunk: Chunk, threshold: float
+    estimator: TreeQueries | ExtremeRegressor, chunk: Chunk, threshold: float
 ) -> Iterator[tuple[list[Any], list[float]]]:
     found = estimator.predict_above(chunk.features, threshold)
     for begin, end in pairwise(found.indptr.tolist()):
@@ -86,9 +99,27 @@ def _above(
         yield labels.tolist(), found.data[likeliest].tolist()
 
 
-def as_tree(estimator: LabelClassifier, what: str) -> TreeQueries:
+def _labelwise(
+    estimator: LabelClassifier, chunks: list[Chunk], k: int, *, json: bool
+) -> Iterator[str]:
+    if not isinstance(estimator, ExtremeRegressor):
+        raise ArgumentError.of("model", type(estimator).__name__, "an xreg model for --labelwise")
+    if not chunks:
+        return
+    rows, probabilities = estimator.top_rows(stacked([c.features for c in chunks]), k=k)
+    for label, own, p in zip(estimator.classes_, rows, probabilities, strict=True):
+        found, p_found = own[own >= 0].tolist(), p[own >= 0].tolist()
+        if json:
+            answer = {"label": label, "rows": found, "probabilities": p_found}
+            yield json_module.dumps(answer, ensure_ascii=False, default=int)
+        else:
+            pairs = zip(found, p_found, strict=True)
+            yield "\t".join([str(label), *(f"{row}\t{value:.6g}" for row, value in pairs)])
+
+
+def as_tree(estimator: LabelClassifier, what: str) -> TreeQueries | ExtremeRegressor:
     """Return the estimator as one that answers a tree's questions, or raise `ArgumentError`."""
-    if not isinstance(estimator, TreeQueries):
+    if not isinstance(estimator, (TreeQueries, ExtremeRegressor)):
         raise ArgumentError.of("model", type(estimator).__name__, f"a tree for {what}")
     return estimator
 

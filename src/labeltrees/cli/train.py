@@ -1,13 +1,14 @@
-"""`labeltrees train`: learn from a file, at constant memory, and save the model."""
+"""`labeltrees train`: learn from a file and save the model; a tree at constant memory."""
 
 from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from labeltrees.cli.extreme import train_on_file
 from labeltrees.cli.inputs import (
     FormatOption,
     Input,
@@ -19,7 +20,7 @@ from labeltrees.cli.inputs import (
 from labeltrees.cli.learner import with_learner
 from labeltrees.cli.report import JsonOption, QuietOption, say_json, say_pairs
 from labeltrees.errors import ArgumentError, DataError
-from labeltrees.estimators import ConditionalTreeClassifier
+from labeltrees.estimators import ConditionalTreeClassifier, ExtremeRegressor
 from labeltrees.metrics import ProgressiveValidation
 from labeltrees.progress import Progress
 
@@ -39,12 +40,27 @@ def train(
     keep_state: Annotated[
         bool, typer.Option(help="Whether the saved model can go on learning.")
     ] = True,
+    model: Annotated[
+        str, typer.Option(help="'tree', learned online, or 'xreg', an extreme regressor.")
+    ] = "tree",
+    trees: Annotated[int, typer.Option(help="Of xreg: trees of the ensemble.")] = 3,
+    cost: Annotated[float, typer.Option(help="Of xreg: what errors cost.")] = 3.0,
+    hinge: Annotated[bool, typer.Option("--hinge", help="Of xreg: hinge loss (Parabel).")] = False,
+    relevance: Annotated[
+        str | None, typer.Option(help="Of xreg: 'propensity' makes rare labels count.")
+    ] = None,
+    tail: Annotated[
+        str | None, typer.Option(help="Of xreg: rank with 'xreg' or 'pfastrexml' tails.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(help="Of xreg: threads, -1 for all cores.")] = 1,
     json: JsonOption = False,
     quiet: QuietOption = False,
     *,
     learner: ConditionalTreeClassifier,
 ) -> None:
-    """Learn a conditional probability tree from a data file and save it."""
+    """Learn a conditional probability tree, or an extreme regressor, from a file and save it."""
+    if model not in ("tree", "xreg"):
+        raise ArgumentError.of("--model", model, "tree or xreg")
     if data == "-" and (passes > 1 or vectorizer == "tfidf"):
         raise ArgumentError("the standard input can be read only once: use --passes 1, no tfidf.")
     source = Input.choose(
@@ -56,6 +72,18 @@ def train(
         order=order,
         seed=learner.random_state,
     )
+    if model == "xreg":
+        regressor = ExtremeRegressor(
+            n_trees=trees,
+            cost=cost,
+            loss="hinge" if hinge else "logistic",
+            relevance=relevance,
+            tail=tail,
+            n_jobs=jobs,
+            random_state=learner.random_state,
+        )
+        _say(train_on_file(source, out, regressor, quiet=quiet), json=json)
+        return
     started = time.perf_counter()
     validation = ProgressiveValidation()
     for number in range(passes):
@@ -83,6 +111,10 @@ def train(
         "progressive_log_loss_seen": summary.log_loss_seen,
         "file_bytes": out.stat().st_size,
     }
+    _say(result, json=json)
+
+
+def _say(result: dict[str, Any], *, json: bool) -> None:
     if json:
         say_json(result)
     else:
