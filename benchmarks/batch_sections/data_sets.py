@@ -87,7 +87,7 @@ def _xc_set(folder: Path, limit: int | None) -> tuple[tuple[csr_array, csr_array
 def _text_set(
     folder: Path, name: str, limit: int | None
 ) -> tuple[tuple[csr_array, csr_array], ...]:
-    n_rows = None if name.endswith("-full") else min(YSO_ROWS, limit or YSO_ROWS)
+    n_rows = limit if name.endswith("-full") else min(YSO_ROWS, limit or YSO_ROWS)
     with gzip.open(folder / "labels.txt.gz", "rt") as file:
         n_labels = sum(1 for _ in file)
     vectorizer = TfidfVectorizer(dtype=np.float32)

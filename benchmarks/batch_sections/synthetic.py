@@ -63,8 +63,8 @@ def made_up(n_points: int, n_asked: int, n_labels: int, seed: int = 0) -> Points
 def counted(columns: np.ndarray, width: int) -> csr_array:
     """Return rows that count how often each column is named."""
     n, k = columns.shape
-    ones = np.ones(n * k, dtype=np.float32)
-    matrix = csr_array((ones, columns.ravel(), np.arange(0, n * k + 1, k)), shape=(n, width))
+    ones, starts = np.ones(n * k, dtype=np.float32), np.arange(0, n * k + 1, k, dtype=np.int32)
+    matrix = csr_array((ones, columns.ravel().astype(np.int32), starts), shape=(n, width))
     matrix.sum_duplicates()
     return matrix
 
@@ -101,10 +101,8 @@ def grown(n_labels: int, n_points: int, options: Options) -> list[float]:
     )
     with_one_thread(model)
     _, asking = timed(lambda: model.predict_top_k(points.X_test, 5), repeat=3)
-    spent = [
-        timed(lambda i=i: model.predict_top_k(points.X_test[i : i + 1], 5))[1]
-        for i in range(N_SINGLE)
-    ]
+    rows = [points.X_test[i : i + 1] for i in range(N_SINGLE)]
+    spent = [timed(lambda row=row: model.predict_top_k(row, 5))[1] for row in rows]
     single = float(np.percentile(spent, 50))
     return [n_labels, 1e3 * learning / n_points, 1e3 * asking / N_ASKED, 1e3 * single]
 
