@@ -22,7 +22,8 @@ bool less_likely(const Open& a, const Open& b) noexcept {
 
 }  // namespace
 
-TreeAsker::TreeAsker(const RelevanceTree& tree, NodeLoss loss) : tree_(tree), loss_(loss) {
+TreeAsker::TreeAsker(const RelevanceTree& tree, const RelevanceForest& forest)
+    : tree_(tree), loss_(forest.loss), inner_power_(forest.inner_power) {
   asked_in_.assign(tree.tree->n_nodes(), 0);
   place_.assign(tree.tree->n_nodes(), 0);
 }
@@ -83,11 +84,21 @@ void TreeAsker::add_margins(std::span<const Pending> chunks) {
   }
 }
 
-void TreeAsker::answer(float* margins, std::size_t n, std::size_t width) const {
-  if (loss_ == NodeLoss::logistic) return lockstep_kernels().sigmoids(margins, width);
-  for (std::size_t c = 0; c < n; ++c) {
-    const float slack = std::max(0.0f, 1.0f - margins[c]);
-    margins[c] = std::exp(-slack * slack);
+void answer_margins(const LabelTree& tree, NodeId node, NodeLoss loss, double inner_power,
+                    float* margins) {
+  const std::int32_t n = tree.n_children(node);
+  if (loss == NodeLoss::logistic) {
+    lockstep_kernels().sigmoids(margins, padded_width(index(n)));
+  } else {
+    for (std::int32_t c = 0; c < n; ++c) {
+      const float slack = std::max(0.0f, 1.0f - margins[c]);
+      margins[c] = std::exp(-slack * slack);
+    }
+  }
+  if (inner_power == 1.0) return;
+  const auto power = static_cast<float>(inner_power);
+  for (std::int32_t c = 0; c < n; ++c) {
+    if (!tree.is_leaf(tree.first_child(node) + c)) margins[c] = std::pow(margins[c], power);
   }
 }
 
@@ -113,7 +124,7 @@ void TreeAsker::prepare(std::span<const NodeId> nodes) {
   for (const Pending& chunk : pending_) {
     const std::size_t n = index(tree.n_children(chunk.node));
     if (const float* held = held_margins(chunk.node)) std::copy_n(held, n, &pool_[chunk.place]);
-    answer(&pool_[chunk.place], n, padded_width(n));
+    answer_margins(tree, chunk.node, loss_, inner_power_, &pool_[chunk.place]);
   }
 }
 
@@ -172,7 +183,7 @@ float TreeAsker::margin(NodeId node, std::int32_t child, std::vector<float>* par
 }
 
 ForestAsker::ForestAsker(const RelevanceForest& forest) {
-  for (const RelevanceTree& tree : forest.trees) trees_.emplace_back(tree, forest.loss);
+  for (const RelevanceTree& tree : forest.trees) trees_.emplace_back(tree, forest);
   open_.resize(trees_.size());
   dropped_.resize(trees_.size());
   met_.assign(forest.n_labels, 0);
