@@ -46,6 +46,9 @@ class Forest {
     for (const float bias : view(biases)) {
       if (!(bias > -1e30f && bias < 1e30f)) throw TreeError("a bias is not finite");
     }
+    for (const float share : view(reach)) {
+      if (!(share >= 0 && share <= 1)) throw TreeError("a share of the rows is not in [0, 1]");
+    }
     trees_.push_back(tree);
     owners_.push_back(nb::make_tuple(features, feature_rows, row_chunks, row_starts, columns,
                                      values, biases, reach));
