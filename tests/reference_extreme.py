@@ -75,7 +75,8 @@ def solve(X, z, s, cost, loss="logistic"):
 class ReferenceTree:
     """Every regressor of a given label tree, solved to the optimum."""
 
-    def __init__(self, parent, label, X, Y, *, cost, cost_power, loss="logistic"):
+    def __init__(self, parent, label, X, Y, *, cost, cost_power, loss="logistic", inner_power=1.0):
+        self.inner_power = inner_power
         self.parent, self.label, self.loss = list(parent), list(label), loss
         self.theta, self.reach = {}, {0: 1.0}
         X = unit_rows(X)
@@ -91,9 +92,8 @@ class ReferenceTree:
     def answer(self, node, X):
         """The regressor's answer for a child node."""
         m = unit_rows(X) @ self.theta[node][:-1] + self.theta[node][-1]
-        if self.loss == "logistic":
-            return sigmoid(m)
-        return np.exp(-(np.maximum(0, 1 - m) ** 2))
+        p = sigmoid(m) if self.loss == "logistic" else np.exp(-(np.maximum(0, 1 - m) ** 2))
+        return p if self.label[node] >= 0 else p**self.inner_power
 
     def probabilities(self, X, n_labels):
         """The product of answers along each label's path."""

@@ -17,7 +17,12 @@ constexpr std::int32_t max_depth = 60;  // what a path is kept in
 // Trees over arrays that Python owns, or maps from a file.
 class Forest {
  public:
-  Forest(NodeLoss loss, std::size_t n_labels) { forest_.loss = loss, forest_.n_labels = n_labels; }
+  Forest(NodeLoss loss, std::size_t n_labels, double inner_power) {
+    if (!(inner_power > 0 && inner_power <= 1)) throw TreeError("inner_power must be in (0, 1]");
+    forest_.loss = loss;
+    forest_.n_labels = n_labels;
+    forest_.inner_power = inner_power;
+  }
 
   void add(const LabelTree& tree, Indices features, Vector<std::uint32_t> feature_rows,
            Indices row_chunks, Vector<std::uint32_t> row_starts, Vector<std::uint8_t> columns,
@@ -40,6 +45,9 @@ class Forest {
     }
     for (const float bias : view(biases)) {
       if (!(bias > -1e30f && bias < 1e30f)) throw TreeError("a bias is not finite");
+    }
+    for (const float share : view(reach)) {
+      if (!(share >= 0 && share <= 1)) throw TreeError("a share of the rows is not in [0, 1]");
     }
     trees_.push_back(tree);
     owners_.push_back(nb::make_tuple(features, feature_rows, row_chunks, row_starts, columns,
@@ -243,7 +251,8 @@ void bind_relevance_forest(nb::module_& module) {
              nb::arg("indices").noconvert(), nb::arg("values").noconvert(), nb::arg("n_rows"),
              nb::arg("n_features"));
   nb::class_<Forest>(module, "RelevanceForest", "Trees of relevance regressors to be asked.")
-      .def(nb::init<NodeLoss, std::size_t>(), nb::arg("loss"), nb::arg("n_labels"))
+      .def(nb::init<NodeLoss, std::size_t, double>(), nb::arg("loss"), nb::arg("n_labels"),
+           nb::arg("inner_power"))
       .def("add", &Forest::add, nb::arg("tree"), nb::arg("features").noconvert(),
            nb::arg("feature_rows").noconvert(), nb::arg("row_chunks").noconvert(),
            nb::arg("row_starts").noconvert(), nb::arg("columns").noconvert(),

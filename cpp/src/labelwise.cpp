@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "labeltrees/workers.hpp"
-#include "lockstep_kernels.hpp"
 
 namespace labeltrees {
 namespace {
@@ -82,8 +81,8 @@ struct TreeRows {
 // The answers of one node's children for many rows.
 class NodeScorer {
  public:
-  NodeScorer(const RelevanceTree& tree, NodeLoss loss, const TreeRows& rows)
-      : tree_(tree), loss_(loss), rows_(rows), place_(tree.weights.features.size(), none) {}
+  NodeScorer(const RelevanceTree& tree, const RelevanceForest& forest, const TreeRows& rows)
+      : tree_(tree), forest_(forest), rows_(rows), place_(tree.weights.features.size(), none) {}
 
   // answers: points x n_children.
   void score(NodeId node, std::span<const ScoredRow> points, float* answers) {
@@ -94,14 +93,14 @@ class NodeScorer {
       const std::uint32_t r = rows_.chunk_rows[i];
       place_[rows_.row_feature[r]] = static_cast<std::int32_t>(r);
     }
-    const std::size_t n = index(tree_.tree->n_children(node)), width = padded_width(n);
+    const std::size_t n = index(tree_.tree->n_children(node));
     const float* biases = &weights.biases[index(tree_.tree->first_child(node))];
     float margins[max_children];
     for (std::size_t i = 0; i < points.size(); ++i) {
       std::fill(margins, margins + max_children, 0.0f);
       std::copy_n(biases, n, margins);
       add_margins(index(points[i].row), margins);
-      answer(margins, n, width);
+      answer_margins(*tree_.tree, node, forest_.loss, forest_.inner_power, margins);
       std::copy_n(margins, n, answers + i * n);
     }
     for (std::uint32_t i = begin; i < end; ++i)
@@ -122,16 +121,8 @@ class NodeScorer {
     }
   }
 
-  void answer(float* margins, std::size_t n, std::size_t width) const {
-    if (loss_ == NodeLoss::logistic) return lockstep_kernels().sigmoids(margins, width);
-    for (std::size_t c = 0; c < n; ++c) {
-      const float slack = std::max(0.0f, 1.0f - margins[c]);
-      margins[c] = std::exp(-slack * slack);
-    }
-  }
-
   const RelevanceTree& tree_;
-  NodeLoss loss_;
+  const RelevanceForest& forest_;
   const TreeRows& rows_;
   std::vector<std::int32_t> place_;  // of each feature in the chunk at hand; none between calls
 };
@@ -140,7 +131,7 @@ class NodeScorer {
 class TreePass {
  public:
   // bars: of every label asked for, or empty for Algorithm 1, which keeps n_kept rows of each.
-  TreePass(const RelevanceTree& tree, NodeLoss loss, const CsrView& X,
+  TreePass(const RelevanceTree& tree, const RelevanceForest& forest, const CsrView& X,
            std::span<const LabelId> labels, std::span<const double> bars, std::size_t n_kept,
            const Labelwise& options, Workers& workers)
       : tree_(tree),
@@ -151,7 +142,7 @@ class TreePass {
         workers_(workers),
         rows_(tree, X),
         found(labels.size()) {
-    for (std::size_t i = 0; i < workers.size(); ++i) scorers_.emplace_back(tree_, loss, rows_);
+    for (std::size_t i = 0; i < workers.size(); ++i) scorers_.emplace_back(tree_, forest, rows_);
     const std::size_t n_nodes = tree.tree->n_nodes();
     place_.assign(n_nodes, none);
     wanted_.assign(n_nodes, 0);
@@ -314,7 +305,7 @@ std::vector<std::vector<ScoredRow>> candidates(AskerPool& pool, const CsrView& X
   const std::size_t n_kept = alone ? options.k : options.k + 10;
   std::vector<std::vector<ScoredRow>> found(labels.size());
   for (const RelevanceTree& tree : forest.trees) {
-    TreePass pass(tree, forest.loss, X, labels, bars, n_kept, options, workers);
+    TreePass pass(tree, forest, X, labels, bars, n_kept, options, workers);
     pass.run();
     for (std::size_t l = 0; l < labels.size(); ++l) {
       found[l].insert(found[l].end(), pass.found[l].begin(), pass.found[l].end());

@@ -68,6 +68,7 @@ class ExtremeModel:
     trees: list[RelevanceTreeArrays]
     n_features: int
     loss: str = "logistic"
+    inner_power: float = 1.0
     scale: float = 1.0
     calibration: Calibration = field(default_factory=Calibration)
     tail: TailClassifier | None = None
@@ -75,7 +76,7 @@ class ExtremeModel:
     n_jobs: int = 1
 
     def __post_init__(self) -> None:
-        self.core = forest_of(self.trees, self.loss, len(self.vocabulary))
+        self.core = forest_of(self.trees, self.loss, self.inner_power, len(self.vocabulary))
         self.n_tree_labels = self.trees[0].tree.n_labels
 
     def top_labels(
@@ -182,7 +183,7 @@ class ExtremeModel:
             raise ArgumentError.of("label", label, "one that some row learned from has")
         steps = tuple(
             relevance_steps(
-                self.core.report(*rows.arrays, label_id, tree), rows, self.loss,
+                self.core.report(*rows.arrays, label_id, tree), rows, self.loss, self.inner_power,
                 n_features=n_features, feature_names=feature_names,
             )
             for tree in range(len(self.trees))
@@ -239,6 +240,7 @@ class ExtremeModel:
             "n_trees": len(self.trees),
             "n_features": self.n_features,
             "loss": self.loss,
+            "inner_power": self.inner_power,
             "scale": self.scale,
             "calibration": list(astuple(self.calibration)),
             "tail": None if self.tail is None else self.tail.kind,
@@ -266,7 +268,7 @@ class ExtremeModel:
                 )
             return cls(
                 vocabulary, trees, int(facts["n_features"]), str(facts["loss"]),
-                float(facts["scale"]), calibration, tail, int(facts["beam_width"]),
+                float(facts["inner_power"]), float(facts["scale"]), calibration, tail, int(facts["beam_width"]),
             )  # fmt: skip
         except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
             if isinstance(error, ModelFormatError):
@@ -320,11 +322,12 @@ class ExtremeModel:
 def forest_of(
     trees: Sequence[RelevanceTreeArrays],
     loss: str,
+    inner_power: float,
     n_labels: int,
     held: Sequence[_core.HeldMargins] = (),
 ) -> _core.RelevanceForest:
     """Return the core's forest over these trees; with ``held``, what held-out rows were given."""
-    forest = _core.RelevanceForest(LOSSES[loss], n_labels)
+    forest = _core.RelevanceForest(LOSSES[loss], n_labels, inner_power)
     for number, tree in enumerate(trees):
         arrays: list[Any] = [*tree.arrays, held[number] if held else None]
         forest.add(tree.tree, *arrays)

@@ -34,6 +34,7 @@ class ExtremeOptions:
     arity: int = 16
     max_leaf: int = 100
     loss: str = "logistic"
+    inner_power: float = 0.75
     cost: float = 3.0
     cost_power: float = 0.4
     max_epochs: int = 12
@@ -81,7 +82,8 @@ def train_extreme(rows: Rows, relevance: Relevance, options: ExtremeOptions) -> 
     if options.tail is not None:
         tail = TailClassifier.fit(rows, relevance, options.tail, options.tail_weight)
     return ExtremeModel(
-        relevance.vocabulary, trees, rows.n_features, options.loss, relevance.scale, calibration,
+        relevance.vocabulary, trees, rows.n_features, options.loss, options.inner_power,
+        relevance.scale, calibration,
         tail, options.beam_width, options.n_jobs,
     )  # fmt: skip
 
@@ -112,7 +114,7 @@ def _calibrate(
     chosen = np.flatnonzero(held >= 0)
     if not len(chosen):
         return Calibration()
-    forest = forest_of(trees, options.loss, len(relevance.vocabulary), margins)
+    forest = forest_of(trees, options.loss, options.inner_power, len(relevance.vocabulary), margins)
     numbers = np.arange(len(chosen), dtype=np.int32)
     k = min(_CALIBRATION_LABELS, trees[0].tree.n_labels)
     ids, p, mass = forest.top_labels(

@@ -31,7 +31,7 @@ class RelevanceStep:
     p_path: float
     """The probability of the path so far."""
     p_node: float
-    """The regressor's answer for the child."""
+    """The regressor's answer for the child, with the model's power where it is not a label."""
     margin: float
     contributions: tuple[Contribution, ...]
     """The strongest features, strongest first; above 0 they speak for the child."""
@@ -81,6 +81,7 @@ def relevance_steps(
     report: Sequence[NDArray[Any]],
     rows: Rows,
     loss: str,
+    inner_power: float,
     *,
     n_features: int,
     feature_names: Sequence[str] | None,
@@ -110,6 +111,8 @@ def relevance_steps(
         margin = float(margins[depth])
         slack = max(0.0, 1 - margin)
         p_node = 1 / (1 + np.exp(-margin)) if loss == "logistic" else np.exp(-(slack**2))
+        if depth + 1 < len(nodes):  # the last child is the label itself
+            p_node **= inner_power
         step = RelevanceStep(
             node=node,
             depth=depth,

@@ -85,7 +85,7 @@ def test_every_regressor_is_the_references(seed, shape, loss, graded):
     scale = Y.max()
     reference = ReferenceTree(
         tree.parents(), tree.labels(), X.astype(float), Y / scale, cost=3.0, cost_power=0.4,
-        loss=loss,
+        loss=loss, inner_power=0.75,
     )  # fmt: skip
     expected = scale * reference.probabilities(X.astype(float), 9)
     assert model.predict_proba(X) == pytest.approx(expected, abs=0.01 * scale)
@@ -162,7 +162,8 @@ def test_exact_labelwise_inference_is_transposed_pointwise(seed, n_trees, k, cal
 @pytest.mark.parametrize("factor", [0.5, 1.0, 4.0])
 def test_labelwise_inference_is_algorithm_1(factor):
     X, Y = data(8, n_rows=400)
-    model = ExtremeRegressor(n_trees=1, arity=2, max_leaf=3, calibrate=False).fit(X, Y)
+    model = ExtremeRegressor(n_trees=1, arity=2, max_leaf=3, calibrate=False, inner_power=1)
+    model.fit(X, Y)
     tree, reach = model.model_.trees[0].tree, model.model_.trees[0].arrays[-1]
     parent, label = tree.parents(), tree.labels()
     answers = _answers_by_node(model, X)
@@ -417,7 +418,7 @@ def test_very_wide_data_needs_no_more_memory():
     "params",
     [
         {"n_trees": 0}, {"arity": 1}, {"arity": 65}, {"max_leaf": 1}, {"max_leaf": 257},
-        {"loss": "squared"}, {"cost": 0}, {"cost": float("nan")}, {"cost_power": 2},
+        {"loss": "squared"}, {"cost": 0}, {"cost": float("nan")}, {"cost_power": 2}, {"inner_power": 0}, {"inner_power": 2},
         {"relevance": "x"}, {"tail": "x"}, {"tail_weight": -1}, {"beam_width": 0},
         {"max_epochs": 0}, {"tolerance": -1}, {"least_weight": -1}, {"n_jobs": 0},
         {"max_memory": 0}, {"random_state": -1}, {"n_trees": True},

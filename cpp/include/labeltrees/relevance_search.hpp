@@ -31,12 +31,18 @@ struct RelevanceForest {
   std::vector<RelevanceTree> trees;  // at least one, all over the same labels
   NodeLoss loss = NodeLoss::logistic;
   std::size_t n_labels = 0;  // labels are below
+  double inner_power = 1.0;  // of the answers for children that are not labels, in (0, 1]
 };
+
+// Turns the margins of a node's children into their answers, width = padded_width(children) of
+// them.
+void answer_margins(const LabelTree& tree, NodeId node, NodeLoss loss, double inner_power,
+                    float* margins);
 
 // One row's answers from one tree. Chunks are computed when first asked for.
 class TreeAsker {
  public:
-  TreeAsker(const RelevanceTree& tree, NodeLoss loss);
+  TreeAsker(const RelevanceTree& tree, const RelevanceForest& forest);
 
   // held: which held-out row it is, or none.
   void ask(const SparseRow& row, std::int32_t held);
@@ -66,11 +72,11 @@ class TreeAsker {
     std::uint32_t place;
   };
   void add_margins(std::span<const Pending> chunks);
-  void answer(float* margins, std::size_t n, std::size_t width) const;
   const float* held_margins(NodeId node) const;
 
   RelevanceTree tree_;
   NodeLoss loss_;
+  double inner_power_;
   std::vector<Feature> features_;
   std::int32_t held_ = none;
   std::uint32_t query_ = 0;

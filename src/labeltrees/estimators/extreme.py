@@ -35,7 +35,8 @@ class ExtremeRegressor(LabelClassifier):
     (WSDM 2020). A row may have any number of labels, so **probabilities are those of each label by
     itself and do not sum to one**. They are calibrated on rows held out while the trees learn.
 
-    The paper's own algorithm is ``arity=2, cost=10, cost_power=1, calibrate=False``; Parabel is
+    The paper's own algorithm is ``arity=2, cost=10, cost_power=1, inner_power=1,
+    calibrate=False``; Parabel is
     ``loss="hinge"`` besides, on binary relevance.
 
     Parameters
@@ -52,6 +53,9 @@ class ExtremeRegressor(LabelClassifier):
         What errors cost against the size of the weights, as C of liblinear.
     cost_power : float in [0, 1]
         A node of total weight s costs ``cost * (n_rows / s) ** cost_power``.
+    inner_power : float in [0.01, 1]
+        The exponent of a regressor's answer for a child that is not a label. Errors on one path come
+        together, so what the upper nodes say counts less than once.
     relevance : None or "propensity"
         Whether relevance is divided by the labels' propensities first, so that rare labels count.
     tail : None, "xreg" or "pfastrexml"
@@ -108,6 +112,7 @@ class ExtremeRegressor(LabelClassifier):
         loss: str = "logistic",
         cost: float = 3.0,
         cost_power: float = 0.4,
+        inner_power: float = 0.75,
         relevance: str | None = None,
         tail: str | None = None,
         tail_weight: float = 0.5,
@@ -126,6 +131,7 @@ class ExtremeRegressor(LabelClassifier):
         self.loss = loss
         self.cost = cost
         self.cost_power = cost_power
+        self.inner_power = inner_power
         self.relevance = relevance
         self.tail = tail
         self.tail_weight = tail_weight
@@ -271,6 +277,7 @@ class ExtremeRegressor(LabelClassifier):
         _need_one("tail", self.tail, (None, *TAILS))
         _need_number("cost", self.cost, 1e-6, 1e6)
         _need_number("cost_power", self.cost_power, 0, 1)
+        _need_number("inner_power", self.inner_power, 0.01, 1)
         _need_number("tail_weight", self.tail_weight, 0, 1)
         _need_number("tolerance", self.tolerance, 0, 1)
         _need_number("least_weight", self.least_weight, 0, 1e6)
@@ -285,6 +292,7 @@ class ExtremeRegressor(LabelClassifier):
             loss=self.loss,
             cost=float(self.cost),
             cost_power=float(self.cost_power),
+            inner_power=float(self.inner_power),
             max_epochs=int(self.max_epochs),
             tolerance=float(self.tolerance),
             least_weight=float(self.least_weight),
