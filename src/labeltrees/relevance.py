@@ -57,7 +57,7 @@ def label_propensities(
     rows have it; the defaults are those of the extreme classification repository.
 
     >>> label_propensities([1, 10, 1000], 5000).round(3).tolist()
-    [0.117, 0.237, 0.772]
+    [0.117, 0.235, 0.782]
     """
     counts = np.asarray(counts, dtype=np.float64)
     c = max(np.log(max(n_rows, 1)) - 1, 0) * (b + 1) ** a
