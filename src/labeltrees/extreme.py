@@ -268,7 +268,8 @@ class ExtremeModel:
                 )
             return cls(
                 vocabulary, trees, int(facts["n_features"]), str(facts["loss"]),
-                float(facts["inner_power"]), float(facts["scale"]), calibration, tail, int(facts["beam_width"]),
+                float(facts["inner_power"]), float(facts["scale"]), calibration, tail,
+                int(facts["beam_width"]),
             )  # fmt: skip
         except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
             if isinstance(error, ModelFormatError):

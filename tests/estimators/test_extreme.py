@@ -418,7 +418,8 @@ def test_very_wide_data_needs_no_more_memory():
     "params",
     [
         {"n_trees": 0}, {"arity": 1}, {"arity": 65}, {"max_leaf": 1}, {"max_leaf": 257},
-        {"loss": "squared"}, {"cost": 0}, {"cost": float("nan")}, {"cost_power": 2}, {"inner_power": 0}, {"inner_power": 2},
+        {"loss": "squared"}, {"cost": 0}, {"cost": float("nan")}, {"cost_power": 2},
+        {"inner_power": 0}, {"inner_power": 2},
         {"relevance": "x"}, {"tail": "x"}, {"tail_weight": -1}, {"beam_width": 0},
         {"max_epochs": 0}, {"tolerance": -1}, {"least_weight": -1}, {"n_jobs": 0},
         {"max_memory": 0}, {"random_state": -1}, {"n_trees": True},

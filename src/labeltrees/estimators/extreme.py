@@ -54,8 +54,8 @@ class ExtremeRegressor(LabelClassifier):
     cost_power : float in [0, 1]
         A node of total weight s costs ``cost * (n_rows / s) ** cost_power``.
     inner_power : float in [0.01, 1]
-        The exponent of a regressor's answer for a child that is not a label. Errors on one path come
-        together, so what the upper nodes say counts less than once.
+        The exponent of a regressor's answer for a child that is not a label. Errors on one path
+        come together, so what the upper nodes say counts less than once.
     relevance : None or "propensity"
         Whether relevance is divided by the labels' propensities first, so that rare labels count.
     tail : None, "xreg" or "pfastrexml"
