@@ -5,7 +5,7 @@ import pytest
 from tests.test_max_memory import LIMIT, wide_rows
 
 import labeltrees
-from labeltrees import ConditionalTreeClassifier
+from labeltrees import ConditionalTreeClassifier, ExtremeRegressor
 from labeltrees.errors import ArgumentError
 
 
@@ -64,3 +64,12 @@ def test_rows_of_weight_zero_are_passed_over():
 def test_a_bad_number_of_threads_is_refused(bad):
     with pytest.raises(ArgumentError, match="n_jobs must be None or an integer other than 0"):
         ConditionalTreeClassifier(n_jobs=bad).partial_fit([[1.0]], ["a"])
+
+
+def test_an_extreme_regressor_takes_a_new_number_of_threads_at_once():
+    X, y = wide_rows(300)
+    model = ExtremeRegressor(n_trees=1).fit(X, [[label] for label in y.tolist()])
+    expected = model.predict_label_proba(X, y)
+    model.set_params(n_jobs=2)
+    assert model.model_.n_jobs == 2
+    assert np.array_equal(model.predict_label_proba(X, y), expected)

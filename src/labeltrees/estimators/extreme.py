@@ -262,6 +262,13 @@ class ExtremeRegressor(LabelClassifier):
             feature_names = getattr(self, "feature_names_in_", None)
         return self.model_.explain(rows, label, n_features=n_features, feature_names=feature_names)
 
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters and return the estimator; ``n_jobs`` takes effect at once."""
+        super().set_params(**params)
+        if "n_jobs" in params and "model_" in self.__dict__:
+            self.model_.n_jobs = n_threads_of(self.n_jobs)
+        return self
+
     def check_parameters(self) -> None:
         """Raise `ArgumentError` if a parameter is outside its range; `fit` does so by itself."""
         self._options()
