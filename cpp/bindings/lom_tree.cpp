@@ -45,12 +45,10 @@ void restore(LomTree* self, const Named& nodes, NodeId root, Vector<std::uint8_t
   visit_arrays(arrays, [&]<typename T>(const char* name, std::vector<T>& array) {
     array = copied<T>(nodes, name);
   });
-  const auto open = view(open_ledgers);
   nb::gil_scoped_release unlocked;
-  new (self)
-      LomTree(arrays, root, view(used_slots), view(totals),
-              Ledgers({open.begin(), open.end()}, view(entry_keys), view(counts), view(means)),
-              view(keys), {weights.data(), weights.size()}, {sums.data(), sums.size()});
+  new (self) LomTree(arrays, root, view(used_slots), view(totals),
+                     Ledgers(view(open_ledgers), view(entry_keys), view(counts), view(means)),
+                     view(keys), {weights.data(), weights.size()}, {sums.data(), sums.size()});
 }
 
 Named node_arrays(const LomTree& model) {
@@ -71,7 +69,7 @@ std::tuple<OwnedVector<std::uint64_t>, OwnedVector<float>, OwnedVector<float>> e
   {
     nb::gil_scoped_release unlocked;
     const std::shared_lock shared(model.mutex());
-    for (const LedgerEntry& entry : model.ledgers().sorted_entries()) {
+    for (const SavedEntry& entry : model.ledgers().sorted_entries()) {
       keys.push_back(entry.key);
       counts.push_back(entry.count);
       means.push_back(entry.mean);
@@ -83,8 +81,8 @@ std::tuple<OwnedVector<std::uint64_t>, OwnedVector<float>, OwnedVector<float>> e
 OwnedVector<std::uint8_t> open_ledgers(const LomTree& model) {
   const std::shared_lock shared(model.mutex());
   std::vector<std::uint8_t> open;
-  for (std::uint32_t ledger = 1; ledger <= model.ledgers().n_ledgers(); ++ledger) {
-    open.push_back(model.ledgers().is_open(ledger) ? 1 : 0);
+  for (std::uint32_t part = 1; part <= model.ledgers().n_parts(); ++part) {
+    open.push_back(model.ledgers().is_open(part) ? 1 : 0);
   }
   return give(std::move(open));
 }

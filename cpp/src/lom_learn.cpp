@@ -4,6 +4,7 @@
 #include "labeltrees/lom_queries.hpp"
 #include "labeltrees/lom_tree.hpp"
 #include "labeltrees/node_probability.hpp"
+#include "labeltrees/regressor_bank.hpp"
 
 namespace labeltrees {
 namespace {
@@ -27,30 +28,21 @@ class Learner {
  public:
   Learner(LomTree& model, const LomLearning& options) : model_(model), options_(options) {}
 
-  // Makes `row` the next one to learn and asks for the memory it will most likely need: the way
-  // that the label's last row went.
+  // Makes `row` the next one to learn and asks for the entries it will most likely need: those of
+  // the way that the label's last row went.
   void expect(const SparseRow& row, LabelId label) {
     next_.assign(row, options_.reading);
-    std::uint32_t block = 0;
     for (NodeId id = model_.last_leaf(label); id != none; id = model_.node(id).parent) {
       model_.prefetch_entry(id, label);
-      const std::uint32_t own = model_.node(id).place.block;
-      if (own == block || own == 0) continue;
-      block = own;
-      for (const std::uint32_t feature : next_.features) {
-        model_.table().prefetch(WeightTable::key(block, feature));
-      }
     }
   }
   void advance() noexcept { std::swap(row_, next_); }
 
-  // Finds the way the row goes before it is learned, and answers from its end.
+  // Answers from the end of the way the row goes before it is learned.
   void foresee(LabelId label, std::size_t i, const Foresight& foresight) {
-    way_.clear();
-    const NodeId leaf = leaf_of_row(model_, row_, &way_);
     if (!foresight.is_new.empty()) foresight.is_new[i] = model_.total(label) > 0 ? 0 : 1;
     if (foresight.p_label.empty() && foresight.top.empty()) return;
-    distribution_.assign(model_, leaf);
+    distribution_.assign(model_, leaf_of_row(model_, row_));
     if (!foresight.p_label.empty()) foresight.p_label[i] = distribution_.probability(label);
     if (foresight.top.empty()) return;
     Found found{none, 0.0};
@@ -59,65 +51,103 @@ class Learner {
     foresight.p_top[i] = found.p_label;
   }
 
-  // Learns the row foreseen last. False if a score was not finite.
+  // Learns the row. False if a score was not finite.
   bool observe(LabelId label, float weight) {
     model_.add_total(label, weight);
-    for (const NodeId id : way_) model_.count_histogram(id, label, weight);
+    model_.table().make_room(row_.size());
     NodeId at = model_.root();
     block_ = 0;
-    for (std::size_t depth = 0;; ++depth) {
-      if (depth >= way_.size() || at != way_[depth]) {
-        way_.clear();  // the row takes another way now
-        model_.count_histogram(at, label, weight);
-      }
+    bool together = true;  // the row untaught would have come here, too
+    for (;;) {
+      LedgerEntry& entry = model_.count_histogram(at, label, weight);
       if (model_.is_leaf(at)) {
-        if (!model_.wants_split(at, label, weight, options_)) break;
+        if (!model_.wants_split(at, entry, weight, options_)) {
+          model_.count_at_leaf(at, entry, weight);
+          break;
+        }
         model_.split(at, options_);
+        together = false;  // untaught, it ends here
       }
-      const float target = model_.node(at).mean > model_.mean_score(at, label) ? -1.0f : 1.0f;
-      const float score = train(model_.node(at).place, target, weight);
-      if (!std::isfinite(score)) return false;
-      model_.count_score(at, label, score, weight);
-      at = score < 0 ? model_.node(at).left : model_.node(at).right;
+      const LomNode& here = model_.node(at);
+      prefetch_below(here, label);
+      if (here.place.block != block_) find_lines(here.place.block);
+      const float margin = margins_[here.place.slot];
+      const float score = train(here.place.slot, here.mean > entry.mean ? -1.0f : 1.0f, weight);
+      const bool fails = !std::isfinite(score);
+      if (!fails) model_.count_score(at, entry, score, weight);
+      if (together && (fails || child(at, margin) != child(at, score))) {
+        count_untaught(child(at, margin), label, weight);
+        together = false;
+      }
+      if (fails) return false;
+      at = child(at, score);
     }
-    model_.count_at_leaf(at, label, weight);
     model_.remember_leaf(label, at);
     return true;
   }
 
  private:
-  // One step of a node's regressor; returns its score after.
-  float train(Place place, float target, float weight) {
-    if (place.block != block_) find_lines(place.block);
-    float margin = 0;
-    for (std::size_t k = 0; k < lines_.size(); ++k) {
-      if (lines_[k] != nullptr) margin += row_.values[k] * lines_[k]->weight(place.slot);
-    }
-    const float slope = weight * partition_slope(margin, target, options_.loss);
-    if (slope == 0 || !std::isfinite(margin)) return margin;
-    return step(place.slot, slope);
+  NodeId child(NodeId at, float score) const noexcept {
+    return score < 0 ? model_.node(at).left : model_.node(at).right;
   }
 
-  // Lines stay where they are until the next block's are looked for.
+  // Asks for what the children know of the label.
+  void prefetch_below(const LomNode& here, LabelId label) const noexcept {
+    for (const NodeId below : {here.left, here.right}) model_.prefetch_entry(below, label);
+  }
+
+  // Counts the row in the histograms of the nodes it would have reached untaught, from the one
+  // where that way leaves the way it is taught. Nothing there has been taught yet, and margins_
+  // still has what the block they part in said before.
+  void count_untaught(NodeId at, LabelId label, float weight) {
+    std::uint32_t block = block_;
+    Margins margins = margins_;
+    for (;;) {
+      model_.count_histogram(at, label, weight);
+      if (model_.is_leaf(at)) return;
+      const Place place = model_.node(at).place;
+      prefetch_below(model_.node(at), label);
+      if (place.block != block) {
+        block = place.block;
+        margins = block_margins(model_.table(), block, row_);
+      }
+      at = child(at, margins[place.slot]);
+    }
+  }
+
+  // One step of a regressor in the block; returns its score after.
+  float train(std::size_t slot, float target, float weight) {
+    const float margin = margins_[slot];
+    const float slope = weight * partition_slope(margin, target, options_.loss);
+    if (slope == 0 || !std::isfinite(margin)) return margin;
+    return step(slot, slope);
+  }
+
+  // Finds the row's lines in a block, and what the block's regressors say. Lines stay where they
+  // are until the next row.
   void find_lines(std::uint32_t block) {
     block_ = block;
-    WeightTable& table = model_.table();
-    table.make_room(row_.size());
-    for (const std::uint32_t feature : row_.features) {
-      table.prefetch(WeightTable::key(block, feature));
-    }
-    lines_.clear();
-    for (const std::uint32_t feature : row_.features) {
-      lines_.push_back(const_cast<WeightLine*>(table.find(WeightTable::key(block, feature))));
-    }
     has_all_ = false;
+    const WeightTable& table = model_.table();
+    lines_.resize(row_.size());
+    for (std::size_t k = 0; k < lines_.size(); ++k) table.prefetch_tags(key(k));
+    for (std::size_t k = 0; k < lines_.size(); ++k) {
+      lines_[k] = const_cast<WeightLine*>(table.guess_place(key(k)));
+    }
+    margins_ = {};
+    for (std::size_t k = 0; k < lines_.size(); ++k) {
+      lines_[k] = const_cast<WeightLine*>(table.find(key(k), lines_[k]));
+      if (lines_[k] != nullptr) add_line(*lines_[k], row_.values[k], margins_);
+    }
+  }
+  std::uint64_t key(std::size_t k) const noexcept {
+    return WeightTable::key(block_, row_.features[k]);
   }
 
   float step(std::size_t slot, float slope) {
     if (!has_all_) {
       for (std::size_t k = 0; k < lines_.size(); ++k) {
-        if (lines_[k] != nullptr) continue;
-        lines_[k] = &model_.table().obtain(WeightTable::key(block_, row_.features[k]));
+        if (lines_[k] == nullptr) lines_[k] = &model_.table().obtain(key(k));
       }
       has_all_ = true;
     }
@@ -147,9 +177,9 @@ class Learner {
   const LomLearning& options_;
   PreparedRow row_, next_;
   NodeDistribution distribution_;
-  std::vector<NodeId> way_;         // the nodes the row reaches before it is learned
   std::uint32_t block_ = 0;         // whose lines are in lines_
   std::vector<WeightLine*> lines_;  // nullptr where there is none yet
+  Margins margins_{};               // what the block said before it was taught
   bool has_all_ = false;
 };
 

@@ -25,7 +25,6 @@ void LomTree::reset(NodeId id) {
   LomNode fresh;
   fresh.n_recycled = node(id).n_recycled;
   fresh.ledger = ledgers_.open();
-  for (std::uint32_t i = 1; i < n_node_ledgers; ++i) ledgers_.open();
   node(id) = fresh;
 }
 
@@ -46,16 +45,14 @@ bool LomTree::has_room(const LomLearning& options) const noexcept {
          nodes_.size() + 2 <= index(std::numeric_limits<NodeId>::max());
 }
 
-bool LomTree::wants_split(NodeId leaf, LabelId label, float weight,
+bool LomTree::wants_split(NodeId leaf, const LedgerEntry& entry, float weight,
                           const LomLearning& options) const {
   const LomNode& here = node(leaf);
-  const LedgerEntry* entry = ledgers_.find(here.ledger + leaf_ledger, label);
-  const std::uint32_t n_labels = here.leaf_labels + (entry == nullptr ? 1 : 0);
+  const std::uint32_t n_labels = here.leaf_labels + (entry.leaf_count == 0 ? 1 : 0);
   if (n_labels < 2) return false;
   if (has_room(options)) return true;
   if (n_splits() == 0) return false;  // there is nothing to recycle
-  const float count = (entry == nullptr ? 0.0f : entry->count) + weight;
-  const double most = std::max(count, here.leaf_top);
+  const double most = std::max(entry.leaf_count + weight, here.leaf_top);
   return here.least - most > options.swap_resistance * (node(root_).least + 1);
 }
 
@@ -107,7 +104,7 @@ void LomTree::recycle(NodeId smallest) {
     update_least(sibling);
   }
   for (const NodeId id : {smallest, parent}) {
-    for (std::uint32_t i = 0; i < n_node_ledgers; ++i) ledgers_.close(node(id).ledger + i);
+    ledgers_.close(node(id).ledger);
     ++node(id).n_recycled;
     reset(id);
   }
@@ -140,32 +137,31 @@ Place LomTree::new_place(NodeId id) {
   return {static_cast<std::uint32_t>(used_slots_.size()), 0};
 }
 
-void LomTree::count_at_leaf(NodeId leaf, LabelId label, float weight) {
+void LomTree::count_at_leaf(NodeId leaf, LedgerEntry& entry, float weight) {
   LomNode& here = node(leaf);
-  LedgerEntry& entry = ledgers_.obtain(here.ledger + leaf_ledger, label);
-  if (entry.count == 0) ++here.leaf_labels;
-  entry.count += weight;
-  here.leaf_top = std::max(here.leaf_top, entry.count);
+  if (entry.leaf_count == 0) ++here.leaf_labels;
+  entry.leaf_count += weight;
+  here.leaf_top = std::max(here.leaf_top, entry.leaf_count);
   here.least += weight;
   update_least(leaf);
 }
 
-void LomTree::count_score(NodeId inner, LabelId label, float score, float weight) {
+void LomTree::count_score(NodeId inner, LedgerEntry& entry, float score, float weight) {
   LomNode& here = node(inner);
-  LedgerEntry& entry = ledgers_.obtain(here.ledger + inner_ledger, label);
-  entry.count += weight;
-  entry.mean = moved_mean(entry.mean, entry.count, score, weight);
+  entry.inner_count += weight;
+  entry.mean = moved_mean(entry.mean, entry.inner_count, score, weight);
   here.mean_weight += weight;
   here.mean = moved_mean(here.mean, here.mean_weight, score, weight);
 }
 
-void LomTree::count_histogram(NodeId id, LabelId label, float weight) {
+LedgerEntry& LomTree::count_histogram(NodeId id, LabelId label, float weight) {
   LomNode& here = node(id);
-  LedgerEntry& entry = ledgers_.obtain(here.ledger + histogram_ledger, label);
+  LedgerEntry& entry = ledgers_.obtain(here.ledger, label);
   if (entry.count == 0) ++here.n_labels;
   entry.count += weight;
   here.top = std::max(here.top, entry.count);
   here.weight += weight;
+  return entry;
 }
 
 NodeId LomTree::last_leaf(LabelId label) const noexcept {
@@ -268,15 +264,15 @@ void LomTree::check_shape() const {
   if (n_reached != n) fail(index(root_));
 }
 
-// Inner nodes have places of their own, all nodes open ledgers of their own.
+// Inner nodes have places of their own, all nodes an open ledger of their own.
 void LomTree::check_places() const {
   std::vector<std::uint64_t> taken;
   std::vector<std::uint32_t> ledgers;
   for (const LomNode& here : nodes_) {
-    for (std::uint32_t i = 0; i < n_node_ledgers; ++i) {
-      if (!ledgers_.is_open(here.ledger + i)) throw TreeError("a node has no ledger");
-      ledgers.push_back(here.ledger + i);
+    if (!Ledgers::is_number(here.ledger) || !ledgers_.is_open(here.ledger)) {
+      throw TreeError("a node has no ledger");
     }
+    ledgers.push_back(here.ledger);
     if (here.left == none) continue;
     const Place at = here.place;
     if (at.block == 0 || at.block > used_slots_.size() || at.slot >= block_size ||
@@ -304,7 +300,7 @@ void LomTree::check_counts() const {
       throw TreeError("a node does not know the smallest leaf below it");
     }
   }
-  for (const LedgerEntry& entry : ledgers_.sorted_entries()) {
+  for (const SavedEntry& entry : ledgers_.sorted_entries()) {
     if (!(total(static_cast<LabelId>(entry.key & 0xffffffffu)) > 0)) {
       throw TreeError("a ledger has a label that was never learned");
     }

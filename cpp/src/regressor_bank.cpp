@@ -32,12 +32,17 @@ void step(WeightLine& line, float x, const Slopes& slopes, Optimizer optimizer, 
 
 Margins block_margins(const WeightTable& table, std::uint32_t block, const PreparedRow& row) {
   Margins margins{};
-  for (const std::uint32_t feature : row.features) table.prefetch(WeightTable::key(block, feature));
-  for (std::size_t k = 0; k < row.size(); ++k) {
-    const WeightLine* line = table.find(WeightTable::key(block, row.features[k]));
-    if (line == nullptr) continue;
-    for (std::size_t slot = 0; slot < margins.size(); ++slot) {
-      margins[slot] += row.values[k] * line->value[slot];
+  std::array<const WeightLine*, 32> guesses;  // so many lines are under way at once
+  for (std::size_t first = 0; first < row.size(); first += guesses.size()) {
+    const std::size_t n = std::min(guesses.size(), row.size() - first);
+    const auto key = [&](std::size_t i) {
+      return WeightTable::key(block, row.features[first + i]);
+    };
+    for (std::size_t i = 0; i < n; ++i) table.prefetch_tags(key(i));
+    for (std::size_t i = 0; i < n; ++i) guesses[i] = table.guess(key(i));
+    for (std::size_t i = 0; i < n; ++i) {
+      const WeightLine* line = table.find(key(i), guesses[i]);
+      if (line != nullptr) add_line(*line, row.values[first + i], margins);
     }
   }
   return margins;

@@ -44,6 +44,7 @@ const Line* LineTable<Line>::find_exact(std::uint64_t key) const noexcept {
 }
 
 template <typename Line>
+template <bool is_to_add>
 const Line* LineTable<Line>::guess_exact(std::uint64_t key) const noexcept {
   const std::uint64_t hash = mix_bits(key);
   const Window& window = window_of(hash);
@@ -59,7 +60,13 @@ const Line* LineTable<Line>::guess_exact(std::uint64_t key) const noexcept {
 #endif
       return line;
     }
-    if (tags.where(0) != 0) break;
+    if (const std::uint32_t free = tags.where(0); free != 0) {
+#if defined(__GNUC__)
+      const auto place = group * group_size + static_cast<std::size_t>(std::countr_zero(free));
+      if constexpr (is_to_add) __builtin_prefetch(window.lines + place, 1, 3);
+#endif
+      break;
+    }
   }
   return n_waiting_.load(std::memory_order_relaxed) == 0 ? nullptr : find_exact(key);
 }
@@ -255,5 +262,9 @@ std::vector<const Line*> LineTable<Line>::sorted_lines() const {
 
 template class LineTable<WeightLine>;
 template class LineTable<CountedLine>;
+template const WeightLine* LineTable<WeightLine>::guess_exact<true>(std::uint64_t) const noexcept;
+template const WeightLine* LineTable<WeightLine>::guess_exact<false>(std::uint64_t) const noexcept;
+template const CountedLine* LineTable<CountedLine>::guess_exact<false>(
+    std::uint64_t) const noexcept;
 
 }  // namespace labeltrees

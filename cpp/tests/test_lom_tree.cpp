@@ -57,9 +57,15 @@ TEST(ledgers_forget_closed_books_only) {
   std::size_t n = 0;
   ledgers.for_labels(other, [&](LabelId) { ++n; });
   CHECK(n == 5000 && ledgers.sorted_entries().size() == 5000);
-  CHECK_THROWS(Ledgers({1}, std::vector<std::uint64_t>{Ledgers::key(2, 0)}, std::vector<float>{1},
-                       std::vector<float>{0}),
-               TreeError);
+  const std::vector<std::uint8_t> open{1, 1, 1, 1};
+  const std::vector<float> number{1};
+  const auto saved = [&](std::size_t n_open, std::uint32_t part) {
+    const std::vector<std::uint64_t> keys{Ledgers::key(part, 7)};
+    return Ledgers(std::span(open).first(n_open), keys, number, number).sorted_entries().size();
+  };
+  CHECK(saved(3, 1) == 1 && saved(3, 2) == 1 && saved(3, 3) == 1);
+  CHECK_THROWS(saved(3, 4), TreeError);
+  CHECK_THROWS(saved(4, 1), TreeError);
 }
 
 TEST(recycling_keeps_a_tree_and_every_query_agrees) {
@@ -93,7 +99,7 @@ TEST(a_lom_tree_that_does_not_fit_together_is_refused) {
   const Examples examples = noisy_examples(300, 10);
   LomTree model;
   learn(model, examples.rows(), examples.labels, {}, {}, {}, greedy(5));
-  std::vector<std::uint8_t> open(model.ledgers().n_ledgers(), 1);
+  std::vector<std::uint8_t> open(model.ledgers().n_parts(), 1);
   const auto restored = [&](const LomArrays& arrays, NodeId root) {
     return LomTree(arrays, root, model.used_slots(), model.masses(), Ledgers(open, {}, {}, {}), {},
                    {}, {})

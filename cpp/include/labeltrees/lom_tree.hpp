@@ -29,14 +29,9 @@ struct LomLearning {
   double swap_resistance = 4;   // R_S >= 1
 };
 
-// A node's ledgers: what it was taught as a leaf, what since its split, and the examples that came
-// to it or would have come to it had nobody told their label (see LomTree::count_histogram).
-inline constexpr std::uint32_t leaf_ledger = 0, inner_ledger = 1, histogram_ledger = 2;
-inline constexpr std::uint32_t n_node_ledgers = 3;
-
 struct LomNode {
   NodeId parent = none, left = none, right = none;  // a leaf has no children
-  std::uint32_t ledger = 0;                         // its first ledger; the others follow
+  std::uint32_t ledger = 0;                         // what it knows of every label
   Place place{0, 0};                                // of its regressor, once it has children
   double least = 0;                // C_v: the smallest leaf below, by the examples that reached it
   std::uint32_t leaf_labels = 0;   // different labels it was taught as a leaf,
@@ -62,7 +57,7 @@ struct LomArrays {
 // The whole state of learning. A new tree is one leaf.
 //
 // Invariants: every node is reached once from the root; least is the minimum over the leaves below;
-// the ledgers of every node are open; no two regressors share a place, and none is given out twice.
+// the ledger of every node is open; no two regressors share a place, and none is given out twice.
 class LomTree {
  public:
   LomTree();
@@ -99,40 +94,36 @@ class LomTree {
   LabelId top_total() const noexcept { return top_total_; }
   // How often a label is in a node's histogram.
   double count(const LomNode& node, LabelId label) const noexcept {
-    return ledgers_.count(node.ledger + histogram_ledger, label);
+    return ledgers_.count(node.ledger, label);
   }
   // Calls visit(label) for every label in a node's histogram.
   template <typename Visit>
   void for_labels(const LomNode& node, Visit visit) const {
-    ledgers_.for_labels(node.ledger + histogram_ledger, visit);
+    ledgers_.for_labels(node.ledger, visit);
   }
 
   void add_total(LabelId label, double weight);
-  // Whether the leaf is to be split before it counts an example of this label.
-  bool wants_split(NodeId leaf, LabelId label, float weight, const LomLearning& options) const;
+  // Adds an example to a node's histogram; returns what the node knows of the label, valid until
+  // the next call. A row belongs to every node it is taught at, and to every node it would have
+  // reached before it was taught: without the latter, leaves would look purer than they are for
+  // rows whose label nobody knows.
+  LedgerEntry& count_histogram(NodeId id, LabelId label, float weight);
+  // Whether the leaf is to be split before it counts an example; entry: of the example's label.
+  bool wants_split(NodeId leaf, const LedgerEntry& entry, float weight,
+                   const LomLearning& options) const;
   // Gives the leaf two children: new ones, or at the limit the tree's smallest leaf and its parent,
   // whose other child takes the parent's place (also where the parent is the root).
   void split(NodeId leaf, const LomLearning& options);
   // Counts an example that ends at the leaf.
-  void count_at_leaf(NodeId leaf, LabelId label, float weight);
-  // What an inner node said of a label so far: e_v(y); 0 if it never met it.
-  float mean_score(NodeId inner, LabelId label) const noexcept {
-    const LedgerEntry* entry = ledgers_.find(node(inner).ledger + inner_ledger, label);
-    return entry == nullptr ? 0.0f : entry->mean;
-  }
+  void count_at_leaf(NodeId leaf, LedgerEntry& entry, float weight);
   // Counts an example with this score at an inner node.
-  void count_score(NodeId inner, LabelId label, float score, float weight);
-  // Adds an example to a node's histogram. A row belongs to every node it is taught at, and to
-  // every node it would have reached before it was taught: without the latter, leaves would look
-  // purer than they are for rows whose label nobody knows.
-  void count_histogram(NodeId id, LabelId label, float weight);
+  void count_score(NodeId inner, LedgerEntry& entry, float score, float weight);
 
   // Where the label's last example ended; any node or none. Only to fetch memory early.
   NodeId last_leaf(LabelId label) const noexcept;
   void remember_leaf(LabelId label, NodeId leaf);
   void prefetch_entry(NodeId id, LabelId label) const noexcept {
-    ledgers_.prefetch(node(id).ledger + (is_leaf(id) ? leaf_ledger : inner_ledger), label);
-    ledgers_.prefetch(node(id).ledger + histogram_ledger, label);
+    ledgers_.prefetch(node(id).ledger, label);
   }
 
   LomArrays arrays() const;

@@ -24,6 +24,9 @@ struct Bank {
 // w . x for the seven regressors of a block; the eighth is not used. Features are summed in order.
 // O(nnz).
 using Margins = std::array<float, block_size + 1>;
+inline void add_line(const WeightLine& line, float x, Margins& margins) noexcept {
+  for (std::size_t slot = 0; slot < margins.size(); ++slot) margins[slot] += x * line.value[slot];
+}
 Margins block_margins(const WeightTable& table, std::uint32_t block, const PreparedRow& row);
 
 // margins[i] = w_i . x. O(n_regressors nnz).

@@ -151,6 +151,20 @@ class LineTable {
     const Line* line = guess_exact(key);
     return line == nullptr && is_sharing() ? guess_exact(shared_key(key)) : line;
   }
+  // As guess; where there is no line, asks for the place where obtain would put one.
+  const Line* guess_place(std::uint64_t key) const noexcept {
+    return is_sharing() ? guess(key) : guess_exact<true>(key);
+  }
+  // Asks for what guess and find read first.
+  void prefetch_tags(std::uint64_t key) const noexcept {
+#if defined(__GNUC__)
+    const std::uint64_t hash = mix_bits(key);
+    const Window& window = window_of(hash);
+    __builtin_prefetch(window.tags + window.home(hash), 0, 3);
+#else
+    (void)key;
+#endif
+  }
   void prefetch(std::uint64_t key) const noexcept { (void)guess(key); }
   // Grows whenever lines move, which makes guesses void.
   std::size_t n_moves() const noexcept { return n_moves_; }
@@ -216,6 +230,7 @@ class LineTable {
     return LineTable::key(shared_block, static_cast<std::uint32_t>(mix_bits(~key) % n_shared_));
   }
   const Line* find_exact(std::uint64_t key) const noexcept;
+  template <bool is_to_add = false>
   const Line* guess_exact(std::uint64_t key) const noexcept;
   Line& obtain_exact(std::uint64_t key);
   Line& add(const Window& window, std::uint64_t key, std::uint64_t hash);
@@ -245,5 +260,11 @@ using CountedTable = LineTable<CountedLine>;
 
 extern template class LineTable<WeightLine>;
 extern template class LineTable<CountedLine>;
+extern template const WeightLine* LineTable<WeightLine>::guess_exact<true>(
+    std::uint64_t) const noexcept;
+extern template const WeightLine* LineTable<WeightLine>::guess_exact<false>(
+    std::uint64_t) const noexcept;
+extern template const CountedLine* LineTable<CountedLine>::guess_exact<false>(
+    std::uint64_t) const noexcept;
 
 }  // namespace labeltrees
