@@ -193,7 +193,7 @@ class Grower {
     constant_.assign(segments.size(), 0);
     const auto search = [&](std::size_t i, std::size_t worker) {
       SplitSearch& own = *searches_[worker];
-      splits_[i] = own.run(statistics_, segments[i], lambda, best);
+      own.run(statistics_, segments[i], lambda, splits_[i], best);
       constant_[i] = own.was_constant();
     };
     if (workers_) {
@@ -201,6 +201,7 @@ class Grower {
     } else {
       for (std::size_t i = 0; i < segments.size(); ++i) search(i, 0);
     }
+    for (const auto& own : searches_) own->settle(statistics_, lambda, best);
     Split winner;
     for (const Split& split : splits_) {
       if (split.column != none && split.better_than(winner)) winner = split;
