@@ -211,7 +211,8 @@ BinnedColumns bin_columns(const CsrView& X, int max_bins, Workers& workers) {
     std::uint8_t* const place = binned.dense_bins.data() + column.begin;
     std::fill_n(place, X.n_rows(), static_cast<std::uint8_t>(column.zero_bin));
     for (std::size_t i = 0; i < own.size(); ++i) {
-      place[static_cast<std::size_t>(own[i].row)] = bins[i];
+      const bool is_missing = bins[i] == missing_bin;
+      place[static_cast<std::size_t>(own[i].row)] = is_missing ? column.missing() : bins[i];
     }
   });
   return binned;

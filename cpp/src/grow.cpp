@@ -191,15 +191,18 @@ class Grower {
     std::atomic<float> best{static_cast<float>(ground_.options.min_gain)};
     splits_.assign(segments.size(), {});
     constant_.assign(segments.size(), 0);
-    const auto search = [&](std::size_t i, std::size_t worker) {
-      SplitSearch& own = *searches_[worker];
-      own.run(statistics_, segments[i], lambda, splits_[i], best);
-      constant_[i] = own.was_constant();
+    const auto search = [&](std::size_t block, std::size_t worker) {
+      const std::size_t first = block * columns_at_once;
+      const std::size_t n = std::min(columns_at_once, segments.size() - first);
+      searches_[worker]->run(statistics_, std::span(segments).subspan(first, n), lambda,
+                             std::span(splits_).subspan(first, n),
+                             std::span(constant_).subspan(first, n), best);
     };
+    const std::size_t n_blocks = (segments.size() + columns_at_once - 1) / columns_at_once;
     if (workers_) {
-      workers_->run(segments.size(), search);
+      workers_->run(n_blocks, search);
     } else {
-      for (std::size_t i = 0; i < segments.size(); ++i) search(i, 0);
+      for (std::size_t block = 0; block < n_blocks; ++block) search(block, 0);
     }
     for (const auto& own : searches_) own->settle(statistics_, lambda, best);
     Split winner;

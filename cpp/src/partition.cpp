@@ -50,7 +50,10 @@ void Partition::mark_rows(const Part& part, const Split& split, Meet meet) {
     meet(bin);
   };
   if (column.dense) {
-    for (const std::int32_t row : rows(part)) mark(row, data_.dense_bins[column.begin + at(row)]);
+    for (const std::int32_t row : rows(part)) {
+      const std::uint8_t bin = data_.dense_bins[column.begin + at(row)];
+      mark(row, bin == column.missing() ? missing_bin : bin);
+    }
     return;
   }
   const bool zero_left = column.zero_bin <= split.cut;

@@ -8,8 +8,6 @@
 namespace labeltrees {
 namespace {
 
-constexpr int whole = 0, weighted = 1, spread = 2;  // kinds of targets
-
 constexpr std::size_t most_noted = 100'000;  // masses kept until settle()
 
 std::size_t at(std::int32_t i) noexcept { return static_cast<std::size_t>(i); }
@@ -28,19 +26,6 @@ float least_to_beat(const Split& found, const std::atomic<float>& best) noexcept
 void raise(std::atomic<float>& best, float value) noexcept {
   float seen = best.load(std::memory_order_relaxed);
   while (seen < value && !best.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
-  }
-}
-
-// Calls visit(label, mass) for each of a row's targets.
-template <int kind, typename Visit>
-void for_targets(const Targets& targets, std::size_t row, Visit visit) {
-  if constexpr (kind == spread) {
-    const auto last = static_cast<std::size_t>(targets.starts[row + 1]);
-    for (auto i = static_cast<std::size_t>(targets.starts[row]); i < last; ++i) {
-      visit(targets.labels[i], targets.masses[i]);
-    }
-  } else {
-    visit(targets.labels[row], kind == whole ? 1.0 : targets.masses[row]);
   }
 }
 
@@ -90,22 +75,37 @@ SplitSearch::SplitSearch(const BinnedColumns& data, const Targets& targets, cons
       added_labels_(n_labels + 1),
       solver_(criterion) {}
 
-void SplitSearch::run(const NodeStatistics& node, const Segment& segment, const Penalty& penalty,
-                      Split& found, std::atomic<float>& best) {
-  if (!targets_.starts.empty()) return search<spread>(node, segment, penalty, found, best);
-  if (!targets_.masses.empty()) return search<weighted>(node, segment, penalty, found, best);
-  search<whole>(node, segment, penalty, found, best);
+void SplitSearch::run(const NodeStatistics& node, std::span<const Segment> segments,
+                      const Penalty& penalty, std::span<Split> found,
+                      std::span<std::uint8_t> constant, std::atomic<float>& best) {
+  std::array<std::size_t, columns_at_once> dense, place;
+  std::size_t n_dense = 0;
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    const std::size_t column = at(segments[i].column);
+    if (data_.columns[column].dense) {
+      cells_[n_dense].shape(data_.columns[column].lows.size(), node.count.size());
+      place[n_dense] = i;
+      dense[n_dense++] = column;
+    } else {
+      search_entries(node, segments[i], penalty, found[i], best);
+    }
+  }
+  if (n_dense == 0) return;
+  fill_cells(data_, std::span(dense).first(n_dense), targets_, node.rows, node.places, cells_);
+  for (std::size_t i = 0; i < n_dense; ++i) {
+    constant[place[i]] = !sweep_cells(node, dense[i], cells_[i], penalty, found[place[i]], best);
+    cells_[i].clear();
+  }
 }
 
-template <int kind>
-void SplitSearch::search(const NodeStatistics& node, const Segment& segment, const Penalty& penalty,
-                         Split& found, std::atomic<float>& best) {
-  was_constant_ = false;
-  found = {};
-  if (data_.columns[at(segment.column)].dense) {
-    sweep_cells<kind>(node, segment, penalty, found, best);
+void SplitSearch::search_entries(const NodeStatistics& node, const Segment& segment,
+                                 const Penalty& penalty, Split& found, std::atomic<float>& best) {
+  if (!targets_.starts.empty()) {
+    sweep_entries<TargetKind::spread>(node, segment, penalty, found, best);
+  } else if (!targets_.masses.empty()) {
+    sweep_entries<TargetKind::weighted>(node, segment, penalty, found, best);
   } else {
-    sweep_entries<kind>(node, segment, penalty, found, best);
+    sweep_entries<TargetKind::whole>(node, segment, penalty, found, best);
   }
 }
 
@@ -232,10 +232,10 @@ double SplitSearch::penalised_gain(const NodeStatistics& node, const Candidate& 
 }
 
 // Moves a bin's rows from the far to the near side.
-template <int kind>
+template <TargetKind kind>
 void SplitSearch::add_bin(const NodeStatistics& node, std::size_t begin, std::size_t end,
                           Sums& sums) {
-  if (kind != spread && end - begin < 4) {
+  if (kind != TargetKind::spread && end - begin < 4) {
     for (std::size_t e = begin; e < end; ++e) {
       for_targets<kind>(targets_, at(data_.rows[e]),
                         [&](LabelId label, double mass) { move(node, label, mass, sums); });
@@ -262,7 +262,7 @@ void SplitSearch::add_bin(const NodeStatistics& node, std::size_t begin, std::si
 
 // Zeros are not stored. So cuts among negative values grow the near side from the left, those among
 // positive values from the right, and the zeros stay on the far side.
-template <int kind>
+template <TargetKind kind>
 void SplitSearch::sweep_entries(const NodeStatistics& node, const Segment& segment,
                                 const Penalty& penalty, Split& found, std::atomic<float>& best) {
   const std::uint8_t* bins = data_.bins.data();
@@ -317,78 +317,28 @@ void SplitSearch::sweep_entries(const NodeStatistics& node, const Segment& segme
   clear();
 }
 
-// Calls visit(label, mass) for a bin's labels.
-template <typename Visit>
-void SplitSearch::for_cells(std::size_t bin, Visit visit) const {
-  const double* const cells = cells_.data() + bin * n_places_;
-  for (std::size_t word = 0; word < n_words_; ++word) {
-    for (auto bits = marks_[bin * n_words_ + word]; bits; bits &= bits - 1) {
-      const std::size_t l = 64 * word + static_cast<std::size_t>(std::countr_zero(bits));
-      if (cells[l] != 0.0) visit(static_cast<LabelId>(l), cells[l]);
-    }
-  }
-}
-
-template <int kind, bool marking>
-void SplitSearch::fill_cells(const NodeStatistics& node, const Segment& segment) {
-  const std::uint8_t* const bins = data_.dense_bins.data() + segment.begin;
-  const std::size_t last = n_bins_, n_places = n_places_, n_words = n_words_;
-  double* const cells = cells_.data();
-  std::uint64_t* const marks = marks_.data();
-  std::uint8_t* const occupied = occupied_.data();
-  const std::int32_t* const rows = node.rows.data();
-  const LabelId* const places = node.places.data();
-  const auto add = [=](std::size_t bin, LabelId label, double mass) {
-    cells[bin * n_places + at(label)] += mass;
-    if (marking) marks[bin * n_words + at(label) / 64] |= std::uint64_t{1} << (at(label) % 64);
-  };
-  for (std::size_t i = 0; i < node.rows.size(); ++i) {
-    const std::size_t row = at(rows[i]);
-    const std::size_t bin = std::min<std::size_t>(bins[row], last);
-    occupied[bin] = 1;
-    if constexpr (kind == whole) {
-      add(bin, places[i], 1.0);
-    } else {
-      for_targets<kind>(targets_, row, [&](LabelId label, double mass) { add(bin, label, mass); });
-    }
-  }
-  if (!marking) std::fill_n(marks, (n_bins_ + 1) * n_words, ~std::uint64_t{0});
-  if (!marking && n_places % 64 != 0) {
-    const std::uint64_t tail = (std::uint64_t{1} << (n_places % 64)) - 1;
-    for (std::size_t bin = 0; bin <= n_bins_; ++bin) marks[(bin + 1) * n_words - 1] = tail;
-  }
-}
-
-void SplitSearch::clear_cells() {
-  for (std::size_t bin = 0; bin <= n_bins_; ++bin) {
-    if (!occupied_[bin]) continue;
-    occupied_[bin] = 0;
-    std::fill_n(cells_.begin() + static_cast<std::ptrdiff_t>(bin * n_places_), n_places_, 0.0);
-  }
-  std::fill_n(marks_.begin(), (n_bins_ + 1) * n_words_, 0);
-}
-
 // Weighs the cuts from left to right; the near side is the left one, with the missing values or
 // without.
-void SplitSearch::note_cuts(const NodeStatistics& node, std::int32_t column, bool missing_left,
-                            const Penalty& penalty, Split& found, float to_beat) {
+void SplitSearch::note_cuts(const NodeStatistics& node, std::size_t column, const Cells& cells,
+                            bool missing_left, const Penalty& penalty, Split& found,
+                            float to_beat) {
   Sums sums;
   const auto weigh_cut = [&](std::int32_t cut) {
     const Candidate candidate =
-        weigh(node, {0.0, column, cut, missing_left}, sums, penalty, to_beat);
+        weigh(node, {0.0, static_cast<std::int32_t>(column), cut, missing_left}, sums, penalty, to_beat);
     if (candidate.bound > 0) note(candidate, found);
   };
   const auto add = [&](std::size_t bin) {
-    for_cells(bin, [&](LabelId label, double mass) { move(node, label, mass, sums); });
+    cells.for_labels(bin, [&](LabelId label, double mass) { move(node, label, mass, sums); });
   };
-  std::size_t last = n_bins_ - 1;
-  while (!occupied_[last] && last > 0) --last;
+  std::size_t last = cells.n_bins() - 1;
+  while (!cells.has(last) && last > 0) --last;
   if (missing_left) {
-    add(n_bins_);
+    add(cells.n_bins());
     weigh_cut(-1);
   }
   for (std::size_t bin = 0; bin < last; ++bin) {
-    if (!occupied_[bin]) continue;
+    if (!cells.has(bin)) continue;
     add(bin);
     weigh_cut(static_cast<std::int32_t>(bin));
   }
@@ -429,34 +379,19 @@ void SplitSearch::settle(const NodeStatistics& node, const Penalty& penalty,
   highest_bound_ = 0.0;
 }
 
-template <int kind>
-void SplitSearch::sweep_cells(const NodeStatistics& node, const Segment& segment,
+// False if the column is the same in all the node's rows.
+bool SplitSearch::sweep_cells(const NodeStatistics& node, std::size_t column, const Cells& cells,
                               const Penalty& penalty, Split& found, std::atomic<float>& best) {
-  n_bins_ = data_.columns[at(segment.column)].lows.size();
-  n_places_ = node.count.size();
-  n_words_ = (n_places_ + 63) / 64;
-  const std::size_t n_cells = (n_bins_ + 1) * n_places_;
-  if (cells_.size() < n_cells) cells_.resize(n_cells, 0.0);
-  if (marks_.size() < (n_bins_ + 1) * n_words_) marks_.resize((n_bins_ + 1) * n_words_, 0);
-  occupied_.resize(missing_bin + 1, 0);
-  // Marks pay where most cells stay empty.
-  if (node.rows.size() < n_cells) {
-    fill_cells<kind, true>(node, segment);
-  } else {
-    fill_cells<kind, false>(node, segment);
-  }
   std::size_t n_occupied = 0;
-  for (std::size_t bin = 0; bin <= n_bins_; ++bin) n_occupied += occupied_[bin];
-  was_constant_ = n_occupied < 2;
-  if (!was_constant_) {
-    const std::size_t first = candidates_.size();
-    const float to_beat = best.load(std::memory_order_relaxed);
-    note_cuts(node, segment.column, false, penalty, found, to_beat);
-    if (occupied_[n_bins_]) note_cuts(node, segment.column, true, penalty, found, to_beat);
-    offer_record(node, first, penalty, best);
-    if (noted_.size() > most_noted) settle(node, penalty, best);
-  }
-  clear_cells();
+  for (std::size_t bin = 0; bin <= cells.n_bins(); ++bin) n_occupied += cells.has(bin);
+  if (n_occupied < 2) return false;
+  const std::size_t first = candidates_.size();
+  const float to_beat = best.load(std::memory_order_relaxed);
+  note_cuts(node, column, cells, false, penalty, found, to_beat);
+  if (cells.has(cells.n_bins())) note_cuts(node, column, cells, true, penalty, found, to_beat);
+  offer_record(node, first, penalty, best);
+  if (noted_.size() > most_noted) settle(node, penalty, best);
+  return true;
 }
 
 // Of the candidates from `first` on, the most promising is offered at once if it is more so than

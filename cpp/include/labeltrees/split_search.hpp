@@ -2,6 +2,7 @@
 // penalised risk most.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <span>
@@ -9,17 +10,11 @@
 
 #include "labeltrees/binned_columns.hpp"
 #include "labeltrees/branch.hpp"
+#include "labeltrees/cells.hpp"
+#include "labeltrees/targets.hpp"
 #include "labeltrees/tree.hpp"
 
 namespace labeltrees {
-
-// Row r has mass masses[i] of label labels[i] for i in starts[r] .. starts[r + 1]; masses > 0. If
-// starts is empty, row r has the one label labels[r], and mass 1 if masses is empty, too.
-struct Targets {
-  std::span<const std::int64_t> starts;
-  std::span<const LabelId> labels;
-  std::span<const double> masses;
-};
 
 // What it costs to move away from the parent: factor * weight^power. An edge's own penalty under
 // the l1 norm takes the weight of its branch, a node's under linf that of the node.
@@ -89,17 +84,15 @@ class SplitSearch {
   SplitSearch(const BinnedColumns& data, const Targets& targets, const Phi& phi,
               std::size_t n_labels, Criterion criterion, Norm norm);
 
-  // Writes the best split of a node at this column, or one without gain, to `found`. `best` is the
-  // largest gain found at the node so far by anyone; whatever its value meanwhile, the winner of all
-  // columns is the same. Some cuts are only noted: `found` must stay in place until settle().
-  void run(const NodeStatistics& node, const Segment& segment, const Penalty& penalty, Split& found,
-           std::atomic<float>& best);
+  // Writes the best split of a node at each of up to columns_at_once columns, or one without gain,
+  // to `found`, and whether the column is the same in all the node's rows to `constant`. `best` is
+  // the largest gain found at the node so far by anyone; whatever its value meanwhile, the winner of
+  // all columns is the same. Some cuts are only noted: `found` must stay in place until settle().
+  void run(const NodeStatistics& node, std::span<const Segment> segments, const Penalty& penalty,
+           std::span<Split> found, std::span<std::uint8_t> constant, std::atomic<float>& best);
 
   // Looks closer at the cuts noted, of whatever column, the most promising first.
   void settle(const NodeStatistics& node, const Penalty& penalty, std::atomic<float>& best);
-
-  // Whether the column searched last is the same in all the node's rows.
-  bool was_constant() const noexcept { return was_constant_; }
 
  private:
   // Of the near side; far_phi is that of the far side, less the node's. Local to a sweep, so that
@@ -115,9 +108,6 @@ class SplitSearch {
     std::size_t begin = 0, end = 0;
   };
 
-  template <int kind>
-  void search(const NodeStatistics& node, const Segment& segment, const Penalty& penalty,
-              Split& found, std::atomic<float>& best);
   void move(const NodeStatistics& node, LabelId label, double mass, Sums& sums);
   void clear();
   Candidate weigh(const NodeStatistics& node, const Split& split, const Sums& sums,
@@ -132,23 +122,19 @@ class SplitSearch {
                         const Penalty& penalty, float to_beat);
 
   // Sparse columns: entries sorted by bin.
-  template <int kind>
+  void search_entries(const NodeStatistics& node, const Segment& segment, const Penalty& penalty,
+                      Split& found, std::atomic<float>& best);
+  template <TargetKind kind>
   void sweep_entries(const NodeStatistics& node, const Segment& segment, const Penalty& penalty,
                      Split& found, std::atomic<float>& best);
-  template <int kind>
+  template <TargetKind kind>
   void add_bin(const NodeStatistics& node, std::size_t begin, std::size_t end, Sums& sums);
 
   // Dense columns: masses by bin and label, the missing values' after the last bin.
-  template <int kind>
-  void sweep_cells(const NodeStatistics& node, const Segment& segment, const Penalty& penalty,
-                   Split& found, std::atomic<float>& best);
-  template <int kind, bool marking>
-  void fill_cells(const NodeStatistics& node, const Segment& segment);
-  void clear_cells();
-  template <typename Visit>
-  void for_cells(std::size_t bin, Visit visit) const;
-  void note_cuts(const NodeStatistics& node, std::int32_t column, bool missing_left,
-                 const Penalty& penalty, Split& found, float to_beat);
+  bool sweep_cells(const NodeStatistics& node, std::size_t column, const Cells& cells,
+                   const Penalty& penalty, Split& found, std::atomic<float>& best);
+  void note_cuts(const NodeStatistics& node, std::size_t column, const Cells& cells,
+                 bool missing_left, const Penalty& penalty, Split& found, float to_beat);
   void note(Candidate candidate, Split& found);
   void offer_record(const NodeStatistics& node, std::size_t first, const Penalty& penalty,
                     std::atomic<float>& best);
@@ -161,7 +147,6 @@ class SplitSearch {
   const std::size_t n_labels_;
   const Criterion criterion_;
   const Norm norm_;
-  bool was_constant_ = false;
 
   // The near side: the rows added so far. The far side is the rest of the node.
   std::vector<double> near_count_;
@@ -170,10 +155,8 @@ class SplitSearch {
   std::vector<LabelId> near_labels_, added_labels_;  // with room for one more than all labels
   std::size_t n_near_ = 0;
 
-  std::size_t n_bins_ = 0, n_places_ = 0, n_words_ = 0;  // of the cells in use
-  std::vector<double> cells_;                            // bin by bin, a place for each label
-  std::vector<std::uint64_t> marks_;                     // which of a bin's cells to look at
-  std::vector<std::uint8_t> occupied_;                   // bins with a row
+  std::array<Cells, columns_at_once> cells_;
+
   struct Mass {
     LabelId label;
     double mass;
