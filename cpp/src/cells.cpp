@@ -61,21 +61,28 @@ void Cells::shape(std::size_t n_bins, std::size_t n_labels) {
   if (marks_.size() < (n_bins + 1) * n_words_) marks_.resize((n_bins + 1) * n_words_, 0);
 }
 
-bool Cells::has(std::size_t bin) const noexcept {
-  const std::uint64_t* const words = marks_.data() + bin * n_words_;
-  return std::any_of(words, words + n_words_, [](std::uint64_t word) { return word != 0; });
-}
-
 void Cells::clear() {
   constexpr std::size_t few = 1024;  // sooner overwritten than looked for
   if (size() <= few) {
     std::fill_n(masses_.begin(), size(), 0.0);
   } else {
-    for (std::size_t bin = 0; bin <= n_bins_; ++bin) {
-      if (has(bin)) std::fill_n(masses_.data() + bin * n_labels_, n_labels_, 0.0);
+    for (const std::size_t bin : bins_) {
+      std::fill_n(masses_.data() + bin * n_labels_, n_labels_, 0.0);
     }
   }
   std::fill_n(marks_.begin(), (n_bins_ + 1) * n_words_, 0);
+}
+
+void Cells::list_bins() {
+  bins_.resize(n_bins_ + 1);
+  std::size_t n = 0;
+  for (std::size_t bin = 0; bin <= n_bins_; ++bin) {
+    std::uint64_t any = 0;
+    for (std::size_t word = 0; word < n_words_; ++word) any |= marks_[bin * n_words_ + word];
+    bins_[n] = static_cast<std::uint32_t>(bin);
+    n += any != 0;
+  }
+  bins_.resize(n);
 }
 
 void Cells::mark() {
@@ -115,8 +122,10 @@ void fill_cells(const BinnedColumns& data, std::span<const std::size_t> columns,
               : fill_some<false>(one, targets, rows, labels.data(), n_labels);
     }
   }
-  if (marking) return;
-  for (std::size_t i = 0; i < columns.size(); ++i) cells[i].mark();
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (!marking) cells[i].mark();
+    cells[i].list_bins();
+  }
 }
 
 }  // namespace labeltrees

@@ -178,11 +178,12 @@ class Grower {
     for (std::size_t i = 0; i < node.labels.size(); ++i) {
       place_of_[at(node.labels[i])] = static_cast<LabelId>(i);
     }
-    s.places.clear();
     ground_.for_targets(node.part, [&](std::size_t i) {
       ground_.places[i] = place_of_[at(ground_.labels[i])];
-      s.places.push_back(ground_.places[i]);
     });
+    if (!ground_.targets.starts.empty()) return true;
+    s.places.resize(s.rows.size());
+    for (std::size_t i = 0; i < s.rows.size(); ++i) s.places[i] = ground_.places[at(s.rows[i])];
     return true;
   }
 

@@ -331,14 +331,12 @@ void SplitSearch::note_cuts(const NodeStatistics& node, std::size_t column, cons
   const auto add = [&](std::size_t bin) {
     cells.for_labels(bin, [&](LabelId label, double mass) { move(node, label, mass, sums); });
   };
-  std::size_t last = cells.n_bins() - 1;
-  while (!cells.has(last) && last > 0) --last;
   if (missing_left) {
     add(cells.n_bins());
     weigh_cut(-1);
   }
-  for (std::size_t bin = 0; bin < last; ++bin) {
-    if (!cells.has(bin)) continue;
+  const std::size_t n_present = cells.bins().size() - cells.any_missing();
+  for (const std::uint32_t bin : cells.bins().first(n_present - 1)) {
     add(bin);
     weigh_cut(static_cast<std::int32_t>(bin));
   }
@@ -382,13 +380,11 @@ void SplitSearch::settle(const NodeStatistics& node, const Penalty& penalty,
 // False if the column is the same in all the node's rows.
 bool SplitSearch::sweep_cells(const NodeStatistics& node, std::size_t column, const Cells& cells,
                               const Penalty& penalty, Split& found, std::atomic<float>& best) {
-  std::size_t n_occupied = 0;
-  for (std::size_t bin = 0; bin <= cells.n_bins(); ++bin) n_occupied += cells.has(bin);
-  if (n_occupied < 2) return false;
+  if (cells.bins().size() < 2) return false;
   const std::size_t first = candidates_.size();
   const float to_beat = best.load(std::memory_order_relaxed);
   note_cuts(node, column, cells, false, penalty, found, to_beat);
-  if (cells.has(cells.n_bins())) note_cuts(node, column, cells, true, penalty, found, to_beat);
+  if (cells.any_missing()) note_cuts(node, column, cells, true, penalty, found, to_beat);
   offer_record(node, first, penalty, best);
   if (noted_.size() > most_noted) settle(node, penalty, best);
   return true;

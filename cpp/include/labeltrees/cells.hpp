@@ -21,7 +21,9 @@ class Cells {
   void shape(std::size_t n_bins, std::size_t n_labels);
   std::size_t n_bins() const noexcept { return n_bins_; }
   std::size_t size() const noexcept { return (n_bins_ + 1) * n_labels_; }
-  bool has(std::size_t bin) const noexcept;
+  // Those with mass, in their order.
+  std::span<const std::uint32_t> bins() const noexcept { return bins_; }
+  bool any_missing() const noexcept { return !bins_.empty() && bins_.back() == n_bins_; }
   // Calls visit(label, mass) for the labels of a bin, in their order.
   template <typename Visit>
   void for_labels(std::size_t bin, Visit visit) const {
@@ -42,11 +44,14 @@ class Cells {
   std::size_t n_words() const noexcept { return n_words_; }
   // Sets the marks by the masses. O(cells).
   void mark();
+  // Sets bins() by the marks.
+  void list_bins();
 
  private:
   std::size_t n_bins_ = 0, n_labels_ = 0, n_words_ = 0;
   std::vector<double> masses_;        // bin by bin, a place for each label
   std::vector<std::uint64_t> marks_;  // bit by bit, where masses are not 0
+  std::vector<std::uint32_t> bins_;
 };
 
 // Fills the cells of up to columns_at_once dense columns, shaped before, from a node's rows.
