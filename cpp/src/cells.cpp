@@ -92,7 +92,7 @@ void Cells::mark() {
     for (std::size_t first = 0; first < n_labels_; first += 64) {
       const std::size_t n = std::min<std::size_t>(64, n_labels_ - first);
       std::uint64_t bits = 0;
-      for (std::size_t i = 0; i < n; ++i) bits |= std::uint64_t{mass[i] != 0.0} << i;
+      for (std::size_t i = 0; i < n; ++i) bits |= std::uint64_t{mass[i] > 0.0} << i;
       *word++ = bits;
       mass += n;
     }

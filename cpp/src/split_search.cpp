@@ -226,7 +226,11 @@ double SplitSearch::penalised_gain(const NodeStatistics& node, const Candidate& 
     std::tie(near_clip, far_clip) = solver_.solve_siblings(near, far, penalty.of(node.weight));
   } else {
     near_clip = solver_.solve(near, penalty.of(near.weight));
+    const double far_most = chord(candidate.far_free, far_end, penalty.of(far.weight));
+    const double near_gain = branch_gain(criterion_, near, near_clip);
+    if (safe(near_gain + far_most) < to_beat) return 0.0;
     far_clip = solver_.solve(far, penalty.of(far.weight));
+    return near_gain + branch_gain(criterion_, far, far_clip);
   }
   return branch_gain(criterion_, near, near_clip) + branch_gain(criterion_, far, far_clip);
 }
