@@ -142,24 +142,25 @@ double SplitSearch::free_gain(const NodeStatistics& node, double weight, double 
   return phi - phi_(weight) - link;
 }
 
-// The split with the near side as it is. Its bound is 0 if it is sure to be less than to_beat.
-SplitSearch::Candidate SplitSearch::weigh(const NodeStatistics& node, const Split& split,
-                                          const Sums& near, const Penalty& penalty,
-                                          float to_beat) const {
-  Candidate candidate{split, near.weight, 0.0, 0.0, near.excess, 0.0};
+// Sets what a candidate's near side has made of it; false if it is sure to gain less than to_beat.
+inline bool SplitSearch::weigh(const NodeStatistics& node, const Sums& near, const Penalty& penalty,
+                               float to_beat, Candidate& candidate) const {
   const double far_weight = node.weight - near.weight;
-  if (!(near.weight > 0 && far_weight > 1e-12 * node.weight)) return candidate;
-  candidate.near_free = free_gain(node, near.weight, near.phi, near.link);
-  candidate.far_free =
+  if (!(near.weight > 0 && far_weight > 1e-12 * node.weight)) return false;
+  const double near_free = free_gain(node, near.weight, near.phi, near.link);
+  const double far_free =
       free_gain(node, far_weight, node.phi + near.far_phi, node.link_sum - near.link);
-  if (safe(candidate.near_free + candidate.far_free) < to_beat) return candidate;
+  if (safe(near_free + far_free) < to_beat) return false;
+  candidate.near_weight = near.weight;
+  candidate.near_free = near_free;
+  candidate.far_free = far_free;
+  candidate.near_excess = near.excess;
   // c_i - W_b u_i <= c_i (1 - u_i) on either side, and the sides' differences sum to the node's.
   const double far_end = 2.0 * std::max(node.excess - near.excess, 0.0);
   const double near_end = std::min(2.0 * near.excess, node.distance + far_end);
   candidate.bound =
       bound(candidate, node, penalty, near_end, std::min(far_end, node.distance + near_end));
-  if (safe(candidate.bound) < to_beat) candidate.bound = 0.0;
-  return candidate;
+  return candidate.bound > 0 && safe(candidate.bound) >= to_beat;
 }
 
 // The gain is convex in the penalty, and 0 from the distance on: it lies below the chord.
@@ -289,9 +290,10 @@ void SplitSearch::sweep_entries(const NodeStatistics& node, const Segment& segme
   };
   const auto cut = [&](std::int32_t bin, bool missing_left) {
     if (near_rows == node.rows.size()) return;
-    const Split split{0.0, segment.column, bin, missing_left};
-    const Candidate candidate = weigh(node, split, sums, penalty, least_to_beat(found, best));
-    if (candidate.bound > 0) offer(node, candidate, penalty, found, best);
+    Candidate candidate;
+    if (!weigh(node, sums, penalty, least_to_beat(found, best), candidate)) return;
+    candidate.split = {0.0, segment.column, bin, missing_left};
+    offer(node, candidate, penalty, found, best);
   };
   for (int with_missing = 0; with_missing <= (any_missing ? 1 : 0); ++with_missing) {
     restart();
@@ -327,13 +329,17 @@ void SplitSearch::note_cuts(const NodeStatistics& node, std::size_t column, cons
                             bool missing_left, const Penalty& penalty, Split& found,
                             float to_beat) {
   Sums sums;
+  Candidate candidate;
+  candidate.found = &found;
   const auto weigh_cut = [&](std::int32_t cut) {
-    const Candidate candidate =
-        weigh(node, {0.0, static_cast<std::int32_t>(column), cut, missing_left}, sums, penalty, to_beat);
-    if (candidate.bound > 0) note(candidate, found);
+    if (!weigh(node, sums, penalty, to_beat, candidate)) return;
+    candidate.split = {0.0, static_cast<std::int32_t>(column), cut, missing_left};
+    note(candidate);
   };
   const auto add = [&](std::size_t bin) {
-    cells.for_labels(bin, [&](LabelId label, double mass) { move(node, label, mass, sums); });
+    Sums moved = sums;  // stays in registers
+    cells.for_labels(bin, [&](LabelId label, double mass) { move(node, label, mass, moved); });
+    sums = moved;
   };
   if (missing_left) {
     add(cells.n_bins());
@@ -347,8 +353,7 @@ void SplitSearch::note_cuts(const NodeStatistics& node, std::size_t column, cons
   clear();
 }
 
-void SplitSearch::note(Candidate candidate, Split& found) {
-  candidate.found = &found;
+void SplitSearch::note(Candidate& candidate) {
   candidate.begin = noted_.size();
   for (std::size_t i = 0; i < n_near_; ++i) {
     noted_.push_back({near_labels_[i], near_count_[at(near_labels_[i])]});

@@ -95,23 +95,22 @@ class SplitSearch {
   void settle(const NodeStatistics& node, const Penalty& penalty, std::atomic<float>& best);
 
  private:
-  // Of the near side; far_phi is that of the far side, less the node's. Local to a sweep, so that
-  // they stay in registers.
+  // Of the near side; far_phi is that of the far side, less the node's.
   struct Sums {
     double weight = 0, phi = 0, far_phi = 0, link = 0, excess = 0;
   };
   // A split whose near side's masses are known. If noted, they are begin .. end of noted_.
   struct Candidate {
     Split split;
-    double near_weight, near_free, far_free, near_excess, bound;
+    double near_weight = 0, near_free = 0, far_free = 0, near_excess = 0, bound = 0;
     Split* found = nullptr;
     std::size_t begin = 0, end = 0;
   };
 
   void move(const NodeStatistics& node, LabelId label, double mass, Sums& sums);
   void clear();
-  Candidate weigh(const NodeStatistics& node, const Split& split, const Sums& sums,
-                  const Penalty& penalty, float to_beat) const;
+  bool weigh(const NodeStatistics& node, const Sums& near, const Penalty& penalty, float to_beat,
+             Candidate& candidate) const;
   void offer(const NodeStatistics& node, const Candidate& candidate, const Penalty& penalty,
              Split& found, std::atomic<float>& best);
   double free_gain(const NodeStatistics& node, double weight, double phi, double link) const;
@@ -135,7 +134,7 @@ class SplitSearch {
                    const Penalty& penalty, Split& found, std::atomic<float>& best);
   void note_cuts(const NodeStatistics& node, std::size_t column, const Cells& cells,
                  bool missing_left, const Penalty& penalty, Split& found, float to_beat);
-  void note(Candidate candidate, Split& found);
+  void note(Candidate& candidate);
   void offer_record(const NodeStatistics& node, std::size_t first, const Penalty& penalty,
                     std::atomic<float>& best);
   void offer_noted(const NodeStatistics& node, const Candidate& candidate, const Penalty& penalty,
