@@ -189,14 +189,18 @@ BinnedColumns bin_columns(const CsrView& X, int max_bins, Workers& workers) {
   const ColumnOf column_of(X);
   const auto& features = column_of.features();
   std::vector<std::size_t> starts(features.size() + 1, 0);
-  for (std::size_t c = 0; c < features.size(); ++c) starts[c + 1] = starts[c] + column_of.sizes()[c];
+  for (std::size_t c = 0; c < features.size(); ++c)
+    starts[c + 1] = starts[c] + column_of.sizes()[c];
   std::vector<Entry> entries(starts.back());
   std::vector<std::size_t> next(starts.begin(), starts.end() - 1);
+  // If every row has every feature, the place in the row is the column.
+  const bool all = X.indices.size() == features.size() * X.n_rows();
   for (std::size_t r = 0; r < X.n_rows(); ++r) {
     const SparseRow row = X.row(r);
     for (std::size_t i = 0; i < row.size(); ++i) {
       if (row.values[i] == 0.0f) continue;
-      entries[next[column_of(row.indices[i])]++] = {static_cast<std::int32_t>(r), row.values[i]};
+      const std::size_t c = all ? i : column_of(row.indices[i]);
+      entries[next[c]++] = {static_cast<std::int32_t>(r), row.values[i]};
     }
   }
   BinnedColumns binned;

@@ -66,7 +66,7 @@ void Cells::clear() {
   if (size() <= few) {
     std::fill_n(masses_.begin(), size(), 0.0);
   } else {
-    for (const std::size_t bin : bins_) {
+    for (const std::size_t bin : bins()) {
       std::fill_n(masses_.data() + bin * n_labels_, n_labels_, 0.0);
     }
   }
@@ -74,7 +74,6 @@ void Cells::clear() {
 }
 
 void Cells::list_bins() {
-  bins_.resize(n_bins_ + 1);
   std::size_t n = 0;
   for (std::size_t bin = 0; bin <= n_bins_; ++bin) {
     std::uint64_t any = 0;
@@ -82,7 +81,7 @@ void Cells::list_bins() {
     bins_[n] = static_cast<std::uint32_t>(bin);
     n += any != 0;
   }
-  bins_.resize(n);
+  n_used_ = n;
 }
 
 void Cells::mark() {

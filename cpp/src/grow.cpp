@@ -178,9 +178,8 @@ class Grower {
     for (std::size_t i = 0; i < node.labels.size(); ++i) {
       place_of_[at(node.labels[i])] = static_cast<LabelId>(i);
     }
-    ground_.for_targets(node.part, [&](std::size_t i) {
-      ground_.places[i] = place_of_[at(ground_.labels[i])];
-    });
+    ground_.for_targets(
+        node.part, [&](std::size_t i) { ground_.places[i] = place_of_[at(ground_.labels[i])]; });
     if (!ground_.targets.starts.empty()) return true;
     s.places.resize(s.rows.size());
     for (std::size_t i = 0; i < s.rows.size(); ++i) s.places[i] = ground_.places[at(s.rows[i])];

@@ -67,9 +67,7 @@ SplitSearch::SplitSearch(const BinnedColumns& data, const Targets& targets, cons
       n_labels_(n_labels),
       criterion_(criterion),
       norm_(norm),
-      near_count_(n_labels, 0.0),
-      near_phi_of_(n_labels),
-      far_phi_of_(n_labels),
+      near_(n_labels),
       added_(n_labels, 0.0),
       near_labels_(n_labels + 1),
       added_labels_(n_labels + 1),
@@ -112,26 +110,22 @@ void SplitSearch::search_entries(const NodeStatistics& node, const Segment& segm
 // Moves mass of one label from the far to the near side.
 inline void SplitSearch::move(const NodeStatistics& node, LabelId label, double mass, Sums& sums) {
   const std::size_t l = at(label);
-  const double before = near_count_[l], after = before + mass;
+  Near& near = near_[l];
+  const double after = near.count + mass;
   near_labels_[n_near_] = label;
-  n_near_ += before == 0.0;
+  n_near_ += near.count == 0.0;
   const double near_phi = phi_(after);
   const double far_phi = phi_(std::max(node.count[l] - after, 0.0)) - node.phi_of[l];
-  sums.phi += near_phi - near_phi_of_[l];
-  sums.far_phi += far_phi - far_phi_of_[l];
-  near_phi_of_[l] = near_phi;
-  far_phi_of_[l] = far_phi;
+  sums.phi += near_phi - near.phi;
+  sums.far_phi += far_phi - near.far_phi;
   sums.link += mass * node.link[l];
   sums.excess += mass * (1.0 - node.prior[l]);
   sums.weight += mass;
-  near_count_[l] = after;
+  near = {after, near_phi, far_phi};
 }
 
 void SplitSearch::clear() {
-  for (std::size_t i = 0; i < n_near_; ++i) {
-    const std::size_t l = at(near_labels_[i]);
-    near_count_[l] = near_phi_of_[l] = far_phi_of_[l] = 0.0;
-  }
+  for (std::size_t i = 0; i < n_near_; ++i) near_[at(near_labels_[i])] = {};
   n_near_ = 0;
 }
 
@@ -196,7 +190,7 @@ Branch SplitSearch::gather(const NodeStatistics& node, double near_weight, bool 
   double listed = 0.0;
   for (std::size_t i = 0; i < n_listed; ++i) {
     const std::size_t l = near && !all ? at(near_labels_[i]) : i;
-    const double count = near ? near_count_[l] : node.count[l] - near_count_[l];
+    const double count = near ? near_[l].count : node.count[l] - near_[l].count;
     const bool some = count > 1e-12 * node.count[l];
     counts[n] = some ? count : 0.0;
     priors[n] = node.prior[l];
@@ -356,7 +350,7 @@ void SplitSearch::note_cuts(const NodeStatistics& node, std::size_t column, cons
 void SplitSearch::note(Candidate& candidate) {
   candidate.begin = noted_.size();
   for (std::size_t i = 0; i < n_near_; ++i) {
-    noted_.push_back({near_labels_[i], near_count_[at(near_labels_[i])]});
+    noted_.push_back({near_labels_[i], near_[at(near_labels_[i])].count});
   }
   candidate.end = noted_.size();
   candidates_.push_back(candidate);
@@ -366,7 +360,7 @@ void SplitSearch::offer_noted(const NodeStatistics& node, const Candidate& candi
                               const Penalty& penalty, std::atomic<float>& best) {
   for (std::size_t i = candidate.begin; i < candidate.end; ++i) {
     near_labels_[n_near_++] = noted_[i].label;
-    near_count_[at(noted_[i].label)] = noted_[i].mass;
+    near_[at(noted_[i].label)].count = noted_[i].mass;
   }
   offer(node, candidate, penalty, *candidate.found, best);
   clear();

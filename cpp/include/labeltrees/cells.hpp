@@ -1,6 +1,7 @@
 // A node's masses by bin and label: what split search reads of a dense column.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -22,8 +23,8 @@ class Cells {
   std::size_t n_bins() const noexcept { return n_bins_; }
   std::size_t size() const noexcept { return (n_bins_ + 1) * n_labels_; }
   // Those with mass, in their order.
-  std::span<const std::uint32_t> bins() const noexcept { return bins_; }
-  bool any_missing() const noexcept { return !bins_.empty() && bins_.back() == n_bins_; }
+  std::span<const std::uint32_t> bins() const noexcept { return std::span(bins_).first(n_used_); }
+  bool any_missing() const noexcept { return n_used_ > 0 && bins_[n_used_ - 1] == n_bins_; }
   // Calls visit(label, mass) for the labels of a bin, in their order.
   template <typename Visit>
   void for_labels(std::size_t bin, Visit visit) const {
@@ -51,7 +52,8 @@ class Cells {
   std::size_t n_bins_ = 0, n_labels_ = 0, n_words_ = 0;
   std::vector<double> masses_;        // bin by bin, a place for each label
   std::vector<std::uint64_t> marks_;  // bit by bit, where masses are not 0
-  std::vector<std::uint32_t> bins_;
+  std::array<std::uint32_t, missing_bin + 1> bins_;
+  std::size_t n_used_ = 0;  // of bins_
 };
 
 // Fills the cells of up to columns_at_once dense columns, shaped before, from a node's rows.

@@ -86,8 +86,9 @@ class SplitSearch {
 
   // Writes the best split of a node at each of up to columns_at_once columns, or one without gain,
   // to `found`, and whether the column is the same in all the node's rows to `constant`. `best` is
-  // the largest gain found at the node so far by anyone; whatever its value meanwhile, the winner of
-  // all columns is the same. Some cuts are only noted: `found` must stay in place until settle().
+  // the largest gain found at the node so far by anyone; whatever its value meanwhile, the winner
+  // of all columns is the same. Some cuts are only noted: `found` must stay in place until
+  // settle().
   void run(const NodeStatistics& node, std::span<const Segment> segments, const Penalty& penalty,
            std::span<Split> found, std::span<std::uint8_t> constant, std::atomic<float>& best);
 
@@ -148,8 +149,10 @@ class SplitSearch {
   const Norm norm_;
 
   // The near side: the rows added so far. The far side is the rest of the node.
-  std::vector<double> near_count_;
-  std::vector<double> near_phi_of_, far_phi_of_;  // what each label adds to Sums
+  struct Near {
+    double count = 0, phi = 0, far_phi = 0;  // and what the label adds to Sums
+  };
+  std::vector<Near> near_;  // by label
   std::vector<double> added_;
   std::vector<LabelId> near_labels_, added_labels_;  // with room for one more than all labels
   std::size_t n_near_ = 0;
