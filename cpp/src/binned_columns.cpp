@@ -26,11 +26,10 @@ class FewValues {
   // The value's slot; -1 if there is no room for another value. Value is neither 0 nor NaN.
   int add(float value) {
     std::size_t slot = (std::bit_cast<std::uint32_t>(value) * 2654435761u) >> 22;
-    while (slots_[slot] != 0.0f && slots_[slot] != value) slot = (slot + 1) % size;
-    if (slots_[slot] == value) return static_cast<int>(slot);
-    if (values_.size() == missing_bin) return -1;
-    slots_[slot] = value;
-    values_.push_back(value);
+    while (slots_[slot] != value) {
+      if (slots_[slot] == 0.0f) return add_new(value, slot);
+      slot = (slot + 1) % size;
+    }
     return static_cast<int>(slot);
   }
   const std::vector<float>& values() const noexcept { return values_; }
@@ -45,6 +44,13 @@ class FewValues {
   }
 
  private:
+  int add_new(float value, std::size_t slot) {
+    if (values_.size() == missing_bin) return -1;
+    slots_[slot] = value;
+    values_.push_back(value);
+    return static_cast<int>(slot);
+  }
+
   static constexpr std::size_t size = 1024;
   std::array<float, size> slots_;
   std::vector<float> values_;
@@ -135,7 +141,8 @@ std::vector<std::int32_t> features_of(const CsrView& X) {
   return features;
 }
 
-// Where a feature's column is. A table if the features are dense enough, else a search.
+// Where a feature's column is, and how many of its entries are not 0. A table if the features are
+// dense enough, else a search.
 class ColumnOf {
  public:
   explicit ColumnOf(const CsrView& X) {
@@ -143,14 +150,22 @@ class ColumnOf {
     for (const std::int32_t feature : X.indices) last = std::max(last, feature);
     if (static_cast<std::size_t>(last) + 1 > 8 * X.indices.size() + 4096) {
       features_ = features_of(X);
+      sizes_.assign(features_.size(), 0);
+      for (std::size_t e = 0; e < X.indices.size(); ++e) {
+        sizes_[(*this)(X.indices[e])] += X.values[e] != 0.0f;
+      }
       return;
     }
-    table_.assign(static_cast<std::size_t>(last) + 1, -1);
-    for (const std::int32_t feature : X.indices) table_[static_cast<std::size_t>(feature)] = 0;
-    for (std::size_t f = 0; f < table_.size(); ++f) {
-      if (table_[f] < 0) continue;
+    std::vector<std::int32_t> counts(static_cast<std::size_t>(last) + 1, 0);
+    for (std::size_t e = 0; e < X.indices.size(); ++e) {
+      counts[static_cast<std::size_t>(X.indices[e])] += X.values[e] != 0.0f;
+    }
+    table_.resize(counts.size());
+    for (std::size_t f = 0; f < counts.size(); ++f) {
       table_[f] = static_cast<std::int32_t>(features_.size());
+      if (counts[f] == 0) continue;
       features_.push_back(static_cast<std::int32_t>(f));
+      sizes_.push_back(static_cast<std::size_t>(counts[f]));
     }
   }
   std::size_t operator()(std::int32_t feature) const {
@@ -161,9 +176,11 @@ class ColumnOf {
     return static_cast<std::size_t>(found - features_.begin());
   }
   const std::vector<std::int32_t>& features() const noexcept { return features_; }
+  const std::vector<std::size_t>& sizes() const noexcept { return sizes_; }
 
  private:
   std::vector<std::int32_t> features_, table_;
+  std::vector<std::size_t> sizes_;
 };
 
 }  // namespace
@@ -172,17 +189,18 @@ BinnedColumns bin_columns(const CsrView& X, int max_bins, Workers& workers) {
   const ColumnOf column_of(X);
   const auto& features = column_of.features();
   std::vector<std::size_t> starts(features.size() + 1, 0);
-  for (std::size_t e = 0; e < X.indices.size(); ++e) {
-    if (X.values[e] != 0.0f) ++starts[column_of(X.indices[e]) + 1];
-  }
-  for (std::size_t c = 1; c < starts.size(); ++c) starts[c] += starts[c - 1];
+  for (std::size_t c = 0; c < features.size(); ++c)
+    starts[c + 1] = starts[c] + column_of.sizes()[c];
   std::vector<Entry> entries(starts.back());
   std::vector<std::size_t> next(starts.begin(), starts.end() - 1);
+  // If every row has every feature, the place in the row is the column.
+  const bool all = X.indices.size() == features.size() * X.n_rows();
   for (std::size_t r = 0; r < X.n_rows(); ++r) {
     const SparseRow row = X.row(r);
     for (std::size_t i = 0; i < row.size(); ++i) {
       if (row.values[i] == 0.0f) continue;
-      entries[next[column_of(row.indices[i])]++] = {static_cast<std::int32_t>(r), row.values[i]};
+      const std::size_t c = all ? i : column_of(row.indices[i]);
+      entries[next[c]++] = {static_cast<std::int32_t>(r), row.values[i]};
     }
   }
   BinnedColumns binned;
@@ -211,7 +229,8 @@ BinnedColumns bin_columns(const CsrView& X, int max_bins, Workers& workers) {
     std::uint8_t* const place = binned.dense_bins.data() + column.begin;
     std::fill_n(place, X.n_rows(), static_cast<std::uint8_t>(column.zero_bin));
     for (std::size_t i = 0; i < own.size(); ++i) {
-      place[static_cast<std::size_t>(own[i].row)] = bins[i];
+      const bool is_missing = bins[i] == missing_bin;
+      place[static_cast<std::size_t>(own[i].row)] = is_missing ? column.missing() : bins[i];
     }
   });
   return binned;

@@ -178,11 +178,11 @@ class Grower {
     for (std::size_t i = 0; i < node.labels.size(); ++i) {
       place_of_[at(node.labels[i])] = static_cast<LabelId>(i);
     }
-    s.places.clear();
-    ground_.for_targets(node.part, [&](std::size_t i) {
-      ground_.places[i] = place_of_[at(ground_.labels[i])];
-      s.places.push_back(ground_.places[i]);
-    });
+    ground_.for_targets(
+        node.part, [&](std::size_t i) { ground_.places[i] = place_of_[at(ground_.labels[i])]; });
+    if (!ground_.targets.starts.empty()) return true;
+    s.places.resize(s.rows.size());
+    for (std::size_t i = 0; i < s.rows.size(); ++i) s.places[i] = ground_.places[at(s.rows[i])];
     return true;
   }
 
@@ -191,16 +191,20 @@ class Grower {
     std::atomic<float> best{static_cast<float>(ground_.options.min_gain)};
     splits_.assign(segments.size(), {});
     constant_.assign(segments.size(), 0);
-    const auto search = [&](std::size_t i, std::size_t worker) {
-      SplitSearch& own = *searches_[worker];
-      splits_[i] = own.run(statistics_, segments[i], lambda, best);
-      constant_[i] = own.was_constant();
+    const auto search = [&](std::size_t block, std::size_t worker) {
+      const std::size_t first = block * columns_at_once;
+      const std::size_t n = std::min(columns_at_once, segments.size() - first);
+      searches_[worker]->run(statistics_, std::span(segments).subspan(first, n), lambda,
+                             std::span(splits_).subspan(first, n),
+                             std::span(constant_).subspan(first, n), best);
     };
+    const std::size_t n_blocks = (segments.size() + columns_at_once - 1) / columns_at_once;
     if (workers_) {
-      workers_->run(segments.size(), search);
+      workers_->run(n_blocks, search);
     } else {
-      for (std::size_t i = 0; i < segments.size(); ++i) search(i, 0);
+      for (std::size_t block = 0; block < n_blocks; ++block) search(block, 0);
     }
+    for (const auto& own : searches_) own->settle(statistics_, lambda, best);
     Split winner;
     for (const Split& split : splits_) {
       if (split.column != none && split.better_than(winner)) winner = split;

@@ -41,43 +41,43 @@ Part Partition::all() const {
   return part;
 }
 
-// Sets goes_left_ of the part's rows and calls meet(bin) for the bins they have.
-template <typename Meet>
-void Partition::mark_rows(const Part& part, const Split& split, Meet meet) {
+// Sets goes_left_ of the part's rows and returns which bins they have.
+Partition::Bins Partition::mark_rows(const Part& part, const Split& split) {
   const Column& column = data_.columns[at(split.column)];
-  const auto mark = [&](std::int32_t row, int bin) {
-    goes_left_[at(row)] = bin == missing_bin ? split.missing_left : bin <= split.cut;
-    meet(bin);
+  const int missing = column.dense ? column.missing() : missing_bin;
+  Bins has{}, is_left{};
+  for (int bin = 0; bin <= missing_bin; ++bin) {
+    is_left[static_cast<std::size_t>(bin)] = bin == missing ? split.missing_left : bin <= split.cut;
+  }
+  const auto mark = [&](std::int32_t row, std::uint8_t bin) {
+    goes_left_[at(row)] = is_left[bin];
+    has[bin] = 1;
   };
   if (column.dense) {
     for (const std::int32_t row : rows(part)) mark(row, data_.dense_bins[column.begin + at(row)]);
-    return;
+    return has;
   }
   const bool zero_left = column.zero_bin <= split.cut;
   for (const std::int32_t row : rows(part)) goes_left_[at(row)] = zero_left;
   const auto found = std::find_if(part.segments.begin(), part.segments.end(),
                                   [&](const Segment& s) { return s.column == split.column; });
   for (std::size_t e = found->begin; e < found->end; ++e) mark(data_.rows[e], data_.bins[e]);
-  if (found->end - found->begin < part.n_rows()) meet(column.zero_bin);
+  if (found->end - found->begin < part.n_rows()) has[at(column.zero_bin)] = 1;
+  return has;
 }
 
 Partition::Cut Partition::divide_rows(const Part& part, const Split& split, Spare& spare) {
-  // The bins next to the cut, among the node's own.
-  int below = -1, above = missing_bin;
-  bool missing_seen = false;
-  mark_rows(part, split, [&](int bin) {
-    if (bin == missing_bin) {
-      missing_seen = true;
-    } else if (bin <= split.cut) {
-      below = std::max(below, bin);
-    } else {
-      above = std::min(above, bin);
-    }
-  });
-  constexpr float infinity = std::numeric_limits<float>::infinity();
+  const Bins has = mark_rows(part, split);
   const Column& column = data_.columns[at(split.column)];
+  const int n_bins = static_cast<int>(column.lows.size());
+  // The bins next to the cut, among the node's own.
+  int below = split.cut, above = split.cut + 1;
+  while (below >= 0 && !has[at(below)]) --below;
+  while (above < n_bins && !has[at(above)]) ++above;
+  constexpr float infinity = std::numeric_limits<float>::infinity();
   const float low = below < 0 ? -infinity : column.highs[at(below)];
-  const float high = above == missing_bin ? infinity : column.lows[at(above)];
+  const float high = above >= n_bins ? infinity : column.lows[at(above)];
+  const bool missing_seen = has[column.dense ? column.missing() : missing_bin];
   make_room(spare, part.n_rows());
   std::size_t n_left = part.begin, n_right = 0;
   for (std::size_t i = part.begin; i < part.end; ++i) {

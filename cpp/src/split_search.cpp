@@ -8,7 +8,7 @@
 namespace labeltrees {
 namespace {
 
-constexpr int whole = 0, weighted = 1, spread = 2;  // kinds of targets
+constexpr std::size_t most_noted = 100'000;  // masses kept until settle()
 
 std::size_t at(std::int32_t i) noexcept { return static_cast<std::size_t>(i); }
 
@@ -26,19 +26,6 @@ float least_to_beat(const Split& found, const std::atomic<float>& best) noexcept
 void raise(std::atomic<float>& best, float value) noexcept {
   float seen = best.load(std::memory_order_relaxed);
   while (seen < value && !best.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
-  }
-}
-
-// Calls visit(label, mass) for each of a row's targets.
-template <int kind, typename Visit>
-void for_targets(const Targets& targets, std::size_t row, Visit visit) {
-  if constexpr (kind == spread) {
-    const auto last = static_cast<std::size_t>(targets.starts[row + 1]);
-    for (auto i = static_cast<std::size_t>(targets.starts[row]); i < last; ++i) {
-      visit(targets.labels[i], targets.masses[i]);
-    }
-  } else {
-    visit(targets.labels[row], kind == whole ? 1.0 : targets.masses[row]);
   }
 }
 
@@ -80,52 +67,66 @@ SplitSearch::SplitSearch(const BinnedColumns& data, const Targets& targets, cons
       n_labels_(n_labels),
       criterion_(criterion),
       norm_(norm),
-      near_count_(n_labels, 0.0),
-      near_phi_of_(n_labels),
-      far_phi_of_(n_labels),
+      near_(n_labels),
       added_(n_labels, 0.0),
       near_labels_(n_labels + 1),
       added_labels_(n_labels + 1),
       solver_(criterion) {}
 
-Split SplitSearch::run(const NodeStatistics& node, const Segment& segment, const Penalty& penalty,
-                       std::atomic<float>& best) {
-  if (!targets_.starts.empty()) return search<spread>(node, segment, penalty, best);
-  if (!targets_.masses.empty()) return search<weighted>(node, segment, penalty, best);
-  return search<whole>(node, segment, penalty, best);
+void SplitSearch::run(const NodeStatistics& node, std::span<const Segment> segments,
+                      const Penalty& penalty, std::span<Split> found,
+                      std::span<std::uint8_t> constant, std::atomic<float>& best) {
+  std::array<std::size_t, columns_at_once> dense, place;
+  std::size_t n_dense = 0;
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    const std::size_t column = at(segments[i].column);
+    if (data_.columns[column].dense) {
+      cells_[n_dense].shape(data_.columns[column].lows.size(), node.count.size());
+      place[n_dense] = i;
+      dense[n_dense++] = column;
+    } else {
+      search_entries(node, segments[i], penalty, found[i], best);
+    }
+  }
+  if (n_dense == 0) return;
+  fill_cells(data_, std::span(dense).first(n_dense), targets_, node.rows, node.places, cells_);
+  for (std::size_t i = 0; i < n_dense; ++i) {
+    constant[place[i]] = !sweep_cells(node, dense[i], cells_[i], penalty, found[place[i]], best);
+    cells_[i].clear();
+  }
 }
 
-template <int kind>
-Split SplitSearch::search(const NodeStatistics& node, const Segment& segment,
-                          const Penalty& penalty, std::atomic<float>& best) {
-  was_constant_ = false;
-  if (data_.columns[at(segment.column)].dense) {
-    return sweep_cells<kind>(node, segment, penalty, best);
+void SplitSearch::search_entries(const NodeStatistics& node, const Segment& segment,
+                                 const Penalty& penalty, Split& found, std::atomic<float>& best) {
+  if (!targets_.starts.empty()) {
+    sweep_entries<TargetKind::spread>(node, segment, penalty, found, best);
+  } else if (!targets_.masses.empty()) {
+    sweep_entries<TargetKind::weighted>(node, segment, penalty, found, best);
+  } else {
+    sweep_entries<TargetKind::whole>(node, segment, penalty, found, best);
   }
-  return sweep_entries<kind>(node, segment, penalty, best);
 }
 
 // Moves mass of one label from the far to the near side.
-inline void SplitSearch::move(const NodeStatistics& node, LabelId label, double mass) {
+inline void SplitSearch::move(const NodeStatistics& node, LabelId label, double mass, Sums& sums) {
   const std::size_t l = at(label);
-  const double before = near_count_[l], after = before + mass, total = node.count[l];
+  Near& near = near_[l];
+  const double after = near.count + mass;
   near_labels_[n_near_] = label;
-  n_near_ += before == 0.0;
-  const double near_phi = phi_(after), far_phi = phi_(std::max(total - after, 0.0));
-  near_phi_ += near_phi - (before == 0.0 ? 0.0 : near_phi_of_[l]);
-  far_phi_ += far_phi - (before == 0.0 ? node.phi_of[l] : far_phi_of_[l]);
-  near_phi_of_[l] = near_phi;
-  far_phi_of_[l] = far_phi;
-  near_link_ += mass * node.link[l];
-  near_excess_ += mass * (1.0 - node.prior[l]);
-  near_weight_ += mass;
-  near_count_[l] = after;
+  n_near_ += near.count == 0.0;
+  const double near_phi = phi_(after);
+  const double far_phi = phi_(std::max(node.count[l] - after, 0.0)) - node.phi_of[l];
+  sums.phi += near_phi - near.phi;
+  sums.far_phi += far_phi - near.far_phi;
+  sums.link += mass * node.link[l];
+  sums.excess += mass * (1.0 - node.prior[l]);
+  sums.weight += mass;
+  near = {after, near_phi, far_phi};
 }
 
 void SplitSearch::clear() {
-  for (std::size_t i = 0; i < n_near_; ++i) near_count_[at(near_labels_[i])] = 0.0;
+  for (std::size_t i = 0; i < n_near_; ++i) near_[at(near_labels_[i])] = {};
   n_near_ = 0;
-  near_weight_ = near_phi_ = far_phi_ = near_link_ = near_excess_ = 0.0;
 }
 
 // W D(q, u), the gain without penalty, of a branch with these sums.
@@ -135,22 +136,25 @@ double SplitSearch::free_gain(const NodeStatistics& node, double weight, double 
   return phi - phi_(weight) - link;
 }
 
-// The split with the near side as it is. Its bound is 0 if it is sure to be less than to_beat.
-SplitSearch::Candidate SplitSearch::weigh(const NodeStatistics& node, const Split& split,
-                                          const Penalty& penalty, float to_beat) const {
-  Candidate candidate{split, near_weight_, 0.0, 0.0, near_excess_, 0.0};
-  const double far_weight = node.weight - near_weight_;
-  if (!(near_weight_ > 0 && far_weight > 1e-12 * node.weight)) return candidate;
-  candidate.near_free = free_gain(node, near_weight_, near_phi_, near_link_);
-  candidate.far_free = free_gain(node, far_weight, node.phi + far_phi_, node.link_sum - near_link_);
-  if (safe(candidate.near_free + candidate.far_free) < to_beat) return candidate;
+// Sets what a candidate's near side has made of it; false if it is sure to gain less than to_beat.
+inline bool SplitSearch::weigh(const NodeStatistics& node, const Sums& near, const Penalty& penalty,
+                               float to_beat, Candidate& candidate) const {
+  const double far_weight = node.weight - near.weight;
+  if (!(near.weight > 0 && far_weight > 1e-12 * node.weight)) return false;
+  const double near_free = free_gain(node, near.weight, near.phi, near.link);
+  const double far_free =
+      free_gain(node, far_weight, node.phi + near.far_phi, node.link_sum - near.link);
+  if (safe(near_free + far_free) < to_beat) return false;
+  candidate.near_weight = near.weight;
+  candidate.near_free = near_free;
+  candidate.far_free = far_free;
+  candidate.near_excess = near.excess;
   // c_i - W_b u_i <= c_i (1 - u_i) on either side, and the sides' differences sum to the node's.
-  const double far_end = 2.0 * std::max(node.excess - near_excess_, 0.0);
-  const double near_end = std::min(2.0 * near_excess_, node.distance + far_end);
+  const double far_end = 2.0 * std::max(node.excess - near.excess, 0.0);
+  const double near_end = std::min(2.0 * near.excess, node.distance + far_end);
   candidate.bound =
       bound(candidate, node, penalty, near_end, std::min(far_end, node.distance + near_end));
-  if (safe(candidate.bound) < to_beat) candidate.bound = 0.0;
-  return candidate;
+  return candidate.bound > 0 && safe(candidate.bound) >= to_beat;
 }
 
 // The gain is convex in the penalty, and 0 from the distance on: it lies below the chord.
@@ -175,7 +179,7 @@ void SplitSearch::offer(const NodeStatistics& node, const Candidate& candidate,
 }
 
 // The branch with one side's labels; its arrays are valid until the next call for that side.
-Branch SplitSearch::gather(const NodeStatistics& node, bool near) {
+Branch SplitSearch::gather(const NodeStatistics& node, double near_weight, bool near) {
   auto& counts = counts_[near ? 0 : 1];
   auto& priors = priors_[near ? 0 : 1];
   const bool all = criterion_ == Criterion::gini;
@@ -186,7 +190,7 @@ Branch SplitSearch::gather(const NodeStatistics& node, bool near) {
   double listed = 0.0;
   for (std::size_t i = 0; i < n_listed; ++i) {
     const std::size_t l = near && !all ? at(near_labels_[i]) : i;
-    const double count = near ? near_count_[l] : node.count[l] - near_count_[l];
+    const double count = near ? near_[l].count : node.count[l] - near_[l].count;
     const bool some = count > 1e-12 * node.count[l];
     counts[n] = some ? count : 0.0;
     priors[n] = node.prior[l];
@@ -195,7 +199,7 @@ Branch SplitSearch::gather(const NodeStatistics& node, bool near) {
   }
   const double rest = all || n == n_labels_ ? 0.0 : std::max(1.0 - listed, 0.0);
   return {std::span(counts).first(n), std::span(priors).first(n),
-          near ? near_weight_ : node.weight - near_weight_, rest};
+          near ? near_weight : node.weight - near_weight, rest};
 }
 
 // 0 if it is sure to be less than to_beat. Looks closer only as long as it may be more.
@@ -205,11 +209,11 @@ double SplitSearch::penalised_gain(const NodeStatistics& node, const Candidate& 
     const double most = bound(candidate, node, penalty, near_end, far_end);
     return most <= 0 || safe(most) < to_beat;
   };
-  const Branch near = gather(node, true);
+  const Branch near = gather(node, candidate.near_weight, true);
   const double near_end = distance(near);
   double far_end = 2.0 * std::max(node.excess - candidate.near_excess, 0.0);
   if (hopeless(near_end, std::min(far_end, node.distance + near_end))) return 0.0;
-  const Branch far = gather(node, false);
+  const Branch far = gather(node, candidate.near_weight, false);
   far_end = distance(far);
   if (hopeless(near_end, far_end)) return 0.0;
   Clip near_clip, far_clip;
@@ -217,18 +221,23 @@ double SplitSearch::penalised_gain(const NodeStatistics& node, const Candidate& 
     std::tie(near_clip, far_clip) = solver_.solve_siblings(near, far, penalty.of(node.weight));
   } else {
     near_clip = solver_.solve(near, penalty.of(near.weight));
+    const double far_most = chord(candidate.far_free, far_end, penalty.of(far.weight));
+    const double near_gain = branch_gain(criterion_, near, near_clip);
+    if (safe(near_gain + far_most) < to_beat) return 0.0;
     far_clip = solver_.solve(far, penalty.of(far.weight));
+    return near_gain + branch_gain(criterion_, far, far_clip);
   }
   return branch_gain(criterion_, near, near_clip) + branch_gain(criterion_, far, far_clip);
 }
 
 // Moves a bin's rows from the far to the near side.
-template <int kind>
-void SplitSearch::add_bin(const NodeStatistics& node, std::size_t begin, std::size_t end) {
-  if (kind != spread && end - begin < 4) {
+template <TargetKind kind>
+void SplitSearch::add_bin(const NodeStatistics& node, std::size_t begin, std::size_t end,
+                          Sums& sums) {
+  if (kind != TargetKind::spread && end - begin < 4) {
     for (std::size_t e = begin; e < end; ++e) {
       for_targets<kind>(targets_, at(data_.rows[e]),
-                        [&](LabelId label, double mass) { move(node, label, mass); });
+                        [&](LabelId label, double mass) { move(node, label, mass, sums); });
     }
     return;
   }
@@ -245,16 +254,16 @@ void SplitSearch::add_bin(const NodeStatistics& node, std::size_t begin, std::si
     });
   }
   for (std::size_t i = 0; i < n_added; ++i) {
-    move(node, added_labels[i], added[at(added_labels[i])]);
+    move(node, added_labels[i], added[at(added_labels[i])], sums);
     added[at(added_labels[i])] = 0.0;
   }
 }
 
 // Zeros are not stored. So cuts among negative values grow the near side from the left, those among
 // positive values from the right, and the zeros stay on the far side.
-template <int kind>
-Split SplitSearch::sweep_entries(const NodeStatistics& node, const Segment& segment,
-                                 const Penalty& penalty, std::atomic<float>& best) {
+template <TargetKind kind>
+void SplitSearch::sweep_entries(const NodeStatistics& node, const Segment& segment,
+                                const Penalty& penalty, Split& found, std::atomic<float>& best) {
   const std::uint8_t* bins = data_.bins.data();
   const int zero = data_.columns[at(segment.column)].zero_bin;
   std::size_t present_end = segment.end;
@@ -262,21 +271,26 @@ Split SplitSearch::sweep_entries(const NodeStatistics& node, const Segment& segm
   const std::size_t middle = static_cast<std::size_t>(
       std::lower_bound(bins + segment.begin, bins + present_end, zero) - bins);
   const bool any_missing = present_end < segment.end;
-  Split found;
   std::size_t near_rows = 0;
+  Sums sums;
+  const auto restart = [&] {
+    clear();
+    near_rows = 0;
+    sums = {};
+  };
   const auto add = [&](std::size_t begin, std::size_t end) {
     near_rows += end - begin;
-    add_bin<kind>(node, begin, end);
+    add_bin<kind>(node, begin, end, sums);
   };
   const auto cut = [&](std::int32_t bin, bool missing_left) {
     if (near_rows == node.rows.size()) return;
-    const Split split{0.0, segment.column, bin, missing_left};
-    const Candidate candidate = weigh(node, split, penalty, least_to_beat(found, best));
-    if (candidate.bound > 0) offer(node, candidate, penalty, found, best);
+    Candidate candidate;
+    if (!weigh(node, sums, penalty, least_to_beat(found, best), candidate)) return;
+    candidate.split = {0.0, segment.column, bin, missing_left};
+    offer(node, candidate, penalty, found, best);
   };
   for (int with_missing = 0; with_missing <= (any_missing ? 1 : 0); ++with_missing) {
-    clear();
-    near_rows = 0;
+    restart();
     if (with_missing) {
       add(present_end, segment.end);
       cut(-1, true);
@@ -289,8 +303,7 @@ Split SplitSearch::sweep_entries(const NodeStatistics& node, const Segment& segm
       cut(bin, with_missing == 1);
       e = end;
     }
-    clear();
-    near_rows = 0;
+    restart();
     if (with_missing) add(present_end, segment.end);
     for (std::size_t e = present_end; e > middle;) {
       const int bin = bins[e - 1];
@@ -302,136 +315,96 @@ Split SplitSearch::sweep_entries(const NodeStatistics& node, const Segment& segm
     }
   }
   clear();
-  return found;
-}
-
-// Calls visit(label, mass) for a bin's labels.
-template <typename Visit>
-void SplitSearch::for_cells(std::size_t bin, Visit visit) const {
-  const double* const cells = cells_.data() + bin * n_places_;
-  for (std::size_t word = 0; word < n_words_; ++word) {
-    for (auto bits = marks_[bin * n_words_ + word]; bits; bits &= bits - 1) {
-      const std::size_t l = 64 * word + static_cast<std::size_t>(std::countr_zero(bits));
-      if (cells[l] != 0.0) visit(static_cast<LabelId>(l), cells[l]);
-    }
-  }
-}
-
-template <int kind, bool marking>
-void SplitSearch::fill_cells(const NodeStatistics& node, const Segment& segment) {
-  const std::uint8_t* const bins = data_.dense_bins.data() + segment.begin;
-  const std::size_t last = n_bins_, n_places = n_places_, n_words = n_words_;
-  double* const cells = cells_.data();
-  std::uint64_t* const marks = marks_.data();
-  std::uint8_t* const occupied = occupied_.data();
-  const std::int32_t* const rows = node.rows.data();
-  const LabelId* const places = node.places.data();
-  const auto add = [=](std::size_t bin, LabelId label, double mass) {
-    cells[bin * n_places + at(label)] += mass;
-    if (marking) marks[bin * n_words + at(label) / 64] |= std::uint64_t{1} << (at(label) % 64);
-  };
-  for (std::size_t i = 0; i < node.rows.size(); ++i) {
-    const std::size_t row = at(rows[i]);
-    const std::size_t bin = std::min<std::size_t>(bins[row], last);
-    occupied[bin] = 1;
-    if constexpr (kind == whole) {
-      add(bin, places[i], 1.0);
-    } else {
-      for_targets<kind>(targets_, row, [&](LabelId label, double mass) { add(bin, label, mass); });
-    }
-  }
-  if (!marking) std::fill_n(marks, (n_bins_ + 1) * n_words, ~std::uint64_t{0});
-  if (!marking && n_places % 64 != 0) {
-    const std::uint64_t tail = (std::uint64_t{1} << (n_places % 64)) - 1;
-    for (std::size_t bin = 0; bin <= n_bins_; ++bin) marks[(bin + 1) * n_words - 1] = tail;
-  }
-}
-
-void SplitSearch::clear_cells() {
-  for (std::size_t bin = 0; bin <= n_bins_; ++bin) {
-    if (!occupied_[bin]) continue;
-    occupied_[bin] = 0;
-    std::fill_n(cells_.begin() + static_cast<std::ptrdiff_t>(bin * n_places_), n_places_, 0.0);
-  }
-  std::fill_n(marks_.begin(), (n_bins_ + 1) * n_words_, 0);
 }
 
 // Weighs the cuts from left to right; the near side is the left one, with the missing values or
 // without.
-void SplitSearch::note_cuts(const NodeStatistics& node, std::int32_t column, bool missing_left,
-                            const Penalty& penalty, float to_beat) {
-  const auto note = [&](std::int32_t cut) {
-    const Candidate candidate = weigh(node, {0.0, column, cut, missing_left}, penalty, to_beat);
-    if (candidate.bound > 0) candidates_.push_back(candidate);
+void SplitSearch::note_cuts(const NodeStatistics& node, std::size_t column, const Cells& cells,
+                            bool missing_left, const Penalty& penalty, Split& found,
+                            float to_beat) {
+  Sums sums;
+  Candidate candidate;
+  candidate.found = &found;
+  const auto weigh_cut = [&](std::int32_t cut) {
+    if (!weigh(node, sums, penalty, to_beat, candidate)) return;
+    candidate.split = {0.0, static_cast<std::int32_t>(column), cut, missing_left};
+    note(candidate);
   };
   const auto add = [&](std::size_t bin) {
-    for_cells(bin, [&](LabelId label, double mass) { move(node, label, mass); });
+    Sums moved = sums;  // stays in registers
+    cells.for_labels(bin, [&](LabelId label, double mass) { move(node, label, mass, moved); });
+    sums = moved;
   };
-  std::size_t last = n_bins_ - 1;
-  while (!occupied_[last] && last > 0) --last;
   if (missing_left) {
-    add(n_bins_);
-    note(-1);
+    add(cells.n_bins());
+    weigh_cut(-1);
   }
-  for (std::size_t bin = 0; bin < last; ++bin) {
-    if (!occupied_[bin]) continue;
+  const std::size_t n_present = cells.bins().size() - cells.any_missing();
+  for (const std::uint32_t bin : cells.bins().first(n_present - 1)) {
     add(bin);
-    note(static_cast<std::int32_t>(bin));
+    weigh_cut(static_cast<std::int32_t>(bin));
   }
   clear();
 }
 
-// Makes the near side what it was when the split was weighed.
-void SplitSearch::restore(const Split& split) {
-  const auto add = [&](LabelId label, double mass) {
-    near_labels_[n_near_] = label;
-    n_near_ += near_count_[at(label)] == 0.0;
-    near_count_[at(label)] += mass;
-  };
-  if (split.missing_left) for_cells(n_bins_, add);
-  for (std::int32_t bin = 0; bin <= split.cut; ++bin) {
-    if (occupied_[at(bin)]) for_cells(at(bin), add);
+void SplitSearch::note(Candidate& candidate) {
+  candidate.begin = noted_.size();
+  for (std::size_t i = 0; i < n_near_; ++i) {
+    noted_.push_back({near_labels_[i], near_[at(near_labels_[i])].count});
   }
+  candidate.end = noted_.size();
+  candidates_.push_back(candidate);
 }
 
-template <int kind>
-Split SplitSearch::sweep_cells(const NodeStatistics& node, const Segment& segment,
+void SplitSearch::offer_noted(const NodeStatistics& node, const Candidate& candidate,
+                              const Penalty& penalty, std::atomic<float>& best) {
+  for (std::size_t i = candidate.begin; i < candidate.end; ++i) {
+    near_labels_[n_near_++] = noted_[i].label;
+    near_[at(noted_[i].label)].count = noted_[i].mass;
+  }
+  offer(node, candidate, penalty, *candidate.found, best);
+  clear();
+}
+
+void SplitSearch::settle(const NodeStatistics& node, const Penalty& penalty,
+                         std::atomic<float>& best) {
+  std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
+    return a.bound != b.bound ? a.bound > b.bound : b.split.better_than(a.split);
+  });
+  for (const Candidate& candidate : candidates_) {
+    if (candidate.bound <= 0 || safe(candidate.bound) < best.load(std::memory_order_relaxed)) break;
+    offer_noted(node, candidate, penalty, best);
+  }
+  candidates_.clear();
+  noted_.clear();
+  highest_bound_ = 0.0;
+}
+
+// False if the column is the same in all the node's rows.
+bool SplitSearch::sweep_cells(const NodeStatistics& node, std::size_t column, const Cells& cells,
+                              const Penalty& penalty, Split& found, std::atomic<float>& best) {
+  if (cells.bins().size() < 2) return false;
+  const std::size_t first = candidates_.size();
+  const float to_beat = best.load(std::memory_order_relaxed);
+  note_cuts(node, column, cells, false, penalty, found, to_beat);
+  if (cells.any_missing()) note_cuts(node, column, cells, true, penalty, found, to_beat);
+  offer_record(node, first, penalty, best);
+  if (noted_.size() > most_noted) settle(node, penalty, best);
+  return true;
+}
+
+// Of the candidates from `first` on, the most promising is offered at once if it is more so than
+// all before: its gain is likely to rule out most of what follows.
+void SplitSearch::offer_record(const NodeStatistics& node, std::size_t first,
                                const Penalty& penalty, std::atomic<float>& best) {
-  n_bins_ = data_.columns[at(segment.column)].lows.size();
-  n_places_ = node.count.size();
-  n_words_ = (n_places_ + 63) / 64;
-  const std::size_t n_cells = (n_bins_ + 1) * n_places_;
-  if (cells_.size() < n_cells) cells_.resize(n_cells, 0.0);
-  if (marks_.size() < (n_bins_ + 1) * n_words_) marks_.resize((n_bins_ + 1) * n_words_, 0);
-  occupied_.resize(missing_bin + 1, 0);
-  // Marks pay where most cells stay empty.
-  if (node.rows.size() < n_cells) {
-    fill_cells<kind, true>(node, segment);
-  } else {
-    fill_cells<kind, false>(node, segment);
+  std::size_t top = first;
+  for (std::size_t i = first; i < candidates_.size(); ++i) {
+    if (candidates_[i].bound > candidates_[top].bound) top = i;
   }
-  Split found;
-  std::size_t n_occupied = 0;
-  for (std::size_t bin = 0; bin <= n_bins_; ++bin) n_occupied += occupied_[bin];
-  was_constant_ = n_occupied < 2;
-  if (!was_constant_) {
-    candidates_.clear();
-    const float to_beat = least_to_beat(found, best);
-    note_cuts(node, segment.column, false, penalty, to_beat);
-    if (occupied_[n_bins_]) note_cuts(node, segment.column, true, penalty, to_beat);
-    std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
-      return a.bound != b.bound ? a.bound > b.bound : a.split.cut < b.split.cut;
-    });
-    for (const Candidate& candidate : candidates_) {
-      if (safe(candidate.bound) < least_to_beat(found, best)) break;
-      restore(candidate.split);
-      near_weight_ = candidate.near_weight;
-      offer(node, candidate, penalty, found, best);
-      clear();
-    }
-  }
-  clear_cells();
-  return found;
+  if (top == candidates_.size() || candidates_[top].bound <= highest_bound_) return;
+  highest_bound_ = candidates_[top].bound;
+  offer_noted(node, candidates_[top], penalty, best);
+  candidates_[top].bound = 0.0;  // done
 }
 
 }  // namespace labeltrees

@@ -126,11 +126,10 @@ class SelfTerminatingTreeModel:
 
     def depths(self) -> NDArray[np.int32]:
         """Return the depth of every node."""
-        parent = self.core.parent()
-        depths = np.zeros(len(parent), dtype=np.int32)
-        for node in range(1, len(parent)):  # a parent's id is smaller than its children's
-            depths[node] = depths[parent[node]] + 1
-        return depths
+        depths = [0]
+        for parent in self.core.parent()[1:].tolist():  # a parent's id is smaller than its child's
+            depths.append(depths[parent] + 1)
+        return np.array(depths, dtype=np.int32)
 
     def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
         """Return P(label given row), one label a row; 0 for a label never seen."""

@@ -15,13 +15,16 @@ inline constexpr int missing_bin = 255;
 
 // One feature. Bins are numbered upwards by value; zero has bin zero_bin to itself. Bin b (other
 // than zero) holds values in [lows[b], highs[b]]. A feature with as many values as fit has a bin
-// for each; otherwise bins hold about equally many entries. NaN has missing_bin.
+// for each; otherwise bins hold about equally many entries. NaN has missing_bin, in a
+// dense column the bin after the last.
 struct Column {
   std::int32_t feature;
   bool dense;
   std::size_t begin, end;  // its entries
   int zero_bin;
   std::vector<float> lows, highs;
+  // The bin of NaN in a dense column: the one after the last.
+  std::uint8_t missing() const noexcept { return static_cast<std::uint8_t>(lows.size()); }
 };
 
 // A column of which at least a third is not zero is dense: its entries are dense_bins, one for each

@@ -1,6 +1,7 @@
 // Which rows and entries of which columns belong to which node of a growing tree.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -47,8 +48,8 @@ class Partition {
   void divide_columns(const Part& part, Part& left, Part& right, Spare& spare);
 
  private:
-  template <typename Meet>
-  void mark_rows(const Part& part, const Split& split, Meet meet);
+  using Bins = std::array<std::uint8_t, missing_bin + 1>;
+  Bins mark_rows(const Part& part, const Split& split);
   void keep(Part& part, const Segment& segment) const;
 
   BinnedColumns data_;

@@ -2,6 +2,7 @@
 // penalised risk most.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <span>
@@ -9,17 +10,11 @@
 
 #include "labeltrees/binned_columns.hpp"
 #include "labeltrees/branch.hpp"
+#include "labeltrees/cells.hpp"
+#include "labeltrees/targets.hpp"
 #include "labeltrees/tree.hpp"
 
 namespace labeltrees {
-
-// Row r has mass masses[i] of label labels[i] for i in starts[r] .. starts[r + 1]; masses > 0. If
-// starts is empty, row r has the one label labels[r], and mass 1 if masses is empty, too.
-struct Targets {
-  std::span<const std::int64_t> starts;
-  std::span<const LabelId> labels;
-  std::span<const double> masses;
-};
 
 // What it costs to move away from the parent: factor * weight^power. An edge's own penalty under
 // the l1 norm takes the weight of its branch, a node's under linf that of the node.
@@ -89,57 +84,62 @@ class SplitSearch {
   SplitSearch(const BinnedColumns& data, const Targets& targets, const Phi& phi,
               std::size_t n_labels, Criterion criterion, Norm norm);
 
-  // The best split of a node at this column, or one without gain. `best` is the largest gain found
-  // at the node so far by anyone; whatever its value meanwhile, the winner of all columns is the
-  // same.
-  Split run(const NodeStatistics& node, const Segment& segment, const Penalty& penalty,
-            std::atomic<float>& best);
+  // Writes the best split of a node at each of up to columns_at_once columns, or one without gain,
+  // to `found`, and whether the column is the same in all the node's rows to `constant`. `best` is
+  // the largest gain found at the node so far by anyone; whatever its value meanwhile, the winner
+  // of all columns is the same. Some cuts are only noted: `found` must stay in place until
+  // settle().
+  void run(const NodeStatistics& node, std::span<const Segment> segments, const Penalty& penalty,
+           std::span<Split> found, std::span<std::uint8_t> constant, std::atomic<float>& best);
 
-  // Whether the column searched last is the same in all the node's rows.
-  bool was_constant() const noexcept { return was_constant_; }
+  // Looks closer at the cuts noted, of whatever column, the most promising first.
+  void settle(const NodeStatistics& node, const Penalty& penalty, std::atomic<float>& best);
 
  private:
-  // A split whose near side's masses are known.
+  // Of the near side; far_phi is that of the far side, less the node's.
+  struct Sums {
+    double weight = 0, phi = 0, far_phi = 0, link = 0, excess = 0;
+  };
+  // A split whose near side's masses are known. If noted, they are begin .. end of noted_.
   struct Candidate {
     Split split;
-    double near_weight, near_free, far_free, near_excess, bound;
+    double near_weight = 0, near_free = 0, far_free = 0, near_excess = 0, bound = 0;
+    Split* found = nullptr;
+    std::size_t begin = 0, end = 0;
   };
 
-  template <int kind>
-  Split search(const NodeStatistics& node, const Segment& segment, const Penalty& penalty,
-               std::atomic<float>& best);
-  void move(const NodeStatistics& node, LabelId label, double mass);
+  void move(const NodeStatistics& node, LabelId label, double mass, Sums& sums);
   void clear();
-  Candidate weigh(const NodeStatistics& node, const Split& split, const Penalty& penalty,
-                  float to_beat) const;
+  bool weigh(const NodeStatistics& node, const Sums& near, const Penalty& penalty, float to_beat,
+             Candidate& candidate) const;
   void offer(const NodeStatistics& node, const Candidate& candidate, const Penalty& penalty,
              Split& found, std::atomic<float>& best);
   double free_gain(const NodeStatistics& node, double weight, double phi, double link) const;
   double bound(const Candidate& candidate, const NodeStatistics& node, const Penalty& penalty,
                double near_end, double far_end) const;
-  Branch gather(const NodeStatistics& node, bool near);
+  Branch gather(const NodeStatistics& node, double near_weight, bool near);
   double penalised_gain(const NodeStatistics& node, const Candidate& candidate,
                         const Penalty& penalty, float to_beat);
 
   // Sparse columns: entries sorted by bin.
-  template <int kind>
-  Split sweep_entries(const NodeStatistics& node, const Segment& segment, const Penalty& penalty,
-                      std::atomic<float>& best);
-  template <int kind>
-  void add_bin(const NodeStatistics& node, std::size_t begin, std::size_t end);
+  void search_entries(const NodeStatistics& node, const Segment& segment, const Penalty& penalty,
+                      Split& found, std::atomic<float>& best);
+  template <TargetKind kind>
+  void sweep_entries(const NodeStatistics& node, const Segment& segment, const Penalty& penalty,
+                     Split& found, std::atomic<float>& best);
+  template <TargetKind kind>
+  void add_bin(const NodeStatistics& node, std::size_t begin, std::size_t end, Sums& sums);
 
   // Dense columns: masses by bin and label, the missing values' after the last bin.
-  template <int kind>
-  Split sweep_cells(const NodeStatistics& node, const Segment& segment, const Penalty& penalty,
+  bool sweep_cells(const NodeStatistics& node, std::size_t column, const Cells& cells,
+                   const Penalty& penalty, Split& found, std::atomic<float>& best);
+  void note_cuts(const NodeStatistics& node, std::size_t column, const Cells& cells,
+                 bool missing_left, const Penalty& penalty, Split& found, float to_beat);
+  void note(Candidate& candidate);
+  void offer_record(const NodeStatistics& node, std::size_t first, const Penalty& penalty,
                     std::atomic<float>& best);
-  template <int kind, bool marking>
-  void fill_cells(const NodeStatistics& node, const Segment& segment);
-  void clear_cells();
-  template <typename Visit>
-  void for_cells(std::size_t bin, Visit visit) const;
-  void note_cuts(const NodeStatistics& node, std::int32_t column, bool missing_left,
-                 const Penalty& penalty, float to_beat);
-  void restore(const Split& split);
+  void offer_noted(const NodeStatistics& node, const Candidate& candidate, const Penalty& penalty,
+                   std::atomic<float>& best);
 
   const BinnedColumns& data_;
   const Targets targets_;
@@ -147,22 +147,25 @@ class SplitSearch {
   const std::size_t n_labels_;
   const Criterion criterion_;
   const Norm norm_;
-  bool was_constant_ = false;
 
   // The near side: the rows added so far. The far side is the rest of the node.
-  std::vector<double> near_count_;
-  std::vector<double> near_phi_of_,
-      far_phi_of_;  // phi of both sides' masses, where near_count_ > 0
+  struct Near {
+    double count = 0, phi = 0, far_phi = 0;  // and what the label adds to Sums
+  };
+  std::vector<Near> near_;  // by label
   std::vector<double> added_;
   std::vector<LabelId> near_labels_, added_labels_;  // with room for one more than all labels
   std::size_t n_near_ = 0;
-  double near_weight_ = 0, near_phi_ = 0, far_phi_ = 0, near_link_ = 0, near_excess_ = 0;
 
-  std::size_t n_bins_ = 0, n_places_ = 0, n_words_ = 0;  // of the cells in use
-  std::vector<double> cells_;                            // bin by bin, a place for each label
-  std::vector<std::uint64_t> marks_;                     // which of a bin's cells to look at
-  std::vector<std::uint8_t> occupied_;                   // bins with a row
-  std::vector<Candidate> candidates_;
+  std::array<Cells, columns_at_once> cells_;
+
+  struct Mass {
+    LabelId label;
+    double mass;
+  };
+  std::vector<Candidate> candidates_;  // noted
+  std::vector<Mass> noted_;            // their near sides
+  double highest_bound_ = 0.0;         // of those noted
 
   std::vector<double> counts_[2], priors_[2];
   BranchSolver solver_;
