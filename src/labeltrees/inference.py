@@ -152,7 +152,9 @@ class ConditionalTreeModel:
         """Return the k likeliest labels of every row, likeliest first; provably the top k."""
         k = check_k(k, self.core.n_labels)
         scale = 1.0 - self.novelty_mass
-        ids, p = self.core.top_labels(*rows.arrays, int(k), self.settings.reading)
+        ids, p = self.core.top_labels(
+            *rows.arrays, int(k), self.settings.reading, self.settings.n_threads
+        )
         return TopLabels(names_of(self.vocabulary, ids), p * scale)
 
     def beam_labels(self, rows: Rows, k: int, *, beam_width: int) -> BeamLabels:
