@@ -26,6 +26,7 @@ from labeltrees.model import (
     learning_errors,
     names_of,
 )
+from labeltrees.regressors import OnlineRegression
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,11 +36,42 @@ if TYPE_CHECKING:
     from labeltrees.data.checks import Rows
     from labeltrees.explanation import Explanation
 
-__all__ = ["FilterTreeModel"]
+__all__ = ["FilterTreeModel", "tournament_settings"]
 
 _CHUNK_BYTES = 2**24  # of the dense answers that are looked through at a time
 _BYTES_PER_ENTRY = 12
 _EMPTY_ORDER = np.empty(0, dtype=np.int64)
+
+
+def tournament_settings(
+    *,
+    structure: str = "balanced",
+    loss: str = "logistic",
+    optimizer: str = "adagrad",
+    learning_rate: float = 1.0,
+    normalize: bool = True,
+    bias: float = 0.25,
+    seed: int = 0,
+) -> OnlineRegression:
+    """Return the checked settings of a filter tree.
+
+    >>> tournament_settings(structure="online")
+    Traceback (most recent call last):
+    ...
+    labeltrees.errors.ArgumentError: structure must be 'balanced' or 'random', got 'online'.
+    """
+    if structure not in ("balanced", "random"):
+        raise ArgumentError.of("structure", structure, "'balanced' or 'random'")
+    return OnlineRegression(
+        loss=loss,
+        normalize=normalize,
+        bias=bias,
+        optimizer=optimizer,
+        learning_rate=learning_rate,
+        mixing=False,
+        structure=structure,
+        seed=seed,
+    )
 
 
 @dataclass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ __all__ = [
     "Lines",
     "OnlineRegression",
     "check_number",
+    "n_threads_of",
     "pack_lines",
     "unpack_lines",
 ]
@@ -139,6 +141,21 @@ class OnlineRegression:
         """Keep a core's table within ``max_memory``."""
         if self.max_memory is not None:
             core.limit_bytes(int(self.max_memory))
+
+
+def n_threads_of(n_jobs: int | None) -> int:
+    """Return how many threads ``n_jobs`` asks for: None is 1, -1 all cores, -2 all but one.
+
+    >>> n_threads_of(None), n_threads_of(3)
+    (1, 3)
+    """
+    asked = 1 if n_jobs is None else n_jobs
+    whole = isinstance(asked, (int, np.integer)) and not isinstance(asked, bool)
+    if not whole or asked == 0:
+        raise ArgumentError.of("n_jobs", n_jobs, "None or an integer other than 0")
+    if asked < 0:
+        asked = max((os.cpu_count() or 1) + 1 + asked, 1)
+    return min(int(asked), MAX_THREADS)
 
 
 def check_number(

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
+import numpy as np
 import pytest
 
+import labeltrees
 from labeltrees.cli import main
+from labeltrees.cli.learner import _MODELS, Learner
+from labeltrees.data.readers import open_reader
+from labeltrees.errors import DataError
 
 
 @pytest.mark.parametrize("model", ["lomtree", "filtertree"])
@@ -53,3 +60,39 @@ def test_options_of_another_model_are_refused(data, tmp_path, capsys, options, m
     assert main(["train", str(data[0]), "-o", str(tmp_path / "m"), *options]) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "m").exists()
+
+
+def test_streaming_does_without_scikit_learn(data):
+    svm = data[0].with_suffix(".svm")
+    svm.write_text("1 1:1 3:0.5\n2 2:1\n" * 50)
+    command = "from labeltrees.cli import main; main(['stream', sys.argv[1], '-q', '--jobs', '2'])"
+    check = f"import sys; {command}; sys.exit('sklearn' in sys.modules)"
+    subprocess.run([sys.executable, "-c", check, str(svm)], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize(
+    ("model", "estimator"),
+    [
+        ("conditional", labeltrees.ConditionalTreeClassifier()),
+        ("lomtree", labeltrees.LOMTreeClassifier()),
+        ("filtertree", labeltrees.FilterTreeClassifier()),
+    ],
+)
+def test_the_model_is_the_estimator_s(data, tmp_path, capsys, model, estimator):
+    path = tmp_path / "m"
+    assert main(["stream", str(data[0]), "--model", model, "-o", str(path), "-q"]) == 0
+    loaded = labeltrees.load(path)
+    chunk = next(iter(open_reader(data[0])))
+    estimator.partial_fit(chunk.features, chunk.labels)
+    expected = estimator.predict_proba(chunk.features[:50])
+    assert np.array_equal(loaded.predict_proba(chunk.features[:50]), expected)
+    params = estimator.get_params()
+    assert loaded.get_params() | {"n_jobs": None} == params | {"n_jobs": None}
+
+
+def test_a_stream_must_keep_its_width():
+    learner = Learner(_MODELS["conditional"], {}, seed=0)
+    learner.progressive_fit(np.eye(3), [1, 2, 3])
+    with pytest.raises(DataError, match="X must have 3 features, got 4"):
+        learner.progressive_fit(np.eye(4), [1, 2, 3, 4])
+    assert learner.n_labels == 3

@@ -183,7 +183,7 @@ def test_a_label_tree_without_classes_is_refused_on_a_stream():
     "value", [{}, {"tree": 3}, {"parent": [-1, 5], "leaves": [None, "a"]}, {"parent": 1}]
 )
 def test_a_forged_structure_is_refused(value):
-    from labeltrees.estimators.structure import from_json
+    from labeltrees.structure import from_json
 
     with pytest.raises(ModelFormatError):
         from_json(value)

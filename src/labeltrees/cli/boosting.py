@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -13,13 +13,9 @@ from scipy import sparse
 from labeltrees.cli.inputs import Input
 from labeltrees.cli.report import say_json, say_pairs
 from labeltrees.errors import ArgumentError, DataError
-from labeltrees.estimators import (
-    AdacondClassifier,
-    FrequencyTableClassifier,
-    OneAgainstAllClassifier,
-    OnlineClassifier,
-    SelfTerminatingTreeClassifier,
-)
+
+if TYPE_CHECKING:
+    from labeltrees.estimators import OnlineClassifier
 
 __all__ = ["BaseOption", "EtaOption", "RoundsOption", "train_boosted"]
 
@@ -45,6 +41,8 @@ def train_boosted(
     json: bool,
 ) -> None:
     """Read the whole file, boost the base learner over it, save the model and report."""
+    from labeltrees.estimators import AdacondClassifier
+
     learner.set_params(n_passes=n_passes)
     boosted = AdacondClassifier(_base(base, learner), eta=_number(eta), n_rounds=n_rounds)
     boosted.check_parameters()  # before any work is done
@@ -77,6 +75,12 @@ def train_boosted(
 
 
 def _base(name: str, learner: OnlineClassifier) -> Any:
+    from labeltrees.estimators import (
+        FrequencyTableClassifier,
+        OneAgainstAllClassifier,
+        SelfTerminatingTreeClassifier,
+    )
+
     seed = learner.get_params()["random_state"]
     bases = {
         "tree": learner,

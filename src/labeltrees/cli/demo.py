@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -23,11 +23,11 @@ from labeltrees.cli.report import (
 )
 from labeltrees.data.python_source import PythonSource, next_identifier_features
 from labeltrees.errors import ArgumentError
-from labeltrees.estimators import ConditionalTreeClassifier
 from labeltrees.metrics import ProgressiveValidation
 from labeltrees.progress import Progress
 
 if TYPE_CHECKING:
+    from labeltrees.estimators import ConditionalTreeClassifier
     from labeltrees.metrics import ProgressiveSummary
 
 LINES = (
@@ -68,7 +68,9 @@ def demo(
     if not json:
         say(f"Which identifier comes next? {n_examples:,} examples from {where},")
         say(f"order: {order}. Each is predicted first, then learned, on one core.\n")
-    run = _Run(n_examples)
+    from labeltrees.estimators import ConditionalTreeClassifier
+
+    run = _Run(n_examples, ConditionalTreeClassifier())
     with Progress("learning", total=n_examples, enabled=not quiet) as progress:
         run.over(source, progress)
     run.model.save(out, keep_state=keep_state, extra={"input": {"format": "python"}})
@@ -90,7 +92,7 @@ class _Run:
     """The model beside the two rivals that learn nothing, over the same stream."""
 
     n_examples: int
-    model: ConditionalTreeClassifier = field(default_factory=ConditionalTreeClassifier)
+    model: ConditionalTreeClassifier
     seconds_learning: float = 0.0
 
     def __post_init__(self) -> None:

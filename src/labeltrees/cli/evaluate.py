@@ -8,13 +8,12 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from labeltrees import metrics, store
+from labeltrees import metrics
 from labeltrees.cli.inputs import FormatOption, Input, InputArgument, LabelsOption, LimitOption
 from labeltrees.cli.multilabel import from_file, from_model, read_truth, say_scores
-from labeltrees.cli.predict import ModelArgument
+from labeltrees.cli.opening import ModelArgument, open_model
 from labeltrees.cli.report import JsonOption, QuietOption, say_json, say_pairs
 from labeltrees.errors import ArgumentError, DataError
-from labeltrees.estimators import ExtremeRegressor, from_stored
 from labeltrees.progress import Progress
 
 #: Errors count on labels that are not among the first k too: a few more are predicted.
@@ -55,10 +54,9 @@ def evaluate(
         counts = read_truth(Input.choose(train, format=format), str) if train else None
         say_scores(*from_file(model, source), top=top, train=counts, labelwise=labelwise, json=json)
         return
-    stored = store.read(model)
-    estimator = from_stored(stored)
+    stored, estimator = open_model(model)
     source = Input.like(stored.extra, data, format=format, limit=limit, labels=labels, seed=seed)
-    if multilabel or labelwise or isinstance(estimator, ExtremeRegressor):
+    if multilabel or labelwise or stored.kind == "ExtremeRegressor":
         counts = read_truth(Input.like(stored.extra, train, format=None)) if train else None
         k = max(2 * top, _LEAST_PREDICTED)
         answers = from_model(estimator, source, k, labelwise=labelwise, quiet=quiet)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labeltrees import store
 from labeltrees.cli.inputs import FormatOption, Input, InputArgument
-from labeltrees.cli.predict import ModelArgument, as_tree
+from labeltrees.cli.opening import ModelArgument, as_tree, open_model
 from labeltrees.cli.report import JsonOption, say, say_json
 from labeltrees.errors import ArgumentError
-from labeltrees.estimators import LabelClassifier, from_stored
+
+if TYPE_CHECKING:
+    from labeltrees.estimators import LabelClassifier
 
 
 def explain(
@@ -26,8 +27,8 @@ def explain(
     json: JsonOption = False,
 ) -> None:
     """Print the path of a label for one row: each turn, its probability, what spoke for it."""
-    stored = store.read(model)
-    estimator = as_tree(from_stored(stored), "explain")
+    stored, opened = open_model(model)
+    estimator = as_tree(opened, "explain")
     source = Input.like(stored.extra, data, format=format, limit=row + 1)
     x = _row(source, row)
     chosen = estimator.predict(x)[0] if label is None else _as_label(estimator, label)

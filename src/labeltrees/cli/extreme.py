@@ -10,7 +10,6 @@ import numpy as np
 from scipy import sparse
 
 from labeltrees.errors import DataError
-from labeltrees.estimators import ExtremeRegressor
 from labeltrees.progress import Progress
 
 if TYPE_CHECKING:
@@ -22,9 +21,12 @@ __all__ = ["stacked", "train_on_file"]
 
 
 def train_on_file(
-    source: Input, out: Path, learner: ExtremeRegressor, *, quiet: bool
+    source: Input, out: Path, params: dict[str, Any], *, quiet: bool
 ) -> dict[str, Any]:
     """Read the file, train, save; return what there is to say. Holds all rows in memory."""
+    from labeltrees.estimators import ExtremeRegressor
+
+    learner = ExtremeRegressor(**params)
     learner.check_parameters()
     parts: list[Any] = []
     labels: list[list[Any]] = []

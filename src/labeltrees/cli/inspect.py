@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labeltrees import store
-from labeltrees.cli.predict import ModelArgument
+from labeltrees.cli.opening import ModelArgument, open_model
 from labeltrees.cli.report import JsonOption, say, say_json, say_pairs, say_table
-from labeltrees.estimators import LabelClassifier, from_stored
+
+if TYPE_CHECKING:
+    from labeltrees import store
+    from labeltrees.estimators import LabelClassifier
 
 
 def inspect(
@@ -23,8 +25,7 @@ def inspect(
     json: JsonOption = False,
 ) -> None:
     """Print a model's shape, sizes, vocabulary, parameters, checksums and tree statistics."""
-    stored = store.read(model)
-    estimator = from_stored(stored)
+    stored, estimator = open_model(model)
     facts = _facts(model, stored, estimator)
     described = estimator.model_.describe()
     shown = estimator.classes_[:labels].tolist()

@@ -4,32 +4,28 @@ from __future__ import annotations
 
 import json as json_module
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 
-from labeltrees import store
 from labeltrees.cli.extreme import stacked
 from labeltrees.cli.inputs import FormatOption, Input, InputArgument, LimitOption
+from labeltrees.cli.opening import ModelArgument, as_tree, open_model
 from labeltrees.cli.report import JsonOption, QuietOption, say
 from labeltrees.errors import ArgumentError
-from labeltrees.estimators import (
-    ExtremeRegressor,
-    LabelClassifier,
-    LOMTreeClassifier,
-    TreeQueries,
-    from_stored,
-)
 from labeltrees.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from labeltrees.data.chunk import Chunk
-
-ModelArgument = Annotated[Path, typer.Argument(help="Model file.")]
+    from labeltrees.estimators import (
+        ExtremeRegressor,
+        LabelClassifier,
+        LOMTreeClassifier,
+        TreeQueries,
+    )
 
 
 def predict(
@@ -54,8 +50,7 @@ def predict(
 
     With --labelwise a line for every label: the label, then rows and probabilities.
     """
-    stored = store.read(model)
-    estimator = from_stored(stored)
+    stored, estimator = open_model(model)
     if named and above is not None:
         raise ArgumentError("--named and --above ask different questions; give one of them.")
     if labelwise and (named or above is not None):
@@ -108,6 +103,8 @@ def _above(
 def _labelwise(
     estimator: LabelClassifier, chunks: list[Chunk], k: int, *, json: bool
 ) -> Iterator[str]:
+    from labeltrees.estimators import ExtremeRegressor
+
     if not isinstance(estimator, ExtremeRegressor):
         raise ArgumentError.of("model", type(estimator).__name__, "an xreg model for --labelwise")
     if not chunks:
@@ -121,15 +118,6 @@ def _labelwise(
         else:
             pairs = zip(found, p_found, strict=True)
             yield "\t".join([str(label), *(f"{row}\t{value:.6g}" for row, value in pairs)])
-
-
-def as_tree(
-    estimator: LabelClassifier, what: str
-) -> TreeQueries | LOMTreeClassifier | ExtremeRegressor:
-    """Return the estimator as one that answers a tree's questions, or raise `ArgumentError`."""
-    if not isinstance(estimator, (TreeQueries, LOMTreeClassifier, ExtremeRegressor)):
-        raise ArgumentError.of("model", type(estimator).__name__, f"a tree for {what}")
-    return estimator
 
 
 def _line(labels: list[Any], probabilities: list[float], *, json: bool) -> str:

@@ -16,7 +16,7 @@ from labeltrees.cli.inputs import (
     LimitOption,
     OrderOption,
 )
-from labeltrees.cli.learner import with_learner
+from labeltrees.cli.learner import Learner, with_learner
 from labeltrees.cli.report import (
     JsonOption,
     QuietOption,
@@ -27,7 +27,6 @@ from labeltrees.cli.report import (
     say_pairs,
 )
 from labeltrees.errors import DataError
-from labeltrees.estimators import OnlineClassifier
 from labeltrees.metrics import ProgressiveValidation
 from labeltrees.progress import Progress
 
@@ -48,7 +47,7 @@ def stream(
     json: JsonOption = False,
     quiet: QuietOption = False,
     *,
-    learner: OnlineClassifier,
+    learner: Learner,
 ) -> None:
     """Predict each row, then learn from it; report how good the predictions were."""
     source = Input.choose(
@@ -57,7 +56,7 @@ def stream(
         labels=labels,
         limit=limit,
         order=order,
-        seed=learner.get_params()["random_state"],
+        seed=learner.seed,
     )
     validation = ProgressiveValidation(n_expected=limit)
     with Progress("streaming", total=limit, enabled=not quiet) as progress:
@@ -77,7 +76,7 @@ def stream(
 
 
 def run(
-    learner: OnlineClassifier,
+    learner: Learner,
     source: Input,
     validation: ProgressiveValidation,
     progress: Progress,
@@ -96,7 +95,5 @@ def run(
         validation.update(seen.p_label, is_new=seen.is_new, sample_weight=weights, **answers)
         scores = validation.summary()
         shown = {"acc": scores.accuracy} if top else {}
-        progress.advance(
-            len(y), loss=scores.log_loss_seen or 0.0, labels=len(learner.classes_), **shown
-        )
+        progress.advance(len(y), loss=scores.log_loss_seen or 0.0, labels=learner.n_labels, **shown)
     return seconds

@@ -18,10 +18,9 @@ from labeltrees.cli.inputs import (
     LimitOption,
     OrderOption,
 )
-from labeltrees.cli.learner import TrainedModelOption, with_learner
+from labeltrees.cli.learner import Learner, TrainedModelOption, with_learner
 from labeltrees.cli.report import JsonOption, QuietOption, say_json, say_pairs
 from labeltrees.errors import ArgumentError, DataError
-from labeltrees.estimators import ExtremeRegressor, OnlineClassifier
 from labeltrees.metrics import ProgressiveValidation
 from labeltrees.progress import Progress
 
@@ -58,11 +57,9 @@ def train(
     json: JsonOption = False,
     quiet: QuietOption = False,
     *,
-    learner: OnlineClassifier,
+    learner: Learner,
 ) -> None:
     """Learn a model from a data file and save it."""
-    if "n_jobs" in learner.get_params():
-        learner.set_params(n_jobs=jobs).check_parameters()
     if data == "-" and (passes > 1 or vectorizer == "tfidf"):
         raise ArgumentError("the standard input can be read only once: use --passes 1, no tfidf.")
     source = Input.choose(
@@ -72,25 +69,25 @@ def train(
         labels=labels,
         limit=limit,
         order=order,
-        seed=learner.get_params()["random_state"],
+        seed=learner.seed,
     )
     if model == "adacond":
         train_boosted(
-            source, out, learner, base=base, n_rounds=rounds, eta=eta, n_passes=passes,
+            source, out, learner.estimator(), base=base, n_rounds=rounds, eta=eta, n_passes=passes,
             keep_state=keep_state, json=json,
         )  # fmt: skip
         return
     if model == "xreg":
-        regressor = ExtremeRegressor(
-            n_trees=trees,
-            cost=cost,
-            loss="hinge" if hinge else "logistic",
-            relevance=relevance,
-            tail=tail,
-            n_jobs=jobs,
-            random_state=learner.get_params()["random_state"],
-        )
-        _say(train_on_file(source, out, regressor, quiet=quiet), json=json)
+        params = {
+            "n_trees": trees,
+            "cost": cost,
+            "loss": "hinge" if hinge else "logistic",
+            "relevance": relevance,
+            "tail": tail,
+            "n_jobs": jobs,
+            "random_state": learner.seed,
+        }
+        _say(train_on_file(source, out, params, quiet=quiet), json=json)
         return
     started = time.perf_counter()
     validation = ProgressiveValidation()
@@ -101,7 +98,7 @@ def train(
                 if number == 0:
                     validation.update(seen.p_label, is_new=seen.is_new, sample_weight=weights)
                 loss_now = validation.summary().squared_loss
-                progress.advance(len(y), loss=loss_now, labels=len(learner.classes_))
+                progress.advance(len(y), loss=loss_now, labels=learner.n_labels)
     if validation.n_rows == 0:
         raise DataError(f"{data} has no row with a label.")
     seconds = time.perf_counter() - started
@@ -111,8 +108,8 @@ def train(
         "model": str(out),
         "examples": summary.n_rows,
         "passes": passes,
-        "labels": len(learner.classes_),
-        "depth": learner.model_.describe()["depth"],
+        "labels": learner.n_labels,
+        "depth": learner.model.describe()["depth"],
         "seconds": round(seconds, 3),
         "examples_per_second": round(passes * summary.n_rows / seconds),
         "progressive_squared_loss": summary.squared_loss,

@@ -14,9 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from labeltrees.adacond import AdacondModel
 from labeltrees.boosting import Fitted, boost
 from labeltrees.data.checks import Rows, as_rows, as_weights
+from labeltrees.data.targets import check_training
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError, ModelFormatError
-from labeltrees.estimators.contract import LabelClassifier, check_training
+from labeltrees.estimators.contract import LabelClassifier
 from labeltrees.estimators.distances import distances_for
 from labeltrees.estimators.distributions import as_distributions, is_distributions
 from labeltrees.estimators.learners import Training, check_base, fit_base

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from labeltrees import structure as structures
+from labeltrees.data.targets import check_training
 from labeltrees.errors import ArgumentError
-from labeltrees.estimators import structure as structures
-from labeltrees.estimators.contract import check_training, n_threads_of
 from labeltrees.estimators.online import OnlineClassifier, check_passes, passes, seed_of
 from labeltrees.estimators.tree_queries import TreeQueries
 from labeltrees.inference import ConditionalTreeModel
 from labeltrees.pecoc import PecocTreeModel
 from labeltrees.pool import PooledTreesModel
-from labeltrees.regressors import OnlineRegression
+from labeltrees.regressors import OnlineRegression, n_threads_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import os
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from labeltrees import __version__, store
-from labeltrees.data.checks import Rows, as_rows, as_weights
-from labeltrees.errors import ArgumentError, DataError, ModelFormatError
+from labeltrees.data.checks import Rows, as_rows
+from labeltrees.errors import DataError, ModelFormatError
 from labeltrees.model import MAX_DENSE_BYTES, Model, TopLabels
-from labeltrees.regressors import MAX_THREADS
 
 if TYPE_CHECKING:
+    import os
+
+    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["LabelClassifier", "as_targets", "check_training", "n_threads_of"]
+__all__ = ["LabelClassifier"]
 
 
 class LabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -93,9 +92,13 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ModelFormatError(f"the parameters are not those of {cls.__name__}.")
         estimator = cls(**cls._params_from_store(stored.params))
         model_class = cls._model_class_for(stored.facts)
-        estimator.model_ = model_class.from_tensors(stored.tensors, stored.facts)
-        estimator.n_features_in_ = estimator.model_.n_features
-        return estimator
+        return estimator.around(model_class.from_tensors(stored.tensors, stored.facts))
+
+    def around(self, model: Model) -> Self:
+        """Take a model learned without this estimator, with its parameters, and return itself."""
+        self.model_ = model
+        self.n_features_in_ = model.n_features
+        return self
 
     @classmethod
     def _model_class_for(cls, facts: dict[str, Any]) -> type[Model]:  # noqa: ARG003
@@ -132,48 +135,3 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def n_threads_of(n_jobs: int | None) -> int:
-    """Return how many threads ``n_jobs`` asks for: None is 1, -1 all cores, -2 all but one.
-
-    >>> n_threads_of(None), n_threads_of(3)
-    (1, 3)
-    """
-    asked = 1 if n_jobs is None else n_jobs
-    whole = isinstance(asked, (int, np.integer)) and not isinstance(asked, bool)
-    if not whole or asked == 0:
-        raise ArgumentError.of("n_jobs", n_jobs, "None or an integer other than 0")
-    if asked < 0:
-        asked = max((os.cpu_count() or 1) + 1 + asked, 1)
-    return min(int(asked), MAX_THREADS)
-
-
-def check_training(
-    X: Any, y: ArrayLike, sample_weight: ArrayLike | None, *, missing: bool = False
-) -> tuple[Rows, NDArray[Any], NDArray[np.float32]]:
-    """Return rows, labels and weights (none: empty) to learn from, or raise and change nothing.
-
-    ``missing`` allows NaN in ``X``.
-    """
-    targets = as_targets(y)
-    rows = as_rows(X, missing=missing)
-    if len(targets) != rows.n_rows:
-        raise DataError(f"y has {len(targets)} labels for the {rows.n_rows} rows of X.")
-    weights = as_weights(sample_weight, rows.n_rows)
-    if len(weights) and not weights.any():
-        raise ArgumentError("sample_weight must have a weight above zero, got none.")
-    return rows, targets, weights
-
-
-def as_targets(y: Any) -> NDArray[Any]:
-    """Return one label a row as an array, or raise."""
-    if y is None:
-        raise DataError("this estimator requires y to be passed, but the target y is None.")
-    array = np.asarray(y) if hasattr(y, "__array__") else np.array(y, dtype=object)
-    if array.dtype.kind == "f":
-        if not np.isfinite(array).all():
-            raise DataError("Input y contains NaN or infinity.")
-        check_classification_targets(array)
-        array = array.astype(np.int64)  # whole numbers, by the line above
-    return array if array.ndim == 1 else np.asarray(column_or_1d(array, warn=True))

@@ -9,12 +9,14 @@ from scipy import sparse
 
 from labeltrees import _core
 from labeltrees.data.checks import Rows, as_rows
+from labeltrees.data.targets import as_targets
 from labeltrees.errors import ArgumentError, DataError
-from labeltrees.estimators.contract import LabelClassifier, as_targets, n_threads_of
+from labeltrees.estimators.contract import LabelClassifier
 from labeltrees.estimators.online import seed_of
 from labeltrees.extreme import ExtremeModel
 from labeltrees.extreme_training import ExtremeOptions, train_extreme
 from labeltrees.model import MAX_DENSE_BYTES, TopLabels, TopRows
+from labeltrees.regressors import n_threads_of
 from labeltrees.relevance import as_relevance
 from labeltrees.tail import TAILS
 

@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from labeltrees.data.targets import check_training
 from labeltrees.data.vocabulary import LabelVocabulary
-from labeltrees.errors import ArgumentError
-from labeltrees.estimators.contract import check_training
 from labeltrees.estimators.online import OnlineClassifier, check_passes, passes, seed_of
 from labeltrees.estimators.tree_queries import TreeQueries
-from labeltrees.filter_tree import FilterTreeModel
-from labeltrees.regressors import OnlineRegression
+from labeltrees.filter_tree import FilterTreeModel, tournament_settings
 from labeltrees.tree import LabelTree
 
 if TYPE_CHECKING:
@@ -20,6 +18,7 @@ if TYPE_CHECKING:
 
     from labeltrees.data.checks import Rows
     from labeltrees.model import Foreseen
+    from labeltrees.regressors import OnlineRegression
 
 
 class FilterTreeClassifier(TreeQueries, OnlineClassifier):
@@ -152,15 +151,12 @@ class FilterTreeClassifier(TreeQueries, OnlineClassifier):
 
     def _settings(self) -> OnlineRegression:
         check_passes(self.n_passes)
-        if self.structure not in ("balanced", "random"):
-            raise ArgumentError.of("structure", self.structure, "'balanced' or 'random'")
-        return OnlineRegression(
+        return tournament_settings(
+            structure=self.structure,
             loss=self.loss,
-            normalize=self.normalize,
-            bias=self.bias,
             optimizer=self.optimizer,
             learning_rate=self.learning_rate,
-            mixing=False,
-            structure=self.structure,
+            normalize=self.normalize,
+            bias=self.bias,
             seed=seed_of(self.random_state),
         )

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from labeltrees.data.targets import check_training
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError
-from labeltrees.estimators.contract import check_training
 from labeltrees.estimators.online import OnlineClassifier
 from labeltrees.frequency_table import FrequencyTableModel
 

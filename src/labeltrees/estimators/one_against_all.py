@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from labeltrees.data.targets import check_training
 from labeltrees.data.vocabulary import LabelVocabulary
-from labeltrees.estimators.contract import check_training
 from labeltrees.estimators.online import OnlineClassifier, check_passes, passes, seed_of
 from labeltrees.one_against_all import OneAgainstAllModel
 from labeltrees.regressors import OnlineRegression

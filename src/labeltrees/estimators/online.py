@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
+from labeltrees.data.targets import check_training
 from labeltrees.errors import ArgumentError
-from labeltrees.estimators.contract import LabelClassifier, check_training
+from labeltrees.estimators.contract import LabelClassifier
 from labeltrees.model import Foreseen, Model
 
 if TYPE_CHECKING:

@@ -11,11 +11,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from labeltrees.data.checks import Rows, as_rows, as_weights
+from labeltrees.data.targets import check_training
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError
-from labeltrees.estimators.contract import LabelClassifier, check_training, n_threads_of
+from labeltrees.estimators.contract import LabelClassifier
 from labeltrees.estimators.distributions import as_distributions, is_distributions
 from labeltrees.penalty_choice import choose_penalty
+from labeltrees.regressors import n_threads_of
 from labeltrees.self_terminating import GrowthOptions, SelfTerminatingTreeModel, Targets
 
 if TYPE_CHECKING:
