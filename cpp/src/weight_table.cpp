@@ -94,6 +94,23 @@ Line& LineTable<Line>::obtain_exact(std::uint64_t key) {
   return add(window_of(hash), key, hash);
 }
 
+// Marks an empty place as the key's; there must be one.
+template <typename Line>
+Line& LineTable<Line>::take_place(const Window& window, std::uint64_t key, std::uint64_t hash) {
+  ++window.segment->used;
+  std::uint64_t group = window.home(hash);
+  std::uint32_t free = window.tags[group].where(0);
+  while (free == 0) {
+    group = window.after(group);
+    free = window.tags[group].where(0);
+  }
+  const auto i = static_cast<std::size_t>(std::countr_zero(free));
+  Line& line = window.lines[group * group_size + i];
+  write_shared(line.key, key);
+  window.tags[group].set(i, TagGroup::of(hash));
+  return line;
+}
+
 // A new line at an empty place, or in waiting if that is the segment's last, which ends searches.
 template <typename Line>
 Line& LineTable<Line>::add(const Window& window, std::uint64_t key, std::uint64_t hash) {
@@ -104,16 +121,7 @@ Line& LineTable<Line>::add(const Window& window, std::uint64_t key, std::uint64_
   const bool crowds = !segment.crowded && segment.used >= segment.limit();
   segment.crowded |= crowds;
   const bool has_place = segment.used + 1 < segment.capacity;
-  Line* line = nullptr;
-  if (has_place) {
-    ++segment.used;
-    std::uint64_t group = window.home(hash);
-    while (window.tags[group].where(0) == 0) group = window.after(group);
-    const auto free = static_cast<std::size_t>(std::countr_zero(window.tags[group].where(0)));
-    line = &window.lines[group * group_size + free];
-    write_shared(line->key, key);
-    window.tags[group].set(free, TagGroup::of(hash));
-  }
+  Line* const line = has_place ? &take_place(window, key, hash) : nullptr;
   segment.adding.clear(std::memory_order_release);
   if (has_place && !crowds) return *line;
   const std::lock_guard alone(rare_);
@@ -229,7 +237,14 @@ void LineTable<Line>::take_out(Segment& segment) {
 template <typename Line>
 void LineTable<Line>::put_moving_back() {
   ++n_moves_;
-  for (const Line& line : moving_) put_back(line);
+  for (const Line& line : moving_) {
+    const std::uint64_t hash = mix_bits(line.key);
+    const Window& window = window_of(hash);
+    const bool is_full = window.segment->used >= window.segment->limit();
+    if (!is_full) size_.fetch_add(1, std::memory_order_relaxed);
+    Line& place = is_full ? add(window, line.key, hash) : take_place(window, line.key, hash);
+    place = line;
+  }
   moving_.clear();
 }
 
@@ -239,7 +254,8 @@ void LineTable<Line>::show(Segment& segment) {
   if (depth_ == 0) directory_[0].segment = &segment;
   for (Window& window : directory_) {
     if (window.segment != &segment) continue;
-    window = {segment.lines(), segment.tags.data(), segment.tags.size(), &segment};
+    window = {segment.lines(), segment.tags.data(), segment.tags.size(), &segment,
+              segment.depth};
   }
 }
 

@@ -81,7 +81,7 @@ struct alignas(16) TagGroup {
   std::array<std::uint64_t, 2> words{};
 
   static std::uint8_t of(std::uint64_t hash) noexcept {
-    const auto byte = static_cast<std::uint8_t>(hash >> 32);
+    const auto byte = static_cast<std::uint8_t>(hash);
     return byte == 0 ? 1 : byte;
   }
   // Bit i is set where tag i has this value.
@@ -115,6 +115,7 @@ struct alignas(16) TagGroup {
 // and memory once touched is used again. Within a segment, open addressing by groups of sixteen
 // lines whose tags, a byte of the hash each, lie together: a search reads tags, which mostly stay
 // in the processor's cache, and then as a rule the one line it is after, or none if there is none.
+// Lines lie in about the order of their hashes, so that growing reads and writes memory in order.
 //
 // Threads: any number may call the const functions while none calls the others. Between two calls
 // of make_room, any number may also obtain, each its own keys, unless lines are shared.
@@ -210,9 +211,11 @@ class LineTable {
     TagGroup* tags = nullptr;
     std::uint64_t n_groups = 0;
     Segment* segment = nullptr;
+    unsigned depth = 0;  // of the segment
 
+    // The group where a search begins, by the bits that follow those that all its keys share.
     std::uint64_t home(std::uint64_t hash) const noexcept {
-      return ((hash & 0xffffffffULL) * n_groups) >> 32;
+      return (((hash << depth) >> 32) * n_groups) >> 32;
     }
     std::uint64_t after(std::uint64_t group) const noexcept {
       return group + 1 == n_groups ? 0 : group + 1;
@@ -234,6 +237,7 @@ class LineTable {
   const Line* guess_exact(std::uint64_t key) const noexcept;
   Line& obtain_exact(std::uint64_t key);
   Line& add(const Window& window, std::uint64_t key, std::uint64_t hash);
+  Line& take_place(const Window& window, std::uint64_t key, std::uint64_t hash);
   void relieve(Segment& segment);
   void enlarge(Segment& segment, std::uint64_t capacity);
   void split(Segment& segment);
