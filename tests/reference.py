@@ -138,7 +138,7 @@ def rounded_sum(value):
 
 
 class ReferenceConditionalTree:
-    """Algorithm 3 of the paper, without its leaf regressor, one example at a time.
+    """Algorithm 3 of the paper, with or without its leaf regressor, one example at a time.
 
     Works in float32 where the library does, so that both take the same turns at close calls.
     """
@@ -156,7 +156,9 @@ class ReferenceConditionalTree:
         sharpness=1.2,
         balance="examples",
         alpha=0.6,
+        leaf_regressor=False,
     ):
+        self.leaf_regressor = leaf_regressor
         self.n_features, self.loss, self.normalize, self.bias = n_features, loss, normalize, bias
         self.optimizer, self.learning_rate = optimizer, np.float32(learning_rate)
         self.balance, self.alpha = balance, alpha
@@ -299,6 +301,7 @@ class ReferenceConditionalTree:
         if self.root is None:
             self.root = self.leaf_of[label] = self.new_node(label, None)
             self.root.mass += weight
+            self.teach_leaf(self.root, x, weight)
             return None
         known = label in self.leaf_of
         p = self.probability(x, label) if known else None
@@ -306,6 +309,7 @@ class ReferenceConditionalTree:
             place = self.find_place(x)
             place.left, place.right = self.new_node(place.label, place), self.new_node(label, place)
             place.left.mass = place.mass
+            place.left.weights, place.left.sums = place.weights.copy(), place.sums.copy()
             self.leaf_of[place.label], self.leaf_of[label] = place.left, place.right
             place.label = None
         leaf = self.leaf_of[label]
@@ -315,7 +319,13 @@ class ReferenceConditionalTree:
         for node, _ in self.path(leaf):
             node.mass += weight
         leaf.mass += weight
+        self.teach_leaf(leaf, x, weight)
         return p
+
+    def teach_leaf(self, leaf, x, weight):
+        """A leaf learns that its label goes left, for the day when it becomes an inner node."""
+        if self.leaf_regressor:
+            self.step(leaf, x, self.margin(leaf, x), 0, weight, store=rounded_sum)
 
     def probability(self, prepared, label):
         """Equation (2), every factor kept 1e-6 away from 0 and 1."""

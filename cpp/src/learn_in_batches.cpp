@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "labeltrees/placement.hpp"
 #include "labeltrees/search.hpp"
@@ -24,6 +25,33 @@ struct Visit {
   std::uint32_t first;  // of the batch's steps
   std::uint32_t n_steps;
   double p = 1;  // of the way through the block
+};
+
+// A node on a label's path, and the turn there.
+struct Turn {
+  NodeId node, left;
+  Place place;
+  bool right;
+};
+
+// A row and the way to its label's leaf, from the root down; none if the label is new.
+struct BatchRow {
+  PreparedRow row;
+  NodeId leaf = none;
+  std::vector<Turn> way;
+
+  void find_way(const ConditionalTree& model, LabelId label) {
+    const LabelTree& tree = model.tree();
+    way.clear();
+    leaf = tree.leaf_of(label);
+    if (leaf == none) return;
+    for (NodeId child = leaf, node = tree.parent(leaf); node != none;) {
+      const NodeId left = tree.first_child(node);
+      way.push_back({node, left, model.place(node), child != left});
+      child = std::exchange(node, tree.parent(node));
+    }
+    std::reverse(way.begin(), way.end());
+  }
 };
 
 // A node of a path.
@@ -49,16 +77,19 @@ class BatchLearner {
         std::clamp(seen / 8, double{smallest_batch}, double{largest_batch}));
   }
 
-  void read(std::size_t n, const auto& row_of) {
+  void read(std::size_t n, const auto& row_of, const auto& label_of) {
     rows_.resize(std::max(rows_.size(), n));
     n_rows_ = n;
-    in_chunks([&](std::size_t i, std::size_t) { rows_[i].assign(row_of(i), options_.reading); });
+    in_chunks([&](std::size_t i, std::size_t) {
+      rows_[i].row.assign(row_of(i), options_.reading);
+      rows_[i].find_way(model_, label_of(i));
+    });
   }
 
   void foresee_top(std::span<LabelId> top, std::span<double> p_top) {
     in_chunks([&](std::size_t i, std::size_t worker) {
       Found found{none, 0.0};
-      searches_[worker].run(model_, rows_[i], options_.reading, {&found, 1});
+      searches_[worker].run(model_, rows_[i].row, options_.reading, {&found, 1});
       top[i] = found.label;
       p_top[i] = found.p_label;
     });
@@ -69,26 +100,26 @@ class BatchLearner {
   bool plan(std::size_t i, LabelId label, float weight) {
     const LabelTree& tree = model_.tree();
     const bool is_new = tree.leaf_of(label) == none;
+    BatchRow& planned = rows_[i];
     if (tree.empty()) {
       model_.add_root(label);
     } else if (is_new) {
-      model_.split_leaf(placement_.of_new(label, rows_[i]), label);
+      model_.split_leaf(placement_.of_new(label, planned.row), label);
     }
-    path_.clear();
-    for (NodeId node = tree.leaf_of(label); node != none; node = tree.parent(node)) {
-      path_.push_back(node);
-    }
-    for (std::size_t at = path_.size(); at-- > 1;) {
-      const Place place = model_.place(path_[at]);
-      if (visits_.empty() || visits_.back().row != i || visits_.back().block != place.block) {
-        visits_.push_back({place.block, static_cast<std::uint32_t>(i),
+    // Rows before this one may have made the label's leaf, or split it.
+    if (tree.leaf_of(label) != planned.leaf) planned.find_way(model_, label);
+    for (const Turn& turn : planned.way) {
+      if (visits_.empty() || visits_.back().row != i || visits_.back().block != turn.place.block) {
+        visits_.push_back({turn.place.block, static_cast<std::uint32_t>(i),
                            static_cast<std::uint32_t>(steps_.size()), 0});
       }
       ++visits_.back().n_steps;
-      const bool right = path_[at - 1] != tree.first_child(path_[at]);
-      steps_.push_back({place.slot, right, past_of(model_, path_[at])});
+      const NodePast past{model_.mass(turn.node), model_.mass(turn.left),
+                          model_.mass(turn.left + 1)};
+      steps_.push_back({turn.place.slot, turn.right, past});
+      model_.add_mass(turn.node, weight);
     }
-    for (const NodeId node : path_) model_.add_mass(node, weight);
+    model_.add_mass(planned.leaf, weight);
     return is_new;
   }
 
@@ -96,8 +127,8 @@ class BatchLearner {
   // batch, that made a margin not finite, or n_rows.
   std::size_t learn(const auto& weight_of) {
     std::size_t n_lines = 0;
-    for (const Visit& visit : visits_) n_lines += rows_[visit.row].size();
-    model_.table().make_room(n_lines);
+    for (const Visit& visit : visits_) n_lines += rows_[visit.row].row.size();
+    model_.table().make_room(n_lines, &workers_);
     share_out();
     failed_.fill(n_rows_);
     taught_.fill({});
@@ -143,7 +174,7 @@ class BatchLearner {
       const Visit& visit = visits_[order_[at]];
       if (at == 0 || visits_[order_[at - 1]].block != visit.block) blocks_.push_back({at, at, 0});
       blocks_.back().end = at + 1;
-      blocks_.back().cost += rows_[visit.row].size();
+      blocks_.back().cost += rows_[visit.row].row.size();
     }
     std::stable_sort(blocks_.begin(), blocks_.end(),
                      [](const Block& a, const Block& b) { return a.cost > b.cost; });
@@ -168,7 +199,7 @@ class BatchLearner {
       into.clear();
       if (at >= part.size()) return;
       const Visit& visit = visits_[part[at]];
-      for (const std::uint32_t feature : rows_[visit.row].features) {
+      for (const std::uint32_t feature : rows_[visit.row].row.features) {
         into.push_back(table.guess(CountedTable::key(visit.block, feature)));
       }
     };
@@ -177,7 +208,7 @@ class BatchLearner {
       std::swap(guesses, next);
       guess(at + 1, next);
       Visit& visit = visits_[part[at]];
-      const PreparedRow& row = rows_[visit.row];
+      const PreparedRow& row = rows_[visit.row].row;
       lines.clear();
       for (std::size_t k = 0; k < row.size(); ++k) {
         lines.push_back(&table.obtain(CountedTable::key(visit.block, row.features[k]), guesses[k]));
@@ -232,9 +263,8 @@ class BatchLearner {
   Workers workers_;
   Placement placement_;
   std::vector<TopSearch> searches_;  // of each worker
-  std::vector<PreparedRow> rows_;
+  std::vector<BatchRow> rows_;
   std::size_t n_rows_ = 0;
-  std::vector<NodeId> path_;
   std::vector<Visit> visits_;  // row by row, each from the root down
   std::vector<Step> steps_;
   std::vector<std::uint32_t> order_;
@@ -264,7 +294,9 @@ void learn_in_batches(ConditionalTree& model, const CsrView& X, std::span<const 
     const auto weight_of = [&](std::size_t i) {
       return weights.empty() ? 1.0f : weights[row_at(begin + i)];
     };
-    learner.read(count, [&](std::size_t i) { return X.row(row_at(begin + i)); });
+    learner.read(
+        count, [&](std::size_t i) { return X.row(row_at(begin + i)); },
+        [&](std::size_t i) { return labels[row_at(begin + i)]; });
     if (!foresight.top.empty()) {
       learner.foresee_top(foresight.top.subspan(begin, count),
                           foresight.p_top.subspan(begin, count));

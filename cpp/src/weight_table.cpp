@@ -7,9 +7,10 @@ namespace labeltrees {
 
 template <typename Line>
 std::size_t LineTable<Line>::n_bytes() const noexcept {
-  std::size_t n_lines = moving_.capacity() + n_waiting_;
+  std::size_t n_lines = n_waiting_;
+  for (const auto& buffer : buffers_) n_lines += buffer.capacity();
   for (const auto& segment : segments_) n_lines += segment->capacity;
-  return n_lines * (sizeof(Line) + 1);
+  return Segment::n_bytes(n_lines);
 }
 
 template <typename Line>
@@ -134,7 +135,7 @@ Line& LineTable<Line>::add(const Window& window, std::uint64_t key, std::uint64_
 }
 
 template <typename Line>
-void LineTable<Line>::make_room(std::size_t n) {
+void LineTable<Line>::make_room(std::size_t n, Workers* workers) {
   if (segments_.empty()) {
     segments_.push_back(std::make_unique<Segment>());
     enlarge(*segments_[0], smallest);
@@ -150,18 +151,18 @@ void LineTable<Line>::make_room(std::size_t n) {
     }
     enlarge(only, capacity);
   }
-  while (!crowded_.empty()) {
-    Segment& segment = *crowded_.back();
-    crowded_.pop_back();
-    segment.crowded = false;
-    relieve(segment);
-    if (crowded_.empty() && !waiting_.empty()) {
-      moving_.clear();
-      for (auto& [key, line] : std::exchange(waiting_, {})) moving_.push_back(line);
-      n_waiting_ = 0;
-      size_ -= moving_.size();
-      put_moving_back();
+  while (!crowded_.empty() || !moves_.empty()) {
+    try {
+      for (Segment* segment : std::exchange(crowded_, {})) {
+        segment->crowded = false;
+        relieve(*segment);
+      }
+    } catch (...) {  // no memory; what is still crowded will say so again
+      carry_all(workers);
+      throw;
     }
+    carry_all(workers);
+    if (crowded_.empty()) take_waiting();
   }
 }
 
@@ -179,35 +180,39 @@ void LineTable<Line>::relieve(Segment& segment) {
 
 template <typename Line>
 void LineTable<Line>::enlarge(Segment& segment, std::uint64_t capacity) {
-  Pages larger;  // before anything changes, for it may throw
-  if (capacity * sizeof(Line) > segment.pages.size()) {
+  moves_.reserve(moves_.size() + 1);  // before anything changes, for it may throw
+  Pages old_pages;
+  std::uint64_t room = segment.room;
+  if (capacity > room) {
     // From a few megabytes on, a segment keeps its pages for good.
-    larger = Pages((2 * capacity > large ? full : capacity) * sizeof(Line));
+    room = 2 * capacity > large ? full : capacity;
+    old_pages = Pages(Segment::n_bytes(room));
+    std::swap(old_pages, segment.pages);
   }
-  take_out(segment);
-  if (larger.start() != nullptr) segment.pages = std::move(larger);
+  leave(segment, std::move(old_pages));
+  segment.room = room;
   segment.capacity = capacity;
-  segment.tags.assign(capacity / group_size, {});
   show(segment);
-  put_moving_back();
 }
 
 template <typename Line>
 void LineTable<Line>::split(Segment& segment) {
+  moves_.reserve(moves_.size() + 1);
   if (segment.depth == depth_) {
     std::vector<Window> doubled;
     for (const Window& window : directory_) doubled.insert(doubled.end(), 2, window);
     directory_ = std::move(doubled);
     ++depth_;
   }
-  segments_.push_back(std::make_unique<Segment>());
+  auto made = std::make_unique<Segment>();
+  made->pages = Pages(Segment::n_bytes(full));
+  segments_.push_back(std::move(made));
   Segment& sibling = *segments_.back();
-  sibling.pages = Pages(full * sizeof(Line));
-  sibling.capacity = large;
-  take_out(segment);
-  segment.pages.forget(large * sizeof(Line));
-  segment.capacity = large;
-  for (Segment* half : {&segment, &sibling}) half->tags.assign(large / group_size, {});
+  leave(segment, {});
+  for (Segment* half : {&segment, &sibling}) {
+    half->room = full;
+    half->capacity = large;
+  }
   sibling.depth = ++segment.depth;
   // The half of the segment's places with the next bit set becomes the sibling's.
   const auto first = static_cast<std::size_t>(
@@ -218,34 +223,71 @@ void LineTable<Line>::split(Segment& segment) {
   for (std::size_t i = 0; i < n_places; ++i) directory_[first + n_places + i].segment = &sibling;
   show(segment);
   show(sibling);
-  put_moving_back();
 }
 
-// Leaves the segment empty and its lines in moving_.
+// Notes that the segment's lines are where they are no longer looked for.
 template <typename Line>
-void LineTable<Line>::take_out(Segment& segment) {
-  moving_.clear();
-  moving_.reserve(segment.used);
-  for (std::uint64_t i = 0; i < segment.capacity; ++i) {
-    if (segment.lines()[i].key != 0) moving_.push_back(segment.lines()[i]);
-  }
-  if (segment.capacity != 0) std::memset(segment.pages.start(), 0, segment.capacity * sizeof(Line));
+void LineTable<Line>::leave(Segment& segment, Pages old_pages) {
+  moves_.push_back({&segment, std::move(old_pages), segment.room, segment.capacity});
   size_ -= segment.used;
   segment.used = 0;
 }
 
+// Carries lines to where they are looked for. Each move concerns segments of its own.
 template <typename Line>
-void LineTable<Line>::put_moving_back() {
-  ++n_moves_;
-  for (const Line& line : moving_) {
-    const std::uint64_t hash = mix_bits(line.key);
-    const Window& window = window_of(hash);
-    const bool is_full = window.segment->used >= window.segment->limit();
-    if (!is_full) size_.fetch_add(1, std::memory_order_relaxed);
-    Line& place = is_full ? add(window, line.key, hash) : take_place(window, line.key, hash);
-    place = line;
+void LineTable<Line>::carry_all(Workers* workers) {
+  n_moves_ += moves_.size();
+  buffers_.resize(std::max<std::size_t>(buffers_.size(), workers == nullptr ? 1 : workers->size()));
+  if (workers == nullptr) {
+    for (Move& move : moves_) carry(move, buffers_[0]);
+  } else {
+    workers->run(moves_.size(), [this](std::size_t number, std::size_t worker) {
+      carry(moves_[number], buffers_[worker]);
+    });
   }
-  moving_.clear();
+  moves_.clear();
+}
+
+template <typename Line>
+void LineTable<Line>::carry(Move& move, std::vector<Line>& buffer) {
+  Segment& segment = *move.segment;
+  const bool is_new = move.old_pages.start() != nullptr || move.old_capacity == 0;
+  char* const start = static_cast<char*>(is_new ? move.old_pages.start() : segment.pages.start());
+  const auto* lines = reinterpret_cast<const Line*>(start + move.old_room);
+  const auto for_each_line = [&](const auto& use) {
+    for (std::uint64_t i = 0; i < move.old_capacity; ++i) {
+      if (lines[i].key != 0) use(lines[i]);
+    }
+  };
+  if (is_new) return for_each_line([this](const Line& line) { put_in(line); });
+  buffer.clear();
+  for_each_line([&](const Line& line) { buffer.push_back(line); });
+  std::memset(start, 0, move.old_capacity);
+  std::memset(start + move.old_room, 0, move.old_capacity * sizeof(Line));
+  if (segment.capacity < move.old_capacity) {
+    segment.pages.forget(segment.room + segment.capacity * sizeof(Line));
+  }
+  for (const Line& line : buffer) put_in(line);
+}
+
+// A line that the table does not have.
+template <typename Line>
+void LineTable<Line>::put_in(const Line& line) {
+  const std::uint64_t hash = mix_bits(line.key);
+  const Window& window = window_of(hash);
+  const bool is_full = window.segment->used >= window.segment->limit();
+  if (!is_full) size_.fetch_add(1, std::memory_order_relaxed);
+  Line& place = is_full ? add(window, line.key, hash) : take_place(window, line.key, hash);
+  place = line;
+}
+
+template <typename Line>
+void LineTable<Line>::take_waiting() {
+  if (waiting_.empty()) return;
+  size_ -= waiting_.size();
+  n_waiting_ = 0;
+  ++n_moves_;
+  for (const auto& [key, line] : std::exchange(waiting_, {})) put_in(line);
 }
 
 // Copies what look-ups need of a segment to its places in the directory.
@@ -254,7 +296,7 @@ void LineTable<Line>::show(Segment& segment) {
   if (depth_ == 0) directory_[0].segment = &segment;
   for (Window& window : directory_) {
     if (window.segment != &segment) continue;
-    window = {segment.lines(), segment.tags.data(), segment.tags.size(), &segment,
+    window = {segment.lines(), segment.tags(), segment.capacity / group_size, &segment,
               segment.depth};
   }
 }

@@ -2,9 +2,26 @@
 
 #include <utility>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 namespace labeltrees {
+namespace {
+
+// How often to look before going to sleep: waking up takes longer than many a task.
+constexpr std::size_t looks = 4000;
+
+void pause() noexcept {
+#if defined(__SSE2__)
+  _mm_pause();
+#endif
+}
+
+}  // namespace
 
 Workers::Workers(std::size_t n_workers) {
+  if (n_workers <= std::thread::hardware_concurrency()) patience_ = looks;
   threads_.reserve(n_workers);
   for (std::size_t worker = 1; worker < n_workers; ++worker) {
     try {
@@ -39,6 +56,7 @@ void Workers::run(std::size_t n_tasks, const std::function<void(std::size_t, std
   }
   start_.notify_all();
   take_tasks(0);
+  watch_for([this] { return n_busy_ == 0; });
   std::unique_lock lock(mutex_);
   done_.wait(lock, [this] { return n_busy_ == 0; });
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
@@ -55,9 +73,15 @@ void Workers::take_tasks(std::size_t worker) {
   }
 }
 
+// Looks for a while whether it has happened; the caller has to make sure of it.
+void Workers::watch_for(const std::function<bool()>& happened) const {
+  for (std::size_t i = 0; i < patience_ && !happened(); ++i) pause();
+}
+
 void Workers::work(std::size_t worker) {
   std::size_t seen = 0;
   while (true) {
+    watch_for([&] { return stopping_ || round_ != seen; });
     {
       std::unique_lock lock(mutex_);
       start_.wait(lock, [&] { return stopping_ || round_ != seen; });

@@ -120,6 +120,35 @@ def test_learning_agrees_with_the_reference_step_by_step(problem):
         )
 
 
+def observe_all(reference, X, y, weights):
+    for i, label in enumerate(y):
+        reference.observe(X[i], label, 1.0 if weights is None else weights[i])
+    return reference
+
+
+@settings(max_examples=300, deadline=None)
+@given(problems(), st.sampled_from(["adagrad", "sgd"]))
+def test_squared_loss_is_the_paper_s_algorithm_with_its_leaf_regressor(problem, optimizer):
+    X, y, weights, options = problem
+    options |= {"loss": "squared", "optimizer": optimizer}
+    paper = ReferenceConditionalTree(X.shape[1], leaf_regressor=True, **options)
+    observe_all(paper, X, y, weights)
+    model = ConditionalTreeClassifier(**options).partial_fit(X, y, sample_weight=weights)
+    assert model.tree_.parent.tolist() == paper.parents()
+    for row, distribution in zip(X[:5], model.predict_proba(X[:5]), strict=True):
+        expected = [paper.distribution(row)[label] for label in model.classes_]
+        assert distribution == pytest.approx(expected, rel=2e-4, abs=1e-9)
+
+
+def test_under_logistic_loss_a_leaf_regressor_would_change_something():
+    X, y = np.eye(3, dtype=np.float32), ["a", "a", "b"]
+    without, with_it = (
+        observe_all(ReferenceConditionalTree(3, mixing=False, leaf_regressor=each), X, y, None)
+        for each in (False, True)
+    )
+    assert with_it.distribution(X[0])["a"] > without.distribution(X[0])["a"] + 0.1
+
+
 # Invariants.
 
 

@@ -17,6 +17,7 @@
 
 #include "labeltrees/hash.hpp"
 #include "labeltrees/pages.hpp"
+#include "labeltrees/workers.hpp"
 
 namespace labeltrees {
 
@@ -174,8 +175,8 @@ class LineTable {
     return guessed == nullptr || read_shared(guessed->key) == key ? guessed : find(key);
   }
   // Makes ready for about n calls of obtain, which then leave every line where it is, however many
-  // they become. Amortised O(n).
-  void make_room(std::size_t n);
+  // they become. Amortised O(n), which the workers share, if there are any.
+  void make_room(std::size_t n, Workers* workers = nullptr);
   // The line of a key, made of zeros if there was none.
   Line& obtain(std::uint64_t key);
   // The same, where guess said this, and no lines have moved since.
@@ -192,18 +193,31 @@ class LineTable {
  private:
   static constexpr std::size_t group_size = 16;
 
+  // Tags and then lines, in the same pages.
   struct Segment {
     Pages pages;
-    std::vector<TagGroup> tags;
+    std::uint64_t room = 0;  // lines that there are pages for
     std::uint64_t capacity = 0;
     std::uint64_t used = 0;
     unsigned depth = 0;    // leading bits that all its keys share
     bool crowded = false;  // waits for make_room
     std::atomic_flag adding;
 
-    Line* lines() const noexcept { return static_cast<Line*>(pages.start()); }
+    static constexpr std::size_t n_bytes(std::uint64_t n_lines) noexcept {
+      return n_lines * (sizeof(Line) + 1);
+    }
+    TagGroup* tags() const noexcept { return static_cast<TagGroup*>(pages.start()); }
+    Line* lines() const noexcept {
+      return reinterpret_cast<Line*>(static_cast<char*>(pages.start()) + room);
+    }
     // Searches stay short below seven eighths full.
     std::uint64_t limit() const noexcept { return capacity - capacity / 8; }
+  };
+  // A segment that has been made larger or split, and where its lines still are.
+  struct Move {
+    Segment* segment;
+    Pages old_pages;  // none if the segment keeps its pages
+    std::uint64_t old_room, old_capacity;
   };
   // What a search needs of a segment.
   struct Window {
@@ -223,9 +237,12 @@ class LineTable {
   };
 
   // Capacities: doubled up to `large`, then `full`, then the segment splits in two `large` ones.
+  // With their tags they are three and four times a number of huge pages.
   static constexpr std::uint64_t smallest = 64;
-  static constexpr std::uint64_t full = 4 * Pages::huge / sizeof(Line);
-  static constexpr std::uint64_t large = full - full / 4;
+  static constexpr std::uint64_t full = 4 * Pages::huge / (sizeof(Line) + 1) / 64 * 64;
+  static constexpr std::uint64_t large =
+      (3 * Pages::huge - full) / sizeof(Line) / group_size * group_size;
+  static_assert(full + large * sizeof(Line) <= 3 * Pages::huge);
 
   std::size_t place_of(std::uint64_t hash) const noexcept { return (hash >> 1) >> (63 - depth_); }
   const Window& window_of(std::uint64_t hash) const noexcept { return directory_[place_of(hash)]; }
@@ -241,8 +258,11 @@ class LineTable {
   void relieve(Segment& segment);
   void enlarge(Segment& segment, std::uint64_t capacity);
   void split(Segment& segment);
-  void take_out(Segment& segment);
-  void put_moving_back();
+  void leave(Segment& segment, Pages old_pages);
+  void carry_all(Workers* workers);
+  void carry(Move& move, std::vector<Line>& buffer);
+  void put_in(const Line& line);
+  void take_waiting();
   void show(Segment& segment);
 
   std::vector<std::unique_ptr<Segment>> segments_;
@@ -252,7 +272,8 @@ class LineTable {
   std::unordered_map<std::uint64_t, Line> waiting_;  // lines of segments without a free place
   std::atomic<std::size_t> n_waiting_{0};
   mutable std::mutex rare_;  // guards crowded_ and waiting_
-  std::vector<Line> moving_;
+  std::vector<Move> moves_;
+  std::vector<std::vector<Line>> buffers_;  // of each worker
   std::atomic<std::size_t> size_{0};
   std::size_t n_moves_ = 0;
   std::size_t exact_limit_ = ~std::size_t{0};

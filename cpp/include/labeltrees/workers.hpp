@@ -29,15 +29,17 @@ class Workers {
  private:
   void work(std::size_t worker);
   void take_tasks(std::size_t worker);
+  void watch_for(const std::function<bool()>& happened) const;
 
   std::vector<std::thread> threads_;
   std::mutex mutex_;
   std::condition_variable start_, done_;
   const std::function<void(std::size_t, std::size_t)>* task_ = nullptr;
-  std::size_t n_tasks_ = 0, round_ = 0, n_busy_ = 0;
-  std::atomic<std::size_t> next_{0};
+  std::size_t n_tasks_ = 0;
+  std::atomic<std::size_t> next_{0}, round_{0}, n_busy_{0};
   std::exception_ptr failure_;
-  bool stopping_ = false;
+  std::atomic<bool> stopping_{false};
+  std::size_t patience_ = 0;
 };
 
 }  // namespace labeltrees
