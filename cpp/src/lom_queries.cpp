@@ -56,33 +56,102 @@ void leaves_of_rows(const LomTree& model, const CsrView& X, const Reading& readi
 }
 
 void NodeDistribution::assign(const LomTree& model, NodeId node) {
+  nodes_.clear();
+  for (; node != none; node = model.node(node).parent) nodes_.push_back(node);
+  std::reverse(nodes_.begin(), nodes_.end());
+  assign(model, nodes_);
+}
+
+void NodeDistribution::assign(const LomTree& model, std::span<const NodeId> path) {
   model_ = &model;
   path_.clear();
-  for (; node != none; node = model.node(node).parent) path_.push_back(&model.node(node));
-  std::reverse(path_.begin(), path_.end());
-  bound_.clear();
-  const double n = model.total_weight();
-  double bound = n > 0 ? model.total(model.top_total()) / n : 0.0;
-  for (const LomNode* here : path_) {
-    bound = std::min(1.0, backed_off(here->top, bound, *here, kappa(*here)));
-    bound_.push_back(bound);
+  for (const NodeId id : path) {
+    const LomNode& here = model.node(id);
+    path_.push_back({&here, model.back_off() * here.n_labels, 0, 0, 0});
   }
+  is_weighed_ = false;
 }
 
 double NodeDistribution::probability(LabelId label) const noexcept {
   const double total = model_->total(label);
   if (total == 0) return 0;
-  double p = total / model_->total_weight();
-  const double base = p;
-  for (const LomNode* here : path_) {
-    p = backed_off(model_->count(*here, label), p, *here, kappa(*here));
+  return through_path(total, [&](std::size_t i) { return model_->count(*path_[i].node, label); });
+}
+
+// The probability at the end of the path of a label with this total; count(i): in the path's i-th
+// histogram.
+template <typename Count>
+double NodeDistribution::through_path(double total, Count count) const noexcept {
+  const double base = total / model_->total_weight();
+  double p = base;
+  for (std::size_t i = 0; i < path_.size(); ++i) {
+    p = backed_off(count(i), p, *path_[i].node, path_[i].kappa);
   }
   return (1 - base_share) * p + base_share * base;
+}
+
+void NodeDistribution::weigh_steps() {
+  if (is_weighed_) return;
+  is_weighed_ = true;
+  const double most = model_->total(model_->top_total()) / model_->total_weight();
+  double bound = most;
+  for (Step& step : path_) {
+    bound = std::min(1.0, backed_off(step.node->common[0].count, bound, *step.node, step.kappa));
+    step.bound = bound;
+  }
+  double passed = 1;
+  for (std::size_t i = path_.size(); i-- > 0;) {
+    Step& step = path_[i];
+    step.passed = passed;
+    if (step.node->n_labels == 0) continue;
+    step.share = passed / (step.node->weight + step.kappa);
+    passed = step.share * step.kappa;
+  }
+  base_ = {most, passed};
+}
+
+// Whether a label is below the floor for sure of which no more than p is in the path's histograms
+// from the i-th down.
+bool NodeDistribution::is_below(double p, std::size_t i, double floor) const noexcept {
+  p += i == 0 ? base_.passed * base_.most : path_[i - 1].passed * path_[i - 1].bound;
+  return ((1 - base_share) * p + base_share * base_.most) * slack < floor;
+}
+
+// As probability, or anything below the floor if that is below the floor. Looks at the path from
+// the bottom up, and no farther than the label may still reach the floor.
+double NodeDistribution::probability_above(LabelId label, double floor) {
+  counts_.resize(path_.size());
+  double p = 0;
+  for (std::size_t i = path_.size(); i-- > 0;) {
+    counts_[i] = model_->count(*path_[i].node, label);
+    p += path_[i].share * counts_[i];
+    if (is_below(p, i, floor)) return -1;
+  }
+  return through_path(model_->total(label), [&](std::size_t i) { return counts_[i]; });
+}
+
+// Offers the most frequent labels of the path's nodes from the bottom up; true if every label that
+// was not offered is below floor().
+template <typename Floor, typename Offer>
+bool NodeDistribution::visit_common(Floor floor, Offer offer) const {
+  double rest = 0;  // of a label not offered, at most, in the histograms looked at
+  for (std::size_t i = path_.size(); i-- > 0;) {
+    const CommonLabels& common = path_[i].node->common;
+    for (std::size_t j = 0; j < CommonLabels::size && common[j].count > 0; ++j) {
+      offer(common[j].label);
+    }
+    rest += path_[i].share * common.least();
+    if (is_below(rest, i, floor())) return true;
+    if (rest >= floor()) return false;
+  }
+  return false;
 }
 
 // Offers labels to take(label, p), each once, until every other is below floor().
 template <typename Floor, typename Take>
 void NodeDistribution::visit_likely(Floor floor, Take take) {
+  if (model_->n_labels() == 0) return;
+  weigh_steps();
   if (seen_.size() < model_->masses().size()) seen_.resize(model_->masses().size(), 0);
   if (++question_ == 0) {  // the numbers have all been used
     std::fill(seen_.begin(), seen_.end(), 0);
@@ -91,25 +160,18 @@ void NodeDistribution::visit_likely(Floor floor, Take take) {
   const auto offer = [&](LabelId label) {
     if (seen_[index(label)] == question_) return;
     seen_[index(label)] = question_;
-    take(label, probability(label));
+    const double p = probability_above(label, floor());
+    if (p >= 0) take(label, p);
   };
-  if (model_->n_labels() == 0) return;
-  const double n = model_->total_weight();
-  const double most = model_->total(model_->top_total()) / n;
-  const auto is_below = [&](double p, double base) {
-    return ((1 - base_share) * p + base_share * base) * slack < floor();
-  };
-  double left = 1;  // of a node's distribution, at the end of the path
+  if (visit_common(floor, offer)) return;
   for (std::size_t i = path_.size(); i-- > 0;) {
-    if (is_below(left * bound_[i], most)) return;
-    model_->for_labels(*path_[i], offer);
-    left *= backed_off(0, 1, *path_[i], kappa(*path_[i]));
+    model_->for_labels(*path_[i].node, offer);
+    if (is_below(0, i, floor())) return;
   }
-  offer(model_->top_total());
-  if (is_below(left * most, most)) return;
+  const double n = model_->total_weight();
   for (const LabelId label : by_total()) {
     const double base = model_->total(label) / n;
-    if (is_below(left * base, base)) return;
+    if (((1 - base_share) * base_.passed * base + base_share * base) * slack < floor()) return;
     offer(label);
   }
 }
@@ -163,14 +225,15 @@ void NodeDistribution::all(std::span<double> p) const {
     p[i] = total == 0 ? 0.0 : total / n;
   }
   std::vector<std::pair<LabelId, double>> seen;
-  for (const LomNode* here : path_) {
+  for (const Step& step : path_) {
+    const LomNode* here = step.node;
     seen.clear();
     model_->for_labels(*here, [&](LabelId label) {
       if (index(label) < p.size()) seen.emplace_back(label, p[index(label)]);
     });
-    for (double& value : p) value = backed_off(0, value, *here, kappa(*here));
+    for (double& value : p) value = backed_off(0, value, *here, step.kappa);
     for (const auto& [label, before] : seen) {
-      p[index(label)] = backed_off(model_->count(*here, label), before, *here, kappa(*here));
+      p[index(label)] = backed_off(model_->count(*here, label), before, *here, step.kappa);
     }
   }
   for (std::size_t i = 0; i < p.size(); ++i) {
@@ -184,8 +247,8 @@ LabelId NodeDistribution::draw(double u) {
   const bool from_base = u < base_share;
   u = from_base ? u / base_share : (u - base_share) / (1 - base_share);
   for (std::size_t i = from_base ? 0 : path_.size(); i-- > 0;) {
-    const LomNode& here = *path_[i];
-    const double kappa = this->kappa(here);
+    const LomNode& here = *path_[i].node;
+    const double kappa = path_[i].kappa;
     if (here.n_labels == 0) continue;
     double place = u * (here.weight + kappa);
     labels.clear();

@@ -159,7 +159,7 @@ LedgerEntry& LomTree::count_histogram(NodeId id, LabelId label, float weight) {
   LedgerEntry& entry = ledgers_.obtain(here.ledger, label);
   if (entry.count == 0) ++here.n_labels;
   entry.count += weight;
-  here.top = std::max(here.top, entry.count);
+  here.common.note(label, entry.count);
   here.weight += weight;
   return entry;
 }
@@ -189,7 +189,7 @@ LomArrays LomTree::arrays() const {
     a.least.push_back(n.least);
     a.weight.push_back(n.weight);
     a.leaf_top.push_back(n.leaf_top);
-    a.top.push_back(n.top);
+    a.top.push_back(n.common[0].count);
     a.mean.push_back(n.mean);
     a.mean_weight.push_back(n.mean_weight);
   }
@@ -222,7 +222,7 @@ LomTree::LomTree(const LomArrays& a, NodeId root, std::span<const std::uint8_t> 
                       a.mean_weight[i],
                       a.weight[i],
                       a.n_labels[i],
-                      a.top[i],
+                      {},
                       a.n_recycled[i],
                       a.split_number[i]});
     n_made_ = std::max<std::uint64_t>(n_made_, a.split_number[i]);
@@ -237,6 +237,11 @@ LomTree::LomTree(const LomArrays& a, NodeId root, std::span<const std::uint8_t> 
   check_shape();
   check_places();
   check_counts();
+  for (LomNode& here : nodes_) {
+    for_labels(here, [&](LabelId label) {
+      here.common.note(label, ledgers_.count(here.ledger, label));
+    });
+  }
   restore_lines(table_, keys, weights, sums, used_slots_.size());
 }
 
@@ -293,7 +298,7 @@ void LomTree::check_counts() const {
   for (const LomNode& here : nodes_) {
     const bool finite = std::isfinite(here.mean) && here.mean_weight >= 0 && here.least >= 0 &&
                         std::isfinite(here.least) && here.weight >= 0 &&
-                        std::isfinite(here.weight) && here.leaf_top >= 0 && here.top >= 0;
+                        std::isfinite(here.weight) && here.leaf_top >= 0;
     if (!finite) throw TreeError("a node's counts are not finite or negative");
     if (here.left == none) continue;
     if (here.least != std::min(node(here.left).least, node(here.right).least)) {

@@ -32,11 +32,12 @@ class NodeDistribution {
  public:
   // Reads the path from the root to a node. O(depth).
   void assign(const LomTree& model, NodeId node);
+  void assign(const LomTree& model, std::span<const NodeId> path);
   // O(depth); 0 for a label never learned.
   double probability(LabelId label) const noexcept;
   // The k likeliest labels, likeliest first, ties by label; returns how many there are. Looks at
-  // the labels of the path's nodes from the bottom up, and no farther than others may still be
-  // likelier.
+  // the most frequent labels of the path's nodes from the bottom up, then if need be at all, and no
+  // farther than others may still be likelier.
   std::size_t top(std::span<Found> answers);
   // Every label with probability >= threshold > 0, by label; stops when it has more than max_found.
   void above(double threshold, std::size_t max_found, std::vector<Found>& answers);
@@ -46,14 +47,34 @@ class NodeDistribution {
   LabelId draw(double u);
 
  private:
+  // A node of the path. The last node's p(y) is a sum over the path: share * count(y), and what is
+  // left of the shares of all labels.
+  struct Step {
+    const LomNode* node;
+    double kappa;   // of the back-off
+    double bound;   // no label is likelier here
+    double passed;  // this much of the distribution here is in the last node's,
+    double share;   // and this much of a count here
+  };
+  void weigh_steps();
+  bool is_below(double p, std::size_t i, double floor) const noexcept;
+  template <typename Count>
+  double through_path(double total, Count count) const noexcept;
+  double probability_above(LabelId label, double floor);
+  template <typename Floor, typename Offer>
+  bool visit_common(Floor floor, Offer offer) const;
   template <typename Floor, typename Take>
   void visit_likely(Floor floor, Take take);
   const std::vector<LabelId>& by_total();
-  double kappa(const LomNode& node) const noexcept { return model_->back_off() * node.n_labels; }
 
   const LomTree* model_ = nullptr;
-  std::vector<const LomNode*> path_;  // from the root down
-  std::vector<double> bound_;         // by place in path_: no label is likelier there
+  std::vector<NodeId> nodes_;   // the path, if it was not given
+  std::vector<Step> path_;      // from the root down
+  bool is_weighed_ = false;     // whether bounds and shares are known
+  struct {
+    double most, passed;        // the largest share of a label; what of it is in the last node's
+  } base_{};
+  std::vector<double> counts_;  // of the label looked at, by place in path_
   std::vector<std::uint32_t> seen_;   // by label: the last question it was looked at for
   std::uint32_t question_ = 0;
   std::vector<LabelId> by_total_;  // labels, the largest total first,

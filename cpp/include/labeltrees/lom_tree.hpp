@@ -4,6 +4,7 @@
 // that few rows reach are recycled where they are needed.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <shared_mutex>
@@ -29,6 +30,32 @@ struct LomLearning {
   double swap_resistance = 4;   // R_S >= 1
 };
 
+// The labels that are most often in a histogram, most often first; counts of 0 fill the places that
+// are left. Exact, since counts only grow: a label passes another when it is counted.
+class CommonLabels {
+ public:
+  static constexpr std::size_t size = 4;
+  struct Common {
+    LabelId label = none;
+    float count = 0;
+  };
+
+  const Common& operator[](std::size_t i) const noexcept { return common_[i]; }
+  // No label that is not among them has a larger count.
+  float least() const noexcept { return common_[size - 1].count; }
+  // Takes note of a label's count, which has grown or is new.
+  void note(LabelId label, float count) noexcept {
+    if (count <= least()) return;
+    std::size_t at = 0;
+    while (at + 1 < size && common_[at].label != label) ++at;
+    for (; at > 0 && common_[at - 1].count < count; --at) common_[at] = common_[at - 1];
+    common_[at] = {label, count};
+  }
+
+ private:
+  std::array<Common, size> common_{};
+};
+
 struct LomNode {
   NodeId parent = none, left = none, right = none;  // a leaf has no children
   std::uint32_t ledger = 0;                         // what it knows of every label
@@ -40,7 +67,7 @@ struct LomNode {
   float mean_weight = 0;           // of examples with this weight
   double weight = 0;               // of the examples in its histogram,
   std::uint32_t n_labels = 0;      // their different labels,
-  float top = 0;                   // and the largest count of one
+  CommonLabels common;             // and the most frequent of them
   std::uint32_t n_recycled = 0;    // how often it was taken from one place of the tree to another
   std::uint32_t split_number = 0;  // its split was the tree's so-many-th
 };
