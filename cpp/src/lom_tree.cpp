@@ -1,6 +1,7 @@
 #include "labeltrees/lom_tree.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -120,17 +121,18 @@ void LomTree::update_least(NodeId id) noexcept {
   }
 }
 
-// Below its parent's regressor in the same block, unless that place was ever given out: what is
-// left of a regressor that was given up must not count.
+// In its parent's block, so that a row on its way down stays in a block for as long as it can, or
+// in a new one if all places there were ever given out: what is left of a regressor that was given
+// up must not count.
 Place LomTree::new_place(NodeId id) {
   const NodeId parent = node(id).parent;
   if (parent != none) {
-    const Place above = node(parent).place;
-    const std::uint32_t slot = 2 * above.slot + (node(parent).left == id ? 1 : 2);
-    std::uint8_t& used = used_slots_[above.block - 1];
-    if (slot < block_size && (used >> slot & 1) == 0) {
+    const std::uint32_t block = node(parent).place.block;
+    std::uint8_t& used = used_slots_[block - 1];
+    const auto slot = static_cast<std::uint32_t>(std::countr_one(used));
+    if (slot < block_size) {
       used = static_cast<std::uint8_t>(used | 1 << slot);
-      return {above.block, slot};
+      return {block, slot};
     }
   }
   used_slots_.push_back(1);
