@@ -78,6 +78,7 @@ class Learner {
 
   // Learns the row. False if a score was not finite.
   bool observe(LabelId label, float weight) {
+    if (!options_.again) measure_trust(label, weight);
     model_.add_total(label, weight);
     NodeId at = model_.root();
     std::size_t n_together = 1;  // of the way's nodes, until the row parts from it
@@ -132,6 +133,29 @@ class Learner {
   // i-th on.
   void count_rest(std::size_t i, LabelId label, float weight) {
     for (; i < way_.size(); ++i) model_.count_histogram(way_[i], label, weight);
+  }
+
+  // Learns from the row's way and label how far histograms are to be trusted; see BackOff. A label
+  // that is new tells nothing.
+  void measure_trust(LabelId label, double weight) {
+    if (!(model_.total(label) > 0)) return;
+    double p = model_.total(label) / model_.total_weight();
+    draws_.clear();
+    for (const NodeId id : way_) {
+      const LomNode& here = model_.node(id);
+      if (here.n_labels == 0) continue;
+      const std::size_t c = model_.trust_class(here);
+      const double trust = model_.trust().trust(c);
+      const double drawn = trust * model_.count(here, label) / here.weight;
+      p = drawn + (1 - trust) * p;
+      draws_.push_back({c, drawn / p});
+    }
+    double left = weight;
+    for (std::size_t i = draws_.size(); i-- > 0;) {
+      const double drawn = left * draws_[i].share;
+      model_.trust().add(draws_[i].trust_class, left, drawn);
+      left -= drawn;
+    }
   }
 
   // One step of a regressor in the block; returns its score after.
@@ -203,6 +227,11 @@ class Learner {
   const LomLearning& options_;
   PreparedRow row_, next_;
   NodeDistribution distribution_;
+  struct Draw {
+    std::size_t trust_class;
+    double share;  // how likely the label was drawn here if not below
+  };
+  std::vector<Draw> draws_;
   std::vector<NodeId> way_;       // of the row untaught, from the root to a leaf,
   std::vector<BlockView> views_;  // and the blocks on it, the first n_views_
   std::size_t n_views_ = 0;

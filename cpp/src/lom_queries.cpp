@@ -67,7 +67,7 @@ void NodeDistribution::assign(const LomTree& model, std::span<const NodeId> path
   path_.clear();
   for (const NodeId id : path) {
     const LomNode& here = model.node(id);
-    path_.push_back({&here, model.back_off() * here.n_labels, 0, 0, 0});
+    path_.push_back({&here, model.kappa(here), 0, 0, 0, 0});
   }
   is_weighed_ = false;
 }
@@ -108,6 +108,11 @@ void NodeDistribution::weigh_steps() {
     passed = step.share * step.kappa;
   }
   base_ = {most, passed};
+  double rest = 0;
+  for (Step& step : path_) {
+    step.rest_above = rest;
+    rest += step.share * step.node->common.least();
+  }
 }
 
 // Whether a label is below the floor for sure of which no more than p is in the path's histograms
@@ -117,15 +122,29 @@ bool NodeDistribution::is_below(double p, std::size_t i, double floor) const noe
   return ((1 - base_share) * p + base_share * base_.most) * slack < floor;
 }
 
-// As probability, or anything below the floor if that is below the floor. Looks at the path from
-// the bottom up, and no farther than the label may still reach the floor.
+// As probability, or -1 if that is below the floor. Looks at the path from the bottom up, at what is
+// known of frequent labels first, and no farther than the label may still reach the floor.
 double NodeDistribution::probability_above(LabelId label, double floor) {
   counts_.resize(path_.size());
-  double p = 0;
+  double p = 0;  // at most
   for (std::size_t i = path_.size(); i-- > 0;) {
-    counts_[i] = model_->count(*path_[i].node, label);
-    p += path_[i].share * counts_[i];
+    const CommonLabels& common = path_[i].node->common;
+    counts_[i] = common.least() == 0 ? std::max(common.count(label), 0.0f) : common.count(label);
+    p += path_[i].share * (counts_[i] < 0 ? common.least() : counts_[i]);
     if (is_below(p, i, floor)) return -1;
+  }
+  most_.resize(path_.size());  // in the histograms above
+  double above = 0;
+  for (std::size_t i = 0; i < path_.size(); ++i) {
+    most_[i] = above;
+    above += path_[i].share * (counts_[i] < 0 ? path_[i].node->common.least() : counts_[i]);
+  }
+  p = 0;
+  for (std::size_t i = path_.size(); i-- > 0;) {
+    const bool is_known = counts_[i] >= 0;
+    if (!is_known) counts_[i] = model_->count(*path_[i].node, label);
+    p += path_[i].share * counts_[i];
+    if (!is_known && is_below(p + most_[i], 0, floor)) return -1;
   }
   return through_path(model_->total(label), [&](std::size_t i) { return counts_[i]; });
 }
@@ -142,7 +161,6 @@ bool NodeDistribution::visit_common(Floor floor, Offer offer) const {
     }
     rest += path_[i].share * common.least();
     if (is_below(rest, i, floor())) return true;
-    if (rest >= floor()) return false;
   }
   return false;
 }
@@ -166,7 +184,7 @@ void NodeDistribution::visit_likely(Floor floor, Take take) {
   if (visit_common(floor, offer)) return;
   for (std::size_t i = path_.size(); i-- > 0;) {
     model_->for_labels(*path_[i].node, offer);
-    if (is_below(0, i, floor())) return;
+    if (is_below(0, i, floor()) || is_below(path_[i].rest_above, 0, floor())) return;
   }
   const double n = model_->total_weight();
   for (const LabelId label : by_total()) {

@@ -166,6 +166,12 @@ LedgerEntry& LomTree::count_histogram(NodeId id, LabelId label, float weight) {
   return entry;
 }
 
+double LomTree::kappa(const LomNode& here) const noexcept {
+  if (here.n_labels == 0) return 0;
+  const double trust = trust_.trust(trust_class(here));
+  return back_off_ * here.weight * (1 - trust) / trust;
+}
+
 NodeId LomTree::last_leaf(LabelId label) const noexcept {
   return label >= 0 && index(label) < last_leaf_.size() ? last_leaf_[index(label)] : none;
 }
@@ -201,8 +207,8 @@ LomArrays LomTree::arrays() const {
 LomTree::LomTree(const LomArrays& a, NodeId root, std::span<const std::uint8_t> used_slots,
                  std::span<const double> totals, Ledgers ledgers,
                  std::span<const std::uint64_t> keys, std::span<const float> weights,
-                 std::span<const float> sums)
-    : root_(root), ledgers_(std::move(ledgers)), used_slots_(used_slots.begin(), used_slots.end()) {
+                 std::span<const float> sums, const BackOff& trust)
+    : root_(root), ledgers_(std::move(ledgers)), used_slots_(used_slots.begin(), used_slots.end()), trust_(trust) {
   const std::size_t n = a.parent.size();
   for (const std::size_t size :
        {a.left.size(), a.right.size(), a.ledger.size(), a.block.size(), a.slot.size(),

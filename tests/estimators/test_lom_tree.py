@@ -93,10 +93,10 @@ def test_two_labels_by_hand():
     assert nodes["mean"][0] == 0.5
     assert nodes["least"].tolist() == [0, 0, 2]
     assert model.apply([[1.0], [-1.0]]).tolist() == [2, 1]
-    # The root has seen both; the right leaf has b, and back-off counts its one label once:
-    # (1 + 1 * 1/2) / (1 + 1), and of that all but a millionth.
+    # The root has seen both; the right leaf has b. A new label tells nothing of trust, so its one
+    # label counts as two of the root's: (1 + 2 * 1/2) / (1 + 2), and of that all but a millionth.
     p = model.predict_label_proba([[1.0]], ["b"])[0]
-    assert p == pytest.approx(0.75 * (1 - 1e-6) + 0.5e-6)
+    assert p == pytest.approx(2 / 3 * (1 - 1e-6) + 0.5e-6)
 
 
 # Agreement with the reference.
@@ -385,7 +385,7 @@ def test_a_row_of_weight_zero_is_not_learned():
 def test_back_off_beats_the_leaf_histogram_alone():
     X, y = stream(8, n_rows=2000, n_labels=30, noise=0.8)
     losses = []
-    for back_off in (0.0, 2.0):
+    for back_off in (0.0, 1.0):
         model = LOMTreeClassifier(back_off=back_off, n_passes=1).fit(X[:1500], y[:1500])
         p = model.predict_label_proba(X[1500:], y[1500:])
         losses.append(-np.log(np.maximum(p, 1e-9)).mean())

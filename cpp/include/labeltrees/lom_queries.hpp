@@ -55,6 +55,7 @@ class NodeDistribution {
     double bound;   // no label is likelier here
     double passed;  // this much of the distribution here is in the last node's,
     double share;   // and this much of a count here
+    double rest_above;  // a label that is not common anywhere above has no more from there
   };
   void weigh_steps();
   bool is_below(double p, std::size_t i, double floor) const noexcept;
@@ -74,7 +75,8 @@ class NodeDistribution {
   struct {
     double most, passed;        // the largest share of a label; what of it is in the last node's
   } base_{};
-  std::vector<double> counts_;  // of the label looked at, by place in path_
+  std::vector<double> counts_;  // of the label looked at, by place in path_; -1 if not known
+  std::vector<double> most_;    // scratch of probability_above
   std::vector<std::uint32_t> seen_;   // by label: the last question it was looked at for
   std::uint32_t question_ = 0;
   std::vector<LabelId> by_total_;  // labels, the largest total first,

@@ -4,13 +4,14 @@
 // that few rows reach are recycled where they are needed.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <shared_mutex>
 #include <span>
 #include <vector>
 
+#include "labeltrees/back_off.hpp"
+#include "labeltrees/common_labels.hpp"
 #include "labeltrees/conditional_tree.hpp"
 #include "labeltrees/ledger.hpp"
 #include "labeltrees/weight_table.hpp"
@@ -28,32 +29,7 @@ struct LomLearning {
   double max_splits = 0;        // T: the tree may have this many inner nodes,
   double splits_per_label = 1;  // or this many for every label seen, whichever is more
   double swap_resistance = 4;   // R_S >= 1
-};
-
-// The labels that are most often in a histogram, most often first; counts of 0 fill the places that
-// are left. Exact, since counts only grow: a label passes another when it is counted.
-class CommonLabels {
- public:
-  static constexpr std::size_t size = 4;
-  struct Common {
-    LabelId label = none;
-    float count = 0;
-  };
-
-  const Common& operator[](std::size_t i) const noexcept { return common_[i]; }
-  // No label that is not among them has a larger count.
-  float least() const noexcept { return common_[size - 1].count; }
-  // Takes note of a label's count, which has grown or is new.
-  void note(LabelId label, float count) noexcept {
-    if (count <= least()) return;
-    std::size_t at = 0;
-    while (at + 1 < size && common_[at].label != label) ++at;
-    for (; at > 0 && common_[at - 1].count < count; --at) common_[at] = common_[at - 1];
-    common_[at] = {label, count};
-  }
-
- private:
-  std::array<Common, size> common_{};
+  bool again = false;           // the rows have been learned before: no measure of trust
 };
 
 struct LomNode {
@@ -92,7 +68,7 @@ class LomTree {
   // every label's examples; used_slots: a mask of the places given out, by block from 1.
   LomTree(const LomArrays& arrays, NodeId root, std::span<const std::uint8_t> used_slots,
           std::span<const double> totals, Ledgers ledgers, std::span<const std::uint64_t> keys,
-          std::span<const float> weights, std::span<const float> sums);
+          std::span<const float> weights, std::span<const float> sums, const BackOff& trust = {});
 
   NodeId root() const noexcept { return root_; }
   std::size_t n_nodes() const noexcept { return nodes_.size(); }
@@ -154,9 +130,19 @@ class LomTree {
   }
 
   LomArrays arrays() const;
-  // How much a node's different labels count for its parent's distribution.
+  // The parent's distribution counts as this many examples of the node's histogram: back_off times
+  // what the trust learned says. 0 for a node without examples.
+  double kappa(const LomNode& node) const noexcept;
+  std::size_t trust_class(const LomNode& node) const noexcept {
+    return BackOff::class_of(node.left == none, node.weight / n_rounds_, node.n_labels);
+  }
+  const BackOff& trust() const noexcept { return trust_; }
+  BackOff& trust() noexcept { return trust_; }
   double back_off() const noexcept { return back_off_; }
   void set_back_off(double value) noexcept { back_off_ = value; }
+  // How often each example is in the histograms; >= 1.
+  double n_rounds() const noexcept { return n_rounds_; }
+  void set_n_rounds(double value) noexcept { n_rounds_ = value; }
   // Held shared by queries, alone by learning.
   std::shared_mutex& mutex() const noexcept { return mutex_; }
 
@@ -182,7 +168,8 @@ class LomTree {
   std::size_t n_labels_ = 0;
   LabelId top_total_ = none;
   std::vector<NodeId> last_leaf_;
-  double back_off_ = 1;
+  BackOff trust_;
+  double back_off_ = 1, n_rounds_ = 1;
   mutable std::shared_mutex mutex_;
 };
 

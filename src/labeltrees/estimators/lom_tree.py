@@ -101,7 +101,7 @@ class LOMTreeClassifier(OnlineClassifier):
         max_splits: int | None = None,
         splits_per_label: float = 4.0,
         swap_resistance: float = 4.0,
-        back_off: float = 2.0,
+        back_off: float = 1.0,
         loss: str = "hinge",
         optimizer: str = "adagrad",
         learning_rate: float = 1.0,
