@@ -8,7 +8,7 @@
 namespace labeltrees {
 namespace {
 
-// What is believed before anything is seen counts as so many rows.
+// A trust of one half, before anything is seen, counts as so many rows.
 constexpr double prior_rows = 2;
 
 // The power of two below x, from 0 to limit - 1.
@@ -18,12 +18,9 @@ std::size_t power(double x, std::size_t limit) noexcept {
 
 }  // namespace
 
-// Before anything is seen every label of a histogram counts as two examples of its parent's.
 BackOff::BackOff() {
-  for (std::size_t c = 0; c < n_classes; ++c) {
-    asked_[c] = prior_rows;
-    drawn_[c] = prior_rows / (1 + std::ldexp(4.0, -static_cast<int>(c % n_repeats)));
-  }
+  asked_.fill(prior_rows);
+  drawn_.fill(prior_rows / 2);
 }
 
 BackOff::BackOff(std::span<const double> asked, std::span<const double> drawn) {

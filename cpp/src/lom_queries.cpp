@@ -122,8 +122,8 @@ bool NodeDistribution::is_below(double p, std::size_t i, double floor) const noe
   return ((1 - base_share) * p + base_share * base_.most) * slack < floor;
 }
 
-// As probability, or -1 if that is below the floor. Looks at the path from the bottom up, at what is
-// known of frequent labels first, and no farther than the label may still reach the floor.
+// As probability, or -1 if that is below the floor. Looks at the path from the bottom up, at what
+// is known of frequent labels first, and no farther than the label may still reach the floor.
 double NodeDistribution::probability_above(LabelId label, double floor) {
   counts_.resize(path_.size());
   double p = 0;  // at most

@@ -208,7 +208,10 @@ LomTree::LomTree(const LomArrays& a, NodeId root, std::span<const std::uint8_t> 
                  std::span<const double> totals, Ledgers ledgers,
                  std::span<const std::uint64_t> keys, std::span<const float> weights,
                  std::span<const float> sums, const BackOff& trust)
-    : root_(root), ledgers_(std::move(ledgers)), used_slots_(used_slots.begin(), used_slots.end()), trust_(trust) {
+    : root_(root),
+      ledgers_(std::move(ledgers)),
+      used_slots_(used_slots.begin(), used_slots.end()),
+      trust_(trust) {
   const std::size_t n = a.parent.size();
   for (const std::size_t size :
        {a.left.size(), a.right.size(), a.ledger.size(), a.block.size(), a.slot.size(),
@@ -246,9 +249,8 @@ LomTree::LomTree(const LomArrays& a, NodeId root, std::span<const std::uint8_t> 
   check_places();
   check_counts();
   for (LomNode& here : nodes_) {
-    for_labels(here, [&](LabelId label) {
-      here.common.note(label, ledgers_.count(here.ledger, label));
-    });
+    for_labels(here,
+               [&](LabelId label) { here.common.note(label, ledgers_.count(here.ledger, label)); });
   }
   restore_lines(table_, keys, weights, sums, used_slots_.size());
 }

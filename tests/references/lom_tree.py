@@ -169,8 +169,7 @@ class ReferenceLomTree:
 
     def trust(self, node):
         kind = self.trust_class(node)
-        prior = 2 / (1 + 4 / 2 ** kind[2])
-        return (prior + self.drawn.get(kind, 0)) / (2 + self.asked.get(kind, 0))
+        return (1 + self.drawn.get(kind, 0)) / (2 + self.asked.get(kind, 0))
 
     def measure_trust(self, row, y):
         """Divide the row among the nodes that may have drawn its label, all by the old trusts."""

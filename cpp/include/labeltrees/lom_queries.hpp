@@ -1,9 +1,10 @@
 // Questions to a LOMtree. A row's answer is that of the leaf it ends in. A node's distribution is
-// its histogram, backed off to its parent's as Witten and Bell do:
+// its histogram, backed off to its parent's:
 //
 //   p_node(y) = (count(y) + kappa p_parent(y)) / (n + kappa),
 //
-// n being the examples in the node's histogram and kappa their different labels, times back_off.
+// n being the examples in the node's histogram and kappa = back_off n (1 - trust) / trust, where
+// trust is what rows not yet taught have shown of nodes like it (back_off.hpp).
 // Above the root are the shares of the labels among all examples, which are also one millionth of
 // every answer. Every label that was learned is thus above 0, and all sum to 1. All questions are
 // const and single-threaded, and agree to the last bit.
@@ -51,10 +52,10 @@ class NodeDistribution {
   // left of the shares of all labels.
   struct Step {
     const LomNode* node;
-    double kappa;   // of the back-off
-    double bound;   // no label is likelier here
-    double passed;  // this much of the distribution here is in the last node's,
-    double share;   // and this much of a count here
+    double kappa;       // of the back-off
+    double bound;       // no label is likelier here
+    double passed;      // this much of the distribution here is in the last node's,
+    double share;       // and this much of a count here
     double rest_above;  // a label that is not common anywhere above has no more from there
   };
   void weigh_steps();
@@ -69,15 +70,15 @@ class NodeDistribution {
   const std::vector<LabelId>& by_total();
 
   const LomTree* model_ = nullptr;
-  std::vector<NodeId> nodes_;   // the path, if it was not given
-  std::vector<Step> path_;      // from the root down
-  bool is_weighed_ = false;     // whether bounds and shares are known
+  std::vector<NodeId> nodes_;  // the path, if it was not given
+  std::vector<Step> path_;     // from the root down
+  bool is_weighed_ = false;    // whether bounds and shares are known
   struct {
-    double most, passed;        // the largest share of a label; what of it is in the last node's
+    double most, passed;  // the largest share of a label; what of it is in the last node's
   } base_{};
-  std::vector<double> counts_;  // of the label looked at, by place in path_; -1 if not known
-  std::vector<double> most_;    // scratch of probability_above
-  std::vector<std::uint32_t> seen_;   // by label: the last question it was looked at for
+  std::vector<double> counts_;       // of the label looked at, by place in path_; -1 if not known
+  std::vector<double> most_;         // scratch of probability_above
+  std::vector<std::uint32_t> seen_;  // by label: the last question it was looked at for
   std::uint32_t question_ = 0;
   std::vector<LabelId> by_total_;  // labels, the largest total first,
   double by_total_weight_ = -1;    // when all examples weighed this much
