@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "labeltrees/lom_queries.hpp"
+#include "labeltrees/node_distribution.hpp"
 #include "online_model.hpp"
 
 namespace labeltrees::bindings {

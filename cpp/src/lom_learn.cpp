@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "labeltrees/lom_queries.hpp"
 #include "labeltrees/lom_tree.hpp"
+#include "labeltrees/node_distribution.hpp"
 #include "labeltrees/node_probability.hpp"
 #include "labeltrees/regressor_bank.hpp"
 
