@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "labeltrees/lom_queries.hpp"
+#include "labeltrees/node_distribution.hpp"
 #include "online_model.hpp"
 
 namespace labeltrees::bindings {
@@ -40,7 +41,8 @@ void visit_arrays(Arrays& arrays, Visit visit) {
 void restore(LomTree* self, const Named& nodes, NodeId root, Vector<std::uint8_t> used_slots,
              Vector<double> totals, Vector<std::uint8_t> open_ledgers,
              Vector<std::uint64_t> entry_keys, Vector<float> counts, Vector<float> means,
-             Vector<std::uint64_t> keys, Matrix<float> weights, Matrix<float> sums) {
+             Vector<std::uint64_t> keys, Matrix<float> weights, Matrix<float> sums,
+             Vector<double> asked, Vector<double> drawn) {
   LomArrays arrays;
   visit_arrays(arrays, [&]<typename T>(const char* name, std::vector<T>& array) {
     array = copied<T>(nodes, name);
@@ -48,7 +50,16 @@ void restore(LomTree* self, const Named& nodes, NodeId root, Vector<std::uint8_t
   nb::gil_scoped_release unlocked;
   new (self) LomTree(arrays, root, view(used_slots), view(totals),
                      Ledgers(view(open_ledgers), view(entry_keys), view(counts), view(means)),
-                     view(keys), {weights.data(), weights.size()}, {sums.data(), sums.size()});
+                     view(keys), {weights.data(), weights.size()}, {sums.data(), sums.size()},
+                     BackOff(view(asked), view(drawn)));
+}
+
+// asked, drawn
+std::tuple<OwnedVector<double>, OwnedVector<double>> trust(const LomTree& model) {
+  const std::shared_lock shared(model.mutex());
+  const std::span<const double> asked = model.trust().asked(), drawn = model.trust().drawn();
+  return {give(std::vector(asked.begin(), asked.end())),
+          give(std::vector(drawn.begin(), drawn.end()))};
 }
 
 Named node_arrays(const LomTree& model) {
@@ -174,22 +185,24 @@ void bind_lom_tree(nb::module_& module) {
           "__init__",
           [](LomLearning* self, const Reading& reading, PartitionLoss loss, Optimizer optimizer,
              float learning_rate, double max_splits, double splits_per_label,
-             double swap_resistance) {
+             double swap_resistance, bool again) {
             need(swap_resistance >= 1, "swap_resistance must be at least 1");
-            new (self)
-                LomLearning{reading,          loss,           optimizer, learning_rate, max_splits,
-                            splits_per_label, swap_resistance};
+            new (self) LomLearning{reading,         loss,       optimizer,
+                                   learning_rate,   max_splits, splits_per_label,
+                                   swap_resistance, again};
           },
           nb::kw_only(), nb::arg("reading"), nb::arg("loss"), nb::arg("optimizer"),
           nb::arg("learning_rate"), nb::arg("max_splits"), nb::arg("splits_per_label"),
-          nb::arg("swap_resistance"));
+          nb::arg("swap_resistance"), nb::arg("again"));
   nb::class_<LomTree> cls(module, "LomTree", "A decision tree that chooses its own partitions.");
   cls.def(nb::init<>())
       .def("__init__", &restore, nb::arg("nodes"), nb::arg("root"),
            nb::arg("used_slots").noconvert(), nb::arg("totals").noconvert(),
            nb::arg("open_ledgers").noconvert(), nb::arg("entry_keys").noconvert(),
            nb::arg("counts").noconvert(), nb::arg("means").noconvert(), nb::arg("keys").noconvert(),
-           nb::arg("weights").noconvert(), nb::arg("sums").noconvert())
+           nb::arg("weights").noconvert(), nb::arg("sums").noconvert(),
+           nb::arg("asked").noconvert(), nb::arg("drawn").noconvert())
+      .def("trust", &trust)
       .def("nodes", &node_arrays)
       .def("entries", &entries)
       .def("open_ledgers", &open_ledgers)
@@ -210,6 +223,12 @@ void bind_lom_tree(nb::module_& module) {
                      need(value >= 0 && value < 1e9, "back_off must be finite and not negative");
                      const std::unique_lock alone(model.mutex());
                      model.set_back_off(value);
+                   })
+      .def_prop_rw("n_rounds", &LomTree::n_rounds,
+                   [](LomTree& model, double value) {
+                     need(value >= 1 && value < 1e9, "n_rounds must be finite and at least 1");
+                     const std::unique_lock alone(model.mutex());
+                     model.set_n_rounds(value);
                    })
       .def_prop_ro("root", &LomTree::root)
       .def_prop_ro("n_labels", &LomTree::n_labels)

@@ -1,6 +1,7 @@
 #include "labeltrees/lom_tree.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -120,17 +121,18 @@ void LomTree::update_least(NodeId id) noexcept {
   }
 }
 
-// Below its parent's regressor in the same block, unless that place was ever given out: what is
-// left of a regressor that was given up must not count.
+// In its parent's block, so that a row on its way down stays in a block for as long as it can, or
+// in a new one if all places there were ever given out: what is left of a regressor that was given
+// up must not count.
 Place LomTree::new_place(NodeId id) {
   const NodeId parent = node(id).parent;
   if (parent != none) {
-    const Place above = node(parent).place;
-    const std::uint32_t slot = 2 * above.slot + (node(parent).left == id ? 1 : 2);
-    std::uint8_t& used = used_slots_[above.block - 1];
-    if (slot < block_size && (used >> slot & 1) == 0) {
+    const std::uint32_t block = node(parent).place.block;
+    std::uint8_t& used = used_slots_[block - 1];
+    const auto slot = static_cast<std::uint32_t>(std::countr_one(used));
+    if (slot < block_size) {
       used = static_cast<std::uint8_t>(used | 1 << slot);
-      return {above.block, slot};
+      return {block, slot};
     }
   }
   used_slots_.push_back(1);
@@ -159,9 +161,15 @@ LedgerEntry& LomTree::count_histogram(NodeId id, LabelId label, float weight) {
   LedgerEntry& entry = ledgers_.obtain(here.ledger, label);
   if (entry.count == 0) ++here.n_labels;
   entry.count += weight;
-  here.top = std::max(here.top, entry.count);
+  here.common.note(label, entry.count);
   here.weight += weight;
   return entry;
+}
+
+double LomTree::kappa(const LomNode& here) const noexcept {
+  if (here.n_labels == 0) return 0;
+  const double trust = trust_.trust(trust_class(here));
+  return back_off_ * here.weight * (1 - trust) / trust;
 }
 
 NodeId LomTree::last_leaf(LabelId label) const noexcept {
@@ -189,7 +197,7 @@ LomArrays LomTree::arrays() const {
     a.least.push_back(n.least);
     a.weight.push_back(n.weight);
     a.leaf_top.push_back(n.leaf_top);
-    a.top.push_back(n.top);
+    a.top.push_back(n.common[0].count);
     a.mean.push_back(n.mean);
     a.mean_weight.push_back(n.mean_weight);
   }
@@ -199,8 +207,11 @@ LomArrays LomTree::arrays() const {
 LomTree::LomTree(const LomArrays& a, NodeId root, std::span<const std::uint8_t> used_slots,
                  std::span<const double> totals, Ledgers ledgers,
                  std::span<const std::uint64_t> keys, std::span<const float> weights,
-                 std::span<const float> sums)
-    : root_(root), ledgers_(std::move(ledgers)), used_slots_(used_slots.begin(), used_slots.end()) {
+                 std::span<const float> sums, const BackOff& trust)
+    : root_(root),
+      ledgers_(std::move(ledgers)),
+      used_slots_(used_slots.begin(), used_slots.end()),
+      trust_(trust) {
   const std::size_t n = a.parent.size();
   for (const std::size_t size :
        {a.left.size(), a.right.size(), a.ledger.size(), a.block.size(), a.slot.size(),
@@ -222,7 +233,7 @@ LomTree::LomTree(const LomArrays& a, NodeId root, std::span<const std::uint8_t> 
                       a.mean_weight[i],
                       a.weight[i],
                       a.n_labels[i],
-                      a.top[i],
+                      {},
                       a.n_recycled[i],
                       a.split_number[i]});
     n_made_ = std::max<std::uint64_t>(n_made_, a.split_number[i]);
@@ -237,6 +248,10 @@ LomTree::LomTree(const LomArrays& a, NodeId root, std::span<const std::uint8_t> 
   check_shape();
   check_places();
   check_counts();
+  for (LomNode& here : nodes_) {
+    for_labels(here,
+               [&](LabelId label) { here.common.note(label, ledgers_.count(here.ledger, label)); });
+  }
   restore_lines(table_, keys, weights, sums, used_slots_.size());
 }
 
@@ -293,7 +308,7 @@ void LomTree::check_counts() const {
   for (const LomNode& here : nodes_) {
     const bool finite = std::isfinite(here.mean) && here.mean_weight >= 0 && here.least >= 0 &&
                         std::isfinite(here.least) && here.weight >= 0 &&
-                        std::isfinite(here.weight) && here.leaf_top >= 0 && here.top >= 0;
+                        std::isfinite(here.weight) && here.leaf_top >= 0;
     if (!finite) throw TreeError("a node's counts are not finite or negative");
     if (here.left == none) continue;
     if (here.least != std::min(node(here.left).least, node(here.right).least)) {

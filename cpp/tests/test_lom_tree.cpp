@@ -4,6 +4,7 @@
 
 #include "check.hpp"
 #include "labeltrees/lom_queries.hpp"
+#include "labeltrees/node_distribution.hpp"
 
 using namespace labeltrees;
 

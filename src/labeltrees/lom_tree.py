@@ -54,7 +54,7 @@ class LomRegression:
     max_splits: int | None = None
     splits_per_label: float = 4.0
     swap_resistance: float = 4.0
-    back_off: float = 2.0
+    back_off: float = 1.0
     loss: str = "hinge"
     optimizer: str = "adagrad"
     learning_rate: float = 1.0
@@ -94,7 +94,7 @@ class LomRegression:
             sharpness=1.0,
         )
 
-    def learning(self, *, again: bool = False) -> _core.LomLearning:  # noqa: ARG002
+    def learning(self, *, again: bool = False) -> _core.LomLearning:
         """Return how the core learns."""
         limited = self.max_splits is not None
         return _core.LomLearning(
@@ -105,6 +105,7 @@ class LomRegression:
             max_splits=float(self.max_splits or 0),
             splits_per_label=0.0 if limited else float(self.splits_per_label),
             swap_resistance=float(self.swap_resistance),
+            again=again,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -133,7 +134,8 @@ class LomTreeModel(TableModel):
     """How often each row was learned; so many times it is in the histograms."""
 
     def __post_init__(self) -> None:
-        self.core.back_off = self.settings.back_off * self.n_rounds
+        self.core.back_off = self.settings.back_off
+        self.core.n_rounds = self.n_rounds
 
     @classmethod
     def empty(cls, settings: LomRegression, n_features: int) -> LomTreeModel:
@@ -156,11 +158,12 @@ class LomTreeModel(TableModel):
         O(depth * nnz) per row. ``again`` says that these are all rows learned so far.
         """
         foreseen = super().learn(
-            rows, labels, weights, order=order, foresee=foresee, foresee_top=foresee_top
-        )
+            rows, labels, weights, order=order, foresee=foresee, foresee_top=foresee_top,
+            again=again,
+        )  # fmt: skip
         if again:
             self.n_rounds += 1
-            self.core.back_off = self.settings.back_off * self.n_rounds
+            self.core.n_rounds = self.n_rounds
         return foreseen
 
     def leaves(self, rows: Rows) -> NDArray[np.int32]:
@@ -324,6 +327,7 @@ class LomTreeModel(TableModel):
             "ledgers.keys": entry_keys,
             "ledgers.counts": counts,
         }
+        tensors["back_off.asked"], tensors["back_off.drawn"] = self.core.trust()
         return tensors, {
             "settings": self.settings.to_dict(),
             "n_features": self.n_features,
@@ -351,6 +355,8 @@ class LomTreeModel(TableModel):
                 tensors["table.keys"],
                 weights,
                 np.zeros_like(weights) if frozen else tensors["table.sums"],
+                tensors["back_off.asked"],
+                tensors["back_off.drawn"],
             )  # fmt: skip
             if len(tensors["mass"]) > len(vocabulary):
                 raise ModelFormatError("there is a count of a label that nobody named.")

@@ -93,8 +93,8 @@ def test_two_labels_by_hand():
     assert nodes["mean"][0] == 0.5
     assert nodes["least"].tolist() == [0, 0, 2]
     assert model.apply([[1.0], [-1.0]]).tolist() == [2, 1]
-    # The root has seen both; the right leaf has b, and back-off counts its one label once:
-    # (1 + 1 * 1/2) / (1 + 1), and of that all but a millionth.
+    # The root has seen both; the right leaf has b. A new label tells nothing of trust, which is
+    # still one half: (1 + 1/2) / 2, and of that all but a millionth.
     p = model.predict_label_proba([[1.0]], ["b"])[0]
     assert p == pytest.approx(0.75 * (1 - 1e-6) + 0.5e-6)
 
@@ -304,8 +304,9 @@ def test_diagnosis_of_data_adds_up():
 # Queries.
 
 
-def test_every_query_tells_the_same_probability():
-    X, y = stream(2, n_labels=30)
+@pytest.mark.parametrize("noise", [0.4, 5.0])  # few labels a leaf, many
+def test_every_query_tells_the_same_probability(noise):
+    X, y = stream(2, n_labels=30, noise=noise)
     model = LOMTreeClassifier(max_splits=20).partial_fit(X, y)
     full = model.predict_proba(X[:80])
     assert full.sum(axis=1) == pytest.approx(np.ones(80), abs=1e-12)
@@ -385,11 +386,39 @@ def test_a_row_of_weight_zero_is_not_learned():
 def test_back_off_beats_the_leaf_histogram_alone():
     X, y = stream(8, n_rows=2000, n_labels=30, noise=0.8)
     losses = []
-    for back_off in (0.0, 2.0):
+    for back_off in (0.0, 1.0):
         model = LOMTreeClassifier(back_off=back_off, n_passes=1).fit(X[:1500], y[:1500])
         p = model.predict_label_proba(X[1500:], y[1500:])
         losses.append(-np.log(np.maximum(p, 1e-9)).mean())
     assert losses[1] < losses[0]
+
+
+def test_trust_is_learned_from_rows_before_they_are_taught_and_in_the_first_pass_only():
+    X, y = stream(4, n_labels=30, noise=1.0)
+    once = LOMTreeClassifier(n_passes=1, shuffle=False).fit(X, y)
+    asked, drawn = once.model_.core.trust()
+    # Every row but the first of each label asks the leaf it ends in, and only some of them draw.
+    at_leaf = asked[160:].sum() - 2 * 160
+    n_empty = at_leaf - (len(y) - len(set(y.tolist())))
+    assert -30 < n_empty <= 1e-6  # ends in leaves that have seen nothing ask the node above
+    assert (drawn > 0).all()
+    assert (drawn < asked).all()
+    thrice = LOMTreeClassifier(n_passes=3, shuffle=False).fit(X, y)
+    for ours, theirs in zip(thrice.model_.core.trust(), (asked, drawn), strict=True):
+        assert np.array_equal(ours, theirs)
+
+
+def test_learned_trust_beats_trust_unlearned():
+    X, y = stream(9, n_rows=6000, n_labels=60, noise=1.5)
+    model = LOMTreeClassifier(n_passes=1).fit(X[:4000], y[:4000])
+    tensors, facts = model.model_.to_tensors(keep_state=True)
+    fresh, _ = LomTreeModel.empty(model.model_.settings, X.shape[1]).to_tensors(keep_state=True)
+    unlearned = {name: fresh[name] for name in ("back_off.asked", "back_off.drawn")}
+    other = LomTreeModel.from_tensors(tensors | unlearned, facts)
+    rows = model._check_rows(X[4000:])
+    losses = [-np.log(each.label_probabilities(rows, y[4000:])).mean()
+              for each in (model.model_, other)]  # fmt: skip
+    assert losses[0] < losses[1]
 
 
 def test_the_limit_grows_with_the_labels_or_stays():
@@ -447,6 +476,9 @@ DAMAGE = {
     "labels nobody learned": ("mass", lambda a: a * 0),
     "too many labels": ("mass", lambda a: np.ones(999)),
     "weights": ("table.weights", lambda a: a * np.float32(np.inf)),
+    "no trust": ("back_off.drawn", lambda a: a * 0),
+    "more than trust": ("back_off.asked", lambda a: a * 0.1),
+    "few classes": ("back_off.asked", lambda a: a[:-1]),
 }
 
 

@@ -5,6 +5,8 @@ Arithmetic is that of float32, operation by operation, so that ties fall the sam
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 F = np.float32
@@ -32,7 +34,7 @@ class Node:
 
 class ReferenceLomTree:
     def __init__(self, *, max_splits, swap_resistance=4, loss="hinge", optimizer="adagrad",
-                 learning_rate=1.0, normalize=True, bias=0.25, back_off=2.0):  # fmt: skip
+                 learning_rate=1.0, normalize=True, bias=0.25, back_off=1.0):  # fmt: skip
         self.root = Node()
         self.t = 0
         self.n_recyclings = 0
@@ -40,6 +42,7 @@ class ReferenceLomTree:
         self.loss, self.optimizer, self.rate = loss, optimizer, F(learning_rate)
         self.normalize, self.bias, self.back_off = normalize, bias, back_off
         self.totals = {}
+        self.asked, self.drawn = {}, {}  # class of nodes -> rows
 
     def prepared(self, x):
         values = [F(v) for v in x]
@@ -131,6 +134,7 @@ class ReferenceLomTree:
 
     def observe(self, x, y):
         row = self.prepared(x)
+        self.measure_trust(row, y)
         self.totals[y] = self.totals.get(y, 0) + 1
         way = self.way(row)
         for node in way:
@@ -158,12 +162,37 @@ class ReferenceLomTree:
             j.E = j.E + (score - j.E) / j.N
             j = j.left if score < 0 else j.right
 
+    def trust_class(self, node):
+        n, n_labels = sum(node.histogram.values()), len(node.histogram)
+        size, repeats = (math.frexp(v)[1] - 1 for v in (n, 2 * n / n_labels))
+        return node.is_leaf, min(size, 19), min(repeats, 7)
+
+    def trust(self, node):
+        kind = self.trust_class(node)
+        return (1 + self.drawn.get(kind, 0)) / (2 + self.asked.get(kind, 0))
+
+    def measure_trust(self, row, y):
+        """Divide the row among the nodes that may have drawn its label, all by the old trusts."""
+        if y not in self.totals:
+            return
+        way = [node for node in self.way(row) if node.histogram]
+        chances, left = [], 1.0
+        for node in reversed(way):
+            trust, n = self.trust(node), sum(node.histogram.values())
+            chances.append(left * trust * node.histogram.get(y, 0) / n)
+            left *= 1 - trust
+        chances.append(left * self.totals[y] / sum(self.totals.values()))
+        for i, node in enumerate(reversed(way)):
+            kind = self.trust_class(node)
+            self.asked[kind] = self.asked.get(kind, 0) + sum(chances[i:]) / sum(chances)
+            self.drawn[kind] = self.drawn.get(kind, 0) + chances[i] / sum(chances)
+
     def probability(self, x, y):
         p = base = self.totals.get(y, 0) / sum(self.totals.values())
         for node in self.way(self.prepared(x)):
             if node.histogram:
-                kappa = self.back_off * len(node.histogram)
-                n = sum(node.histogram.values())
+                n, trust = sum(node.histogram.values()), self.trust(node)
+                kappa = self.back_off * n * (1 - trust) / trust
                 p = (node.histogram.get(y, 0) + kappa * p) / (n + kappa)
         return (1 - 1e-6) * p + 1e-6 * base
 

@@ -1,12 +1,5 @@
-// Questions to a LOMtree. A row's answer is that of the leaf it ends in. A node's distribution is
-// its histogram, backed off to its parent's as Witten and Bell do:
-//
-//   p_node(y) = (count(y) + kappa p_parent(y)) / (n + kappa),
-//
-// n being the examples in the node's histogram and kappa their different labels, times back_off.
-// Above the root are the shares of the labels among all examples, which are also one millionth of
-// every answer. Every label that was learned is thus above 0, and all sum to 1. All questions are
-// const and single-threaded, and agree to the last bit.
+// Questions to a LOMtree. A row's answer is that of the leaf it ends in (node_distribution.hpp).
+// All questions are const and single-threaded, and agree to the last bit.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +9,6 @@
 
 #include "labeltrees/lom_tree.hpp"
 #include "labeltrees/node_probability.hpp"
-#include "labeltrees/search.hpp"
 
 namespace labeltrees {
 
@@ -26,39 +18,6 @@ NodeId leaf_of_row(const LomTree& model, const PreparedRow& row,
 // leaves[r] for every row of X.
 void leaves_of_rows(const LomTree& model, const CsrView& X, const Reading& reading,
                     std::span<NodeId> leaves);
-
-// The distribution of one node; keeps its scratch memory from node to node.
-class NodeDistribution {
- public:
-  // Reads the path from the root to a node. O(depth).
-  void assign(const LomTree& model, NodeId node);
-  // O(depth); 0 for a label never learned.
-  double probability(LabelId label) const noexcept;
-  // The k likeliest labels, likeliest first, ties by label; returns how many there are. Looks at
-  // the labels of the path's nodes from the bottom up, and no farther than others may still be
-  // likelier.
-  std::size_t top(std::span<Found> answers);
-  // Every label with probability >= threshold > 0, by label; stops when it has more than max_found.
-  void above(double threshold, std::size_t max_found, std::vector<Found>& answers);
-  // p[y] for every label id below p.size(). O(n_labels depth).
-  void all(std::span<double> p) const;
-  // The label at a place u in [0, 1) of the distribution.
-  LabelId draw(double u);
-
- private:
-  template <typename Floor, typename Take>
-  void visit_likely(Floor floor, Take take);
-  const std::vector<LabelId>& by_total();
-  double kappa(const LomNode& node) const noexcept { return model_->back_off() * node.n_labels; }
-
-  const LomTree* model_ = nullptr;
-  std::vector<const LomNode*> path_;  // from the root down
-  std::vector<double> bound_;         // by place in path_: no label is likelier there
-  std::vector<std::uint32_t> seen_;   // by label: the last question it was looked at for
-  std::uint32_t question_ = 0;
-  std::vector<LabelId> by_total_;  // labels, the largest total first,
-  double by_total_weight_ = -1;    // when all examples weighed this much
-};
 
 // The questions of search.hpp; a leaf that several rows end in is asked once.
 void label_probabilities(const LomTree& model, const CsrView& X, std::span<const LabelId> labels,

@@ -10,6 +10,8 @@
 #include <span>
 #include <vector>
 
+#include "labeltrees/back_off.hpp"
+#include "labeltrees/common_labels.hpp"
 #include "labeltrees/conditional_tree.hpp"
 #include "labeltrees/ledger.hpp"
 #include "labeltrees/weight_table.hpp"
@@ -27,6 +29,7 @@ struct LomLearning {
   double max_splits = 0;        // T: the tree may have this many inner nodes,
   double splits_per_label = 1;  // or this many for every label seen, whichever is more
   double swap_resistance = 4;   // R_S >= 1
+  bool again = false;           // the rows have been learned before: no measure of trust
 };
 
 struct LomNode {
@@ -40,7 +43,7 @@ struct LomNode {
   float mean_weight = 0;           // of examples with this weight
   double weight = 0;               // of the examples in its histogram,
   std::uint32_t n_labels = 0;      // their different labels,
-  float top = 0;                   // and the largest count of one
+  CommonLabels common;             // and the most frequent of them
   std::uint32_t n_recycled = 0;    // how often it was taken from one place of the tree to another
   std::uint32_t split_number = 0;  // its split was the tree's so-many-th
 };
@@ -65,7 +68,7 @@ class LomTree {
   // every label's examples; used_slots: a mask of the places given out, by block from 1.
   LomTree(const LomArrays& arrays, NodeId root, std::span<const std::uint8_t> used_slots,
           std::span<const double> totals, Ledgers ledgers, std::span<const std::uint64_t> keys,
-          std::span<const float> weights, std::span<const float> sums);
+          std::span<const float> weights, std::span<const float> sums, const BackOff& trust = {});
 
   NodeId root() const noexcept { return root_; }
   std::size_t n_nodes() const noexcept { return nodes_.size(); }
@@ -127,9 +130,19 @@ class LomTree {
   }
 
   LomArrays arrays() const;
-  // How much a node's different labels count for its parent's distribution.
+  // The parent's distribution counts as this many examples of the node's histogram: back_off times
+  // what the trust learned says. 0 for a node without examples.
+  double kappa(const LomNode& node) const noexcept;
+  std::size_t trust_class(const LomNode& node) const noexcept {
+    return BackOff::class_of(node.left == none, node.weight / n_rounds_, node.n_labels);
+  }
+  const BackOff& trust() const noexcept { return trust_; }
+  BackOff& trust() noexcept { return trust_; }
   double back_off() const noexcept { return back_off_; }
   void set_back_off(double value) noexcept { back_off_ = value; }
+  // How often each example is in the histograms; >= 1.
+  double n_rounds() const noexcept { return n_rounds_; }
+  void set_n_rounds(double value) noexcept { n_rounds_ = value; }
   // Held shared by queries, alone by learning.
   std::shared_mutex& mutex() const noexcept { return mutex_; }
 
@@ -155,7 +168,8 @@ class LomTree {
   std::size_t n_labels_ = 0;
   LabelId top_total_ = none;
   std::vector<NodeId> last_leaf_;
-  double back_off_ = 1;
+  BackOff trust_;
+  double back_off_ = 1, n_rounds_ = 1;
   mutable std::shared_mutex mutex_;
 };
 

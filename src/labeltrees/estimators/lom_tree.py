@@ -52,9 +52,8 @@ class LOMTreeClassifier(OnlineClassifier):
         C_j - max_y l_j(y) > R_S (C_smallest + 1). From 4 on, no node is recycled more than
         log2(n_examples) times.
     back_off : float >= 0
-        How strongly a histogram is drawn to the one above: that counts as ``back_off`` examples
-        for every different label of the histogram (and every pass over the data). 0 is the leaf's
-        histogram alone.
+        How strongly a histogram is drawn to the one above: ``back_off`` times as much as rows
+        foretold before they were learned have shown to be right. 0 is the leaf's histogram alone.
     loss : {"hinge", "logistic", "squared", "absolute"}
         What the regressors minimise, with targets -1 and 1.
     optimizer : {"adagrad", "sgd"}
@@ -101,7 +100,7 @@ class LOMTreeClassifier(OnlineClassifier):
         max_splits: int | None = None,
         splits_per_label: float = 4.0,
         swap_resistance: float = 4.0,
-        back_off: float = 2.0,
+        back_off: float = 1.0,
         loss: str = "hinge",
         optimizer: str = "adagrad",
         learning_rate: float = 1.0,
