@@ -140,9 +140,9 @@ class ExtremeModel:
         if self.tail is not None:
             scores = self.tail.rescore(rows, ids, values)
             order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-            ids, values, scores = (
-                np.take_along_axis(each, order, axis=1) for each in (ids, values, scores)
-            )
+            ids = np.take_along_axis(ids, order, axis=1)
+            values = np.take_along_axis(values, order, axis=1)
+            scores = np.take_along_axis(scores, order, axis=1)
         if n_asked > k:
             return self._with_unlearned(n_asked - k, ids, values, scores)
         return ids, values, scores

@@ -141,7 +141,7 @@ def default_cost(n_rows: int) -> float:
     >>> [round(default_cost(n), 2) for n in (1_000, 100_000, 633_682)]
     [3.0, 3.0, 1.72]
     """
-    return 3.0 * min(1.0, 100_000 / max(n_rows, 1)) ** 0.3
+    return float(3 * min(1, 100_000 / max(n_rows, 1)) ** 0.3)
 
 
 def _kept(
