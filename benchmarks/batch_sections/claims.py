@@ -80,6 +80,9 @@ def section(options: Options) -> str:
     said = notes(
         "Peers are those of this run at the better C by nDCG@5, one-vs-rest at the C with the "
         "better log loss; ours is the default C. Scores in %.",
+        "Of a part of the data only (`--limit`): the claims are about the whole."
+        if options.limit
+        else None,
     )
     header = ["claim", "asked", "reached", "reached / asked", "holds"]
     return "\n".join(["### Claims\n", table(header, rows), "", said, ""])
