@@ -4,10 +4,11 @@
     python benchmarks/batch.py --data DIR --full             # all of yso-en as well
     python benchmarks/batch.py --data DIR --only comparison --sets bibtex
 
-Prints Markdown and draws benchmarks/plots/*.png. Each peer is installed by name in a virtual
-environment of its own under benchmarks/work/ (or $LABELTREES_BENCHMARK_WORK); one that cannot be
-installed is left out with a line that says so. DIR has bibtex and delicious in XC format, yso-en as
-`label ids<TAB>text`, and movielens-latest-small, or some of them.
+Prints Markdown, a table of claims at its end, and draws benchmarks/plots/*.png. Each peer is
+installed by name in a virtual environment of its own under benchmarks/work/ (or
+$LABELTREES_BENCHMARK_WORK); one that cannot be installed is left out with a line that says so. DIR
+has bibtex and delicious in XC format, yso-en as `label ids<TAB>text`, and movielens-latest-small,
+or some of them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import sys
 import time
 from pathlib import Path
 
-from batch_sections import comparison, filtering, movielens, propensity, synthetic
+from batch_sections import claims, comparison, filtering, movielens, propensity, synthetic
 from batch_sections.options import Options
 from machine import described
 
@@ -75,7 +76,12 @@ def main() -> None:
     print(f"{described()}.\n\n`python benchmarks/batch.py {shlex.join(shown)}`\n", flush=True)
     for name in names:
         print(f"batch: {name} at {time.strftime('%H:%M:%S')}", file=sys.stderr, flush=True)
-        print(re.sub(r"\n{3,}", "\n\n", SECTIONS[name](options)), flush=True)
+        show(SECTIONS[name](options))
+    show(claims.section(options))
+
+
+def show(text: str) -> None:
+    print(re.sub(r"\n{3,}", "\n\n", text), flush=True)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from batch_sections.contestants import (
     COSTS,
@@ -41,6 +41,7 @@ SCORES = ("P@1", "P@3", "P@5", "nDCG@1", "nDCG@3", "nDCG@5", "PSP@1", "PSP@3", "
 FRACTIONS = {"XMAD@1": 3, "XMAD@3": 3, "XMAD@5": 3, "ECE@1": 3, "ECE@5": 3, "log loss": 5}
 #: Three trees of all of yso-en take each peer many minutes and several GB.
 FULL_PEERS = tuple(each for each in PEERS if each.sibling is None)
+FULL_OURS = tuple(each for each in OURS if "hinge" not in each.name)
 
 
 def section(options: Options) -> str:
@@ -63,8 +64,10 @@ def one_set(options: Options, name: str) -> str:
             missing.append(str(error))
         except RuntimeError as error:
             missing.append(f"{contestant.name} failed: {reason(error)}")
-    cost_rows = [[*title(run), *costs(run)] for run in runs]
-    quality_rows = [[*title(run), *scored(run, split)] for run in runs]
+    scored = [(run, quality(run, split)) for run in runs]
+    options.found[name] = scored
+    cost_rows = [[*title(run, split), *costs(run)] for run in runs]
+    quality_rows = [[*title(run, split), *shown(run, found)] for run, found in scored]
     return "\n".join(
         [
             f"#### {name}\n",
@@ -86,9 +89,9 @@ def reason(error: RuntimeError) -> str:
 
 
 def taking_part(options: Options, name: str, split: Split) -> list[Contestant]:
-    peers = (FULL_PEERS if name.endswith("-full") else PEERS) if options.with_peers else ()
+    ours, peers = (FULL_OURS, FULL_PEERS) if name.endswith("-full") else (OURS, PEERS)
     small = split.Y.shape[1] <= MOST_LABELS_NAMED
-    return [*OURS, *peers, *([ONE_VS_REST] if small else [])]
+    return [*ours, *(peers if options.with_peers else ()), *([ONE_VS_REST] if small else [])]
 
 
 def both_costs(contestant: Contestant, options: Options, name: str, split: Split) -> list[Run]:
@@ -96,7 +99,7 @@ def both_costs(contestant: Contestant, options: Options, name: str, split: Split
     named = split.Y.shape[1] <= MOST_LABELS_NAMED
     contestant.python()  # or raise before anything is measured
     costs = [None, best_cost(contestant, options, name)]
-    if f"{costs[1]:g}" == contestant.default_cost:
+    if f"{costs[1]:.3g}" == contestant.default_cost(split):
         costs = costs[:1]
     runs = []
     for cost in costs:
@@ -114,8 +117,8 @@ def best_cost(contestant: Contestant, options: Options, name: str) -> float:
     return chosen_cost(chooser, options.data, name, options.limit, options.threads)
 
 
-def title(run: Run) -> list[str]:
-    default = f"{run.contestant.default_cost} (default)"
+def title(run: Run, split: Split) -> list[str]:
+    default = f"{run.contestant.default_cost(split)} (default)"
     return [run.contestant.name, default if run.cost is None else f"{run.cost:g}"]
 
 
@@ -123,14 +126,13 @@ def costs(run: Run) -> list[str]:
     return [number(run.facts[key], digits) for key, digits in COST_COLUMNS.values()]
 
 
-def scored(run: Run, split: Split) -> list[str]:
-    found = quality(run, split)
-    shown: list[Any] = [number(100 * found[name], 2) for name in SCORES]
+def shown(run: Run, found: dict[str, float]) -> list[str]:
+    texts = [number(100 * found[name], 2) for name in SCORES]
     for name, digits in FRACTIONS.items():
         text = number(found.get(name), digits)
         probable = run.contestant.probabilities or name == "log loss"
-        shown.append(text if probable else f"({text})")
-    return shown
+        texts.append(text if probable else f"({text})")
+    return texts
 
 
 def explanations(options: Options) -> list[str]:
@@ -148,7 +150,8 @@ def explanations(options: Options) -> list[str]:
         "peak MB too, the data included. Omikuji reads a text file, the others arrays.",
         f"C: the default, and the one of {COSTS} with the best nDCG@5 on a tenth (at most 5,000) "
         "of the training rows, not learned from meanwhile; three trees take their single tree's, "
-        "all of yso-en that of its first 100,000 rows. One row only: the default was best.",
+        "all of yso-en, to save hours, that of its first 100,000 rows. One row only: the default "
+        "was best.",
         "Times of asking are for 10 labels a row; quality is that of 100. Omikuji has no batch: "
         "its rows are asked one by one. Loading ends with the answer to a first row.",
         "P, nDCG and PSP in %. ECE: 15 bins of equal mass. Log loss: mean over all rows and "

@@ -26,7 +26,7 @@ def train(folder, model, settings):
 
 
 def load(model, settings):
-    return load_model(f"{model}/model.safetensors")
+    return load_model(f"{model}/model.safetensors", mapped=True)
 
 
 def rows_of(arrays):

@@ -61,11 +61,12 @@ def run(train, load, rows_of, top):
 
 
 def predict(folder, model, settings, out, load, rows_of, top):
+    X = read(folder, "test_X")
+    first = rows_of(first_rows(X, 1))[0]
     started = time.perf_counter()
     loaded = load(model, settings)
-    top(loaded, rows_of(first_rows(read(folder, "test_X"), 1))[0], 1, False)
+    top(loaded, first, 1, False)
     load_s = time.perf_counter() - started
-    X = read(folder, "test_X")
     many, single = rows_of(X)
     n_rows, n_labels = X["shape"][0], int(X["n_labels"])
     n_timed = min(TIMED_LABELS, n_labels)

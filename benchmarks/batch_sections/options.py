@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -17,3 +18,5 @@ class Options:
     with_peers: bool = True
     threads: int = 2
     plots: Path = Path(__file__).parents[1] / "plots"
+    #: What sections found, for the table of claims at the end.
+    found: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)

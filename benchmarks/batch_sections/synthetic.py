@@ -76,6 +76,12 @@ def growth(options: Options) -> str:
     sweep = [n for n in SWEEP if n <= (options.limit or SWEEP[-1])] or [options.limit]
     rows = [grown(n_labels, n_points, options) for n_labels in sweep]
     first = rows[0]
+    options.found["growth"] = {
+        "labels": (first[0], rows[-1][0]),
+        "learn": rows[-1][1] / first[1],
+        "ask": rows[-1][2] / first[2],
+        "log": math.log2(rows[-1][0]) / math.log2(first[0]),
+    }
     shown = [
         [
             f"{each[0]:,.0f}",
@@ -120,6 +126,7 @@ def labelwise(options: Options) -> str:
     reached = found[1][some].sum() / best[1].sum()
     sample = points.X_test[:ALL_PAIRS_SAMPLE]
     whole = timed(lambda: model.predict_proba(sample))[1] * n / sample.shape[0]
+    options.found["labelwise"] = whole / seconds
     rows = [
         ["labelwise search", number(seconds, 2), "1.0", number(reached, 4)],
         ["all pairs scored", number(whole, 1), number(whole / seconds, 1), "1.0000"],

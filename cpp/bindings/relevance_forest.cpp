@@ -5,6 +5,7 @@
 #include <memory>
 #include <tuple>
 
+#include "labeltrees/calibration.hpp"
 #include "labeltrees/labelwise.hpp"
 #include "labeltrees/relevance_search.hpp"
 #include "rows.hpp"
@@ -222,6 +223,14 @@ std::tuple<OwnedMatrix<std::int64_t>, OwnedMatrix<double>> top_rows(
   return {give(std::move(rows), k), give(std::move(p), k)};
 }
 
+OwnedVector<double> calibrated(Vector<double> p, Vector<double> masses, double a, double b,
+                               double c, double d) {
+  need(p.shape(0) % std::max<std::size_t>(masses.shape(0), 1) == 0, "a mass for every row");
+  std::vector<double> q(view(p).begin(), view(p).end());
+  calibrate({a, b, c, d}, view(masses), q);
+  return give(std::move(q));
+}
+
 // Whether rows are as kernels need them: starts in order, indices increasing and below n_features,
 // values finite.
 bool is_canonical(Starts starts, Indices indices, Values values, std::size_t n_rows,
@@ -250,6 +259,8 @@ void bind_relevance_forest(nb::module_& module) {
   module.def("is_canonical", &is_canonical, nb::arg("starts").noconvert(),
              nb::arg("indices").noconvert(), nb::arg("values").noconvert(), nb::arg("n_rows"),
              nb::arg("n_features"));
+  module.def("calibrated", &calibrated, nb::arg("p").noconvert(), nb::arg("masses").noconvert(),
+             nb::arg("a"), nb::arg("b"), nb::arg("c"), nb::arg("d"));
   nb::class_<Forest>(module, "RelevanceForest", "Trees of relevance regressors to be asked.")
       .def(nb::init<NodeLoss, std::size_t, double>(), nb::arg("loss"), nb::arg("n_labels"),
            nb::arg("inner_power"))

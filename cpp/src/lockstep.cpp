@@ -65,10 +65,14 @@ void LockstepSolver::solve(const NodeProblem& problem, std::size_t first, std::s
   }
   epochs_ = 0;
   gap_ = 0;
-  // Those held out join last, when the weights are nearly right.
-  const int n_last = problem.n_held == 0 ? 0 : std::max(1, options.max_epochs / 6);
+  if (problem.n_held == 0) return learn(problem, n_rows, options.max_epochs, options);
+  // Those held out join last, when the weights are nearly right; where they are many, the weights
+  // take longer to take them in (bibtex, a fifth held out: P@1 of others 60.0 after 2 epochs, 61.0
+  // after 6 and where none were held out).
+  const int n_last = std::max(1, options.max_epochs / 6);
   learn(problem, n_early, std::max(1, options.max_epochs - n_last), options);
-  if (n_last > 0) learn(problem, n_rows, n_last, options);
+  const bool are_many = 20 * problem.n_held > n_rows;
+  learn(problem, n_rows, are_many ? std::max(1, options.max_epochs / 2) : n_last, options);
 }
 
 void LockstepSolver::learn(const NodeProblem& problem, std::size_t n_rows, int max_epochs,

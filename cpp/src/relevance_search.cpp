@@ -115,11 +115,10 @@ void ForestAsker::top_exact(std::size_t k) {
   }
 }
 
-double ForestAsker::beam_of(TreeAsker& asker, std::size_t n_kept, std::size_t beam_width) {
+void ForestAsker::beam_of(TreeAsker& asker, std::size_t n_kept, std::size_t beam_width) {
   const LabelTree& tree = asker.tree();
   level_.assign(1, {1.0, 0});
   best_.clear();
-  double given_up = 0;
   while (!level_.empty()) {
     next_.clear();
     nodes_.clear();
@@ -148,12 +147,10 @@ double ForestAsker::beam_of(TreeAsker& asker, std::size_t n_kept, std::size_t be
       const auto before = [](const Open& a, const Open& b) { return less_likely(b, a); };
       std::nth_element(next_.begin(), next_.begin() + static_cast<std::ptrdiff_t>(beam_width),
                        next_.end(), before);
-      given_up = std::max(given_up, next_[beam_width].p);
       next_.resize(beam_width);
     }
     level_.swap(next_);
   }
-  return given_up;
 }
 
 double ForestAsker::mass(std::size_t beam_width) {
@@ -173,40 +170,44 @@ void ForestAsker::top_beam(std::size_t k, std::size_t beam_width) {
     return;
   }
   candidates_.clear();
-  given_up_.clear();
   for (TreeAsker& tree : trees_) {
-    given_up_.push_back(beam_of(tree, k + 10, beam_width));
+    beam_of(tree, k + 10, beam_width);
     candidates_.insert(candidates_.end(), best_.begin(), best_.end());
   }
   best_.clear();
   fill_in(k);
 }
 
-// Offers the candidates with the mean of all trees. A tree that has not met a label gives it at
-// most what it gave up, which spares asking for most of them.
+// Offers the candidates with the mean of all trees, k at a time, the most promising first: what the
+// beams computed of a label's path bounds it, and spares asking for many that a beam missed.
 void ForestAsker::fill_in(std::size_t k) {
+  const auto n_trees = static_cast<double>(trees_.size());
   std::size_t n = 0;
   for (const ScoredLabel& candidate : candidates_) {
     if (std::exchange(met_[index(candidate.label)], query_) == query_) continue;
     double most = 0;
-    for (std::size_t t = 0; t < trees_.size(); ++t) {
-      const double p = trees_[t].label_if_known(candidate.label);
-      most += p < 0 ? given_up_[t] : p;
-    }
-    candidates_[n++] = {most / static_cast<double>(trees_.size()), candidate.label};
+    for (const TreeAsker& tree : trees_) most += tree.known(candidate.label);
+    candidates_[n++] = {most / n_trees, candidate.label};
   }
   candidates_.resize(n);
   std::sort(candidates_.begin(), candidates_.end(), comes_before);
-  for (TreeAsker& tree : trees_) {
-    nodes_.clear();
-    for (std::size_t i = 0; i < std::min(n, 2 * k); ++i)
-      tree.add_path(candidates_[i].label, nodes_);
-    std::sort(nodes_.begin(), nodes_.end());
-    tree.prepare(nodes_);
-  }
-  for (const ScoredLabel& candidate : candidates_) {
-    if (best_.size() == k && candidate.p < best_.front().p) return;
-    offer(k, {this->label(candidate.label), candidate.label});
+  for (std::size_t first = 0; first < n; first += k) {
+    std::span<const ScoredLabel> block(&candidates_[first], std::min(k, n - first));
+    if (best_.size() == k) {
+      const auto is_out = [&](const ScoredLabel& c) { return c.p < best_.front().p; };
+      const auto end = std::find_if(block.begin(), block.end(), is_out);
+      block = block.first(static_cast<std::size_t>(end - block.begin()));
+    }
+    if (block.empty()) return;
+    for (TreeAsker& tree : trees_) {
+      nodes_.clear();
+      for (const ScoredLabel& candidate : block) tree.add_path(candidate.label, nodes_);
+      std::sort(nodes_.begin(), nodes_.end());
+      tree.prepare(nodes_);
+    }
+    for (const ScoredLabel& candidate : block) {
+      offer(k, {this->label(candidate.label), candidate.label});
+    }
   }
 }
 

@@ -31,7 +31,14 @@ if TYPE_CHECKING:
 
     from labeltrees.data.checks import Rows
 
-__all__ = ["LOSSES", "MASS_WIDTH", "ExtremeModel", "RelevanceTreeArrays", "forest_of"]
+__all__ = [
+    "LOSSES",
+    "MASS_WIDTH",
+    "ExtremeModel",
+    "Growth",
+    "RelevanceTreeArrays",
+    "forest_of",
+]
 
 _ARRAYS = (
     "features", "feature_rows", "row_chunks", "row_starts", "columns", "values", "biases", "reach",
@@ -39,7 +46,7 @@ _ARRAYS = (
 LOSSES = {"logistic": _core.NodeLoss.logistic, "hinge": _core.NodeLoss.hinge}
 _SEARCHES = {"exact": _core.RelevanceSearch.exact, "beam": _core.RelevanceSearch.beam}
 MASS_WIDTH = 10
-"""The beam that a row's mass is measured with, whatever the search."""
+"""The widest beam that a row's mass is measured with."""
 _NO_IDS = np.empty(0, dtype=np.int32)
 
 
@@ -54,6 +61,14 @@ class RelevanceTreeArrays:
     def of(cls, tree: _core.LabelTree, trained: _core.TrainedRelevance) -> RelevanceTreeArrays:
         """Return what training gave, taking its arrays."""
         return cls(tree, tuple(getattr(trained, name)() for name in _ARRAYS))
+
+
+@dataclass(frozen=True)
+class Growth:
+    """What a model keeps for more trees: of what it is made, and how it saw held-out rows."""
+
+    fingerprint: int
+    margins: tuple[_core.HeldMargins, ...]
 
 
 @dataclass
@@ -74,10 +89,13 @@ class ExtremeModel:
     tail: TailClassifier | None = None
     beam_width: int = 10
     n_jobs: int = 1
+    growth: Growth | None = None
+    """Kept in memory for a warm start, neither saved nor copied."""
 
     def __post_init__(self) -> None:
         self.core = forest_of(self.trees, self.loss, self.inner_power, len(self.vocabulary))
         self.n_tree_labels = self.trees[0].tree.n_labels
+        self.mass_width = min(self.beam_width, MASS_WIDTH)
 
     def top_labels(
         self, rows: Rows, k: int, *, search: str = "beam", beam_width: int | None = None
@@ -100,7 +118,8 @@ class ExtremeModel:
         self, rows: Rows, k: int, search: str, beam_width: int | None
     ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
         """Return ids, their probabilities and the scores that rank them."""
-        k = check_k(k, self.n_tree_labels)
+        n_asked = check_k(k, len(self.vocabulary))
+        k = min(n_asked, self.n_tree_labels)
         if search not in _SEARCHES:
             raise ArgumentError.of("search", search, "exact or beam")
         width = self.beam_width if beam_width is None else beam_width
@@ -113,19 +132,29 @@ class ExtremeModel:
             _SEARCHES[search],
             int(width),
             _NO_IDS,
-            0 if self.calibration.is_identity else MASS_WIDTH,
+            0 if self.calibration.is_identity else self.mass_width,
             self.n_jobs,
         )
         values = self._value(p, mass)
-        if self.tail is None:
-            return ids, values, values
-        scores = self.tail.rescore(rows, ids, values)
-        order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-        return (
-            np.take_along_axis(ids, order, axis=1),
-            np.take_along_axis(values, order, axis=1),
-            np.take_along_axis(scores, order, axis=1),
-        )
+        scores = values
+        if self.tail is not None:
+            scores = self.tail.rescore(rows, ids, values)
+            order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+            ids = np.take_along_axis(ids, order, axis=1)
+            values = np.take_along_axis(values, order, axis=1)
+            scores = np.take_along_axis(scores, order, axis=1)
+        if n_asked > k:
+            return self._with_unlearned(n_asked - k, ids, values, scores)
+        return ids, values, scores
+
+    def _with_unlearned(
+        self, n: int, ids: NDArray[np.int32], *numbers: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
+        """Return the answers followed by the first n labels that no row had, each with 0."""
+        in_trees = self.trees[0].tree.labels()
+        others = np.setdiff1d(np.arange(len(self.vocabulary), dtype=np.int32), in_trees)[:n]
+        values, scores = (np.pad(each, ((0, 0), (0, n))) for each in numbers)
+        return np.hstack([ids, np.tile(others, (len(ids), 1))]), values, scores
 
     def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
         """Return the probability (relevance) of one label a row; 0 for a label never seen."""
@@ -197,7 +226,7 @@ class ExtremeModel:
         """Return the mass of each row; nothing if probabilities are not calibrated."""
         if self.calibration.is_identity:
             return np.empty(0)
-        return self.core.masses(*rows.arrays, MASS_WIDTH, self.n_jobs)
+        return self.core.masses(*rows.arrays, self.mass_width, self.n_jobs)
 
     def _value(self, p: NDArray[np.float64], mass: NDArray[np.float64]) -> NDArray[np.float64]:
         q = self.calibration.apply(p, mass)

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from labeltrees import _core
+
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["Calibration"]
 
-_LEAST, _MOST = 1e-15, 1 - 2.0**-53
+_LEAST = 1e-15  # of probabilities and masses, as in the core's calibration.hpp
 _LEAST_HITS = 20  # with fewer there is nothing to fit
 
 
@@ -44,11 +46,8 @@ class Calibration:
         """
         if self.is_identity:
             return p
-        with np.errstate(divide="ignore", over="ignore"):
-            logit = self.a * np.log(p) - self.b * np.log1p(-np.minimum(p, _MOST))
-            shift = self.offsets(mass) + self.c
-            logit += shift.reshape(shift.shape + (1,) * (p.ndim - shift.ndim))
-            return np.asarray(1 / (1 + np.exp(-logit)))
+        q = _core.calibrated(p.ravel(), mass, self.a, self.b, self.c, self.d)
+        return q.reshape(p.shape)
 
     def offsets(self, mass: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what a row's mass adds to its logits."""

@@ -130,15 +130,16 @@ def test_the_sections_of_one_set(run, data, monkeypatch):
         "--sets", "bibtex", "--only", "comparison", "propensity", "filtering", "--limit", "100"
     )
     titles = re.findall(r"^### (.+)$", said, re.MULTILINE)
-    assert titles == ["Cost and quality", "Bibtex, propensity relevance", "Filtering by relevance"]
+    sections = ["Cost and quality", "Bibtex, propensity relevance", "Filtering by relevance"]
+    assert titles == [*sections, "Claims"]
     assert "100 rows to learn, 100 to ask" in said
 
 
 def test_propensities_are_scored_beside_the_paper(run):
     said = run("--only", "propensity")
     ours = cells(said, "labeltrees, default")
-    assert 60 < float(ours[1]) <= 100
-    assert cells(said, "paper: XReg")[1:4] == ["49.66", "52.66", "58.61"]
+    assert 60 < float(ours[2]) <= 100
+    assert cells(said, "paper: XReg")[2:5] == ["49.66", "52.66", "58.61"]
 
 
 def test_exact_labelwise_search_is_scoring_all_pairs(run):
@@ -166,6 +167,37 @@ def test_made_up_sets_grow(run, monkeypatch):
     assert "300 points x 300 labels" in said
     assert cells(said, "100")[3:] == ["1.00", "1.00", "1.00"]
     assert cells(said, "200")[-1] == "1.15"
+
+
+def test_claims_compare_our_default_with_the_better_run_of_a_peer(data):
+    from batch_sections.claims import all_claims
+    from batch_sections.contestants import ONE_VS_REST, OURS, PEERS, Run
+
+    def run_of(contestant, cost, train_s, ndcg, **more):
+        facts = dict.fromkeys(("batch_ms", "model_mb", "p50_ms", "p99_ms", "load_s"), 1.0)
+        run = Run(contestant, cost, facts | {"train_s": train_s}, csr_array((1, 1)), None)
+        return run, {"P@1": ndcg, "P@3": ndcg, "P@5": ndcg, "nDCG@5": ndcg, "ECE@1": 0.02} | more
+
+    ensemble, one = OURS[0], OURS[1]
+    log = next(each for each in PEERS if each.name == "Omikuji log, 1 tree")
+    runs = [
+        run_of(ensemble, None, 6.0, 0.4, **{"log loss": 0.05}),
+        run_of(ensemble, 10.0, 1.0, 0.9, **{"log loss": 0.01}),
+        run_of(one, None, 2.0, 0.3),
+        run_of(log, None, 20.0, 0.2),
+        run_of(log, 10.0, 30.0, 0.25),
+        run_of(ONE_VS_REST, None, 1.0, 0.3, **{"log loss": 0.05}),
+        run_of(ONE_VS_REST, 3.0, 1.0, 0.2, **{"log loss": 0.04}),
+    ]
+    claims = {each.what: each for each in all_claims({"yso-en": runs})}
+    trained = claims["yso-en 100k, one tree: training time of Omikuji log, 1 tree / ours"]
+    assert trained.row()[1:] == [">= 8.00", "15.00", "1.88", "yes"]
+    ranked = claims["yso-en 100k, one tree, best single-tree peer: nDCG@5"]
+    assert ranked.row()[1:] == [">= 25.00", "30.00", "1.20", "yes"]
+    losses = claims["yso-en, default: log loss of all labels / one-vs-rest's"]
+    assert losses.row()[1:] == ["<= 1.020", "1.250", "1.23", "**no**"]
+    assert not any("PECOS" in what or "three-tree" in what for what in claims)
+    assert not list(all_claims({}))
 
 
 def test_made_up_points_have_their_labels_words(data):

@@ -384,8 +384,16 @@ def test_labels_that_no_row_has_get_nothing():
     model = ExtremeRegressor(n_trees=2, max_leaf=4, arity=4).fit(X, Y)
     assert not model.predict_proba(X)[:, 3].any()
     assert model.top_rows(X, [3], 2).rows.tolist() == [[-1, -1]]
-    with pytest.raises(ArgumentError, match=f"n_labels={model.model_.n_tree_labels}"):
-        model.predict_top_k(X, 20)
+    without_rows = np.flatnonzero(~Y.any(axis=0))
+    for k in (20, 20 - len(without_rows) + 1):
+        labels, p = model.predict_top_k(X, k, search="exact")
+        last = labels[:, 20 - len(without_rows) :]
+        assert np.array_equal(last, np.tile(without_rows[: last.shape[1]], (len(X), 1)))
+        assert not p[:, 20 - len(without_rows) :].any()
+    beam = model.predict_top_k(X, 20, beam_width=1000)
+    assert np.array_equal(beam.labels, model.predict_top_k(X, 20, search="exact").labels)
+    with pytest.raises(ArgumentError, match="n_labels=20"):
+        model.predict_top_k(X, 21)
     with pytest.raises(ArgumentError, match="label"):
         model.explain(X[0], 3)
 

@@ -5,6 +5,7 @@
 // so the answers agree to the last bit.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -52,8 +53,8 @@ class TreeAsker {
   void prepare(std::span<const NodeId> nodes);
   // The product along the path to the label; 0 for a label that is not in the tree.
   double label(LabelId label);
-  // The same if the chunks on the path have been computed, else -1.
-  double label_if_known(LabelId label);
+  // The product as far as the chunks on the path have been computed: never below that of `label`.
+  double known(LabelId label) const;
   // Appends the nodes on the label's path whose chunks have not been computed.
   void add_path(LabelId label, std::vector<NodeId>& nodes) const;
   // The margin of a child, its bias, and what each feature of the row adds.
@@ -71,6 +72,13 @@ class TreeAsker {
     NodeId node;
     std::uint32_t place;
   };
+  // A row of weights that speaks in a pending chunk: its number or its first weight, its last.
+  struct Hit {
+    std::uint32_t begin, end, place;
+    float value;
+  };
+  static constexpr std::size_t max_depth = 64;
+  std::size_t path_to(LabelId label, std::array<NodeId, max_depth>& path) const;
   void add_margins(std::span<const Pending> chunks);
   const float* held_margins(NodeId node) const;
 
@@ -83,6 +91,7 @@ class TreeAsker {
   std::vector<std::uint32_t> asked_in_, place_;  // of each node's chunk
   std::vector<float> pool_;
   std::vector<Pending> pending_;
+  std::vector<Hit> hits_;
   std::size_t used_ = 0;
 };
 
@@ -124,9 +133,8 @@ class ForestAsker {
   };
   void top_exact(std::size_t k);
   void top_beam(std::size_t k, std::size_t beam_width);
-  // Leaves the n_kept likeliest labels that the beam meets in best_; returns the largest
-  // probability of a node that it gave up.
-  double beam_of(TreeAsker& asker, std::size_t n_kept, std::size_t beam_width);
+  // Leaves the n_kept likeliest labels that the beam meets in best_.
+  void beam_of(TreeAsker& asker, std::size_t n_kept, std::size_t beam_width);
   void expand(std::size_t t, const Open& open, double least);
   void offer(std::size_t k, const ScoredLabel& label);
   void fill_in(std::size_t k);
@@ -138,7 +146,6 @@ class ForestAsker {
   std::vector<NodeId> nodes_;
   std::vector<ScoredLabel> best_, found_;
   std::vector<ScoredLabel> candidates_;
-  std::vector<double> given_up_;
   std::vector<std::uint32_t> met_;
   std::uint32_t query_ = 0;
   double mass_ = 0;             // of the beams that the row at hand has been asked with

@@ -45,7 +45,10 @@ def train(
     rounds: RoundsOption = 5,
     eta: EtaOption = "auto",
     trees: Annotated[int, typer.Option(help="Of xreg: trees of the ensemble.")] = 3,
-    cost: Annotated[float, typer.Option(help="Of xreg: what errors cost.")] = 3.0,
+    cost: Annotated[
+        float | None,
+        typer.Option(help="Of xreg: what errors cost; by default 3, less of many rows."),
+    ] = None,
     hinge: Annotated[bool, typer.Option("--hinge", help="Of xreg: hinge loss (Parabel).")] = False,
     relevance: Annotated[
         str | None, typer.Option(help="Of xreg: 'propensity' makes rare labels count.")

@@ -35,7 +35,7 @@ class ExtremeRegressor(LabelClassifier):
     regressor for each child; a label's relevance is the product of the answers on its path, the
     mean over ``n_trees`` trees. Prabhu et al., "Extreme regression for dynamic search advertising"
     (WSDM 2020). A row may have any number of labels, so **probabilities are those of each label by
-    itself and do not sum to one**. They are calibrated on rows held out while the trees learn.
+    itself and do not sum to one**. They are calibrated on rows that the trees have not learned.
 
     The paper's own algorithm is ``arity=2, cost=10, cost_power=1, inner_power=1,
     calibrate=False``; Parabel is
@@ -51,8 +51,9 @@ class ExtremeRegressor(LabelClassifier):
         A node of at most so many labels has them all as its children.
     loss : {"logistic", "hinge"}
         Logistic loss learns from graded relevance; squared hinge loss only from whether it is > 0.
-    cost : float > 0
-        What errors cost against the size of the weights, as C of liblinear.
+    cost : float > 0 or None
+        What errors cost against the size of the weights, as C of liblinear. None is 3, and
+        ``3 * (100_000 / n_rows) ** 0.3`` for more than 100,000 rows.
     cost_power : float in [0, 1]
         A node of total weight s costs ``cost * (n_rows / s) ** cost_power``.
     inner_power : float in [0.01, 1]
@@ -64,8 +65,9 @@ class ExtremeRegressor(LabelClassifier):
         Whether labels are ranked with a tail classifier. Probabilities are never changed by it.
     tail_weight : float in [0, 1]
         The exponent of the tree's value; the tail classifier's is 1 less it.
-    beam_width : int >= 1
-        Nodes kept of every level in a beam search.
+    beam_width : int >= 1 or None
+        Nodes kept of every level in a beam search. None is 10, and 6 in each of three or more
+        trees, which find what the others miss.
     calibrate : bool
         Whether probabilities are calibrated.
     max_epochs : int >= 1
@@ -81,6 +83,10 @@ class ExtremeRegressor(LabelClassifier):
         weights dropped to stay below, and `TooLargeError` is raised where that is not enough.
     random_state : int, RandomState or None
         Seed of the first centres and of the order of rows.
+    warm_start : bool
+        Whether `fit` keeps the trees of the fit before, of the same data and parameters, and grows
+        only the further ones that a larger ``n_trees`` asks for. The model is the same as if all
+        were grown at once. Needs an integer ``random_state`` and no ``max_memory``.
 
     Attributes
     ----------
@@ -112,13 +118,13 @@ class ExtremeRegressor(LabelClassifier):
         arity: int = 16,
         max_leaf: int = 100,
         loss: str = "logistic",
-        cost: float = 3.0,
+        cost: float | None = None,
         cost_power: float = 0.4,
         inner_power: float = 0.75,
         relevance: str | None = None,
         tail: str | None = None,
         tail_weight: float = 0.5,
-        beam_width: int = 10,
+        beam_width: int | None = None,
         calibrate: bool = True,
         max_epochs: int = 12,
         tolerance: float = 1e-3,
@@ -126,6 +132,7 @@ class ExtremeRegressor(LabelClassifier):
         n_jobs: int | None = None,
         max_memory: int | None = None,
         random_state: Any = 0,
+        warm_start: bool = False,
     ) -> None:
         self.n_trees = n_trees
         self.arity = arity
@@ -145,11 +152,12 @@ class ExtremeRegressor(LabelClassifier):
         self.n_jobs = n_jobs
         self.max_memory = max_memory
         self.random_state = random_state
+        self.warm_start = warm_start
 
     def fit(  # type: ignore[override]  # rows have no weights: relevance has
         self, X: Any, y: Any, *, classes: ArrayLike | None = None
     ) -> Self:
-        """Learn from scratch and return the estimator.
+        """Learn, from scratch unless ``warm_start`` is set, and return the estimator.
 
         ``y`` is a matrix of relevance >= 0 (dense or CSR, columns named by ``classes`` or 0, 1,
         ...), a list of labels for every row, a dict of labels and relevance for every row, or one
@@ -162,7 +170,8 @@ class ExtremeRegressor(LabelClassifier):
             raise DataError(f"y has {relevance.n_rows} rows for the {rows.n_rows} rows of X.")
         if self.relevance == "propensity":
             relevance = relevance.weighted_by_propensity()
-        model = train_extreme(rows, relevance, options)
+        start = self.__dict__.get("model_") if options.warm_start else None
+        model = train_extreme(rows, relevance, options, start=start)
         self._check_width(X, reset=True)
         self.model_ = model
         return self
@@ -279,12 +288,14 @@ class ExtremeRegressor(LabelClassifier):
         _need_int("n_trees", self.n_trees, 1, 10_000)
         _need_int("arity", self.arity, 2, 64)
         _need_int("max_leaf", self.max_leaf, 2, 256)
-        _need_int("beam_width", self.beam_width, 1, 2**31 - 1)
+        if self.beam_width is not None:
+            _need_int("beam_width", self.beam_width, 1, 2**31 - 1)
         _need_int("max_epochs", self.max_epochs, 1, 10_000)
         _need_one("loss", self.loss, ("logistic", "hinge"))
         _need_one("relevance", self.relevance, (None, "propensity"))
         _need_one("tail", self.tail, (None, *TAILS))
-        _need_number("cost", self.cost, 1e-6, 1e6)
+        if self.cost is not None:
+            _need_number("cost", self.cost, 1e-6, 1e6)
         _need_number("cost_power", self.cost_power, 0, 1)
         _need_number("inner_power", self.inner_power, 0.01, 1)
         _need_number("tail_weight", self.tail_weight, 0, 1)
@@ -294,12 +305,14 @@ class ExtremeRegressor(LabelClassifier):
             _need_int("max_memory", self.max_memory, 1, 2**62)
         if isinstance(self.random_state, (int, np.integer)):
             _need_int("random_state", self.random_state, 0, 2**32)
+        if self.warm_start and self.max_memory is not None:
+            raise ArgumentError.of("max_memory", self.max_memory, "None where warm_start is set")
         return ExtremeOptions(
             n_trees=int(self.n_trees),
             arity=int(self.arity),
             max_leaf=int(self.max_leaf),
             loss=self.loss,
-            cost=float(self.cost),
+            cost=None if self.cost is None else float(self.cost),
             cost_power=float(self.cost_power),
             inner_power=float(self.inner_power),
             max_epochs=int(self.max_epochs),
@@ -308,10 +321,11 @@ class ExtremeRegressor(LabelClassifier):
             calibrate=bool(self.calibrate),
             tail=self.tail,
             tail_weight=float(self.tail_weight),
-            beam_width=int(self.beam_width),
+            beam_width=_beam_width(self.n_trees) if self.beam_width is None else self.beam_width,
             n_jobs=n_threads_of(self.n_jobs),
             max_memory=None if self.max_memory is None else int(self.max_memory),
             seed=seed_of(self.random_state),
+            warm_start=bool(self.warm_start),
         )
 
     def _check_rows(self, X: Any) -> Rows:
@@ -360,6 +374,14 @@ def _is_one_each(y: Any) -> bool:
             isinstance(row, (list, tuple, set, frozenset, dict)) for row in array[:1]
         )
     return not any(isinstance(row, (list, tuple, set, frozenset, dict)) for row in y)
+
+
+def _beam_width(n_trees: int) -> int:
+    """Return the width chosen on held-out rows of yso-en, bibtex and delicious.
+
+    From 6 to 10 nDCG@5 of three trees moves by at most 0.01 points, of one tree by 0.6.
+    """
+    return 10 if n_trees < 3 else 6
 
 
 def _need_int(name: str, value: Any, low: int, high: int) -> None:
