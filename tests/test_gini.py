@@ -1,4 +1,4 @@
-"""The Gini route of self-terminating trees: squared error in place of log loss.
+"""The Gini route of self-terminating trees: splits by squared error in place of log loss.
 
 Worked example -> optimality by duality -> agreement with the reference and scikit-learn ->
 invariants -> errors.
@@ -126,7 +126,7 @@ def test_queries_threads_formats_and_files_agree(norm, tmp_path):
     assert tree.get_n_leaves() > 10
     p = tree.predict_proba(X)
     assert p.sum(axis=1) == pytest.approx(np.ones(len(X)), abs=1e-12)
-    assert np.all(p >= 0)
+    assert np.all(p > 0)
     assert np.array_equal(tree.predict_label_proba(X, y), p[np.arange(len(X)), y])
     two = SelfTerminatingTreeClassifier(n_jobs=2, **options).fit(sparse.csr_array(X), y)
     assert pickle.dumps(two.model_) == pickle.dumps(tree.model_)
@@ -137,7 +137,7 @@ def test_queries_threads_formats_and_files_agree(norm, tmp_path):
     assert again.model_.describe() == tree.model_.describe()
 
 
-def test_auto_chooses_by_squared_error():
+def test_auto_chooses_by_log_loss():
     X, y = blobs(6)
     auto = SelfTerminatingTreeClassifier(criterion="gini", min_gain=0.5).fit(X, y)
     noise = SelfTerminatingTreeClassifier(criterion="gini", min_gain=0.5)
@@ -148,7 +148,7 @@ def test_auto_chooses_by_squared_error():
     assert one_hot.weight_power_ == auto.weight_power_
 
 
-def test_the_loss_of_a_choice_is_half_the_brier_score():
+def test_the_loss_of_a_choice_is_log_loss():
     from labeltrees.data.checks import as_rows
 
     X, y = load_iris(return_X_y=True)
@@ -157,11 +157,24 @@ def test_the_loss_of_a_choice_is_half_the_brier_score():
     options = GrowthOptions(criterion="gini", min_gain=0.5)
     core = grow_core(bin_rows(rows, options), targets, [1.0], options)
     p = core.distributions_at(core.leaves(*rows.arrays))
-    expected = ((np.eye(3)[y] - p) ** 2).sum() / 2
-    assert held_out_loss(core, rows, targets, "gini") == pytest.approx(expected)
+    expected = -np.log(p[np.arange(150), y]).sum()
+    assert held_out_loss(core, rows, targets) == pytest.approx(expected)
     penalty, power = choose_penalty(rows, targets, options, seed=0, powers=[0.7])
     assert penalty > 0
     assert power == 0.7
+
+
+def test_a_word_of_one_label_does_not_end_the_rest():
+    # Each of 40 words is said of one label only. Without its 20 rows the others are what they were,
+    # so their branch terminates; by the abstract's rule it is a leaf, and 39 labels stay together.
+    y = np.repeat(np.arange(40), 20)
+    X = sparse.csr_array(np.eye(40, dtype=np.float32)[y])
+    options = {"penalty": 2.0, "weight_power": 0.7, "criterion": "gini", "min_gain": 1.0}
+    tree = SelfTerminatingTreeClassifier(**options).fit(X, y)
+    assert (tree.predict(X) == y).mean() > 0.9
+    abstract = SelfTerminatingTreeClassifier(split_terminated=False, **options).fit(X, y)
+    assert abstract.get_n_leaves() == 2
+    assert abstract.model_.describe()["terminated_leaves"] == 1
 
 
 def test_other_criteria_are_refused():

@@ -84,7 +84,7 @@ def penalty_losses(folds: Sequence[Fold], options: GrowthOptions) -> dict[float,
 
     Penalties fall by powers of 2, in units of an example of mean weight, until three in a row are
     no better than the best so far; then the best's neighbours by sqrt(2) are tried. The loss is
-    the criterion's: log loss, or squared error for gini.
+    log loss.
     """
     n_rows = sum(fold.held_out.n_rows for fold in folds) / len(folds) * _N_FOLDS
     masses = folds[0].targets.masses
@@ -98,7 +98,6 @@ def penalty_losses(folds: Sequence[Fold], options: GrowthOptions) -> dict[float,
                 grow_core(fold.binned, fold.targets, [unit * 2.0**exponent], options),
                 fold.held_out,
                 fold.held_out_targets,
-                options.criterion,
             )
             for fold in folds
         )
@@ -112,24 +111,10 @@ def penalty_losses(folds: Sequence[Fold], options: GrowthOptions) -> dict[float,
     return {unit * 2.0**tried: loss(tried) for tried in best + np.arange(-0.5, 2, 0.5)}
 
 
-def held_out_loss(
-    core: _core.SelfTerminatingTree, rows: Rows, targets: Targets, criterion: str
-) -> float:
-    """Return the summed loss of the rows: log loss, or half the squared error for gini."""
+def held_out_loss(core: _core.SelfTerminatingTree, rows: Rows, targets: Targets) -> float:
+    """Return the summed log loss of the rows."""
     leaves = core.leaves(*rows.arrays)
-    sizes = np.diff(targets.starts) if len(targets.starts) else 1
-    nodes = np.repeat(leaves, sizes)
+    nodes = np.repeat(leaves, np.diff(targets.starts) if len(targets.starts) else 1)
     masses = targets.masses if len(targets.masses) else np.ones(len(nodes))
     p = core.probabilities_at(nodes, targets.labels)
-    if criterion == "entropy":
-        return float(-np.log(np.maximum(p, np.finfo(float).tiny)) @ masses)
-    # sum_i (t_i - p_i)^2 / 2 with t a row's targets over their sum, times that sum
-    starts = targets.starts[:-1] if len(targets.starts) else np.arange(len(nodes))
-    weights = np.add.reduceat(masses, starts)
-    at_leaf = np.bincount(leaves, weights=weights, minlength=core.n_nodes)
-    squares = sum(
-        at_leaf[leaf] * float(np.square(core.distributions_at(np.array([leaf], np.int32))).sum())
-        for leaf in np.flatnonzero(at_leaf).tolist()
-    )
-    truth = masses @ (masses / np.repeat(weights, sizes))
-    return float((squares + truth) / 2 - p @ masses)
+    return float(-np.log(np.maximum(p, np.finfo(float).tiny)) @ masses)

@@ -81,6 +81,7 @@ class GrowthOptions:
     min_gain: float = 4.0
     criterion: str = "entropy"
     norm: str = "l1"
+    split_terminated: bool = True
     max_bins: int = 255
     n_jobs: int = 1
 
@@ -100,7 +101,7 @@ class SelfTerminatingTreeModel:
     weight_power: float
     """How penalties grow with a branch's weight."""
     criterion: str
-    """"entropy" or "gini"."""
+    """By which splits were chosen, "entropy" or "gini"."""
 
     @classmethod
     def grow(
@@ -175,8 +176,7 @@ class SelfTerminatingTreeModel:
     def _is_terminated(self) -> NDArray[np.bool_]:
         """Which nodes have their parent's distribution."""
         terminated: NDArray[np.bool_]
-        unmoved = 1 if self.criterion == "entropy" else 0
-        terminated = (self.core.factor() == unmoved) & (np.diff(self.core.starts()) == 0)
+        terminated = (self.core.factor() == 1) & (np.diff(self.core.starts()) == 0)
         terminated[0] = False
         return terminated
 
@@ -257,11 +257,11 @@ class SelfTerminatingTreeModel:
             penalties = [float(penalty) for penalty in facts["penalties"]]
             arrays: list[Any] = [tensors[f"tree.{name}"] for name in _TENSORS]
             weight_power, criterion = float(facts["weight_power"]), str(facts["criterion"])
-            core = _core.SelfTerminatingTree(*[*arrays, n_features, _CRITERIA[criterion]])
+            core = _core.SelfTerminatingTree(*[*arrays, n_features])
         except (KeyError, TypeError, ValueError, OverflowError, _core.TreeError) as error:
             raise ModelFormatError(f"the model's parts do not fit together: {error}") from None
-        if core.n_labels != len(vocabulary) or not penalties:
-            raise ModelFormatError("the tree has other labels than the vocabulary.")
+        if core.n_labels != len(vocabulary) or not penalties or criterion not in _CRITERIA:
+            raise ModelFormatError("the tree's labels, penalties or criterion are not its own.")
         return cls(vocabulary, core, n_features, penalties, weight_power, criterion)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -296,6 +296,7 @@ def grow_core(
         options.min_gain,
         _NORMS[options.norm],
         _CRITERIA[options.criterion],
+        options.split_terminated,
         options.n_jobs,
     )
 

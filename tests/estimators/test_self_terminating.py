@@ -107,6 +107,7 @@ def problems(draw):
         "penalty": draw(st.sampled_from([0.0, 0.3, 1.0, 2.0])),
         "weight_power": draw(st.sampled_from([0.0, 0.5])),
         "min_gain": draw(st.sampled_from([0.0, 0.5])),
+        "split_terminated": draw(st.booleans()),
     }
     return X, y, weights, options
 
@@ -118,7 +119,8 @@ def test_growing_agrees_with_the_reference(problem):
     masses = y if y.ndim == 2 else np.eye(y.max() + 1)[y]
     masses = masses * weights.astype(float)[:, None]
     reference = ReferenceSelfTerminatingTree(X, masses, **options)
-    tree = SelfTerminatingTreeClassifier(**options).fit(X, y, sample_weight=weights)
+    tree = SelfTerminatingTreeClassifier(criterion="entropy", **options)
+    tree.fit(X, y, sample_weight=weights)
     assert tree.predict_proba(X) == pytest.approx(reference.p, abs=1e-9)
     assert tree.get_n_leaves() == reference.n_leaves
 
@@ -131,7 +133,8 @@ def test_growing_under_the_joint_norm_agrees_with_the_reference(seed):
     weights = rng.uniform(0.5, 2, size=10).astype(np.float32)
     options = {"penalty": (0.3, 1.5)[seed % 2], "norm": "linf", "weight_power": 0, "min_gain": 0}
     reference = ReferenceSelfTerminatingTree(X, np.eye(3)[y] * weights[:, None], **options)
-    tree = SelfTerminatingTreeClassifier(**options).fit(X, y, sample_weight=weights)
+    tree = SelfTerminatingTreeClassifier(criterion="entropy", **options)
+    tree.fit(X, y, sample_weight=weights)
     assert tree.predict_proba(X) == pytest.approx(reference.p, abs=1e-7)
     assert tree.get_n_leaves() == reference.n_leaves
 
@@ -144,7 +147,7 @@ def test_without_a_penalty_it_grows_as_by_information_gain(seed):
     depth = 3
     theirs = DecisionTreeClassifier(criterion="entropy", max_depth=depth, random_state=0).fit(X, y)
     ours = SelfTerminatingTreeClassifier(
-        penalty=[0.0] * depth + [np.inf], weight_power=0, min_gain=0
+        criterion="entropy", penalty=[0.0] * depth + [np.inf], weight_power=0, min_gain=0
     ).fit(X, y)
     assert ours.predict_proba(X) == pytest.approx(theirs.predict_proba(X), abs=1e-12)
     used = theirs.tree_.feature >= 0
@@ -475,6 +478,7 @@ def test_bad_targets_are_refused_and_change_nothing(case):
         ("min_gain", -0.5),
         ("min_gain", np.inf),
         ("norm", "l2"),
+        ("split_terminated", "no"),
         ("max_bins", 2),
         ("max_bins", 256),
         ("max_bins", 10.5),

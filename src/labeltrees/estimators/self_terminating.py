@@ -102,6 +102,7 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
         min_gain: float = 4.0,
         criterion: str = "entropy",
         norm: str = "l1",
+        split_terminated: bool = True,
         max_bins: int = 255,
         n_jobs: int | None = None,
         random_state: Any = 0,
@@ -111,6 +112,7 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
         self.min_gain = min_gain
         self.criterion = criterion
         self.norm = norm
+        self.split_terminated = split_terminated
         self.max_bins = max_bins
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -250,6 +252,8 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
             raise ArgumentError.of("criterion", self.criterion, "'entropy' or 'gini'")
         if self.norm not in ("l1", "linf"):
             raise ArgumentError.of("norm", self.norm, "'l1' or 'linf'")
+        if not isinstance(self.split_terminated, bool | np.bool_):
+            raise ArgumentError.of("split_terminated", self.split_terminated, "True or False")
         if not _is_int(self.max_bins) or not 3 <= self.max_bins <= 255:
             raise ArgumentError.of("max_bins", self.max_bins, "an integer in [3, 255]")
         return GrowthOptions(
@@ -257,6 +261,7 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
             min_gain=float(self.min_gain),
             criterion=self.criterion,
             norm=self.norm,
+            split_terminated=bool(self.split_terminated),
             max_bins=int(self.max_bins),
             n_jobs=n_threads_of(self.n_jobs),
         )
