@@ -39,7 +39,7 @@ def choose_penalty(
     *,
     seed: int,
     powers: Sequence[float] | None = None,
-    tolerance: float = 0.03,
+    tolerance: float = 0.05,
 ) -> tuple[float, float]:
     """Return the constant penalty and the weight power with the least loss on held-out rows.
 

@@ -78,8 +78,8 @@ class GrowthOptions:
     """How a tree is grown, besides its penalty."""
 
     weight_power: float = 0.5
-    min_gain: float = 4.0
-    criterion: str = "entropy"
+    min_gain: float = 0.5
+    criterion: str = "gini"
     norm: str = "l1"
     split_terminated: bool = True
     max_bins: int = 255

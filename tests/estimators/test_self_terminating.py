@@ -249,6 +249,27 @@ def test_trees_shrink_as_the_penalty_grows(data, options):
     assert sizes[-1] == 1
 
 
+@pytest.mark.parametrize("criterion", ["entropy", "gini"])
+def test_a_larger_least_gain_is_a_smaller_part_of_the_same_tree(criterion):
+    X, y = load_digits(return_X_y=True)
+    options = {"penalty": 1.0, "criterion": criterion}
+    small, large = (
+        SelfTerminatingTreeClassifier(min_gain=gain, **options).fit(X, y) for gain in (3.0, 0.5)
+    )
+    assert small.get_n_leaves() < large.get_n_leaves()
+    core = large.model_.core
+    parent, gain = core.parent(), core.gain()
+    kept = np.zeros(core.n_nodes, dtype=bool)  # nodes below questions of enough gain only
+    kept[0] = True
+    for node in range(1, core.n_nodes):
+        kept[node] = kept[parent[node]] and gain[parent[node]] >= 3.0
+    ends = large.apply(X)
+    while not kept[ends].all():
+        ends = np.where(kept[ends], ends, parent[ends])
+    assert np.array_equal(core.distributions_at(ends), small.predict_proba(X))
+    assert len(set(ends)) == len(set(small.apply(X)))
+
+
 def test_auto_chooses_a_penalty_and_keeps_to_it():
     X, y = blobs(6)
     auto = SelfTerminatingTreeClassifier().fit(X, y)

@@ -35,14 +35,14 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
     worth: a branch whose labels differ from its parent's by no more than the penalty terminates.
     There is no pruning, no depth and no leaf size to choose. Goldman and Singer, "Self-terminating
     induction of multiclass trees" (Snowbird 2011); the abstract's own algorithm is
-    ``weight_power=0, min_gain=0``.
+    ``criterion="entropy", weight_power=0, min_gain=0, split_terminated=False``.
 
     Parameters
     ----------
     penalty : "auto", float >= 0, list of float, or callable
         A branch of weight W terminates if its labels differ from what its parent expects by
-        ``penalty * W**weight_power`` examples or less. ``"auto"`` takes the penalty with the least
-        log loss on held-out rows. A list has one for each depth, the last for all deeper nodes; a
+        ``penalty * W**weight_power`` examples or less. ``"auto"`` takes the largest penalty whose
+        log loss on held-out rows is within 5 % of the least. A list has one for each depth, the last for all deeper nodes; a
         callable is given the depth. 0 is growing by information gain: labels not seen in a leaf
         then have probability 0 there.
     weight_power : "auto" or float in [0, 1)
@@ -50,13 +50,17 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
         with the square root of the weight. ``"auto"`` is 0.5, or where the penalty is chosen, too,
         the better of 0.5 and 0.7 on the held-out rows.
     min_gain : float >= 0
-        A split must decrease the penalised risk by this much (nats by entropy): it saves leaves
-        that hardly matter. Like the penalty in units of ``sample_weight``.
-    criterion : {"entropy", "gini"}
-        Whether the risk is log loss or half the squared error. Without a penalty the tree grows by
-        information gain or by the Gini index. Only entropy has every probability above zero.
+        A split must decrease the criterion's penalised risk by this much: it saves leaves that
+        hardly matter. Like the penalty in units of ``sample_weight``, by entropy in nats.
+    criterion : {"gini", "entropy"}
+        Whether splits are chosen by half the squared error or by log loss; without a penalty, by
+        the Gini index or by information gain. Distributions are by log loss either way, and above
+        zero everywhere unless the penalty is 0.
     norm : {"l1", "linf"}
         Whether each branch terminates by itself, or the two of a node together.
+    split_terminated : bool
+        Whether a branch that terminates may be split if one of its own splits gains enough; if not
+        it is a leaf, as in the abstract.
     max_bins : int in [3, 255]
         Into how many bins a feature is cut at most.
     n_jobs : int or None
@@ -98,9 +102,9 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
         self,
         *,
         penalty: Any = "auto",
-        weight_power: Any = "auto",
-        min_gain: float = 4.0,
-        criterion: str = "entropy",
+        weight_power: Any = 0.5,
+        min_gain: float = 0.5,
+        criterion: str = "gini",
         norm: str = "l1",
         split_terminated: bool = True,
         max_bins: int = 255,
