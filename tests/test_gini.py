@@ -22,8 +22,14 @@ from tests.test_branch import random_problem
 import labeltrees
 from labeltrees import SelfTerminatingTreeClassifier
 from labeltrees.branch import solve_branch, solve_siblings
+from labeltrees.data.checks import as_rows
 from labeltrees.errors import ArgumentError
-from labeltrees.penalty_choice import choose_penalty, held_out_loss
+from labeltrees.penalty_choice import (
+    Trial,
+    choose_growth,
+    held_out_losses,
+    smallest_good,
+)
 from labeltrees.self_terminating import GrowthOptions, Targets, bin_rows, grow_core
 
 
@@ -148,20 +154,44 @@ def test_auto_chooses_by_log_loss():
     assert one_hot.weight_power_ == auto.weight_power_
 
 
-def test_the_loss_of_a_choice_is_log_loss():
-    from labeltrees.data.checks import as_rows
-
+@pytest.mark.parametrize("criterion", ["entropy", "gini"])
+def test_one_tree_tells_the_loss_and_leaves_of_every_least_gain(criterion):
     X, y = load_iris(return_X_y=True)
     rows = as_rows(X)
     targets = Targets(y.astype(np.int32), np.empty(0), np.empty(0, dtype=np.int64), 3)
-    options = GrowthOptions(criterion="gini", min_gain=0.5)
-    core = grow_core(bin_rows(rows, options), targets, [1.0], options)
-    p = core.distributions_at(core.leaves(*rows.arrays))
-    expected = -np.log(p[np.arange(150), y]).sum()
-    assert held_out_loss(core, rows, targets) == pytest.approx(expected)
-    penalty, power = choose_penalty(rows, targets, options, seed=0, powers=[0.7])
-    assert penalty > 0
-    assert power == 0.7
+    gains = [0.0, 0.5, 4.0, 1000.0]
+
+    def grown(gain):
+        options = GrowthOptions(criterion=criterion, min_gain=gain)
+        return grow_core(bin_rows(rows, options), targets, [0.3], options)
+
+    losses, leaves = held_out_losses(grown(0.0), rows, targets, gains)
+    for gain, loss, n_leaves in zip(gains, losses, leaves, strict=True):
+        core = grown(gain)
+        p = core.distributions_at(core.leaves(*rows.arrays))
+        assert loss == pytest.approx(-np.log(p[np.arange(150), y]).sum())
+        assert n_leaves == (core.left() < 0).sum()
+    assert leaves[0] > leaves[-1] == 1
+
+
+def test_the_smallest_tree_within_the_tolerance_is_chosen():
+    trials = [Trial(1.0, 0.5, 100.0, 9), Trial(2.0, 0.5, 104.0, 5), Trial(4.0, 0.5, 107.0, 3)]
+    assert smallest_good(trials, 0.0).penalty == 1
+    assert smallest_good(trials, 0.05).penalty == 2
+    assert smallest_good(trials, 0.1).penalty == 4
+    X, y = blobs(6)
+    rows, no_starts = as_rows(X), np.empty(0, dtype=np.int64)
+    options = GrowthOptions()
+    for weight in (1.0, 8.0):  # as heavy as 8 rows: the gains tried are as heavy, too
+        targets = Targets(y.astype(np.int32), np.full(len(y), weight), no_starts, 5)
+        penalty, chosen = choose_growth(
+            rows, targets, options, seed=0, powers=[0.7], gains=[0.5, 2.0]
+        )
+        assert penalty > 0
+        assert chosen.weight_power == 0.7
+        assert chosen.min_gain in (0.5 * weight, 2.0 * weight)
+    _, kept = choose_growth(rows, targets, options, seed=0, powers=[0.5])
+    assert kept == options
 
 
 def test_a_word_of_one_label_does_not_end_the_rest():

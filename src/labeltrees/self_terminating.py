@@ -56,6 +56,11 @@ class Targets:
         """The number of rows."""
         return len(self.starts) - 1 if len(self.starts) else len(self.labels)
 
+    @property
+    def mean_weight(self) -> float:
+        """The mean weight of a row."""
+        return float(self.masses.sum() / self.n_rows) if len(self.masses) else 1.0
+
     def take(self, rows: NDArray[np.intp]) -> Targets:
         """Return the targets of these rows, in their order."""
         if not len(self.starts):
@@ -100,6 +105,8 @@ class SelfTerminatingTreeModel:
     """The penalty of a node at depth 0, 1, ...; the last is that of all deeper ones."""
     weight_power: float
     """How penalties grow with a branch's weight."""
+    min_gain: float
+    """What every split gains at least, by the criterion."""
     criterion: str
     """By which splits were chosen, "entropy" or "gini"."""
 
@@ -115,9 +122,8 @@ class SelfTerminatingTreeModel:
         """Return the tree grown on rows; it stops by itself."""
         core = grow_core(bin_rows(rows, options), targets, penalties, options)
         used = [float(value) for value in penalties]
-        model = cls(
-            vocabulary, core, rows.n_features, used, options.weight_power, options.criterion
-        )
+        chosen = options.weight_power, options.min_gain, options.criterion
+        model = cls(vocabulary, core, rows.n_features, used, *chosen)
         model.penalties = model.penalties[: int(model.depths().max()) + 1]
         return model
 
@@ -171,6 +177,7 @@ class SelfTerminatingTreeModel:
             "criterion": self.criterion,
             "penalty": self.penalties[0] if len(set(self.penalties)) == 1 else self.penalties,
             "weight_power": self.weight_power,
+            "min_gain": self.min_gain,
         }
 
     def _is_terminated(self) -> NDArray[np.bool_]:
@@ -242,6 +249,7 @@ class SelfTerminatingTreeModel:
             "n_features": self.n_features,
             "penalties": self.penalties,
             "weight_power": self.weight_power,
+            "min_gain": self.min_gain,
             "criterion": self.criterion,
         }
         return tensors | self.vocabulary.to_tensors(), facts
@@ -256,13 +264,14 @@ class SelfTerminatingTreeModel:
             n_features = int(facts["n_features"])
             penalties = [float(penalty) for penalty in facts["penalties"]]
             arrays: list[Any] = [tensors[f"tree.{name}"] for name in _TENSORS]
-            weight_power, criterion = float(facts["weight_power"]), str(facts["criterion"])
+            power, gain = float(facts["weight_power"]), float(facts["min_gain"])
+            criterion = str(facts["criterion"])
             core = _core.SelfTerminatingTree(*[*arrays, n_features])
         except (KeyError, TypeError, ValueError, OverflowError, _core.TreeError) as error:
             raise ModelFormatError(f"the model's parts do not fit together: {error}") from None
         if core.n_labels != len(vocabulary) or not penalties or criterion not in _CRITERIA:
             raise ModelFormatError("the tree's labels, penalties or criterion are not its own.")
-        return cls(vocabulary, core, n_features, penalties, weight_power, criterion)
+        return cls(vocabulary, core, n_features, penalties, power, gain, criterion)
 
     def __getstate__(self) -> dict[str, Any]:
         tensors, facts = self.to_tensors(keep_state=True)

@@ -274,7 +274,7 @@ def test_auto_chooses_a_penalty_and_keeps_to_it():
     X, y = blobs(6)
     auto = SelfTerminatingTreeClassifier().fit(X, y)
     again = SelfTerminatingTreeClassifier(
-        penalty=auto.penalty_, weight_power=auto.weight_power_
+        penalty=auto.penalty_, min_gain=auto.min_gain_
     ).fit(X, y)
     assert np.array_equal(auto.predict_proba(X), again.predict_proba(X))
     assert auto.penalty_ == SelfTerminatingTreeClassifier().fit(X, y).penalty_
