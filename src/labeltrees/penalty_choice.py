@@ -28,7 +28,7 @@ __all__ = [
     "smallest_good",
 ]
 
-TOLERANCE = 0.05  # by which a smaller tree may have more loss than the best
+TOLERANCE = 0.03  # by which a smaller tree may have more loss than the best
 _N_FOLDS = 5
 _LARGE = 10_000  # with as many rows one fold is enough to tell penalties apart
 

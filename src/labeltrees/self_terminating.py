@@ -83,7 +83,7 @@ class GrowthOptions:
     """How a tree is grown, besides its penalty."""
 
     weight_power: float = 0.5
-    min_gain: float = 0.5
+    min_gain: float = 2.0
     criterion: str = "gini"
     norm: str = "l1"
     split_terminated: bool = True

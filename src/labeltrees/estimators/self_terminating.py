@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _POWERS = (0.5, 0.7)  # that weight_power="auto" tries
 _GAINS = {"gini": (0.25, 0.5, 1.0, 2.0, 4.0), "entropy": (1.0, 2.0, 4.0, 8.0, 16.0)}
-_GAIN = {"gini": 0.5, "entropy": 4.0}  # that min_gain="auto" is for a given penalty
+_GAIN = {"gini": 2.0, "entropy": 4.0}  # that min_gain="auto" is for a given penalty
 _NO_MASSES = np.empty(0)
 _NO_STARTS = np.empty(0, dtype=np.int64)
 
@@ -53,7 +53,7 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
     min_gain : "auto" or float >= 0
         A split must decrease the criterion's penalised risk by this much: it saves leaves that
         hardly matter. Like the penalty in units of ``sample_weight``, by entropy in nats.
-        ``"auto"`` is chosen with the penalty; with a penalty given it is 0.5, by entropy 4.
+        ``"auto"`` is chosen with the penalty; with a penalty given it is 2, by entropy 4.
     criterion : {"gini", "entropy"}
         Whether splits are chosen by half the squared error or by log loss; without a penalty, by
         the Gini index or by information gain. Distributions are by log loss either way, and above
@@ -107,7 +107,7 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
         *,
         penalty: Any = "auto",
         weight_power: Any = 0.5,
-        min_gain: Any = 0.5,
+        min_gain: Any = 2.0,
         criterion: str = "gini",
         norm: str = "l1",
         split_terminated: bool = True,
