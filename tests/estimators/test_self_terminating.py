@@ -273,9 +273,7 @@ def test_a_larger_least_gain_is_a_smaller_part_of_the_same_tree(criterion):
 def test_auto_chooses_a_penalty_and_keeps_to_it():
     X, y = blobs(6)
     auto = SelfTerminatingTreeClassifier().fit(X, y)
-    again = SelfTerminatingTreeClassifier(
-        penalty=auto.penalty_, min_gain=auto.min_gain_
-    ).fit(X, y)
+    again = SelfTerminatingTreeClassifier(penalty=auto.penalty_, min_gain=auto.min_gain_).fit(X, y)
     assert np.array_equal(auto.predict_proba(X), again.predict_proba(X))
     assert auto.penalty_ == SelfTerminatingTreeClassifier().fit(X, y).penalty_
     noise = SelfTerminatingTreeClassifier().fit(X, np.random.default_rng(0).permutation(y))
