@@ -179,7 +179,7 @@ def test_the_number_of_threads_changes_no_bit(norm):
     X[rng.random(X.shape) < 0.02] = np.nan
     y = (np.nan_to_num(X) @ rng.normal(size=(20, 6))).argmax(axis=1)
     trees = [
-        SelfTerminatingTreeClassifier(penalty=2.0, norm=norm, n_jobs=n_jobs).fit(X, y)
+        SelfTerminatingTreeClassifier(penalty=2.0, min_gain=0.5, norm=norm, n_jobs=n_jobs).fit(X, y)
         for n_jobs in (1, 2, 3, 5)
     ]
     assert trees[0].get_n_leaves() > 20
@@ -272,11 +272,13 @@ def test_a_larger_least_gain_is_a_smaller_part_of_the_same_tree(criterion):
 
 def test_auto_chooses_a_penalty_and_keeps_to_it():
     X, y = blobs(6)
-    auto = SelfTerminatingTreeClassifier().fit(X, y)
+    auto = SelfTerminatingTreeClassifier(min_gain=0.5).fit(X, y)
     again = SelfTerminatingTreeClassifier(penalty=auto.penalty_, min_gain=auto.min_gain_).fit(X, y)
     assert np.array_equal(auto.predict_proba(X), again.predict_proba(X))
-    assert auto.penalty_ == SelfTerminatingTreeClassifier().fit(X, y).penalty_
-    noise = SelfTerminatingTreeClassifier().fit(X, np.random.default_rng(0).permutation(y))
+    assert auto.penalty_ == SelfTerminatingTreeClassifier(min_gain=0.5).fit(X, y).penalty_
+    noise = SelfTerminatingTreeClassifier(min_gain=0.5).fit(
+        X, np.random.default_rng(0).permutation(y)
+    )
     assert noise.get_n_leaves() < 10 < auto.get_n_leaves()
 
 
@@ -412,7 +414,7 @@ def test_thousands_of_labels_store_only_what_each_node_has_seen():
     rng = np.random.default_rng(12)
     y = rng.integers(4000, size=8000)
     X = np.column_stack([y % 17, y // 300, rng.normal(size=8000)])
-    tree = SelfTerminatingTreeClassifier(penalty=1.0).fit(X, y)
+    tree = SelfTerminatingTreeClassifier(penalty=1.0, criterion="entropy", min_gain=4).fit(X, y)
     described = tree.model_.describe()
     assert described["leaves"] > 50
     assert described["probabilities_stored"] < 0.1 * described["nodes"] * 4000
