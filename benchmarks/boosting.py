@@ -57,7 +57,9 @@ SCORES = {
 
 
 def tree(penalty: float) -> SelfTerminatingTreeClassifier:
-    return SelfTerminatingTreeClassifier(penalty=penalty, min_gain=0)
+    return SelfTerminatingTreeClassifier(
+        penalty=penalty, weight_power=0.5, min_gain=0, criterion="entropy", split_terminated=False
+    )
 
 
 def neighbours(X, P, X_test, scaled: bool) -> dict[int, np.ndarray]:

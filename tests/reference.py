@@ -609,10 +609,13 @@ def sibling_posteriors(counts, u, penalty):
 class ReferenceSelfTerminatingTree:
     """Goldman and Singer's tree: every threshold of every feature is tried, every p is dense."""
 
-    def __init__(self, X, masses, *, penalty, weight_power=0.0, min_gain=0.0, norm="l1"):
+    def __init__(
+        self, X, masses, *, penalty, weight_power=0.0, min_gain=0.0, norm="l1",
+        split_terminated=False,
+    ):  # fmt: skip
         self.X, self.masses = np.asarray(X, dtype=np.float32), masses
         self.penalty, self.weight_power, self.min_gain = penalty, weight_power, min_gain
-        self.norm = norm
+        self.norm, self.split_terminated = norm, split_terminated
         counts = masses.sum(axis=0) + 0.5
         self.p = np.empty(masses.shape)  # of every row, at its leaf
         self.n_leaves = 0
@@ -657,7 +660,7 @@ class ReferenceSelfTerminatingTree:
             self.n_leaves += 1
             return
         for side, p in zip(best, self.posteriors(best, u), strict=True):
-            if p is u:  # terminated
+            if p is u and not self.split_terminated:
                 self.p[side] = u
                 self.n_leaves += 1
             else:

@@ -1,4 +1,4 @@
-"""The Gini route of self-terminating trees: squared error in place of log loss.
+"""The Gini route of self-terminating trees: splits by squared error in place of log loss.
 
 Worked example -> optimality by duality -> agreement with the reference and scikit-learn ->
 invariants -> errors.
@@ -22,8 +22,14 @@ from tests.test_branch import random_problem
 import labeltrees
 from labeltrees import SelfTerminatingTreeClassifier
 from labeltrees.branch import solve_branch, solve_siblings
+from labeltrees.data.checks import as_rows
 from labeltrees.errors import ArgumentError
-from labeltrees.penalty_choice import choose_penalty, held_out_loss
+from labeltrees.penalty_choice import (
+    Trial,
+    choose_growth,
+    held_out_losses,
+    smallest_good,
+)
 from labeltrees.self_terminating import GrowthOptions, Targets, bin_rows, grow_core
 
 
@@ -126,7 +132,7 @@ def test_queries_threads_formats_and_files_agree(norm, tmp_path):
     assert tree.get_n_leaves() > 10
     p = tree.predict_proba(X)
     assert p.sum(axis=1) == pytest.approx(np.ones(len(X)), abs=1e-12)
-    assert np.all(p >= 0)
+    assert np.all(p > 0)
     assert np.array_equal(tree.predict_label_proba(X, y), p[np.arange(len(X)), y])
     two = SelfTerminatingTreeClassifier(n_jobs=2, **options).fit(sparse.csr_array(X), y)
     assert pickle.dumps(two.model_) == pickle.dumps(tree.model_)
@@ -137,7 +143,7 @@ def test_queries_threads_formats_and_files_agree(norm, tmp_path):
     assert again.model_.describe() == tree.model_.describe()
 
 
-def test_auto_chooses_by_squared_error():
+def test_auto_chooses_by_log_loss():
     X, y = blobs(6)
     auto = SelfTerminatingTreeClassifier(criterion="gini", min_gain=0.5).fit(X, y)
     noise = SelfTerminatingTreeClassifier(criterion="gini", min_gain=0.5)
@@ -148,20 +154,57 @@ def test_auto_chooses_by_squared_error():
     assert one_hot.weight_power_ == auto.weight_power_
 
 
-def test_the_loss_of_a_choice_is_half_the_brier_score():
-    from labeltrees.data.checks import as_rows
-
+@pytest.mark.parametrize("criterion", ["entropy", "gini"])
+def test_one_tree_tells_the_loss_and_leaves_of_every_least_gain(criterion):
     X, y = load_iris(return_X_y=True)
     rows = as_rows(X)
     targets = Targets(y.astype(np.int32), np.empty(0), np.empty(0, dtype=np.int64), 3)
-    options = GrowthOptions(criterion="gini", min_gain=0.5)
-    core = grow_core(bin_rows(rows, options), targets, [1.0], options)
-    p = core.distributions_at(core.leaves(*rows.arrays))
-    expected = ((np.eye(3)[y] - p) ** 2).sum() / 2
-    assert held_out_loss(core, rows, targets, "gini") == pytest.approx(expected)
-    penalty, power = choose_penalty(rows, targets, options, seed=0, powers=[0.7])
-    assert penalty > 0
-    assert power == 0.7
+    gains = [0.0, 0.5, 4.0, 1000.0]
+
+    def grown(gain):
+        options = GrowthOptions(criterion=criterion, min_gain=gain)
+        return grow_core(bin_rows(rows, options), targets, [0.3], options)
+
+    losses, leaves = held_out_losses(grown(0.0), rows, targets, gains)
+    for gain, loss, n_leaves in zip(gains, losses, leaves, strict=True):
+        core = grown(gain)
+        p = core.distributions_at(core.leaves(*rows.arrays))
+        assert loss == pytest.approx(-np.log(p[np.arange(150), y]).sum())
+        assert n_leaves == (core.left() < 0).sum()
+    assert leaves[0] > leaves[-1] == 1
+
+
+def test_the_smallest_tree_within_the_tolerance_is_chosen():
+    trials = [Trial(1.0, 0.5, 100.0, 9), Trial(2.0, 0.5, 104.0, 5), Trial(4.0, 0.5, 107.0, 3)]
+    assert smallest_good(trials, 0.0).penalty == 1
+    assert smallest_good(trials, 0.05).penalty == 2
+    assert smallest_good(trials, 0.1).penalty == 4
+    X, y = blobs(6)
+    rows, no_starts = as_rows(X), np.empty(0, dtype=np.int64)
+    options = GrowthOptions()
+    for weight in (1.0, 8.0):  # as heavy as 8 rows: the gains tried are as heavy, too
+        targets = Targets(y.astype(np.int32), np.full(len(y), weight), no_starts, 5)
+        penalty, chosen = choose_growth(
+            rows, targets, options, seed=0, powers=[0.7], gains=[0.5, 2.0]
+        )
+        assert penalty > 0
+        assert chosen.weight_power == 0.7
+        assert chosen.min_gain in (0.5 * weight, 2.0 * weight)
+    _, kept = choose_growth(rows, targets, options, seed=0, powers=[0.5])
+    assert kept == options
+
+
+def test_a_word_of_one_label_does_not_end_the_rest():
+    # Each of 40 words is said of one label only. Without its 20 rows the others are what they were,
+    # so their branch terminates; by the abstract's rule it is a leaf, and 39 labels stay together.
+    y = np.repeat(np.arange(40), 20)
+    X = sparse.csr_array(np.eye(40, dtype=np.float32)[y])
+    options = {"penalty": 2.0, "weight_power": 0.7, "criterion": "gini", "min_gain": 1.0}
+    tree = SelfTerminatingTreeClassifier(**options).fit(X, y)
+    assert (tree.predict(X) == y).mean() > 0.9
+    abstract = SelfTerminatingTreeClassifier(split_terminated=False, **options).fit(X, y)
+    assert abstract.get_n_leaves() == 2
+    assert abstract.model_.describe()["terminated_leaves"] == 1
 
 
 def test_other_criteria_are_refused():

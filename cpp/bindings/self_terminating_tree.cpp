@@ -57,7 +57,7 @@ BinnedColumns bin(Starts starts, Indices indices, Values values, int max_bins,
 SelfTerminatingTree grow_tree(const BinnedColumns& data, Starts target_starts,
                               Indices target_labels, Reals target_masses, Reals root,
                               Reals penalties, double weight_power, double min_gain, Norm norm,
-                              Criterion criterion, std::size_t n_workers) {
+                              Criterion criterion, bool split_terminated, std::size_t n_workers) {
   const Targets targets =
       targets_of(target_starts, target_labels, target_masses, data.n_rows, root.shape(0));
   need(penalties.shape(0) > 0, "penalties are empty");
@@ -67,8 +67,9 @@ SelfTerminatingTree grow_tree(const BinnedColumns& data, Starts target_starts,
   need(n_workers >= 1, "n_workers out of range");
   const auto p = view(penalties);
   nb::gil_scoped_release unlocked;
-  return grow(data, targets, view(root),
-              {{p.begin(), p.end()}, weight_power, min_gain, norm, criterion, n_workers});
+  return grow(
+      data, targets, view(root),
+      {{p.begin(), p.end()}, weight_power, min_gain, norm, criterion, split_terminated, n_workers});
 }
 
 template <typename T>
@@ -79,11 +80,10 @@ std::vector<T> copy(const Vector<T>& array) {
 
 void restore(SelfTerminatingTree* self, Reals root, Indices left, Indices feature, Values threshold,
              Vector<std::uint8_t> missing_left, Reals gain, Reals weight, Reals factor,
-             Starts starts, Indices labels, Reals p, std::int32_t n_features, Criterion criterion) {
+             Starts starts, Indices labels, Reals p, std::int32_t n_features) {
   SelfTerminatingTree tree{copy(root),         copy(left),   copy(feature), copy(threshold),
                            copy(missing_left), copy(gain),   copy(weight),  copy(factor),
-                           copy(starts),       copy(labels), copy(p),       {},
-                           criterion};
+                           copy(starts),       copy(labels), copy(p),       {}};
   tree.link(n_features);
   new (self) SelfTerminatingTree(std::move(tree));
 }
@@ -186,13 +186,13 @@ void bind_self_terminating_tree(nb::module_& module) {
                   nb::arg("target_labels").noconvert(), nb::arg("target_masses").noconvert(),
                   nb::arg("root").noconvert(), nb::arg("penalties").noconvert(),
                   nb::arg("weight_power"), nb::arg("min_gain"), nb::arg("norm"),
-                  nb::arg("criterion"), nb::arg("n_workers"))
+                  nb::arg("criterion"), nb::arg("split_terminated"), nb::arg("n_workers"))
       .def("__init__", &restore, nb::arg("root").noconvert(), nb::arg("left").noconvert(),
            nb::arg("feature").noconvert(), nb::arg("threshold").noconvert(),
            nb::arg("missing_left").noconvert(), nb::arg("gain").noconvert(),
            nb::arg("weight").noconvert(), nb::arg("factor").noconvert(),
            nb::arg("starts").noconvert(), nb::arg("labels").noconvert(), nb::arg("p").noconvert(),
-           nb::arg("n_features"), nb::arg("criterion"))
+           nb::arg("n_features"))
       .def(
           "leaves",
           [](const Tree& tree, Starts starts, Indices indices, Values values) {

@@ -21,10 +21,9 @@ struct Pending {
   NodeId node = 0;
   std::size_t depth = 0;
   Part part;
-  std::vector<LabelId> labels;         // see NodeStatistics; increasing
+  std::vector<LabelId> labels;         // those it has, increasing
   std::vector<double> counts, priors;  // of these labels
   double weight = 0.0;
-  bool pure = false;  // has examples of one label only
 
   std::size_t n_entries() const {
     std::size_t sum = 0;
@@ -78,11 +77,7 @@ struct Ground {
 class Grower {
  public:
   Grower(Ground& ground, std::span<const std::unique_ptr<SplitSearch>> searches, Workers* workers)
-      : ground_(ground),
-        searches_(searches),
-        workers_(workers),
-        solver_(ground.options.criterion),
-        place_of_(ground.root.size()) {}
+      : ground_(ground), searches_(searches), workers_(workers), place_of_(ground.root.size()) {}
 
   // The subtree's node 0 is `top`. With workers, nodes with few entries are left in `deferred`.
   SelfTerminatingTree run(Pending top) {
@@ -115,7 +110,7 @@ class Grower {
     tree_.missing_left.push_back(0);
     tree_.gain.push_back(0.0);
     tree_.weight.push_back(weight);
-    tree_.factor.push_back(ground_.gini() ? 0.0 : 1.0);
+    tree_.factor.push_back(1.0);
     listed_.emplace_back();
     return static_cast<NodeId>(tree_.n_nodes() - 1);
   }
@@ -153,10 +148,18 @@ class Grower {
     s.rows = ground_.partition.rows(node.part);
     s.weight = node.weight;
     s.phi = s.link_sum = s.half_square = s.excess = 0.0;
-    s.link.resize(node.labels.size());
-    s.phi_of.resize(node.labels.size());
-    for (std::size_t i = 0; i < node.labels.size(); ++i) {
-      const double count = node.counts[i], prior = node.priors[i];
+    s.count = node.counts;
+    s.prior = node.priors;
+    const Branch branch = branch_of(node);
+    s.distance = distance(branch);
+    if (ground_.gini() && branch.rest > 0) {
+      s.count.push_back(0.0);
+      s.prior.push_back(branch.rest);
+    }
+    s.link.resize(s.count.size());
+    s.phi_of.resize(s.count.size());
+    for (std::size_t i = 0; i < s.count.size(); ++i) {
+      const double count = s.count[i], prior = s.prior[i];
       s.link[i] = ground_.gini() ? prior : std::log(prior);
       s.phi_of[i] = ground_.phi(count);
       s.phi += s.phi_of[i];
@@ -172,9 +175,6 @@ class Grower {
     const double reach = 2.0 * s.excess;
     const double share = reach > 0 ? 1.0 - lambda.of(s.excess) / reach : 0.0;
     if (share <= 0 || most_gain * share * (1.0 + 1e-6) < ground_.options.min_gain) return false;
-    s.count = node.counts;
-    s.prior = node.priors;
-    s.distance = distance(branch_of(node));
     for (std::size_t i = 0; i < node.labels.size(); ++i) {
       place_of_[at(node.labels[i])] = static_cast<LabelId>(i);
     }
@@ -242,23 +242,20 @@ class Grower {
     count_.assign(node.labels.size(), 0.0);
     ground_.for_targets(child.part,
                         [&](std::size_t i) { count_[at(ground_.places[i])] += ground_.mass(i); });
-    std::size_t n_counted = 0;
     for (std::size_t i = 0; i < count_.size(); ++i) {
-      if (count_[i] <= 0 && !(ground_.gini() && node.priors[i] > 0)) continue;
-      n_counted += count_[i] > 0;
+      if (count_[i] <= 0) continue;
       child.labels.push_back(node.labels[i]);
       child.counts.push_back(count_[i]);
       child.priors.push_back(node.priors[i]);
       child.weight += count_[i];
     }
-    child.pure = n_counted < 2;
     return child;
   }
 
   Branch branch_of(const Pending& child) const {
     double listed = 0.0;
     for (const double prior : child.priors) listed += prior;
-    const bool all = ground_.gini() || child.labels.size() == ground_.root.size();
+    const bool all = child.labels.size() == ground_.root.size();
     return {child.counts, child.priors, child.weight, all ? 0.0 : std::max(1.0 - listed, 0.0)};
   }
 
@@ -276,18 +273,18 @@ class Grower {
 
   // Writes a child's distribution to the tree and to its priors; false if it is a leaf.
   bool keep_posterior(Pending& child, const Clip& clip) {
-    if (clip.terminates()) return false;
+    const bool may_grow = child.labels.size() > 1 && child.part.n_rows() > 1;
+    if (clip.terminates()) return may_grow && ground_.options.split_terminated;
     const auto id = at(child.node);
-    const Criterion criterion = ground_.options.criterion;
-    const double factor = (ground_.gini() ? clip.below : clip.low) / child.weight;
+    const double factor = clip.low / child.weight;
     tree_.factor[id] = factor;
     for (std::size_t i = 0; i < child.labels.size(); ++i) {
       const double p = clip.apply(child.counts[i], child.priors[i]) / child.weight;
       const bool shrinks = child.counts[i] <= clip.floor(child.priors[i]) || child.counts[i] == 0.0;
-      child.priors[i] = shrinks ? shrink(criterion, child.priors[i], factor) : p;
+      child.priors[i] = shrinks ? shrink(child.priors[i], factor) : p;
       if (!shrinks) listed_[id].push_back({child.labels[i], p});
     }
-    return !child.pure && child.part.n_rows() > 1;
+    return may_grow;
   }
 
   // Nodes were listed as they were made; the file wants them in order of ids.
@@ -324,7 +321,7 @@ Pending root_of(const Ground& ground) {
   ground.for_targets(root.part,
                      [&](std::size_t i) { count[at(ground.labels[i])] += ground.mass(i); });
   for (std::size_t l = 0; l < count.size(); ++l) {
-    if (count[l] <= 0 && !ground.gini()) continue;
+    if (count[l] <= 0) continue;
     root.labels.push_back(static_cast<LabelId>(l));
     root.counts.push_back(count[l]);
     root.priors.push_back(ground.root[l]);
@@ -388,7 +385,6 @@ SelfTerminatingTree grow(const BinnedColumns& data, const Targets& targets,
   });
   for (std::size_t i = 0; i < subtrees.size(); ++i) graft(tree, top.deferred[i].node, subtrees[i]);
   tree.root.assign(root.begin(), root.end());
-  tree.criterion = options.criterion;
   tree.link(std::numeric_limits<std::int32_t>::max());
   return tree;
 }

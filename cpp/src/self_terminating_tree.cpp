@@ -34,8 +34,7 @@ bool is_probability(double p) noexcept { return p >= 0.0 && p <= 1.0 + 1e-9; }
 
 }  // namespace
 
-double shrink(Criterion criterion, double p, double factor) noexcept {
-  if (criterion == Criterion::gini) return std::max(p - factor, 0.0);
+double shrink(double p, double factor) noexcept {
   // A label that shrinks at every node of a long path must not underflow to 0.
   const double least = p > 0 && factor > 0 ? std::numeric_limits<double>::min() : 0.0;
   return std::max(p * factor, least);
@@ -100,7 +99,7 @@ void distribution_at(const SelfTerminatingTree& tree, NodeId node, std::span<dou
   std::copy(tree.root.begin(), tree.root.end(), p.begin());
   for (auto step = path.rbegin(); step != path.rend(); ++step) {
     const double factor = tree.factor[at(*step)];
-    for (double& value : p) value = shrink(tree.criterion, value, factor);
+    for (double& value : p) value = shrink(value, factor);
     for (std::int64_t i = tree.starts[at(*step)]; i < tree.starts[at(*step) + 1]; ++i) {
       p[at(tree.labels[static_cast<std::size_t>(i)])] = tree.p[static_cast<std::size_t>(i)];
     }
@@ -115,7 +114,7 @@ double probability_at(const SelfTerminatingTree& tree, NodeId node, LabelId labe
   }
   if (node == 0) p = tree.root[at(label)];
   for (auto step = path.rbegin(); step != path.rend(); ++step) {
-    p = shrink(tree.criterion, p, tree.factor[at(*step)]);
+    p = shrink(p, tree.factor[at(*step)]);
   }
   return p;
 }

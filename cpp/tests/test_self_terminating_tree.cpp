@@ -68,8 +68,8 @@ TEST(trees_do_not_depend_on_threads_and_probabilities_sum_to_one) {
        std::vector<std::pair<Norm, Criterion>>{{Norm::l1, Criterion::entropy},
                                                {Norm::linf, Criterion::entropy},
                                                {Norm::l1, Criterion::gini}}) {
-    const Growing one{{2.0}, 0.5, 1.0, norm, criterion, 1},
-        four{{2.0}, 0.5, 1.0, norm, criterion, 4};
+    const Growing one{{2.0}, 0.5, 1.0, norm, criterion, true, 1},
+        four{{2.0}, 0.5, 1.0, norm, criterion, true, 4};
     const auto a = grow(binned(data), {{}, data.labels, {}}, thirds, one);
     const auto b = grow(binned(data), {{}, data.labels, {}}, thirds, four);
     CHECK(a.n_nodes() > 3);

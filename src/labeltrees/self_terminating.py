@@ -56,6 +56,11 @@ class Targets:
         """The number of rows."""
         return len(self.starts) - 1 if len(self.starts) else len(self.labels)
 
+    @property
+    def mean_weight(self) -> float:
+        """The mean weight of a row."""
+        return float(self.masses.sum() / self.n_rows) if len(self.masses) else 1.0
+
     def take(self, rows: NDArray[np.intp]) -> Targets:
         """Return the targets of these rows, in their order."""
         if not len(self.starts):
@@ -78,9 +83,10 @@ class GrowthOptions:
     """How a tree is grown, besides its penalty."""
 
     weight_power: float = 0.5
-    min_gain: float = 4.0
-    criterion: str = "entropy"
+    min_gain: float = 0.5
+    criterion: str = "gini"
     norm: str = "l1"
+    split_terminated: bool = True
     max_bins: int = 255
     n_jobs: int = 1
 
@@ -99,8 +105,10 @@ class SelfTerminatingTreeModel:
     """The penalty of a node at depth 0, 1, ...; the last is that of all deeper ones."""
     weight_power: float
     """How penalties grow with a branch's weight."""
+    min_gain: float
+    """What every split gains at least, by the criterion."""
     criterion: str
-    """"entropy" or "gini"."""
+    """By which splits were chosen, "entropy" or "gini"."""
 
     @classmethod
     def grow(
@@ -114,9 +122,8 @@ class SelfTerminatingTreeModel:
         """Return the tree grown on rows; it stops by itself."""
         core = grow_core(bin_rows(rows, options), targets, penalties, options)
         used = [float(value) for value in penalties]
-        model = cls(
-            vocabulary, core, rows.n_features, used, options.weight_power, options.criterion
-        )
+        chosen = options.weight_power, options.min_gain, options.criterion
+        model = cls(vocabulary, core, rows.n_features, used, *chosen)
         model.penalties = model.penalties[: int(model.depths().max()) + 1]
         return model
 
@@ -170,13 +177,13 @@ class SelfTerminatingTreeModel:
             "criterion": self.criterion,
             "penalty": self.penalties[0] if len(set(self.penalties)) == 1 else self.penalties,
             "weight_power": self.weight_power,
+            "min_gain": self.min_gain,
         }
 
     def _is_terminated(self) -> NDArray[np.bool_]:
         """Which nodes have their parent's distribution."""
         terminated: NDArray[np.bool_]
-        unmoved = 1 if self.criterion == "entropy" else 0
-        terminated = (self.core.factor() == unmoved) & (np.diff(self.core.starts()) == 0)
+        terminated = (self.core.factor() == 1) & (np.diff(self.core.starts()) == 0)
         terminated[0] = False
         return terminated
 
@@ -242,6 +249,7 @@ class SelfTerminatingTreeModel:
             "n_features": self.n_features,
             "penalties": self.penalties,
             "weight_power": self.weight_power,
+            "min_gain": self.min_gain,
             "criterion": self.criterion,
         }
         return tensors | self.vocabulary.to_tensors(), facts
@@ -256,13 +264,14 @@ class SelfTerminatingTreeModel:
             n_features = int(facts["n_features"])
             penalties = [float(penalty) for penalty in facts["penalties"]]
             arrays: list[Any] = [tensors[f"tree.{name}"] for name in _TENSORS]
-            weight_power, criterion = float(facts["weight_power"]), str(facts["criterion"])
-            core = _core.SelfTerminatingTree(*[*arrays, n_features, _CRITERIA[criterion]])
+            power, gain = float(facts["weight_power"]), float(facts["min_gain"])
+            criterion = str(facts["criterion"])
+            core = _core.SelfTerminatingTree(*[*arrays, n_features])
         except (KeyError, TypeError, ValueError, OverflowError, _core.TreeError) as error:
             raise ModelFormatError(f"the model's parts do not fit together: {error}") from None
-        if core.n_labels != len(vocabulary) or not penalties:
-            raise ModelFormatError("the tree has other labels than the vocabulary.")
-        return cls(vocabulary, core, n_features, penalties, weight_power, criterion)
+        if core.n_labels != len(vocabulary) or not penalties or criterion not in _CRITERIA:
+            raise ModelFormatError("the tree's labels, penalties or criterion are not its own.")
+        return cls(vocabulary, core, n_features, penalties, power, gain, criterion)
 
     def __getstate__(self) -> dict[str, Any]:
         tensors, facts = self.to_tensors(keep_state=True)
@@ -296,6 +305,7 @@ def grow_core(
         options.min_gain,
         _NORMS[options.norm],
         _CRITERIA[options.criterion],
+        options.split_terminated,
         options.n_jobs,
     )
 

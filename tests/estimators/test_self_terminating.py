@@ -107,6 +107,7 @@ def problems(draw):
         "penalty": draw(st.sampled_from([0.0, 0.3, 1.0, 2.0])),
         "weight_power": draw(st.sampled_from([0.0, 0.5])),
         "min_gain": draw(st.sampled_from([0.0, 0.5])),
+        "split_terminated": draw(st.booleans()),
     }
     return X, y, weights, options
 
@@ -118,7 +119,8 @@ def test_growing_agrees_with_the_reference(problem):
     masses = y if y.ndim == 2 else np.eye(y.max() + 1)[y]
     masses = masses * weights.astype(float)[:, None]
     reference = ReferenceSelfTerminatingTree(X, masses, **options)
-    tree = SelfTerminatingTreeClassifier(**options).fit(X, y, sample_weight=weights)
+    tree = SelfTerminatingTreeClassifier(criterion="entropy", **options)
+    tree.fit(X, y, sample_weight=weights)
     assert tree.predict_proba(X) == pytest.approx(reference.p, abs=1e-9)
     assert tree.get_n_leaves() == reference.n_leaves
 
@@ -131,7 +133,8 @@ def test_growing_under_the_joint_norm_agrees_with_the_reference(seed):
     weights = rng.uniform(0.5, 2, size=10).astype(np.float32)
     options = {"penalty": (0.3, 1.5)[seed % 2], "norm": "linf", "weight_power": 0, "min_gain": 0}
     reference = ReferenceSelfTerminatingTree(X, np.eye(3)[y] * weights[:, None], **options)
-    tree = SelfTerminatingTreeClassifier(**options).fit(X, y, sample_weight=weights)
+    tree = SelfTerminatingTreeClassifier(criterion="entropy", **options)
+    tree.fit(X, y, sample_weight=weights)
     assert tree.predict_proba(X) == pytest.approx(reference.p, abs=1e-7)
     assert tree.get_n_leaves() == reference.n_leaves
 
@@ -144,7 +147,7 @@ def test_without_a_penalty_it_grows_as_by_information_gain(seed):
     depth = 3
     theirs = DecisionTreeClassifier(criterion="entropy", max_depth=depth, random_state=0).fit(X, y)
     ours = SelfTerminatingTreeClassifier(
-        penalty=[0.0] * depth + [np.inf], weight_power=0, min_gain=0
+        criterion="entropy", penalty=[0.0] * depth + [np.inf], weight_power=0, min_gain=0
     ).fit(X, y)
     assert ours.predict_proba(X) == pytest.approx(theirs.predict_proba(X), abs=1e-12)
     used = theirs.tree_.feature >= 0
@@ -176,7 +179,7 @@ def test_the_number_of_threads_changes_no_bit(norm):
     X[rng.random(X.shape) < 0.02] = np.nan
     y = (np.nan_to_num(X) @ rng.normal(size=(20, 6))).argmax(axis=1)
     trees = [
-        SelfTerminatingTreeClassifier(penalty=2.0, norm=norm, n_jobs=n_jobs).fit(X, y)
+        SelfTerminatingTreeClassifier(penalty=2.0, min_gain=0.5, norm=norm, n_jobs=n_jobs).fit(X, y)
         for n_jobs in (1, 2, 3, 5)
     ]
     assert trees[0].get_n_leaves() > 20
@@ -246,15 +249,36 @@ def test_trees_shrink_as_the_penalty_grows(data, options):
     assert sizes[-1] == 1
 
 
+@pytest.mark.parametrize("criterion", ["entropy", "gini"])
+def test_a_larger_least_gain_is_a_smaller_part_of_the_same_tree(criterion):
+    X, y = load_digits(return_X_y=True)
+    options = {"penalty": 1.0, "criterion": criterion}
+    small, large = (
+        SelfTerminatingTreeClassifier(min_gain=gain, **options).fit(X, y) for gain in (3.0, 0.5)
+    )
+    assert small.get_n_leaves() < large.get_n_leaves()
+    core = large.model_.core
+    parent, gain = core.parent(), core.gain()
+    kept = np.zeros(core.n_nodes, dtype=bool)  # nodes below questions of enough gain only
+    kept[0] = True
+    for node in range(1, core.n_nodes):
+        kept[node] = kept[parent[node]] and gain[parent[node]] >= 3.0
+    ends = large.apply(X)
+    while not kept[ends].all():
+        ends = np.where(kept[ends], ends, parent[ends])
+    assert np.array_equal(core.distributions_at(ends), small.predict_proba(X))
+    assert len(set(ends)) == len(set(small.apply(X)))
+
+
 def test_auto_chooses_a_penalty_and_keeps_to_it():
     X, y = blobs(6)
-    auto = SelfTerminatingTreeClassifier().fit(X, y)
-    again = SelfTerminatingTreeClassifier(
-        penalty=auto.penalty_, weight_power=auto.weight_power_
-    ).fit(X, y)
+    auto = SelfTerminatingTreeClassifier(min_gain=0.5).fit(X, y)
+    again = SelfTerminatingTreeClassifier(penalty=auto.penalty_, min_gain=auto.min_gain_).fit(X, y)
     assert np.array_equal(auto.predict_proba(X), again.predict_proba(X))
-    assert auto.penalty_ == SelfTerminatingTreeClassifier().fit(X, y).penalty_
-    noise = SelfTerminatingTreeClassifier().fit(X, np.random.default_rng(0).permutation(y))
+    assert auto.penalty_ == SelfTerminatingTreeClassifier(min_gain=0.5).fit(X, y).penalty_
+    noise = SelfTerminatingTreeClassifier(min_gain=0.5).fit(
+        X, np.random.default_rng(0).permutation(y)
+    )
     assert noise.get_n_leaves() < 10 < auto.get_n_leaves()
 
 
@@ -475,6 +499,7 @@ def test_bad_targets_are_refused_and_change_nothing(case):
         ("min_gain", -0.5),
         ("min_gain", np.inf),
         ("norm", "l2"),
+        ("split_terminated", "no"),
         ("max_bins", 2),
         ("max_bins", 256),
         ("max_bins", 10.5),

@@ -1,9 +1,8 @@
 // The self-terminating tree: a decision tree with a label distribution at every node.
 //
-// A node's distribution is its parent's, moved by the branch solver. Labels without mass in a
-// branch all shrink alike, by a factor (entropy) or by a number taken away (gini), so a node keeps
-// that and the probabilities of the labels that did not just shrink: thousands of labels cost a
-// node only those it has seen.
+// A node's distribution is its parent's, moved by the branch solver for log loss. Labels without
+// mass in a branch all shrink by one factor, so a node keeps that and the probabilities of the
+// labels that did not just shrink: thousands of labels cost a node only those it has seen.
 #pragma once
 
 #include <cstddef>
@@ -28,12 +27,11 @@ struct SelfTerminatingTree {
   std::vector<std::uint8_t> missing_left;
   std::vector<double> gain;          // decrease of the penalised risk by the split; 0 for a leaf
   std::vector<double> weight;        // of the examples that reached the node
-  std::vector<double> factor;        // p = shrink(the parent's p), except for the labels listed:
+  std::vector<double> factor;        // p = factor * the parent's p, except for the labels listed:
   std::vector<std::int64_t> starts;  // node's labels are starts[node] .. starts[node + 1],
   std::vector<LabelId> labels;       // increasing,
   std::vector<double> p;             // with these probabilities
   std::vector<NodeId> parent;        // follows from left, see link()
-  Criterion criterion = Criterion::entropy;
 
   std::size_t n_nodes() const noexcept { return left.size(); }
   std::size_t n_labels() const noexcept { return root.size(); }
@@ -42,24 +40,25 @@ struct SelfTerminatingTree {
   void link(std::int32_t n_features);
 };
 
-// A label's p where its branch has none of it: factor p by entropy, not below the least positive
-// number if p is above it; max(p - factor, 0) by gini.
-double shrink(Criterion criterion, double p, double factor) noexcept;
+// A label's p where its branch has none of it: factor p, not below the least positive number if
+// both are above 0.
+double shrink(double p, double factor) noexcept;
 
 struct Growing {
   std::vector<double> penalties;  // of a node at depth 0, 1, ...; the last for all deeper ones
   double weight_power = 0.0;      // see Penalty
-  double min_gain = 0.0;          // a split must decrease the penalised risk by this
+  double min_gain = 0.0;          // a split must decrease the criterion's penalised risk by this
   Norm norm = Norm::l1;
-  Criterion criterion = Criterion::entropy;
+  Criterion criterion = Criterion::entropy;  // of splits; distributions are always by entropy
+  bool split_terminated = false;             // else terminated branches are leaves
   std::size_t n_workers = 1;
 };
 
-// Grows a tree from the root distribution down. A branch that terminates becomes a leaf with its
-// parent's distribution; a node stops when no split decreases the penalised risk. Every node's fate
-// depends on its own rows only, so the order of growing does not matter, nor does n_workers.
-// Targets are those of the data's rows; by entropy root > 0 for every label they have. O(entries)
-// per level for the bounds; see SplitSearch for the rest.
+// Grows a tree from the root distribution down. A branch that terminates has its parent's
+// distribution; a node stops when no split decreases the penalised risk. Every node's fate depends
+// on its own rows only, so the order of growing does not matter, nor does n_workers. Targets are
+// those of the data's rows; root > 0 for every label they have. O(entries) per level for the
+// bounds; see SplitSearch for the rest.
 SelfTerminatingTree grow(const BinnedColumns& data, const Targets& targets,
                          std::span<const double> root, const Growing& options);
 

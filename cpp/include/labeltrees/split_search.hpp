@@ -47,7 +47,7 @@ struct Segment {
 };
 
 // A node's rows, and its labels by their place among those it has; `targets` speaks of places, too.
-// By gini it has every label of prior above 0, by entropy those with mass.
+// By gini one label more, the last, stands for all that it has not.
 struct NodeStatistics {
   std::span<const std::int32_t> rows;
   std::vector<LabelId> places;  // of the rows' labels, if each has one

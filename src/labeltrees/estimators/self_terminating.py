@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -16,7 +15,7 @@ from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError
 from labeltrees.estimators.contract import LabelClassifier
 from labeltrees.estimators.distributions import as_distributions, is_distributions
-from labeltrees.penalty_choice import choose_penalty
+from labeltrees.penalty_choice import choose_growth
 from labeltrees.regressors import n_threads_of
 from labeltrees.self_terminating import GrowthOptions, SelfTerminatingTreeModel, Targets
 
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 _POWERS = (0.5, 0.7)  # that weight_power="auto" tries
+_GAINS = {"gini": (0.25, 0.5, 1.0, 2.0, 4.0), "entropy": (1.0, 2.0, 4.0, 8.0, 16.0)}
+_GAIN = {"gini": 0.5, "entropy": 4.0}  # that min_gain="auto" is for a given penalty
 _NO_MASSES = np.empty(0)
 _NO_STARTS = np.empty(0, dtype=np.int64)
 
@@ -37,28 +38,33 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
     worth: a branch whose labels differ from its parent's by no more than the penalty terminates.
     There is no pruning, no depth and no leaf size to choose. Goldman and Singer, "Self-terminating
     induction of multiclass trees" (Snowbird 2011); the abstract's own algorithm is
-    ``weight_power=0, min_gain=0``.
+    ``criterion="entropy", weight_power=0, min_gain=0, split_terminated=False``.
 
     Parameters
     ----------
     penalty : "auto", float >= 0, list of float, or callable
         A branch of weight W terminates if its labels differ from what its parent expects by
-        ``penalty * W**weight_power`` examples or less. ``"auto"`` takes the penalty with the least
-        log loss on held-out rows. A list has one for each depth, the last for all deeper nodes; a
-        callable is given the depth. 0 is growing by information gain: labels not seen in a leaf
-        then have probability 0 there.
+        ``penalty * W**weight_power`` examples or less. ``"auto"`` takes, of the penalties whose
+        log loss on held-out rows is near the least, the one of the smallest tree. A list has one
+        for each depth, the last for all deeper nodes; a callable is given the depth. 0 is growing
+        by the criterion alone: labels not seen in a leaf then have probability 0 there.
     weight_power : "auto" or float in [0, 1)
         How the penalty grows with a branch's weight. The difference that chance alone makes grows
         with the square root of the weight. ``"auto"`` is 0.5, or where the penalty is chosen, too,
         the better of 0.5 and 0.7 on the held-out rows.
-    min_gain : float >= 0
-        A split must decrease the penalised risk by this much (nats by entropy): it saves leaves
-        that hardly matter. Like the penalty in units of ``sample_weight``.
-    criterion : {"entropy", "gini"}
-        Whether the risk is log loss or half the squared error. Without a penalty the tree grows by
-        information gain or by the Gini index. Only entropy has every probability above zero.
+    min_gain : "auto" or float >= 0
+        A split must decrease the criterion's penalised risk by this much: it saves leaves that
+        hardly matter; 2 gives small trees. Like the penalty in units of ``sample_weight``, by
+        entropy in nats. ``"auto"`` is chosen with the penalty; with a penalty given it is 0.5, by entropy 4.
+    criterion : {"gini", "entropy"}
+        Whether splits are chosen by half the squared error or by log loss; without a penalty, by
+        the Gini index or by information gain. Distributions are by log loss either way, and above
+        zero everywhere unless the penalty is 0.
     norm : {"l1", "linf"}
         Whether each branch terminates by itself, or the two of a node together.
+    split_terminated : bool
+        Whether a branch that terminates may be split if one of its own splits gains enough; if not
+        it is a leaf, as in the abstract.
     max_bins : int in [3, 255]
         Into how many bins a feature is cut at most.
     n_jobs : int or None
@@ -74,6 +80,8 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
         The penalty used.
     weight_power_ : float
         The weight power used.
+    min_gain_ : float
+        The least gain used.
     feature_importances_ : ndarray of shape (n_features,)
         Each feature's share of the decrease of the penalised risk.
     model_ : SelfTerminatingTreeModel
@@ -100,10 +108,11 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
         self,
         *,
         penalty: Any = "auto",
-        weight_power: Any = "auto",
-        min_gain: float = 4.0,
-        criterion: str = "entropy",
+        weight_power: Any = 0.5,
+        min_gain: Any = 0.5,
+        criterion: str = "gini",
         norm: str = "l1",
+        split_terminated: bool = True,
         max_bins: int = 255,
         n_jobs: int | None = None,
         random_state: Any = 0,
@@ -113,6 +122,7 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
         self.min_gain = min_gain
         self.criterion = criterion
         self.norm = norm
+        self.split_terminated = split_terminated
         self.max_bins = max_bins
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -135,9 +145,12 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
         rows, targets, vocabulary = _check_fit(X, y, sample_weight, classes)
         penalties = _penalties(self.penalty, rows.n_rows)
         if penalties is None:
-            powers = _POWERS if self.weight_power == "auto" else None
-            penalty, power = choose_penalty(rows, targets, options, seed=seed, powers=powers)
-            penalties, options = [penalty], replace(options, weight_power=power)
+            powers = _POWERS if self.weight_power == "auto" else (options.weight_power,)
+            gains = _GAINS[self.criterion] if self.min_gain == "auto" else None
+            penalty, options = choose_growth(
+                rows, targets, options, seed=seed, powers=powers, gains=gains
+            )
+            penalties = [penalty]
         model = SelfTerminatingTreeModel.grow(rows, targets, vocabulary, penalties, options)
         self._check_width(X, reset=True)
         self.model_ = model
@@ -233,6 +246,12 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
         return self.model_.weight_power
 
     @property
+    def min_gain_(self) -> float:
+        """The least gain used."""
+        self._need_model()
+        return self.model_.min_gain
+
+    @property
     def feature_importances_(self) -> NDArray[np.float64]:
         """Each feature's share of the decrease of the penalised risk."""
         self._need_model()
@@ -246,19 +265,23 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
         power = _POWERS[0] if self.weight_power == "auto" else self.weight_power
         if not _is_number(power) or not 0 <= power < 1:
             raise ArgumentError.of("weight_power", power, '"auto" or a number in [0, 1)')
-        if not _is_number(self.min_gain) or not 0 <= self.min_gain < np.inf:
-            raise ArgumentError.of("min_gain", self.min_gain, "a finite number >= 0")
         if self.criterion not in ("entropy", "gini"):
             raise ArgumentError.of("criterion", self.criterion, "'entropy' or 'gini'")
+        gain = _GAIN[self.criterion] if self.min_gain == "auto" else self.min_gain
+        if not _is_number(gain) or not 0 <= gain < np.inf:
+            raise ArgumentError.of("min_gain", gain, '"auto" or a finite number >= 0')
         if self.norm not in ("l1", "linf"):
             raise ArgumentError.of("norm", self.norm, "'l1' or 'linf'")
+        if not isinstance(self.split_terminated, bool | np.bool_):
+            raise ArgumentError.of("split_terminated", self.split_terminated, "True or False")
         if not _is_int(self.max_bins) or not 3 <= self.max_bins <= 255:
             raise ArgumentError.of("max_bins", self.max_bins, "an integer in [3, 255]")
         return GrowthOptions(
             weight_power=float(power),
-            min_gain=float(self.min_gain),
+            min_gain=float(gain),
             criterion=self.criterion,
             norm=self.norm,
+            split_terminated=bool(self.split_terminated),
             max_bins=int(self.max_bins),
             n_jobs=n_threads_of(self.n_jobs),
         )
