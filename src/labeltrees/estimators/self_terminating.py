@@ -55,7 +55,8 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
     min_gain : "auto" or float >= 0
         A split must decrease the criterion's penalised risk by this much: it saves leaves that
         hardly matter; 2 gives small trees. Like the penalty in units of ``sample_weight``, by
-        entropy in nats. ``"auto"`` is chosen with the penalty; with a penalty given it is 0.5, by entropy 4.
+        entropy in nats. ``"auto"`` is chosen with the penalty; with a penalty given it is 0.5, by
+        entropy 4.
     criterion : {"gini", "entropy"}
         Whether splits are chosen by half the squared error or by log loss; without a penalty, by
         the Gini index or by information gain. Distributions are by log loss either way, and above
