@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from online_sections import our_runs, peer_runs
 from online_sections.markdown import notes, number, table
+from online_sections.options import WHOLE_STREAM
 from online_sections.stream_file import StreamFile, stream_file
 from peers import WORK, MissingPeerError, peer
 
@@ -42,7 +43,7 @@ def one_length(file: StreamFile, *, with_peers: bool) -> str:
     missing = None
     if with_peers:
         try:
-            for bits in (peer_runs.SMALL_TABLE_BITS, peer_runs.TABLE_BITS):
+            for bits in table_bits(file):
                 run = peer_runs.vw_progressive("log_multi", file, bits)
                 tail = run.answers.tail(file.n_examples - file.tail_start)
                 rows.append(row(f"VW -b {bits}", tail.accuracy, run.measured, ours, file))
@@ -58,6 +59,12 @@ def one_length(file: StreamFile, *, with_peers: bool) -> str:
     )
     title = f"First {file.n_examples:,} examples in file order, {file.n_labels:,} labels.\n"
     return "\n".join([title, table(HEADER, rows), "", notes(*commands, missing, said), ""])
+
+
+def table_bits(file: StreamFile) -> tuple[int, ...]:
+    """Return the sizes of VW's table; the large one takes too long on the whole stream."""
+    small = (peer_runs.SMALL_TABLE_BITS,)
+    return small if file.n_examples >= WHOLE_STREAM else (*small, peer_runs.TABLE_BITS)
 
 
 def row(
