@@ -136,6 +136,8 @@ Line& LineTable<Line>::add(const Window& window, std::uint64_t key, std::uint64_
 
 template <typename Line>
 void LineTable<Line>::make_room(std::size_t n, Workers* workers) {
+  const std::size_t n_workers = workers == nullptr ? 1 : workers->size();
+  if (buffers_.size() < n_workers) buffers_.resize(n_workers);
   if (segments_.empty()) {
     segments_.push_back(std::make_unique<Segment>());
     enlarge(*segments_[0], smallest);
@@ -180,7 +182,7 @@ void LineTable<Line>::relieve(Segment& segment) {
 
 template <typename Line>
 void LineTable<Line>::enlarge(Segment& segment, std::uint64_t capacity) {
-  moves_.reserve(moves_.size() + 1);  // before anything changes, for it may throw
+  get_ready(segment);
   Pages old_pages;
   std::uint64_t room = segment.room;
   if (capacity > room) {
@@ -197,7 +199,7 @@ void LineTable<Line>::enlarge(Segment& segment, std::uint64_t capacity) {
 
 template <typename Line>
 void LineTable<Line>::split(Segment& segment) {
-  moves_.reserve(moves_.size() + 1);
+  get_ready(segment);
   if (segment.depth == depth_) {
     std::vector<Window> doubled;
     for (const Window& window : directory_) doubled.insert(doubled.end(), 2, window);
@@ -225,6 +227,14 @@ void LineTable<Line>::split(Segment& segment) {
   show(sibling);
 }
 
+// Takes the memory that moving the segment's lines needs, before anything changes: it may throw.
+template <typename Line>
+void LineTable<Line>::get_ready(const Segment& segment) {
+  moves_.reserve(moves_.size() + 1);
+  if (segment.room < full) return;  // has small pages, and gets others
+  for (std::vector<Line>& buffer : buffers_) buffer.reserve(segment.used);
+}
+
 // Notes that the segment's lines are where they are no longer looked for.
 template <typename Line>
 void LineTable<Line>::leave(Segment& segment, Pages old_pages) {
@@ -237,7 +247,6 @@ void LineTable<Line>::leave(Segment& segment, Pages old_pages) {
 template <typename Line>
 void LineTable<Line>::carry_all(Workers* workers) {
   n_moves_ += moves_.size();
-  buffers_.resize(std::max<std::size_t>(buffers_.size(), workers == nullptr ? 1 : workers->size()));
   if (workers == nullptr) {
     for (Move& move : moves_) carry(move, buffers_[0]);
   } else {

@@ -258,6 +258,7 @@ class LineTable {
   void relieve(Segment& segment);
   void enlarge(Segment& segment, std::uint64_t capacity);
   void split(Segment& segment);
+  void get_ready(const Segment& segment);
   void leave(Segment& segment, Pages old_pages);
   void carry_all(Workers* workers);
   void carry(Move& move, std::vector<Line>& buffer);
