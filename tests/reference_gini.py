@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from tests.reference import ReferenceSelfTerminatingTree, find_root
+from tests.references.self_terminating import ReferenceSelfTerminatingTree, find_root
 
 
 def gini_posterior(q, u, penalty):

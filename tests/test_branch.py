@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import logsumexp
-from tests.reference import branch_posterior, relative_entropy, sibling_posteriors
+from tests.references.self_terminating import branch_posterior, relative_entropy, sibling_posteriors
 
 from labeltrees.branch import solve_binary_branch, solve_branch, solve_siblings
 from labeltrees.errors import ArgumentError

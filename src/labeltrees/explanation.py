@@ -19,6 +19,7 @@ __all__ = [
     "Explanation",
     "Step",
     "check_n_features",
+    "check_question",
     "steps_of",
     "strongest_features",
 ]
@@ -182,6 +183,21 @@ def strongest_features(
         for i in strongest
     )
     return listed, float(np.delete(real, strongest).sum()), float(margin - real.sum())
+
+
+def check_question(n_rows: int, feature_names: Sequence[str] | None, n_features: int) -> None:
+    """Raise `ArgumentError` unless one row is asked about, with a name for every feature or none.
+
+    >>> check_question(2, None, 5)
+    Traceback (most recent call last):
+    ...
+    labeltrees.errors.ArgumentError: x must be one row, got '2 rows'.
+    """
+    if n_rows != 1:
+        raise ArgumentError.of("x", f"{n_rows} rows", "one row")
+    if feature_names is not None and len(feature_names) != n_features:
+        allowed = f"{n_features} names, one a feature"
+        raise ArgumentError.of("feature_names", f"{len(feature_names)}", allowed)
 
 
 def check_n_features(n_features: Any) -> None:

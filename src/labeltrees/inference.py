@@ -16,7 +16,7 @@ from labeltrees.errors import (
     ModelFormatError,
     TooLargeError,
 )
-from labeltrees.explanation import Explanation, steps_of
+from labeltrees.explanation import Explanation, check_question, steps_of
 from labeltrees.model import (
     MAX_DENSE_BYTES,
     BeamLabels,
@@ -215,12 +215,7 @@ class ConditionalTreeModel:
         feature_names: Sequence[str] | None = None,
     ) -> Explanation:
         """Return the path of a label for one row: each turn, and what spoke for it."""
-        if rows.n_rows != 1:
-            raise ArgumentError.of("x", f"{rows.n_rows} rows", "one row")
-        if feature_names is not None and len(feature_names) != self.n_features:
-            raise ArgumentError.of(
-                "feature_names", f"{len(feature_names)}", f"{self.n_features} names, one a feature"
-            )
+        check_question(rows.n_rows, feature_names, self.n_features)
         ids = self.vocabulary.ids([label])
         if not _core.have_leaves(self.core, ids)[0]:
             raise ArgumentError.of("label", label, f"one of the {self.core.n_labels} labels seen")

@@ -11,6 +11,7 @@ from scipy import sparse
 from labeltrees import _core
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError, ModelFormatError, TooLargeError
+from labeltrees.explanation import check_question
 from labeltrees.lom_diagnostics import Diagnosis, diagnose
 from labeltrees.model import (
     MAX_DENSE_BYTES,
@@ -214,12 +215,7 @@ class LomTreeModel(TableModel):
         feature_names: Sequence[str] | None = None,
     ) -> RouteExplanation:
         """Return the way of one row, and the label's probability at each node of it."""
-        if rows.n_rows != 1:
-            raise ArgumentError.of("x", f"{rows.n_rows} rows", "one row")
-        if feature_names is not None and len(feature_names) != self.n_features:
-            raise ArgumentError.of(
-                "feature_names", f"{len(feature_names)}", f"{self.n_features} names, one a feature"
-            )
+        check_question(rows.n_rows, feature_names, self.n_features)
         ids = self.vocabulary.ids([label])
         if not self.core.label_probabilities(*rows.arrays, ids, self.settings.reading)[0] > 0:
             raise ArgumentError.of("label", label, f"one of the {self.core.n_labels} labels seen")

@@ -19,7 +19,7 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from tests.reference import ReferenceSelfTerminatingTree
+from tests.references.self_terminating import ReferenceSelfTerminatingTree
 
 import labeltrees
 from labeltrees import SelfTerminatingTreeClassifier, store

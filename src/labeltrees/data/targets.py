@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from labeltrees.data.checks import Rows, as_rows, as_weights
+from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError, DataError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["as_targets", "check_training"]
+__all__ = ["as_targets", "check_training", "learned_labels"]
 
 
 def check_training(
@@ -30,6 +31,15 @@ def check_training(
     if len(weights) and not weights.any():
         raise ArgumentError("sample_weight must have a weight above zero, got none.")
     return rows, targets, weights
+
+
+def learned_labels(targets: NDArray[Any], weights: NDArray[np.float32]) -> NDArray[Any]:
+    """Return the labels of rows that count, each once and sorted; ``weights`` may be empty.
+
+    >>> learned_labels(np.array([3, 1, 3, 2]), np.array([1, 1, 1, 0], dtype=np.float32)).tolist()
+    [1, 3]
+    """
+    return np.sort(LabelVocabulary(targets[weights > 0] if len(weights) else targets).labels)
 
 
 def as_targets(y: Any) -> NDArray[Any]:

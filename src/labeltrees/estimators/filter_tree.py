@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
-from labeltrees.data.targets import check_training
+from labeltrees.data.targets import check_training, learned_labels
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.estimators.online import OnlineClassifier, check_passes, passes, seed_of
 from labeltrees.estimators.tree_queries import TreeQueries
@@ -14,6 +12,7 @@ from labeltrees.filter_tree import FilterTreeModel, tournament_settings
 from labeltrees.tree import LabelTree
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
     from labeltrees.data.checks import Rows
@@ -92,8 +91,7 @@ class FilterTreeClassifier(TreeQueries, OnlineClassifier):
         """Learn from scratch in ``n_passes`` over the data, and return the estimator."""
         settings = self._settings()
         rows, targets, weights = check_training(X, y, sample_weight)
-        seen = LabelVocabulary(targets[weights > 0] if len(weights) else targets)
-        model = self._over(settings, rows.n_features, np.sort(seen.labels))
+        model = self._over(settings, rows.n_features, learned_labels(targets, weights))
         for order in passes(self.n_passes, rows.n_rows, self.shuffle, settings.seed):
             model.learn(rows, targets, weights, order=order, foresee=False)
         self._check_width(X, reset=True)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from labeltrees.data.targets import check_training
-from labeltrees.data.vocabulary import LabelVocabulary
+from labeltrees.data.targets import check_training, learned_labels
 from labeltrees.errors import ArgumentError
 from labeltrees.estimators.online import OnlineClassifier
 from labeltrees.frequency_table import FrequencyTableModel
@@ -57,8 +56,7 @@ class FrequencyTableClassifier(OnlineClassifier):
         """Count from scratch and return the estimator."""
         self.check_parameters()
         rows, targets, weights = check_training(X, y, sample_weight)
-        seen = LabelVocabulary(targets[weights > 0] if len(weights) else targets)
-        model = self._start_on_stream(rows.n_features, np.sort(seen.labels))
+        model = self._start_on_stream(rows.n_features, learned_labels(targets, weights))
         model.learn(rows, targets, weights)
         self._check_width(X, reset=True)
         self.model_ = model

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
-from labeltrees.data.targets import check_training
-from labeltrees.data.vocabulary import LabelVocabulary
+from labeltrees.data.targets import check_training, learned_labels
 from labeltrees.estimators.online import OnlineClassifier, check_passes, passes, seed_of
 from labeltrees.estimators.tree_queries import one_row, uniforms_of
 from labeltrees.lom_tree import LomRegression, LomTreeModel
@@ -16,6 +13,7 @@ from labeltrees.model import MAX_DENSE_BYTES, TopRows
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import ArrayLike, NDArray
     from scipy import sparse
 
@@ -128,8 +126,7 @@ class LOMTreeClassifier(OnlineClassifier):
         settings = self._settings()
         rows, targets, weights = check_training(X, y, sample_weight)
         model = LomTreeModel.empty(settings, rows.n_features)
-        seen = LabelVocabulary(targets[weights > 0] if len(weights) else targets)
-        model.vocabulary.add(np.sort(seen.labels))
+        model.vocabulary.add(learned_labels(targets, weights))
         orders = passes(self.n_passes, rows.n_rows, self.shuffle, settings.seed)
         for number, order in enumerate(orders):
             model.learn(rows, targets, weights, order=order, foresee=False, again=number > 0)

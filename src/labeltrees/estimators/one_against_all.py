@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
-from labeltrees.data.targets import check_training
-from labeltrees.data.vocabulary import LabelVocabulary
+from labeltrees.data.targets import check_training, learned_labels
 from labeltrees.estimators.online import OnlineClassifier, check_passes, passes, seed_of
 from labeltrees.one_against_all import OneAgainstAllModel
 from labeltrees.regressors import OnlineRegression
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
 
@@ -78,8 +76,7 @@ class OneAgainstAllClassifier(OnlineClassifier):
         settings = self._settings()
         rows, targets, weights = check_training(X, y, sample_weight)
         model = OneAgainstAllModel.empty(settings, rows.n_features)
-        seen = LabelVocabulary(targets[weights > 0] if len(weights) else targets)
-        model.announce(np.sort(seen.labels))
+        model.announce(learned_labels(targets, weights))
         for order in passes(self.n_passes, rows.n_rows, self.shuffle, settings.seed):
             model.learn(rows, targets, weights, order=order)
         self._check_width(X, reset=True)
