@@ -83,11 +83,6 @@ ConditionalTree::ConditionalTree() {
   mixtures_.fill(untaught);
 }
 
-std::size_t mixture_of(double mass) noexcept {
-  const auto power = static_cast<std::size_t>(std::ilogb(mass + 1));
-  return std::min(power, n_mixtures - 1);
-}
-
 ConditionalTree::ConditionalTree(LabelTree tree, std::span<const double> mass,
                                  std::span<const CountedLine> lines,
                                  std::span<const float> mixtures)

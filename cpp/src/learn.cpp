@@ -14,12 +14,12 @@ class Learner {
   Learner(ConditionalTree& model, const Learning& options)
       : model_(model), options_(options), placement_(model, options) {}
 
-  // Makes `row` the one to learn after the next `advance`; the lines it will most likely need are
-  // asked for block by block while the row before it is learned.
+  // Makes `row` the one to learn after two calls of `advance`; the lines it will most likely need
+  // are asked for block by block while the row before it is learned.
   void expect(const SparseRow& row, LabelId label) {
-    next_.assign(model_, row, model_.tree().leaf_of(label), options_.reading);
+    rows_.after_next().assign(model_, row, model_.tree().leaf_of(label), options_.reading);
   }
-  void advance() noexcept { std::swap(now_, next_); }
+  void advance() noexcept { rows_.advance(); }
 
   Found foresee_top() {
     Found found{none, 0.0};
@@ -73,28 +73,34 @@ class Learner {
       if (model_.place(path()[i]).block != block) {
         block = model_.place(path()[i]).block;
         obtain_lines(n_blocks++, block);
-        next_.fetch_block(model_.table());
+        rows_.next().fetch_block(model_.table());
       }
       opinions_[i].lines = own_lines_.size() - row().size();
-      opinions_[i].said = ask_node(model_, path()[i], lines_at(i), row(), options_.reading);
-      if (!std::isfinite(opinions_[i].said.margin)) return false;
-      const double p_node = opinions_[i].said.p_node;
+      NodeOpinion& said = opinions_[i].said;
+      ask_slot(model_.place(path()[i]).slot, lines_at(i), row(), past_of(model_, path()[i]),
+               model_.mixture(path()[i]), options_.reading, said);
+      if (!std::isfinite(said.margin)) return false;
+      const double p_node = said.p_node;
       p_path *= goes_right(i) ? p_node : 1.0 - p_node;
     }
+    rows_.next().fetch_rest(model_.table());
     return true;
   }
 
   void obtain_lines(std::size_t i, std::uint32_t block) {
     CountedTable& table = model_.table();
-    const auto guesses = now_.guesses(table, i, block);
-    for (std::size_t k = 0; k < row().size(); ++k) {
-      const std::uint64_t key = CountedTable::key(block, row().features[k]);
-      own_lines_.push_back(guesses.empty() ? &table.obtain(key) : &table.obtain(key, guesses[k]));
+    const auto guesses = rows_.now().guesses(table, i, block);
+    const std::vector<std::uint32_t>& features = row().features;
+    own_lines_.resize(own_lines_.size() + features.size());
+    CountedLine** const lines = own_lines_.data() + own_lines_.size() - features.size();
+    for (std::size_t k = 0; k < features.size(); ++k) {
+      const std::uint64_t key = CountedTable::key(block, features[k]);
+      lines[k] = guesses.empty() ? &table.obtain(key) : &table.obtain(key, guesses[k]);
     }
   }
 
-  const PreparedRow& row() const noexcept { return now_.row(); }
-  std::vector<NodeId>& path() noexcept { return now_.path(); }
+  const PreparedRow& row() const noexcept { return rows_.now().row(); }
+  std::vector<NodeId>& path() noexcept { return rows_.now().path(); }
 
   bool goes_right(std::size_t i) { return path()[i - 1] != model_.tree().first_child(path()[i]); }
 
@@ -104,7 +110,7 @@ class Learner {
 
   ConditionalTree& model_;
   const Learning& options_;
-  ExpectedRow now_, next_;
+  ExpectedRows rows_{true};
   TopSearch search_;
   Placement placement_;
   std::vector<CountedLine*> own_lines_;  // of the row in every block on the path
@@ -128,11 +134,16 @@ void learn(ConditionalTree& model, const CsrView& X, std::span<const LabelId> la
   const auto row_at = [&](std::size_t i) {
     return order.empty() ? i : static_cast<std::size_t>(order[i]);
   };
-  if (n != 0) learner.expect(X.row(row_at(0)), labels[row_at(0)]);
+  const auto expect = [&](std::size_t i) {
+    if (i < n) learner.expect(X.row(row_at(i)), labels[row_at(i)]);
+  };
+  expect(0);
+  learner.advance();
+  expect(1);
   for (std::size_t i = 0; i < n; ++i) {
     const std::size_t r = row_at(i);
     learner.advance();
-    if (i + 1 < n) learner.expect(X.row(row_at(i + 1)), labels[row_at(i + 1)]);
+    expect(i + 2);
     if (!foresight.top.empty()) {
       const Found found = learner.foresee_top();
       foresight.top[i] = found.label;

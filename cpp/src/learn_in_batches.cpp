@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 #include "labeltrees/placement.hpp"
@@ -38,6 +37,7 @@ struct Turn {
 struct BatchRow {
   PreparedRow row;
   NodeId leaf = none;
+  NodeId spot = none;  // the leaf that a new label is to split, if that is known
   std::vector<Turn> way;
 
   void find_way(const ConditionalTree& model, LabelId label) {
@@ -67,7 +67,7 @@ class BatchLearner {
       : model_(model),
         options_(options),
         workers_(n_threads),
-        placement_(model, options),
+        placements_(workers_.size(), Placement(model, options)),
         searches_(workers_.size()) {}
 
   // Rows to learn at once: few at first, while every new label changes much.
@@ -80,9 +80,12 @@ class BatchLearner {
   void read(std::size_t n, const auto& row_of, const auto& label_of) {
     rows_.resize(std::max(rows_.size(), n));
     n_rows_ = n;
-    in_chunks([&](std::size_t i, std::size_t) {
-      rows_[i].row.assign(row_of(i), options_.reading);
-      rows_[i].find_way(model_, label_of(i));
+    in_chunks([&](std::size_t i, std::size_t worker) {
+      BatchRow& row = rows_[i];
+      row.row.assign(row_of(i), options_.reading);
+      row.find_way(model_, label_of(i));
+      const bool has_spot = row.leaf == none && !model_.tree().empty();
+      row.spot = has_spot ? placements_[worker].of_new(label_of(i), row.row) : none;
     });
   }
 
@@ -104,7 +107,9 @@ class BatchLearner {
     if (tree.empty()) {
       model_.add_root(label);
     } else if (is_new) {
-      model_.split_leaf(placement_.of_new(label, planned.row), label);
+      // Another label of the batch may have split the leaf that was found.
+      const bool is_free = planned.spot != none && tree.is_leaf(planned.spot);
+      model_.split_leaf(is_free ? planned.spot : placements_[0].of_new(label, planned.row), label);
     }
     // Rows before this one may have made the label's leaf, or split it.
     if (tree.leaf_of(label) != planned.leaf) planned.find_way(model_, label);
@@ -128,17 +133,19 @@ class BatchLearner {
   std::size_t learn(const auto& weight_of) {
     std::size_t n_lines = 0;
     for (const Visit& visit : visits_) n_lines += rows_[visit.row].row.size();
-    model_.table().make_room(n_lines, &workers_);
+    const bool one_by_one = model_.table().would_share(n_lines);
+    model_.table().make_room(n_lines, one_by_one ? nullptr : &workers_);
     share_out();
     failed_.fill(n_rows_);
     taught_.fill({});
     copies_.fill(model_.mixtures());
     const auto part = [&](std::size_t p, std::size_t) { learn_part(p, weight_of); };
-    if (model_.table().would_share(n_lines)) {
+    if (one_by_one) {
       for (std::size_t p = 0; p < n_parts; ++p) part(p, 0);
     } else {
       workers_.run(n_parts, part);
     }
+    model_.table().count_lines();
     average_mixtures();
     return *std::min_element(failed_.begin(), failed_.end());
   }
@@ -165,14 +172,14 @@ class BatchLearner {
   // largest first.
   void share_out() {
     order_.resize(visits_.size());
-    std::iota(order_.begin(), order_.end(), 0u);
-    std::stable_sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return visits_[a].block < visits_[b].block;
-    });
+    for (std::size_t i = 0; i < visits_.size(); ++i) {
+      order_[i] = std::uint64_t{visits_[i].block} << 32 | i;
+    }
+    std::sort(order_.begin(), order_.end());
     blocks_.clear();
     for (std::uint32_t at = 0; at < order_.size(); ++at) {
-      const Visit& visit = visits_[order_[at]];
-      if (at == 0 || visits_[order_[at - 1]].block != visit.block) blocks_.push_back({at, at, 0});
+      const Visit& visit = visit_at(at);
+      if (at == 0 || visit_at(at - 1).block != visit.block) blocks_.push_back({at, at, 0});
       blocks_.back().end = at + 1;
       blocks_.back().cost += rows_[visit.row].row.size();
     }
@@ -185,9 +192,13 @@ class BatchLearner {
           static_cast<std::size_t>(std::min_element(load.begin(), load.end()) - load.begin());
       load[least] += block.cost;
       for (std::uint32_t at = block.begin; at < block.end; ++at) {
-        parts_[least].push_back(order_[at]);
+        parts_[least].push_back(static_cast<std::uint32_t>(order_[at]));
       }
     }
+  }
+
+  const Visit& visit_at(std::size_t at) const {
+    return visits_[static_cast<std::uint32_t>(order_[at])];
   }
 
   void learn_part(std::size_t p, const auto& weight_of) {
@@ -195,18 +206,26 @@ class BatchLearner {
     CountedTable& table = model_.table();
     std::vector<const CountedLine*> guesses, next;
     std::vector<CountedLine*> lines;
-    const auto guess = [&](std::size_t at, std::vector<const CountedLine*>& into) {
-      into.clear();
+    const auto for_keys = [&](std::size_t at, const auto& use) {
       if (at >= part.size()) return;
       const Visit& visit = visits_[part[at]];
       for (const std::uint32_t feature : rows_[visit.row].row.features) {
-        into.push_back(table.guess(CountedTable::key(visit.block, feature)));
+        use(CountedTable::key(visit.block, feature));
       }
     };
+    const auto guess = [&](std::size_t at, std::vector<const CountedLine*>& into) {
+      into.clear();
+      for_keys(at, [&](std::uint64_t key) { into.push_back(table.guess_place(key)); });
+    };
+    const auto prefetch_tags = [&](std::size_t at) {
+      for_keys(at, [&](std::uint64_t key) { table.prefetch_tags(key); });
+    };
     guess(0, next);
+    prefetch_tags(1);
     for (std::size_t at = 0; at < part.size(); ++at) {
       std::swap(guesses, next);
       guess(at + 1, next);
+      prefetch_tags(at + 2);
       Visit& visit = visits_[part[at]];
       const PreparedRow& row = rows_[visit.row].row;
       lines.clear();
@@ -226,8 +245,8 @@ class BatchLearner {
       const Step& step = steps_[s];
       const std::size_t kind = mixture_of(step.past.all);
       Mixture& mixture = copies_[p][kind];
-      const NodeOpinion said =
-          ask_slot(step.slot, lines, row, step.past, mixture, options_.reading);
+      NodeOpinion said;
+      ask_slot(step.slot, lines, row, step.past, mixture, options_.reading, said);
       if (!std::isfinite(said.margin)) return false;
       visit.p *= step.right ? said.p_node : 1.0 - said.p_node;
       teach_node(lines, step.slot, row, said, step.right, weight, mixture, options_);
@@ -261,13 +280,13 @@ class BatchLearner {
   ConditionalTree& model_;
   const Learning& options_;
   Workers workers_;
-  Placement placement_;
-  std::vector<TopSearch> searches_;  // of each worker
+  std::vector<Placement> placements_;  // of each worker
+  std::vector<TopSearch> searches_;    // of each worker
   std::vector<BatchRow> rows_;
   std::size_t n_rows_ = 0;
   std::vector<Visit> visits_;  // row by row, each from the root down
   std::vector<Step> steps_;
-  std::vector<std::uint32_t> order_;
+  std::vector<std::uint64_t> order_;  // block and number of each visit, sorted
   std::vector<Block> blocks_;
   std::array<std::vector<std::uint32_t>, n_parts> parts_;
   std::array<Mixtures, n_parts> copies_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 namespace labeltrees {
 
@@ -60,24 +61,6 @@ float log_count(std::size_t n) {
   return static_cast<float>(std::log(static_cast<double>(n) + vote_prior));
 }
 
-// Everything about all counts that can occur, so that no loop has to branch.
-struct CountTables {
-  std::array<Vote, count_values * count_values> vote;
-  std::array<std::array<Counts, count_values * count_values>, 2> next;  // by side
-
-  CountTables() {
-    for (std::size_t right = 0; right < count_values; ++right) {
-      for (std::size_t left = 0; left < count_values; ++left) {
-        const std::size_t at = pack_counts(left, right);
-        vote[at] = {log_count(right) - log_count(left), trust_of(left, right)};
-        next[0][at] = one_more(left, right, false);
-        next[1][at] = one_more(left, right, true);
-      }
-    }
-  }
-};
-const CountTables tables;
-
 void confirm(const CountedTable& table, std::uint32_t block, const PreparedRow& row,
              BlockLines& lines) {
   for (std::size_t k = 0; k < lines.size(); ++k) {
@@ -87,11 +70,17 @@ void confirm(const CountedTable& table, std::uint32_t block, const PreparedRow& 
 
 }  // namespace
 
-Vote vote_of(Counts counts) noexcept { return tables.vote[counts]; }
-
-Counts count_example(Counts counts, bool right) noexcept {
-  return tables.next[right ? 1 : 0][counts];
+CountTables::CountTables() {
+  for (std::size_t right = 0; right < count_values; ++right) {
+    for (std::size_t left = 0; left < count_values; ++left) {
+      const std::size_t at = pack_counts(left, right);
+      vote[at] = {log_count(right) - log_count(left), trust_of(left, right)};
+      next[0][at] = one_more(left, right, false);
+      next[1][at] = one_more(left, right, true);
+    }
+  }
 }
+const CountTables count_tables;
 
 void find_lines(const CountedTable& table, std::uint32_t block, const PreparedRow& row,
                 BlockLines& lines) {
@@ -131,8 +120,11 @@ void ExpectedRow::assign(const ConditionalTree& model, const SparseRow& row, Nod
 void ExpectedRow::fetch_block(const CountedTable& table) noexcept {
   const std::size_t i = guesses_.size() / std::max<std::size_t>(row_.size(), 1);
   if (i >= blocks_.size()) return;
-  for (const std::uint32_t feature : row_.features) {
-    guesses_.push_back(table.guess(CountedTable::key(blocks_[i], feature)));
+  const std::size_t first = guesses_.size();
+  guesses_.resize(first + row_.size());
+  for (std::size_t k = 0; k < row_.size(); ++k) {
+    const std::uint64_t key = CountedTable::key(blocks_[i], row_.features[k]);
+    guesses_[first + k] = may_add_ ? table.guess_place(key) : table.guess(key);
   }
 }
 
@@ -143,28 +135,6 @@ std::span<const CountedLine* const> ExpectedRow::guesses(const CountedTable& tab
   if (!asked || blocks_[i] != block || n_moves_ != table.n_moves()) return {};
   return std::span(guesses_).subspan(i * n, n);
 }
-
-namespace {
-
-// The margin, and with mixing the votes.
-template <bool mixing>
-void add_features(std::span<const CountedLine* const> lines, const PreparedRow& row,
-                  std::size_t slot, NodeOpinion& opinion) noexcept {
-  float margin = 0;
-  for (std::size_t k = 0; k < lines.size(); ++k) {
-    if (lines[k] == nullptr) continue;
-    const CountedLine& line = *lines[k];
-    const float x = row.values[k];
-    margin += x * line.weight[slot];
-    if constexpr (mixing) {
-      const Vote vote = vote_of(line.counts[slot]);
-      opinion.inputs[vote.trust] += x * vote.log_odds;
-    }
-  }
-  opinion.margin = margin;
-}
-
-}  // namespace
 
 NodePast past_of(const ConditionalTree& model, NodeId node) noexcept {
   const NodeId left = model.tree().first_child(node);
@@ -180,46 +150,90 @@ void step_lines(std::span<CountedLine* const> lines, const PreparedRow& row, std
     }
     return;
   }
-  for (std::size_t k = 0; k < lines.size(); ++k) {
-    const float gradient = slope * row.values[k];
-    const float sum = lines[k]->sum(slot) + gradient * gradient;
-    lines[k]->set_sum(slot, sum);
-    lines[k]->weight[slot] -= rate * gradient / std::sqrt(sum + adagrad_floor);
+  // Some at a time, so that the processor takes several roots and quotients at once.
+  constexpr std::size_t at_once = 16;
+  std::array<float, at_once> sum, step;
+  for (std::size_t first = 0; first < lines.size(); first += at_once) {
+    const std::size_t n = std::min(at_once, lines.size() - first);
+    const std::span some = lines.subspan(first, n);
+    const float* const values = row.values.data() + first;
+    for (std::size_t k = 0; k < n; ++k) sum[k] = some[k]->sum(slot);
+    for (std::size_t k = 0; k < n; ++k) {
+      const float gradient = slope * values[k];
+      sum[k] += gradient * gradient;
+      step[k] = rate * gradient / std::sqrt(sum[k] + adagrad_floor);
+    }
+    for (std::size_t k = 0; k < n; ++k) {
+      some[k]->set_sum(slot, sum[k]);
+      some[k]->weight[slot] -= step[k];
+    }
   }
 }
 
 NodeOpinion ask_node(const ConditionalTree& model, NodeId node,
                      std::span<const CountedLine* const> lines, const PreparedRow& row,
                      const Reading& reading) noexcept {
-  return ask_slot(model.place(node).slot, lines, row, past_of(model, node), model.mixture(node),
-                  reading);
+  NodeOpinion opinion;
+  ask_slot(model.place(node).slot, lines, row, past_of(model, node), model.mixture(node), reading,
+           opinion);
+  return opinion;
 }
 
-NodeOpinion ask_slot(std::size_t slot, std::span<const CountedLine* const> lines,
-                     const PreparedRow& row, const NodePast& past, const Mixture& mixture,
-                     const Reading& reading) noexcept {
-  NodeOpinion opinion{};
-  if (reading.mixing) {
-    add_features<true>(lines, row, slot, opinion);
-  } else {
-    add_features<false>(lines, row, slot, opinion);
+namespace {
+
+// The margin, and with mixing the votes.
+template <bool mixing>
+float add_features(std::span<const CountedLine* const> lines, const PreparedRow& row,
+                   std::size_t slot, Mixture& votes) noexcept {
+  float margin = 0;
+  for (std::size_t k = 0; k < lines.size(); ++k) {
+    if (lines[k] == nullptr) continue;
+    const CountedLine& line = *lines[k];
+    const float x = row.values[k];
+    margin += x * line.weight[slot];
+    if constexpr (mixing) {
+      const Vote vote = vote_of(line.counts[slot]);
+      votes[vote.trust] += x * vote.log_odds;
+    }
   }
-  opinion.log_odds = opinion.margin;
+  return margin;
+}
+
+// Four sums at once, always in this order.
+float mixed(const Mixture& mixture, const Mixture& inputs) noexcept {
+  std::array<float, 4> sum{};
+  for (std::size_t i = 0; i < n_vote_classes; i += 4) {
+    for (std::size_t j = 0; j < 4; ++j) sum[j] += mixture[i + j] * inputs[i + j];
+  }
+  const float votes = (sum[0] + sum[2]) + (sum[1] + sum[3]);
+  return votes + (mixture[n_vote_classes] * inputs[n_vote_classes] +
+                  mixture[n_vote_classes + 1] * inputs[n_vote_classes + 1]);
+}
+static_assert(n_vote_classes % 4 == 0 && n_mixed == n_vote_classes + 2);
+
+}  // namespace
+
+void ask_slot(std::size_t slot, std::span<const CountedLine* const> lines, const PreparedRow& row,
+              const NodePast& past, const Mixture& mixture, const Reading& reading,
+              NodeOpinion& opinion) noexcept {
   float sharpness = 1.0f;
   if (reading.mixing) {
-    opinion.inputs[n_vote_classes] = opinion.margin;
-    opinion.inputs[n_vote_classes + 1] =
+    Mixture& inputs = opinion.inputs;
+    std::memset(inputs.data(), 0, sizeof inputs);
+    opinion.margin = add_features<true>(lines, row, slot, inputs);
+    inputs[n_vote_classes] = opinion.margin;
+    inputs[n_vote_classes + 1] =
         std::log(static_cast<float>((past.right + prior_prior) / (past.left + prior_prior)));
-    opinion.log_odds = 0;
-    for (std::size_t i = 0; i < n_mixed; ++i) opinion.log_odds += mixture[i] * opinion.inputs[i];
+    opinion.log_odds = mixed(mixture, inputs);
     sharpness = reading.sharpness;
+  } else {
+    opinion.log_odds = opinion.margin = add_features<false>(lines, row, slot, opinion.inputs);
   }
   const double sharp = estimate(sharpness * opinion.log_odds, reading.loss);
   opinion.estimate = reading.mixing ? sigmoid(opinion.log_odds) : static_cast<float>(sharp);
   // Written so that a NaN, of weights and values past all measure, becomes the floor.
   opinion.p_node =
       sharp > probability_floor ? std::min(sharp, 1.0 - probability_floor) : probability_floor;
-  return opinion;
 }
 
 }  // namespace labeltrees

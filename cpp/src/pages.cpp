@@ -65,16 +65,4 @@ Pages::~Pages() {
   ::operator delete(start_, line_alignment);
 }
 
-void Pages::forget(std::size_t from) noexcept {
-  std::size_t kept = n_bytes_;
-#if defined(__linux__)
-  if (comes_from_system(n_bytes_)) {
-    kept = (from + huge - 1) / huge * huge;
-    char* const first = static_cast<char*>(start_) + kept;
-    if (kept < n_bytes_ && madvise(first, n_bytes_ - kept, MADV_DONTNEED) != 0) kept = n_bytes_;
-  }
-#endif
-  if (from < kept) std::memset(static_cast<char*>(start_) + from, 0, kept - from);
-}
-
 }  // namespace labeltrees

@@ -63,15 +63,19 @@ void label_probabilities_of(const ConditionalTree& model, const CsrView& X,
                             std::span<const LabelId> labels, const Reading& reading,
                             std::span<double> p) {
   const LabelTree& tree = model.tree();
-  ExpectedRow now, next;
+  ExpectedRows rows(false);
   BlockLines lines;
   const auto expect = [&](std::size_t r) {
-    if (r < X.n_rows()) next.assign(model, X.row(r), tree.leaf_of(labels[r]), reading);
+    if (r >= X.n_rows()) return;
+    rows.after_next().assign(model, X.row(r), tree.leaf_of(labels[r]), reading);
   };
   expect(0);
+  rows.advance();
+  expect(1);
   for (std::size_t r = 0; r < X.n_rows(); ++r) {
-    std::swap(now, next);
-    expect(r + 1);
+    rows.advance();
+    expect(r + 2);
+    ExpectedRow& now = rows.now();
     const std::vector<NodeId>& path = now.path();
     p[r] = path.empty() ? 0 : 1;
     std::uint32_t block = 0;
@@ -81,11 +85,12 @@ void label_probabilities_of(const ConditionalTree& model, const CsrView& X,
         block = model.place(path[i]).block;
         find_lines(model.table(), block, now.row(), now.guesses(model.table(), n_blocks++, block),
                    lines);
-        next.fetch_block(model.table());
+        rows.next().fetch_block(model.table());
       }
       const double p_node = ask_node(model, path[i], lines, now.row(), reading).p_node;
       p[r] *= path[i - 1] == tree.first_child(path[i]) ? 1.0 - p_node : p_node;
     }
+    rows.next().fetch_rest(model.table());
   }
 }
 

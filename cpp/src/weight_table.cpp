@@ -8,15 +8,15 @@ namespace labeltrees {
 template <typename Line>
 std::size_t LineTable<Line>::n_bytes() const noexcept {
   std::size_t n_lines = n_waiting_;
-  for (const auto& buffer : buffers_) n_lines += buffer.capacity();
   for (const auto& segment : segments_) n_lines += segment->capacity;
   return Segment::n_bytes(n_lines);
 }
 
 template <typename Line>
 void LineTable<Line>::limit_bytes(std::size_t n_bytes) noexcept {
-  // How full segments are at least: after they doubled, and later, when there are many.
-  const double share = n_bytes < (std::size_t{1} << 28) ? 0.42 : 0.55;
+  // How full the table is at least: after the first splits, and later, when there are many
+  // segments that split at different times.
+  const double share = n_bytes < (std::size_t{1} << 26) ? 0.40 : 0.55;
   const auto n_lines =
       static_cast<std::size_t>(share * static_cast<double>(n_bytes)) / sizeof(Line);
   n_shared_ = n_lines / 8;
@@ -42,34 +42,6 @@ const Line* LineTable<Line>::find_exact(std::uint64_t key) const noexcept {
   const std::lock_guard alone(rare_);
   const auto found = waiting_.find(key);
   return found == waiting_.end() ? nullptr : &found->second;
-}
-
-template <typename Line>
-template <bool is_to_add>
-const Line* LineTable<Line>::guess_exact(std::uint64_t key) const noexcept {
-  const std::uint64_t hash = mix_bits(key);
-  const Window& window = window_of(hash);
-  if (window.n_groups == 0) return nullptr;
-  const std::uint8_t tag = TagGroup::of(hash);
-  for (std::uint64_t group = window.home(hash);; group = window.after(group)) {
-    const TagGroup& tags = window.tags[group];
-    if (const std::uint32_t fits = tags.where(tag); fits != 0) {
-      const Line* line =
-          window.lines + group * group_size + static_cast<std::size_t>(std::countr_zero(fits));
-#if defined(__GNUC__)
-      __builtin_prefetch(line, 0, 3);
-#endif
-      return line;
-    }
-    if (const std::uint32_t free = tags.where(0); free != 0) {
-#if defined(__GNUC__)
-      const auto place = group * group_size + static_cast<std::size_t>(std::countr_zero(free));
-      if constexpr (is_to_add) __builtin_prefetch(window.lines + place, 1, 3);
-#endif
-      break;
-    }
-  }
-  return n_waiting_.load(std::memory_order_relaxed) == 0 ? nullptr : find_exact(key);
 }
 
 template <typename Line>
@@ -116,14 +88,17 @@ Line& LineTable<Line>::take_place(const Window& window, std::uint64_t key, std::
 template <typename Line>
 Line& LineTable<Line>::add(const Window& window, std::uint64_t key, std::uint64_t hash) {
   Segment& segment = *window.segment;
-  size_.fetch_add(1, std::memory_order_relaxed);
-  while (segment.adding.test_and_set(std::memory_order_acquire)) {
+  if (alone_) {
+    ++size_;
+  } else {  // threads would get in each other's way counting; see count_lines
+    while (segment.adding.test_and_set(std::memory_order_acquire)) {
+    }
   }
   const bool crowds = !segment.crowded && segment.used >= segment.limit();
   segment.crowded |= crowds;
   const bool has_place = segment.used + 1 < segment.capacity;
   Line* const line = has_place ? &take_place(window, key, hash) : nullptr;
-  segment.adding.clear(std::memory_order_release);
+  if (!alone_) segment.adding.clear(std::memory_order_release);
   if (has_place && !crowds) return *line;
   const std::lock_guard alone(rare_);
   if (crowds) crowded_.push_back(&segment);
@@ -135,9 +110,18 @@ Line& LineTable<Line>::add(const Window& window, std::uint64_t key, std::uint64_
 }
 
 template <typename Line>
+void LineTable<Line>::count_lines() noexcept {
+  alone_ = true;
+  size_ = n_waiting_;
+  for (const auto& segment : segments_) size_ += segment->used;
+}
+
+template <typename Line>
 void LineTable<Line>::make_room(std::size_t n, Workers* workers) {
-  const std::size_t n_workers = workers == nullptr ? 1 : workers->size();
-  if (buffers_.size() < n_workers) buffers_.resize(n_workers);
+  if (!alone_) count_lines();
+  alone_ = workers == nullptr;
+  const std::size_t n_workers = alone_ ? 1 : workers->size();
+  if (late_.size() < n_workers) late_.resize(n_workers);
   if (segments_.empty()) {
     segments_.push_back(std::make_unique<Segment>());
     enlarge(*segments_[0], smallest);
@@ -148,7 +132,7 @@ void LineTable<Line>::make_room(std::size_t n, Workers* workers) {
   Segment& only = *segments_[0];
   if (depth_ == 0 && only.used + n > only.limit() && only.capacity < large) {
     std::uint64_t capacity = only.capacity;
-    while (only.used + n > capacity - capacity / 8 && capacity < large) {
+    while (only.used + n > Segment::limit_of(capacity) && capacity < large) {
       capacity = std::min(2 * capacity, large);
     }
     enlarge(only, capacity);
@@ -173,8 +157,6 @@ void LineTable<Line>::relieve(Segment& segment) {
   if (segment.used < segment.limit()) return;
   if (segment.capacity < large) {
     enlarge(segment, std::min(2 * segment.capacity, large));
-  } else if (segment.capacity < full) {
-    enlarge(segment, full);
   } else {
     split(segment);
   }
@@ -182,39 +164,34 @@ void LineTable<Line>::relieve(Segment& segment) {
 
 template <typename Line>
 void LineTable<Line>::enlarge(Segment& segment, std::uint64_t capacity) {
-  get_ready(segment);
-  Pages old_pages;
-  std::uint64_t room = segment.room;
-  if (capacity > room) {
-    // From a few megabytes on, a segment keeps its pages for good.
-    room = 2 * capacity > large ? full : capacity;
-    old_pages = Pages(Segment::n_bytes(room));
-    std::swap(old_pages, segment.pages);
-  }
-  leave(segment, std::move(old_pages));
-  segment.room = room;
+  moves_.reserve(moves_.size() + 1);
+  Pages pages(Segment::n_bytes(capacity));
+  std::swap(pages, segment.pages);
+  leave(segment, std::move(pages));
   segment.capacity = capacity;
   show(segment);
 }
 
 template <typename Line>
 void LineTable<Line>::split(Segment& segment) {
-  get_ready(segment);
+  // First all the memory that it takes, for that may throw; what is only reserved costs nothing.
+  moves_.reserve(moves_.size() + 1);
+  for (std::vector<Line>& late : late_) late.reserve(segment.used);
+  std::vector<Window> doubled;
   if (segment.depth == depth_) {
-    std::vector<Window> doubled;
     for (const Window& window : directory_) doubled.insert(doubled.end(), 2, window);
+  }
+  auto made = std::make_unique<Segment>();
+  const std::size_t n_segments = segments_.size();
+  made->capacity = n_segments < 4 ? in_huge_pages(4 + n_segments) : segment.capacity;
+  made->pages = Pages(Segment::n_bytes(made->capacity));
+  segments_.push_back(std::move(made));
+  if (segment.depth == depth_) {
     directory_ = std::move(doubled);
     ++depth_;
   }
-  auto made = std::make_unique<Segment>();
-  made->pages = Pages(Segment::n_bytes(full));
-  segments_.push_back(std::move(made));
   Segment& sibling = *segments_.back();
   leave(segment, {});
-  for (Segment* half : {&segment, &sibling}) {
-    half->room = full;
-    half->capacity = large;
-  }
   sibling.depth = ++segment.depth;
   // The half of the segment's places with the next bit set becomes the sibling's.
   const auto first = static_cast<std::size_t>(
@@ -227,19 +204,10 @@ void LineTable<Line>::split(Segment& segment) {
   show(sibling);
 }
 
-// Takes the memory that moving the segment's lines needs, before anything changes: it may throw.
-template <typename Line>
-void LineTable<Line>::get_ready(const Segment& segment) {
-  moves_.reserve(moves_.size() + 1);
-  if (segment.room < full) return;  // has small pages, and gets others
-  for (std::vector<Line>& buffer : buffers_) buffer.reserve(segment.used);
-}
-
 // Notes that the segment's lines are where they are no longer looked for.
 template <typename Line>
 void LineTable<Line>::leave(Segment& segment, Pages old_pages) {
-  moves_.push_back({&segment, std::move(old_pages), segment.room, segment.capacity});
-  size_ -= segment.used;
+  moves_.push_back({&segment, std::move(old_pages), segment.capacity});
   segment.used = 0;
 }
 
@@ -248,52 +216,78 @@ template <typename Line>
 void LineTable<Line>::carry_all(Workers* workers) {
   n_moves_ += moves_.size();
   if (workers == nullptr) {
-    for (Move& move : moves_) carry(move, buffers_[0]);
+    for (Move& move : moves_) carry(move, late_[0]);
   } else {
     workers->run(moves_.size(), [this](std::size_t number, std::size_t worker) {
-      carry(moves_[number], buffers_[worker]);
+      carry(moves_[number], late_[worker]);
     });
   }
   moves_.clear();
 }
 
 template <typename Line>
-void LineTable<Line>::carry(Move& move, std::vector<Line>& buffer) {
-  Segment& segment = *move.segment;
-  const bool is_new = move.old_pages.start() != nullptr || move.old_capacity == 0;
-  char* const start = static_cast<char*>(is_new ? move.old_pages.start() : segment.pages.start());
-  const auto* lines = reinterpret_cast<const Line*>(start + move.old_room);
-  const auto for_each_line = [&](const auto& use) {
-    for (std::uint64_t i = 0; i < move.old_capacity; ++i) {
-      if (lines[i].key != 0) use(lines[i]);
-    }
-  };
-  if (is_new) return for_each_line([this](const Line& line) { put_in(line); });
-  buffer.clear();
-  for_each_line([&](const Line& line) { buffer.push_back(line); });
-  std::memset(start, 0, move.old_capacity);
-  std::memset(start + move.old_room, 0, move.old_capacity * sizeof(Line));
-  if (segment.capacity < move.old_capacity) {
-    segment.pages.forget(segment.room + segment.capacity * sizeof(Line));
+void LineTable<Line>::carry(Move& move, std::vector<Line>& late) {
+  if (move.old_capacity == 0) return;
+  if (move.old_pages.start() == nullptr) return spread(*move.segment, late);
+  const Line* const lines = Segment::lines_in(move.old_pages, move.old_capacity);
+  for (std::uint64_t i = 0; i < move.old_capacity; ++i) {
+    if (lines[i].key != 0) put_in(lines[i]);
   }
-  for (const Line& line : buffer) put_in(line);
 }
 
-// A line that the table does not have.
+// Moves the lines of a segment that has been split. Groups are emptied from the last to the first:
+// as lines lie in about the order of their hashes, and a group has room for half the hashes it had,
+// a line that stays finds its new place in the group it comes from or behind, among lines that have
+// moved already. The few others come last.
+template <typename Line>
+void LineTable<Line>::spread(Segment& segment, std::vector<Line>& late) {
+  late.clear();
+  std::array<Line, group_size> moved;
+  for (std::uint64_t group = segment.capacity / group_size; group-- > 0;) {
+    Line* const lines = segment.lines() + group * group_size;
+    const auto end = std::copy_if(lines, lines + group_size, moved.begin(),
+                                  [](const Line& line) { return line.key != 0; });
+    segment.tags()[group] = {};
+    std::memset(static_cast<void*>(lines), 0, group_size * sizeof(Line));
+    for (auto line = moved.begin(); line != end; ++line) {
+      const std::uint64_t hash = mix_bits(line->key);
+      const Window& window = window_of(hash);
+      const bool stays = window.segment == &segment;
+      if (stays && (window.home(hash) < group || !has_place_behind(window, hash))) {
+        late.push_back(*line);
+      } else {
+        put_in(*line);
+      }
+    }
+  }
+  for (const Line& line : late) put_in(line);
+}
+
+// Whether there is an empty place before the segment's end, so that a search need not start again
+// at its beginning.
+template <typename Line>
+bool LineTable<Line>::has_place_behind(const Window& window, std::uint64_t hash) const noexcept {
+  std::uint64_t group = window.home(hash);
+  while (group < window.n_groups && window.tags[group].where(0) == 0) ++group;
+  return group < window.n_groups;
+}
+
+// A line that the table has counted, but has not.
 template <typename Line>
 void LineTable<Line>::put_in(const Line& line) {
   const std::uint64_t hash = mix_bits(line.key);
   const Window& window = window_of(hash);
-  const bool is_full = window.segment->used >= window.segment->limit();
-  if (!is_full) size_.fetch_add(1, std::memory_order_relaxed);
-  Line& place = is_full ? add(window, line.key, hash) : take_place(window, line.key, hash);
-  place = line;
+  if (window.segment->used < window.segment->limit()) {
+    take_place(window, line.key, hash) = line;
+  } else {
+    if (alone_) --size_;
+    add(window, line.key, hash) = line;
+  }
 }
 
 template <typename Line>
 void LineTable<Line>::take_waiting() {
   if (waiting_.empty()) return;
-  size_ -= waiting_.size();
   n_waiting_ = 0;
   ++n_moves_;
   for (const auto& [key, line] : std::exchange(waiting_, {})) put_in(line);
@@ -329,9 +323,5 @@ std::vector<const Line*> LineTable<Line>::sorted_lines() const {
 
 template class LineTable<WeightLine>;
 template class LineTable<CountedLine>;
-template const WeightLine* LineTable<WeightLine>::guess_exact<true>(std::uint64_t) const noexcept;
-template const WeightLine* LineTable<WeightLine>::guess_exact<false>(std::uint64_t) const noexcept;
-template const CountedLine* LineTable<CountedLine>::guess_exact<false>(
-    std::uint64_t) const noexcept;
 
 }  // namespace labeltrees

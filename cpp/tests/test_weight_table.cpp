@@ -3,6 +3,7 @@
 
 #include "check.hpp"
 #include "labeltrees/weight_table.hpp"
+#include "labeltrees/workers.hpp"
 
 using namespace labeltrees;
 
@@ -82,6 +83,30 @@ TEST(lines_stay_where_they_are_even_if_more_come_than_there_is_room_for) {
   table.make_room(1);
   CHECK(table.size() == 450'000 && table.sorted_lines().size() == 450'000);
   CHECK(table.find(WeightTable::key(2, 149'999))->weight(1) == 149'999.0f);
+}
+
+TEST(threads_add_lines_of_their_own_and_all_are_counted) {
+  WeightTable table;
+  Workers workers(2);
+  const std::uint32_t n = 60'000;
+  for (std::uint32_t round = 0; round < 4; ++round) {  // the later ones split segments
+    table.make_room(2 * n, &workers);
+    workers.run(2, [&](std::size_t task, std::size_t) {
+      for (std::uint32_t f = 0; f < n; ++f) {
+        const auto block = static_cast<std::uint32_t>(1 + 2 * round + task);
+        table.obtain(WeightTable::key(block, f)).weight(0) = static_cast<float>(f);
+      }
+    });
+    table.count_lines();
+    CHECK(table.size() == std::size_t{2} * n * (round + 1));
+  }
+  table.make_room(1, &workers);
+  CHECK(table.size() == 8 * n && table.sorted_lines().size() == 8 * n);
+  for (std::uint32_t f = 0; f < n; ++f) {
+    for (std::uint32_t block = 1; block <= 8; ++block) {
+      CHECK(table.find(WeightTable::key(block, f))->weight(0) == static_cast<float>(f));
+    }
+  }
 }
 
 TEST(a_limited_table_shares_lines_and_keeps_to_its_limit) {

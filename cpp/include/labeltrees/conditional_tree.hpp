@@ -5,7 +5,9 @@
 // so the probabilities of all labels sum to 1.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <shared_mutex>
@@ -75,8 +77,11 @@ inline constexpr std::size_t n_mixed = n_vote_classes + 2;
 inline constexpr std::size_t n_mixtures = 24;
 using Mixture = std::array<float, n_mixed>;
 using Mixtures = std::array<Mixture, n_mixtures>;
-// Which of them is that of a node that has seen this much.
-std::size_t mixture_of(double mass) noexcept;
+// Which of them is that of a node that has seen this much: the exponent of mass + 1, mass >= 0.
+inline std::size_t mixture_of(double mass) noexcept {
+  const std::uint64_t power = (std::bit_cast<std::uint64_t>(mass + 1) >> 52) - 1023;
+  return std::min<std::size_t>(power, n_mixtures - 1);
+}
 
 // The whole state of learning. Trees are binary.
 class ConditionalTree {

@@ -35,14 +35,19 @@ void find_lines(const CountedTable& table, std::uint32_t block, const PreparedRo
                 std::span<const CountedLine* const> guesses, BlockLines& lines);
 
 // A row and the lines that a known label's path will need, asked for ahead of time, so that they
-// have arrived when they are used.
+// have arrived when they are used: their tags first, and when these are there, the lines.
 class ExpectedRow {
  public:
-  // leaf: where the path ends, or none if that is not known.
+  // may_add: lines that are missing will be made.
+  explicit ExpectedRow(bool may_add) noexcept : may_add_(may_add) {}
+  // leaf: where the path ends, or none if that is not known. Asks for tags.
   void assign(const ConditionalTree& model, const SparseRow& row, NodeId leaf,
               const Reading& reading);
-  // Asks for the lines of one more block; does nothing after the last.
+  // Asks for the lines of one more block, or of all that are left; does nothing after the last.
   void fetch_block(const CountedTable& table) noexcept;
+  void fetch_rest(const CountedTable& table) noexcept {
+    while (guesses_.size() < blocks_.size() * row_.size()) fetch_block(table);
+  }
 
   const PreparedRow& row() const noexcept { return row_; }
   // The nodes of the path, the leaf first; those of an expected path that has changed are not used.
@@ -57,6 +62,24 @@ class ExpectedRow {
   std::vector<std::uint32_t> blocks_;  // from the root down
   BlockLines guesses_;
   std::size_t n_moves_ = 0;
+  bool may_add_;
+};
+
+// The row at hand and the two after it. Tags are asked for two rows ahead, lines one row ahead.
+class ExpectedRows {
+ public:
+  explicit ExpectedRows(bool may_add) noexcept
+      : rows_{ExpectedRow(may_add), ExpectedRow(may_add), ExpectedRow(may_add)} {}
+
+  ExpectedRow& now() noexcept { return rows_[at_]; }
+  const ExpectedRow& now() const noexcept { return rows_[at_]; }
+  ExpectedRow& next() noexcept { return rows_[(at_ + 1) % 3]; }
+  ExpectedRow& after_next() noexcept { return rows_[(at_ + 2) % 3]; }
+  void advance() noexcept { at_ = (at_ + 1) % 3; }
+
+ private:
+  std::array<ExpectedRow, 3> rows_;
+  std::size_t at_ = 0;
 };
 
 // What a node says of a row.
@@ -80,9 +103,9 @@ NodeOpinion ask_node(const ConditionalTree& model, NodeId node,
                      std::span<const CountedLine* const> lines, const PreparedRow& row,
                      const Reading& reading) noexcept;
 // The same of a regressor in a slot, with a given past and mixture.
-NodeOpinion ask_slot(std::size_t slot, std::span<const CountedLine* const> lines,
-                     const PreparedRow& row, const NodePast& past, const Mixture& mixture,
-                     const Reading& reading) noexcept;
+void ask_slot(std::size_t slot, std::span<const CountedLine* const> lines, const PreparedRow& row,
+              const NodePast& past, const Mixture& mixture, const Reading& reading,
+              NodeOpinion& opinion) noexcept;
 
 // What counts say: the log-odds log((right + c) / (left + c)), and the class of trust it belongs
 // to. Counts of nothing say 0.
@@ -90,11 +113,23 @@ struct Vote {
   float log_odds;
   std::uint32_t trust;
 };
-Vote vote_of(Counts counts) noexcept;
+
+// Everything about all counts that can occur, so that no loop has to branch.
+struct CountTables {
+  std::array<Vote, count_values * count_values> vote;
+  std::array<std::array<Counts, count_values * count_values>, 2> next;  // by side
+
+  CountTables();
+};
+extern const CountTables count_tables;
+
+inline Vote vote_of(Counts counts) noexcept { return count_tables.vote[counts]; }
 
 // The counts after one more example on a side. Evidence against it fades by half, and no count
 // passes 60, so that what was learned long ago can be unlearned.
-Counts count_example(Counts counts, bool right) noexcept;
+inline Counts count_example(Counts counts, bool right) noexcept {
+  return count_tables.next[right ? 1 : 0][counts];
+}
 
 inline float sigmoid(float log_odds) noexcept { return 1.0f / (1.0f + std::exp(-log_odds)); }
 

@@ -27,8 +27,6 @@ class Pages {
 
   void* start() const noexcept { return start_; }
   std::size_t size() const noexcept { return n_bytes_; }
-  // Makes bytes from .. size() zero again; whole huge pages among them go back to the system.
-  void forget(std::size_t from) noexcept;
 
  private:
   void* start_ = nullptr;

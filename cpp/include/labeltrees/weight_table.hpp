@@ -69,6 +69,15 @@ struct alignas(64) CountedLine {
 };
 static_assert(sizeof(CountedLine) == 64);
 
+// Asks the processor to fetch the cache line at an address.
+inline void prefetch_line(const void* at) noexcept {
+#if defined(__GNUC__)
+  __builtin_prefetch(at, 0, 3);
+#else
+  (void)at;
+#endif
+}
+
 // Numbers that a thread may read while another writes them; which of the two it sees is all one.
 inline std::uint64_t read_shared(const std::uint64_t& number) noexcept {
   return std::atomic_ref(const_cast<std::uint64_t&>(number)).load(std::memory_order_relaxed);
@@ -112,14 +121,15 @@ struct alignas(16) TagGroup {
 // the table was given a limit and has reached it: keys that come later then share lines among them.
 //
 // The table is cut into segments by the leading bits of a key's hash (extendible hashing). A
-// segment that is full grows, later it splits in two: growing needs no second copy of the table,
-// and memory once touched is used again. Within a segment, open addressing by groups of sixteen
-// lines whose tags, a byte of the hash each, lie together: a search reads tags, which mostly stay
-// in the processor's cache, and then as a rule the one line it is after, or none if there is none.
-// Lines lie in about the order of their hashes, so that growing reads and writes memory in order.
+// segment that is full splits in two: growing needs no second copy of the table. Within a segment,
+// open addressing by groups of sixteen lines whose tags, a byte of the hash each, lie together: a
+// search reads tags, which mostly stay in the processor's cache, and then as a rule the one line it
+// is after, or none if there is none. Lines lie in about the order of their hashes, so that a split
+// reads and writes memory in order.
 //
-// Threads: any number may call the const functions while none calls the others. Between two calls
-// of make_room, any number may also obtain, each its own keys, unless lines are shared.
+// Threads: any number may call the const functions while none calls the others. From a make_room
+// that was given workers until count_lines, any number may also obtain, each its own keys, unless
+// lines are shared.
 template <typename Line>
 class LineTable {
  public:
@@ -136,7 +146,7 @@ class LineTable {
   // The block of shared lines; no block of a tree has this number.
   static constexpr std::uint32_t shared_block = 0xffffffffu;
 
-  std::size_t size() const noexcept { return size_.load(std::memory_order_relaxed); }
+  std::size_t size() const noexcept { return size_; }
   // Memory held, in bytes.
   std::size_t n_bytes() const noexcept;
   // Keeps the table within so many bytes, from now on. n_bytes >= 2^20.
@@ -159,13 +169,9 @@ class LineTable {
   }
   // Asks for what guess and find read first.
   void prefetch_tags(std::uint64_t key) const noexcept {
-#if defined(__GNUC__)
     const std::uint64_t hash = mix_bits(key);
     const Window& window = window_of(hash);
-    __builtin_prefetch(window.tags + window.home(hash), 0, 3);
-#else
-    (void)key;
-#endif
+    prefetch_line(window.tags + window.home(hash));
   }
   void prefetch(std::uint64_t key) const noexcept { (void)guess(key); }
   // Grows whenever lines move, which makes guesses void.
@@ -177,6 +183,8 @@ class LineTable {
   // Makes ready for about n calls of obtain, which then leave every line where it is, however many
   // they become. Amortised O(n), which the workers share, if there are any.
   void make_room(std::size_t n, Workers* workers = nullptr);
+  // Ends what make_room began for several threads.
+  void count_lines() noexcept;
   // The line of a key, made of zeros if there was none.
   Line& obtain(std::uint64_t key);
   // The same, where guess said this, and no lines have moved since.
@@ -196,7 +204,6 @@ class LineTable {
   // Tags and then lines, in the same pages.
   struct Segment {
     Pages pages;
-    std::uint64_t room = 0;  // lines that there are pages for
     std::uint64_t capacity = 0;
     std::uint64_t used = 0;
     unsigned depth = 0;    // leading bits that all its keys share
@@ -207,17 +214,21 @@ class LineTable {
       return n_lines * (sizeof(Line) + 1);
     }
     TagGroup* tags() const noexcept { return static_cast<TagGroup*>(pages.start()); }
-    Line* lines() const noexcept {
-      return reinterpret_cast<Line*>(static_cast<char*>(pages.start()) + room);
+    Line* lines() const noexcept { return lines_in(pages, capacity); }
+    static Line* lines_in(const Pages& pages, std::uint64_t capacity) noexcept {
+      return reinterpret_cast<Line*>(static_cast<char*>(pages.start()) + capacity);
     }
-    // Searches stay short below seven eighths full.
-    std::uint64_t limit() const noexcept { return capacity - capacity / 8; }
+    // Searches stay short below fifteen sixteenths full.
+    std::uint64_t limit() const noexcept { return limit_of(capacity); }
+    static constexpr std::uint64_t limit_of(std::uint64_t capacity) noexcept {
+      return capacity - capacity / 16;
+    }
   };
-  // A segment that has been made larger or split, and where its lines still are.
+  // A segment that has got other pages or been split, and where its lines still are.
   struct Move {
     Segment* segment;
     Pages old_pages;  // none if the segment keeps its pages
-    std::uint64_t old_room, old_capacity;
+    std::uint64_t old_capacity;
   };
   // What a search needs of a segment.
   struct Window {
@@ -236,13 +247,14 @@ class LineTable {
     }
   };
 
-  // Capacities: doubled up to `large`, then `full`, then the segment splits in two `large` ones.
-  // With their tags they are three and four times a number of huge pages.
+  // Capacities: doubled up to that of four huge pages. From then on segments split, into two of
+  // the same capacity. So that they do not all split at the same time, which would double the
+  // table, the first segments differ: four, five, six and seven huge pages.
   static constexpr std::uint64_t smallest = 64;
-  static constexpr std::uint64_t full = 4 * Pages::huge / (sizeof(Line) + 1) / 64 * 64;
-  static constexpr std::uint64_t large =
-      (3 * Pages::huge - full) / sizeof(Line) / group_size * group_size;
-  static_assert(full + large * sizeof(Line) <= 3 * Pages::huge);
+  static constexpr std::uint64_t in_huge_pages(std::uint64_t n) noexcept {
+    return n * Pages::huge / (sizeof(Line) + 1) / 64 * 64;
+  }
+  static constexpr std::uint64_t large = in_huge_pages(4);
 
   std::size_t place_of(std::uint64_t hash) const noexcept { return (hash >> 1) >> (63 - depth_); }
   const Window& window_of(std::uint64_t hash) const noexcept { return directory_[place_of(hash)]; }
@@ -258,10 +270,11 @@ class LineTable {
   void relieve(Segment& segment);
   void enlarge(Segment& segment, std::uint64_t capacity);
   void split(Segment& segment);
-  void get_ready(const Segment& segment);
   void leave(Segment& segment, Pages old_pages);
   void carry_all(Workers* workers);
-  void carry(Move& move, std::vector<Line>& buffer);
+  void carry(Move& move, std::vector<Line>& late);
+  void spread(Segment& segment, std::vector<Line>& late);
+  bool has_place_behind(const Window& window, std::uint64_t hash) const noexcept;
   void put_in(const Line& line);
   void take_waiting();
   void show(Segment& segment);
@@ -274,8 +287,9 @@ class LineTable {
   std::atomic<std::size_t> n_waiting_{0};
   mutable std::mutex rare_;  // guards crowded_ and waiting_
   std::vector<Move> moves_;
-  std::vector<std::vector<Line>> buffers_;  // of each worker
-  std::atomic<std::size_t> size_{0};
+  std::vector<std::vector<Line>> late_;  // of each worker: lines that wait for the others to move
+  std::size_t size_ = 0;
+  bool alone_ = true;  // no other thread calls obtain
   std::size_t n_moves_ = 0;
   std::size_t exact_limit_ = ~std::size_t{0};
   std::size_t n_shared_ = 1;
@@ -284,13 +298,30 @@ class LineTable {
 using WeightTable = LineTable<WeightLine>;
 using CountedTable = LineTable<CountedLine>;
 
+template <typename Line>
+template <bool is_to_add>
+inline const Line* LineTable<Line>::guess_exact(std::uint64_t key) const noexcept {
+  const std::uint64_t hash = mix_bits(key);
+  const Window& window = window_of(hash);
+  if (window.n_groups == 0) return nullptr;
+  const std::uint8_t tag = TagGroup::of(hash);
+  for (std::uint64_t group = window.home(hash);; group = window.after(group)) {
+    const TagGroup& tags = window.tags[group];
+    Line* const lines = window.lines + group * group_size;
+    if (std::uint32_t fits = tags.where(tag); fits != 0) {
+      const Line* const first = lines + std::countr_zero(fits);
+      for (; fits != 0; fits &= fits - 1) prefetch_line(lines + std::countr_zero(fits));
+      return first;
+    }
+    if (const std::uint32_t free = tags.where(0); free != 0) {
+      if constexpr (is_to_add) prefetch_line(lines + std::countr_zero(free));
+      break;
+    }
+  }
+  return n_waiting_.load(std::memory_order_relaxed) == 0 ? nullptr : find_exact(key);
+}
+
 extern template class LineTable<WeightLine>;
 extern template class LineTable<CountedLine>;
-extern template const WeightLine* LineTable<WeightLine>::guess_exact<true>(
-    std::uint64_t) const noexcept;
-extern template const WeightLine* LineTable<WeightLine>::guess_exact<false>(
-    std::uint64_t) const noexcept;
-extern template const CountedLine* LineTable<CountedLine>::guess_exact<false>(
-    std::uint64_t) const noexcept;
 
 }  // namespace labeltrees
