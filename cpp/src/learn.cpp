@@ -129,6 +129,7 @@ void learn(ConditionalTree& model, const CsrView& X, std::span<const LabelId> la
   if (options.n_threads > 1) {
     return learn_in_batches(model, X, labels, weights, order, foresight, options);
   }
+  const CountedTable::Growing growing(model.table());
   Learner learner(model, options);
   const std::size_t n = order.empty() ? X.n_rows() : order.size();
   const auto row_at = [&](std::size_t i) {

@@ -300,6 +300,7 @@ void learn_in_batches(ConditionalTree& model, const CsrView& X, std::span<const 
                       std::span<const float> weights, std::span<const std::int64_t> order,
                       const Foresight& foresight, const Learning& options) {
   const std::size_t n = order.empty() ? X.n_rows() : order.size();
+  const CountedTable::Growing growing(model.table());
   // Starting threads costs as much as learning some tens of rows.
   BatchLearner learner(model, options, n < largest_batch / 4 ? 1 : options.n_threads);
   const auto row_at = [&](std::size_t i) {

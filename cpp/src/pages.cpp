@@ -42,10 +42,19 @@ void* map(std::size_t n_bytes) {
 
 }  // namespace
 
-Pages::Pages(std::size_t n_bytes) : n_bytes_(n_bytes) {
+std::size_t Pages::size_of(std::size_t n_bytes) noexcept {
+  return comes_from_system(n_bytes) ? (n_bytes + huge - 1) / huge * huge : n_bytes;
+}
+
+void Pages::touch(std::size_t begin, std::size_t end) noexcept {
+  constexpr std::size_t smallest_page = 4096;
+  auto* const bytes = static_cast<volatile char*>(start_);
+  for (std::size_t at = begin; at < end; at += smallest_page) bytes[at] = 0;
+}
+
+Pages::Pages(std::size_t n_bytes) : n_bytes_(size_of(n_bytes)) {
 #if defined(__linux__)
   if (comes_from_system(n_bytes)) {
-    n_bytes_ = (n_bytes + huge - 1) / huge * huge;
     start_ = map(n_bytes_);
     return;
   }

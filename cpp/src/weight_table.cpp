@@ -94,6 +94,7 @@ Line& LineTable<Line>::add(const Window& window, std::uint64_t key, std::uint64_
     while (segment.adding.test_and_set(std::memory_order_acquire)) {
     }
   }
+  if (is_growing_ && segment.used == segment.foresight()) order_sibling(segment);
   const bool crowds = !segment.crowded && segment.used >= segment.limit();
   segment.crowded |= crowds;
   const bool has_place = segment.used + 1 < segment.capacity;
@@ -173,6 +174,19 @@ void LineTable<Line>::enlarge(Segment& segment, std::uint64_t capacity) {
 }
 
 template <typename Line>
+std::uint64_t LineTable<Line>::sibling_capacity(const Segment& segment) const noexcept {
+  const std::size_t n_segments = segments_.size();
+  return n_segments < 4 ? in_huge_pages(4 + n_segments) : segment.capacity;
+}
+
+// A table with a limit may never need it.
+template <typename Line>
+void LineTable<Line>::order_sibling(const Segment& segment) noexcept {
+  if (segment.capacity < large || exact_limit_ != ~std::size_t{0}) return;
+  stock_.order(Segment::n_bytes(sibling_capacity(segment)));
+}
+
+template <typename Line>
 void LineTable<Line>::split(Segment& segment) {
   // First all the memory that it takes, for that may throw; what is only reserved costs nothing.
   moves_.reserve(moves_.size() + 1);
@@ -182,9 +196,8 @@ void LineTable<Line>::split(Segment& segment) {
     for (const Window& window : directory_) doubled.insert(doubled.end(), 2, window);
   }
   auto made = std::make_unique<Segment>();
-  const std::size_t n_segments = segments_.size();
-  made->capacity = n_segments < 4 ? in_huge_pages(4 + n_segments) : segment.capacity;
-  made->pages = Pages(Segment::n_bytes(made->capacity));
+  made->capacity = sibling_capacity(segment);
+  made->pages = stock_.take(Segment::n_bytes(made->capacity));
   segments_.push_back(std::move(made));
   if (segment.depth == depth_) {
     directory_ = std::move(doubled);

@@ -27,6 +27,10 @@ class Pages {
 
   void* start() const noexcept { return start_; }
   std::size_t size() const noexcept { return n_bytes_; }
+  // The size of a range that was asked to have so many bytes.
+  static std::size_t size_of(std::size_t n_bytes) noexcept;
+  // Makes the system provide bytes begin .. end now. They must not have been written yet.
+  void touch(std::size_t begin, std::size_t end) noexcept;
 
  private:
   void* start_ = nullptr;

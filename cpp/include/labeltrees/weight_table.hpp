@@ -16,6 +16,7 @@
 #endif
 
 #include "labeltrees/hash.hpp"
+#include "labeltrees/page_stock.hpp"
 #include "labeltrees/pages.hpp"
 #include "labeltrees/workers.hpp"
 
@@ -193,6 +194,21 @@ class LineTable {
     return right ? const_cast<Line&>(*guessed) : obtain(key);
   }
 
+  // While there is one, another thread makes memory ready for lines to come.
+  class Growing {
+   public:
+    explicit Growing(LineTable& table) noexcept : table_(table) { table_.is_growing_ = true; }
+    ~Growing() {
+      table_.is_growing_ = false;
+      table_.stock_.stop();
+    }
+    Growing(const Growing&) = delete;
+    Growing& operator=(const Growing&) = delete;
+
+   private:
+    LineTable& table_;
+  };
+
   // Puts a line back that sorted_lines gave, shared or not.
   void put_back(const Line& line) { obtain_exact(line.key) = line; }
   // Every line, in order of its key. O(n log n).
@@ -218,6 +234,8 @@ class LineTable {
     static Line* lines_in(const Pages& pages, std::uint64_t capacity) noexcept {
       return reinterpret_cast<Line*>(static_cast<char*>(pages.start()) + capacity);
     }
+    // Where it is time to think of the pages of a sibling.
+    std::uint64_t foresight() const noexcept { return limit() - capacity / 3; }
     // Searches stay short below fifteen sixteenths full.
     std::uint64_t limit() const noexcept { return limit_of(capacity); }
     static constexpr std::uint64_t limit_of(std::uint64_t capacity) noexcept {
@@ -267,6 +285,8 @@ class LineTable {
   Line& obtain_exact(std::uint64_t key);
   Line& add(const Window& window, std::uint64_t key, std::uint64_t hash);
   Line& take_place(const Window& window, std::uint64_t key, std::uint64_t hash);
+  void order_sibling(const Segment& segment) noexcept;
+  std::uint64_t sibling_capacity(const Segment& segment) const noexcept;
   void relieve(Segment& segment);
   void enlarge(Segment& segment, std::uint64_t capacity);
   void split(Segment& segment);
@@ -290,6 +310,8 @@ class LineTable {
   std::vector<std::vector<Line>> late_;  // of each worker: lines that wait for the others to move
   std::size_t size_ = 0;
   bool alone_ = true;  // no other thread calls obtain
+  bool is_growing_ = false;
+  PageStock stock_;  // for siblings of segments to come
   std::size_t n_moves_ = 0;
   std::size_t exact_limit_ = ~std::size_t{0};
   std::size_t n_shared_ = 1;
