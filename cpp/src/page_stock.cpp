@@ -8,11 +8,10 @@ namespace labeltrees {
 
 void PageStock::order(std::size_t n_bytes) noexcept {
   const std::lock_guard alone(mutex_);
-  if (orders_.size() + ready_.size() >= most) return;
   try {
     ready_.reserve(most + 1);
-    orders_.push_back(n_bytes);
-    if (is_busy_) return;
+    if (orders_.size() + ready_.size() < most) orders_.push_back(n_bytes);
+    if (is_busy_ || orders_.empty()) return;
     if (maker_.joinable()) maker_.join();  // it is about to end
     is_busy_ = true;
     maker_ = std::thread([this] { make_ready(); });
