@@ -110,6 +110,7 @@ void ExpectedRow::assign(const ConditionalTree& model, const SparseRow& row, Nod
     const std::uint32_t block = model.place(path_[i]).block;
     if (blocks_.empty() || blocks_.back() != block) blocks_.push_back(block);
   }
+  guesses_.reserve(blocks_.size() * row_.size());  // fetch_block must not throw
   for (const std::uint32_t block : blocks_) {
     for (const std::uint32_t feature : row_.features) {
       model.table().prefetch_tags(CountedTable::key(block, feature));
