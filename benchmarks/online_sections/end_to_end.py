@@ -38,7 +38,8 @@ def one_length(file: StreamFile, *, with_peers: bool) -> str:
         f"labeltrees: `labeltrees stream {Path(file.path).name} --json --quiet`, of which "
         f"{our_runs.start_up().wall_seconds:.2f} s is starting up (`labeltrees --help`). It prints "
         "the progressive log loss of whole distributions; without `--no-top` it also searches the "
-        "likeliest label of every example before it is learned."
+        "likeliest label of every example before it is learned. One thread learns; another reads "
+        "ahead, and one makes memory ready."
     ]
     missing = None
     if with_peers:

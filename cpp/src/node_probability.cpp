@@ -151,23 +151,11 @@ void step_lines(std::span<CountedLine* const> lines, const PreparedRow& row, std
     }
     return;
   }
-  // Some at a time, so that the processor takes several roots and quotients at once.
-  constexpr std::size_t at_once = 16;
-  std::array<float, at_once> sum, step;
-  for (std::size_t first = 0; first < lines.size(); first += at_once) {
-    const std::size_t n = std::min(at_once, lines.size() - first);
-    const std::span some = lines.subspan(first, n);
-    const float* const values = row.values.data() + first;
-    for (std::size_t k = 0; k < n; ++k) sum[k] = some[k]->sum(slot);
-    for (std::size_t k = 0; k < n; ++k) {
-      const float gradient = slope * values[k];
-      sum[k] += gradient * gradient;
-      step[k] = rate * gradient / std::sqrt(sum[k] + adagrad_floor);
-    }
-    for (std::size_t k = 0; k < n; ++k) {
-      some[k]->set_sum(slot, sum[k]);
-      some[k]->weight[slot] -= step[k];
-    }
+  for (std::size_t k = 0; k < lines.size(); ++k) {
+    const float gradient = slope * row.values[k];
+    const float sum = lines[k]->sum(slot) + gradient * gradient;
+    lines[k]->set_sum(slot, sum);
+    lines[k]->weight[slot] -= rate * gradient / std::sqrt(sum + adagrad_floor);
   }
 }
 

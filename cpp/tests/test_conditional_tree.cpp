@@ -212,3 +212,14 @@ TEST(rows_without_features_grow_the_tree_too) {
     CHECK(model.tree().n_labels() == 40 && model.table().size() == 0);
   }
 }
+
+TEST(two_features_that_share_a_line_step_one_after_the_other) {
+  CountedLine line;
+  PreparedRow row;
+  row.features = {1, 2};
+  row.values = {1.0f, 2.0f};
+  const std::vector<CountedLine*> lines{&line, &line};
+  step_lines(lines, row, 3, 1.0f, {});
+  CHECK(line.sum(3) == 5.0f);
+  CHECK(std::abs(line.weight[3] + 1.0f + 2.0f / std::sqrt(5.0f)) < 1e-6f);
+}
