@@ -18,7 +18,7 @@ from scipy.sparse import vstack
 
 from labeltrees import ConditionalTreeClassifier, OneAgainstAllClassifier
 from labeltrees.data.python_source import PythonSource
-from labeltrees.pool import pooled
+from labeltrees.models.conditional.pool import pooled
 from machine import described
 from online_sections.markdown import number, table
 from online_sections.node_levers import (

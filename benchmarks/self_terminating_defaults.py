@@ -21,10 +21,18 @@ import numpy as np
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_classification
 
-from labeltrees.data.checks import as_rows
+from labeltrees.data.rows import as_rows
 from labeltrees.data.vocabulary import LabelVocabulary
-from labeltrees.penalty_choice import hold_out, penalty_trials, smallest_good
-from labeltrees.self_terminating import GrowthOptions, SelfTerminatingTreeModel, Targets
+from labeltrees.models.self_terminating.model import (
+    GrowthOptions,
+    SelfTerminatingTreeModel,
+    Targets,
+)
+from labeltrees.models.self_terminating.penalty_choice import (
+    hold_out,
+    penalty_trials,
+    smallest_good,
+)
 from self_terminating import SETS, laplace_log_loss, pruned_tree
 
 SETTINGS = (  # criterion, split_terminated, min_gain and what it tries

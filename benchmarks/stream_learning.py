@@ -20,7 +20,7 @@ import numpy as np
 
 import labeltrees
 from labeltrees import ConditionalTreeClassifier
-from labeltrees.cli.baselines import Cache
+from labeltrees.cli.rivals import Cache
 from labeltrees.data.python_source import PythonSource
 from labeltrees.metrics import ProgressiveValidation
 

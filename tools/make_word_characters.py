@@ -1,4 +1,4 @@
-"""Write cpp/src/word_characters.inc: which characters make up words, from this Python's tables.
+"""Write word_characters.inc of the core: which characters make up words, from this Python's tables.
 
 Run it with the Python version whose `tokenize` the tokeniser follows (CPython 3.11, Unicode 14).
 """
@@ -7,7 +7,7 @@ import re
 import unicodedata
 from pathlib import Path
 
-TARGET = Path(__file__).parent.parent / "cpp" / "src" / "word_characters.inc"
+TARGET = Path(__file__).parent.parent / "cpp" / "src" / "python_source" / "word_characters.inc"
 
 
 def word_class(character: str) -> int:

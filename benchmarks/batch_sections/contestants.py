@@ -14,8 +14,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from batch_sections.data_sets import Split, choosing
-from labeltrees.extreme_training import default_cost
 from labeltrees.metrics import label_log_loss, multilabel_report, ndcg_at_k, propensities
+from labeltrees.models.extreme.training import default_cost
 from peers import WORK, peer
 from processes import run_measured
 

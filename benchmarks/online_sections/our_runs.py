@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from labeltrees import ConditionalTreeClassifier
-from labeltrees.cli.baselines import Cache, FrequencyTable
+from labeltrees.cli.rivals import Cache, FrequencyTable
 from labeltrees.data.python_source import PythonSource
 from online_sections.scores import Answers
 from online_sections.stream_file import StreamFile, tail_start

@@ -1,4 +1,4 @@
-#include "labeltrees/clustering.hpp"
+#include "labeltrees/tree/clustering.hpp"
 
 #include "views.hpp"
 

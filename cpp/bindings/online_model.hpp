@@ -7,7 +7,7 @@
 #include <shared_mutex>
 #include <tuple>
 
-#include "labeltrees/conditional_tree.hpp"
+#include "labeltrees/conditional/tree.hpp"
 #include "views.hpp"
 
 namespace labeltrees::bindings {

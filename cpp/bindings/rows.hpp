@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bindings.hpp"
-#include "labeltrees/csr.hpp"
+#include "labeltrees/rows/csr.hpp"
 
 namespace labeltrees::bindings {
 

@@ -1,6 +1,5 @@
-#include "labeltrees/tree.hpp"
-
 #include "bindings.hpp"
+#include "labeltrees/tree/label_tree.hpp"
 
 namespace labeltrees::bindings {
 namespace {

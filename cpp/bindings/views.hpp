@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "bindings.hpp"
-#include "labeltrees/csr.hpp"
+#include "labeltrees/rows/csr.hpp"
 
 namespace labeltrees::bindings {
 

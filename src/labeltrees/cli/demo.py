@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from labeltrees.cli.baselines import Cache, FrequencyTable
 from labeltrees.cli.report import (
     JsonOption,
     QuietOption,
@@ -21,6 +20,7 @@ from labeltrees.cli.report import (
     say_pairs,
     say_table,
 )
+from labeltrees.cli.rivals import Cache, FrequencyTable
 from labeltrees.data.python_source import PythonSource, next_identifier_features
 from labeltrees.errors import ArgumentError
 from labeltrees.metrics import ProgressiveValidation

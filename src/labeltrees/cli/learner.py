@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labeltrees import structure as structures
 from labeltrees.data.targets import check_training
 from labeltrees.errors import ArgumentError, DataError
-from labeltrees.filter_tree import FilterTreeModel, tournament_settings
-from labeltrees.lom_tree import LomRegression, LomTreeModel
-from labeltrees.model import Foreseen
-from labeltrees.regressors import OnlineRegression, n_threads_of
+from labeltrees.models.conditional import structure as structures
+from labeltrees.models.filter.model import FilterTreeModel, tournament_settings
+from labeltrees.models.lom.model import LomRegression, LomTreeModel
+from labeltrees.models.model import Foreseen
+from labeltrees.models.online.settings import OnlineRegression, n_threads_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

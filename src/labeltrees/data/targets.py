@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labeltrees.data.checks import Rows, as_rows, as_weights
+from labeltrees.data.rows import Rows, as_rows, as_weights
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError, DataError
 

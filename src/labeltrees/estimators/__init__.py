@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from labeltrees import store
 from labeltrees.errors import ModelFormatError
-from labeltrees.estimators.adacond import AdacondClassifier
-from labeltrees.estimators.conditional_tree import ConditionalTreeClassifier
+from labeltrees.estimators.baselines.frequency_table import FrequencyTableClassifier
+from labeltrees.estimators.baselines.one_against_all import OneAgainstAllClassifier
+from labeltrees.estimators.boosting.classifier import AdacondClassifier
+from labeltrees.estimators.conditional import ConditionalTreeClassifier
 from labeltrees.estimators.contract import LabelClassifier
 from labeltrees.estimators.extreme import ExtremeRegressor
-from labeltrees.estimators.filter_tree import FilterTreeClassifier
-from labeltrees.estimators.frequency_table import FrequencyTableClassifier
-from labeltrees.estimators.lom_tree import LOMTreeClassifier
-from labeltrees.estimators.one_against_all import OneAgainstAllClassifier
+from labeltrees.estimators.filter import FilterTreeClassifier
+from labeltrees.estimators.lom import LOMTreeClassifier
 from labeltrees.estimators.online import OnlineClassifier
 from labeltrees.estimators.self_terminating import SelfTerminatingTreeClassifier
 from labeltrees.estimators.tree_queries import TreeQueries

@@ -9,9 +9,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from labeltrees import __version__, store
-from labeltrees.data.checks import Rows, as_rows
+from labeltrees.data.rows import Rows, as_rows
 from labeltrees.errors import DataError, ModelFormatError
-from labeltrees.model import MAX_DENSE_BYTES, Model, TopLabels
+from labeltrees.models.model import MAX_DENSE_BYTES, Model, TopLabels
 
 if TYPE_CHECKING:
     import os

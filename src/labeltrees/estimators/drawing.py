@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from labeltrees.boosting import BoostingRecord
-    from labeltrees.lom_diagnostics import Diagnosis
-    from labeltrees.self_terminating import SelfTerminatingTreeModel
+    from labeltrees.models.boosting.rounds import BoostingRecord
+    from labeltrees.models.lom.diagnostics import Diagnosis
+    from labeltrees.models.self_terminating.model import SelfTerminatingTreeModel
 
 __all__ = ["draw_boosting", "draw_diagnosis", "draw_tree"]
 

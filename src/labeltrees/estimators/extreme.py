@@ -8,24 +8,24 @@ import numpy as np
 from scipy import sparse
 
 from labeltrees import _core
-from labeltrees.data.checks import Rows, as_rows
+from labeltrees.data.rows import Rows, as_rows
 from labeltrees.data.targets import as_targets
 from labeltrees.errors import ArgumentError, DataError
 from labeltrees.estimators.contract import LabelClassifier
 from labeltrees.estimators.online import seed_of
-from labeltrees.extreme import ExtremeModel
-from labeltrees.extreme_training import ExtremeOptions, train_extreme
-from labeltrees.model import MAX_DENSE_BYTES, TopLabels, TopRows
-from labeltrees.regressors import n_threads_of
-from labeltrees.relevance import as_relevance
-from labeltrees.tail import TAILS
+from labeltrees.models.extreme.model import ExtremeModel
+from labeltrees.models.extreme.relevance import as_relevance
+from labeltrees.models.extreme.tail import TAILS
+from labeltrees.models.extreme.training import ExtremeOptions, train_extreme
+from labeltrees.models.model import MAX_DENSE_BYTES, TopLabels, TopRows
+from labeltrees.models.online.settings import n_threads_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import ArrayLike
 
-    from labeltrees.relevance_paths import RelevanceExplanation
+    from labeltrees.models.extreme.explanation import RelevanceExplanation
 
 
 class ExtremeRegressor(LabelClassifier):

@@ -11,12 +11,12 @@ from sklearn.utils import check_random_state
 from labeltrees.data.targets import check_training
 from labeltrees.errors import ArgumentError
 from labeltrees.estimators.contract import LabelClassifier
-from labeltrees.model import Foreseen, Model
+from labeltrees.models.model import Foreseen, Model
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from labeltrees.data.checks import Rows
+    from labeltrees.data.rows import Rows
 
 __all__ = ["LearningModel", "OnlineClassifier", "check_passes", "passes", "seed_of"]
 

@@ -9,15 +9,19 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from labeltrees.data.checks import Rows, as_rows, as_weights
+from labeltrees.data.rows import Rows, as_rows, as_weights
 from labeltrees.data.targets import check_training
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError
 from labeltrees.estimators.contract import LabelClassifier
 from labeltrees.estimators.distributions import as_distributions, is_distributions
-from labeltrees.penalty_choice import choose_growth
-from labeltrees.regressors import n_threads_of
-from labeltrees.self_terminating import GrowthOptions, SelfTerminatingTreeModel, Targets
+from labeltrees.models.online.settings import n_threads_of
+from labeltrees.models.self_terminating.model import (
+    GrowthOptions,
+    SelfTerminatingTreeModel,
+    Targets,
+)
+from labeltrees.models.self_terminating.penalty_choice import choose_growth
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

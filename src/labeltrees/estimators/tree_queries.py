@@ -10,17 +10,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from labeltrees.errors import ArgumentError
 from labeltrees.estimators.contract import LabelClassifier
-from labeltrees.inference import ConditionalTreeModel
-from labeltrees.model import MAX_DENSE_BYTES, BeamLabels, TopLabels, TopRows
+from labeltrees.models.conditional.model import ConditionalTreeModel
+from labeltrees.models.model import MAX_DENSE_BYTES, BeamLabels, TopLabels, TopRows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from labeltrees.explanation import Explanation
-    from labeltrees.pecoc import PecocTreeModel
-    from labeltrees.pool import PooledTreesModel
+    from labeltrees.models.conditional.pecoc import PecocTreeModel
+    from labeltrees.models.conditional.pool import PooledTreesModel
+    from labeltrees.models.explanation import Explanation
 
 __all__ = ["TreeQueries", "one_row", "uniforms_of"]
 

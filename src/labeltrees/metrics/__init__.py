@@ -1,5 +1,6 @@
 """How good predictions are: pure functions of truth and prediction, and one accumulator."""
 
+from labeltrees.metrics.accuracy import top_k_accuracy
 from labeltrees.metrics.calibration import (
     ReliabilityCurve,
     expected_calibration_error,
@@ -58,7 +59,6 @@ from labeltrees.metrics.progressive import (
     StreamScores,
 )
 from labeltrees.metrics.propensity import propensities
-from labeltrees.metrics.ranking import top_k_accuracy
 
 __all__ = [
     "CurvePoint",

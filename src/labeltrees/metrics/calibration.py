@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from labeltrees.errors import ArgumentError
+from labeltrees.metrics.accuracy import matches
 from labeltrees.metrics.checks import (
     checked_int,
     checked_labels,
     checked_probabilities,
     checked_weights,
 )
-from labeltrees.metrics.ranking import matches
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

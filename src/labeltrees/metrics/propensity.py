@@ -9,7 +9,7 @@ import numpy as np
 from labeltrees.errors import ArgumentError
 from labeltrees.metrics.checks import checked_floats, checked_number, raise_at_first
 from labeltrees.metrics.rankings import checked_matrix
-from labeltrees.relevance import label_propensities
+from labeltrees.models.extreme.relevance import label_propensities
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,0 +1,47 @@
+#include <limits>
+
+#include "labeltrees/filter/tree.hpp"
+#include "online_model.hpp"
+
+namespace labeltrees::bindings {
+namespace {
+
+OwnedVector<LabelId> winners(const ConditionalTree& model, Starts starts, Indices indices,
+                             Values values, const Reading& reading) {
+  const CsrView X = csr_view(starts, indices, values);
+  std::vector<LabelId> labels(X.n_rows());
+  {
+    nb::gil_scoped_release unlocked;
+    const std::shared_lock shared(model.mutex());
+    tournament_winners(model, X, reading, labels);
+  }
+  return give(std::move(labels));
+}
+
+bool can_learn(const ConditionalTree&, LabelId label) {
+  return label >= 0 && label < std::numeric_limits<LabelId>::max();
+}
+
+}  // namespace
+
+void bind_filter_tree(nb::module_& module) {
+  const auto model = nb::arg("model");
+  const auto starts = nb::arg("starts").noconvert();
+  const auto indices = nb::arg("indices").noconvert();
+  const auto values = nb::arg("values").noconvert();
+  const auto labels = nb::arg("labels").noconvert();
+  const auto reading = nb::arg("reading");
+  module.def("learn_tournament",
+             learner_of<ConditionalTree, Learning>(&can_learn, &learn_tournament), model, starts,
+             indices, values, labels, nb::arg("weights").noconvert(), nb::arg("order").noconvert(),
+             nb::arg("foresee_top"), nb::arg("options"), nb::arg("foresee_label"));
+  module.def("tournament_winners", &winners, model, starts, indices, values, reading);
+  module.def("tournament_probabilities", named_of<ConditionalTree>(&tournament_probabilities),
+             model, starts, indices, values, labels, reading);
+  module.def("tournament_top", top_of<ConditionalTree>(&tournament_top), model, starts, indices,
+             values, nb::arg("k"), reading);
+  module.def("tournament_all", all_of<ConditionalTree>(&tournament_all), model, starts, indices,
+             values, nb::arg("n_columns"), reading);
+}
+
+}  // namespace labeltrees::bindings

@@ -1,0 +1,243 @@
+#include <limits>
+
+#include "labeltrees/lom/node_distribution.hpp"
+#include "labeltrees/lom/queries.hpp"
+#include "labeltrees/lom/tree.hpp"
+#include "online_model.hpp"
+
+namespace labeltrees::bindings {
+namespace {
+
+using Named = nb::typed<nb::dict, nb::str, nb::any>;
+
+template <typename T>
+std::vector<T> copied(const Named& tensors, const char* name) {
+  const auto array = nb::cast<Vector<T>>(tensors[name], false);
+  return {array.data(), array.data() + array.shape(0)};
+}
+
+// The arrays of the nodes by name, in both directions.
+template <typename Arrays, typename Visit>
+void visit_arrays(Arrays& arrays, Visit visit) {
+  visit("parent", arrays.parent);
+  visit("left", arrays.left);
+  visit("right", arrays.right);
+  visit("ledger", arrays.ledger);
+  visit("block", arrays.block);
+  visit("slot", arrays.slot);
+  visit("least", arrays.least);
+  visit("weight", arrays.weight);
+  visit("leaf_top", arrays.leaf_top);
+  visit("leaf_labels", arrays.leaf_labels);
+  visit("top", arrays.top);
+  visit("n_labels", arrays.n_labels);
+  visit("mean", arrays.mean);
+  visit("mean_weight", arrays.mean_weight);
+  visit("n_recycled", arrays.n_recycled);
+  visit("split_number", arrays.split_number);
+}
+
+void restore(LomTree* self, const Named& nodes, NodeId root, Vector<std::uint8_t> used_slots,
+             Vector<double> totals, Vector<std::uint8_t> open_ledgers,
+             Vector<std::uint64_t> entry_keys, Vector<float> counts, Vector<float> means,
+             Vector<std::uint64_t> keys, Matrix<float> weights, Matrix<float> sums,
+             Vector<double> asked, Vector<double> drawn) {
+  LomArrays arrays;
+  visit_arrays(arrays, [&]<typename T>(const char* name, std::vector<T>& array) {
+    array = copied<T>(nodes, name);
+  });
+  nb::gil_scoped_release unlocked;
+  new (self) LomTree(arrays, root, view(used_slots), view(totals),
+                     Ledgers(view(open_ledgers), view(entry_keys), view(counts), view(means)),
+                     view(keys), {weights.data(), weights.size()}, {sums.data(), sums.size()},
+                     BackOff(view(asked), view(drawn)));
+}
+
+// asked, drawn
+std::tuple<OwnedVector<double>, OwnedVector<double>> trust(const LomTree& model) {
+  const std::shared_lock shared(model.mutex());
+  const std::span<const double> asked = model.trust().asked(), drawn = model.trust().drawn();
+  return {give(std::vector(asked.begin(), asked.end())),
+          give(std::vector(drawn.begin(), drawn.end()))};
+}
+
+Named node_arrays(const LomTree& model) {
+  const std::shared_lock shared(model.mutex());
+  LomArrays arrays = model.arrays();
+  Named named;
+  visit_arrays(arrays, [&]<typename T>(const char* name, std::vector<T>& array) {
+    named[name] = give(std::move(array));
+  });
+  return named;
+}
+
+// keys, counts, means
+std::tuple<OwnedVector<std::uint64_t>, OwnedVector<float>, OwnedVector<float>> entries(
+    const LomTree& model) {
+  std::vector<std::uint64_t> keys;
+  std::vector<float> counts, means;
+  {
+    nb::gil_scoped_release unlocked;
+    const std::shared_lock shared(model.mutex());
+    for (const SavedEntry& entry : model.ledgers().sorted_entries()) {
+      keys.push_back(entry.key);
+      counts.push_back(entry.count);
+      means.push_back(entry.mean);
+    }
+  }
+  return {give(std::move(keys)), give(std::move(counts)), give(std::move(means))};
+}
+
+OwnedVector<std::uint8_t> open_ledgers(const LomTree& model) {
+  const std::shared_lock shared(model.mutex());
+  std::vector<std::uint8_t> open;
+  for (std::uint32_t part = 1; part <= model.ledgers().n_parts(); ++part) {
+    open.push_back(model.ledgers().is_open(part) ? 1 : 0);
+  }
+  return give(std::move(open));
+}
+
+OwnedVector<NodeId> leaves(const LomTree& model, Starts starts, Indices indices, Values values,
+                           const Reading& reading) {
+  const CsrView X = csr_view(starts, indices, values);
+  std::vector<NodeId> leaf(X.n_rows());
+  {
+    nb::gil_scoped_release unlocked;
+    const std::shared_lock shared(model.mutex());
+    leaves_of_rows(model, X, reading, leaf);
+  }
+  return give(std::move(leaf));
+}
+
+// p[i] of labels[i] at the node nodes[i], whatever it is.
+OwnedVector<double> probabilities_at(const LomTree& model, Vector<NodeId> nodes,
+                                     Vector<LabelId> labels) {
+  need(labels.shape(0) == nodes.shape(0), "labels need one entry for every node");
+  std::vector<double> p(nodes.shape(0));
+  {
+    nb::gil_scoped_release unlocked;
+    const std::shared_lock shared(model.mutex());
+    NodeDistribution distribution;
+    for (std::size_t i = 0; i < p.size(); ++i) {
+      const NodeId id = nodes.data()[i];
+      need(id >= 0 && static_cast<std::size_t>(id) < model.n_nodes(), "there is no such node");
+      distribution.assign(model, id);
+      p[i] = distribution.probability(labels.data()[i]);
+    }
+  }
+  return give(std::move(p));
+}
+
+// starts, labels, p; all empty if there are too many
+std::tuple<OwnedVector<std::int64_t>, OwnedVector<LabelId>, OwnedVector<double>> above(
+    const LomTree& model, Starts starts, Indices indices, Values values, double threshold,
+    std::size_t max_entries, const Reading& reading) {
+  const CsrView X = csr_view(starts, indices, values);
+  need(threshold > 0, "threshold must be above 0");
+  LomAbove found;
+  {
+    nb::gil_scoped_release unlocked;
+    const std::shared_lock shared(model.mutex());
+    found = labels_above(model, X, threshold, max_entries, reading);
+  }
+  return {give(std::move(found.starts)), give(std::move(found.labels)), give(std::move(found.p))};
+}
+
+OwnedVector<LabelId> sample(const LomTree& model, Starts starts, Indices indices, Values values,
+                            Vector<double> uniforms, const Reading& reading) {
+  const CsrView X = csr_view(starts, indices, values);
+  need(uniforms.shape(0) == X.n_rows(), "uniforms need one entry for every row");
+  std::vector<LabelId> labels(X.n_rows());
+  {
+    nb::gil_scoped_release unlocked;
+    const std::shared_lock shared(model.mutex());
+    sample_labels(model, X, view(uniforms), reading, labels);
+  }
+  return give(std::move(labels));
+}
+
+// nodes, margins, features, values, weights
+using Route = std::tuple<OwnedVector<NodeId>, OwnedVector<float>, OwnedVector<std::uint32_t>,
+                         OwnedVector<float>, OwnedVector<float>>;
+
+Route route(const LomTree& model, Starts starts, Indices indices, Values values,
+            const Reading& reading) {
+  const CsrView X = csr_view(starts, indices, values);
+  need(X.n_rows() == 1, "one row is needed");
+  const std::shared_lock shared(model.mutex());
+  LomRoute found = report_route(model, X.row(0), reading);
+  return {give(std::move(found.nodes)), give(std::move(found.margins)),
+          give(std::move(found.features)), give(std::move(found.values)),
+          give(std::move(found.weights))};
+}
+
+}  // namespace
+
+void bind_lom_tree(nb::module_& module) {
+  nb::enum_<PartitionLoss>(module, "PartitionLoss")
+      .value("hinge", PartitionLoss::hinge)
+      .value("logistic", PartitionLoss::logistic)
+      .value("squared", PartitionLoss::squared)
+      .value("absolute", PartitionLoss::absolute);
+  nb::class_<LomLearning>(module, "LomLearning", "How a LOMtree learns.")
+      .def(
+          "__init__",
+          [](LomLearning* self, const Reading& reading, PartitionLoss loss, Optimizer optimizer,
+             float learning_rate, double max_splits, double splits_per_label,
+             double swap_resistance, bool again) {
+            need(swap_resistance >= 1, "swap_resistance must be at least 1");
+            new (self) LomLearning{reading,         loss,       optimizer,
+                                   learning_rate,   max_splits, splits_per_label,
+                                   swap_resistance, again};
+          },
+          nb::kw_only(), nb::arg("reading"), nb::arg("loss"), nb::arg("optimizer"),
+          nb::arg("learning_rate"), nb::arg("max_splits"), nb::arg("splits_per_label"),
+          nb::arg("swap_resistance"), nb::arg("again"));
+  nb::class_<LomTree> cls(module, "LomTree", "A decision tree that chooses its own partitions.");
+  cls.def(nb::init<>())
+      .def("__init__", &restore, nb::arg("nodes"), nb::arg("root"),
+           nb::arg("used_slots").noconvert(), nb::arg("totals").noconvert(),
+           nb::arg("open_ledgers").noconvert(), nb::arg("entry_keys").noconvert(),
+           nb::arg("counts").noconvert(), nb::arg("means").noconvert(), nb::arg("keys").noconvert(),
+           nb::arg("weights").noconvert(), nb::arg("sums").noconvert(),
+           nb::arg("asked").noconvert(), nb::arg("drawn").noconvert())
+      .def("trust", &trust)
+      .def("nodes", &node_arrays)
+      .def("entries", &entries)
+      .def("open_ledgers", &open_ledgers)
+      .def("used_slots", [](const LomTree& m) { return give(std::vector(m.used_slots())); })
+      .def("leaves", &leaves, nb::arg("starts").noconvert(), nb::arg("indices").noconvert(),
+           nb::arg("values").noconvert(), nb::arg("reading"))
+      .def("probabilities_at", &probabilities_at, nb::arg("nodes").noconvert(),
+           nb::arg("labels").noconvert())
+      .def("labels_above", &above, nb::arg("starts").noconvert(), nb::arg("indices").noconvert(),
+           nb::arg("values").noconvert(), nb::arg("threshold"), nb::arg("max_entries"),
+           nb::arg("reading"))
+      .def("sample_labels", &sample, nb::arg("starts").noconvert(), nb::arg("indices").noconvert(),
+           nb::arg("values").noconvert(), nb::arg("uniforms").noconvert(), nb::arg("reading"))
+      .def("report_route", &route, nb::arg("starts").noconvert(), nb::arg("indices").noconvert(),
+           nb::arg("values").noconvert(), nb::arg("reading"))
+      .def_prop_rw("back_off", &LomTree::back_off,
+                   [](LomTree& model, double value) {
+                     need(value >= 0 && value < 1e9, "back_off must be finite and not negative");
+                     const std::unique_lock alone(model.mutex());
+                     model.set_back_off(value);
+                   })
+      .def_prop_rw("n_rounds", &LomTree::n_rounds,
+                   [](LomTree& model, double value) {
+                     need(value >= 1 && value < 1e9, "n_rounds must be finite and at least 1");
+                     const std::unique_lock alone(model.mutex());
+                     model.set_n_rounds(value);
+                   })
+      .def_prop_ro("root", &LomTree::root)
+      .def_prop_ro("n_labels", &LomTree::n_labels)
+      .def_prop_ro("n_nodes", &LomTree::n_nodes)
+      .def_prop_ro("n_splits", &LomTree::n_splits)
+      .def_prop_ro("n_recyclings", &LomTree::n_recyclings)
+      .def_prop_ro("ledger_bytes", [](const LomTree& m) { return m.ledgers().n_bytes(); });
+  def_online_model<LomLearning>(cls, [](const LomTree&, LabelId label) {
+    return label >= 0 && label < std::numeric_limits<LabelId>::max();
+  });
+}
+
+}  // namespace labeltrees::bindings

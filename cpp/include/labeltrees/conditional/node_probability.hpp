@@ -1,0 +1,153 @@
+// From a sparse row to node probabilities: the one place where a regressor is evaluated.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "labeltrees/conditional/tree.hpp"
+
+namespace labeltrees {
+
+// Every conditional probability stays this far from 0 and 1, so that log loss is finite.
+inline constexpr double probability_floor = 1e-6;
+// The constant feature; no real feature has this index.
+inline constexpr std::uint32_t bias_feature = 0xffffffffu;
+
+// A row as the regressors see it: scaled, with the constant feature at the end.
+struct PreparedRow {
+  std::vector<std::uint32_t> features;
+  std::vector<float> values;
+  std::size_t size() const noexcept { return features.size(); }
+
+  void assign(const SparseRow& row, const Reading& reading);
+};
+
+// The lines of a row's features in one block, nullptr where there is none.
+using BlockLines = std::vector<const CountedLine*>;
+void find_lines(const CountedTable& table, std::uint32_t block, const PreparedRow& row,
+                BlockLines& lines);
+// The same where the table has guessed already; guesses may be empty.
+void find_lines(const CountedTable& table, std::uint32_t block, const PreparedRow& row,
+                std::span<const CountedLine* const> guesses, BlockLines& lines);
+
+// A row and the lines that a known label's path will need, asked for ahead of time, so that they
+// have arrived when they are used: their tags first, and when these are there, the lines.
+class ExpectedRow {
+ public:
+  // may_add: lines that are missing will be made.
+  explicit ExpectedRow(bool may_add) noexcept : may_add_(may_add) {}
+  // leaf: where the path ends, or none if that is not known. Asks for tags.
+  void assign(const ConditionalTree& model, const SparseRow& row, NodeId leaf,
+              const Reading& reading);
+  // Asks for the lines of one more block, or of all that are left; does nothing after the last.
+  void fetch_block(const CountedTable& table) noexcept;
+  void fetch_rest(const CountedTable& table) noexcept {
+    while (guesses_.size() < blocks_.size() * row_.size()) fetch_block(table);
+  }
+
+  const PreparedRow& row() const noexcept { return row_; }
+  // The nodes of the path, the leaf first; those of an expected path that has changed are not used.
+  std::vector<NodeId>& path() noexcept { return path_; }
+  // What the table guessed of the i-th block from the root; empty if not asked or no longer true.
+  std::span<const CountedLine* const> guesses(const CountedTable& table, std::size_t i,
+                                              std::uint32_t block) const noexcept;
+
+ private:
+  PreparedRow row_;
+  std::vector<NodeId> path_;
+  std::vector<std::uint32_t> blocks_;  // from the root down
+  BlockLines guesses_;
+  std::size_t n_moves_ = 0;
+  bool may_add_;
+};
+
+// The row at hand and the two after it. Tags are asked for two rows ahead, lines one row ahead.
+class ExpectedRows {
+ public:
+  explicit ExpectedRows(bool may_add) noexcept
+      : rows_{ExpectedRow(may_add), ExpectedRow(may_add), ExpectedRow(may_add)} {}
+
+  ExpectedRow& now() noexcept { return rows_[at_]; }
+  const ExpectedRow& now() const noexcept { return rows_[at_]; }
+  ExpectedRow& next() noexcept { return rows_[(at_ + 1) % 3]; }
+  ExpectedRow& after_next() noexcept { return rows_[(at_ + 2) % 3]; }
+  void advance() noexcept { at_ = (at_ + 1) % 3; }
+
+ private:
+  std::array<ExpectedRow, 3> rows_;
+  std::size_t at_ = 0;
+};
+
+// What a node says of a row.
+struct NodeOpinion {
+  float margin;    // w . x
+  Mixture inputs;  // what the log-odds are mixed of; not filled without mixing
+  float log_odds;  // of right against left, before sharpening
+  float estimate;  // in [0, 1]: the sigmoid of log_odds, or the margin clipped for squared loss
+  double p_node;   // after sharpening, and kept away from 0 and 1: what learning and queries use
+};
+
+// What a node has seen: the weight of the examples that came to it, and where they went.
+struct NodePast {
+  double all, left, right;
+};
+NodePast past_of(const ConditionalTree& model, NodeId node) noexcept;
+
+// Features are summed in order, so the result depends on nothing but row, weights and counts.
+// O(nnz). lines: those of the row in the node's block.
+NodeOpinion ask_node(const ConditionalTree& model, NodeId node,
+                     std::span<const CountedLine* const> lines, const PreparedRow& row,
+                     const Reading& reading) noexcept;
+// The same of a regressor in a slot, with a given past and mixture.
+void ask_slot(std::size_t slot, std::span<const CountedLine* const> lines, const PreparedRow& row,
+              const NodePast& past, const Mixture& mixture, const Reading& reading,
+              NodeOpinion& opinion) noexcept;
+
+// What counts say: the log-odds log((right + c) / (left + c)), and the class of trust it belongs
+// to. Counts of nothing say 0.
+struct Vote {
+  float log_odds;
+  std::uint32_t trust;
+};
+
+// Everything about all counts that can occur, so that no loop has to branch.
+struct CountTables {
+  std::array<Vote, count_values * count_values> vote;
+  std::array<std::array<Counts, count_values * count_values>, 2> next;  // by side
+
+  CountTables();
+};
+extern const CountTables count_tables;
+
+inline Vote vote_of(Counts counts) noexcept { return count_tables.vote[counts]; }
+
+// The counts after one more example on a side. Evidence against it fades by half, and no count
+// passes 60, so that what was learned long ago can be unlearned.
+inline Counts count_example(Counts counts, bool right) noexcept {
+  return count_tables.next[right ? 1 : 0][counts];
+}
+
+inline float sigmoid(float log_odds) noexcept { return 1.0f / (1.0f + std::exp(-log_odds)); }
+
+// The loss's derivative by the margin of a regressor whose target is 1 (right) or 0.
+inline float slope(float margin, bool right, Loss loss) noexcept {
+  return (loss == Loss::squared ? margin : sigmoid(margin)) - (right ? 1.0f : 0.0f);
+}
+// Added to AdaGrad's sums, to keep their square root away from 0 where a gradient is 0.
+inline constexpr float adagrad_floor = 1e-12f;
+
+// One gradient step of the regressor at a slot; slope: of the loss by the margin, times the weight.
+void step_lines(std::span<CountedLine* const> lines, const PreparedRow& row, std::size_t slot,
+                float slope, const Learning& options) noexcept;
+
+// The sigmoid, or the margin clipped to [0, 1] for squared loss.
+inline double estimate(float margin, Loss loss) noexcept {
+  if (loss == Loss::logistic) return 1.0 / (1.0 + std::exp(-static_cast<double>(margin)));
+  return std::clamp(static_cast<double>(margin), 0.0, 1.0);
+}
+
+}  // namespace labeltrees

@@ -1,0 +1,69 @@
+// Further questions to a conditional probability tree: beam search, thresholds, draws, reasons.
+// All are const and single-threaded, and multiply the same node probabilities from the root down
+// as search.hpp does, so that a label has the same probability to the last bit in every answer.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "labeltrees/conditional/node_probability.hpp"
+#include "labeltrees/conditional/tree.hpp"
+
+namespace labeltrees {
+
+// Row-major (n_rows, k): the likeliest labels that a level-by-level search finds which keeps the
+// beam_width likeliest inner nodes of each level. Leaves are never pruned. Needs
+// k <= beam_width, k <= n_labels: then k labels are always found.
+//
+// certified[r] is 1 iff the k-th probability found is at least that of every path pruned. A leaf
+// is less likely than any inner node above it, so a certified row is the exact answer of
+// top_labels, ties included. O(beam_width depth nnz) a row.
+void beam_labels(const ConditionalTree& model, const CsrView& X, std::size_t k,
+                 std::size_t beam_width, const Reading& reading, std::span<LabelId> labels,
+                 std::span<double> p, std::span<std::uint8_t> certified);
+
+// Sparse rows of labels with their probabilities: row r holds entries starts[r] .. starts[r + 1],
+// labels increasing.
+struct SparseLabels {
+  std::vector<std::int64_t> starts;
+  std::vector<LabelId> labels;
+  std::vector<double> p;
+};
+
+// Every label with p_label * scale >= threshold, with that product. Depth first, cut where a
+// path's product falls below the threshold; as products never grow on the way down, nothing is
+// missed. A row costs O(nnz) for each inner node that is likely enough, at most 1 / threshold of
+// them a level. Returns false, leaving `answer` unfinished, if there are more than max_entries.
+bool labels_above(const ConditionalTree& model, const CsrView& X, double threshold, double scale,
+                  std::size_t max_entries, const Reading& reading, SparseLabels& answer);
+
+// labels[r] = a label drawn with its probability given row r, by inversion of uniforms[r] in
+// [0, 1): each turn uses up the part of the number that decided it. none for an empty tree.
+// O(depth nnz) a row.
+void sample_labels(const ConditionalTree& model, const CsrView& X, std::span<const double> uniforms,
+                   const Reading& reading, std::span<LabelId> labels);
+
+// Row-major (n_labels, k): the k rows that give labels[i] its largest probabilities, likeliest
+// first; of rows that give the same, the first. Labels are distinct and have leaves; k <= n_rows.
+// Nodes that several labels share are asked once: O(nodes above the labels, nnz) a row.
+void top_rows(const ConditionalTree& model, const CsrView& X, std::span<const LabelId> labels,
+              std::size_t k, const Reading& reading, std::span<std::int64_t> rows,
+              std::span<double> p);
+
+// The path of one label: what every inner node from the root down had to say of a row.
+struct PathReport {
+  std::vector<NodeId> nodes;            // inner nodes, the root first
+  std::vector<std::uint8_t> turns;      // 1 where the path goes right
+  std::vector<float> margins;           // as block_margins gives them
+  std::vector<double> p_nodes;          // P(right of node | at node)
+  std::vector<std::uint32_t> features;  // of the row as the regressors see it
+  std::vector<float> values;            // scaled; the constant feature, if any, is the last
+  std::vector<float> weights;           // row-major (nodes, features)
+};
+
+// The report for one row of X; the label must have a leaf. O(depth nnz).
+PathReport report_path(const ConditionalTree& model, const SparseRow& row, LabelId label,
+                       const Reading& reading);
+
+}  // namespace labeltrees

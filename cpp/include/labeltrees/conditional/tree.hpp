@@ -1,0 +1,160 @@
+// The conditional probability tree: a label tree with a regressor at every inner node.
+//
+// Node i's regressor estimates p_node = P(the label is below i's right child | it is below i, x).
+// A label's probability is the product of p_node or 1 - p_node along its path (eq. 2 of the paper),
+// so the probabilities of all labels sum to 1.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <shared_mutex>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+#include "labeltrees/online/weight_table.hpp"
+#include "labeltrees/rows/csr.hpp"
+#include "labeltrees/tree/label_tree.hpp"
+
+namespace labeltrees {
+
+enum class Loss { logistic, squared };
+enum class Optimizer { adagrad, sgd };
+// How a label not seen before finds its place: by rule (5) of the paper, or by coin tosses.
+enum class Insertion { objective, random };
+// What rule (5) balances: the labels of the two sides (the paper), or their examples.
+enum class Balance { labels, examples };
+
+// How rows are read; learning and every query must agree on it.
+struct Reading {
+  Loss loss = Loss::logistic;
+  bool normalize = true;   // scale rows to Euclidean length 1
+  float bias = 1.0f;       // value of a constant feature added to every row; 0 for none
+  bool mixing = false;     // mix the regressor's margin with votes of counts; logistic loss only
+  float sharpness = 1.0f;  // factor of a mixed log-odds
+};
+
+struct Learning {
+  Reading reading;
+  Optimizer optimizer = Optimizer::adagrad;
+  float learning_rate = 1.0f;
+  Insertion insertion = Insertion::objective;
+  Balance balance = Balance::examples;
+  double alpha = 0.6;  // aggressiveness of balancing, in [0, 1]
+  std::uint64_t seed = 0;
+  // More than one: rows are learned in batches, a part of the tree's blocks at a time by whichever
+  // thread is free. The same model for any number of threads above one, not that of one: a new
+  // label is placed, and mixtures are taught, as of the batch's start.
+  std::size_t n_threads = 1;
+  // The rows have been learned before: counts and mixtures, which would take them for new evidence,
+  // stay as they are.
+  bool again = false;
+};
+
+// A regressor's value stopped being finite while learning from `row`; rows before it were learned.
+class Diverged : public std::runtime_error {
+ public:
+  explicit Diverged(std::size_t row)
+      : std::runtime_error("the weights grew without bound at row " + std::to_string(row)) {}
+};
+
+// The place of a node's regressor: its block, and its slot within the block's seven.
+struct Place {
+  std::uint32_t block;
+  std::uint32_t slot;
+};
+
+// What a node's log-odds are mixed of. Votes: for every feature of the row its value times the
+// log-odds of the counts of examples with it that went right and left, summed within classes of
+// equal trust (how often it was seen; whether it ever spoke both ways). Then the regressor's
+// margin, and the log-odds of all examples that went right and left.
+inline constexpr std::size_t n_vote_classes = 16;
+inline constexpr std::size_t n_mixed = n_vote_classes + 2;
+// Nodes that have seen about as many examples (by powers of two) share the weights of the mixture.
+inline constexpr std::size_t n_mixtures = 24;
+using Mixture = std::array<float, n_mixed>;
+using Mixtures = std::array<Mixture, n_mixtures>;
+// Which of them is that of a node that has seen this much: the exponent of mass + 1, mass >= 0.
+inline std::size_t mixture_of(double mass) noexcept {
+  const std::uint64_t power = (std::bit_cast<std::uint64_t>(mass + 1) >> 52) - 1023;
+  return std::min<std::size_t>(power, n_mixtures - 1);
+}
+
+// The whole state of learning. Trees are binary.
+class ConditionalTree {
+ public:
+  ConditionalTree();
+
+  // A state saved earlier; throws TreeError if it does not fit together. Lines: keys strictly
+  // increasing and naming blocks of the tree; mass: one per node; mixtures: n_mixtures x n_mixed.
+  ConditionalTree(LabelTree tree, std::span<const double> mass, std::span<const CountedLine> lines,
+                  std::span<const float> mixtures);
+
+  const LabelTree& tree() const noexcept { return tree_; }
+  const CountedTable& table() const noexcept { return table_; }
+  CountedTable& table() noexcept { return table_; }
+  // The mixture for a node that has seen this much.
+  Mixture& mixture(NodeId node) noexcept { return mixtures_[mixture_of(mass(node))]; }
+  const Mixture& mixture(NodeId node) const noexcept { return mixtures_[mixture_of(mass(node))]; }
+  const Mixtures& mixtures() const noexcept { return mixtures_; }
+  Mixtures& mixtures() noexcept { return mixtures_; }
+  Place place(NodeId node) const noexcept { return places_[static_cast<std::size_t>(node)]; }
+  // The summed weight of the examples that went through or to a node.
+  double mass(NodeId node) const noexcept { return mass_[static_cast<std::size_t>(node)]; }
+  const std::vector<double>& masses() const noexcept { return mass_; }
+  // Edges from a node to the nearest leaf below it.
+  std::int32_t shallowest(NodeId node) const noexcept {
+    return shallowest_[static_cast<std::size_t>(node)];
+  }
+
+  void add_root(LabelId label);
+  // See LabelTree::split_leaf. The new leaf starts with mass 0.
+  NodeId split_leaf(NodeId leaf, LabelId new_label);
+  void add_mass(NodeId node, double weight) noexcept {
+    mass_[static_cast<std::size_t>(node)] += weight;
+  }
+
+  // Held shared by queries, alone by learning, so that threads may ask while another learns.
+  std::shared_mutex& mutex() const noexcept { return mutex_; }
+
+ private:
+  Place place_below(NodeId parent, NodeId child) const noexcept;
+  void derive_from_tree();
+
+  LabelTree tree_;
+  CountedTable table_;
+  Mixtures mixtures_;
+  std::vector<Place> places_;
+  std::vector<double> mass_;
+  std::vector<std::int32_t> shallowest_;
+  mutable std::shared_mutex mutex_;
+};
+
+// kappa of the paper: no side of a node gets more than about this share of its labels.
+// alpha in (0, 1].
+double balance_share(double alpha) noexcept;
+// Theorem 7 with its sign mended: log n / log(1 / kappa) + 2; infinite for alpha = 0.
+double depth_bound(double n_labels, double alpha) noexcept;
+
+// The answers given for a row before learning from it; empty spans are not filled.
+struct Foresight {
+  std::span<double> p_label;       // probability of the row's own label; 0 if it is new
+  std::span<std::uint8_t> is_new;  // 1 if the row's label had no leaf
+  std::span<LabelId> top;          // the likeliest label; none while the tree is empty
+  std::span<double> p_top;         // and its probability
+};
+
+// Algorithm 3: learns from rows `order` of X (all rows in turn if order is empty), labels[r] being
+// the label of row r and weights[r] > 0 its weight (1 if weights is empty; rows of weight 0 are
+// passed over). New labels get leaves as they come. Foresight is indexed by position in the order.
+//
+// O(depth * nnz) per row, plus an exact search if foresight.top is asked for. Throws Diverged; with
+// several threads other rows of its batch may have been learned.
+void learn(ConditionalTree& model, const CsrView& X, std::span<const LabelId> labels,
+           std::span<const float> weights, std::span<const std::int64_t> order,
+           const Foresight& foresight, const Learning& options);
+
+}  // namespace labeltrees

@@ -1,0 +1,36 @@
+// Labelwise inference: the rows to which each label is most relevant (Algorithm 1 of the XReg
+// paper's supplement), and an exact form of it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "labeltrees/extreme/search.hpp"
+#include "labeltrees/rows/csr.hpp"
+
+namespace labeltrees {
+
+struct Labelwise {
+  std::size_t k = 5;
+  // A child is asked about the ceil(factor reach n_rows) rows likeliest to reach it (at least k).
+  double factor = 4.0;
+  // Provably the k best rows: those that Algorithm 1 finds set a bar for every label, and a second
+  // pass drops a row at a node only where it is below the bar of every label under it.
+  bool exact = false;
+  // Rows are ranked by log_power ln p - rest_power ln(1 - p) + offsets[row], as calibrated; without
+  // offsets by p itself. log_power > 0, rest_power >= 0.
+  double log_power = 1.0, rest_power = 0.0;
+  std::span<const double> offsets;
+  std::size_t n_workers = 1;
+};
+
+// rows and p have labels.size() x k entries, best first, ties to the smaller row; labels increase.
+// A label that is in no tree has rows none with 0, as has one with fewer than k rows. Depth-first,
+// a node's weights unpacked once for all its rows, subtrees in parallel; several trees: the mean,
+// with missing scores filled in. Scores equal those of ForestAsker::label to the last bit.
+void labelwise_top_rows(AskerPool& pool, const CsrView& X, std::span<const LabelId> labels,
+                        const Labelwise& options, std::span<std::int64_t> rows,
+                        std::span<double> p);
+
+}  // namespace labeltrees

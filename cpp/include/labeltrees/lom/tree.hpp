@@ -1,0 +1,183 @@
+// The logarithmic online multiclass tree (LOMtree): a decision tree that chooses its own partitions
+// while it learns. Every inner node has a linear regressor whose sign sends a row left or right,
+// and which is taught to send a label's rows where they make the split pure and balanced. Leaves
+// that few rows reach are recycled where they are needed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <shared_mutex>
+#include <span>
+#include <vector>
+
+#include "labeltrees/conditional/tree.hpp"
+#include "labeltrees/lom/back_off.hpp"
+#include "labeltrees/lom/common_labels.hpp"
+#include "labeltrees/lom/ledger.hpp"
+#include "labeltrees/online/weight_table.hpp"
+
+namespace labeltrees {
+
+// What a node's regressor minimises; its target is -1 (left) or 1 (right).
+enum class PartitionLoss { hinge, logistic, squared, absolute };
+
+struct LomLearning {
+  Reading reading;
+  PartitionLoss loss = PartitionLoss::hinge;
+  Optimizer optimizer = Optimizer::adagrad;
+  float learning_rate = 1.0f;
+  double max_splits = 0;        // T: the tree may have this many inner nodes,
+  double splits_per_label = 1;  // or this many for every label seen, whichever is more
+  double swap_resistance = 4;   // R_S >= 1
+  bool again = false;           // the rows have been learned before: no measure of trust
+};
+
+struct LomNode {
+  NodeId parent = none, left = none, right = none;  // a leaf has no children
+  std::uint32_t ledger = 0;                         // what it knows of every label
+  Place place{0, 0};                                // of its regressor, once it has children
+  double least = 0;                // C_v: the smallest leaf below, by the examples that reached it
+  std::uint32_t leaf_labels = 0;   // different labels it was taught as a leaf,
+  float leaf_top = 0;              // and the largest count of one
+  float mean = 0;                  // E_v: mean score since the split,
+  float mean_weight = 0;           // of examples with this weight
+  double weight = 0;               // of the examples in its histogram,
+  std::uint32_t n_labels = 0;      // their different labels,
+  CommonLabels common;             // and the most frequent of them
+  std::uint32_t n_recycled = 0;    // how often it was taken from one place of the tree to another
+  std::uint32_t split_number = 0;  // its split was the tree's so-many-th
+};
+
+// What is saved of a tree besides weights and ledgers: one entry for every node.
+struct LomArrays {
+  std::vector<NodeId> parent, left, right;
+  std::vector<std::uint32_t> ledger, block, leaf_labels, n_labels, n_recycled, split_number;
+  std::vector<std::uint8_t> slot;
+  std::vector<double> least, weight;
+  std::vector<float> leaf_top, top, mean, mean_weight;
+};
+
+// The whole state of learning. A new tree is one leaf.
+//
+// Invariants: every node is reached once from the root; least is the minimum over the leaves below;
+// the ledger of every node is open; no two regressors share a place, and none is given out twice.
+class LomTree {
+ public:
+  LomTree();
+  // A state saved earlier; throws TreeError if it does not fit together. totals: the weight of
+  // every label's examples; used_slots: a mask of the places given out, by block from 1.
+  LomTree(const LomArrays& arrays, NodeId root, std::span<const std::uint8_t> used_slots,
+          std::span<const double> totals, Ledgers ledgers, std::span<const std::uint64_t> keys,
+          std::span<const float> weights, std::span<const float> sums, const BackOff& trust = {});
+
+  NodeId root() const noexcept { return root_; }
+  std::size_t n_nodes() const noexcept { return nodes_.size(); }
+  const LomNode& node(NodeId id) const noexcept { return nodes_[static_cast<std::size_t>(id)]; }
+  LomNode& node(NodeId id) noexcept { return nodes_[static_cast<std::size_t>(id)]; }
+  bool is_leaf(NodeId id) const noexcept { return node(id).left == none; }
+  std::size_t n_splits() const noexcept { return nodes_.size() / 2; }
+  // Splits made at the cost of another leaf.
+  std::uint64_t n_recyclings() const noexcept { return n_made_ - n_splits(); }
+
+  const WeightTable& table() const noexcept { return table_; }
+  WeightTable& table() noexcept { return table_; }
+  const Ledgers& ledgers() const noexcept { return ledgers_; }
+  const std::vector<std::uint8_t>& used_slots() const noexcept { return used_slots_; }
+
+  // Labels that were learned at least once.
+  std::size_t n_labels() const noexcept { return n_labels_; }
+  const std::vector<double>& masses() const noexcept { return totals_; }
+  double total(LabelId label) const noexcept {
+    return label >= 0 && static_cast<std::size_t>(label) < totals_.size()
+               ? totals_[static_cast<std::size_t>(label)]
+               : 0.0;
+  }
+  double total_weight() const noexcept { return total_weight_; }
+  // The label with the largest total, the first of them; none before anything is learned.
+  LabelId top_total() const noexcept { return top_total_; }
+  // How often a label is in a node's histogram.
+  double count(const LomNode& node, LabelId label) const noexcept {
+    return ledgers_.count(node.ledger, label);
+  }
+  // Calls visit(label) for every label in a node's histogram.
+  template <typename Visit>
+  void for_labels(const LomNode& node, Visit visit) const {
+    ledgers_.for_labels(node.ledger, visit);
+  }
+
+  void add_total(LabelId label, double weight);
+  // Adds an example to a node's histogram; returns what the node knows of the label, valid until
+  // the next call. A row belongs to every node it is taught at, and to every node it would have
+  // reached before it was taught: without the latter, leaves would look purer than they are for
+  // rows whose label nobody knows.
+  LedgerEntry& count_histogram(NodeId id, LabelId label, float weight);
+  // Whether the leaf is to be split before it counts an example; entry: of the example's label.
+  bool wants_split(NodeId leaf, const LedgerEntry& entry, float weight,
+                   const LomLearning& options) const;
+  // Gives the leaf two children: new ones, or at the limit the tree's smallest leaf and its parent,
+  // whose other child takes the parent's place (also where the parent is the root).
+  void split(NodeId leaf, const LomLearning& options);
+  // Counts an example that ends at the leaf.
+  void count_at_leaf(NodeId leaf, LedgerEntry& entry, float weight);
+  // Counts an example with this score at an inner node.
+  void count_score(NodeId inner, LedgerEntry& entry, float score, float weight);
+
+  // Where the label's last example ended; any node or none. Only to fetch memory early.
+  NodeId last_leaf(LabelId label) const noexcept;
+  void remember_leaf(LabelId label, NodeId leaf);
+  void prefetch_entry(NodeId id, LabelId label) const noexcept {
+    ledgers_.prefetch(node(id).ledger, label);
+  }
+
+  LomArrays arrays() const;
+  // The parent's distribution counts as this many examples of the node's histogram: back_off times
+  // what the trust learned says. 0 for a node without examples.
+  double kappa(const LomNode& node) const noexcept;
+  std::size_t trust_class(const LomNode& node) const noexcept {
+    return BackOff::class_of(node.left == none, node.weight / n_rounds_, node.n_labels);
+  }
+  const BackOff& trust() const noexcept { return trust_; }
+  BackOff& trust() noexcept { return trust_; }
+  double back_off() const noexcept { return back_off_; }
+  void set_back_off(double value) noexcept { back_off_ = value; }
+  // How often each example is in the histograms; >= 1.
+  double n_rounds() const noexcept { return n_rounds_; }
+  void set_n_rounds(double value) noexcept { n_rounds_ = value; }
+  // Held shared by queries, alone by learning.
+  std::shared_mutex& mutex() const noexcept { return mutex_; }
+
+ private:
+  bool has_room(const LomLearning& options) const noexcept;
+  void reset(NodeId id);
+  NodeId smallest_leaf() const noexcept;
+  void recycle(NodeId smallest);
+  void update_least(NodeId id) noexcept;
+  Place new_place(NodeId id);
+  void check_shape() const;
+  void check_places() const;
+  void check_counts() const;
+
+  std::vector<LomNode> nodes_;
+  NodeId root_ = 0;
+  std::uint64_t n_made_ = 0;  // splits, recyclings included
+  WeightTable table_;
+  Ledgers ledgers_;
+  std::vector<std::uint8_t> used_slots_;
+  std::vector<double> totals_;
+  double total_weight_ = 0;
+  std::size_t n_labels_ = 0;
+  LabelId top_total_ = none;
+  std::vector<NodeId> last_leaf_;
+  BackOff trust_;
+  double back_off_ = 1, n_rounds_ = 1;
+  mutable std::shared_mutex mutex_;
+};
+
+// Algorithm 1 of the paper, mended; see the learn of the conditional tree for the arguments. Of a
+// row's foresight nothing is computed that is not asked for. O(depth nnz) a row. One thread. Throws
+// Diverged.
+void learn(LomTree& model, const CsrView& X, std::span<const LabelId> labels,
+           std::span<const float> weights, std::span<const std::int64_t> order,
+           const Foresight& foresight, const LomLearning& options);
+
+}  // namespace labeltrees

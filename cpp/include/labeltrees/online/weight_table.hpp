@@ -1,0 +1,349 @@
+// Weights of very many sparse linear regressors, seven to a cache line.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+#include "labeltrees/machine/hash.hpp"
+#include "labeltrees/machine/page_stock.hpp"
+#include "labeltrees/machine/pages.hpp"
+#include "labeltrees/machine/workers.hpp"
+
+namespace labeltrees {
+
+// A block is a binary subtree of three levels, hence seven regressors.
+inline constexpr std::size_t block_size = 7;
+
+// One feature's part in the seven regressors of one block: exactly one cache line.
+struct alignas(64) WeightLine {
+  std::uint64_t key = 0;                      // 0 marks an empty line
+  std::array<float, 2 * block_size> value{};  // weights, then the optimiser's sums
+
+  float& weight(std::size_t slot) noexcept { return value[slot]; }
+  float& sum(std::size_t slot) noexcept { return value[block_size + slot]; }
+  float weight(std::size_t slot) const noexcept { return value[slot]; }
+  float sum(std::size_t slot) const noexcept { return value[block_size + slot]; }
+};
+static_assert(sizeof(WeightLine) == 64);
+
+// How many examples went left and right, six bits each.
+using Counts = std::uint16_t;
+inline constexpr std::size_t count_values = 64;  // a count is below this
+constexpr Counts pack_counts(std::size_t left, std::size_t right) noexcept {
+  return static_cast<Counts>(left | (right << 6));
+}
+constexpr std::size_t left_count(Counts counts) noexcept { return counts & 63u; }
+constexpr std::size_t right_count(Counts counts) noexcept { return counts >> 6; }
+
+// The same with counts of the examples that went left and right. To make room for them a sum has 16
+// bits: no sign, 6 bits of exponent (2^-40 to 2^23, beyond which it stays) and 10 of fraction.
+struct alignas(64) CountedLine {
+  std::uint64_t key = 0;
+  std::array<float, block_size> weight{};
+  std::array<std::uint16_t, block_size> sum_code{};
+  std::array<Counts, block_size> counts{};
+
+  float sum(std::size_t slot) const noexcept {
+    const std::uint32_t code = sum_code[slot];
+    return code == 0 ? 0.0f : std::bit_cast<float>((code + code_offset) << 13);
+  }
+  // Rounds to the nearest that can be stored. value >= 0.
+  void set_sum(std::size_t slot, float value) noexcept {
+    const std::uint32_t bits = (std::bit_cast<std::uint32_t>(value) + 0x1000u) >> 13;
+    const std::uint32_t above = bits < code_offset ? 0 : bits - code_offset;
+    sum_code[slot] = static_cast<std::uint16_t>(above < 0xffffu ? above : 0xffffu);
+  }
+
+ private:
+  static constexpr std::uint32_t code_offset = std::uint32_t{127 - 40} << 10;
+};
+static_assert(sizeof(CountedLine) == 64);
+
+// Asks the processor to fetch the cache line at an address.
+inline void prefetch_line(const void* at) noexcept {
+#if defined(__GNUC__)
+  __builtin_prefetch(at, 0, 3);
+#else
+  (void)at;
+#endif
+}
+
+// Numbers that a thread may read while another writes them; which of the two it sees is all one.
+inline std::uint64_t read_shared(const std::uint64_t& number) noexcept {
+  return std::atomic_ref(const_cast<std::uint64_t&>(number)).load(std::memory_order_relaxed);
+}
+inline void write_shared(std::uint64_t& number, std::uint64_t value) noexcept {
+  std::atomic_ref(number).store(value, std::memory_order_relaxed);
+}
+
+// A byte of the hash of each of sixteen lines; 0 marks an empty line.
+struct alignas(16) TagGroup {
+  std::array<std::uint64_t, 2> words{};
+
+  static std::uint8_t of(std::uint64_t hash) noexcept {
+    const auto byte = static_cast<std::uint8_t>(hash);
+    return byte == 0 ? 1 : byte;
+  }
+  // Bit i is set where tag i has this value.
+  std::uint32_t where(std::uint8_t value) const noexcept {
+#if defined(__SSE2__)
+    const __m128i tags = _mm_set_epi64x(static_cast<std::int64_t>(read_shared(words[1])),
+                                        static_cast<std::int64_t>(read_shared(words[0])));
+    return static_cast<std::uint32_t>(
+        _mm_movemask_epi8(_mm_cmpeq_epi8(tags, _mm_set1_epi8(static_cast<char>(value)))));
+#else
+    std::uint32_t found = 0;
+    for (std::size_t i = 0; i < 16; ++i) {
+      const auto tag = static_cast<std::uint8_t>(read_shared(words[i / 8]) >> (8 * (i % 8)));
+      found |= std::uint32_t{tag == value} << i;
+    }
+    return found;
+#endif
+  }
+  // Needs tag i to be 0.
+  void set(std::size_t i, std::uint8_t value) noexcept {
+    std::uint64_t& word = words[i / 8];
+    write_shared(word, read_shared(word) | std::uint64_t{value} << (8 * (i % 8)));
+  }
+};
+
+// An exact, growing hash table from (block, feature) to a line. No two keys share a line, unless
+// the table was given a limit and has reached it: keys that come later then share lines among them.
+//
+// The table is cut into segments by the leading bits of a key's hash (extendible hashing). A
+// segment that is full splits in two: growing needs no second copy of the table. Within a segment,
+// open addressing by groups of sixteen lines whose tags, a byte of the hash each, lie together: a
+// search reads tags, which mostly stay in the processor's cache, and then as a rule the one line it
+// is after, or none if there is none. Lines lie in about the order of their hashes, so that a split
+// reads and writes memory in order.
+//
+// Threads: any number may call the const functions while none calls the others. From a make_room
+// that was given workers until count_lines, any number may also obtain, each its own keys, unless
+// lines are shared.
+template <typename Line>
+class LineTable {
+ public:
+  // Blocks count from 1, so that no key is 0.
+  static constexpr std::uint64_t key(std::uint32_t block, std::uint32_t feature) noexcept {
+    return (std::uint64_t{block} << 32) | feature;
+  }
+  static constexpr std::uint32_t block_of(std::uint64_t key) noexcept {
+    return static_cast<std::uint32_t>(key >> 32);
+  }
+  static constexpr std::uint32_t feature_of(std::uint64_t key) noexcept {
+    return static_cast<std::uint32_t>(key);
+  }
+  // The block of shared lines; no block of a tree has this number.
+  static constexpr std::uint32_t shared_block = 0xffffffffu;
+
+  std::size_t size() const noexcept { return size_; }
+  // Memory held, in bytes.
+  std::size_t n_bytes() const noexcept;
+  // Keeps the table within so many bytes, from now on. n_bytes >= 2^20.
+  void limit_bytes(std::size_t n_bytes) noexcept;
+  // Whether keys not seen before share lines.
+  bool is_sharing() const noexcept { return size() >= exact_limit_; }
+  // Whether they would if so many lines were added.
+  bool would_share(std::size_t n) const noexcept { return size() + n >= exact_limit_; }
+
+  // The line of a key, or nullptr. Expected O(1).
+  const Line* find(std::uint64_t key) const noexcept;
+  // The line that a key has if it has one, as far as its tag tells; asks the processor to fetch it.
+  const Line* guess(std::uint64_t key) const noexcept {
+    const Line* line = guess_exact(key);
+    return line == nullptr && is_sharing() ? guess_exact(shared_key(key)) : line;
+  }
+  // As guess; where there is no line, asks for the place where obtain would put one.
+  const Line* guess_place(std::uint64_t key) const noexcept {
+    return is_sharing() ? guess(key) : guess_exact<true>(key);
+  }
+  // Asks for what guess and find read first.
+  void prefetch_tags(std::uint64_t key) const noexcept {
+    const std::uint64_t hash = mix_bits(key);
+    const Window& window = window_of(hash);
+    prefetch_line(window.tags + window.home(hash));
+  }
+  void prefetch(std::uint64_t key) const noexcept { (void)guess(key); }
+  // Grows whenever lines move, which makes guesses void.
+  std::size_t n_moves() const noexcept { return n_moves_; }
+  // As find, where guess said this, and no lines have moved since.
+  const Line* find(std::uint64_t key, const Line* guessed) const noexcept {
+    return guessed == nullptr || read_shared(guessed->key) == key ? guessed : find(key);
+  }
+  // Makes ready for about n calls of obtain, which then leave every line where it is, however many
+  // they become. Amortised O(n), which the workers share, if there are any.
+  void make_room(std::size_t n, Workers* workers = nullptr);
+  // Ends what make_room began for several threads.
+  void count_lines() noexcept;
+  // The line of a key, made of zeros if there was none.
+  Line& obtain(std::uint64_t key);
+  // The same, where guess said this, and no lines have moved since.
+  Line& obtain(std::uint64_t key, const Line* guessed) {
+    const bool right = guessed != nullptr && read_shared(guessed->key) == key;
+    return right ? const_cast<Line&>(*guessed) : obtain(key);
+  }
+
+  // While there is one, another thread makes memory ready for lines to come.
+  class Growing {
+   public:
+    explicit Growing(LineTable& table) noexcept : table_(table) { table_.is_growing_ = true; }
+    ~Growing() {
+      table_.is_growing_ = false;
+      table_.stock_.stop();
+    }
+    Growing(const Growing&) = delete;
+    Growing& operator=(const Growing&) = delete;
+
+   private:
+    LineTable& table_;
+  };
+
+  // Puts a line back that sorted_lines gave, shared or not.
+  void put_back(const Line& line) { obtain_exact(line.key) = line; }
+  // Every line, in order of its key. O(n log n).
+  std::vector<const Line*> sorted_lines() const;
+
+ private:
+  static constexpr std::size_t group_size = 16;
+
+  // Tags and then lines, in the same pages.
+  struct Segment {
+    Pages pages;
+    std::uint64_t capacity = 0;
+    std::uint64_t used = 0;
+    unsigned depth = 0;    // leading bits that all its keys share
+    bool crowded = false;  // waits for make_room
+    std::atomic_flag adding;
+
+    static constexpr std::size_t n_bytes(std::uint64_t n_lines) noexcept {
+      return n_lines * (sizeof(Line) + 1);
+    }
+    TagGroup* tags() const noexcept { return static_cast<TagGroup*>(pages.start()); }
+    Line* lines() const noexcept { return lines_in(pages, capacity); }
+    static Line* lines_in(const Pages& pages, std::uint64_t capacity) noexcept {
+      return reinterpret_cast<Line*>(static_cast<char*>(pages.start()) + capacity);
+    }
+    // Where it is time to think of the pages of a sibling.
+    std::uint64_t foresight() const noexcept { return limit() - capacity / 3; }
+    // Searches stay short below fifteen sixteenths full.
+    std::uint64_t limit() const noexcept { return limit_of(capacity); }
+    static constexpr std::uint64_t limit_of(std::uint64_t capacity) noexcept {
+      return capacity - capacity / 16;
+    }
+  };
+  // A segment that has got other pages or been split, and where its lines still are.
+  struct Move {
+    Segment* segment;
+    Pages old_pages;  // none if the segment keeps its pages
+    std::uint64_t old_capacity;
+  };
+  // What a search needs of a segment.
+  struct Window {
+    Line* lines = nullptr;
+    TagGroup* tags = nullptr;
+    std::uint64_t n_groups = 0;
+    Segment* segment = nullptr;
+    unsigned depth = 0;  // of the segment
+
+    // The group where a search begins, by the bits that follow those that all its keys share.
+    std::uint64_t home(std::uint64_t hash) const noexcept {
+      return (((hash << depth) >> 32) * n_groups) >> 32;
+    }
+    std::uint64_t after(std::uint64_t group) const noexcept {
+      return group + 1 == n_groups ? 0 : group + 1;
+    }
+  };
+
+  // Capacities: doubled up to that of four huge pages. From then on segments split, into two of
+  // the same capacity. So that they do not all split at the same time, which would double the
+  // table, the first segments differ: four, five, six and seven huge pages.
+  static constexpr std::uint64_t smallest = 64;
+  static constexpr std::uint64_t in_huge_pages(std::uint64_t n) noexcept {
+    return n * Pages::huge / (sizeof(Line) + 1) / 64 * 64;
+  }
+  static constexpr std::uint64_t large = in_huge_pages(4);
+
+  std::size_t place_of(std::uint64_t hash) const noexcept { return (hash >> 1) >> (63 - depth_); }
+  const Window& window_of(std::uint64_t hash) const noexcept { return directory_[place_of(hash)]; }
+  std::uint64_t shared_key(std::uint64_t key) const noexcept {
+    return LineTable::key(shared_block, static_cast<std::uint32_t>(mix_bits(~key) % n_shared_));
+  }
+  const Line* find_exact(std::uint64_t key) const noexcept;
+  template <bool is_to_add = false>
+  const Line* guess_exact(std::uint64_t key) const noexcept;
+  Line& obtain_exact(std::uint64_t key);
+  Line& add(const Window& window, std::uint64_t key, std::uint64_t hash);
+  Line& take_place(const Window& window, std::uint64_t key, std::uint64_t hash);
+  void order_sibling(const Segment& segment) noexcept;
+  std::uint64_t sibling_capacity(const Segment& segment) const noexcept;
+  void relieve(Segment& segment);
+  void enlarge(Segment& segment, std::uint64_t capacity);
+  void split(Segment& segment);
+  void leave(Segment& segment, Pages old_pages);
+  void carry_all(Workers* workers);
+  void carry(Move& move, std::vector<Line>& late);
+  void spread(Segment& segment, std::vector<Line>& late);
+  bool has_place_behind(const Window& window, std::uint64_t hash) const noexcept;
+  void put_in(const Line& line);
+  void take_waiting();
+  void show(Segment& segment);
+
+  std::vector<std::unique_ptr<Segment>> segments_;
+  std::vector<Window> directory_ = std::vector<Window>(1);  // by leading bits of the hash
+  unsigned depth_ = 0;                                      // how many
+  std::vector<Segment*> crowded_;
+  std::unordered_map<std::uint64_t, Line> waiting_;  // lines of segments without a free place
+  std::atomic<std::size_t> n_waiting_{0};
+  mutable std::mutex rare_;  // guards crowded_ and waiting_
+  std::vector<Move> moves_;
+  std::vector<std::vector<Line>> late_;  // of each worker: lines that wait for the others to move
+  std::size_t size_ = 0;
+  bool alone_ = true;  // no other thread calls obtain
+  bool is_growing_ = false;
+  PageStock stock_;  // for siblings of segments to come
+  std::size_t n_moves_ = 0;
+  std::size_t exact_limit_ = ~std::size_t{0};
+  std::size_t n_shared_ = 1;
+};
+
+using WeightTable = LineTable<WeightLine>;
+using CountedTable = LineTable<CountedLine>;
+
+template <typename Line>
+template <bool is_to_add>
+inline const Line* LineTable<Line>::guess_exact(std::uint64_t key) const noexcept {
+  const std::uint64_t hash = mix_bits(key);
+  const Window& window = window_of(hash);
+  if (window.n_groups == 0) return nullptr;
+  const std::uint8_t tag = TagGroup::of(hash);
+  for (std::uint64_t group = window.home(hash);; group = window.after(group)) {
+    const TagGroup& tags = window.tags[group];
+    Line* const lines = window.lines + group * group_size;
+    if (std::uint32_t fits = tags.where(tag); fits != 0) {
+      const Line* const first = lines + std::countr_zero(fits);
+      for (; fits != 0; fits &= fits - 1) prefetch_line(lines + std::countr_zero(fits));
+      return first;
+    }
+    if (const std::uint32_t free = tags.where(0); free != 0) {
+      if constexpr (is_to_add) prefetch_line(lines + std::countr_zero(free));
+      break;
+    }
+  }
+  return n_waiting_.load(std::memory_order_relaxed) == 0 ? nullptr : find_exact(key);
+}
+
+extern template class LineTable<WeightLine>;
+extern template class LineTable<CountedLine>;
+
+}  // namespace labeltrees

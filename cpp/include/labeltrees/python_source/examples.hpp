@@ -1,0 +1,71 @@
+// Next-identifier examples from Python source: which identifier follows the tokens before it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "labeltrees/python_source/tokens.hpp"
+
+namespace labeltrees {
+
+// Tokens kept beside each row, for those who want the context itself and not its features.
+inline constexpr std::size_t context_tokens = 3;
+
+// Rows as in CsrView with every value 1, the token each row is to predict, and the last
+// context_tokens tokens before it, the nearest last.
+struct ExampleRows {
+  std::vector<std::int64_t> row_starts{0};
+  std::vector<std::int32_t> indices;  // strictly increasing within a row
+  std::vector<TokenId> labels;
+  std::vector<TokenId> contexts;  // context_tokens a row
+};
+
+inline constexpr std::size_t max_context_features = 32;
+
+// Writes the features of the place `position` in tokens: the hashes of
+//   (k, token k places back)        k = 1 .. 6
+//   (last two tokens), (last three tokens)
+//   (identifier)                    each distinct one among the last 24 tokens
+// each of its own kind, modulo hashed_width. Nothing before the start of tokens or before a
+// file_break is seen. Increasing, without duplicates; returns how many. Preconditions: position <=
+// tokens.size(), and features has room for max_context_features.
+std::size_t context_features(const TokenTable& table, std::span<const TokenId> tokens,
+                             std::size_t position, std::int32_t* features);
+
+// The features for whatever follows a text that is still being typed; see SourceEnd::of_typed.
+// Precondition: the source is UTF-8, else the row is empty. O(length).
+std::vector<std::int32_t> next_identifier_features(std::string_view source);
+
+// The tokens of many files, and the places in them that are examples: every identifier (keywords
+// are) with at least 8 tokens of its file before it. Memory: 4 bytes a token, 8 bytes a place
+// not yet taken, and the table of distinct tokens.
+//
+// Not safe for writing from two threads; any number of threads may read.
+class PythonCorpus {
+ public:
+  // Appends a file's tokens and examples; on any outcome but complete, none.
+  TokeniseOutcome add(std::string_view source);
+
+  const TokenTable& table() const noexcept { return table_; }
+  std::span<const TokenId> tokens() const noexcept { return tokens_; }
+  // Examples added and not taken.
+  std::size_t n_examples() const noexcept { return positions_.size(); }
+
+  // Removes and returns the places of the first n examples (all, if there are fewer), in order.
+  std::vector<std::int64_t> take_positions(std::size_t n);
+  // One row for each place, in the order given. Precondition: each is below tokens().size().
+  // O(places * 32 log 32).
+  ExampleRows rows(std::span<const std::int64_t> positions) const;
+  // Frees the tokens that no example still to be taken needs; places taken before are void.
+  void forget_taken();
+
+ private:
+  TokenTable table_;
+  std::vector<TokenId> tokens_;  // files, each followed by a file_break
+  std::vector<std::int64_t> positions_;
+};
+
+}  // namespace labeltrees

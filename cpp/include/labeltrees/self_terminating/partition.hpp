@@ -1,0 +1,60 @@
+// Which rows and entries of which columns belong to which node of a growing tree.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "labeltrees/self_terminating/binned_columns.hpp"
+#include "labeltrees/self_terminating/split_search.hpp"
+
+namespace labeltrees {
+
+// A node's part: a range of rows, and of the columns that may still split it.
+struct Part {
+  std::size_t begin = 0, end = 0;
+  std::vector<Segment> segments;
+  std::size_t n_rows() const noexcept { return end - begin; }
+};
+
+// Divides a node's part between its children, in place. Different nodes' parts never overlap, so
+// workers may divide theirs at the same time; each needs its own Spare.
+class Partition {
+ public:
+  struct Spare {
+    std::vector<std::int32_t> rows;
+    std::vector<std::uint8_t> bins;
+  };
+  // Where the right child's rows begin; a value between those left and right of the cut.
+  struct Cut {
+    std::size_t middle;
+    float threshold;
+    bool missing_seen;
+  };
+
+  explicit Partition(const BinnedColumns& data);
+
+  const BinnedColumns& data() const noexcept { return data_; }
+  Part all() const;
+  std::span<const std::int32_t> rows(const Part& part) const noexcept {
+    return std::span(rows_).subspan(part.begin, part.n_rows());
+  }
+  // O(rows).
+  Cut divide_rows(const Part& part, const Split& split, Spare& spare);
+  // After divide_rows; left and right know their rows. Entries keep their order by bin. O(entries)
+  // of the sparse columns.
+  void divide_columns(const Part& part, Part& left, Part& right, Spare& spare);
+
+ private:
+  using Bins = std::array<std::uint8_t, missing_bin + 1>;
+  Bins mark_rows(const Part& part, const Split& split);
+  void keep(Part& part, const Segment& segment) const;
+
+  BinnedColumns data_;
+  std::vector<std::int32_t> rows_;
+  std::vector<std::uint8_t> goes_left_;  // by row
+};
+
+}  // namespace labeltrees

@@ -1,0 +1,339 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "labeltrees/conditional/placement.hpp"
+#include "labeltrees/conditional/search.hpp"
+#include "labeltrees/conditional/teaching.hpp"
+#include "labeltrees/machine/workers.hpp"
+
+namespace labeltrees {
+namespace {
+
+// Regressors of different blocks share nothing but the mixtures, so blocks can be learned at the
+// same time, each from its rows in their order. Parts of about equal work are as many for any
+// number of threads; each part teaches its own copy of the mixtures, and the copies are averaged.
+constexpr std::size_t n_parts = 8;
+constexpr std::size_t smallest_batch = 64, largest_batch = 1024;
+
+// A row in one block: the nodes of its path there, and what it found.
+struct Visit {
+  std::uint32_t block;
+  std::uint32_t row;    // in the batch
+  std::uint32_t first;  // of the batch's steps
+  std::uint32_t n_steps;
+  double p = 1;  // of the way through the block
+};
+
+// A node on a label's path, and the turn there.
+struct Turn {
+  NodeId node, left;
+  Place place;
+  bool right;
+};
+
+// A row and the way to its label's leaf, from the root down; none if the label is new.
+struct BatchRow {
+  PreparedRow row;
+  NodeId leaf = none;
+  NodeId spot = none;  // the leaf that a new label is to split, if that is known
+  std::vector<Turn> way;
+
+  void find_way(const ConditionalTree& model, LabelId label) {
+    const LabelTree& tree = model.tree();
+    way.clear();
+    leaf = tree.leaf_of(label);
+    if (leaf == none) return;
+    for (NodeId child = leaf, node = tree.parent(leaf); node != none;) {
+      const NodeId left = tree.first_child(node);
+      way.push_back({node, left, model.place(node), child != left});
+      child = std::exchange(node, tree.parent(node));
+    }
+    std::reverse(way.begin(), way.end());
+  }
+};
+
+// A node of a path.
+struct Step {
+  std::uint32_t slot;
+  bool right;
+  NodePast past;
+};
+
+class BatchLearner {
+ public:
+  BatchLearner(ConditionalTree& model, const Learning& options, std::size_t n_threads)
+      : model_(model),
+        options_(options),
+        workers_(n_threads),
+        placements_(workers_.size(), Placement(model, options)),
+        searches_(workers_.size()) {}
+
+  // Rows to learn at once: few at first, while every new label changes much.
+  std::size_t batch_size() const noexcept {
+    const double seen = model_.tree().empty() ? 0 : model_.mass(0);
+    return static_cast<std::size_t>(
+        std::clamp(seen / 8, double{smallest_batch}, double{largest_batch}));
+  }
+
+  void read(std::size_t n, const auto& row_of, const auto& label_of) {
+    rows_.resize(std::max(rows_.size(), n));
+    n_rows_ = n;
+    in_chunks([&](std::size_t i, std::size_t worker) {
+      BatchRow& row = rows_[i];
+      row.row.assign(row_of(i), options_.reading);
+      row.find_way(model_, label_of(i));
+      const bool has_spot = row.leaf == none && !model_.tree().empty();
+      row.spot = has_spot ? placements_[worker].of_new(label_of(i), row.row) : none;
+    });
+  }
+
+  void foresee_top(std::span<LabelId> top, std::span<double> p_top) {
+    in_chunks([&](std::size_t i, std::size_t worker) {
+      Found found{none, 0.0};
+      searches_[worker].run(model_, rows_[i].row, options_.reading, {&found, 1});
+      top[i] = found.label;
+      p_top[i] = found.p_label;
+    });
+  }
+
+  // Gives the row's label a leaf if it has none, and notes what its path will have to learn.
+  // Returns whether the label is new.
+  bool plan(std::size_t i, LabelId label, float weight) {
+    const LabelTree& tree = model_.tree();
+    const bool is_new = tree.leaf_of(label) == none;
+    BatchRow& planned = rows_[i];
+    if (tree.empty()) {
+      model_.add_root(label);
+    } else if (is_new) {
+      // Another label of the batch may have split the leaf that was found.
+      const bool is_free = planned.spot != none && tree.is_leaf(planned.spot);
+      model_.split_leaf(is_free ? planned.spot : placements_[0].of_new(label, planned.row), label);
+    }
+    // Rows before this one may have made the label's leaf, or split it.
+    if (tree.leaf_of(label) != planned.leaf) planned.find_way(model_, label);
+    for (const Turn& turn : planned.way) {
+      if (visits_.empty() || visits_.back().row != i || visits_.back().block != turn.place.block) {
+        visits_.push_back({turn.place.block, static_cast<std::uint32_t>(i),
+                           static_cast<std::uint32_t>(steps_.size()), 0});
+      }
+      ++visits_.back().n_steps;
+      const NodePast past{model_.mass(turn.node), model_.mass(turn.left),
+                          model_.mass(turn.left + 1)};
+      steps_.push_back({turn.place.slot, turn.right, past});
+      model_.add_mass(turn.node, weight);
+    }
+    model_.add_mass(planned.leaf, weight);
+    return is_new;
+  }
+
+  // Learns what was planned. weight_of(i): of row i. Returns the first row, by its place in the
+  // batch, that made a margin not finite, or n_rows.
+  std::size_t learn(const auto& weight_of) {
+    std::size_t n_lines = 0;
+    for (const Visit& visit : visits_) n_lines += rows_[visit.row].row.size();
+    const bool one_by_one = model_.table().would_share(n_lines);
+    model_.table().make_room(n_lines, one_by_one ? nullptr : &workers_);
+    share_out();
+    failed_.fill(n_rows_);
+    taught_.fill({});
+    copies_.fill(model_.mixtures());
+    const auto part = [&](std::size_t p, std::size_t) { learn_part(p, weight_of); };
+    if (one_by_one) {
+      for (std::size_t p = 0; p < n_parts; ++p) part(p, 0);
+    } else {
+      workers_.run(n_parts, part);
+    }
+    model_.table().count_lines();
+    average_mixtures();
+    return *std::min_element(failed_.begin(), failed_.end());
+  }
+
+  // Multiplies each row's way through its blocks into p, and forgets the batch.
+  void finish(std::span<double> p) {
+    for (const Visit& visit : visits_) {
+      if (!p.empty()) p[visit.row] *= visit.p;
+    }
+    visits_.clear();
+    steps_.clear();
+  }
+
+ private:
+  void in_chunks(const auto& task) {
+    constexpr std::size_t chunk = 32;
+    workers_.run((n_rows_ + chunk - 1) / chunk, [&](std::size_t number, std::size_t worker) {
+      const std::size_t end = std::min(n_rows_, (number + 1) * chunk);
+      for (std::size_t i = number * chunk; i < end; ++i) task(i, worker);
+    });
+  }
+
+  // Sorts visits by block (rows stay in order) and gives every block to the part with least to do,
+  // largest first.
+  void share_out() {
+    order_.resize(visits_.size());
+    for (std::size_t i = 0; i < visits_.size(); ++i) {
+      order_[i] = std::uint64_t{visits_[i].block} << 32 | i;
+    }
+    std::sort(order_.begin(), order_.end());
+    blocks_.clear();
+    for (std::uint32_t at = 0; at < order_.size(); ++at) {
+      const Visit& visit = visit_at(at);
+      if (at == 0 || visit_at(at - 1).block != visit.block) blocks_.push_back({at, at, 0});
+      blocks_.back().end = at + 1;
+      blocks_.back().cost += rows_[visit.row].row.size();
+    }
+    std::stable_sort(blocks_.begin(), blocks_.end(),
+                     [](const Block& a, const Block& b) { return a.cost > b.cost; });
+    for (auto& part : parts_) part.clear();
+    std::array<std::size_t, n_parts> load{};
+    for (const Block& block : blocks_) {
+      const auto least =
+          static_cast<std::size_t>(std::min_element(load.begin(), load.end()) - load.begin());
+      load[least] += block.cost;
+      for (std::uint32_t at = block.begin; at < block.end; ++at) {
+        parts_[least].push_back(static_cast<std::uint32_t>(order_[at]));
+      }
+    }
+  }
+
+  const Visit& visit_at(std::size_t at) const {
+    return visits_[static_cast<std::uint32_t>(order_[at])];
+  }
+
+  void learn_part(std::size_t p, const auto& weight_of) {
+    const std::vector<std::uint32_t>& part = parts_[p];
+    CountedTable& table = model_.table();
+    std::vector<const CountedLine*> guesses, next;
+    std::vector<CountedLine*> lines;
+    const auto for_keys = [&](std::size_t at, const auto& use) {
+      if (at >= part.size()) return;
+      const Visit& visit = visits_[part[at]];
+      for (const std::uint32_t feature : rows_[visit.row].row.features) {
+        use(CountedTable::key(visit.block, feature));
+      }
+    };
+    const auto guess = [&](std::size_t at, std::vector<const CountedLine*>& into) {
+      into.clear();
+      for_keys(at, [&](std::uint64_t key) { into.push_back(table.guess_place(key)); });
+    };
+    const auto prefetch_tags = [&](std::size_t at) {
+      for_keys(at, [&](std::uint64_t key) { table.prefetch_tags(key); });
+    };
+    guess(0, next);
+    prefetch_tags(1);
+    for (std::size_t at = 0; at < part.size(); ++at) {
+      std::swap(guesses, next);
+      guess(at + 1, next);
+      prefetch_tags(at + 2);
+      Visit& visit = visits_[part[at]];
+      const PreparedRow& row = rows_[visit.row].row;
+      lines.clear();
+      for (std::size_t k = 0; k < row.size(); ++k) {
+        lines.push_back(&table.obtain(CountedTable::key(visit.block, row.features[k]), guesses[k]));
+      }
+      if (!learn_visit(visit, lines, row, weight_of(visit.row), p)) {
+        failed_[p] = std::min<std::size_t>(failed_[p], visit.row);
+        return;
+      }
+    }
+  }
+
+  bool learn_visit(Visit& visit, std::span<CountedLine* const> lines, const PreparedRow& row,
+                   float weight, std::size_t p) {
+    for (std::uint32_t s = visit.first; s < visit.first + visit.n_steps; ++s) {
+      const Step& step = steps_[s];
+      const std::size_t kind = mixture_of(step.past.all);
+      Mixture& mixture = copies_[p][kind];
+      NodeOpinion said;
+      ask_slot(step.slot, lines, row, step.past, mixture, options_.reading, said);
+      if (!std::isfinite(said.margin)) return false;
+      visit.p *= step.right ? said.p_node : 1.0 - said.p_node;
+      teach_node(lines, step.slot, row, said, step.right, weight, mixture, options_);
+      ++taught_[p][kind];
+    }
+    return true;
+  }
+
+  // Each copy counts as often as it was taught.
+  void average_mixtures() {
+    for (std::size_t kind = 0; kind < n_mixtures; ++kind) {
+      double times = 0;
+      std::array<double, n_mixed> sum{};
+      for (std::size_t p = 0; p < n_parts; ++p) {
+        const auto n = static_cast<double>(taught_[p][kind]);
+        times += n;
+        for (std::size_t i = 0; i < n_mixed; ++i) sum[i] += n * double{copies_[p][kind][i]};
+      }
+      if (times == 0) continue;
+      for (std::size_t i = 0; i < n_mixed; ++i) {
+        model_.mixtures()[kind][i] = static_cast<float>(sum[i] / times);
+      }
+    }
+  }
+
+  struct Block {
+    std::uint32_t begin, end;  // of its visits in order_
+    std::size_t cost;
+  };
+
+  ConditionalTree& model_;
+  const Learning& options_;
+  Workers workers_;
+  std::vector<Placement> placements_;  // of each worker
+  std::vector<TopSearch> searches_;    // of each worker
+  std::vector<BatchRow> rows_;
+  std::size_t n_rows_ = 0;
+  std::vector<Visit> visits_;  // row by row, each from the root down
+  std::vector<Step> steps_;
+  std::vector<std::uint64_t> order_;  // block and number of each visit, sorted
+  std::vector<Block> blocks_;
+  std::array<std::vector<std::uint32_t>, n_parts> parts_;
+  std::array<Mixtures, n_parts> copies_;
+  std::array<std::array<std::uint32_t, n_mixtures>, n_parts> taught_;
+  std::array<std::size_t, n_parts> failed_;
+};
+
+}  // namespace
+
+void learn_in_batches(ConditionalTree& model, const CsrView& X, std::span<const LabelId> labels,
+                      std::span<const float> weights, std::span<const std::int64_t> order,
+                      const Foresight& foresight, const Learning& options) {
+  const std::size_t n = order.empty() ? X.n_rows() : order.size();
+  const CountedTable::Growing growing(model.table());
+  // Starting threads costs as much as learning some tens of rows.
+  BatchLearner learner(model, options, n < largest_batch / 4 ? 1 : options.n_threads);
+  const auto row_at = [&](std::size_t i) {
+    return order.empty() ? i : static_cast<std::size_t>(order[i]);
+  };
+  const auto part_of = [](auto span, std::size_t begin, std::size_t count) {
+    return span.empty() ? span : span.subspan(begin, count);
+  };
+  for (std::size_t begin = 0, count = 0; begin < n; begin += count) {
+    count = std::min(learner.batch_size(), n - begin);
+    const auto weight_of = [&](std::size_t i) {
+      return weights.empty() ? 1.0f : weights[row_at(begin + i)];
+    };
+    learner.read(
+        count, [&](std::size_t i) { return X.row(row_at(begin + i)); },
+        [&](std::size_t i) { return labels[row_at(begin + i)]; });
+    if (!foresight.top.empty()) {
+      learner.foresee_top(foresight.top.subspan(begin, count),
+                          foresight.p_top.subspan(begin, count));
+    }
+    const auto p_label = part_of(foresight.p_label, begin, count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const LabelId label = labels[row_at(begin + i)];
+      const bool learned = weight_of(i) > 0;
+      const bool is_new =
+          learned ? learner.plan(i, label, weight_of(i)) : model.tree().leaf_of(label) == none;
+      if (!foresight.is_new.empty()) foresight.is_new[begin + i] = is_new ? 1 : 0;
+      if (!p_label.empty()) p_label[i] = is_new || !learned ? 0 : 1;
+    }
+    const std::size_t failed = learner.learn(weight_of);
+    learner.finish(p_label);
+    if (failed < count) throw Diverged(row_at(begin + failed));
+  }
+}
+
+}  // namespace labeltrees

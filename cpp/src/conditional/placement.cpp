@@ -1,0 +1,62 @@
+#include "labeltrees/conditional/placement.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace labeltrees {
+
+NodeId Placement::of_new(LabelId label, const PreparedRow& row) {
+  const LabelTree& tree = model_.tree();
+  const bool asks_regressors = options_.insertion == Insertion::objective && options_.alpha < 1;
+  const double bound = options_.balance == Balance::examples
+                           ? depth_bound(static_cast<double>(tree.n_labels()) + 1, options_.alpha)
+                           : depth_bound(1, 0);
+  NodeId node = 0;
+  std::uint32_t block = 0;
+  for (std::int32_t depth = 0; !tree.is_leaf(node); ++depth) {
+    const Place place = model_.place(node);
+    if (asks_regressors && place.block != block) {
+      block = place.block;
+      find_lines(model_.table(), block, row, lines_);
+    }
+    const NodeId left = tree.first_child(node);
+    const bool right =
+        options_.insertion == Insertion::random ? toss(label, depth) : objective(node, row) > 0;
+    node = within(bound, depth, right ? left + 1 : left, right ? left : left + 1);
+  }
+  return node;
+}
+
+// obj(p, L, R, alpha) of the paper; positive means right.
+double Placement::objective(NodeId node, const PreparedRow& row) const {
+  const double alpha = options_.alpha;
+  const NodeId left = model_.tree().first_child(node);
+  double value = 0;
+  if (alpha < 1) {
+    const NodeOpinion opinion = ask_node(model_, node, lines_, row, options_.reading);
+    value += (1 - alpha) * 2 * (static_cast<double>(opinion.estimate) - 0.5);
+  }
+  if (alpha > 0) value += alpha * (size_of(left) - size_of(left + 1));
+  return value;
+}
+
+// A label of a given tree may have no examples yet; two such sides count as equal.
+double Placement::size_of(NodeId node) const {
+  return std::log2(options_.balance == Balance::labels
+                       ? static_cast<double>(model_.tree().n_leaves(node))
+                       : std::max(model_.mass(node), 1e-300));
+}
+
+// The preferred child, unless every leaf below it is so deep that a split would break the depth
+// bound. The nearest leaf of the whole tree is never deeper than log2 n, so one side always fits.
+NodeId Placement::within(double bound, std::int32_t depth, NodeId preferred, NodeId other) const {
+  const bool fits = depth + 1 + model_.shallowest(preferred) + 1 <= bound;
+  return fits ? preferred : other;
+}
+
+bool Placement::toss(LabelId label, std::int32_t depth) const {
+  const auto which = (static_cast<std::uint64_t>(label) << 32) | static_cast<std::uint32_t>(depth);
+  return (combine_hashes(options_.seed, which) >> 63) != 0;
+}
+
+}  // namespace labeltrees

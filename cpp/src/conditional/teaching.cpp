@@ -1,0 +1,41 @@
+#include "labeltrees/conditional/teaching.hpp"
+
+#include <algorithm>
+
+namespace labeltrees {
+namespace {
+
+constexpr float mixing_rate = 0.002f;
+constexpr float input_limit = 8.0f;
+
+// A negative value speaks for the other side.
+void count(std::span<CountedLine* const> lines, std::size_t slot, const PreparedRow& row,
+           bool right) noexcept {
+  for (std::size_t k = 0; k < lines.size(); ++k) {
+    if (row.features[k] == bias_feature) continue;
+    Counts& counts = lines[k]->counts[slot];
+    counts = count_example(counts, right == (row.values[k] > 0));
+  }
+}
+
+// Moves the mixture along its gradient, so that inputs of proven worth count for more.
+void teach_mixture(Mixture& mixture, const NodeOpinion& said, bool right, float weight) noexcept {
+  const float error = said.estimate - (right ? 1.0f : 0.0f);
+  for (std::size_t i = 0; i < n_mixed; ++i) {
+    const float input = std::clamp(said.inputs[i], -input_limit, input_limit);
+    mixture[i] -= mixing_rate * weight * error * input;
+  }
+}
+
+}  // namespace
+
+void teach_node(std::span<CountedLine* const> lines, std::size_t slot, const PreparedRow& row,
+                const NodeOpinion& said, bool right, float weight, Mixture& mixture,
+                const Learning& options) noexcept {
+  step_lines(lines, row, slot, weight * slope(said.margin, right, options.reading.loss), options);
+  if (!options.reading.mixing || options.again) return;
+  count(lines, slot, row, right);
+  teach_mixture(mixture, said, right, std::min(weight, 1.0f));
+}
+
+}  // namespace labeltrees

@@ -1,0 +1,426 @@
+#include "labeltrees/extreme/training.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+#include "labeltrees/machine/hash.hpp"
+#include "labeltrees/machine/workers.hpp"
+
+namespace labeltrees {
+namespace {
+
+std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
+
+// The labels in the order of the tree's leaves: node n has those at begin[n] .. end[n].
+struct LeafOrder {
+  std::vector<LabelId> labels;
+  std::vector<std::size_t> begin, end;
+
+  explicit LeafOrder(const LabelTree& tree) : begin(tree.n_nodes()), end(tree.n_nodes()) {
+    // A parent's id is smaller than its children's, so ranges are handed down in order of ids.
+    labels.resize(tree.n_labels());
+    if (!tree.empty()) end[0] = tree.n_labels();
+    for (std::size_t n = 0; n < tree.n_nodes(); ++n) {
+      const auto node = static_cast<NodeId>(n);
+      if (tree.is_leaf(node)) {
+        labels[begin[n]] = tree.label(node);
+        continue;
+      }
+      std::size_t from = begin[n];
+      for (std::int32_t c = 0; c < tree.n_children(node); ++c) {
+        const std::size_t child = index(tree.first_child(node) + c);
+        begin[child] = from;
+        from += index(tree.n_leaves(static_cast<NodeId>(child)));
+        end[child] = from;
+      }
+    }
+  }
+};
+
+// A node's problem and the memory it is gathered in, used for one node after another.
+class NodeGatherer {
+ public:
+  NodeGatherer(const LabelTree& tree, const LeafOrder& order, const PreparedRows& X,
+               const CsrView& by_label, std::span<const std::int32_t> held)
+      : tree_(tree), order_(order), X_(X), by_label_(by_label), held_(held) {
+    local_row_.assign(X.starts.size() - 1, none);
+    local_feature_.assign(X.names.size(), none);
+  }
+
+  // Valid until the next call.
+  NodeProblem gather(NodeId node) {
+    rows_.clear();
+    targets_.clear();
+    if (node == 0) {
+      rows_.resize(local_row_.size());
+      std::iota(rows_.begin(), rows_.end(), 0);
+      std::iota(local_row_.begin(), local_row_.end(), 0);
+      last_.assign(rows_.size(), none);
+    }
+    for (std::int32_t c = 0; c < tree_.n_children(node); ++c) meet_child(node, c);
+    last_.clear();
+    for (const std::int32_t row : rows_) local_row_[index(row)] = none;
+    move_held_last();
+    sort_targets();
+    weigh(node == 0);
+    copy_rows();
+    NodeProblem problem;
+    problem.rows = {starts_, indices_, values_};
+    problem.n_features = features_.size();
+    problem.n_children = index(tree_.n_children(node));
+    problem.weights = weights_;
+    problem.target_starts = target_starts_;
+    problem.target_children = target_children_;
+    problem.targets = target_values_;
+    problem.n_held = n_held_;
+    return problem;
+  }
+
+  const std::vector<std::int32_t>& features() const { return features_; }
+  std::int32_t held_of(std::size_t h) const {
+    return held_[index(rows_[rows_.size() - n_held_ + h])];
+  }
+  // How many of the rows have a target for each child.
+  void count_targets(std::span<std::int64_t> counts) const {
+    for (const std::int32_t c : target_children_) ++counts[index(c)];
+  }
+
+ private:
+  struct Target {
+    std::int32_t row, child;
+    float relevance;
+  };
+
+  void meet_child(NodeId node, std::int32_t c) {
+    const std::size_t child = index(tree_.first_child(node) + c);
+    for (std::size_t l = order_.begin[child]; l < order_.end[child]; ++l) {
+      const SparseRow entries = by_label_.row(index(order_.labels[l]));
+      for (std::size_t k = 0; k < entries.size(); ++k) {
+        std::int32_t& local = local_row_[index(entries.indices[k])];
+        if (local == none) {
+          local = static_cast<std::int32_t>(rows_.size());
+          rows_.push_back(entries.indices[k]);
+          last_.push_back(none);
+        }
+        std::int32_t& last = last_[index(local)];
+        if (last != none && targets_[index(last)].child == c) {
+          Target& target = targets_[index(last)];
+          target.relevance = std::max(target.relevance, entries.values[k]);
+        } else {
+          last = static_cast<std::int32_t>(targets_.size());
+          targets_.push_back({local, c, entries.values[k]});
+        }
+      }
+    }
+  }
+
+  // Held-out rows go last; targets follow.
+  void move_held_last() {
+    std::vector<std::int32_t>& place = place_;
+    place.resize(rows_.size());
+    std::iota(place.begin(), place.end(), 0);
+    const auto is_early = [&](std::int32_t r) { return held_[index(rows_[index(r)])] == none; };
+    const auto late = std::stable_partition(place.begin(), place.end(), is_early);
+    n_held_ = static_cast<std::size_t>(place.end() - late);
+    std::vector<std::int32_t> moved_to(place.size());
+    std::vector<std::int32_t> rows(place.size());
+    for (std::size_t i = 0; i < place.size(); ++i) {
+      rows[i] = rows_[index(place[i])];
+      moved_to[index(place[i])] = static_cast<std::int32_t>(i);
+    }
+    rows_.swap(rows);
+    for (Target& target : targets_) target.row = moved_to[index(target.row)];
+  }
+
+  void sort_targets() {
+    target_starts_.assign(rows_.size() + 1, 0);
+    for (const Target& target : targets_) ++target_starts_[index(target.row) + 1];
+    std::partial_sum(target_starts_.begin(), target_starts_.end(), target_starts_.begin());
+    target_children_.resize(targets_.size());
+    target_values_.resize(targets_.size());
+    std::vector<std::int64_t> next(target_starts_.begin(), target_starts_.end() - 1);
+    for (const Target& target : targets_) {
+      const auto to = static_cast<std::size_t>(next[index(target.row)]++);
+      target_children_[to] = target.child;
+      target_values_[to] = target.relevance;
+    }
+  }
+
+  // s = mx_n, and z = mx_c / s; both are 1 and mx_c at the root.
+  void weigh(bool is_root) {
+    weights_.assign(rows_.size(), 1.0f);
+    if (is_root) return;
+    for (std::size_t r = 0; r < rows_.size(); ++r) {
+      const auto begin = target_values_.begin() + target_starts_[r];
+      const auto end = target_values_.begin() + target_starts_[r + 1];
+      weights_[r] = *std::max_element(begin, end);
+      for (auto z = begin; z != end; ++z) *z /= weights_[r];
+    }
+  }
+
+  void copy_rows() {
+    starts_.assign(1, 0);
+    indices_.clear();
+    values_.clear();
+    features_.clear();
+    const CsrView X = X_.view();
+    for (const std::int32_t row : rows_) {
+      const SparseRow entries = X.row(index(row));
+      for (std::size_t k = 0; k < entries.size(); ++k) {
+        std::int32_t& local = local_feature_[index(entries.indices[k])];
+        if (local == none) {
+          local = static_cast<std::int32_t>(features_.size());
+          features_.push_back(entries.indices[k]);
+        }
+        indices_.push_back(local);
+      }
+      values_.insert(values_.end(), entries.values.begin(), entries.values.end());
+      starts_.push_back(static_cast<std::int64_t>(indices_.size()));
+    }
+    for (const std::int32_t f : features_) local_feature_[index(f)] = none;
+  }
+
+  const LabelTree& tree_;
+  const LeafOrder& order_;
+  const PreparedRows& X_;
+  const CsrView& by_label_;
+  std::span<const std::int32_t> held_;
+  std::vector<std::int32_t> local_row_, local_feature_;  // none between calls
+  std::vector<std::int32_t> rows_, last_, place_, features_;
+  std::vector<Target> targets_;
+  std::vector<std::int64_t> starts_, target_starts_;
+  std::vector<std::int32_t> indices_, target_children_;
+  std::vector<float> values_, target_values_, weights_;
+  std::size_t n_held_ = 0;
+};
+
+struct HeldChunk {
+  std::vector<std::int32_t> held;
+  std::vector<float> margins;  // held x children
+};
+
+// Collects the weights of a node, panel by panel, into a chunk.
+class ChunkBuilder {
+ public:
+  void start(std::size_t n_features) {
+    entries_.clear();
+    counts_.assign(n_features + 1, 0);
+  }
+
+  void add_panel(const LockstepSolver& solver, std::size_t n_features, std::size_t first,
+                 std::size_t last, float least_weight) {
+    for (std::size_t f = 0; f < n_features; ++f) {
+      const float* w = solver.weights_of(f);
+      for (std::size_t c = 0; c < last - first; ++c) {
+        if (std::fabs(w[c]) <= least_weight) continue;
+        entries_.push_back(
+            {static_cast<std::int32_t>(f), static_cast<std::uint8_t>(first + c), w[c]});
+      }
+    }
+  }
+
+  Chunk finish(const std::vector<std::int32_t>& features, double max_weights) {
+    if (static_cast<double>(entries_.size()) > max_weights)
+      keep(static_cast<std::size_t>(max_weights));
+    for (const Entry& entry : entries_) ++counts_[index(entry.feature) + 1];
+    Chunk chunk;
+    std::vector<std::uint32_t> next(features.size(), 0);
+    std::uint32_t start = 0;
+    for (std::size_t f = 0; f < features.size(); ++f) {
+      next[f] = start;
+      if (counts_[f + 1] == 0) continue;
+      start += counts_[f + 1];
+      chunk.features.push_back(features[f]);
+      chunk.row_starts.push_back(start);
+    }
+    chunk.columns.resize(entries_.size());
+    chunk.values.resize(entries_.size());
+    for (const Entry& entry : entries_) {
+      const std::uint32_t to = next[index(entry.feature)]++;
+      chunk.columns[to] = entry.column;
+      chunk.values[to] = float_to_half(entry.weight);
+    }
+    return chunk;
+  }
+
+ private:
+  struct Entry {
+    std::int32_t feature;
+    std::uint8_t column;
+    float weight;
+  };
+
+  // The n largest entries, fewer where others are as large as the last.
+  void keep(std::size_t n) {
+    std::vector<float> sizes;
+    for (const Entry& entry : entries_) sizes.push_back(std::fabs(entry.weight));
+    std::nth_element(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(n), sizes.end(),
+                     std::greater<>());
+    const float bound = sizes[n];
+    std::erase_if(entries_, [&](const Entry& e) { return std::fabs(e.weight) <= bound; });
+  }
+
+  std::vector<Entry> entries_;
+  std::vector<std::uint32_t> counts_;
+};
+
+HeldMargins join_held(const std::vector<HeldChunk>& chunks, std::size_t n_held) {
+  HeldMargins joined;
+  std::vector<std::int64_t> counts(n_held + 1, 0);
+  for (const HeldChunk& chunk : chunks) {
+    for (const std::int32_t h : chunk.held) ++counts[index(h) + 1];
+  }
+  std::partial_sum(counts.begin(), counts.end(), counts.begin());
+  joined.starts = counts;
+  joined.nodes.resize(static_cast<std::size_t>(counts.back()));
+  joined.offsets.resize(joined.nodes.size());
+  for (std::size_t node = 0; node < chunks.size(); ++node) {
+    const HeldChunk& chunk = chunks[node];
+    if (chunk.held.empty()) continue;
+    const std::size_t n_children = chunk.margins.size() / chunk.held.size();
+    for (std::size_t i = 0; i < chunk.held.size(); ++i) {
+      const auto to = static_cast<std::size_t>(counts[index(chunk.held[i])]++);
+      joined.nodes[to] = static_cast<NodeId>(node);
+      joined.offsets[to] = static_cast<std::int64_t>(joined.margins.size() + i * n_children);
+    }
+    joined.margins.insert(joined.margins.end(), chunk.margins.begin(), chunk.margins.end());
+  }
+  return joined;
+}
+
+class Trainer {
+ public:
+  Trainer(const LabelTree& tree, const PreparedRows& X, const CsrView& by_label,
+          std::span<const std::int32_t> held, const RelevanceTraining& options)
+      : tree_(tree), X_(X), options_(options), order_(tree), workers_(options.n_workers) {
+    chunks_.resize(tree.n_nodes());
+    held_.resize(tree.n_nodes());
+    biases_.assign(tree.n_nodes(), 0.0f);
+    reach_.assign(tree.n_nodes(), 1.0f);
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+      gatherers_.emplace_back(tree, order_, X, by_label, held);
+    }
+    solvers_.resize(workers_.size());
+    builders_.resize(workers_.size());
+    n_held_ = static_cast<std::size_t>(
+        std::count_if(held.begin(), held.end(), [](std::int32_t h) { return h != none; }));
+    sort_tasks(by_label);
+  }
+
+  TrainedRelevance train() {
+    workers_.run(tasks_.size(), [this](std::size_t task, std::size_t worker) {
+      train_node(tasks_[task], worker);
+    });
+    TrainedRelevance trained;
+    trained.held = join_held(held_, n_held_);
+    trained.weights = join_chunks(chunks_, X_.names, std::move(biases_));
+    trained.reach = std::move(reach_);
+    return trained;
+  }
+
+ private:
+  // The largest first, so that no worker is left alone with one at the end.
+  void sort_tasks(const CsrView& by_label) {
+    std::vector<std::int64_t> entries(tree_.n_nodes(), 0), work(tree_.n_nodes(), 0);
+    for (std::size_t n = tree_.n_nodes(); n-- > 0;) {
+      const auto node = static_cast<NodeId>(n);
+      if (tree_.is_leaf(node)) {
+        entries[n] = static_cast<std::int64_t>(by_label.row(index(tree_.label(node))).size());
+      } else {
+        tasks_.push_back(node);
+        work[n] = entries[n] * tree_.n_children(node);
+      }
+      if (n > 0) entries[index(tree_.parent(node))] += entries[n];
+    }
+    std::sort(tasks_.begin(), tasks_.end(), [&](NodeId a, NodeId b) {
+      return work[index(a)] != work[index(b)] ? work[index(a)] > work[index(b)] : a < b;
+    });
+  }
+
+  void train_node(NodeId node, std::size_t worker) {
+    NodeGatherer& gatherer = gatherers_[worker];
+    const NodeProblem problem = gatherer.gather(node);
+    const std::size_t n_children = problem.n_children;
+    count_reach(node, gatherer, n_children);
+    HeldChunk& held = held_[index(node)];
+    held.margins.resize(problem.n_held * n_children);
+    for (std::size_t h = 0; h < problem.n_held; ++h) held.held.push_back(gatherer.held_of(h));
+    LockstepSolver& solver = solvers_[worker];
+    ChunkBuilder& builder = builders_[worker];
+    builder.start(problem.n_features);
+    const LockstepOptions options{options_.loss, cost_of(problem), options_.max_epochs,
+                                  options_.tolerance, combine_hashes(options_.seed, index(node))};
+    const std::vector<std::size_t> panels = panel_starts(n_children);
+    for (std::size_t p = 0; p + 1 < panels.size(); ++p) {
+      const std::size_t first = panels[p], last = panels[p + 1];
+      solver.solve(problem, first, last, options);
+      builder.add_panel(solver, problem.n_features, first, last, options_.least_weight);
+      const float* bias = solver.weights_of(problem.n_features);
+      std::copy_n(bias, last - first, &biases_[index(tree_.first_child(node)) + first]);
+      for (std::size_t h = 0; h < problem.n_held; ++h) {
+        std::copy_n(solver.held_margins(h), last - first, &held.margins[h * n_children + first]);
+      }
+    }
+    const auto n_entries = static_cast<double>(problem.rows.indices.size());
+    chunks_[index(node)] =
+        builder.finish(gatherer.features(), options_.weights_per_entry * n_entries);
+  }
+
+  void count_reach(NodeId node, const NodeGatherer& gatherer, std::size_t n_children) {
+    std::vector<std::int64_t> counts(n_children, 0);
+    gatherer.count_targets(counts);
+    for (std::size_t c = 0; c < n_children; ++c) {
+      reach_[index(tree_.first_child(node)) + c] =
+          static_cast<float>(static_cast<double>(counts[c]) / static_cast<double>(n_rows()));
+    }
+  }
+
+  float cost_of(const NodeProblem& problem) const {
+    double weight = 0;
+    for (const float s : problem.weights) weight += static_cast<double>(s);
+    const double ratio = static_cast<double>(n_rows()) / std::max(weight, 1e-9);
+    return static_cast<float>(static_cast<double>(options_.cost) *
+                              std::pow(ratio, static_cast<double>(options_.cost_power)));
+  }
+
+  std::size_t n_rows() const { return X_.starts.size() - 1; }
+
+  const LabelTree& tree_;
+  const PreparedRows& X_;
+  const RelevanceTraining& options_;
+  LeafOrder order_;
+  Workers workers_;
+  std::size_t n_held_ = 0;
+  std::vector<NodeId> tasks_;
+  std::vector<NodeGatherer> gatherers_;
+  std::vector<LockstepSolver> solvers_;
+  std::vector<ChunkBuilder> builders_;
+  std::vector<Chunk> chunks_;
+  std::vector<HeldChunk> held_;
+  std::vector<float> biases_, reach_;
+};
+
+}  // namespace
+
+TrainedRelevance train_relevance(const LabelTree& tree, const PreparedRows& X,
+                                 const CsrView& by_label, std::span<const std::int32_t> held,
+                                 const RelevanceTraining& options) {
+  return Trainer(tree, X, by_label, held, options).train();
+}
+
+std::size_t worker_bytes(const LabelTree& tree, const PreparedRows& X, const CsrView& by_label) {
+  const std::size_t n_rows = X.starts.size() - 1, n_features = X.names.size();
+  const std::size_t n_targets = by_label.indices.size(), n_entries = X.indices.size();
+  std::size_t width = 0;
+  for (std::size_t node = 0; node < tree.n_nodes(); ++node) {
+    width = std::max(width, index(tree.n_children(static_cast<NodeId>(node))));
+  }
+  const std::size_t panel = padded_width(std::min(width, max_panel));
+  const std::size_t gathering = n_rows * 48 + n_features * 24 + n_targets * 28 + n_entries * 12;
+  const std::size_t collected = n_features * std::max<std::size_t>(width, 16) * 12;
+  return gathering + (n_rows + n_features) * panel * 4 + collected;
+}
+
+}  // namespace labeltrees

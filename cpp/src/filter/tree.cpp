@@ -1,0 +1,249 @@
+#include "labeltrees/filter/tree.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "labeltrees/conditional/node_probability.hpp"
+#include "labeltrees/conditional/search.hpp"
+
+namespace labeltrees {
+namespace {
+
+std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
+
+// Asks nodes about one row; looks the lines of a block up once while it stays in the block.
+class NodeReader {
+ public:
+  double p_right(const ConditionalTree& model, NodeId node, const PreparedRow& row,
+                 const Reading& reading) {
+    const std::uint32_t block = model.place(node).block;
+    if (block != block_) find_lines(model.table(), block, row, lines_);
+    block_ = block;
+    return ask_node(model, node, lines_, row, reading).p_node;
+  }
+  void forget() noexcept { block_ = 0; }
+
+ private:
+  std::uint32_t block_ = 0;
+  BlockLines lines_;
+};
+
+// A side wins with odds of at least 1; a tie is the left side's.
+NodeId winner(const ConditionalTree& model, const PreparedRow& row, const Reading& reading,
+              NodeReader& reader) {
+  const LabelTree& tree = model.tree();
+  reader.forget();
+  NodeId node = tree.empty() ? none : 0;
+  while (node != none && !tree.is_leaf(node)) {
+    const NodeId left = tree.first_child(node);
+    node = reader.p_right(model, node, row, reading) > 0.5 ? left + 1 : left;
+  }
+  return node;
+}
+
+// w of every node, and the sum over the leaves.
+class AllMatches {
+ public:
+  void run(const ConditionalTree& model, const PreparedRow& row, const Reading& reading) {
+    const LabelTree& tree = model.tree();
+    weight_.assign(tree.n_nodes(), 1.0);
+    sum_ = 0;
+    reader_.forget();
+    for (std::size_t i = 0; i < weight_.size(); ++i) {  // parents come before their children
+      const auto node = static_cast<NodeId>(i);
+      if (tree.is_leaf(node)) {
+        sum_ += weight_[i];
+        continue;
+      }
+      const double right = reader_.p_right(model, node, row, reading);
+      const double most = std::max(right, 1 - right);
+      const std::size_t left = index(tree.first_child(node));
+      weight_[left] = weight_[i] * ((1 - right) / most);
+      weight_[left + 1] = weight_[i] * (right / most);
+    }
+  }
+  double p(NodeId leaf) const noexcept { return weight_[index(leaf)] / sum_; }
+
+ private:
+  std::vector<double> weight_;
+  double sum_ = 0;
+  NodeReader reader_;
+};
+
+// The k likeliest leaves, ties by place in the tree: the winner of the tournament is the first.
+std::size_t top_of(const ConditionalTree& model, const AllMatches& matches,
+                   std::span<Found> answers) {
+  const LabelTree& tree = model.tree();
+  std::vector<std::pair<double, NodeId>> leaves;
+  std::vector<NodeId> stack;
+  if (!tree.empty()) stack.push_back(0);
+  while (!stack.empty()) {  // leaves from left to right
+    const NodeId node = stack.back();
+    stack.pop_back();
+    if (tree.is_leaf(node)) {
+      leaves.emplace_back(matches.p(node), node);
+      continue;
+    }
+    stack.push_back(tree.first_child(node) + 1);
+    stack.push_back(tree.first_child(node));
+  }
+  const std::size_t n = std::min(answers.size(), leaves.size());
+  std::stable_sort(leaves.begin(), leaves.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  for (std::size_t i = 0; i < n; ++i) {
+    answers[i] = {tree.label(leaves[i].second), leaves[i].first};
+  }
+  return n;
+}
+
+class Learner {
+ public:
+  Learner(ConditionalTree& model, const Learning& options) : model_(model), options_(options) {}
+
+  void foresee(const PreparedRow& row, LabelId label, std::size_t i, const Foresight& foresight) {
+    const NodeId leaf = model_.tree().leaf_of(label);
+    if (!foresight.is_new.empty()) foresight.is_new[i] = leaf == none ? 1 : 0;
+    if (foresight.p_label.empty() && foresight.top.empty()) return;
+    matches_.run(model_, row, options_.reading);
+    if (!foresight.p_label.empty()) foresight.p_label[i] = leaf == none ? 0.0 : matches_.p(leaf);
+    if (foresight.top.empty()) return;
+    const NodeId first = winner(model_, row, options_.reading, reader_);
+    foresight.top[i] = first == none ? none : model_.tree().label(first);
+    foresight.p_top[i] = first == none ? 0.0 : matches_.p(first);
+  }
+
+  bool observe(const PreparedRow& row, LabelId label, float weight) {
+    const LabelTree& tree = model_.tree();
+    if (tree.empty()) model_.add_root(label);
+    NodeId leaf = tree.leaf_of(label);
+    if (leaf == none) leaf = model_.split_leaf(place_of_new(label), label) + 1;
+    for (NodeId node = leaf; node != none; node = tree.parent(node)) model_.add_mass(node, weight);
+    block_ = 0;
+    for (NodeId below = leaf; tree.parent(below) != none; below = tree.parent(below)) {
+      const NodeId node = tree.parent(below);
+      const bool right = below != tree.first_child(node);
+      bool won = false;
+      if (!play(node, row, right, weight, won)) return false;
+      if (!won) break;
+    }
+    return true;
+  }
+
+ private:
+  NodeId place_of_new(LabelId label) const {
+    const LabelTree& tree = model_.tree();
+    NodeId node = 0;
+    for (std::uint32_t depth = 0; !tree.is_leaf(node); ++depth) {
+      const NodeId left = tree.first_child(node);
+      const std::uint64_t which = (static_cast<std::uint64_t>(label) << 32) | depth;
+      const bool right = options_.insertion == Insertion::random
+                             ? (combine_hashes(options_.seed, which) >> 63) != 0
+                             : tree.n_leaves(left) > tree.n_leaves(left + 1);
+      node = right ? left + 1 : left;
+    }
+    return node;
+  }
+
+  // Teaches a node that the label's side should win, and tells whether it does now.
+  bool play(NodeId node, const PreparedRow& row, bool right, float weight, bool& won) {
+    const Place place = model_.place(node);
+    if (place.block != block_) {
+      block_ = place.block;
+      model_.table().make_room(row.size());
+      lines_.clear();
+      for (const std::uint32_t feature : row.features) {
+        lines_.push_back(&model_.table().obtain(CountedTable::key(block_, feature)));
+      }
+    }
+    const float margin = ask_node(model_, node, lines_, row, options_.reading).margin;
+    if (!std::isfinite(margin)) return false;
+    step_lines(lines_, row, place.slot, weight * slope(margin, right, options_.reading.loss),
+               options_);
+    const double p = ask_node(model_, node, lines_, row, options_.reading).p_node;
+    won = right ? p > 0.5 : p <= 0.5;
+    return true;
+  }
+
+  ConditionalTree& model_;
+  const Learning& options_;
+  AllMatches matches_;
+  NodeReader reader_;
+  std::uint32_t block_ = 0;
+  std::vector<CountedLine*> lines_;
+};
+
+}  // namespace
+
+void learn_tournament(ConditionalTree& model, const CsrView& X, std::span<const LabelId> labels,
+                      std::span<const float> weights, std::span<const std::int64_t> order,
+                      const Foresight& foresight, const Learning& options) {
+  Learner learner(model, options);
+  PreparedRow row;
+  const std::size_t n = order.empty() ? X.n_rows() : order.size();
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t r = order.empty() ? i : static_cast<std::size_t>(order[i]);
+    row.assign(X.row(r), options.reading);
+    learner.foresee(row, labels[r], i, foresight);
+    const float weight = weights.empty() ? 1.0f : weights[r];
+    if (weight > 0 && !learner.observe(row, labels[r], weight)) throw Diverged(r);
+  }
+}
+
+void tournament_winners(const ConditionalTree& model, const CsrView& X, const Reading& reading,
+                        std::span<LabelId> winners) {
+  PreparedRow row;
+  NodeReader reader;
+  for (std::size_t r = 0; r < X.n_rows(); ++r) {
+    row.assign(X.row(r), reading);
+    const NodeId leaf = winner(model, row, reading, reader);
+    winners[r] = leaf == none ? none : model.tree().label(leaf);
+  }
+}
+
+void tournament_probabilities(const ConditionalTree& model, const CsrView& X,
+                              std::span<const LabelId> labels, const Reading& reading,
+                              std::span<double> p) {
+  PreparedRow row;
+  AllMatches matches;
+  for (std::size_t r = 0; r < X.n_rows(); ++r) {
+    const NodeId leaf = model.tree().leaf_of(labels[r]);
+    p[r] = 0;
+    if (leaf == none) continue;
+    row.assign(X.row(r), reading);
+    matches.run(model, row, reading);
+    p[r] = matches.p(leaf);
+  }
+}
+
+void tournament_top(const ConditionalTree& model, const CsrView& X, std::size_t k,
+                    const Reading& reading, std::span<LabelId> labels, std::span<double> p) {
+  PreparedRow row;
+  AllMatches matches;
+  std::vector<Found> answers(k);
+  for (std::size_t r = 0; r < X.n_rows(); ++r) {
+    row.assign(X.row(r), reading);
+    matches.run(model, row, reading);
+    const std::size_t n = top_of(model, matches, answers);
+    for (std::size_t i = 0; i < k; ++i) {
+      labels[r * k + i] = i < n ? answers[i].label : none;
+      p[r * k + i] = i < n ? answers[i].p_label : 0.0;
+    }
+  }
+}
+
+void tournament_all(const ConditionalTree& model, const CsrView& X, std::size_t n_columns,
+                    const Reading& reading, std::span<double> p) {
+  const LabelTree& tree = model.tree();
+  PreparedRow row;
+  AllMatches matches;
+  for (std::size_t r = 0; r < X.n_rows(); ++r) {
+    row.assign(X.row(r), reading);
+    matches.run(model, row, reading);
+    for (std::size_t i = 0; i < n_columns; ++i) {
+      const NodeId leaf = tree.leaf_of(static_cast<LabelId>(i));
+      p[r * n_columns + i] = leaf == none ? 0.0 : matches.p(leaf);
+    }
+  }
+}
+
+}  // namespace labeltrees

@@ -1,0 +1,44 @@
+#include "labeltrees/lom/back_off.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "labeltrees/tree/label_tree.hpp"
+
+namespace labeltrees {
+namespace {
+
+// A trust of one half, before anything is seen, counts as so many rows.
+constexpr double prior_rows = 2;
+
+// The power of two below x, from 0 to limit - 1.
+std::size_t power(double x, std::size_t limit) noexcept {
+  return x < 1 ? 0 : std::min(static_cast<std::size_t>(std::ilogb(x)), limit - 1);
+}
+
+}  // namespace
+
+BackOff::BackOff() {
+  asked_.fill(prior_rows);
+  drawn_.fill(prior_rows / 2);
+}
+
+BackOff::BackOff(std::span<const double> asked, std::span<const double> drawn) {
+  if (asked.size() != n_classes || drawn.size() != n_classes) {
+    throw TreeError("back-off needs two numbers for every class of nodes");
+  }
+  std::copy(asked.begin(), asked.end(), asked_.begin());
+  std::copy(drawn.begin(), drawn.end(), drawn_.begin());
+  for (std::size_t c = 0; c < n_classes; ++c) {
+    if (!(drawn_[c] > 0 && drawn_[c] < asked_[c] && std::isfinite(asked_[c]))) {
+      throw TreeError("no trust of a class of nodes is 0 or 1");
+    }
+  }
+}
+
+std::size_t BackOff::class_of(bool is_leaf, double n, std::uint32_t n_labels) noexcept {
+  const std::size_t repeats = power(2 * n / n_labels, n_repeats);
+  return ((is_leaf ? n_sizes : 0) + power(n, n_sizes)) * n_repeats + repeats;
+}
+
+}  // namespace labeltrees

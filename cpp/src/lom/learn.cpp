@@ -1,0 +1,262 @@
+#include <algorithm>
+#include <cmath>
+
+#include "labeltrees/conditional/node_probability.hpp"
+#include "labeltrees/lom/node_distribution.hpp"
+#include "labeltrees/lom/tree.hpp"
+#include "labeltrees/online/regressor_bank.hpp"
+
+namespace labeltrees {
+namespace {
+
+// The loss's derivative by the margin; target is -1 or 1.
+float partition_slope(float margin, float target, PartitionLoss loss) noexcept {
+  switch (loss) {
+    case PartitionLoss::hinge:
+      return margin * target < 1 ? -target : 0.0f;
+    case PartitionLoss::logistic:
+      return -target * sigmoid(-target * margin);
+    case PartitionLoss::squared:
+      return margin - target;
+    case PartitionLoss::absolute:
+      return margin < target ? -1.0f : (margin > target ? 1.0f : 0.0f);
+  }
+  return 0;
+}
+
+// A row's lines in one block, nullptr where there is none yet, and what the block's regressors said
+// before they were taught.
+struct BlockView {
+  std::uint32_t block = 0;
+  bool has_all = false;
+  Margins margins{};
+  std::vector<WeightLine*> lines;
+};
+
+class Learner {
+ public:
+  Learner(LomTree& model, const LomLearning& options) : model_(model), options_(options) {}
+
+  // Makes `row` the next one to learn and asks for the entries it will most likely need: those of
+  // the way that the label's last row went.
+  void expect(const SparseRow& row, LabelId label) {
+    next_.assign(row, options_.reading);
+    for (NodeId id = model_.last_leaf(label); id != none; id = model_.node(id).parent) {
+      model_.prefetch_entry(id, label);
+    }
+  }
+
+  // Goes on to the row expected, and finds the way it goes untaught.
+  void advance(LabelId label) {
+    std::swap(row_, next_);
+    model_.table().make_room(row_.size());  // lines now stay where they are until the next row
+    way_.clear();
+    n_views_ = 0;
+    const BlockView* view = nullptr;
+    NodeId at = model_.root();
+    for (; !model_.is_leaf(at); at = child(at, view->margins)) {
+      way_.push_back(at);
+      prefetch_below(at, label);
+      const std::uint32_t block = model_.node(at).place.block;
+      if (view == nullptr || view->block != block) view = &next_view(block);
+    }
+    way_.push_back(at);
+  }
+
+  // Answers from the end of that way.
+  void foresee(LabelId label, std::size_t i, const Foresight& foresight) {
+    if (!foresight.is_new.empty()) foresight.is_new[i] = model_.total(label) > 0 ? 0 : 1;
+    if (foresight.p_label.empty() && foresight.top.empty()) return;
+    distribution_.assign(model_, way_);
+    if (!foresight.p_label.empty()) foresight.p_label[i] = distribution_.probability(label);
+    if (foresight.top.empty()) return;
+    Found found{none, 0.0};
+    distribution_.top({&found, 1});
+    foresight.top[i] = found.label;
+    foresight.p_top[i] = found.p_label;
+  }
+
+  // Learns the row. False if a score was not finite.
+  bool observe(LabelId label, float weight) {
+    if (!options_.again) measure_trust(label, weight);
+    model_.add_total(label, weight);
+    NodeId at = model_.root();
+    std::size_t n_together = 1;  // of the way's nodes, until the row parts from it
+    bool together = true;
+    BlockView* view = nullptr;
+    std::size_t v = 0;
+    for (;;) {
+      LedgerEntry& entry = model_.count_histogram(at, label, weight);
+      if (model_.is_leaf(at)) {
+        if (!model_.wants_split(at, entry, weight, options_)) {
+          model_.count_at_leaf(at, entry, weight);
+          break;
+        }
+        model_.split(at, options_);
+        together = false;  // untaught, it ends here
+      }
+      const LomNode& here = model_.node(at);
+      if (!together) prefetch_below(at, label);
+      if (view == nullptr || view->block != here.place.block) {
+        view = together ? &views_[v++] : &see(off_way_, here.place.block);
+      }
+      const NodeId untaught = child(at, view->margins);
+      const float target = here.mean > entry.mean ? -1.0f : 1.0f;
+      const float score = train(*view, here.place.slot, target, weight);
+      const bool fails = !std::isfinite(score);
+      if (!fails) model_.count_score(at, entry, score, weight);
+      at = score < 0 ? here.left : here.right;
+      if (together && (fails || at != untaught)) {
+        count_rest(n_together, label, weight);
+        together = false;
+      }
+      if (fails) return false;
+      ++n_together;
+    }
+    model_.remember_leaf(label, at);
+    return true;
+  }
+
+ private:
+  NodeId child(NodeId at, const Margins& margins) const noexcept {
+    const LomNode& here = model_.node(at);
+    return margins[here.place.slot] < 0 ? here.left : here.right;
+  }
+
+  // Asks for what the children know of the label.
+  void prefetch_below(NodeId at, LabelId label) const noexcept {
+    const LomNode& here = model_.node(at);
+    for (const NodeId below : {here.left, here.right}) model_.prefetch_entry(below, label);
+  }
+
+  // Counts the row in the histograms of the nodes it would have reached untaught, from the way's
+  // i-th on.
+  void count_rest(std::size_t i, LabelId label, float weight) {
+    for (; i < way_.size(); ++i) model_.count_histogram(way_[i], label, weight);
+  }
+
+  // Learns from the row's way and label how far histograms are to be trusted; see BackOff. A label
+  // that is new tells nothing.
+  void measure_trust(LabelId label, double weight) {
+    if (!(model_.total(label) > 0)) return;
+    double p = model_.total(label) / model_.total_weight();
+    draws_.clear();
+    for (const NodeId id : way_) {
+      const LomNode& here = model_.node(id);
+      if (here.n_labels == 0) continue;
+      const std::size_t c = model_.trust_class(here);
+      const double trust = model_.trust().trust(c);
+      const double drawn = trust * model_.count(here, label) / here.weight;
+      p = drawn + (1 - trust) * p;
+      draws_.push_back({c, drawn / p});
+    }
+    double left = weight;
+    for (std::size_t i = draws_.size(); i-- > 0;) {
+      const double drawn = left * draws_[i].share;
+      model_.trust().add(draws_[i].trust_class, left, drawn);
+      left -= drawn;
+    }
+  }
+
+  // One step of a regressor in the block; returns its score after.
+  float train(BlockView& view, std::size_t slot, float target, float weight) {
+    const float margin = view.margins[slot];
+    const float slope = weight * partition_slope(margin, target, options_.loss);
+    if (slope == 0 || !std::isfinite(margin)) return margin;
+    return step(view, slot, slope);
+  }
+
+  const BlockView& next_view(std::uint32_t block) {
+    if (n_views_ == views_.size()) views_.emplace_back();
+    return see(views_[n_views_++], block);
+  }
+
+  // Finds the row's lines in a block, and what the block's regressors say.
+  BlockView& see(BlockView& view, std::uint32_t block) {
+    view.block = block;
+    view.has_all = false;
+    view.margins = {};
+    view.lines.resize(row_.size());
+    const WeightTable& table = model_.table();
+    const auto key = [&](std::size_t k) { return WeightTable::key(block, row_.features[k]); };
+    for (std::size_t k = 0; k < row_.size(); ++k) table.prefetch_tags(key(k));
+    for (std::size_t k = 0; k < row_.size(); ++k) {
+      view.lines[k] = const_cast<WeightLine*>(table.guess_place(key(k)));
+    }
+    for (std::size_t k = 0; k < row_.size(); ++k) {
+      WeightLine*& line = view.lines[k];
+      line = const_cast<WeightLine*>(table.find(key(k), line));
+      if (line != nullptr) add_line(*line, row_.values[k], view.margins);
+    }
+    return view;
+  }
+
+  void obtain_lines(BlockView& view) {
+    for (std::size_t k = 0; k < row_.size(); ++k) {
+      if (view.lines[k] != nullptr) continue;
+      view.lines[k] = &model_.table().obtain(WeightTable::key(view.block, row_.features[k]));
+    }
+    view.has_all = true;
+  }
+
+  float step(BlockView& view, std::size_t slot, float slope) {
+    if (!view.has_all) obtain_lines(view);
+    float margin = 0;
+    const float rate = options_.learning_rate;
+    for (std::size_t k = 0; k < row_.size(); ++k) {
+      const float gradient = slope * row_.values[k];
+      float& w = view.lines[k]->weight(slot);
+      if (options_.optimizer == Optimizer::sgd) {
+        w -= rate * gradient;
+      } else {
+        const float sum = view.lines[k]->sum(slot) += gradient * gradient;
+        w -= rate * gradient / std::sqrt(sum + adagrad_floor);
+      }
+      margin += row_.values[k] * w;
+    }
+    if (!std::isfinite(margin)) forget(view, slot);
+    return margin;
+  }
+
+  // Weights past all measure are given up, so that the model can still be asked and saved.
+  void forget(BlockView& view, std::size_t slot) noexcept {
+    for (WeightLine* line : view.lines) line->weight(slot) = line->sum(slot) = 0;
+  }
+
+  LomTree& model_;
+  const LomLearning& options_;
+  PreparedRow row_, next_;
+  NodeDistribution distribution_;
+  struct Draw {
+    std::size_t trust_class;
+    double share;  // how likely the label was drawn here if not below
+  };
+  std::vector<Draw> draws_;
+  std::vector<NodeId> way_;       // of the row untaught, from the root to a leaf,
+  std::vector<BlockView> views_;  // and the blocks on it, the first n_views_
+  std::size_t n_views_ = 0;
+  BlockView off_way_;  // the block that the row is in after it has parted from that way
+};
+
+}  // namespace
+
+void learn(LomTree& model, const CsrView& X, std::span<const LabelId> labels,
+           std::span<const float> weights, std::span<const std::int64_t> order,
+           const Foresight& foresight, const LomLearning& options) {
+  Learner learner(model, options);
+  const std::size_t n = order.empty() ? X.n_rows() : order.size();
+  const auto row_at = [&](std::size_t i) {
+    return order.empty() ? i : static_cast<std::size_t>(order[i]);
+  };
+  if (n != 0) learner.expect(X.row(row_at(0)), labels[row_at(0)]);
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t r = row_at(i);
+    learner.advance(labels[r]);
+    if (i + 1 < n) learner.expect(X.row(row_at(i + 1)), labels[row_at(i + 1)]);
+    learner.foresee(labels[r], i, foresight);
+    const float weight = weights.empty() ? 1.0f : weights[r];
+    if (weight > 0 && !learner.observe(labels[r], weight)) throw Diverged(r);
+  }
+}
+
+}  // namespace labeltrees

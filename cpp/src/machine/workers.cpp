@@ -1,0 +1,97 @@
+#include "labeltrees/machine/workers.hpp"
+
+#include <utility>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace labeltrees {
+namespace {
+
+// How often to look before going to sleep: waking up takes longer than many a task.
+constexpr std::size_t looks = 4000;
+
+void pause() noexcept {
+#if defined(__SSE2__)
+  _mm_pause();
+#endif
+}
+
+}  // namespace
+
+Workers::Workers(std::size_t n_workers) {
+  if (n_workers <= std::thread::hardware_concurrency()) patience_ = looks;
+  threads_.reserve(n_workers);
+  for (std::size_t worker = 1; worker < n_workers; ++worker) {
+    try {
+      threads_.emplace_back([this, worker] { work(worker); });
+    } catch (const std::system_error&) {
+      break;  // fewer threads give the same result, later
+    }
+  }
+}
+
+Workers::~Workers() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  start_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void Workers::run(std::size_t n_tasks, const std::function<void(std::size_t, std::size_t)>& task) {
+  if (threads_.empty() || n_tasks < 2) {
+    for (std::size_t number = 0; number < n_tasks; ++number) task(number, 0);
+    return;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    task_ = &task;
+    n_tasks_ = n_tasks;
+    next_ = 0;
+    n_busy_ = threads_.size();
+    ++round_;
+  }
+  start_.notify_all();
+  take_tasks(0);
+  watch_for([this] { return n_busy_ == 0; });
+  std::unique_lock lock(mutex_);
+  done_.wait(lock, [this] { return n_busy_ == 0; });
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+void Workers::take_tasks(std::size_t worker) {
+  try {
+    for (std::size_t number = next_++; number < n_tasks_; number = next_++) {
+      (*task_)(number, worker);
+    }
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    if (!failure_) failure_ = std::current_exception();
+  }
+}
+
+// Looks for a while whether it has happened; the caller has to make sure of it.
+void Workers::watch_for(const std::function<bool()>& happened) const {
+  for (std::size_t i = 0; i < patience_ && !happened(); ++i) pause();
+}
+
+void Workers::work(std::size_t worker) {
+  std::size_t seen = 0;
+  while (true) {
+    watch_for([&] { return stopping_ || round_ != seen; });
+    {
+      std::unique_lock lock(mutex_);
+      start_.wait(lock, [&] { return stopping_ || round_ != seen; });
+      if (stopping_) return;
+      seen = round_;
+    }
+    take_tasks(worker);
+    const std::lock_guard lock(mutex_);
+    if (--n_busy_ == 0) done_.notify_one();
+  }
+}
+
+}  // namespace labeltrees

@@ -1,0 +1,340 @@
+#include "labeltrees/online/weight_table.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace labeltrees {
+
+template <typename Line>
+std::size_t LineTable<Line>::n_bytes() const noexcept {
+  std::size_t n_lines = n_waiting_;
+  for (const auto& segment : segments_) n_lines += segment->capacity;
+  return Segment::n_bytes(n_lines);
+}
+
+template <typename Line>
+void LineTable<Line>::limit_bytes(std::size_t n_bytes) noexcept {
+  // How full the table is at least: after the first splits, and later, when there are many
+  // segments that split at different times.
+  const double share = n_bytes < (std::size_t{1} << 26) ? 0.40 : 0.55;
+  const auto n_lines =
+      static_cast<std::size_t>(share * static_cast<double>(n_bytes)) / sizeof(Line);
+  n_shared_ = n_lines / 8;
+  exact_limit_ = n_lines - n_shared_;
+}
+
+template <typename Line>
+const Line* LineTable<Line>::find_exact(std::uint64_t key) const noexcept {
+  const std::uint64_t hash = mix_bits(key);
+  const Window& window = window_of(hash);
+  if (window.n_groups == 0) return nullptr;
+  const std::uint8_t tag = TagGroup::of(hash);
+  for (std::uint64_t group = window.home(hash);; group = window.after(group)) {
+    const TagGroup& tags = window.tags[group];
+    for (std::uint32_t fits = tags.where(tag); fits != 0; fits &= fits - 1) {
+      const Line& line =
+          window.lines[group * group_size + static_cast<std::size_t>(std::countr_zero(fits))];
+      if (read_shared(line.key) == key) return &line;
+    }
+    if (tags.where(0) != 0) break;
+  }
+  if (n_waiting_.load(std::memory_order_relaxed) == 0) return nullptr;
+  const std::lock_guard alone(rare_);
+  const auto found = waiting_.find(key);
+  return found == waiting_.end() ? nullptr : &found->second;
+}
+
+template <typename Line>
+const Line* LineTable<Line>::find(std::uint64_t key) const noexcept {
+  const Line* line = find_exact(key);
+  return line == nullptr && is_sharing() ? find_exact(shared_key(key)) : line;
+}
+
+template <typename Line>
+Line& LineTable<Line>::obtain(std::uint64_t key) {
+  if (is_sharing()) {
+    const Line* line = find_exact(key);
+    return line == nullptr ? obtain_exact(shared_key(key)) : const_cast<Line&>(*line);
+  }
+  return obtain_exact(key);
+}
+
+template <typename Line>
+Line& LineTable<Line>::obtain_exact(std::uint64_t key) {
+  if (const Line* line = find_exact(key); line != nullptr) return const_cast<Line&>(*line);
+  if (segments_.empty()) make_room(1);
+  const std::uint64_t hash = mix_bits(key);
+  return add(window_of(hash), key, hash);
+}
+
+// Marks an empty place as the key's; there must be one.
+template <typename Line>
+Line& LineTable<Line>::take_place(const Window& window, std::uint64_t key, std::uint64_t hash) {
+  ++window.segment->used;
+  std::uint64_t group = window.home(hash);
+  std::uint32_t free = window.tags[group].where(0);
+  while (free == 0) {
+    group = window.after(group);
+    free = window.tags[group].where(0);
+  }
+  const auto i = static_cast<std::size_t>(std::countr_zero(free));
+  Line& line = window.lines[group * group_size + i];
+  write_shared(line.key, key);
+  window.tags[group].set(i, TagGroup::of(hash));
+  return line;
+}
+
+// A new line at an empty place, or in waiting if that is the segment's last, which ends searches.
+template <typename Line>
+Line& LineTable<Line>::add(const Window& window, std::uint64_t key, std::uint64_t hash) {
+  Segment& segment = *window.segment;
+  if (alone_) {
+    ++size_;
+  } else {  // threads would get in each other's way counting; see count_lines
+    while (segment.adding.test_and_set(std::memory_order_acquire)) {
+    }
+  }
+  if (is_growing_ && segment.used == segment.foresight()) order_sibling(segment);
+  const bool crowds = !segment.crowded && segment.used >= segment.limit();
+  segment.crowded |= crowds;
+  const bool has_place = segment.used + 1 < segment.capacity;
+  Line* const line = has_place ? &take_place(window, key, hash) : nullptr;
+  if (!alone_) segment.adding.clear(std::memory_order_release);
+  if (has_place && !crowds) return *line;
+  const std::lock_guard alone(rare_);
+  if (crowds) crowded_.push_back(&segment);
+  if (has_place) return *line;
+  n_waiting_.fetch_add(1, std::memory_order_relaxed);
+  Line& late = waiting_[key];
+  late.key = key;
+  return late;
+}
+
+template <typename Line>
+void LineTable<Line>::count_lines() noexcept {
+  alone_ = true;
+  size_ = n_waiting_;
+  for (const auto& segment : segments_) size_ += segment->used;
+}
+
+template <typename Line>
+void LineTable<Line>::make_room(std::size_t n, Workers* workers) {
+  if (!alone_) count_lines();
+  alone_ = workers == nullptr;
+  const std::size_t n_workers = alone_ ? 1 : workers->size();
+  if (late_.size() < n_workers) late_.resize(n_workers);
+  if (segments_.empty()) {
+    segments_.push_back(std::make_unique<Segment>());
+    enlarge(*segments_[0], smallest);
+  }
+  if (exact_limit_ != ~std::size_t{0}) {
+    n = std::min(n, exact_limit_ + n_shared_ - std::min(size(), exact_limit_ + n_shared_));
+  }
+  Segment& only = *segments_[0];
+  if (depth_ == 0 && only.used + n > only.limit() && only.capacity < large) {
+    std::uint64_t capacity = only.capacity;
+    while (only.used + n > Segment::limit_of(capacity) && capacity < large) {
+      capacity = std::min(2 * capacity, large);
+    }
+    enlarge(only, capacity);
+  }
+  while (!crowded_.empty() || !moves_.empty()) {
+    try {
+      for (Segment* segment : std::exchange(crowded_, {})) {
+        segment->crowded = false;
+        relieve(*segment);
+      }
+    } catch (...) {  // no memory; what is still crowded will say so again
+      carry_all(workers);
+      throw;
+    }
+    carry_all(workers);
+    if (crowded_.empty()) take_waiting();
+  }
+}
+
+template <typename Line>
+void LineTable<Line>::relieve(Segment& segment) {
+  if (segment.used < segment.limit()) return;
+  if (segment.capacity < large) {
+    enlarge(segment, std::min(2 * segment.capacity, large));
+  } else {
+    split(segment);
+  }
+}
+
+template <typename Line>
+void LineTable<Line>::enlarge(Segment& segment, std::uint64_t capacity) {
+  moves_.reserve(moves_.size() + 1);
+  Pages pages(Segment::n_bytes(capacity));
+  std::swap(pages, segment.pages);
+  leave(segment, std::move(pages));
+  segment.capacity = capacity;
+  show(segment);
+}
+
+template <typename Line>
+std::uint64_t LineTable<Line>::sibling_capacity(const Segment& segment) const noexcept {
+  const std::size_t n_segments = segments_.size();
+  return n_segments < 4 ? in_huge_pages(4 + n_segments) : segment.capacity;
+}
+
+// A table with a limit may never need it.
+template <typename Line>
+void LineTable<Line>::order_sibling(const Segment& segment) noexcept {
+  if (segment.capacity < large || exact_limit_ != ~std::size_t{0}) return;
+  stock_.order(Segment::n_bytes(sibling_capacity(segment)));
+}
+
+template <typename Line>
+void LineTable<Line>::split(Segment& segment) {
+  // First all the memory that it takes, for that may throw; what is only reserved costs nothing.
+  moves_.reserve(moves_.size() + 1);
+  for (std::vector<Line>& late : late_) late.reserve(segment.used);
+  std::vector<Window> doubled;
+  if (segment.depth == depth_) {
+    for (const Window& window : directory_) doubled.insert(doubled.end(), 2, window);
+  }
+  auto made = std::make_unique<Segment>();
+  made->capacity = sibling_capacity(segment);
+  made->pages = stock_.take(Segment::n_bytes(made->capacity));
+  segments_.push_back(std::move(made));
+  if (segment.depth == depth_) {
+    directory_ = std::move(doubled);
+    ++depth_;
+  }
+  Segment& sibling = *segments_.back();
+  leave(segment, {});
+  sibling.depth = ++segment.depth;
+  // The half of the segment's places with the next bit set becomes the sibling's.
+  const auto first = static_cast<std::size_t>(
+      std::find_if(directory_.begin(), directory_.end(),
+                   [&](const Window& window) { return window.segment == &segment; }) -
+      directory_.begin());
+  const std::size_t n_places = std::size_t{1} << (depth_ - segment.depth);
+  for (std::size_t i = 0; i < n_places; ++i) directory_[first + n_places + i].segment = &sibling;
+  show(segment);
+  show(sibling);
+}
+
+// Notes that the segment's lines are where they are no longer looked for.
+template <typename Line>
+void LineTable<Line>::leave(Segment& segment, Pages old_pages) {
+  moves_.push_back({&segment, std::move(old_pages), segment.capacity});
+  segment.used = 0;
+}
+
+// Carries lines to where they are looked for. Each move concerns segments of its own.
+template <typename Line>
+void LineTable<Line>::carry_all(Workers* workers) {
+  n_moves_ += moves_.size();
+  if (workers == nullptr) {
+    for (Move& move : moves_) carry(move, late_[0]);
+  } else {
+    workers->run(moves_.size(), [this](std::size_t number, std::size_t worker) {
+      carry(moves_[number], late_[worker]);
+    });
+  }
+  moves_.clear();
+}
+
+template <typename Line>
+void LineTable<Line>::carry(Move& move, std::vector<Line>& late) {
+  if (move.old_capacity == 0) return;
+  if (move.old_pages.start() == nullptr) return spread(*move.segment, late);
+  const Line* const lines = Segment::lines_in(move.old_pages, move.old_capacity);
+  for (std::uint64_t i = 0; i < move.old_capacity; ++i) {
+    if (lines[i].key != 0) put_in(lines[i]);
+  }
+}
+
+// Moves the lines of a segment that has been split. Groups are emptied from the last to the first:
+// as lines lie in about the order of their hashes, and a group has room for half the hashes it had,
+// a line that stays finds its new place in the group it comes from or behind, among lines that have
+// moved already. The few others come last.
+template <typename Line>
+void LineTable<Line>::spread(Segment& segment, std::vector<Line>& late) {
+  late.clear();
+  std::array<Line, group_size> moved;
+  for (std::uint64_t group = segment.capacity / group_size; group-- > 0;) {
+    Line* const lines = segment.lines() + group * group_size;
+    const auto end = std::copy_if(lines, lines + group_size, moved.begin(),
+                                  [](const Line& line) { return line.key != 0; });
+    segment.tags()[group] = {};
+    std::memset(static_cast<void*>(lines), 0, group_size * sizeof(Line));
+    for (auto line = moved.begin(); line != end; ++line) {
+      const std::uint64_t hash = mix_bits(line->key);
+      const Window& window = window_of(hash);
+      const bool stays = window.segment == &segment;
+      if (stays && (window.home(hash) < group || !has_place_behind(window, hash))) {
+        late.push_back(*line);
+      } else {
+        put_in(*line);
+      }
+    }
+  }
+  for (const Line& line : late) put_in(line);
+}
+
+// Whether there is an empty place before the segment's end, so that a search need not start again
+// at its beginning.
+template <typename Line>
+bool LineTable<Line>::has_place_behind(const Window& window, std::uint64_t hash) const noexcept {
+  std::uint64_t group = window.home(hash);
+  while (group < window.n_groups && window.tags[group].where(0) == 0) ++group;
+  return group < window.n_groups;
+}
+
+// A line that the table has counted, but has not.
+template <typename Line>
+void LineTable<Line>::put_in(const Line& line) {
+  const std::uint64_t hash = mix_bits(line.key);
+  const Window& window = window_of(hash);
+  if (window.segment->used < window.segment->limit()) {
+    take_place(window, line.key, hash) = line;
+  } else {
+    if (alone_) --size_;
+    add(window, line.key, hash) = line;
+  }
+}
+
+template <typename Line>
+void LineTable<Line>::take_waiting() {
+  if (waiting_.empty()) return;
+  n_waiting_ = 0;
+  ++n_moves_;
+  for (const auto& [key, line] : std::exchange(waiting_, {})) put_in(line);
+}
+
+// Copies what look-ups need of a segment to its places in the directory.
+template <typename Line>
+void LineTable<Line>::show(Segment& segment) {
+  if (depth_ == 0) directory_[0].segment = &segment;
+  for (Window& window : directory_) {
+    if (window.segment != &segment) continue;
+    window = {segment.lines(), segment.tags(), segment.capacity / group_size, &segment,
+              segment.depth};
+  }
+}
+
+template <typename Line>
+std::vector<const Line*> LineTable<Line>::sorted_lines() const {
+  std::vector<std::pair<std::uint64_t, const Line*>> order;  // sorts without chasing pointers
+  order.reserve(size_);
+  for (const auto& segment : segments_) {
+    for (std::uint64_t i = 0; i < segment->capacity; ++i) {
+      const Line& line = segment->lines()[i];
+      if (line.key != 0) order.emplace_back(line.key, &line);
+    }
+  }
+  for (const auto& [key, line] : waiting_) order.emplace_back(key, &line);
+  std::sort(order.begin(), order.end());
+  std::vector<const Line*> lines(order.size());
+  std::transform(order.begin(), order.end(), lines.begin(), [](const auto& o) { return o.second; });
+  return lines;
+}
+
+template class LineTable<WeightLine>;
+template class LineTable<CountedLine>;
+
+}  // namespace labeltrees

@@ -1,0 +1,150 @@
+#include <random>
+#include <unordered_map>
+
+#include "../check.hpp"
+#include "labeltrees/machine/workers.hpp"
+#include "labeltrees/online/weight_table.hpp"
+
+using namespace labeltrees;
+
+TEST(a_table_agrees_with_a_map_while_it_grows) {
+  WeightTable table;
+  std::unordered_map<std::uint64_t, float> expected;
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 200'000; ++i) {
+    const auto block = static_cast<std::uint32_t>(1 + random() % 50);
+    const auto feature = static_cast<std::uint32_t>(random() % 3000);
+    const std::uint64_t key = WeightTable::key(block, feature);
+    table.make_room(1);
+    WeightLine& line = table.obtain(key);
+    line.weight(i % block_size) += 1.0f;
+    line.sum(0) += 1.0f;
+    expected[key] += 1.0f;
+  }
+  CHECK(table.size() == expected.size());
+  for (const auto& [key, count] : expected) {
+    const WeightLine* line = table.find(key);
+    CHECK(line != nullptr && line->key == key && line->sum(0) == count);
+  }
+  CHECK(table.find(WeightTable::key(51, 0)) == nullptr);
+  const auto lines = table.sorted_lines();
+  CHECK(lines.size() == expected.size());
+  for (std::size_t i = 1; i < lines.size(); ++i) CHECK(lines[i - 1]->key < lines[i]->key);
+}
+
+TEST(lines_stay_where_they_are_while_there_is_room) {
+  WeightTable table;
+  for (std::uint32_t round = 1; round < 40; ++round) {
+    table.make_room(500);
+    std::vector<WeightLine*> lines;
+    for (std::uint32_t f = 0; f < 500; ++f) {
+      lines.push_back(&table.obtain(WeightTable::key(round, f)));
+    }
+    for (std::uint32_t f = 0; f < 500; ++f) {
+      CHECK(table.find(WeightTable::key(round, f)) == lines[f]);
+    }
+  }
+}
+
+TEST(a_table_of_many_segments_keeps_every_line) {
+  WeightTable table;
+  const std::uint32_t n = 400'000;  // four segments or more
+  for (std::uint32_t f = 0; f < n; ++f) {
+    table.make_room(1);
+    table.obtain(WeightTable::key(1 + f % 7, f)).weight(0) = static_cast<float>(f);
+  }
+  CHECK(table.size() == n);
+  for (std::uint32_t f = 0; f < n; ++f) {
+    const std::uint64_t key = WeightTable::key(1 + f % 7, f);
+    const WeightLine* line = table.find(key);
+    CHECK(line != nullptr && line->weight(0) == static_cast<float>(f));
+    CHECK(table.find(key, table.guess(key)) == line);
+    CHECK(table.find(WeightTable::key(8, f)) == nullptr);
+  }
+  CHECK(table.n_bytes() < std::size_t{2} * n * sizeof(WeightLine) + (std::size_t{8} << 20));
+}
+
+TEST(lines_stay_where_they_are_even_if_more_come_than_there_is_room_for) {
+  WeightTable table;
+  for (std::uint32_t round = 1; round < 4; ++round) {
+    table.make_room(1);
+    const std::size_t moves = table.n_moves();
+    std::vector<WeightLine*> lines;
+    for (std::uint32_t f = 0; f < 150'000; ++f) {
+      lines.push_back(&table.obtain(WeightTable::key(round, f)));
+      lines.back()->weight(1) = static_cast<float>(f);
+    }
+    CHECK(table.n_moves() == moves);
+    for (std::uint32_t f = 0; f < 150'000; ++f) {
+      const std::uint64_t key = WeightTable::key(round, f);
+      CHECK(&table.obtain(key) == lines[f] && table.find(key) == lines[f]);
+    }
+  }
+  table.make_room(1);
+  CHECK(table.size() == 450'000 && table.sorted_lines().size() == 450'000);
+  CHECK(table.find(WeightTable::key(2, 149'999))->weight(1) == 149'999.0f);
+}
+
+TEST(threads_add_lines_of_their_own_and_all_are_counted) {
+  WeightTable table;
+  Workers workers(2);
+  const std::uint32_t n = 60'000;
+  for (std::uint32_t round = 0; round < 4; ++round) {  // the later ones split segments
+    table.make_room(2 * n, &workers);
+    workers.run(2, [&](std::size_t task, std::size_t) {
+      for (std::uint32_t f = 0; f < n; ++f) {
+        const auto block = static_cast<std::uint32_t>(1 + 2 * round + task);
+        table.obtain(WeightTable::key(block, f)).weight(0) = static_cast<float>(f);
+      }
+    });
+    table.count_lines();
+    CHECK(table.size() == std::size_t{2} * n * (round + 1));
+  }
+  table.make_room(1, &workers);
+  CHECK(table.size() == 8 * n && table.sorted_lines().size() == 8 * n);
+  for (std::uint32_t f = 0; f < n; ++f) {
+    for (std::uint32_t block = 1; block <= 8; ++block) {
+      CHECK(table.find(WeightTable::key(block, f))->weight(0) == static_cast<float>(f));
+    }
+  }
+}
+
+TEST(a_limited_table_shares_lines_and_keeps_to_its_limit) {
+  for (const std::size_t limit : {std::size_t{1} << 20, std::size_t{40} << 20}) {
+    WeightTable table;
+    table.limit_bytes(limit);
+    for (std::uint32_t f = 0; f < 600'000; ++f) {
+      table.make_room(1);
+      table.obtain(WeightTable::key(1, f)).weight(0) += 1.0f;
+      CHECK(table.n_bytes() <= limit);
+    }
+    CHECK(table.is_sharing());
+    float sum = 0;
+    for (const WeightLine* line : table.sorted_lines()) sum += line->weight(0);
+    CHECK(sum == 600'000.0f);
+    CHECK(table.find(WeightTable::key(1, 0))->weight(0) == 1.0f);  // came before the limit
+    CHECK(WeightTable::block_of(table.find(WeightTable::key(1, 599'999))->key) ==
+          WeightTable::shared_block);
+    // What is shared does not depend on the order in which the lines of a copy come.
+    WeightTable copy;
+    copy.limit_bytes(limit);
+    for (const WeightLine* line : table.sorted_lines()) {
+      copy.make_room(1);
+      copy.put_back(*line);
+    }
+    CHECK(copy.find(WeightTable::key(1, 599'999))->weight(0) ==
+          table.find(WeightTable::key(1, 599'999))->weight(0));
+  }
+}
+
+TEST(an_empty_table_finds_nothing_and_costs_nothing) {
+  const WeightTable table;
+  CHECK(table.find(WeightTable::key(1, 0)) == nullptr);
+  CHECK(table.size() == 0 && table.n_bytes() == 0 && !table.is_sharing());
+  table.prefetch(WeightTable::key(1, 0));
+}
+
+TEST(the_largest_block_and_feature_fit_in_a_key) {
+  const std::uint64_t key = WeightTable::key(0xffffffffu, 0xfffffffeu);
+  CHECK(WeightTable::block_of(key) == 0xffffffffu && WeightTable::feature_of(key) == 0xfffffffeu);
+}

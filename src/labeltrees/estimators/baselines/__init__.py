@@ -1,0 +1,1 @@
+"""The baselines as scikit-learn estimators."""

@@ -1,0 +1,1 @@
+"""Adacond as a scikit-learn estimator."""

@@ -1,0 +1,319 @@
+"""Adacond, boosting of conditional distributions, as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from labeltrees.data.rows import Rows, as_rows, as_weights
+from labeltrees.data.targets import check_training
+from labeltrees.data.vocabulary import LabelVocabulary
+from labeltrees.errors import ArgumentError, ModelFormatError
+from labeltrees.estimators.boosting.distances import distances_for
+from labeltrees.estimators.boosting.learners import Training, check_base, fit_base
+from labeltrees.estimators.contract import LabelClassifier
+from labeltrees.estimators.distributions import as_distributions, is_distributions
+from labeltrees.estimators.self_terminating import SelfTerminatingTreeClassifier
+from labeltrees.estimators.tree_queries import uniforms_of
+from labeltrees.models.boosting.model import AdacondModel
+from labeltrees.models.boosting.rounds import Fitted, boost
+from labeltrees.models.model import MAX_DENSE_BYTES, TopRows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from labeltrees.models.model import Model
+
+
+class AdacondClassifier(LabelClassifier):
+    """Boosting of distributions: from accurate on average to accurate on almost every row.
+
+    Every round fits a copy of ``base`` to weighted rows; rows whose distribution it misses count
+    for more in the next. The answer is a mixture of all rounds. Gutfreund, Kontorovich, Levy and
+    Rosen-Zvi, "Boosting conditional probability estimators" (Adacond).
+
+    What it promises: if every round's learner has weighted error below ``eta``, the fraction of
+    training rows with error above ``eta`` falls exponentially (``bound_``, Theorem 1). It evens
+    errors out; their mean need not fall, and no boosting can promise that it does.
+
+    Parameters
+    ----------
+    base : classifier or None
+        What is fitted in every round: any classifier whose ``fit`` takes ``sample_weight``; None is
+        ``SelfTerminatingTreeClassifier()``. It, and any with ``accepts_distributions = True``, is
+        fitted to distributions themselves; all others to every row once for each label of its
+        distribution, weighted by its probability. A base with an integer ``random_state`` is given
+        the next one in each round.
+    eta : float in (0, 1), "auto" or "median"
+        The error that a row may have. ``"auto"`` is a little more than the first round's mean error
+        eps: ``eps + max(0.05 eps, 1 / sqrt(n_rows))``; ``"median"`` the median error of the first
+        round, if that is more than the mean, else as ``"auto"``. The farther above the mean error,
+        the more rounds are of use.
+    n_rounds : int >= 1
+        How many rounds at most.
+    norm : "total_variation" or callable
+        How errors are measured: half the sum of absolute differences, for labels 1 - P(label given
+        row); or ``norm(C, P)``, called with two (n_rows, n_labels) arrays, one value in [0, 1] a
+        row. Theorem 1 needs it to be a norm of C - P (convex is enough). A callable makes `fit`
+        form that array; total variation never does. A model file keeps only its name.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+        The labels, sorted; for distributions the names given to `fit`, or 0, 1, ...
+    eta_ : float
+        The eta used.
+    round_errors_, betas_, bound_, train_exceed_ : ndarray of shape (n_rounds kept,)
+        For each round: the learner's weighted error eps_t; beta_t = (1 - eta) eps_t / (eta (1 -
+        eps_t)), the weight of the learner being log(1 / beta_t); Theorem 1's bound after it; the
+        fraction of training rows (by sample weight) with error above eta after it.
+    stop_reason_ : str
+        Begins with "n_rounds", "perfect" (a learner without error answers alone) or "error >= eta"
+        (a round's learner was too weak and was discarded; the first is kept, with a warning).
+    model_ : AdacondModel
+        The fitted model, usable without scikit-learn; ``model_.members`` are those of the rounds.
+    n_features_in_ : int
+        Width of the data.
+
+    Examples
+    --------
+    >>> from labeltrees import AdacondClassifier
+    >>> X, P = [[0], [1], [2], [3]] * 20, [[0.9, 0.1], [0.5, 0.5], [0.4, 0.6], [0.1, 0.9]] * 20
+    >>> model = AdacondClassifier(eta=0.3, n_rounds=5).fit(X, P)
+    >>> model.predict([[0], [3]]).tolist()
+    [0, 1]
+    >>> bool((model.train_exceed_ <= model.bound_).all())
+    True
+    """
+
+    _model_class = AdacondModel
+    accepts_distributions = True
+    model_: AdacondModel
+
+    def __init__(
+        self,
+        base: Any = None,
+        *,
+        eta: Any = "auto",
+        n_rounds: int = 10,
+        norm: Any = "total_variation",
+    ) -> None:
+        self.base = base
+        self.eta = eta
+        self.n_rounds = n_rounds
+        self.norm = norm
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        classes: ArrayLike | None = None,
+    ) -> Self:
+        """Boost from scratch, and return the estimator.
+
+        ``y`` is a label for every row, or a matrix (dense or sparse) of shape (n_rows, n_labels)
+        whose rows are distributions; ``classes`` names its columns, else they are 0, 1, ...
+        ``sample_weight`` is the first round's distribution, in which the bound holds.
+        """
+        base, eta = self._base(), self._check_parameters()
+        training, start = _check_fit(X, y, sample_weight, classes, missing=_takes_nan(base))
+        distances = distances_for(self.norm, training)
+
+        def fit_round(number: int, weights: NDArray[np.float64]) -> Fitted[Model]:
+            member = fit_base(base, training, weights, number)
+            return Fitted(member, distances.ask(member))
+
+        boosted = boost(fit_round, distances.of, start, eta=eta, n_rounds=int(self.n_rounds))
+        if boosted.record.log_betas[0] >= 0:
+            warnings.warn(
+                f"{boosted.record.stop_reason}: the model is the base learner alone, without a "
+                "bound. Raise eta, or take a stronger base.",
+                stacklevel=2,
+            )
+        n_features = training.rows.n_features
+        model = AdacondModel(training.vocabulary, boosted.members, boosted.record, n_features)
+        self._check_width(X, reset=True)
+        self.model_ = model
+        return self
+
+    def staged_predict_proba(
+        self, X: Any, *, max_bytes: int = MAX_DENSE_BYTES
+    ) -> Iterator[NDArray[np.float64]]:
+        """Yield the whole distribution, (n_rows, n_labels), after each round."""
+        rows = self._check_rows(X)
+        for n_rounds in range(1, len(self.model_.members) + 1):
+            yield self.model_.stage(n_rounds).probabilities(rows, max_bytes=max_bytes)
+
+    def predict_above(
+        self, X: Any, threshold: float, *, max_bytes: int = MAX_DENSE_BYTES
+    ) -> sparse.csr_array:
+        """Return every label with probability >= threshold, as a sparse (n_rows, n_labels) array.
+
+        Columns are as in ``classes_``. An answer larger than ``max_bytes`` raises `TooLargeError`.
+        """
+        rows = self._check_rows(X)
+        return self.model_.labels_above(rows, threshold, max_bytes=max_bytes)
+
+    def top_rows(
+        self, X: Any, labels: ArrayLike, k: int = 5, *, max_bytes: int = MAX_DENSE_BYTES
+    ) -> TopRows:
+        """Return the k rows that give each label its largest probabilities, likeliest first."""
+        rows = self._check_rows(X)
+        return self.model_.top_rows(rows, labels, k, max_bytes=max_bytes)
+
+    def sample(self, X: Any, random_state: Any = None) -> NDArray[Any]:
+        """Return one label a row, drawn with its probability given the row.
+
+        ``random_state`` is None, a seed, or a NumPy generator, of which each row takes one number.
+        """
+        rows = self._check_rows(X)
+        return self.model_.sample(rows, uniforms_of(random_state, rows.n_rows))
+
+    def plot(self, *, ax: Any = None) -> Any:
+        """Draw ``bound_`` and ``train_exceed_`` by round with matplotlib, and return the axes."""
+        check_is_fitted(self, "model_")
+        from labeltrees.estimators.drawing import draw_boosting
+
+        return draw_boosting(self.model_.record, ax=ax)
+
+    @property
+    def eta_(self) -> float:
+        """The eta used."""
+        return self._fitted().record.eta
+
+    @property
+    def stop_reason_(self) -> str:
+        """Why boosting ended."""
+        return self._fitted().record.stop_reason
+
+    @property
+    def round_errors_(self) -> NDArray[np.float64]:
+        """The weighted error of each round's learner."""
+        return self._fitted().record.errors
+
+    @property
+    def betas_(self) -> NDArray[np.float64]:
+        """The beta of each round; log(1 / beta) is its weight."""
+        return np.exp(self._fitted().record.log_betas)
+
+    @property
+    def bound_(self) -> NDArray[np.float64]:
+        """Theorem 1's bound of ``train_exceed_`` after each round."""
+        return self._fitted().record.bound
+
+    @property
+    def train_exceed_(self) -> NDArray[np.float64]:
+        """The fraction of training rows with error above eta after each round."""
+        return self._fitted().record.exceed
+
+    def check_parameters(self) -> None:
+        """Raise `ArgumentError` if a parameter is outside its range; `fit` does so by itself."""
+        self._base()
+        self._check_parameters()
+
+    def _fitted(self) -> AdacondModel:
+        if "model_" not in self.__dict__:
+            raise AttributeError(f"this {type(self).__name__} has not learned anything yet")
+        return self.model_
+
+    def _base(self) -> Any:
+        base = SelfTerminatingTreeClassifier() if self.base is None else self.base
+        check_base(base)
+        return base
+
+    def _check_parameters(self) -> float | str:
+        whole = isinstance(self.n_rounds, (int, np.integer)) and not isinstance(self.n_rounds, bool)
+        if not whole or self.n_rounds < 1:
+            raise ArgumentError.of("n_rounds", self.n_rounds, "an integer >= 1")
+        if not callable(self.norm) and self.norm != "total_variation":
+            raise ArgumentError.of("norm", self.norm, '"total_variation" or a callable')
+        eta, allowed = self.eta, 'a number in (0, 1), "auto" or "median"'
+        if isinstance(eta, str):
+            if eta not in ("auto", "median"):
+                raise ArgumentError.of("eta", eta, allowed)
+            return eta
+        number = isinstance(eta, (int, float, np.number)) and not isinstance(eta, bool)
+        if not number or not 0 < eta < 1:
+            raise ArgumentError.of("eta", eta, allowed)
+        return float(eta)
+
+    def _check_rows(self, X: Any) -> Rows:
+        check_is_fitted(self, "model_")
+        rows = as_rows(X, missing=_takes_nan(self._base()))
+        self._check_width(X, reset=False)
+        return rows
+
+    def _params_to_store(self) -> dict[str, Any]:
+        base = clone(self._base())
+        base.model_ = self.model_.members[0]  # some parameters are written as the model has them
+        named = self.norm if isinstance(self.norm, str) else getattr(self.norm, "__name__", "norm")
+        return {
+            "base": {"kind": type(base).__name__, "params": base._params_to_store()},
+            "eta": self.eta if isinstance(self.eta, str) else float(self.eta),
+            "n_rounds": int(self.n_rounds),
+            "norm": named,
+        }
+
+    @classmethod
+    def _params_from_store(cls, params: dict[str, Any]) -> dict[str, Any]:
+        from labeltrees.estimators import class_named
+
+        try:
+            kind, stored = params["base"]["kind"], params["base"]["params"]
+            base_class = class_named(kind)
+            base = base_class(**base_class._params_from_store(stored))
+        except (KeyError, TypeError) as error:
+            raise ModelFormatError(f"the parameters of the base cannot be used: {error}") from None
+        return params | {"base": base}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        base = SelfTerminatingTreeClassifier() if self.base is None else self.base
+        if hasattr(base, "fit") and not isinstance(base, type):
+            tags.input_tags.allow_nan = _takes_nan(base)
+        return tags
+
+
+def _takes_nan(base: Any) -> bool:
+    return bool(get_tags(base).input_tags.allow_nan)
+
+
+def _check_fit(
+    X: Any, y: Any, sample_weight: ArrayLike | None, classes: ArrayLike | None, *, missing: bool
+) -> tuple[Training, NDArray[np.float64]]:
+    """Return rows of weight above zero with their targets, and the first round's weights."""
+    if is_distributions(y):
+        rows = as_rows(X, missing=missing)
+        targets, vocabulary = as_distributions(y, rows.n_rows, classes)
+        weights = as_weights(sample_weight, rows.n_rows)
+        if len(weights) and not weights.any():
+            raise ArgumentError("sample_weight must have a weight above zero, got none.")
+    else:
+        if classes is not None:
+            raise ArgumentError.of("classes", classes, "None where y has labels")
+        rows, labels, weights = check_training(X, y, sample_weight, missing=missing)
+        kept_labels = labels[weights > 0] if len(weights) else labels
+        vocabulary = LabelVocabulary(sorted(LabelVocabulary(kept_labels).labels.tolist()))
+        ids = vocabulary.ids(labels)
+        shape = len(ids), len(vocabulary)
+        starts = np.arange(len(ids) + 1)
+        # A label of weight 0 has no column; its row is left out below.
+        ids = np.maximum(ids, 0)
+        targets = sparse.csr_array((np.ones(len(ids)), ids, starts), shape=shape)
+    if len(weights) and not weights.all():
+        kept = np.flatnonzero(weights)
+        rows, targets, weights = rows.take(kept), targets[kept], weights[kept]
+    start = np.ones(rows.n_rows) if not len(weights) else weights.astype(np.float64)
+    is_labels = not is_distributions(y)
+    scale = float(start.sum())
+    return Training(rows, targets, vocabulary, is_labels, scale), start / scale

@@ -1,0 +1,195 @@
+"""What boosting asks of a base learner, and adapters for estimators that know less of it.
+
+A base learner is fitted to weights and distributions. `SelfTerminatingTreeClassifier` takes both,
+as does any with ``accepts_distributions = True``: its ``fit(X, P, sample_weight=w)`` takes rows of
+probabilities, and the columns of its ``predict_proba`` are those of P. Every other classifier is
+given each row once for every label of its distribution, with the row's weight times the label's
+probability: the same weighted log loss, or any loss that is a sum over examples.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils import get_tags
+from sklearn.utils.validation import has_fit_parameter
+
+from labeltrees.data.vocabulary import LabelVocabulary
+from labeltrees.errors import ArgumentError, DataError, LabelTreesError
+from labeltrees.estimators.contract import LabelClassifier
+from labeltrees.models.model import MAX_DENSE_BYTES, TopLabels, check_dense_size, check_k
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from labeltrees.data.rows import Rows
+    from labeltrees.models.model import Model
+
+__all__ = ["OutsideModel", "Training", "check_base", "fit_base"]
+
+_SUM_ERROR = 1e-5  # what rounding float32 probabilities can add to the sum of a row
+
+
+@dataclass(frozen=True)
+class Training:
+    """Rows and their targets: the distribution of row r is row r of ``targets``."""
+
+    rows: Rows
+    targets: sparse.csr_array
+    """(n_rows, n_labels), without zeros; columns are ids of the vocabulary."""
+    vocabulary: LabelVocabulary
+    is_labels: bool
+    """Whether every row has one label only."""
+    scale: float
+    """What the weights given to a base learner sum to: the summed sample weights."""
+
+    @property
+    def row_of(self) -> NDArray[np.int64]:
+        """The row of every stored entry of the targets."""
+        return np.repeat(np.arange(self.rows.n_rows), np.diff(self.targets.indptr))
+
+
+def check_base(base: Any) -> None:
+    """Raise `ArgumentError` unless boosting can use the estimator."""
+    allowed = "a classifier with fit(X, y, sample_weight) and predict_proba"
+    if isinstance(base, type) or not all(
+        hasattr(base, name) for name in ("fit", "predict_proba", "get_params")
+    ):
+        raise ArgumentError.of("base", base, allowed)
+    if not has_fit_parameter(base, "sample_weight"):
+        raise ArgumentError.of("base", base, f"{allowed}; this one takes no sample_weight")
+
+
+def fit_base(base: Any, training: Training, weights: NDArray[np.float64], number: int) -> Model:
+    """Return the model of a fresh copy of ``base``, fitted to the training data in a round.
+
+    The weights, which sum to 1, are scaled to sum to as many examples as there are: penalties and
+    steps of a learner are in that unit. A base learner with an integer ``random_state`` is given
+    the next one in each round.
+    """
+    estimator = clone(base)
+    seed = getattr(estimator, "random_state", None)
+    if number and isinstance(seed, (int, np.integer)) and not isinstance(seed, bool):
+        estimator.set_params(random_state=int(seed) + number)
+    scaled = training.scale * weights
+    if isinstance(estimator, LabelClassifier):
+        return _fit_own(estimator, training, scaled)
+    try:
+        return _fit_outside(estimator, training, scaled)
+    except LabelTreesError:
+        raise
+    except (ValueError, TypeError) as error:
+        raise DataError(f"base={base!r} cannot be fitted in round {number + 1}: {error}") from error
+
+
+def _fit_own(estimator: LabelClassifier, training: Training, weights: NDArray[np.float64]) -> Model:
+    if getattr(estimator, "accepts_distributions", False) and not training.is_labels:
+        soft: Any = estimator
+        names = training.vocabulary.labels
+        soft.fit(_matrix(training.rows), training.targets, weights, classes=names)
+    else:
+        rows, labels, repeated = _replicated(training, weights)
+        estimator.fit(_matrix(rows), labels, sample_weight=repeated)
+    return estimator.model_
+
+
+def _fit_outside(estimator: Any, training: Training, weights: NDArray[np.float64]) -> Model:
+    rows = training.rows
+    stored = len(rows.values) / (rows.n_rows * rows.n_features)
+    dense = not get_tags(estimator).input_tags.sparse or stored > 0.5
+    if getattr(estimator, "accepts_distributions", False):
+        targets = training.targets
+        check_dense_size(rows.n_rows, len(training.vocabulary), MAX_DENSE_BYTES)
+        estimator.fit(_outside_matrix(rows, dense), targets.toarray(), sample_weight=weights)
+        return OutsideModel(training.vocabulary, estimator, rows.n_features, dense)
+    rows, labels, repeated = _replicated(training, weights)
+    estimator.fit(_outside_matrix(rows, dense), labels, sample_weight=repeated)
+    vocabulary = LabelVocabulary(np.asarray(estimator.classes_))
+    return OutsideModel(vocabulary, estimator, rows.n_features, dense)
+
+
+def _replicated(
+    training: Training, weights: NDArray[np.float64]
+) -> tuple[Rows, NDArray[Any], NDArray[np.float64]]:
+    """Return a row, a label and a weight for every stored entry of the targets."""
+    labels = training.vocabulary.labels[training.targets.indices]
+    if training.is_labels:
+        return training.rows, labels, weights
+    row_of = training.row_of
+    return training.rows.take(row_of), labels, weights[row_of] * training.targets.data
+
+
+@dataclass
+class OutsideModel:
+    """A fitted scikit-learn classifier behind the questions of a `Model`. It cannot be saved."""
+
+    vocabulary: LabelVocabulary
+    estimator: Any
+    n_features: int
+    dense: bool
+    """Whether the estimator is given dense rows."""
+
+    def probabilities(self, rows: Rows, *, max_bytes: int = MAX_DENSE_BYTES) -> NDArray[np.float64]:
+        """Return what ``predict_proba`` says, if it is rows of probabilities."""
+        shape = rows.n_rows, len(self.vocabulary)
+        check_dense_size(*shape, max_bytes)
+        p = np.array(
+            self.estimator.predict_proba(_outside_matrix(rows, self.dense)), dtype=np.float64
+        )
+        if p.shape != shape:
+            raise DataError(f"predict_proba of base has shape {p.shape}, not {shape}.")
+        sums = p.sum(axis=1)
+        if not (p >= 0).all() or not (np.abs(sums - 1) <= _SUM_ERROR).all():
+            raise DataError("predict_proba of base must be rows of numbers >= 0 that sum to 1.")
+        return np.asarray(p / sums[:, None])
+
+    def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
+        """Return P(label given row), one label a row; 0 for a label never seen."""
+        ids = self.vocabulary.ids(labels)
+        p = self.probabilities(rows)
+        return np.where(ids >= 0, p[np.arange(rows.n_rows), ids], 0.0)
+
+    def top_labels(self, rows: Rows, k: int) -> TopLabels:
+        """Return the k likeliest labels of every row, likeliest first."""
+        k = check_k(k, len(self.vocabulary))
+        p = self.probabilities(rows)
+        order = np.argsort(-p, axis=1, kind="stable")[:, :k]
+        return TopLabels(self.vocabulary.labels[order], np.take_along_axis(p, order, axis=1))
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the estimator says of itself."""
+        return {"estimator": repr(self.estimator)}
+
+    def to_dot(self, names: Sequence[str], *, max_nodes: int) -> str:  # noqa: ARG002
+        """Raise: the shape of an outside estimator is not known."""
+        raise ArgumentError.of("base", self.estimator, "one of this library's to be drawn")
+
+    def to_tensors(self, *, keep_state: bool) -> Any:  # noqa: ARG002
+        """Raise: an outside estimator could be written down only as code to run."""
+        raise ArgumentError.of(
+            "base", self.estimator, "one of this library's estimators for the model to be saved"
+        )
+
+    @classmethod
+    def from_tensors(cls, tensors: Any, facts: Any) -> Any:
+        """Raise: none is ever written."""
+        raise NotImplementedError
+
+
+def _matrix(rows: Rows) -> sparse.csr_array:
+    shape = rows.n_rows, rows.n_features
+    return sparse.csr_array((rows.values, rows.indices, rows.starts), shape=shape)
+
+
+def _outside_matrix(rows: Rows, dense: bool) -> Any:
+    matrix = sparse.csr_matrix(_matrix(rows), dtype=np.float64)
+    if dense:
+        check_dense_size(rows.n_rows, rows.n_features, MAX_DENSE_BYTES)
+        return matrix.toarray()
+    return matrix

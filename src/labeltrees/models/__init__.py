@@ -1,0 +1,1 @@
+"""What is learned: one folder per method, and what all models share."""

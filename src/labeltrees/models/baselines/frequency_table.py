@@ -1,0 +1,240 @@
+"""The frequency table: how often each label was seen with exactly this row."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from labeltrees.data.vocabulary import LabelVocabulary
+from labeltrees.errors import ArgumentError, ModelFormatError
+from labeltrees.models.model import (
+    MAX_DENSE_BYTES,
+    Foreseen,
+    TopLabels,
+    check_can_learn,
+    check_dense_size,
+    check_k,
+    ids_to_learn,
+    names_of,
+)
+from labeltrees.tree import LabelTree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from labeltrees.data.rows import Rows
+
+__all__ = ["FrequencyTableModel"]
+
+_KEY_BYTES = 16  # of a row's hash: two of 10^9 rows collide with a chance of 10^-21
+_EMPTY: dict[int, float] = {}
+
+
+@dataclass
+class FrequencyTableModel:
+    """P(y given x) = (c(x, y) + backoff P(y)) / (c(x) + backoff), c being summed weights.
+
+    P(y) is the overall frequency of label y. A row never seen gets P(y), also with ``backoff=0``,
+    which gives a row that was seen its own frequencies alone. Threads may ask while one learns.
+    """
+
+    backoff: float
+    n_features: int
+    vocabulary: LabelVocabulary = field(default_factory=LabelVocabulary)
+    totals: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    """The summed weight of each label."""
+    tables: dict[bytes, dict[int, float]] = field(default_factory=dict, repr=False)
+    """For the hash of a row: the summed weight of each label seen with it."""
+    frozen: bool = False
+
+    def __post_init__(self) -> None:
+        self._lock = threading.RLock()
+
+    @property
+    def n_labels(self) -> int:
+        """The number of labels seen."""
+        return int(np.count_nonzero(self.totals))
+
+    def learn(
+        self,
+        rows: Rows,
+        labels: NDArray[Any],
+        weights: NDArray[np.float32],
+        *,
+        foresee_top: bool = False,
+    ) -> Foreseen:
+        """Count rows in turn and return what was foreseen of each."""
+        check_can_learn(self.frozen)
+        n = rows.n_rows
+        p_label, p_top, is_new = np.zeros(n), np.zeros(n), np.zeros(n, dtype=bool)
+        top = np.full(n, -1, dtype=np.int32)
+        with self._lock:
+            ids = ids_to_learn(self.vocabulary, labels, weights)
+            self.totals = np.pad(self.totals, (0, len(self.vocabulary) - len(self.totals)))
+            total, best = float(self.totals.sum()), int(np.argmax(self.totals))
+            for r, (key, label) in enumerate(zip(_keys(rows), ids.tolist(), strict=True)):
+                table = self.tables.get(key, _EMPTY)
+                is_new[r] = label < 0 or self.totals[label] == 0
+                if foresee_top and total > 0:
+                    candidates = np.unique([*table, best]).astype(np.int32)
+                    p = self._p(table, candidates, total)
+                    top[r], p_top[r] = candidates[np.argmax(p)], p.max()
+                weight = float(weights[r]) if len(weights) else 1.0
+                if weight == 0:
+                    continue
+                if not is_new[r]:
+                    p_label[r] = self._p(table, np.array([label]), total)[0]
+                self.tables.setdefault(key, {})[label] = table.get(label, 0.0) + weight
+                self.totals[label] += weight
+                total += weight
+                if (self.totals[label], -label) > (self.totals[best], -best):
+                    best = label
+        top = top if foresee_top else top[:0]
+        return Foreseen(p_label, names_of(self.vocabulary, top), p_top[: len(top)], is_new)
+
+    def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
+        """Return P(label given row), one label a row; 0 for a label never seen."""
+        ids = self.vocabulary.ids(labels)
+        if len(ids) != rows.n_rows:
+            raise ArgumentError(f"y has {len(ids)} labels for the {rows.n_rows} rows of X.")
+        p = np.zeros(rows.n_rows)
+        with self._lock:
+            total = float(self.totals.sum())
+            for r, key in enumerate(_keys(rows)):
+                if 0 <= ids[r] < len(self.totals):
+                    p[r] = self._p(self.tables.get(key, _EMPTY), ids[r : r + 1], total)[0]
+        return p
+
+    def top_labels(self, rows: Rows, k: int) -> TopLabels:
+        """Return the k likeliest labels of every row, likeliest first."""
+        k = check_k(k, self.n_labels)
+        ids, p = np.empty((rows.n_rows, k), dtype=np.int32), np.empty((rows.n_rows, k))
+        with self._lock:
+            total = float(self.totals.sum())
+            ranked = np.argsort(-self.totals, kind="stable").astype(np.int32)
+            for r, key in enumerate(_keys(rows)):
+                table = self.tables.get(key, _EMPTY)
+                # Of labels not seen with this row, the most frequent are the likeliest.
+                candidates = np.union1d(
+                    np.fromiter(table, dtype=np.int32, count=len(table)), ranked[: k + len(table)]
+                )
+                p_all = self._p(table, candidates, total)
+                best = np.argsort(-p_all, kind="stable")[:k]
+                ids[r], p[r] = candidates[best], p_all[best]
+        return TopLabels(names_of(self.vocabulary, ids), p)
+
+    def probabilities(self, rows: Rows, *, max_bytes: int = MAX_DENSE_BYTES) -> NDArray[np.float64]:
+        """Return the whole distribution, (n_rows, n_labels), columns in vocabulary order."""
+        n_columns = len(self.vocabulary)
+        check_dense_size(rows.n_rows, n_columns, max_bytes)
+        p = np.zeros((rows.n_rows, n_columns))
+        with self._lock:
+            every, total = np.arange(len(self.totals)), float(self.totals.sum())
+            for r, key in enumerate(_keys(rows)):
+                p[r, : len(every)] = self._p(self.tables.get(key, _EMPTY), every, total)
+        return p
+
+    def _p(self, table: dict[int, float], ids: NDArray[Any], total: float) -> NDArray[np.float64]:
+        overall: NDArray[np.float64] = self.totals[ids] / total
+        seen = sum(table.values())
+        if seen == 0:
+            return overall
+        p = np.array([table.get(label, 0.0) for label in ids.tolist()])
+        p += self.backoff * overall
+        p /= seen + self.backoff
+        return p
+
+    def describe(self) -> dict[str, Any]:
+        """Return sizes of the model."""
+        return {
+            "can_learn": not self.frozen,
+            "labels_seen": self.n_labels,
+            "rows_told_apart": len(self.tables),
+            "pairs_of_row_and_label": sum(map(len, self.tables.values())),
+            "examples_learned": float(self.totals.sum()),
+        }
+
+    def to_dot(self, names: Sequence[str], *, max_nodes: int) -> str:
+        """Return a star of the labels as Graphviz DOT."""
+        n_labels = len(self.totals)
+        return LabelTree.balanced(n_labels, arity=max(2, n_labels)).to_dot(
+            names=names, max_nodes=max_nodes
+        )
+
+    def to_tensors(self, *, keep_state: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return arrays and facts that `from_tensors` makes an equal model of."""
+        frozen = self.frozen or not keep_state
+        with self._lock:
+            keys = sorted(self.tables)
+            pairs = [pair for key in keys for pair in sorted(self.tables[key].items())]
+            sizes = [len(self.tables[key]) for key in keys]
+            tensors = self.vocabulary.to_tensors() | {
+                "totals": self.totals.copy(),
+                "rows.keys": np.frombuffer(b"".join(keys), dtype=np.uint8).reshape(-1, _KEY_BYTES),
+                "rows.sizes": np.array(sizes, dtype=np.int64),
+                "pairs.labels": np.array([label for label, _ in pairs], dtype=np.int32),
+                "pairs.weights": np.array(
+                    [weight for _, weight in pairs], dtype=np.float32 if frozen else np.float64
+                ),
+            }
+        facts = {"backoff": float(self.backoff), "n_features": self.n_features, "frozen": frozen}
+        return tensors, facts
+
+    @classmethod
+    def from_tensors(
+        cls, tensors: dict[str, NDArray[Any]], facts: dict[str, Any]
+    ) -> FrequencyTableModel:
+        """Return the model that `to_tensors` wrote down; raise `ModelFormatError` if it did not."""
+        try:
+            vocabulary = LabelVocabulary.from_tensors(tensors)
+            keys, sizes = tensors["rows.keys"], tensors["rows.sizes"]
+            labels, weights = tensors["pairs.labels"], tensors["pairs.weights"]
+            totals = tensors["totals"].astype(np.float64)
+            fits = (
+                keys.shape == (len(sizes), _KEY_BYTES)
+                and (sizes > 0).all()
+                and int(sizes.sum()) == len(labels) == len(weights)
+                and len(totals) <= len(vocabulary)
+                and (not len(labels) or (labels.min() >= 0 and labels.max() < len(totals)))
+                and ((weights > 0) & np.isfinite(weights)).all()
+                and ((totals >= 0) & np.isfinite(totals)).all()
+            )
+            if not fits:
+                raise ModelFormatError("the model's parts do not fit together.")
+            tables, end = {}, np.cumsum(sizes).tolist()
+            for key, size, stop in zip(keys, sizes.tolist(), end, strict=True):
+                here = slice(stop - size, stop)
+                tables[key.tobytes()] = dict(
+                    zip(labels[here].tolist(), weights[here].tolist(), strict=True)
+                )
+            backoff, width = float(facts["backoff"]), int(facts["n_features"])
+            return cls(backoff, width, vocabulary, totals, tables, bool(facts["frozen"]))
+        except (KeyError, TypeError, IndexError, ValueError, AttributeError) as error:
+            if isinstance(error, ModelFormatError):
+                raise
+            raise ModelFormatError(f"the model's parts do not fit together: {error}") from None
+
+    def __getstate__(self) -> dict[str, Any]:
+        tensors, facts = self.to_tensors(keep_state=not self.frozen)
+        return {"tensors": tensors, "facts": facts}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        restored = self.from_tensors(state["tensors"], state["facts"])
+        self.__dict__.update(restored.__dict__)
+
+
+def _keys(rows: Rows) -> Iterator[bytes]:
+    """Yield a hash of each row; a stored zero is as if it were not there."""
+    for start, stop in zip(rows.starts[:-1].tolist(), rows.starts[1:].tolist(), strict=True):
+        indices, values = rows.indices[start:stop], rows.values[start:stop]
+        if not values.all():
+            indices, values = indices[values != 0], values[values != 0]
+        digest = hashlib.blake2b(indices.tobytes(), digest_size=_KEY_BYTES)
+        digest.update(values.tobytes())
+        yield digest.digest()

@@ -1,0 +1,1 @@
+"""Adacond, boosting of conditional distributions (paper 5)."""

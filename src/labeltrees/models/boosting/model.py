@@ -1,0 +1,376 @@
+"""A boosted model: several models of one vocabulary, whose mixture answers every question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from labeltrees.data.vocabulary import LabelVocabulary
+from labeltrees.errors import ArgumentError, LabelTreesError, ModelFormatError, TooLargeError
+from labeltrees.models.baselines.frequency_table import FrequencyTableModel
+from labeltrees.models.baselines.one_against_all import OneAgainstAllModel
+from labeltrees.models.boosting.rounds import BoostingRecord, mixture_weights
+from labeltrees.models.conditional.model import ConditionalTreeModel
+from labeltrees.models.conditional.pecoc import PecocTreeModel
+from labeltrees.models.model import (
+    MAX_DENSE_BYTES,
+    Model,
+    TopLabels,
+    TopRows,
+    check_dense_size,
+    check_k,
+)
+from labeltrees.models.self_terminating.model import SelfTerminatingTreeModel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from labeltrees.data.rows import Rows
+
+__all__ = ["AdacondModel"]
+
+_MEMBER_MODELS: dict[str, type[Model]] = {
+    cls.__name__: cls
+    for cls in (
+        ConditionalTreeModel,
+        PecocTreeModel,
+        OneAgainstAllModel,
+        FrequencyTableModel,
+        SelfTerminatingTreeModel,
+    )
+}
+_FEW_LABELS = 256  # up to here the whole distribution costs less than a search
+_BLOCK_BYTES = 2**26  # of a dense block inside a query
+_BLOCK_ROWS = 4096
+_BYTES_PER_ENTRY = 12  # of a sparse answer: a column and a probability
+
+
+@dataclass
+class AdacondModel:
+    """h = sum_t a_t c_t: the models of all rounds, mixed by the weights of their rounds.
+
+    A mixture of distributions is a distribution. Rows must be checked
+    (`labeltrees.data.rows.as_rows`).
+    """
+
+    vocabulary: LabelVocabulary
+    members: list[Model]
+    record: BoostingRecord
+    n_features: int
+    weights: NDArray[np.float64] = field(init=False)
+    """One for each member, with sum 1; a member of weight 0 is never asked."""
+    _columns: list[NDArray[np.int32] | None] = field(init=False, repr=False)
+    """For each member the ids of its labels in this vocabulary; None where they are the same."""
+
+    def __post_init__(self) -> None:
+        self.weights = mixture_weights(self.record.log_betas)
+        self._columns = [self._columns_of(member.vocabulary) for member in self.members]
+
+    def _columns_of(self, vocabulary: LabelVocabulary) -> NDArray[np.int32] | None:
+        ids = self.vocabulary.ids(vocabulary.labels)
+        same = len(ids) == len(self.vocabulary) and np.array_equal(ids, np.arange(len(ids)))
+        return None if same else ids
+
+    def stage(self, n_rounds: int) -> AdacondModel:
+        """Return the mixture as it was after that many rounds."""
+        arrays = {name: getattr(self.record, name)[:n_rounds]
+                  for name in ("errors", "log_betas", "bound", "exceed")}  # fmt: skip
+        record = BoostingRecord(self.record.eta, self.record.stop_reason, **arrays)
+        return AdacondModel(self.vocabulary, self.members[:n_rounds], record, self.n_features)
+
+    def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
+        """Return P(label given row), one label a row; 0 for a label never seen."""
+        ids = self.vocabulary.ids(labels)
+        if len(ids) != rows.n_rows:
+            raise ArgumentError(f"y has {len(ids)} labels for the {rows.n_rows} rows of X.")
+        return self._of_pairs(rows, labels, ids)
+
+    def _of_pairs(
+        self, rows: Rows, labels: ArrayLike, ids: NDArray[np.int32]
+    ) -> NDArray[np.float64]:
+        p = np.zeros(rows.n_rows)
+        for member, weight, columns in self._active():
+            own = member.label_probabilities(rows, labels)
+            if columns is not None:  # what others have learned is no novelty to the mixture
+                own = np.where((ids >= 0) & ~np.isin(ids, columns), 0.0, own)
+            p += weight * own
+        return p
+
+    def _active(self) -> Iterator[tuple[Model, float, NDArray[np.int32] | None]]:
+        for member, weight, columns in zip(
+            self.members, self.weights.tolist(), self._columns, strict=True
+        ):
+            if weight > 0:
+                yield member, weight, columns
+
+    def probabilities(self, rows: Rows, *, max_bytes: int = MAX_DENSE_BYTES) -> NDArray[np.float64]:
+        """Return the whole distribution, (n_rows, n_labels), columns in vocabulary order."""
+        check_dense_size(rows.n_rows, len(self.vocabulary), max_bytes)
+        p = np.zeros((rows.n_rows, len(self.vocabulary)))
+        for member, weight, columns in self._active():
+            own = member.probabilities(rows, max_bytes=max_bytes)
+            own *= weight
+            if columns is None:
+                p += own
+            else:
+                p[:, columns] += own
+        return p
+
+    def top_labels(self, rows: Rows, k: int) -> TopLabels:
+        """Return the k likeliest labels of every row, likeliest first; provably the top k.
+
+        A label outside the members' own lists of the K likeliest has at most the mixture of their
+        K-th probabilities, so the lists grow until k labels have more. Of labels with the same
+        probability any may be among the k.
+        """
+        k = check_k(k, len(self.vocabulary))
+        ids = np.empty((rows.n_rows, k), dtype=np.int32)
+        p = np.empty((rows.n_rows, k))
+        for begin in range(0, rows.n_rows, _BLOCK_ROWS):
+            block = np.arange(begin, min(begin + _BLOCK_ROWS, rows.n_rows))
+            ids[block], p[block] = self._top_of_block(_taken(rows, block), k)
+        return TopLabels(self.vocabulary.labels[ids], p)
+
+    def _top_of_block(self, rows: Rows, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        ids = np.empty((rows.n_rows, k), dtype=np.int32)
+        p = np.empty((rows.n_rows, k))
+        left, depth, n_labels = np.arange(rows.n_rows), k, len(self.vocabulary)
+        while len(left) and depth * len(self.members) < n_labels and n_labels > _FEW_LABELS:
+            found, p_found, done = self._top_by_lists(_taken(rows, left), k, depth)
+            ids[left[done]], p[left[done]] = found[done], p_found[done]
+            left, depth = left[~done], 4 * depth
+        for part, dense in self._dense_blocks(rows, left):
+            order = np.argsort(-dense, axis=1, kind="stable")[:, :k]
+            ids[part], p[part] = order, np.take_along_axis(dense, order, axis=1)
+        return ids, p
+
+    def _top_by_lists(
+        self, rows: Rows, k: int, depth: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.bool_]]:
+        """Return the k best labels on the members' lists, and for which rows none is better."""
+        limit, lists = np.zeros(rows.n_rows), []
+        for member, weight, _ in self._active():
+            length = min(depth, len(member.vocabulary))
+            labels, own = member.top_labels(rows, length)
+            ids = self.vocabulary.ids(labels.ravel()).reshape(labels.shape)
+            lists.append(ids)
+            if length < len(member.vocabulary):
+                limit += weight * own[:, -1]
+        row_of, ids = _distinct(np.hstack(lists))
+        q = self._of_pairs(rows.take(row_of), self.vocabulary.labels[ids], ids)
+        order = np.lexsort((ids, -q, row_of))
+        rank = np.arange(len(row_of)) - np.searchsorted(row_of, row_of)
+        best = order[rank < k]
+        found = np.full((rows.n_rows, k), -1, dtype=np.int32)
+        p_found = np.full((rows.n_rows, k), -1.0)
+        place = row_of[rank < k], rank[rank < k]
+        found[place], p_found[place] = ids[best], q[best]
+        return found, p_found, p_found[:, -1] >= limit
+
+    def labels_above(
+        self, rows: Rows, threshold: float, *, max_bytes: int = MAX_DENSE_BYTES
+    ) -> sparse.csr_array:
+        """Return every label with probability >= threshold, (n_rows, n_labels), sparse.
+
+        A mixture reaches the threshold only where one of its members does.
+        """
+        is_number = isinstance(threshold, (int, float, np.integer, np.floating))
+        if not is_number or isinstance(threshold, bool) or not 0 < threshold <= 1:
+            raise ArgumentError.of("threshold", threshold, "in (0, 1]")
+        parts, shape = [], (rows.n_rows, len(self.vocabulary))
+        n_entries = 0
+        for begin in range(0, rows.n_rows, _BLOCK_ROWS):
+            block = np.arange(begin, min(begin + _BLOCK_ROWS, rows.n_rows))
+            parts.append(self._above_in_block(_taken(rows, block), float(threshold), max_bytes))
+            n_entries += parts[-1].nnz
+            if n_entries * _BYTES_PER_ENTRY > max_bytes:
+                raise TooLargeError(
+                    f"{rows.n_rows} rows have more labels with probability >= "
+                    f"threshold={threshold:g} than max_bytes={max_bytes:,} allows: raise the "
+                    "threshold, pass fewer rows, or raise max_bytes."
+                )
+        return sparse.csr_array(sparse.vstack(parts, format="csr"), shape=shape)
+
+    def _above_in_block(self, rows: Rows, threshold: float, max_bytes: int) -> sparse.csr_array:
+        shape = (rows.n_rows, len(self.vocabulary))
+        # Members add up to a hair more than each alone where rounding goes up.
+        least = threshold * (1 - 1e-12)
+        if all(isinstance(member, ConditionalTreeModel) for member, _, _ in self._active()):
+            row_of, ids = self._candidates(rows, least, max_bytes)
+            q = self._of_pairs(rows.take(row_of), self.vocabulary.labels[ids], ids)
+            kept = q >= threshold
+            return sparse.csr_array((q[kept], (row_of[kept], ids[kept])), shape=shape)
+        found = []
+        for _, dense in self._dense_blocks(rows, np.arange(rows.n_rows)):
+            found.append(sparse.csr_array(np.where(dense >= threshold, dense, 0.0)))
+        return sparse.vstack(found, format="csr")
+
+    def _candidates(
+        self, rows: Rows, least: float, max_bytes: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        pairs = sparse.csr_array((rows.n_rows, len(self.vocabulary)), dtype=np.float64)
+        for member, _, columns in self._active():
+            assert isinstance(member, ConditionalTreeModel)
+            own = member.labels_above(rows, least, max_bytes=max_bytes).tocoo()
+            ids = own.col if columns is None else columns[own.col]
+            pairs = pairs + sparse.csr_array((own.data, (own.row, ids)), shape=pairs.shape)
+        entries = pairs.tocoo()
+        return entries.row.astype(np.int64), entries.col.astype(np.int32)
+
+    def top_rows(
+        self, rows: Rows, labels: ArrayLike, k: int, *, max_bytes: int = MAX_DENSE_BYTES
+    ) -> TopRows:
+        """Return the k rows that give each label its largest probabilities, likeliest first."""
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= rows.n_rows:
+            raise ArgumentError.of("k", k, f"an integer in [1, n_rows={rows.n_rows}]")
+        ids = self.vocabulary.ids(labels)
+        if len(ids) and ids.min() < 0:
+            wrong = int(np.argmin(ids >= 0))
+            named = np.asarray(labels, dtype=object).tolist()[wrong]
+            allowed = f"one of the {len(self.vocabulary)} labels seen"
+            raise ArgumentError.of(f"labels[{wrong}]", named, allowed)
+        check_dense_size(len(ids), 4 * int(k), max_bytes)  # rows and p, found and answered
+        best = np.empty((len(ids), int(k)), dtype=np.int64)
+        p_best = np.empty((len(ids), int(k)))
+        for place, label in enumerate(ids.tolist()):
+            same = np.full(rows.n_rows, label, dtype=np.int32)
+            p = self._of_pairs(rows, self.vocabulary.labels[same], same)
+            best[place] = np.argsort(-p, kind="stable")[:k]
+            p_best[place] = p[best[place]]
+        return TopRows(best, p_best)
+
+    def sample(self, rows: Rows, uniforms: NDArray[np.float64]) -> NDArray[Any]:
+        """Return a label a row, drawn from the mixture by one number in [0, 1) each.
+
+        The number first draws a member by its weight; what is left of it draws from the member.
+        """
+        ends = np.cumsum(self.weights)
+        last = int(np.flatnonzero(self.weights)[-1])
+        chosen = np.minimum(np.searchsorted(ends, uniforms, side="right"), last)
+        rest = (uniforms - (ends - self.weights)[chosen]) / self.weights[chosen]
+        rest = np.clip(rest, 0.0, np.nextafter(1.0, 0.0))
+        ids = np.empty(rows.n_rows, dtype=np.int32)
+        for number in np.unique(chosen).tolist():
+            mine = np.flatnonzero(chosen == number)
+            ids[mine] = self._sample_member(number, rows.take(mine), rest[mine])
+        return self.vocabulary.labels[ids]
+
+    def _sample_member(
+        self, number: int, rows: Rows, uniforms: NDArray[np.float64]
+    ) -> NDArray[np.int32]:
+        member = self.members[number]
+        if isinstance(member, ConditionalTreeModel):
+            return self.vocabulary.ids(member.sample(rows, uniforms))
+        own = np.empty(rows.n_rows, dtype=np.int64)
+        for part in _parts(np.arange(rows.n_rows), len(member.vocabulary)):
+            ends = np.cumsum(member.probabilities(rows.take(part), max_bytes=MAX_DENSE_BYTES), 1)
+            own[part] = (ends <= uniforms[part, None] * ends[:, -1:]).sum(axis=1)
+        columns = self._columns[number]
+        return np.asarray(own if columns is None else columns[own], dtype=np.int32)
+
+    def _dense_blocks(
+        self, rows: Rows, chosen: NDArray[np.int64]
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+        for part in _parts(chosen, len(self.vocabulary)):
+            yield part, self.probabilities(_taken(rows, part))
+
+    def describe(self) -> dict[str, Any]:
+        """Return how boosting went, and what the first member is."""
+        record = self.record
+        return {
+            "rounds": len(self.members),
+            "stop_reason": record.stop_reason,
+            "eta": record.eta,
+            "first_error": float(record.errors[0]),
+            "bound": float(record.bound[-1]),
+            "rows_above_eta": float(record.exceed[-1]),
+            "rows_above_eta_in_round_1": float(record.exceed[0]),
+            "can_learn": False,
+            "member": type(self.members[0]).__name__,
+            **{f"member_1_{name}": value for name, value in self.members[0].describe().items()},
+        }
+
+    def to_dot(self, names: Sequence[str], *, max_nodes: int) -> str:
+        """Return the member of largest weight as Graphviz DOT."""
+        heaviest = self.members[int(np.argmax(self.weights))]
+        of_label = dict(zip(self.vocabulary.labels.tolist(), names, strict=True))
+        own = [of_label[label] for label in heaviest.vocabulary.labels.tolist()]
+        return heaviest.to_dot(own, max_nodes=max_nodes)
+
+    def to_tensors(self, *, keep_state: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return arrays and facts that `from_tensors` makes an equal model of."""
+        shared = self.vocabulary.to_tensors()
+        tensors, members = shared | self.record.to_tensors(), []
+        for number, (member, columns) in enumerate(zip(self.members, self._columns, strict=True)):
+            own, facts = member.to_tensors(keep_state=keep_state)
+            if columns is None:
+                own = {name: array for name, array in own.items() if name not in shared}
+            tensors |= {f"members.{number}.{name}": array for name, array in own.items()}
+            members.append({"model": type(member).__name__, "facts": facts})
+        facts = {"n_features": self.n_features, "members": members, "frozen": True}
+        return tensors, facts | self.record.to_facts()
+
+    @classmethod
+    def from_tensors(cls, tensors: dict[str, NDArray[Any]], facts: dict[str, Any]) -> AdacondModel:
+        """Return the model that `to_tensors` wrote down; raise `ModelFormatError` if it did not."""
+        try:
+            vocabulary = LabelVocabulary.from_tensors(tensors)
+            record = BoostingRecord.restore(tensors, facts)
+            members = [
+                _restore_member(tensors, number, **member)
+                for number, member in enumerate(facts["members"])
+            ]
+            n_features = int(facts["n_features"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelFormatError(f"the model's parts do not fit together: {error}") from None
+        if len(members) != len(record.errors) or any(
+            member.n_features != n_features for member in members
+        ):
+            raise ModelFormatError("the members are not those of the rounds.")
+        try:
+            model = cls(vocabulary, members, record, n_features)
+        except LabelTreesError as error:
+            raise ModelFormatError(f"the members have other labels: {error}") from None
+        if any(columns is not None and columns.min(initial=0) < 0 for columns in model._columns):
+            raise ModelFormatError("a member has a label that the vocabulary does not name.")
+        return model
+
+
+_MEMBER_MODELS[AdacondModel.__name__] = AdacondModel
+
+
+def _restore_member(
+    tensors: dict[str, NDArray[Any]], number: int, *, model: str, facts: dict[str, Any]
+) -> Model:
+    if model not in _MEMBER_MODELS:
+        raise ModelFormatError(f"a member is a {model!r}, which this library does not know.")
+    prefix = f"members.{number}."
+    own = {name.removeprefix(prefix): array for name, array in tensors.items()
+           if name.startswith(prefix)}  # fmt: skip
+    if not any(name.startswith("vocabulary.") for name in own):
+        own |= {name: array for name, array in tensors.items() if name.startswith("vocabulary.")}
+    return _MEMBER_MODELS[model].from_tensors(own, facts)
+
+
+def _taken(rows: Rows, chosen: NDArray[np.int64]) -> Rows:
+    return rows if len(chosen) == rows.n_rows else rows.take(chosen)
+
+
+def _parts(chosen: NDArray[np.int64], n_labels: int) -> Iterator[NDArray[np.int64]]:
+    """Cut row numbers into parts whose dense distributions are small."""
+    size = max(1, _BLOCK_BYTES // (8 * n_labels))
+    for begin in range(0, len(chosen), size):
+        yield chosen[begin : begin + size]
+
+
+def _distinct(lists: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return (row, label) of every different label of every row, by row and label."""
+    ordered = np.sort(lists, axis=1)
+    first = np.ones(ordered.shape, dtype=bool)
+    first[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    return np.nonzero(first)[0], ordered[first]

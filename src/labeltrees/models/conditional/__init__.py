@@ -1,0 +1,1 @@
+"""Conditional probability trees and conditional PECOC (paper 1)."""

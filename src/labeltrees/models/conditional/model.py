@@ -1,0 +1,334 @@
+"""A fitted model and its answers, without any learning framework around it."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from scipy import sparse
+
+from labeltrees import _core
+from labeltrees.data.vocabulary import LabelVocabulary
+from labeltrees.errors import (
+    ArgumentError,
+    ModelFormatError,
+    TooLargeError,
+)
+from labeltrees.models.conditional.novelty import LabelCounts
+from labeltrees.models.explanation import Explanation, check_question, steps_of
+from labeltrees.models.model import (
+    MAX_DENSE_BYTES,
+    BeamLabels,
+    Foreseen,
+    TopLabels,
+    TopRows,
+    check_can_learn,
+    check_dense_size,
+    check_k,
+    check_threshold,
+    check_top_rows,
+    describe_tree,
+    ids_to_learn,
+    learning_errors,
+    names_of,
+)
+from labeltrees.models.online.settings import Lines, OnlineRegression, pack_lines, unpack_lines
+from labeltrees.tree import LabelTree
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from labeltrees.data.rows import Rows
+
+__all__ = ["ConditionalTreeModel"]
+
+_BYTES_PER_ENTRY = 12  # of a sparse answer: a column and a probability
+
+_EMPTY_ORDER = np.empty(0, dtype=np.int64)
+
+
+@dataclass
+class ConditionalTreeModel:
+    """A conditional probability tree: vocabulary, structure, regressors, and their settings.
+
+    Rows must be checked (`labeltrees.data.rows.as_rows`). Threads may ask while one learns.
+    """
+
+    settings: OnlineRegression
+    vocabulary: LabelVocabulary
+    core: _core.ConditionalTree
+    n_features: int
+    frozen: bool = False
+    label_counts: LabelCounts | None = None
+    """What the novelty mass is computed from; None without ``settings.novelty``."""
+
+    def __post_init__(self) -> None:
+        self.settings.limit(self.core)
+
+    @classmethod
+    def empty(cls, settings: OnlineRegression, n_features: int) -> Self:
+        """Return a model that knows no label yet."""
+        counts = LabelCounts() if settings.novelty else None
+        core = _core.ConditionalTree()
+        return cls(settings, LabelVocabulary(), core, n_features, label_counts=counts)
+
+    @property
+    def novelty_mass(self) -> float:
+        """The probability reserved for labels not seen yet; 0 without ``settings.novelty``."""
+        return 0.0 if self.label_counts is None else self.label_counts.mass
+
+    @classmethod
+    def on_tree(
+        cls,
+        settings: OnlineRegression,
+        n_features: int,
+        vocabulary: LabelVocabulary,
+        tree: LabelTree,
+    ) -> Self:
+        """Return a model that has learned nothing yet on a binary tree over vocabulary ids."""
+        untaught = _core.ConditionalTree()
+        core = _core.ConditionalTree(
+            tree.core, np.zeros(tree.n_nodes), *untaught.lines(), untaught.mixtures()
+        )
+        counts = LabelCounts() if settings.novelty else None
+        return cls(settings, vocabulary, core, n_features, label_counts=counts)
+
+    @property
+    def tree(self) -> LabelTree:
+        """A copy of the tree as it is now; its labels are vocabulary ids."""
+        return LabelTree(self.core.tree())
+
+    def learn(
+        self,
+        rows: Rows,
+        labels: NDArray[Any],
+        weights: NDArray[np.float32],
+        *,
+        order: NDArray[np.int64] = _EMPTY_ORDER,
+        foresee_top: bool = False,
+        again: bool = False,
+    ) -> Foreseen:
+        """Learn from rows in turn (or in ``order``) and return what was foreseen of each.
+
+        O(depth * nnz) per row; with ``foresee_top`` an exact search more. ``again`` says that the
+        rows have been learned before: they are no new evidence, nor new examples for the novelty
+        mass.
+        """
+        check_can_learn(self.frozen)
+        ids = ids_to_learn(self.vocabulary, labels, weights)
+        with learning_errors(self.settings):
+            p_label, is_new, top, p_top = self.core.learn(
+                *rows.arrays, ids, weights, order, foresee_top, self.settings.learning(again=again)
+            )
+        foreseen = Foreseen(p_label, names_of(self.vocabulary, top), p_top, is_new.astype(bool))
+        if self.label_counts is None or again:
+            return foreseen
+        at = order if len(order) else slice(None)
+        learned = weights[at] > 0 if len(weights) else np.ones(len(p_label), dtype=bool)
+        return _with_novelty(foreseen, self.label_counts, ids[at], learned)
+
+    def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
+        """Return P(label given row), one label a row.
+
+        A label never seen has probability 0, or with novelty the whole mass of such labels.
+        """
+        ids = self.vocabulary.ids(labels)
+        if len(ids) != rows.n_rows:
+            raise ArgumentError(f"y has {len(ids)} labels for the {rows.n_rows} rows of X.")
+        novelty_mass = self.novelty_mass
+        p = self.core.label_probabilities(
+            *rows.arrays, ids, self.settings.reading, self.settings.n_threads
+        )
+        if self.label_counts is not None:
+            known = _core.have_leaves(self.core, ids).astype(bool)
+            p = np.where(known, p * (1.0 - novelty_mass), novelty_mass)
+        return p
+
+    def top_labels(self, rows: Rows, k: int) -> TopLabels:
+        """Return the k likeliest labels of every row, likeliest first; provably the top k."""
+        k = check_k(k, self.core.n_labels)
+        scale = 1.0 - self.novelty_mass
+        ids, p = self.core.top_labels(
+            *rows.arrays, int(k), self.settings.reading, self.settings.n_threads
+        )
+        return TopLabels(names_of(self.vocabulary, ids), p * scale)
+
+    def beam_labels(self, rows: Rows, k: int, *, beam_width: int) -> BeamLabels:
+        """Return the k likeliest labels a beam search finds, and which rows are provably exact.
+
+        Level by level only the ``beam_width`` likeliest inner nodes are kept.
+        O(beam_width * depth * nnz) per row.
+        """
+        k = check_k(k, self.core.n_labels)
+        if not _is_integer(beam_width) or beam_width < k:
+            raise ArgumentError.of("beam_width", beam_width, f"an integer >= k={k}")
+        scale = 1.0 - self.novelty_mass
+        ids, p, certified = _core.beam_labels(
+            self.core, *rows.arrays, int(k), min(int(beam_width), 2**31), self.settings.reading
+        )
+        return BeamLabels(names_of(self.vocabulary, ids), p * scale, certified.astype(bool))
+
+    def labels_above(
+        self, rows: Rows, threshold: float, *, max_bytes: int = MAX_DENSE_BYTES
+    ) -> sparse.csr_array:
+        """Return every label with probability >= threshold, (n_rows, n_labels), sparse."""
+        check_threshold(threshold)
+        max_entries = max(0, int(max_bytes) // _BYTES_PER_ENTRY)
+        shape = (rows.n_rows, len(self.vocabulary))
+        starts, ids, p = _core.labels_above(
+            self.core, *rows.arrays, float(threshold), 1.0 - self.novelty_mass, max_entries,
+            self.settings.reading,
+        )  # fmt: skip
+        if not len(starts):
+            raise TooLargeError.of_threshold(rows.n_rows, max_entries, threshold, max_bytes)
+        return sparse.csr_array((p, ids, starts), shape=shape)
+
+    def top_rows(
+        self, rows: Rows, labels: ArrayLike, k: int, *, max_bytes: int = MAX_DENSE_BYTES
+    ) -> TopRows:
+        """Return the k rows that give each label its largest probabilities, likeliest first."""
+        ids, place = np.unique(self.vocabulary.ids(labels), return_inverse=True)
+        known = _core.have_leaves(self.core, ids).astype(bool)
+        k = check_top_rows(labels, known[place], self.core.n_labels, k, rows.n_rows, max_bytes)
+        scale = 1.0 - self.novelty_mass
+        best, p = _core.top_rows(self.core, *rows.arrays, ids, int(k), self.settings.reading)
+        return TopRows(best[place], p[place] * scale)
+
+    def sample(self, rows: Rows, uniforms: NDArray[np.float64]) -> NDArray[Any]:
+        """Return a label a row, drawn from Q(. given row) by one number in [0, 1) each.
+
+        With novelty the draw is among the labels that were seen. O(depth * nnz) per row.
+        """
+        ids = _core.sample_labels(self.core, *rows.arrays, uniforms, self.settings.reading)
+        return names_of(self.vocabulary, ids)
+
+    def explain(
+        self,
+        rows: Rows,
+        label: int | str,
+        *,
+        n_features: int = 10,
+        feature_names: Sequence[str] | None = None,
+    ) -> Explanation:
+        """Return the path of a label for one row: each turn, and what spoke for it."""
+        check_question(rows.n_rows, feature_names, self.n_features)
+        ids = self.vocabulary.ids([label])
+        if not _core.have_leaves(self.core, ids)[0]:
+            raise ArgumentError.of("label", label, f"one of the {self.core.n_labels} labels seen")
+        report = _core.report_path(self.core, *rows.arrays, int(ids[0]), self.settings.reading)
+        steps = steps_of(report, n_features=n_features, feature_names=feature_names)
+        p_known = steps[-1].p_path * steps[-1].p_turn if steps else 1.0
+        named = self.vocabulary.labels[ids].tolist()[0]
+        mass = self.novelty_mass
+        return Explanation(named, p_known * (1.0 - mass), mass, steps)
+
+    def probabilities(self, rows: Rows, *, max_bytes: int = MAX_DENSE_BYTES) -> NDArray[np.float64]:
+        """Return the whole distribution, (n_rows, n_labels), columns in vocabulary order."""
+        n_columns = len(self.vocabulary)
+        check_dense_size(rows.n_rows, n_columns, max_bytes)
+        scale = 1.0 - self.novelty_mass
+        p = self.core.all_probabilities(*rows.arrays, n_columns, self.settings.reading)
+        p *= scale
+        return p
+
+    def describe(self) -> dict[str, Any]:
+        """Return sizes and shape of the model."""
+        facts = describe_tree(self.tree, self.core) | {"can_learn": not self.frozen}
+        if self.label_counts is not None:
+            facts["novelty_mass"] = self.novelty_mass
+        return facts
+
+    def to_dot(self, names: Sequence[str], *, max_nodes: int) -> str:
+        """Return the top of the tree as Graphviz DOT."""
+        return self.tree.to_dot(names=names, max_nodes=max_nodes)
+
+    def to_tensors(self, *, keep_state: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return arrays and settings that `from_tensors` makes an equal model of.
+
+        With ``keep_state=False`` only what queries need, in float16.
+        """
+        tree = self.core.tree()
+        tensors: dict[str, NDArray[Any]]
+        tensors = {"tree.parent": tree.parents(), "tree.label": tree.labels()}
+        tensors |= self.vocabulary.to_tensors()
+        tensors |= {"tree.mass": self.core.masses(), "mixtures": self.core.mixtures()}
+        lines = Lines(*self.core.lines())
+        if keep_state and not self.frozen:
+            tensors |= {f"table.{name}": array for name, array in vars(lines).items()}
+        else:
+            votes = {"left": lines.left, "right": lines.right}
+            tensors |= pack_lines(lines.keys, lines.weights, votes)
+        facts = {
+            "settings": self.settings.to_dict(),
+            "n_features": self.n_features,
+            "frozen": self.frozen or not keep_state,
+        }
+        counts = self.label_counts
+        if counts is not None:
+            facts["novelty"] = {"n_once": counts.n_once, "n_examples": counts.n_examples}
+            if not facts["frozen"]:
+                tensors["novelty.counts"] = counts.of(len(self.vocabulary))
+        return tensors, facts
+
+    @classmethod
+    def from_tensors(cls, tensors: dict[str, NDArray[Any]], facts: dict[str, Any]) -> Self:
+        """Return the model that `to_tensors` wrote down; raise `ModelFormatError` if it did not."""
+        try:
+            vocabulary = LabelVocabulary.from_tensors(tensors)
+            tree = _core.LabelTree.restore(tensors["tree.parent"], tensors["tree.label"])
+            if facts["frozen"]:
+                keys, weights, counts_of = unpack_lines(tensors, ("left", "right"))
+                lines = Lines(keys, weights, np.zeros(weights.shape, np.uint16), **counts_of)
+            else:
+                names = [field.name for field in dataclasses.fields(Lines)]
+                lines = Lines(*(tensors[f"table.{name}"] for name in names))
+            if tree.n_nodes and int(tensors["tree.label"].max()) >= len(vocabulary):
+                raise ModelFormatError("the tree has a label that the vocabulary does not name.")
+            core = _core.ConditionalTree(
+                tree, tensors["tree.mass"], mixtures=tensors["mixtures"], **vars(lines)
+            )
+            settings = OnlineRegression(**facts["settings"])
+            counts = None
+            if settings.novelty:
+                seen = facts["novelty"]
+                counts = LabelCounts(seen["n_once"], seen["n_examples"])
+                if not facts["frozen"]:
+                    counts.counts = tensors["novelty.counts"].copy()
+                    counts.check(len(vocabulary))
+            n_features, frozen = int(facts["n_features"]), bool(facts["frozen"])
+            return cls(settings, vocabulary, core, n_features, frozen, counts)
+        except (KeyError, TypeError, IndexError, _core.TreeError, ArgumentError) as error:
+            raise ModelFormatError(f"the model's parts do not fit together: {error}") from None
+
+    def __getstate__(self) -> dict[str, Any]:
+        tensors, facts = self.to_tensors(keep_state=not self.frozen)
+        return {"tensors": tensors, "facts": facts}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        restored = self.from_tensors(state["tensors"], state["facts"])
+        self.__dict__.update(restored.__dict__)
+
+
+def _with_novelty(
+    seen: Foreseen,
+    counts: LabelCounts,
+    ids: NDArray[np.int32],
+    learned: NDArray[np.bool_],
+) -> Foreseen:
+    """Return the answers as the novelty mass before each row has them, and count the rows."""
+    # A row of weight 0 is not counted: the mass before it is that before the next one.
+    masses = np.append(counts.observe(ids[learned]), 0.0)
+    masses[-1] = counts.mass
+    before = masses[np.cumsum(learned) - learned]
+    p_label = np.where(seen.is_new, before, seen.p_label * (1.0 - before))
+    p_label[~learned] = 0.0  # nothing is foreseen of them
+    p_top = seen.p_top * (1.0 - before) if len(seen.p_top) else seen.p_top
+    return seen._replace(p_label=p_label, p_top=p_top)
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

@@ -1,0 +1,1 @@
+"""Extreme regression (paper 4)."""

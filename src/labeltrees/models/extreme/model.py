@@ -1,0 +1,364 @@
+"""A fitted extreme regressor and its answers; how its trees are trained."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from labeltrees import _core
+from labeltrees.data.vocabulary import LabelVocabulary
+from labeltrees.errors import ArgumentError, ModelFormatError, TooLargeError
+from labeltrees.models.extreme.calibration import Calibration
+from labeltrees.models.extreme.explanation import RelevanceExplanation, relevance_steps
+from labeltrees.models.extreme.tail import TailClassifier
+from labeltrees.models.model import (
+    MAX_DENSE_BYTES,
+    TopLabels,
+    TopRows,
+    check_dense_size,
+    check_k,
+    names_of,
+)
+from labeltrees.tree import LabelTree
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from labeltrees.data.rows import Rows
+
+__all__ = [
+    "LOSSES",
+    "MASS_WIDTH",
+    "ExtremeModel",
+    "Growth",
+    "RelevanceTreeArrays",
+    "forest_of",
+]
+
+_ARRAYS = (
+    "features", "feature_rows", "row_chunks", "row_starts", "columns", "values", "biases", "reach",
+)  # fmt: skip
+LOSSES = {"logistic": _core.NodeLoss.logistic, "hinge": _core.NodeLoss.hinge}
+_SEARCHES = {"exact": _core.RelevanceSearch.exact, "beam": _core.RelevanceSearch.beam}
+MASS_WIDTH = 10
+"""The widest beam that a row's mass is measured with."""
+_NO_IDS = np.empty(0, dtype=np.int32)
+
+
+@dataclass(frozen=True)
+class RelevanceTreeArrays:
+    """One label tree and the weights of its regressors, as the core's ``chunk_weights.hpp``."""
+
+    tree: _core.LabelTree
+    arrays: tuple[NDArray[Any], ...]
+
+    @classmethod
+    def of(cls, tree: _core.LabelTree, trained: _core.TrainedRelevance) -> RelevanceTreeArrays:
+        """Return what training gave, taking its arrays."""
+        return cls(tree, tuple(getattr(trained, name)() for name in _ARRAYS))
+
+
+@dataclass(frozen=True)
+class Growth:
+    """What a model keeps for more trees: of what it is made, and how it saw held-out rows."""
+
+    fingerprint: int
+    margins: tuple[_core.HeldMargins, ...]
+
+
+@dataclass
+class ExtremeModel:
+    """Label trees whose regressors give each label a probability, or a relevance, of its own.
+
+    Rows must be checked (`labeltrees.data.rows.as_rows`). What the trees say is calibrated and
+    multiplied by ``scale``, the largest relevance learned from.
+    """
+
+    vocabulary: LabelVocabulary
+    trees: list[RelevanceTreeArrays]
+    n_features: int
+    loss: str = "logistic"
+    inner_power: float = 1.0
+    scale: float = 1.0
+    calibration: Calibration = field(default_factory=Calibration)
+    tail: TailClassifier | None = None
+    beam_width: int = 10
+    n_jobs: int = 1
+    growth: Growth | None = None
+    """Kept in memory for a warm start, neither saved nor copied."""
+
+    def __post_init__(self) -> None:
+        self.core = forest_of(self.trees, self.loss, self.inner_power, len(self.vocabulary))
+        self.n_tree_labels = self.trees[0].tree.n_labels
+        self.mass_width = min(self.beam_width, MASS_WIDTH)
+
+    def top_labels(
+        self, rows: Rows, k: int, *, search: str = "beam", beam_width: int | None = None
+    ) -> TopLabels:
+        """Return the k best labels of every row and their probabilities, best first.
+
+        With a tail classifier its score decides the order, not the probability.
+        """
+        ids, values, _ = self._top(rows, k, search, beam_width)
+        return TopLabels(names_of(self.vocabulary, ids), values)
+
+    def top_scores(
+        self, rows: Rows, k: int, *, search: str = "beam", beam_width: int | None = None
+    ) -> TopLabels:
+        """Return the k best labels of every row and the scores that rank them."""
+        ids, _, scores = self._top(rows, k, search, beam_width)
+        return TopLabels(names_of(self.vocabulary, ids), scores)
+
+    def _top(
+        self, rows: Rows, k: int, search: str, beam_width: int | None
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
+        """Return ids, their probabilities and the scores that rank them."""
+        n_asked = check_k(k, len(self.vocabulary))
+        k = min(n_asked, self.n_tree_labels)
+        if search not in _SEARCHES:
+            raise ArgumentError.of("search", search, "exact or beam")
+        width = self.beam_width if beam_width is None else beam_width
+        if isinstance(width, bool) or not isinstance(width, (int, np.integer)) or width < 1:
+            raise ArgumentError.of("beam_width", width, "an integer >= 1")
+        n_candidates = k if self.tail is None else min(max(10 * k, 100), self.n_tree_labels)
+        ids, p, mass = self.core.top_labels(
+            *rows.arrays,
+            n_candidates,
+            _SEARCHES[search],
+            int(width),
+            _NO_IDS,
+            0 if self.calibration.is_identity else self.mass_width,
+            self.n_jobs,
+        )
+        values = self._value(p, mass)
+        scores = values
+        if self.tail is not None:
+            scores = self.tail.rescore(rows, ids, values)
+            order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+            ids = np.take_along_axis(ids, order, axis=1)
+            values = np.take_along_axis(values, order, axis=1)
+            scores = np.take_along_axis(scores, order, axis=1)
+        if n_asked > k:
+            return self._with_unlearned(n_asked - k, ids, values, scores)
+        return ids, values, scores
+
+    def _with_unlearned(
+        self, n: int, ids: NDArray[np.int32], *numbers: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
+        """Return the answers followed by the first n labels that no row had, each with 0."""
+        in_trees = self.trees[0].tree.labels()
+        others = np.setdiff1d(np.arange(len(self.vocabulary), dtype=np.int32), in_trees)[:n]
+        values, scores = (np.pad(each, ((0, 0), (0, n))) for each in numbers)
+        return np.hstack([ids, np.tile(others, (len(ids), 1))]), values, scores
+
+    def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
+        """Return the probability (relevance) of one label a row; 0 for a label never seen."""
+        ids = self.vocabulary.ids(labels)
+        if len(ids) != rows.n_rows:
+            raise ArgumentError(f"y has {len(ids)} labels for the {rows.n_rows} rows of X.")
+        p = self.core.of_labels(*rows.arrays, ids, _NO_IDS, self.n_jobs)
+        return self._value(p, self._mass(rows))
+
+    def probabilities(self, rows: Rows, *, max_bytes: int = MAX_DENSE_BYTES) -> NDArray[np.float64]:
+        """Return every label's probability, (n_rows, n_labels); rows do not sum to one."""
+        check_dense_size(rows.n_rows, len(self.vocabulary), max_bytes)
+        return self._value(self.core.all_labels(*rows.arrays, self.n_jobs), self._mass(rows))
+
+    def labels_above(
+        self, rows: Rows, threshold: float, *, max_bytes: int = MAX_DENSE_BYTES
+    ) -> sparse.csr_array:
+        """Return every label whose probability (relevance) is at least threshold, as CSR."""
+        is_number = isinstance(threshold, (int, float, np.number)) and not isinstance(
+            threshold, bool
+        )
+        if not is_number or not 0 < threshold <= self.scale:
+            raise ArgumentError.of("threshold", threshold, f"in (0, {self.scale:g}]")
+        mass = self._mass(rows)
+        raw = np.full(rows.n_rows, float(threshold) / self.scale)
+        if not self.calibration.is_identity:
+            raw = self.calibration.invert(float(threshold) / self.scale, mass) * (1 - 1e-9)
+        starts, labels, p = self.core.above(*rows.arrays, raw, max_bytes // 12)
+        if not len(starts):
+            raise TooLargeError(
+                f"the labels above {threshold:g} of {rows.n_rows} rows need more than "
+                f"max_bytes={max_bytes:,}: raise the threshold or max_bytes, or pass fewer rows."
+            )
+        shape = (rows.n_rows, len(self.vocabulary))
+        if len(mass):
+            mass = np.repeat(mass, np.diff(starts))
+        found = sparse.csr_array((self._value(p, mass), labels, starts), shape=shape)
+        found.data[found.data < threshold] = 0
+        found.eliminate_zeros()
+        return found
+
+    def explain(
+        self,
+        rows: Rows,
+        label: int | str,
+        *,
+        n_features: int = 10,
+        feature_names: Sequence[str] | None = None,
+    ) -> RelevanceExplanation:
+        """Return why a row gives a label its probability, tree by tree."""
+        (label_id,) = self.vocabulary.ids(np.array([label], dtype=object)).tolist()
+        if rows.n_rows != 1:
+            raise ArgumentError(f"one row is explained at a time, got {rows.n_rows}.")
+        if label_id < 0 or self.trees[0].tree.leaf_of(label_id) < 0:
+            raise ArgumentError.of("label", label, "one that some row learned from has")
+        steps = tuple(
+            relevance_steps(
+                self.core.report(*rows.arrays, label_id, tree), rows, self.loss, self.inner_power,
+                n_features=n_features, feature_names=feature_names,
+            )
+            for tree in range(len(self.trees))
+        )  # fmt: skip
+        p = self.core.of_labels(*rows.arrays, np.array([label_id], np.int32), _NO_IDS, 1)
+        return RelevanceExplanation(
+            label, float(self._value(p, self._mass(rows))[0]), float(p[0]), steps
+        )
+
+    def _mass(self, rows: Rows) -> NDArray[np.float64]:
+        """Return the mass of each row; nothing if probabilities are not calibrated."""
+        if self.calibration.is_identity:
+            return np.empty(0)
+        return self.core.masses(*rows.arrays, self.mass_width, self.n_jobs)
+
+    def _value(self, p: NDArray[np.float64], mass: NDArray[np.float64]) -> NDArray[np.float64]:
+        q = self.calibration.apply(p, mass)
+        return q if self.scale == 1 else np.asarray(self.scale * q)
+
+    def describe(self) -> dict[str, Any]:
+        """Return sizes and shape of the model."""
+        tree = self.trees[0].tree
+        return {
+            "trees": len(self.trees),
+            "labels_in_trees": self.n_tree_labels,
+            "nodes": sum(t.tree.n_nodes for t in self.trees),
+            "depth": int(tree.depths().max()),
+            "most_children": int(tree.child_counts().max()),
+            "weights": sum(len(t.arrays[_ARRAYS.index("values")]) for t in self.trees),
+            "weight_bytes": sum(array.nbytes for t in self.trees for array in t.arrays),
+            "largest_relevance": self.scale,
+            "calibration": list(astuple(self.calibration)),
+        }
+
+    def to_dot(self, names: Sequence[str], *, max_nodes: int) -> str:
+        """Return the top of the first tree as Graphviz DOT."""
+        return LabelTree(self.trees[0].tree).to_dot(names=names, max_nodes=max_nodes)
+
+    def to_tensors(
+        self,
+        *,
+        keep_state: bool,  # noqa: ARG002 - there is no state of learning
+    ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return arrays and facts that `from_tensors` makes an equal model of."""
+        tensors = self.vocabulary.to_tensors()
+        for number, tree in enumerate(self.trees):
+            tensors |= {f"tree{number}.{name}": array
+                        for name, array in zip(_ARRAYS, tree.arrays, strict=True)}  # fmt: skip
+            tensors[f"tree{number}.parent"] = tree.tree.parents()
+            tensors[f"tree{number}.label"] = tree.tree.labels()
+        if self.tail is not None:
+            tensors |= self.tail.to_tensors()
+        return tensors, {
+            "n_trees": len(self.trees),
+            "n_features": self.n_features,
+            "loss": self.loss,
+            "inner_power": self.inner_power,
+            "scale": self.scale,
+            "calibration": list(astuple(self.calibration)),
+            "tail": None if self.tail is None else self.tail.kind,
+            "tail_weight": None if self.tail is None else self.tail.weight,
+            "beam_width": self.beam_width,
+        }
+
+    @classmethod
+    def from_tensors(cls, tensors: dict[str, NDArray[Any]], facts: dict[str, Any]) -> ExtremeModel:
+        """Return the model that `to_tensors` wrote down; raise `ModelFormatError` if it did not."""
+        try:
+            trees = []
+            for number in range(int(facts["n_trees"])):
+                parent, label = (tensors[f"tree{number}.{name}"] for name in ("parent", "label"))
+                arrays = tuple(tensors[f"tree{number}.{name}"] for name in _ARRAYS)
+                trees.append(RelevanceTreeArrays(_core.LabelTree.restore(parent, label), arrays))
+            calibration = Calibration(*(float(value) for value in facts["calibration"]))
+            if not trees or not (calibration.a > 0 and calibration.b >= 0):
+                raise ModelFormatError("the model has no tree, or its calibration is not monotone.")
+            vocabulary = LabelVocabulary.from_tensors(tensors)
+            tail = None
+            if facts["tail"] is not None:
+                tail = TailClassifier.from_tensors(
+                    tensors, str(facts["tail"]), float(facts["tail_weight"]), len(vocabulary)
+                )
+            return cls(
+                vocabulary, trees, int(facts["n_features"]), str(facts["loss"]),
+                float(facts["inner_power"]), float(facts["scale"]), calibration, tail,
+                int(facts["beam_width"]),
+            )  # fmt: skip
+        except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
+            if isinstance(error, ModelFormatError):
+                raise
+            raise ModelFormatError(f"the model's parts do not fit together: {error}") from None
+
+    def __getstate__(self) -> dict[str, Any]:
+        tensors, facts = self.to_tensors(keep_state=True)
+        return {"tensors": tensors, "facts": facts, "n_jobs": self.n_jobs}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        restored = self.from_tensors(state["tensors"], state["facts"])
+        self.__dict__.update(restored.__dict__)
+        self.n_jobs = state["n_jobs"]
+
+    def top_rows(
+        self,
+        rows: Rows,
+        labels: ArrayLike | None,
+        k: int,
+        *,
+        exact: bool = False,
+        factor: float = 4.0,
+        max_bytes: int = MAX_DENSE_BYTES,
+    ) -> TopRows:
+        """Return the k rows of which each label is most relevant (labelwise inference)."""
+        n_labels = len(self.vocabulary)
+        ids = np.arange(n_labels, dtype=np.int32) if labels is None else self.vocabulary.ids(labels)
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= rows.n_rows:
+            raise ArgumentError.of("k", k, f"an integer in [1, n_rows={rows.n_rows}]")
+        if np.any(ids < 0):
+            unknown = np.asarray(labels)[np.argmax(ids < 0)]
+            raise ArgumentError.of("labels", unknown, "labels that the model knows")
+        if not factor > 0:
+            raise ArgumentError.of("factor", factor, "a number > 0")
+        if 16 * len(ids) * int(k) > max_bytes:
+            raise TooLargeError(
+                f"{len(ids)} labels x {k} rows need more than max_bytes={max_bytes:,}: "
+                "ask for fewer labels or rows, or raise max_bytes."
+            )
+        wanted, place = np.unique(ids, return_inverse=True)
+        mass, c = self._mass(rows), self.calibration
+        found, p = self.core.top_rows(
+            *rows.arrays, wanted, int(k), bool(exact), float(factor), c.a, c.b,
+            c.offsets(mass) if len(mass) else mass, self.n_jobs,
+        )  # fmt: skip
+        values = self._value(p.ravel(), mass[found.ravel()] if len(mass) else mass)
+        return TopRows(found[place], values.reshape(p.shape)[place])
+
+
+def forest_of(
+    trees: Sequence[RelevanceTreeArrays],
+    loss: str,
+    inner_power: float,
+    n_labels: int,
+    held: Sequence[_core.HeldMargins] = (),
+) -> _core.RelevanceForest:
+    """Return the core's forest over these trees; with ``held``, what held-out rows were given."""
+    forest = _core.RelevanceForest(LOSSES[loss], n_labels, inner_power)
+    for number, tree in enumerate(trees):
+        arrays: list[Any] = [*tree.arrays, held[number] if held else None]
+        forest.add(tree.tree, *arrays)
+    return forest

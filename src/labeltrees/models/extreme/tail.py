@@ -1,0 +1,109 @@
+"""Tail classifiers: labels with few examples ranked by how near a row is to their mean example."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from labeltrees.errors import ModelFormatError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from labeltrees.data.rows import Rows
+    from labeltrees.models.extreme.relevance import Relevance
+
+__all__ = ["TAILS", "TailClassifier"]
+
+TAILS = ("xreg", "pfastrexml")
+_GAMMA = 30.0
+
+
+@dataclass(frozen=True)
+class TailClassifier:
+    """Scores ``value^weight t(x, label)^(1 - weight)``: a rank, not a probability.
+
+    ``means`` has for every label the normalised mean of its rows, each of length 1, whatever
+    their relevance. ``kind="xreg"``: t is the cosine of x and the mean, 0 if they have no feature
+    in common. ``kind="pfastrexml"``: t = 1 / (1 + exp(30 |x - mean|^2)).
+    """
+
+    kind: str
+    weight: float
+    means: sparse.csr_array
+
+    @classmethod
+    def fit(cls, rows: Rows, relevance: Relevance, kind: str, weight: float) -> TailClassifier:
+        """Return the classifier of these rows."""
+        n_labels = len(relevance.vocabulary)
+        X = _unit(rows)
+        ones = np.ones(len(relevance.labels), dtype=np.float32)
+        has = sparse.csr_array(
+            (ones, relevance.labels, relevance.starts), shape=(rows.n_rows, n_labels)
+        )
+        means = _normalised(sparse.csr_array(has.T @ X, dtype=np.float32))
+        means.data = means.data.astype(np.float16).astype(np.float32)  # as they are saved
+        return cls(kind, weight, means)
+
+    def rescore(
+        self, rows: Rows, ids: NDArray[np.int32], values: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the scores of each row's candidate labels; 0 where there is no candidate."""
+        X = _unit(rows)
+        cosine = np.zeros(ids.shape)
+        for start in range(0, rows.n_rows, 1024):  # a block's candidates at a time
+            block = slice(start, start + 1024)
+            asked, labels = np.nonzero(ids[block] >= 0)
+            left = X[start + asked]
+            right = self.means[ids[block][asked, labels]]
+            cosine[block][asked, labels] = np.asarray(left.multiply(right).sum(axis=1)).ravel()
+        if self.kind == "xreg":
+            near = np.maximum(cosine, 0)
+        else:  # |x - mean|^2 = 2 - 2 cosine, both of length 1
+            near = 1 / (1 + np.exp(_GAMMA * (2 - 2 * cosine)))
+        scores = np.asarray(values**self.weight * near ** (1 - self.weight))
+        scores[ids < 0] = 0
+        return scores
+
+    def to_tensors(self) -> dict[str, NDArray[Any]]:
+        """Return the means as arrays, for the model file."""
+        return {
+            "tail.starts": self.means.indptr.astype(np.int64),
+            "tail.indices": self.means.indices.astype(np.int32),
+            "tail.values": self.means.data.astype(np.float16),
+            "tail.width": np.array([self.means.shape[1]], dtype=np.int64),
+        }
+
+    @classmethod
+    def from_tensors(
+        cls, tensors: dict[str, NDArray[Any]], kind: str, weight: float, n_labels: int
+    ) -> TailClassifier:
+        """Return the classifier that `to_tensors` wrote down."""
+        starts, indices = tensors["tail.starts"], tensors["tail.indices"]
+        values = tensors["tail.values"].astype(np.float32)
+        width = int(tensors["tail.width"][0])
+        means = sparse.csr_array((values, indices, starts), shape=(n_labels, width))
+        try:
+            means.check_format(full_check=True)
+        except ValueError as error:
+            raise ModelFormatError(f"the tail classifier is damaged: {error}") from None
+        if kind not in TAILS or not 0 <= weight <= 1:
+            raise ModelFormatError("the tail classifier is of no known kind.")
+        return cls(kind, weight, means)
+
+
+def _unit(rows: Rows) -> sparse.csr_array:
+    shape = (rows.n_rows, rows.n_features)
+    return _normalised(sparse.csr_array((rows.values, rows.indices, rows.starts), shape=shape))
+
+
+def _normalised(matrix: sparse.csr_array) -> sparse.csr_array:
+    lengths = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
+    scale = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    data = matrix.data * np.repeat(scale, np.diff(matrix.indptr))
+    return sparse.csr_array(
+        (data.astype(np.float32), matrix.indices, matrix.indptr), shape=matrix.shape
+    )

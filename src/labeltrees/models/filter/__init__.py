@@ -1,0 +1,1 @@
+"""Filter trees (paper 2 compares itself with them)."""

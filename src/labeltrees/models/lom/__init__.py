@@ -1,0 +1,1 @@
+"""LOMtree (paper 2)."""

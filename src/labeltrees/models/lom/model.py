@@ -1,0 +1,366 @@
+"""The fitted LOMtree: an online decision tree that chooses its own partitions, and its answers."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from labeltrees import _core
+from labeltrees.data.vocabulary import LabelVocabulary
+from labeltrees.errors import ArgumentError, ModelFormatError, TooLargeError
+from labeltrees.models.explanation import check_question
+from labeltrees.models.lom.diagnostics import Diagnosis, diagnose
+from labeltrees.models.lom.explanation import RouteExplanation, route_steps
+from labeltrees.models.model import (
+    MAX_DENSE_BYTES,
+    TopRows,
+    check_threshold,
+    check_top_rows,
+    names_of,
+)
+from labeltrees.models.online.settings import OPTIMIZERS, check_number
+from labeltrees.models.online.table_model import EMPTY_ORDER, TableModel
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from labeltrees.data.rows import Rows
+    from labeltrees.models.model import Foreseen
+
+__all__ = ["LomRegression", "LomTreeModel"]
+
+LOSSES = {name: getattr(_core.PartitionLoss, name)
+          for name in ("hinge", "logistic", "squared", "absolute")}  # fmt: skip
+_BYTES_PER_ENTRY = 12  # of a sparse answer: a column and a probability
+_HISTOGRAM = 2  # the place of a node's histogram among its three ledgers
+
+
+@dataclass(frozen=True)
+class LomRegression:
+    """The checked settings of a LOMtree.
+
+    Examples
+    --------
+    >>> LomRegression(swap_resistance=0.5)
+    Traceback (most recent call last):
+    ...
+    labeltrees.errors.ArgumentError: swap_resistance must be in [1, 1e+09], got 0.5.
+    """
+
+    max_splits: int | None = None
+    splits_per_label: float = 4.0
+    swap_resistance: float = 4.0
+    back_off: float = 1.0
+    loss: str = "hinge"
+    optimizer: str = "adagrad"
+    learning_rate: float = 1.0
+    normalize: bool = True
+    bias: float = 0.25
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, table in (("loss", LOSSES), ("optimizer", OPTIMIZERS)):
+            value = getattr(self, name)
+            if not isinstance(value, str) or value not in table:
+                raise ArgumentError.of(name, value, f"one of {', '.join(table)}")
+        if not isinstance(self.normalize, (bool, np.bool_)):
+            raise ArgumentError.of("normalize", self.normalize, "True or False")
+        if self.max_splits is not None:
+            whole = isinstance(self.max_splits, (int, np.integer))
+            if not whole or isinstance(self.max_splits, bool) or not 0 <= self.max_splits < 2**30:
+                raise ArgumentError.of(
+                    "max_splits", self.max_splits, "None or an integer in [0, 2^30)"
+                )
+        check_number("splits_per_label", self.splits_per_label, 0, 1e6)
+        check_number("swap_resistance", self.swap_resistance, 1, 1e9)
+        check_number("back_off", self.back_off, 0, 1e6)
+        check_number("learning_rate", self.learning_rate, 0, 1e6, open_below=True)
+        check_number("bias", self.bias, 0, 1e6)
+        if not isinstance(self.seed, (int, np.integer)) or not 0 <= self.seed < 2**64:
+            raise ArgumentError.of("seed", self.seed, "an integer in [0, 2^64)")
+
+    @property
+    def reading(self) -> _core.Reading:
+        """How the core reads rows under these settings."""
+        return _core.Reading(
+            loss=_core.Loss.logistic,  # of no consequence: only a margin's sign counts
+            normalize=bool(self.normalize),
+            bias=float(self.bias),
+            mixing=False,
+            sharpness=1.0,
+        )
+
+    def learning(self, *, again: bool = False) -> _core.LomLearning:
+        """Return how the core learns."""
+        limited = self.max_splits is not None
+        return _core.LomLearning(
+            reading=self.reading,
+            loss=LOSSES[self.loss],
+            optimizer=OPTIMIZERS[self.optimizer],
+            learning_rate=float(self.learning_rate),
+            max_splits=float(self.max_splits or 0),
+            splits_per_label=0.0 if limited else float(self.splits_per_label),
+            swap_resistance=float(self.swap_resistance),
+            again=again,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings as plain values, ready for JSON."""
+        plain = asdict(self)
+        for name in ("splits_per_label", "swap_resistance", "back_off", "learning_rate", "bias"):
+            plain[name] = float(plain[name])
+        limit = None if self.max_splits is None else int(self.max_splits)
+        plain |= {"max_splits": limit, "normalize": bool(self.normalize), "seed": int(self.seed)}
+        return plain
+
+
+@dataclass
+class LomTreeModel(TableModel):
+    """A decision tree with a linear regressor at every inner node and a histogram at every node.
+
+    A row goes left or right by the sign of each regressor. Its answer is the leaf's histogram,
+    backed off to those of the nodes above. Rows must be checked
+    (`labeltrees.data.rows.as_rows`). Threads may ask while one learns.
+    """
+
+    _settings_class: ClassVar[type[Any]] = LomRegression
+
+    core: _core.LomTree
+    n_rounds: int = 1
+    """How often each row was learned; so many times it is in the histograms."""
+
+    def __post_init__(self) -> None:
+        self.core.back_off = self.settings.back_off
+        self.core.n_rounds = self.n_rounds
+
+    @classmethod
+    def empty(cls, settings: LomRegression, n_features: int) -> LomTreeModel:
+        """Return a model that knows no label yet."""
+        return cls(settings, LabelVocabulary(), _core.LomTree(), n_features)
+
+    def learn(
+        self,
+        rows: Rows,
+        labels: NDArray[Any],
+        weights: NDArray[np.float32],
+        *,
+        order: NDArray[np.int64] = EMPTY_ORDER,
+        foresee: bool = True,
+        foresee_top: bool = False,
+        again: bool = False,
+    ) -> Foreseen:
+        """Learn from rows in turn (or in ``order``) and return what was foreseen of each.
+
+        O(depth * nnz) per row. ``again`` says that these are all rows learned so far.
+        """
+        foreseen = super().learn(
+            rows, labels, weights, order=order, foresee=foresee, foresee_top=foresee_top,
+            again=again,
+        )  # fmt: skip
+        if again:
+            self.n_rounds += 1
+            self.core.n_rounds = self.n_rounds
+        return foreseen
+
+    def leaves(self, rows: Rows) -> NDArray[np.int32]:
+        """Return the node at which each row ends. O(depth) a row."""
+        return self.core.leaves(*rows.arrays, self.settings.reading)
+
+    def labels_above(
+        self, rows: Rows, threshold: float, *, max_bytes: int = MAX_DENSE_BYTES
+    ) -> sparse.csr_array:
+        """Return every label with probability >= threshold, (n_rows, n_labels), sparse."""
+        check_threshold(threshold)
+        max_entries = max(0, int(max_bytes) // _BYTES_PER_ENTRY)
+        starts, ids, p = self.core.labels_above(
+            *rows.arrays, float(threshold), max_entries, self.settings.reading
+        )
+        if not len(starts):
+            raise TooLargeError.of_threshold(rows.n_rows, max_entries, threshold, max_bytes)
+        return sparse.csr_array((p, ids, starts), shape=(rows.n_rows, len(self.vocabulary)))
+
+    def top_rows(
+        self, rows: Rows, labels: ArrayLike, k: int, *, max_bytes: int = MAX_DENSE_BYTES
+    ) -> TopRows:
+        """Return the k rows that give each label its largest probabilities, likeliest first."""
+        ids = self.vocabulary.ids(labels)
+        totals = np.append(self.core.masses(), 0.0)
+        known = totals[np.clip(ids, -1, len(totals) - 1)] > 0
+        k = check_top_rows(labels, known, self.core.n_labels, k, rows.n_rows, max_bytes)
+        leaves, row_leaf = np.unique(self.leaves(rows), return_inverse=True)
+        best, p_best = np.empty((len(ids), k), np.int64), np.empty((len(ids), k))
+        for i, label in enumerate(ids):
+            p_leaf = self.core.probabilities_at(leaves, np.full(len(leaves), label, np.int32))
+            p = p_leaf[row_leaf]
+            best[i] = np.argsort(-p, kind="stable")[:k]
+            p_best[i] = p[best[i]]
+        return TopRows(best, p_best)
+
+    def sample(self, rows: Rows, uniforms: NDArray[np.float64]) -> NDArray[Any]:
+        """Return a label a row, drawn from its distribution by one number in [0, 1) each."""
+        ids = self.core.sample_labels(*rows.arrays, uniforms, self.settings.reading)
+        return names_of(self.vocabulary, ids)
+
+    def explain(
+        self,
+        rows: Rows,
+        label: int | str,
+        *,
+        n_features: int = 10,
+        feature_names: Sequence[str] | None = None,
+    ) -> RouteExplanation:
+        """Return the way of one row, and the label's probability at each node of it."""
+        check_question(rows.n_rows, feature_names, self.n_features)
+        ids = self.vocabulary.ids([label])
+        if not self.core.label_probabilities(*rows.arrays, ids, self.settings.reading)[0] > 0:
+            raise ArgumentError.of("label", label, f"one of the {self.core.n_labels} labels seen")
+        report = self.core.report_route(*rows.arrays, self.settings.reading)
+        nodes = report[0]
+        p_nodes = self.core.probabilities_at(nodes, np.full(len(nodes), ids[0], np.int32))
+        weight = self.core.nodes()["weight"][nodes]
+        steps = route_steps(
+            report, p_nodes, weight, n_features=n_features, feature_names=feature_names
+        )
+        named = self.vocabulary.labels[ids].tolist()[0]
+        return RouteExplanation(named, float(p_nodes[-1]), int(nodes[-1]), float(weight[-1]), steps)
+
+    def diagnose(self, rows: Rows | None = None, labels: ArrayLike | None = None) -> Diagnosis:
+        """Return purity, balance and objective of every split and the entropy of the leaves.
+
+        Of the rows given, or of the histograms gathered while learning.
+        """
+        nodes = self.core.nodes()
+        if rows is not None and labels is not None:
+            ids = self._ids_of_rows(rows, labels)
+            known = ids >= 0
+            leaves = self.leaves(rows)[known]
+            return diagnose(nodes, self.core.root, leaves, ids[known], np.ones(len(leaves)))
+        owner, label, count = self._histograms()
+        at_leaf = nodes["left"][owner] < 0
+        return diagnose(nodes, self.core.root, owner[at_leaf], label[at_leaf], count[at_leaf])
+
+    def _histograms(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Return node, label id and count of every entry of the nodes' histograms."""
+        keys, counts, _ = self.core.entries()
+        first = self.core.nodes()["ledger"].astype(np.int64)
+        owner = np.full(int(first.max()) + 3, -1)
+        owner[first + _HISTOGRAM] = np.arange(len(first))
+        node = owner[(keys >> np.uint64(32)).astype(np.int64)]
+        kept = node >= 0
+        return node[kept], keys.astype(np.uint32)[kept], counts[kept]
+
+    def describe(self) -> dict[str, Any]:
+        """Return sizes, shape and quality of the splits."""
+        found = self.diagnose()
+        return {
+            "can_learn": not self.frozen,
+            "labels_seen": self.core.n_labels,
+            "examples_learned": float(self.core.masses().sum()),
+            "weight_lines": self.core.n_lines,
+            "table_bytes_in_memory": self.core.n_bytes,
+            "ledger_bytes_in_memory": self.core.ledger_bytes,
+            "recyclings": self.core.n_recyclings,
+        } | found.summary()
+
+    def to_dot(self, names: Sequence[str], *, max_nodes: int) -> str:
+        """Return the top of the tree as Graphviz DOT: a node's likeliest label and its size."""
+        nodes = self.core.nodes()
+        shown = [self.core.root]
+        for node in shown:  # grows meanwhile
+            if nodes["left"][node] >= 0 and len(shown) + 2 <= max_nodes:
+                shown += [int(nodes["left"][node]), int(nodes["right"][node])]
+        lines = ["digraph tree {", "  node [shape=box];"]
+        tops = self._top_names(names)
+        for node in shown:
+            name = tops.get(node, "").replace("\\", "\\\\").replace('"', '\\"')
+            lines.append(f'  {node} [label="{name}\\n{nodes["weight"][node]:.6g} examples"];')
+        kept = set(shown)
+        lines += [
+            f"  {node} -> {int(nodes[side][node])};"
+            for node in shown
+            for side in ("left", "right")
+            if int(nodes[side][node]) in kept
+        ]
+        return "\n".join([*lines, "}", ""])
+
+    def _top_names(self, names: Sequence[str]) -> dict[int, str]:
+        """Return the most frequent label in every node's histogram."""
+        node, label, count = self._histograms()
+        order = np.lexsort((label, -count, node))
+        _, first = np.unique(node[order], return_index=True)
+        chosen = order[first]
+        return {int(node[i]): names[int(label[i])] for i in chosen}
+
+    def to_tensors(self, *, keep_state: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return arrays and settings that `from_tensors` makes an equal model of.
+
+        With ``keep_state=False`` the histograms and weights only; the answers stay the same.
+        """
+        frozen = self.frozen or not keep_state
+        nodes = self.core.nodes()
+        keys, weights, sums = self.core.lines()
+        entry_keys, counts, means = self.core.entries()
+        tensors = self.vocabulary.to_tensors() | {"mass": self.core.masses()}
+        if frozen:
+            used = (weights != 0).any(axis=1)
+            keys, weights = keys[used], weights[used]
+            histograms = nodes["ledger"].astype(np.uint64) + np.uint64(_HISTOGRAM)
+            kept = np.isin(entry_keys >> np.uint64(32), histograms)
+            entry_keys, counts = entry_keys[kept], counts[kept]
+        else:
+            tensors |= {"table.sums": sums, "ledgers.means": means}
+        tensors |= {f"nodes.{name}": array for name, array in nodes.items()}
+        tensors |= {
+            "table.keys": keys,
+            "table.weights": weights,
+            "table.used_slots": self.core.used_slots(),
+            "ledgers.open": self.core.open_ledgers(),
+            "ledgers.keys": entry_keys,
+            "ledgers.counts": counts,
+        }
+        tensors["back_off.asked"], tensors["back_off.drawn"] = self.core.trust()
+        return tensors, {
+            "settings": self.settings.to_dict(),
+            "n_features": self.n_features,
+            "frozen": frozen,
+            "root": self.core.root,
+            "n_rounds": self.n_rounds,
+        }
+
+    @classmethod
+    def from_tensors(cls, tensors: dict[str, NDArray[Any]], facts: dict[str, Any]) -> LomTreeModel:
+        """Return the model that `to_tensors` wrote down; raise `ModelFormatError` if it did not."""
+        try:
+            vocabulary, frozen = LabelVocabulary.from_tensors(tensors), bool(facts["frozen"])
+            weights, counts = tensors["table.weights"], tensors["ledgers.counts"]
+            core = _core.LomTree(
+                {name.removeprefix("nodes."): array
+                 for name, array in tensors.items() if name.startswith("nodes.")},
+                int(facts["root"]),
+                tensors["table.used_slots"],
+                tensors["mass"],
+                tensors["ledgers.open"],
+                tensors["ledgers.keys"],
+                counts,
+                np.zeros_like(counts) if frozen else tensors["ledgers.means"],
+                tensors["table.keys"],
+                weights,
+                np.zeros_like(weights) if frozen else tensors["table.sums"],
+                tensors["back_off.asked"],
+                tensors["back_off.drawn"],
+            )  # fmt: skip
+            if len(tensors["mass"]) > len(vocabulary):
+                raise ModelFormatError("there is a count of a label that nobody named.")
+            settings, n_rounds = LomRegression(**facts["settings"]), int(facts["n_rounds"])
+            if n_rounds < 1:
+                raise ModelFormatError("a model was learned at least once.")
+            return cls(settings, vocabulary, core, int(facts["n_features"]), frozen, n_rounds)
+        except (KeyError, TypeError, ValueError, RuntimeError, _core.TreeError) as error:
+            if isinstance(error, ModelFormatError):
+                raise
+            raise ModelFormatError(f"the model's parts do not fit together: {error}") from None

@@ -1,0 +1,1 @@
+"""Self-terminating trees (paper 3)."""

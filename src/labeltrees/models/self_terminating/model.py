@@ -1,0 +1,318 @@
+"""A fitted self-terminating tree and its answers; how one is grown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from labeltrees import _core
+from labeltrees.data.vocabulary import LabelVocabulary
+from labeltrees.errors import ArgumentError, ModelFormatError, TooLargeError
+from labeltrees.models.model import MAX_DENSE_BYTES, TopLabels, check_dense_size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from labeltrees.data.rows import Rows
+
+__all__ = ["GrowthOptions", "SelfTerminatingTreeModel", "Targets", "bin_rows", "grow_core"]
+
+_NORMS = {"l1": _core.Norm.l1, "linf": _core.Norm.linf}
+_CRITERIA = {"entropy": _core.Criterion.entropy, "gini": _core.Criterion.gini}
+_TENSORS = (
+    "root",
+    "left",
+    "feature",
+    "threshold",
+    "missing_left",
+    "gain",
+    "weight",
+    "factor",
+    "starts",
+    "labels",
+    "p",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Targets:
+    """What each row should be: label ids, or several labels with their masses.
+
+    Row ``r`` has ``labels[starts[r]:starts[r + 1]]``. Empty ``starts``: one label a row; empty
+    ``masses`` as well: each of mass 1.
+    """
+
+    labels: NDArray[np.int32]
+    masses: NDArray[np.float64]
+    starts: NDArray[np.int64]
+    n_labels: int
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return len(self.starts) - 1 if len(self.starts) else len(self.labels)
+
+    @property
+    def mean_weight(self) -> float:
+        """The mean weight of a row."""
+        return float(self.masses.sum() / self.n_rows) if len(self.masses) else 1.0
+
+    def take(self, rows: NDArray[np.intp]) -> Targets:
+        """Return the targets of these rows, in their order."""
+        if not len(self.starts):
+            masses = self.masses[rows] if len(self.masses) else self.masses
+            return Targets(self.labels[rows], masses, self.starts, self.n_labels)
+        sizes = np.diff(self.starts)[rows]
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        entries = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], sizes)
+        return Targets(self.labels[entries], self.masses[entries], starts, self.n_labels)
+
+    def root(self) -> NDArray[np.float64]:
+        """Return the distribution of all rows, half a count added to each label (KT)."""
+        masses = self.masses if len(self.masses) else None
+        counts = np.bincount(self.labels, weights=masses, minlength=self.n_labels) + 0.5
+        return np.asarray(counts / counts.sum())
+
+
+@dataclass(frozen=True)
+class GrowthOptions:
+    """How a tree is grown, besides its penalty."""
+
+    weight_power: float = 0.5
+    min_gain: float = 0.5
+    criterion: str = "gini"
+    norm: str = "l1"
+    split_terminated: bool = True
+    max_bins: int = 255
+    n_jobs: int = 1
+
+
+@dataclass
+class SelfTerminatingTreeModel:
+    """A self-terminating tree: vocabulary, structure and a distribution at every node.
+
+    Rows must be checked (`labeltrees.data.rows.as_rows` with ``missing=True``).
+    """
+
+    vocabulary: LabelVocabulary
+    core: _core.SelfTerminatingTree
+    n_features: int
+    penalties: list[float]
+    """The penalty of a node at depth 0, 1, ...; the last is that of all deeper ones."""
+    weight_power: float
+    """How penalties grow with a branch's weight."""
+    min_gain: float
+    """What every split gains at least, by the criterion."""
+    criterion: str
+    """By which splits were chosen, "entropy" or "gini"."""
+
+    @classmethod
+    def grow(
+        cls,
+        rows: Rows,
+        targets: Targets,
+        vocabulary: LabelVocabulary,
+        penalties: Sequence[float],
+        options: GrowthOptions,
+    ) -> SelfTerminatingTreeModel:
+        """Return the tree grown on rows; it stops by itself."""
+        core = grow_core(bin_rows(rows, options), targets, penalties, options)
+        used = [float(value) for value in penalties]
+        chosen = options.weight_power, options.min_gain, options.criterion
+        model = cls(vocabulary, core, rows.n_features, used, *chosen)
+        model.penalties = model.penalties[: int(model.depths().max()) + 1]
+        return model
+
+    def leaves(self, rows: Rows) -> NDArray[np.int32]:
+        """Return the node at which each row ends. O(depth) a row."""
+        return self.core.leaves(*rows.arrays)
+
+    def depths(self) -> NDArray[np.int32]:
+        """Return the depth of every node."""
+        depths = [0]
+        for parent in self.core.parent()[1:].tolist():  # a parent's id is smaller than its child's
+            depths.append(depths[parent] + 1)
+        return np.array(depths, dtype=np.int32)
+
+    def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
+        """Return P(label given row), one label a row; 0 for a label never seen."""
+        ids = self.vocabulary.ids(labels)
+        if len(ids) != rows.n_rows:
+            raise ArgumentError(f"y has {len(ids)} labels for the {rows.n_rows} rows of X.")
+        return self.core.probabilities_at(self.leaves(rows), ids)
+
+    def top_labels(self, rows: Rows, k: int) -> TopLabels:
+        """Return the k likeliest labels of every row, likeliest first."""
+        n_labels = self.core.n_labels
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= n_labels:
+            raise ArgumentError.of("k", k, f"an integer in [1, n_labels={n_labels}]")
+        leaves, row_leaf = np.unique(self.leaves(rows), return_inverse=True)
+        ids, p = self.core.top_labels_at(leaves, int(k))
+        return TopLabels(self.vocabulary.labels[ids[row_leaf]], p[row_leaf])
+
+    def probabilities(self, rows: Rows, *, max_bytes: int = MAX_DENSE_BYTES) -> NDArray[np.float64]:
+        """Return the whole distribution, (n_rows, n_labels), columns in vocabulary order."""
+        check_dense_size(rows.n_rows, len(self.vocabulary), max_bytes)
+        leaves, row_leaf = np.unique(self.leaves(rows), return_inverse=True)
+        return np.asarray(self.core.distributions_at(leaves)[row_leaf])
+
+    def describe(self) -> dict[str, Any]:
+        """Return sizes and shape of the model."""
+        is_leaf = self.core.left() < 0
+        depths, weight = self.depths()[is_leaf], self.core.weight()[is_leaf]
+        return {
+            "nodes": self.core.n_nodes,
+            "leaves": int(is_leaf.sum()),
+            "terminated_leaves": int((is_leaf & self._is_terminated()).sum()),
+            "depth": int(depths.max()),
+            "mean_leaf_depth": float(depths.mean()),
+            "mean_depth_of_an_example": float(np.average(depths, weights=weight)),
+            "examples_learned": float(weight.sum()),
+            "features_used": len(set(self.core.feature()[~is_leaf].tolist())),
+            "probabilities_stored": len(self.core.p()),
+            "criterion": self.criterion,
+            "penalty": self.penalties[0] if len(set(self.penalties)) == 1 else self.penalties,
+            "weight_power": self.weight_power,
+            "min_gain": self.min_gain,
+        }
+
+    def _is_terminated(self) -> NDArray[np.bool_]:
+        """Which nodes have their parent's distribution."""
+        terminated: NDArray[np.bool_]
+        terminated = (self.core.factor() == 1) & (np.diff(self.core.starts()) == 0)
+        terminated[0] = False
+        return terminated
+
+    def importances(self) -> NDArray[np.float64]:
+        """Return each feature's share of the decrease of the penalised risk."""
+        if 8 * self.n_features > MAX_DENSE_BYTES:
+            raise TooLargeError(f"a number for each of {self.n_features} features is too much.")
+        inner = self.core.left() >= 0
+        sums = np.bincount(
+            self.core.feature()[inner], weights=self.core.gain()[inner], minlength=self.n_features
+        )
+        total = sums.sum()
+        return np.asarray(sums / total if total > 0 else sums)
+
+    def lines(
+        self, names: Sequence[str], features: Sequence[str] | None = None, *, top: int = 3
+    ) -> Iterator[tuple[int, str, str]]:
+        """Yield every node, parents first, as (node, its question or "", its likeliest labels)."""
+        left, feature, threshold = self.core.left(), self.core.feature(), self.core.threshold()
+        nodes = np.arange(self.core.n_nodes, dtype=np.int32)
+        ids, p = self.core.top_labels_at(nodes, min(top, self.core.n_labels))
+        for node in nodes.tolist():
+            name = "" if left[node] < 0 else _name(features, int(feature[node]))
+            question = name and (
+                f"{name} is missing" if np.isneginf(threshold[node])
+                else f"{name} <= {threshold[node]:.6g}"
+            )  # fmt: skip
+            pairs = zip(ids[node].tolist(), p[node].tolist(), strict=True)
+            yield node, question, ", ".join(f"{names[label]} {value:.3f}" for label, value in pairs)
+
+    def to_dot(
+        self, names: Sequence[str], *, max_nodes: int, features: Sequence[str] | None = None
+    ) -> str:
+        """Return the top of the tree as Graphviz DOT; yes goes left."""
+        left, shown = self.core.left(), self._top_nodes(max_nodes)
+        lines = ["digraph tree {", "  node [shape=box];"]
+        for node, question, labels in self.lines(names, features):
+            if node not in shown:
+                continue
+            text = "\\n".join(_escaped(part) for part in (question, labels) if part)
+            lines.append(f'  {node} [label="{text}"];')
+            for child, answer in ((int(left[node]), "yes"), (int(left[node]) + 1, "no")):
+                if question and child in shown:
+                    lines.append(f'  {node} -> {child} [label="{answer}"];')
+        return "\n".join([*lines, "}", ""])
+
+    def _top_nodes(self, max_nodes: int) -> set[int]:
+        """At most max_nodes nodes, breadth first, siblings together."""
+        left, queue = self.core.left(), [0]
+        for node in queue:  # grows meanwhile
+            if left[node] >= 0 and len(queue) + 2 <= max_nodes:
+                queue += [int(left[node]), int(left[node]) + 1]
+        return set(queue)
+
+    def to_tensors(
+        self,
+        *,
+        keep_state: bool,  # noqa: ARG002 - a grown tree has no state of learning
+    ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return arrays and facts that `from_tensors` makes an equal model of."""
+        tensors = {f"tree.{name}": getattr(self.core, name)() for name in _TENSORS}
+        facts = {
+            "n_features": self.n_features,
+            "penalties": self.penalties,
+            "weight_power": self.weight_power,
+            "min_gain": self.min_gain,
+            "criterion": self.criterion,
+        }
+        return tensors | self.vocabulary.to_tensors(), facts
+
+    @classmethod
+    def from_tensors(
+        cls, tensors: dict[str, NDArray[Any]], facts: dict[str, Any]
+    ) -> SelfTerminatingTreeModel:
+        """Return the model that `to_tensors` wrote down; raise `ModelFormatError` if it did not."""
+        try:
+            vocabulary = LabelVocabulary.from_tensors(tensors)
+            n_features = int(facts["n_features"])
+            penalties = [float(penalty) for penalty in facts["penalties"]]
+            arrays: list[Any] = [tensors[f"tree.{name}"] for name in _TENSORS]
+            power, gain = float(facts["weight_power"]), float(facts["min_gain"])
+            criterion = str(facts["criterion"])
+            core = _core.SelfTerminatingTree(*[*arrays, n_features])
+        except (KeyError, TypeError, ValueError, OverflowError, _core.TreeError) as error:
+            raise ModelFormatError(f"the model's parts do not fit together: {error}") from None
+        if core.n_labels != len(vocabulary) or not penalties or criterion not in _CRITERIA:
+            raise ModelFormatError("the tree's labels, penalties or criterion are not its own.")
+        return cls(vocabulary, core, n_features, penalties, power, gain, criterion)
+
+    def __getstate__(self) -> dict[str, Any]:
+        tensors, facts = self.to_tensors(keep_state=True)
+        return {"tensors": tensors, "facts": facts}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        restored = self.from_tensors(state["tensors"], state["facts"])
+        self.__dict__.update(restored.__dict__)
+
+
+def bin_rows(rows: Rows, options: GrowthOptions) -> _core.BinnedColumns:
+    """Return the features cut into bins; they may be grown on again and again."""
+    return _core.bin_columns(*rows.arrays, options.max_bins, options.n_jobs)
+
+
+def grow_core(
+    binned: _core.BinnedColumns,
+    targets: Targets,
+    penalties: Sequence[float],
+    options: GrowthOptions,
+) -> _core.SelfTerminatingTree:
+    """Return the tree grown on binned rows, without its labels' names."""
+    return _core.SelfTerminatingTree.grow(
+        binned,
+        targets.starts,
+        targets.labels,
+        targets.masses,
+        targets.root(),
+        np.array(penalties, dtype=np.float64),
+        options.weight_power,
+        options.min_gain,
+        _NORMS[options.norm],
+        _CRITERIA[options.criterion],
+        options.split_terminated,
+        options.n_jobs,
+    )
+
+
+def _name(names: Sequence[str] | None, feature: int) -> str:
+    return f"feature {feature}" if names is None else str(names[feature])
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")

@@ -1,0 +1,227 @@
+"""Pools of trees: the geometric mean of the trees' distributions, scaled to sum to 1."""
+
+from __future__ import annotations
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import labeltrees
+from labeltrees import ConditionalTreeClassifier
+from labeltrees.errors import ArgumentError, LabelTypeError, ModelFormatError
+from labeltrees.metrics import log_loss
+from labeltrees.models.conditional.pool import PooledTreesModel, pooled
+
+
+def noisy_rows(seed, n_rows=400, n_labels=12, n_features=20):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(n_labels, size=n_rows)
+    centres = np.random.default_rng(99).normal(size=(n_labels, n_features))
+    X = centres[y] + 1.5 * rng.normal(size=(n_rows, n_features))
+    return X.astype(np.float32), np.array([f"label {i}" for i in y], dtype=object)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return ConditionalTreeClassifier(structure="kmeans", n_trees=3).fit(*noisy_rows(0))
+
+
+def pooled_slowly(distributions):
+    """The definition, one number at a time."""
+    products = [
+        math.prod(p[y] for p in distributions) ** (1 / len(distributions))
+        for y in range(len(distributions[0]))
+    ]
+    return [product / sum(products) for product in products]
+
+
+def test_two_distributions_by_hand():
+    # sqrt(.9 * .5) : sqrt(.1 * .5) = 3 : 1
+    assert pooled([np.array([[0.9, 0.1]]), np.array([[0.5, 0.5]])])[0] == pytest.approx(
+        [0.75, 0.25]
+    )
+
+
+@given(
+    st.integers(1, 6).flatmap(
+        lambda n: st.lists(st.lists(st.integers(1, 10**6), min_size=n, max_size=n), min_size=1)
+    )
+)
+def test_pooling_agrees_with_the_definition(numbers):
+    distributions = [np.array(each) / sum(each) for each in numbers[:5]]
+    result = pooled([p[np.newaxis] for p in distributions])[0]
+    assert result == pytest.approx(pooled_slowly(distributions), rel=1e-9)
+
+
+def test_a_pool_is_made_of_the_trees_of_following_seeds(model):
+    X, y = noisy_rows(0)
+    rows = noisy_rows(1, n_rows=30)[0]
+    trees = [
+        ConditionalTreeClassifier(structure="kmeans", random_state=seed).fit(X, y)
+        for seed in range(3)
+    ]
+    assert len({tree.tree_.to_json() for tree in trees}) > 1
+    expected = [
+        pooled_slowly(each)
+        for each in zip(*(tree.predict_proba(rows) for tree in trees), strict=True)
+    ]
+    assert model.predict_proba(rows) == pytest.approx(np.array(expected), rel=1e-9)
+    assert model.tree_ == trees[0].tree_
+
+
+def test_every_question_tells_the_same_probability(model, monkeypatch):
+    X, y = noisy_rows(1, n_rows=50)
+    p = model.predict_proba(X)
+    assert p.sum(axis=1) == pytest.approx(np.ones(50))
+    columns = [model.classes_.tolist().index(label) for label in y]
+    assert (model.predict_label_proba(X, y) == p[np.arange(50), columns]).all()
+    labels, p_top = model.predict_top_k(X, 4)
+    order = np.argsort(-p, axis=1, kind="stable")[:, :4]
+    assert (labels == model.classes_[order]).all()
+    assert (p_top == np.take_along_axis(p, order, axis=1)).all()
+    assert (model.predict(X) == labels[:, 0]).all()
+    monkeypatch.setattr(
+        "labeltrees.models.conditional.pool._ENTRIES_AT_ONCE", 25
+    )  # two rows at a time
+    assert (model.predict_proba(X) == p).all()
+    assert (model.predict_label_proba(X, y) == p[np.arange(50), columns]).all()
+
+
+def test_a_pool_has_less_loss_than_any_of_its_trees(model):
+    X, y = noisy_rows(2, n_rows=500)
+    rows = labeltrees.data.rows.as_rows(X)
+    alone = [log_loss(each.label_probabilities(rows, y)) for each in model.model_.members]
+    assert log_loss(model.predict_label_proba(X, y)) < min(alone)
+
+
+@pytest.mark.parametrize("arity", [2, 4])
+@pytest.mark.parametrize("structure", ["online", "random", "huffman"])
+def test_every_structure_and_arity_can_be_pooled(structure, arity):
+    X, y = noisy_rows(0)
+    model = ConditionalTreeClassifier(structure=structure, arity=arity, n_trees=2).fit(X, y)
+    assert model.predict_proba(X[:5]).sum(axis=1) == pytest.approx(np.ones(5))
+
+
+def test_an_unseen_label_has_probability_zero(model):
+    X, _ = noisy_rows(1, n_rows=2)
+    assert model.predict_label_proba(X, ["never", "label 0"])[0] == 0
+
+
+@pytest.mark.parametrize("n_trees", [1, 3])
+def test_one_label_has_probability_one(n_trees):
+    model = ConditionalTreeClassifier(n_trees=n_trees).fit([[1.0], [2.0]], ["a", "a"])
+    assert model.predict_proba([[3.0]]).tolist() == [[1.0]]
+
+
+def test_a_pool_goes_on_learning_and_takes_new_labels():
+    X, y = noisy_rows(0)
+    model = ConditionalTreeClassifier(structure="kmeans", n_trees=3).fit(X, y)
+    before = model.predict_proba(X[:5])
+    model.partial_fit(10 * np.eye(20)[[7] * 30], ["new"] * 30)
+    assert model.classes_[-1] == "new"
+    assert model.predict(10 * np.eye(20)[[7]]) == ["new"]
+    assert model.predict_proba(X[:5]).shape == (5, before.shape[1] + 1)
+    assert model.predict_proba(X[:5]).sum(axis=1) == pytest.approx(np.ones(5))
+
+
+@pytest.mark.parametrize("arity", [2, 4])
+def test_a_pool_is_saved_loaded_and_pickled(arity, tmp_path):
+    X, y = noisy_rows(0)
+    model = ConditionalTreeClassifier(structure="kmeans", n_trees=3, arity=arity).fit(X, y)
+    model.save(tmp_path / "whole")
+    again, copied = labeltrees.load(tmp_path / "whole"), pickle.loads(pickle.dumps(model))
+    for each in (model, again, copied):
+        each.partial_fit(X[:50], y[:50])
+    assert again.get_params() == model.get_params()
+    assert (again.predict_proba(X) == model.predict_proba(X)).all()
+    assert (copied.predict_proba(X) == model.predict_proba(X)).all()
+    assert again.model_.members[1].vocabulary is again.model_.vocabulary
+    model.save(tmp_path / "small", keep_state=False)
+    frozen = labeltrees.load(tmp_path / "small")
+    assert frozen.predict_proba(X) == pytest.approx(model.predict_proba(X), abs=1e-2)
+    with pytest.raises(labeltrees.errors.FrozenModelError):
+        frozen.partial_fit(X, y)
+
+
+def test_a_pool_describes_all_its_trees(model):
+    facts = model.model_.describe()
+    each = [member.describe() for member in model.model_.members]
+    assert facts["trees"] == 3
+    assert facts["weight_lines"] == sum(one["weight_lines"] for one in each)
+    assert facts["leaves"] == 12
+    assert model.model_.to_dot(model.classes_, max_nodes=5).startswith("digraph")
+
+
+@pytest.mark.parametrize("value", [0, -1, 1.5, "two", True, None, 1001])
+def test_a_wrong_number_of_trees_is_refused(value):
+    with pytest.raises(ArgumentError, match=r"n_trees must be an integer in \[1, 1000\]"):
+        ConditionalTreeClassifier(n_trees=value).fit([[1.0], [2.0]], ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda m, X, y: m.progressive_fit(X, y), "n_trees must be 1 for progressive_fit"),
+        (lambda m, X, y: m.predict_above(X, 0.5), "single binary trees only: learn with n_trees=1"),
+        (lambda m, X, y: m.predict_label_proba(X, y[:1]), "y has 1 labels for the 2 rows"),
+        (lambda m, X, y: m.predict_top_k(X, 13), r"k must be an integer in \[1, n_labels=12\]"),
+        (
+            lambda m, X, y: m.model_.learn(
+                labeltrees.data.rows.as_rows(X), y, np.empty(0, np.float32), foresee_top=True
+            ),
+            "learn with n_trees=1",
+        ),
+    ],
+)  # fmt: skip
+def test_what_a_pool_cannot_answer_is_refused(model, ask, message):
+    X, y = noisy_rows(1, n_rows=2)
+    before = model.predict_proba(X)
+    with pytest.raises(ArgumentError, match=message):
+        ask(model, X, y)
+    assert (model.predict_proba(X) == before).all()
+
+
+def test_a_stream_cannot_start_with_a_pool_nor_a_pool_keep_novelty():
+    X, y = noisy_rows(0, n_rows=20)
+    with pytest.raises(ArgumentError, match="n_trees=2 needs fit"):
+        ConditionalTreeClassifier(n_trees=2).partial_fit(X, y)
+    with pytest.raises(ArgumentError, match="n_trees must be 1 with novelty=True, got 2"):
+        ConditionalTreeClassifier(n_trees=2, novelty=True).fit(X, y)
+
+
+def test_labels_of_another_kind_are_refused(model):
+    with pytest.raises(LabelTypeError):
+        model.partial_fit(noisy_rows(1, n_rows=1)[0], [3])
+
+
+def test_a_pool_of_trees_over_other_labels_is_refused(model):
+    X, y = noisy_rows(0)
+    other = ConditionalTreeClassifier().fit(X[y != "label 3"], y[y != "label 3"])
+    with pytest.raises(ArgumentError, match="must have the same labels"):
+        PooledTreesModel([model.model_.members[0], other.model_])
+
+
+@pytest.mark.parametrize("damage", ["members", "tree", "none", "leaf"])
+def test_a_forged_pool_is_refused(model, damage):
+    tensors, facts = model.model_.to_tensors(keep_state=True)
+    if damage == "members":
+        facts = {"model": facts["model"]}
+    elif damage == "none":
+        facts = facts | {"members": []}
+    elif damage == "tree":
+        del tensors["2.tree.parent"]
+    else:
+        other, about = (
+            ConditionalTreeClassifier(structure=["label 0", "label 1"])
+            .fit(np.eye(20)[[0, 1]], ["label 0", "label 1"])
+            .model_.to_tensors(keep_state=True)
+        )
+        kept = {name: each for name, each in tensors.items() if not name.startswith("1.")}
+        tensors = kept | {f"1.{name}": array for name, array in other.items()}
+        facts = facts | {"members": [facts["members"][0], about, facts["members"][2]]}
+    with pytest.raises(ModelFormatError):
+        PooledTreesModel.from_tensors(tensors, facts)

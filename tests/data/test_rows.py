@@ -1,0 +1,119 @@
+"""as_rows: any matrix becomes the same checked sparse rows, or an error naming the row."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy import sparse
+
+from labeltrees.data.rows import as_rows, as_weights
+from labeltrees.errors import ArgumentError, DataError
+
+matrices = hnp.arrays(
+    np.float64,
+    hnp.array_shapes(min_dims=2, max_dims=2, max_side=8),
+    elements=st.sampled_from([0.0, 0.0, 0.0, 1.0, -2.5, 1e-3]),
+)
+
+
+def dense(rows):
+    out = np.zeros((rows.n_rows, rows.n_features), np.float32)
+    for r in range(rows.n_rows):
+        part = slice(rows.starts[r], rows.starts[r + 1])
+        out[r, rows.indices[part]] += rows.values[part]
+    return out
+
+
+@given(matrices)
+def test_every_container_gives_the_same_rows(X):
+    expected = X.astype(np.float32)
+    for made in (X, X.tolist(), sparse.csr_array(X), sparse.csc_matrix(X), sparse.coo_array(X)):
+        rows = as_rows(made)
+        assert np.array_equal(dense(rows), expected)
+        assert rows.starts.dtype == np.int64
+        assert rows.indices.dtype == np.int32
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5), st.sampled_from([0.5, 1.0, 2.0]))))
+def test_unsorted_indices_and_duplicates_are_put_in_order(entries):
+    entries.sort(key=lambda e: e[0])
+    starts = np.searchsorted([e[0] for e in entries], np.arange(5))
+    X = sparse.csr_array(
+        (np.array([e[2] for e in entries], "f4"), np.array([e[1] for e in entries], "i8"), starts),
+        shape=(4, 6),
+    )
+    rows = as_rows(X)
+    assert np.array_equal(dense(rows), X.toarray())
+    for r in range(4):
+        assert np.all(np.diff(rows.indices[rows.starts[r] : rows.starts[r + 1]]) > 0)
+
+
+def test_a_matrix_that_is_right_already_is_not_copied():
+    X = sparse.csr_array(np.eye(3, dtype=np.float32))
+    rows = as_rows(X)
+    assert np.shares_memory(rows.values, X.data)
+    assert np.shares_memory(rows.indices, X.indices)
+
+
+def test_the_users_matrix_is_left_as_it_was():
+    X = sparse.csr_array((np.ones(2, "f4"), np.array([1, 0]), np.array([0, 2])), shape=(1, 2))
+    as_rows(X)
+    assert X.indices.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("row", [0, 3, 6])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e39])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_the_bad_row_is_named(row, value, container):
+    X = np.zeros((7, 3))
+    X[row, 1] = value
+    with pytest.raises(DataError, match=f"row {row} of X has NaN, inf or a number past float32"):
+        as_rows(container(X))
+
+
+@pytest.mark.parametrize("index", [-1, 3])
+def test_an_index_outside_is_named_with_its_row(index):
+    X = sparse.csr_array(np.eye(3, dtype=np.float32))
+    X.indices[1] = index
+    with pytest.raises(
+        DataError, match=rf"row 1 of X has a feature index outside \[0, 3\): {index}"
+    ):
+        as_rows(X)
+
+
+def test_duplicates_that_overflow_are_refused():
+    big = np.full(2, 3e38, "f4")
+    X = sparse.csr_array((big, np.zeros(2, "i4"), np.array([0, 2])), shape=(1, 1))
+    with np.errstate(over="ignore"), pytest.raises(DataError, match="row 0 of X has duplicates"):
+        as_rows(X)
+
+
+def test_broken_row_pointers_are_refused():
+    X = sparse.csr_array(np.eye(3, dtype=np.float32))
+    X.indptr[1] = 9
+    with pytest.raises(DataError, match="row pointers"):
+        as_rows(X)
+    X.indptr[:] = [0, 1, 2, 9]
+    with pytest.raises(DataError, match="past its 3 entries"):
+        as_rows(X)
+
+
+def test_the_expected_width_is_checked():
+    with pytest.raises(DataError, match="X must have 4 features, got 3"):
+        as_rows(np.eye(3), n_features=4)
+
+
+def test_a_matrix_wider_than_32_bits_is_refused():
+    X = sparse.csr_array((np.ones(1), np.array([2**40]), np.array([0, 1])), shape=(1, 2**41))
+    with pytest.raises(DataError, match="at most 2147483647 features"):
+        as_rows(X)
+
+
+def test_one_weight_for_all_is_spread():
+    assert as_weights(2, 3).tolist() == [2, 2, 2]
+    assert as_weights(None, 3).size == 0
+    with pytest.raises(ArgumentError, match="sample_weight"):
+        as_weights([1e39, 1], 2)

@@ -1,0 +1,484 @@
+"""Extreme regression: label trees over graded relevance, and every question to them.
+
+Worked example -> agreement with tests/reference_extreme.py -> searches -> labelwise ->
+invariants -> tail classifiers, calibration, memory -> files -> boundaries -> errors.
+"""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from tests.references.extreme import ReferenceTree, labelwise, node_problem, unit_rows
+
+import labeltrees
+from labeltrees import ExtremeRegressor
+from labeltrees.errors import ArgumentError, DataError, ModelFormatError, TooLargeError
+
+EXACT = {"tolerance": 0.0, "max_epochs": 400, "least_weight": 0.0, "calibrate": False}
+
+
+def data(seed, n_rows=300, n_features=12, n_labels=20, graded=False):
+    """Rows whose labels depend on their features."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n_rows, n_features)) * (rng.random((n_rows, n_features)) < 0.4)
+    scores = X @ rng.normal(size=(n_features, n_labels)) + rng.normal(size=(n_rows, n_labels)) / 4
+    Y = (scores > np.quantile(scores, 0.88)).astype(float)
+    if graded:
+        Y *= rng.integers(1, 6, size=Y.shape)
+    return X.astype(np.float32), Y
+
+
+def sorted_labels(p, k):
+    order = np.lexsort((np.broadcast_to(np.arange(p.shape[1]), p.shape), -p), axis=1)[:, :k]
+    return order, np.take_along_axis(p, order, axis=1)
+
+
+@parametrize_with_checks(
+    [ExtremeRegressor(n_trees=1)],
+    expected_failed_checks=lambda _: dict.fromkeys(
+        ("check_classifiers_train",),
+        "probabilities are those of each label by itself: they do not sum to one",
+    ),
+)
+@pytest.mark.filterwarnings("ignore:.*:sklearn.exceptions.SkipTestWarning")
+def test_scikit_learn_accepts_the_estimator(estimator, check):
+    check(estimator)
+
+
+# A worked example.
+
+
+def test_targets_multiply_to_the_relevance():
+    parent, label = [-1, 0, 0, 1, 1, 2, 2], [-1, -1, -1, 0, 1, 2, 3]
+    Y = np.array([[1.0, 0.5, 0.2, 0], [0, 0, 0.4, 0.8]])
+    _, s, z = node_problem(parent, label, Y, 0)
+    assert (s.tolist(), z.tolist()) == ([1, 1], [[1, 0.2], [0, 0.8]])
+    _, s, z = node_problem(parent, label, Y, 2)
+    assert (s.tolist(), z.tolist()) == ([0.2, 0.8], [[1, 0], [0.5, 1]])
+
+
+# Agreement with the reference.
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    st.integers(0, 10_000),
+    st.sampled_from([(2, 2), (3, 4), (16, 100)]),
+    st.sampled_from(["logistic", "hinge"]),
+    st.booleans(),
+)
+def test_every_regressor_is_the_references(seed, shape, loss, graded):
+    X, Y = data(seed, n_rows=40, n_features=6, n_labels=9, graded=graded)
+    if not Y.any():
+        return
+    arity, max_leaf = shape
+    model = ExtremeRegressor(n_trees=1, arity=arity, max_leaf=max_leaf, loss=loss, **EXACT)
+    model.fit(X, sparse.csr_matrix(Y))
+    tree = model.model_.trees[0].tree
+    scale = Y.max()
+    reference = ReferenceTree(
+        tree.parents(), tree.labels(), X.astype(float), Y / scale, cost=3.0, cost_power=0.4,
+        loss=loss, inner_power=0.75,
+    )  # fmt: skip
+    expected = scale * reference.probabilities(X.astype(float), 9)
+    assert model.predict_proba(X) == pytest.approx(expected, abs=0.01 * scale)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, 3), st.sampled_from([2, 5]), st.integers(1, 20))
+def test_exact_top_k_equals_sorting_everything(seed, n_trees, arity, k):
+    X, Y = data(seed, n_rows=80)
+    model = ExtremeRegressor(n_trees=n_trees, arity=arity, max_leaf=4, max_epochs=3).fit(X, Y)
+    k = min(k, model.model_.n_tree_labels)
+    p = model.predict_proba(X)
+    order, best = sorted_labels(p, k)
+    for search in ({"search": "exact"}, {"search": "beam", "beam_width": 1000}):
+        labels, values = model.predict_top_k(X, k, **search)
+        assert np.array_equal(values, best)
+        assert np.array_equal(labels, order)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, 3), st.floats(0.01, 0.9), st.booleans())
+def test_labels_above_a_threshold_are_those_of_the_whole_matrix(seed, n_trees, share, graded):
+    X, Y = data(seed, n_rows=80, graded=graded)
+    model = ExtremeRegressor(n_trees=n_trees, arity=3, max_leaf=4, max_epochs=3).fit(X, Y)
+    threshold = share * Y.max()
+    p = model.predict_proba(X)
+    found = model.predict_above(X, threshold)
+    assert np.array_equal(found.toarray(), np.where(p >= threshold, p, 0))
+
+
+@pytest.mark.parametrize("n_trees", [1, 3])
+@pytest.mark.parametrize("calibrate", [False, True])
+def test_every_question_gives_the_same_number(n_trees, calibrate):
+    X, Y = data(4, n_rows=2000)
+    model = ExtremeRegressor(n_trees=n_trees, max_leaf=4, arity=3, calibrate=calibrate).fit(X, Y)
+    assert model.model_.calibration.is_identity != calibrate
+    p = model.predict_proba(X[:50])
+    labels, values = model.predict_top_k(X[:50], 5)
+    assert np.array_equal(np.take_along_axis(p, labels, axis=1), values)
+    assert np.array_equal(model.predict_label_proba(X[:50], labels[:, 2]), values[:, 2])
+    assert np.array_equal(model.predict(X[:50]), labels[:, 0])
+    reason = model.explain(X[0], labels[0, 0])
+    assert reason.p_label == values[0, 0]
+    products = [np.prod([step.p_node for step in steps]) for steps in reason.trees]
+    assert np.mean(products) == pytest.approx(reason.p_trees, rel=1e-5)
+    for step in reason.trees[0]:
+        total = sum(c.contribution for c in step.contributions) + step.other + step.bias
+        assert total == pytest.approx(step.margin, abs=1e-5)
+    assert str(labels[0, 0]) in str(reason)
+
+
+# Labelwise inference.
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, 3), st.integers(1, 10), st.booleans())
+def test_exact_labelwise_inference_is_transposed_pointwise(seed, n_trees, k, calibrate):
+    X, Y = data(seed, n_rows=600)
+    model = ExtremeRegressor(
+        n_trees=n_trees, arity=3, max_leaf=4, max_epochs=3, calibrate=calibrate
+    ).fit(X, Y)
+    asked = X[:90]
+    p = model.predict_proba(asked)
+    rows, values = model.top_rows(asked, k=k, exact=True)
+    _, best = sorted_labels(p.T, k)
+    known = [label for label in range(20) if p[:, label].any()]
+    assert values[known] == pytest.approx(best[known], rel=1e-12)
+    ours = np.take_along_axis(p.T[known], rows[known], axis=1)
+    assert ours == pytest.approx(best[known], rel=1e-12)  # ties may be in another order
+    some = np.array(known)[::-1][:3]
+    assert np.array_equal(model.top_rows(asked, some, k, exact=True).rows, rows[some])
+
+
+@pytest.mark.parametrize("factor", [0.5, 1.0, 4.0])
+def test_labelwise_inference_is_algorithm_1(factor):
+    X, Y = data(8, n_rows=400)
+    model = ExtremeRegressor(n_trees=1, arity=2, max_leaf=3, calibrate=False, inner_power=1)
+    model.fit(X, Y)
+    tree, reach = model.model_.trees[0].tree, model.model_.trees[0].arrays[-1]
+    parent, label = tree.parents(), tree.labels()
+    answers = _answers_by_node(model, X)
+    expected = labelwise(parent, label, reach, answers.__getitem__, len(X), 5, factor)
+    rows, _ = model.top_rows(X, k=5, factor=factor)
+    for own, best in expected.items():
+        assert rows[own].tolist() == best.tolist()
+
+
+def _answers_by_node(model, X):
+    """The answer for every node of the first tree, from explanations' margins."""
+    tree = model.model_.trees[0].tree
+    first, answers = tree.first_children(), {}
+    rows = [sparse.csr_matrix(x) for x in X]
+    for label in tree.labels()[tree.labels() >= 0]:
+        leaf = tree.leaf_of(label)
+        path = []
+        while leaf > 0:
+            path.append(leaf)
+            leaf = tree.parents()[leaf]
+        if all(node in answers for node in path):
+            continue
+        steps = [model.explain(row, label, n_features=0).trees[0] for row in rows]
+        for depth, step in enumerate(steps[0]):
+            margins = np.array([s[depth].margin for s in steps])
+            answers[first[step.node] + step.child] = 1 / (1 + np.exp(-margins))
+    return answers
+
+
+def test_reach_is_the_share_of_rows_with_a_label_below():
+    X, Y = data(5)
+    model = ExtremeRegressor(n_trees=1, arity=3, max_leaf=4).fit(X, Y)
+    tree, reach = model.model_.trees[0].tree, model.model_.trees[0].arrays[-1]
+    for node in range(1, tree.n_nodes):
+        below = [label for label in tree.labels()[tree.labels() >= 0]
+                 if node in _path(tree, tree.leaf_of(label))]  # fmt: skip
+        assert reach[node] == pytest.approx((Y[:, below].max(axis=1) > 0).mean())
+
+
+def _path(tree, node):
+    while node > 0:
+        yield node
+        node = tree.parents()[node]
+
+
+def test_theorem_4_1_bounds_the_divergence():
+    rng = np.random.default_rng(0)
+
+    def divergence(y, q):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(y > 0, y * np.log(y / q), 0) + np.where(
+                y < 1, (1 - y) * np.log((1 - y) / (1 - q)), 0
+            )
+
+    for _ in range(500):
+        depth = rng.integers(1, 6)
+        z = np.where(rng.random(depth) < 0.2, 1.0, rng.random(depth))
+        z_hat = rng.uniform(0.01, 0.99, depth)
+        s = np.concatenate([[1.0], np.cumprod(z)[:-1]])
+        assert divergence(z.prod(), z_hat.prod()) <= (s * divergence(z, z_hat)).sum() + 1e-9
+
+
+# Invariants.
+
+
+@pytest.mark.parametrize("loss", ["logistic", "hinge"])
+def test_the_model_does_not_depend_on_the_number_of_threads(loss):
+    X, Y = data(6, n_rows=800, n_labels=60)
+    one, many = (
+        ExtremeRegressor(n_trees=2, arity=3, max_leaf=5, loss=loss, n_jobs=n).fit(X, Y)
+        for n in (1, 3)
+    )
+    for a, b in zip(one.model_.trees, many.model_.trees, strict=True):
+        assert all(np.array_equal(x, y) for x, y in zip(a.arrays, b.arrays, strict=True))
+    assert one.model_.calibration == many.model_.calibration
+    assert np.array_equal(one.predict_proba(X), many.predict_proba(X))
+    assert np.array_equal(one.top_rows(X, k=7).rows, many.top_rows(X, k=7).rows)
+
+
+def test_answers_do_not_depend_on_batching_or_layout():
+    X, Y = data(7)
+    model = ExtremeRegressor(n_trees=2, arity=3, max_leaf=4).fit(X, Y)
+    labels, p = model.predict_top_k(X, 4)
+    for i in (0, 11, 299):
+        single = model.predict_top_k(sparse.csr_matrix(X[i : i + 1]), 4)
+        assert np.array_equal(single.labels[0], labels[i])
+        assert np.array_equal(single.probabilities[0], p[i])
+    scaled = model.predict_top_k(X * 8, 4)  # rows are of length 1
+    assert scaled.probabilities == pytest.approx(p, rel=1e-6)
+
+
+def test_rows_without_labels_are_examples_of_none():
+    X, Y = data(9, n_rows=600)
+    Y[::2] = 0
+    half = ExtremeRegressor(n_trees=1, calibrate=False).fit(X, Y).predict_proba(X).mean()
+    full = ExtremeRegressor(n_trees=1, calibrate=False).fit(X[1::2], Y[1::2])
+    assert half < 0.75 * full.predict_proba(X).mean()
+
+
+def test_relevance_is_scaled_back():
+    X, Y = data(10, n_rows=1000, graded=True)
+    model = ExtremeRegressor(n_trees=1, calibrate=False, max_leaf=4, arity=4).fit(X, Y)
+    ten = ExtremeRegressor(n_trees=1, calibrate=False, max_leaf=4, arity=4).fit(X, 10 * Y)
+    assert ten.predict_proba(X) == pytest.approx(10 * model.predict_proba(X))
+    assert model.model_.scale == 5
+    p = model.predict_proba(X)
+    assert p.max() <= 5
+    assert np.corrcoef(p.ravel(), Y.ravel())[0, 1] > 0.5
+
+
+# Calibration, tail classifiers, memory.
+
+
+def test_calibration_makes_probabilities_come_true():
+    X, Y = data(11, n_rows=6000, n_features=30, n_labels=40)
+    fit, test = slice(0, 4000), slice(4000, 6000)
+    errors = []
+    for calibrate in (False, True):
+        model = ExtremeRegressor(n_trees=1, arity=4, max_leaf=4, calibrate=calibrate, cost=0.3)
+        labels, p = model.fit(X[fit], Y[fit]).predict_top_k(X[test], 1)
+        hits = np.take_along_axis(Y[test], labels, axis=1)[:, 0]
+        order = np.array_split(np.argsort(p[:, 0]), 10)
+        errors.append(np.mean([abs(p[part, 0].mean() - hits[part].mean()) for part in order]))
+    assert errors[1] < 0.05
+    assert errors[1] < 0.6 * errors[0]
+
+
+@pytest.mark.parametrize("tail", ["xreg", "pfastrexml"])
+def test_tail_scores_are_the_formulas(tail):
+    X, Y = data(12)
+    plain = ExtremeRegressor(n_trees=1, arity=4, max_leaf=4, calibrate=False).fit(X, Y)
+    model = ExtremeRegressor(
+        n_trees=1, arity=4, max_leaf=4, calibrate=False, tail=tail, tail_weight=0.7
+    ).fit(X, Y)
+    assert np.array_equal(plain.predict_proba(X), model.predict_proba(X))
+    unit = unit_rows(X.astype(float))
+    mean = unit_rows((Y > 0).T @ unit).astype(np.float16).astype(float)  # as they are saved
+    cosine = unit @ mean.T
+    near = cosine if tail == "xreg" else 1 / (1 + np.exp(30 * (2 - 2 * cosine)))
+    expected = plain.predict_proba(X) ** 0.7 * near**0.3
+    labels, scores = model.predict_top_scores(X, 3)
+    assert scores == pytest.approx(sorted_labels(expected, 3)[1], rel=1e-3)
+    again, p = model.predict_top_k(X, 3)
+    assert np.array_equal(again, labels)
+    assert np.array_equal(p, np.take_along_axis(plain.predict_proba(X), labels, axis=1))
+
+
+def test_memory_is_estimated_before_training_and_respected():
+    X, Y = data(13, n_rows=60, n_features=3000, n_labels=200)
+    with pytest.raises(TooLargeError, match="max_memory=10,000"):
+        ExtremeRegressor(max_memory=10_000).fit(X, Y)
+    free = ExtremeRegressor(n_trees=1, least_weight=0, arity=4, max_leaf=4).fit(X, Y)
+    tight = ExtremeRegressor(n_trees=1, least_weight=0, arity=4, max_leaf=4, max_memory=12_000_000)
+    tight.fit(X, Y)
+    assert tight.model_.describe()["weights"] < free.model_.describe()["weights"]
+    roomy = ExtremeRegressor(n_trees=1, least_weight=0, arity=4, max_leaf=4, max_memory=10**9)
+    assert np.array_equal(roomy.fit(X, Y).predict_proba(X), free.predict_proba(X))
+
+
+# Files.
+
+
+@pytest.mark.parametrize("tail", [None, "xreg"])
+@pytest.mark.parametrize("mapped", [False, True])
+def test_save_and_load_is_the_identity(tmp_path, tail, mapped):
+    X, Y = data(14, n_rows=1000)
+    names = [[f"é{label}" for label in np.flatnonzero(row)] for row in Y]
+    model = ExtremeRegressor(n_trees=2, arity=3, max_leaf=4, tail=tail, n_jobs=2).fit(X, names)
+    model.save(tmp_path / "m")
+    again = labeltrees.load(tmp_path / "m", mapped=mapped)
+    assert again.get_params() == model.get_params()
+    for a, b in ((model, again), (model, pickle.loads(pickle.dumps(model)))):
+        if tail is None:
+            assert np.array_equal(a.predict_proba(X), b.predict_proba(X))
+            assert np.array_equal(a.top_rows(X, k=3).rows, b.top_rows(X, k=3).rows)
+        assert np.array_equal(a.predict_top_k(X, 3).labels, b.predict_top_k(X, 3).labels)
+
+
+def test_no_damage_to_a_mapped_file_kills_the_process(tmp_path):
+    X, Y = data(15)
+    ExtremeRegressor(n_trees=1, arity=3, max_leaf=4).fit(X, Y).save(tmp_path / "m")
+    good = (tmp_path / "m").read_bytes()
+    rng = np.random.default_rng(0)
+    refused = 0
+    for _ in range(300):
+        bad = bytearray(good)
+        bad[rng.integers(len(bad))] ^= 1 << rng.integers(8)
+        (tmp_path / "bad").write_bytes(bad)
+        with pytest.raises(ModelFormatError):
+            labeltrees.load(tmp_path / "bad")
+        try:
+            model = labeltrees.load(tmp_path / "bad", mapped=True)
+        except ModelFormatError:
+            refused += 1
+            continue
+        with np.errstate(all="ignore"):
+            model.predict_top_k(X[:5], 3)
+            model.top_rows(X[:20], k=3)
+    assert refused > 0
+
+
+# Boundaries.
+
+
+def test_one_label_alone_has_a_regressor():
+    X, _ = data(16)
+    y = [["only"] if x[0] > 0 else [] for x in X]
+    model = ExtremeRegressor().fit(X, y)
+    p = model.predict_proba(X)[:, 0]
+    has = np.array([bool(labels) for labels in y])
+    assert p[has].mean() > p[~has].mean() + 0.4
+    assert model.predict_top_k(X, 1).labels[0, 0] == "only"
+
+
+def test_labels_that_no_row_has_get_nothing():
+    X, Y = data(17)
+    Y[:, 3] = 0
+    model = ExtremeRegressor(n_trees=2, max_leaf=4, arity=4).fit(X, Y)
+    assert not model.predict_proba(X)[:, 3].any()
+    assert model.top_rows(X, [3], 2).rows.tolist() == [[-1, -1]]
+    without_rows = np.flatnonzero(~Y.any(axis=0))
+    for k in (20, 20 - len(without_rows) + 1):
+        labels, p = model.predict_top_k(X, k, search="exact")
+        last = labels[:, 20 - len(without_rows) :]
+        assert np.array_equal(last, np.tile(without_rows[: last.shape[1]], (len(X), 1)))
+        assert not p[:, 20 - len(without_rows) :].any()
+    beam = model.predict_top_k(X, 20, beam_width=1000)
+    assert np.array_equal(beam.labels, model.predict_top_k(X, 20, search="exact").labels)
+    with pytest.raises(ArgumentError, match="n_labels=20"):
+        model.predict_top_k(X, 21)
+    with pytest.raises(ArgumentError, match="label"):
+        model.explain(X[0], 3)
+
+
+def test_empty_rows_and_unknown_features_get_the_biases():
+    X, Y = data(18)
+    X[:, 5] = 0
+    model = ExtremeRegressor(n_trees=1).fit(sparse.csr_matrix(X), Y)
+    nothing = sparse.csr_matrix((1, 12), dtype=np.float32)
+    new = sparse.csr_matrix(([1.0], ([0], [5])), shape=(1, 12), dtype=np.float32)
+    assert np.array_equal(model.predict_proba(nothing), model.predict_proba(new))
+
+
+def test_very_wide_data_needs_no_more_memory():
+    X, Y = data(19)
+    wide = sparse.csr_matrix(X).tocoo()
+    columns = wide.col.astype(np.int64) * 170_000_000
+    far = sparse.csr_matrix((wide.data, (wide.row, columns)), shape=(len(X), 2**31 - 1))
+    near = ExtremeRegressor(n_trees=1, max_leaf=4, arity=4).fit(X, Y)
+    assert np.array_equal(
+        ExtremeRegressor(n_trees=1, max_leaf=4, arity=4).fit(far, Y).predict_proba(far),
+        near.predict_proba(X),
+    )
+
+
+# Errors.
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"n_trees": 0}, {"arity": 1}, {"arity": 65}, {"max_leaf": 1}, {"max_leaf": 257},
+        {"loss": "squared"}, {"cost": 0}, {"cost": float("nan")}, {"cost_power": 2},
+        {"inner_power": 0}, {"inner_power": 2},
+        {"relevance": "x"}, {"tail": "x"}, {"tail_weight": -1}, {"beam_width": 0},
+        {"max_epochs": 0}, {"tolerance": -1}, {"least_weight": -1}, {"n_jobs": 0},
+        {"max_memory": 0}, {"random_state": -1}, {"n_trees": True},
+    ],
+)  # fmt: skip
+def test_parameters_outside_their_range_are_refused(params):
+    X, Y = data(0, n_rows=20)
+    (name,) = params
+    with pytest.raises(ArgumentError, match=name):
+        ExtremeRegressor(**params).fit(X, Y)
+
+
+def test_bad_calls_are_refused_and_change_nothing():
+    X, Y = data(20)
+    model = ExtremeRegressor(n_trees=1).fit(X, Y)
+    before = model.predict_proba(X)
+    for call, error in (
+        (lambda: model.fit(X, Y[:-1]), DataError),
+        (lambda: model.predict_top_k(X, 0), ArgumentError),
+        (lambda: model.predict_top_k(X, 2, search="x"), ArgumentError),
+        (lambda: model.predict_top_k(X, 2, beam_width=0), ArgumentError),
+        (lambda: model.predict_above(X, 0), ArgumentError),
+        (lambda: model.predict_above(X, 1.5), ArgumentError),
+        (lambda: model.predict_above(X, 1e-9, max_bytes=100), TooLargeError),
+        (lambda: model.predict_proba(X, max_bytes=100), TooLargeError),
+        (lambda: model.predict_label_proba(X, [0]), ArgumentError),
+        (lambda: model.top_rows(X, k=0), ArgumentError),
+        (lambda: model.top_rows(X, k=len(X) + 1), ArgumentError),
+        (lambda: model.top_rows(X, [99]), ArgumentError),
+        (lambda: model.top_rows(X, factor=0), ArgumentError),
+        (lambda: model.top_rows(X, k=5, max_bytes=10), TooLargeError),
+        (lambda: model.explain(X[0], 99), ArgumentError),
+        (lambda: model.explain(X[:2], 1), ArgumentError),
+        (lambda: model.explain(X[0], 1, n_features=-1), ArgumentError),
+        (lambda: model.predict_top_k(X[:, :3]), DataError),
+        (lambda: model.predict_top_k(np.full((1, 12), np.nan)), DataError),
+    ):
+        with pytest.raises(error):
+            call()
+    assert np.array_equal(model.predict_proba(X), before)
+    with pytest.raises(NotFittedError):
+        ExtremeRegressor().predict(X)
+
+
+def test_rows_out_of_order_are_put_in_order():
+    X, Y = data(21)
+    model = ExtremeRegressor(n_trees=1).fit(X, Y)
+    rows = sparse.csr_matrix(X)
+    mixed = rows.copy()
+    for start, end in zip(rows.indptr[:-1], rows.indptr[1:], strict=True):
+        mixed.indices[start:end] = rows.indices[start:end][::-1]
+        mixed.data[start:end] = rows.data[start:end][::-1]
+    mixed.has_sorted_indices = False
+    assert np.array_equal(model.predict_proba(mixed), model.predict_proba(rows))
