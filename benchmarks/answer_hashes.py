@@ -119,7 +119,12 @@ def ask(set_name: str, name: str, model: Any, X: Any, y: Any) -> None:
         answered = ["above", "rows"]
     if answered:
         found = model.predict_above(X, 0.05)
-        say(set_name, name, "above", (found.indptr, found.indices, found.data))
+        say(
+            set_name,
+            name,
+            "above",
+            (found.indptr.astype(np.int64), found.indices.astype(np.int64), found.data),
+        )
         say(set_name, name, "best rows", tuple(model.top_rows(X, model.classes_[:20], 3)))
     if answered and not isinstance(model, ExtremeRegressor):
         say(set_name, name, "sample", model.sample(X, random_state=1))

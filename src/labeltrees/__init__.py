@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from labeltrees import metrics
     from labeltrees.estimators import (
         AdacondClassifier,
         ConditionalTreeClassifier,
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
         SelfTerminatingTreeClassifier,
         load,
     )
+    from labeltrees.models.registry import load_model
     from labeltrees.tree import LabelTree
 
 __version__ = "0.1.0"
@@ -31,6 +33,8 @@ __all__ = [
     "OneAgainstAllClassifier",
     "SelfTerminatingTreeClassifier",
     "load",
+    "load_model",
+    "metrics",
 ]
 
 # Imported when first used, so that reading a model does not wait for scikit-learn.
@@ -45,10 +49,13 @@ _HOME = {
     "OneAgainstAllClassifier": "labeltrees.estimators",
     "SelfTerminatingTreeClassifier": "labeltrees.estimators",
     "load": "labeltrees.estimators",
+    "load_model": "labeltrees.models.registry",
 }
 
 
 def __getattr__(name: str) -> Any:
+    if name == "metrics":
+        return import_module("labeltrees.metrics")
     if name not in _HOME:
         raise AttributeError(f"module 'labeltrees' has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)

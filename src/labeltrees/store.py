@@ -1,9 +1,10 @@
 """Model files: one safetensors file that is safe to load, checked to the last bit.
 
-The file's metadata has one entry, ``labeltrees``: a JSON object with the format's version, class,
-parameters, facts, extra, a SHA-256 of every tensor's type, shape and bytes, and a SHA-256 of all
-that. The same model always gives the same bytes. A file is written under another name, flushed to
-disk and renamed, so that a crash leaves the old file or the new one.
+The file's metadata has one entry, ``labeltrees``: a JSON object with the format's version, the
+model's class, its facts (settings included), extra, a SHA-256 of every tensor's type, shape and
+bytes, and a SHA-256 of all that. The same model always gives the same bytes. A file is written
+under another name, flushed to disk and renamed, so that a crash leaves the old file or the new
+one.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["FORMAT_VERSION", "StoredModel", "read", "write"]
 
 FORMAT = "labeltrees"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 _DTYPES = {
     "BOOL": "?", "U8": "u1", "I8": "i1", "U16": "<u2", "I16": "<i2", "F16": "<f2", "U32": "<u4",
     "I32": "<i4", "F32": "<f4", "U64": "<u8", "I64": "<i8", "F64": "<f8",
@@ -36,12 +37,10 @@ _DTYPES = {
 class StoredModel:
     """What a model file holds."""
 
-    kind: str
-    """The estimator's class."""
-    params: dict[str, Any]
-    """The estimator's parameters."""
+    model: str
+    """The model's class."""
     facts: dict[str, Any]
-    """What the model's own `from_tensors` needs besides the tensors."""
+    """What the model's own `from_tensors` needs besides the tensors: settings and sizes."""
     tensors: dict[str, NDArray[Any]] = field(repr=False)
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
     """Whatever the writer wanted to keep with the model, such as how its input was read."""
@@ -58,8 +57,7 @@ def write(path: str | os.PathLike[str], model: StoredModel) -> None:
 
     description = {
         "format_version": FORMAT_VERSION,
-        "kind": model.kind,
-        "params": model.params,
+        "model": model.model,
         "facts": model.facts,
         "extra": model.extra,
         "library_version": model.library_version,
@@ -108,8 +106,7 @@ def read(path: str | os.PathLike[str], *, mapped: bool = False) -> StoredModel:
         wrong = sorted(set(found.items()) ^ set(description["tensors"].items()))
         raise ModelFormatError(f"{os.fspath(path)} is damaged: tensor {wrong[0][0]!r} has changed.")
     return StoredModel(
-        description["kind"],
-        description["params"],
+        description["model"],
         description["facts"],
         tensors,
         description["extra"],

@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, get_args
 
-import numpy as np
+from sklearn.utils.metaestimators import available_if
 
-from labeltrees.data.targets import check_training
-from labeltrees.errors import ArgumentError
-from labeltrees.estimators.online import OnlineClassifier, check_passes, passes, seed_of
-from labeltrees.estimators.tree_queries import TreeQueries
-from labeltrees.models.conditional import structure as structures
+from labeltrees import checks
+from labeltrees.estimators.contract import answers
+from labeltrees.estimators.online import OnlineClassifier
+from labeltrees.models.capabilities import BeamSearch
 from labeltrees.models.conditional.model import ConditionalTreeModel
-from labeltrees.models.conditional.pecoc import PecocTreeModel
-from labeltrees.models.conditional.pool import PooledTreesModel
-from labeltrees.models.online.settings import OnlineRegression, n_threads_of
+from labeltrees.models.conditional.settings import ConditionalSettings as Default
+from labeltrees.models.conditional.start import start_on_all, start_on_stream
+from labeltrees.models.model import SearchName, TopLabels
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
     from labeltrees.data.rows import Rows
-    from labeltrees.models.model import Foreseen, Model
+    from labeltrees.models.conditional.pecoc import PecocTreeModel
+    from labeltrees.models.conditional.pool import PooledTreesModel
+    from labeltrees.models.conditional.settings import BalanceName
+    from labeltrees.models.conditional.structure import Structure
+    from labeltrees.models.model import BeamLabels
+    from labeltrees.models.online.settings import LossName, OptimizerName
     from labeltrees.tree import LabelTree
 
-MAX_TREES = 1000
+__all__ = ["ConditionalTreeClassifier"]
 
 
-class ConditionalTreeClassifier(TreeQueries, OnlineClassifier):
+class ConditionalTreeClassifier(OnlineClassifier):
     """P(label given x) over very many labels, learned online, in time logarithmic in their number.
 
     A binary tree has the labels as leaves and a linear regressor at every inner node; a label's
@@ -133,24 +137,24 @@ class ConditionalTreeClassifier(TreeQueries, OnlineClassifier):
     def __init__(
         self,
         *,
-        structure: Any = "online",
-        arity: int = 2,
-        n_trees: int = 1,
-        alpha: float = 0.6,
-        balance: str = "examples",
-        loss: str = "logistic",
-        optimizer: str = "adagrad",
-        learning_rate: float = 1.0,
-        mixing: bool = True,
-        sharpness: float = 1.2,
-        n_passes: int = 1,
-        shuffle: bool = True,
-        normalize: bool = True,
-        bias: float = 0.25,
-        novelty: bool = False,
-        max_memory: int | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
+        structure: Structure = Default.structure,
+        arity: int = Default.arity,
+        n_trees: int = Default.n_trees,
+        alpha: float = Default.alpha,
+        balance: BalanceName = Default.balance,
+        loss: LossName = Default.loss,
+        optimizer: OptimizerName = Default.optimizer,
+        learning_rate: float = Default.learning_rate,
+        mixing: bool = Default.mixing,
+        sharpness: float = Default.sharpness,
+        n_passes: int = Default.n_passes,
+        shuffle: bool = Default.shuffle,
+        normalize: bool = Default.normalize,
+        bias: float = Default.bias,
+        novelty: bool = Default.novelty,
+        max_memory: int | None = Default.max_memory,
+        n_jobs: int | None = Default.n_jobs,
+        random_state: Any = Default.random_state,
     ) -> None:
         self.structure = structure
         self.arity = arity
@@ -171,139 +175,81 @@ class ConditionalTreeClassifier(TreeQueries, OnlineClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from scratch in ``n_passes`` over the data, and return the estimator."""
-        settings = self._settings()
-        rows, targets, weights = check_training(X, y, sample_weight)
-        seeds = [(settings.seed + number) % 2**64 for number in range(self.n_trees)]
-        models = [
-            self._fit_one(replace(settings, seed=seed), rows, targets, weights) for seed in seeds
-        ]
-        self._check_width(X, reset=True)
-        self.model_ = models[0] if len(models) == 1 else PooledTreesModel(models)
-        return self
+    def predict_top_k(
+        self, X: Any, k: int = 5, *, search: SearchName = "auto", beam_width: int = 10
+    ) -> TopLabels:
+        """Return the k likeliest labels of every row and their probabilities, likeliest first.
 
-    def progressive_fit(
-        self, X: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None, top: bool = True
-    ) -> Foreseen:
-        """Learn like `partial_fit` and return what the model said of each row just before.
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features), sparse or dense
+        k : int in [1, n_labels], default 5
+        search : {"auto", "exact", "beam"}, default "auto"
+            "exact", which is what "auto" means here, gives provably the top k. "beam" keeps the
+            ``beam_width`` likeliest nodes of every level and may miss some; `beam_top_k` also says
+            for which rows it cannot have.
+        beam_width : int >= k, default 10
 
-        The mean loss of these answers (progressive validation) is an honest estimate of the
-        model's error, without held-out data. For ``n_trees=1`` only: a pool would need
-        O(n_labels) a row to know what it foresees.
+        Returns
+        -------
+        TopLabels
+            ``labels`` and ``probabilities``, both of shape (n_rows, k).
+        """
+        if checks.choice("search", search, get_args(SearchName)) != "beam":
+            return super().predict_top_k(X, k)
+        found = self.beam_top_k(X, k, beam_width=beam_width)
+        return TopLabels(found.labels, found.probabilities)
+
+    @available_if(answers(BeamSearch))
+    def beam_top_k(self, X: Any, k: int = 5, *, beam_width: int = 10) -> BeamLabels:
+        """Return the likeliest labels that a beam search finds, and which rows are provably exact.
+
+        A row is certified if its k-th probability is at least that of every path given up; its
+        answer is then that of `predict_top_k`. A beam as wide as the tree certifies every row.
+        Single binary trees only.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features), sparse or dense
+        k : int in [1, n_labels], default 5
+        beam_width : int >= k, default 10
+            How many inner nodes of each level are kept.
+
+        Returns
+        -------
+        BeamLabels
+            ``labels`` and ``probabilities`` of shape (n_rows, k), ``certified`` of shape (n_rows,).
 
         Examples
         --------
         >>> from labeltrees import ConditionalTreeClassifier
-        >>> seen = ConditionalTreeClassifier().progressive_fit([[1.0]] * 3, ["a", "b", "a"])
-        >>> seen.is_new
-        array([ True,  True, False])
+        >>> X = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0]] * 20
+        >>> model = ConditionalTreeClassifier().fit(X, ["sun", "rain", "snow", "rainbow"] * 20)
+        >>> labels, p, certified = model.beam_top_k([[1, 1, 0]], 1, beam_width=1)
+        >>> labels.tolist(), certified.tolist()
+        ([['rainbow']], [True])
         """
-        self.check_parameters()
-        if self.n_trees > 1:
-            raise ArgumentError.of("n_trees", self.n_trees, "1 for progressive_fit")
-        return super().progressive_fit(X, y, sample_weight=sample_weight, top=top)
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters and return the estimator; ``n_jobs`` takes effect at once."""
-        super().set_params(**params)
-        model = self.__dict__.get("model_")
-        if "n_jobs" in params and isinstance(model, ConditionalTreeModel):
-            model.settings = replace(model.settings, n_threads=n_threads_of(self.n_jobs))
-        return self
-
-    def check_parameters(self) -> None:
-        """Raise `ArgumentError` if a parameter is outside its range; `fit` does so by itself."""
-        self._settings()
+        rows = self._check_rows(X)
+        found: BeamLabels = self.model_.beam_labels(rows, k, beam_width=beam_width)
+        return found
 
     @property
     def tree_(self) -> LabelTree:
         """A copy of the tree as it is now."""
-        if "model_" not in self.__dict__:
-            raise AttributeError(f"this {type(self).__name__} has not learned anything yet")
-        return self.model_.tree
+        tree: LabelTree = self._learned().tree
+        return tree
 
     @property
     def novelty_mass_(self) -> float:
         """The probability kept for labels not seen yet, as it is now."""
-        if "model_" not in self.__dict__:
-            raise AttributeError(f"this {type(self).__name__} has not learned anything yet")
-        return self._binary_model().novelty_mass
+        return float(getattr(self._learned(), "novelty_mass", 0.0))
 
-    def _fit_one(
-        self,
-        settings: OnlineRegression,
-        rows: Rows,
-        targets: NDArray[Any],
-        weights: NDArray[np.float32],
-    ) -> ConditionalTreeModel | PecocTreeModel:
-        model = structures.start_on_all(
-            self.structure, int(self.arity), settings, rows, targets, weights
-        )
-        orders = passes(self.n_passes, rows.n_rows, self.shuffle, settings.seed)
-        for number, order in enumerate(orders):
-            model.learn(rows, targets, weights, order=order, again=number > 0)
-        return model
-
-    @classmethod
-    def _model_class_for(cls, facts: dict[str, Any]) -> type[Model]:
-        kinds = {kind.__name__: kind for kind in (PecocTreeModel, PooledTreesModel)}
-        return kinds.get(facts.get("model", ""), ConditionalTreeModel)
-
-    def _params_to_store(self) -> dict[str, Any]:
-        return super()._params_to_store() | {
-            "structure": structures.to_json(self.structure),
-            "arity": int(self.arity),
-            "n_trees": int(self.n_trees),
-            "random_state": self.model_.settings.seed,
-        }
-
-    @classmethod
-    def _params_from_store(cls, params: dict[str, Any]) -> dict[str, Any]:
-        return params | {"structure": structures.from_json(params["structure"])}
-
-    def _settings(self) -> OnlineRegression:
-        check_passes(self.n_passes)
-        if not _is_power_of_two(self.arity):
-            raise ArgumentError.of("arity", self.arity, "a power of two in [2, 2^30]")
-        if not _is_whole(self.n_trees) or not 1 <= self.n_trees <= MAX_TREES:
-            raise ArgumentError.of("n_trees", self.n_trees, f"an integer in [1, {MAX_TREES}]")
-        if self.n_trees > 1 and self.novelty:
-            raise ArgumentError.of("n_trees", self.n_trees, "1 with novelty=True")
-        return OnlineRegression(
-            loss=self.loss,
-            normalize=self.normalize,
-            bias=self.bias,
-            optimizer=self.optimizer,
-            learning_rate=self.learning_rate,
-            mixing=self.mixing,
-            sharpness=self.sharpness,
-            structure=structures.name_of(self.structure),
-            balance=self.balance,
-            alpha=self.alpha,
-            seed=seed_of(self.random_state),
-            novelty=self.novelty,
-            max_memory=self.max_memory,
-            n_threads=n_threads_of(self.n_jobs),
-        )
+    def _start_on_all(
+        self, settings: Default, rows: Rows, labels: NDArray[Any], weights: NDArray[np.float32]
+    ) -> Any:
+        return start_on_all(settings, rows, labels, weights)
 
     def _start_on_stream(
-        self, n_features: int, classes: ArrayLike | None
-    ) -> ConditionalTreeModel | PecocTreeModel:
-        settings = self._settings()
-        if self.n_trees > 1:
-            raise ArgumentError(
-                f"n_trees={self.n_trees} needs fit: on one stream the trees would be alike. "
-                "partial_fit can go on from there."
-            )
-        return structures.start_on_stream(
-            self.structure, int(self.arity), settings, n_features, classes
-        )
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-
-
-def _is_power_of_two(value: Any) -> bool:
-    return _is_whole(value) and 2 <= value <= 2**30 and int(value).bit_count() == 1
+        self, settings: Default, n_features: int, classes: ArrayLike | None
+    ) -> Any:
+        return start_on_stream(settings, n_features, classes)

@@ -3,70 +3,264 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from labeltrees import __version__, store
 from labeltrees.data.rows import Rows, as_rows
-from labeltrees.errors import DataError, ModelFormatError
-from labeltrees.models.model import MAX_DENSE_BYTES, Model, TopLabels
+from labeltrees.data.targets import check_training
+from labeltrees.errors import ArgumentError, DataError
+from labeltrees.models.capabilities import Above, BestRows, Explains, Samples, demand
+from labeltrees.models.model import MAX_DENSE_BYTES, FittedModel, TopLabels, TopRows
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable, Sequence
 
-    import numpy as np
     from numpy.typing import ArrayLike, NDArray
+    from scipy import sparse
 
-__all__ = ["LabelClassifier"]
+    from labeltrees.models.settings import Settings
+
+__all__ = ["LabelClassifier", "LabelEstimator", "answers", "training_data", "uniforms_of"]
 
 
-class LabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier around a `Model`: the same questions, files and checks for every one.
+def answers(capability: type) -> Callable[[Any], bool]:
+    """Return the condition of a method that only models with the capability can answer."""
 
-    A subclass names its ``_model_class``, learns in `fit` and sets ``model_``.
+    def check(estimator: Any) -> bool:
+        model = estimator.__dict__.get("model_", type(estimator)._model_class)
+        demand(model, capability, "this")
+        return True
+
+    return check
+
+
+class LabelEstimator(BaseEstimator):  # type: ignore[misc]
+    """An estimator around a model: the same questions, files and checks for every one.
+
+    A subclass names its ``_model_class``, whose settings are its parameters, learns in `fit` and
+    sets ``model_``. Questions that not every model answers are there only where its model does.
     """
 
-    _model_class: ClassVar[type[Model]]
-    model_: Model
+    _model_class: ClassVar[type[FittedModel]]
+    model_: Any
     n_features_in_: int
 
     @abstractmethod
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: Any) -> Self:
         """Learn from scratch and return the estimator."""
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the likeliest label of every row."""
+        """Return the likeliest label of every row.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features), sparse or dense
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
         return self.predict_top_k(X, 1).labels[:, 0]
 
     def predict_top_k(self, X: Any, k: int = 5) -> TopLabels:
         """Return the k likeliest labels of every row and their probabilities, likeliest first.
 
-        Provably the top k. Both arrays have shape (n_rows, k).
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features), sparse or dense
+        k : int in [1, n_labels], default 5
+
+        Returns
+        -------
+        TopLabels
+            ``labels`` and ``probabilities``, both of shape (n_rows, k): provably the top k.
+
+        Examples
+        --------
+        >>> from labeltrees import OneAgainstAllClassifier
+        >>> model = OneAgainstAllClassifier().fit([[1, 0], [0, 1]] * 20, ["sun", "rain"] * 20)
+        >>> model.predict_top_k([[1, 0]], 2).labels.tolist()
+        [['sun', 'rain']]
         """
         rows = self._check_rows(X)
-        return self.model_.top_labels(rows, k)
+        top: TopLabels = self.model_.top_labels(rows, k)
+        return top
 
     def predict_label_proba(self, X: Any, y: ArrayLike) -> NDArray[np.float64]:
-        """Return P(y[i] given X[i]) for every row; 0 for a label never seen."""
-        rows = self._check_rows(X)
-        return self.model_.label_probabilities(rows, y)
+        """Return P(y[i] given X[i]) for every row; 0 for a label never seen.
 
-    def predict_proba(self, X: Any, *, max_bytes: int = MAX_DENSE_BYTES) -> NDArray[np.float64]:
-        """Return the whole distribution, (n_rows, n_labels), columns as in ``classes_``.
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features), sparse or dense
+        y : labels of shape (n_rows,)
 
-        O(n_labels) per row. An answer larger than ``max_bytes`` raises `TooLargeError`.
+        Returns
+        -------
+        ndarray of shape (n_rows,)
         """
         rows = self._check_rows(X)
-        return self.model_.probabilities(rows, max_bytes=max_bytes)
+        p: NDArray[np.float64] = self.model_.label_probabilities(rows, y)
+        return p
+
+    def predict_proba(self, X: Any, *, max_bytes: int = MAX_DENSE_BYTES) -> NDArray[np.float64]:
+        """Return the whole distribution, columns as in ``classes_``. O(n_labels) per row.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features), sparse or dense
+        max_bytes : int, default 2^32
+            An answer larger than this raises `TooLargeError`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_labels)
+        """
+        rows = self._check_rows(X)
+        p: NDArray[np.float64] = self.model_.probabilities(rows, max_bytes=max_bytes)
+        return p
+
+    @available_if(answers(Above))
+    def predict_above(
+        self, X: Any, threshold: float, *, max_bytes: int = MAX_DENSE_BYTES
+    ) -> sparse.csr_array:
+        """Return every label with probability >= threshold.
+
+        Conditional trees, LOMtrees and extreme regressors look only where such labels are; for
+        all others it costs O(n_labels) per row.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features), sparse or dense
+        threshold : float in (0, 1]
+            For graded relevance up to the largest relevance learned.
+        max_bytes : int, default 2^32
+            An answer larger than this raises `TooLargeError`.
+
+        Returns
+        -------
+        sparse csr_array of shape (n_rows, n_labels)
+            Columns are as in ``classes_``.
+
+        Examples
+        --------
+        >>> from labeltrees import ConditionalTreeClassifier
+        >>> model = ConditionalTreeClassifier().fit([[1, 0], [0, 1]] * 20, ["sun", "rain"] * 20)
+        >>> likely = model.predict_above([[1, 0], [1, 1]], 0.4)
+        >>> [model.classes_[likely[[row]].indices].tolist() for row in range(2)]
+        [['sun'], ['rain', 'sun']]
+        """
+        rows = self._check_rows(X)
+        return self.model_.labels_above(rows, threshold, max_bytes=max_bytes)
+
+    @available_if(answers(BestRows))
+    def top_rows(
+        self, X: Any, labels: ArrayLike, k: int = 5, *, max_bytes: int = MAX_DENSE_BYTES
+    ) -> TopRows:
+        """Return the k rows that give each label its largest probabilities, likeliest first.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features), sparse or dense
+        labels : array of labels
+        k : int in [1, n_rows], default 5
+        max_bytes : int, default 2^32
+            An answer larger than this raises `TooLargeError`.
+
+        Returns
+        -------
+        TopRows
+            ``rows`` and ``probabilities``, both of shape (len(labels), k); of rows that give the
+            same, the first.
+
+        Examples
+        --------
+        >>> from labeltrees import ConditionalTreeClassifier
+        >>> model = ConditionalTreeClassifier().fit([[1, 0], [0, 1]] * 20, ["sun", "rain"] * 20)
+        >>> model.top_rows([[0, 1], [1, 1], [1, 0]], ["sun", "rain"], 2).rows.tolist()
+        [[2, 1], [0, 1]]
+        """
+        rows = self._check_rows(X)
+        best: TopRows = self.model_.top_rows(rows, labels, k, max_bytes=max_bytes)
+        return best
+
+    @available_if(answers(Samples))
+    def sample(self, X: Any, random_state: Any = None) -> NDArray[Any]:
+        """Return one label per row, drawn with its probability given the row.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features), sparse or dense
+        random_state : None, int >= 0, Generator or RandomState, default None
+            Each row takes one number of the generator, so pieces of a matrix asked in turn with
+            one generator give the same draws as the whole.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            With ``novelty`` the draw is among the labels that were seen.
+
+        Examples
+        --------
+        >>> from labeltrees import ConditionalTreeClassifier
+        >>> model = ConditionalTreeClassifier().fit([[1, 0], [0, 1]] * 20, ["sun", "rain"] * 20)
+        >>> model.sample([[1, 1]] * 4, random_state=0)
+        array(['sun', 'rain', 'rain', 'rain'], dtype=object)
+        """
+        rows = self._check_rows(X)
+        labels: NDArray[Any] = self.model_.sample(rows, uniforms_of(random_state, rows.n_rows))
+        return labels
+
+    @available_if(answers(Explains))
+    def explain(
+        self,
+        x: Any,
+        label: int | str,
+        *,
+        n_features: int = 10,
+        feature_names: Sequence[str] | None = None,
+    ) -> Any:
+        """Return why a row gives a label its probability: the way to it, and what supports it.
+
+        Parameters
+        ----------
+        x : one row, of one or two dimensions
+        label : int or str
+            One of the labels learned.
+        n_features : int >= 0, default 10
+            How many features to list for each node, strongest first.
+        feature_names : sequence of str, optional
+            One per feature; by default those of the data frame learned from, else column numbers.
+
+        Returns
+        -------
+        an explanation
+            Print it, or use its ``to_text()`` and ``to_dict()``.
+
+        Examples
+        --------
+        >>> from labeltrees import ConditionalTreeClassifier
+        >>> model = ConditionalTreeClassifier().fit([[1, 0], [0, 1]] * 20, ["sun", "rain"] * 20)
+        >>> reason = model.explain([1, 0], "sun", feature_names=["light", "drops"])
+        >>> [c.feature for c in reason.steps[0].contributions]
+        ['light']
+        """
+        rows = self._check_rows(_one_row(x))
+        if feature_names is None:
+            feature_names = getattr(self, "feature_names_in_", None)
+        return self.model_.explain(rows, label, n_features=n_features, feature_names=feature_names)
 
     @property
     def classes_(self) -> NDArray[Any]:
         """The labels, by column of `predict_proba`."""
-        if "model_" not in self.__dict__:
-            raise AttributeError(f"this {type(self).__name__} has not learned anything yet")
-        return self.model_.vocabulary.labels
+        labels: NDArray[Any] = self._learned().vocabulary.labels
+        return labels
 
     def save(
         self,
@@ -75,49 +269,69 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         keep_state: bool = True,
         extra: dict[str, Any] | None = None,
     ) -> None:
-        """Write the model to a file that `labeltrees.load` reads.
+        """Write the model to a file that `labeltrees.load` and `labeltrees.load_model` read.
 
-        ``keep_state=False`` leaves out what only learning needs and stores weights as float16:
-        a far smaller file for a model that will not learn again.
+        Parameters
+        ----------
+        path : path
+            Replaced as a whole, or not at all.
+        keep_state : bool, default True
+            False leaves out what only learning needs and stores weights as float16: a far smaller
+            file for a model that will not learn again.
+        extra : dict, optional
+            Values that JSON takes, kept with the model.
         """
         check_is_fitted(self, "model_")
-        tensors, facts = self.model_.to_tensors(keep_state=keep_state)
-        kind, params = type(self).__name__, self._params_to_store()
-        store.write(path, store.StoredModel(kind, params, facts, tensors, extra or {}, __version__))
+        self.model_.save(path, keep_state=keep_state, extra=extra)
+
+    def check_parameters(self) -> None:
+        """Raise `ArgumentError` if a parameter is outside its range; `fit` does so by itself."""
+        self._settings()
 
     @classmethod
-    def from_stored(cls, stored: store.StoredModel) -> Self:
-        """Return the estimator that `save` wrote down."""
-        if set(stored.params) != set(cls().get_params(deep=False)):
-            raise ModelFormatError(f"the parameters are not those of {cls.__name__}.")
-        estimator = cls(**cls._params_from_store(stored.params))
-        model_class = cls._model_class_for(stored.facts)
-        return estimator.around(model_class.from_tensors(stored.tensors, stored.facts))
+    def around(cls, model: FittedModel) -> Self:
+        """Return the estimator of a model, with the parameters that the model was made with.
 
-    def around(self, model: Model) -> Self:
-        """Take a model learned without this estimator, with its parameters, and return itself."""
+        Parameters
+        ----------
+        model : FittedModel
+            Such as `labeltrees.load_model` returns.
+        """
+        estimator = cls(**cls._params_of(model))
+        estimator.model_ = model
+        estimator.n_features_in_ = model.n_features
+        return estimator
+
+    @classmethod
+    def _params_of(cls, model: FittedModel) -> dict[str, Any]:
+        settings = model.settings
+        return {name: getattr(settings, name) for name in settings.names()}
+
+    def _settings(self) -> Any:
+        """Return the checked parameters; a random state has become one integer."""
+        return self._settings_of(self._model_class.settings_class, self.get_params(deep=False))
+
+    @staticmethod
+    def _settings_of(settings_class: type[Settings], params: dict[str, Any]) -> Any:
+        if "random_state" in params:
+            params["random_state"] = _seed_of(params["random_state"])
+        return settings_class(**params)
+
+    def _set_model(self, X: Any, model: FittedModel) -> Self:
+        """Keep what was learned from X."""
+        self._check_width(X, reset=True)
         self.model_ = model
-        self.n_features_in_ = model.n_features
         return self
 
-    @classmethod
-    def _model_class_for(cls, facts: dict[str, Any]) -> type[Model]:  # noqa: ARG003
-        """Return the class of the model with these facts."""
-        return cls._model_class
-
-    def _params_to_store(self) -> dict[str, Any]:
-        """Return the parameters as values that JSON takes."""
-        params: dict[str, Any] = self.get_params(deep=False)
-        return params
-
-    @classmethod
-    def _params_from_store(cls, params: dict[str, Any]) -> dict[str, Any]:
-        """Return the parameters that `_params_to_store` wrote down."""
-        return params
+    def _learned(self) -> Any:
+        """Return the model for an attribute that only a fitted estimator has."""
+        if "model_" not in self.__dict__:
+            raise AttributeError(f"this {type(self).__name__} has not learned anything yet")
+        return self.model_
 
     def _check_rows(self, X: Any) -> Rows:
         check_is_fitted(self, "model_")
-        rows = as_rows(X)
+        rows = as_rows(X, missing=self.model_.missing)
         self._check_width(X, reset=False)
         return rows
 
@@ -131,7 +345,66 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         except ValueError as error:
             raise DataError(str(error)) from None
 
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters and return the estimator; ``n_jobs`` takes effect at once."""
+        super().set_params(**params)
+        if "n_jobs" in params and "model_" in self.__dict__:
+            self.model_.settings = replace(self.model_.settings, n_jobs=self.get_params()["n_jobs"])
+        return self
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.target_tags.required = True
         return tags
+
+
+class LabelClassifier(ClassifierMixin, LabelEstimator):  # type: ignore[misc]
+    """A classifier around a model: a row has one label."""
+
+    @abstractmethod
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from scratch and return the estimator."""
+
+
+def training_data(
+    X: Any, y: Any, sample_weight: ArrayLike | None, *, missing: bool = False
+) -> tuple[Rows, NDArray[Any], NDArray[np.float32]]:
+    """Return rows, labels and weights (none: empty) to learn from, or raise and change nothing.
+
+    ``missing`` allows NaN in ``X``. Labels in a column are taken, with scikit-learn's warning.
+    """
+    if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
+        y = column_or_1d(y, warn=True)
+    return check_training(X, y, sample_weight, missing=missing)
+
+
+def uniforms_of(random_state: Any, n_rows: int) -> NDArray[np.float64]:
+    """Return a number in [0, 1) for every row, from None, a seed or a generator."""
+    if isinstance(random_state, np.random.RandomState):
+        return random_state.random_sample(n_rows)
+    if isinstance(random_state, np.random.Generator):
+        return random_state.random(n_rows)
+    is_seed = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool)
+    if random_state is not None and not (is_seed and random_state >= 0):
+        raise ArgumentError.of(
+            "random_state", random_state, "None, an integer >= 0, a Generator or a RandomState"
+        )
+    return np.random.default_rng(random_state).random(n_rows)
+
+
+def _seed_of(random_state: Any) -> Any:
+    """Return a seed drawn from None or a RandomState; whatever else, the settings check."""
+    if random_state is None or isinstance(random_state, np.random.RandomState):
+        return int(check_random_state(random_state).randint(2**31))
+    return random_state
+
+
+def _one_row(x: Any) -> Any:
+    """Return x as a matrix of one row if it has one dimension."""
+    if getattr(x, "ndim", None) == 2:  # as it is: a data frame has names to be checked
+        return x
+    if hasattr(x, "tocsr") or hasattr(x, "tocoo"):  # a sparse vector
+        return x.reshape(1, -1)
+    array = np.asarray(x)
+    return array.reshape(1, -1) if array.ndim == 1 else array

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
-from labeltrees.data.targets import check_training, learned_labels
-from labeltrees.estimators.online import OnlineClassifier, check_passes, passes, seed_of
-from labeltrees.estimators.tree_queries import one_row, uniforms_of
-from labeltrees.models.lom.model import LomRegression, LomTreeModel
-from labeltrees.models.model import MAX_DENSE_BYTES, TopRows
+from sklearn.utils.validation import check_is_fitted
+
+from labeltrees.estimators.online import OnlineClassifier
+from labeltrees.models.lom.model import LomTreeModel
+from labeltrees.models.lom.settings import LomSettings as Default
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
-    from scipy import sparse
 
-    from labeltrees.data.rows import Rows
     from labeltrees.models.lom.diagnostics import Diagnosis
-    from labeltrees.models.lom.explanation import RouteExplanation
-    from labeltrees.models.model import Foreseen
+    from labeltrees.models.lom.settings import PartitionLossName
+    from labeltrees.models.online.settings import OptimizerName
+
+__all__ = ["LOMTreeClassifier"]
 
 
 class LOMTreeClassifier(OnlineClassifier):
@@ -95,18 +93,18 @@ class LOMTreeClassifier(OnlineClassifier):
     def __init__(
         self,
         *,
-        max_splits: int | None = None,
-        splits_per_label: float = 4.0,
-        swap_resistance: float = 4.0,
-        back_off: float = 1.0,
-        loss: str = "hinge",
-        optimizer: str = "adagrad",
-        learning_rate: float = 1.0,
-        n_passes: int = 5,
-        shuffle: bool = True,
-        normalize: bool = True,
-        bias: float = 0.25,
-        random_state: Any = 0,
+        max_splits: int | None = Default.max_splits,
+        splits_per_label: float = Default.splits_per_label,
+        swap_resistance: float = Default.swap_resistance,
+        back_off: float = Default.back_off,
+        loss: PartitionLossName = Default.loss,
+        optimizer: OptimizerName = Default.optimizer,
+        learning_rate: float = Default.learning_rate,
+        n_passes: int = Default.n_passes,
+        shuffle: bool = Default.shuffle,
+        normalize: bool = Default.normalize,
+        bias: float = Default.bias,
+        random_state: Any = Default.random_state,
     ) -> None:
         self.max_splits = max_splits
         self.splits_per_label = splits_per_label
@@ -121,83 +119,32 @@ class LOMTreeClassifier(OnlineClassifier):
         self.bias = bias
         self.random_state = random_state
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from scratch in ``n_passes`` over the data, and return the estimator."""
-        settings = self._settings()
-        rows, targets, weights = check_training(X, y, sample_weight)
-        model = LomTreeModel.empty(settings, rows.n_features)
-        model.vocabulary.add(learned_labels(targets, weights))
-        orders = passes(self.n_passes, rows.n_rows, self.shuffle, settings.seed)
-        for number, order in enumerate(orders):
-            model.learn(rows, targets, weights, order=order, foresee=False, again=number > 0)
-        self._check_width(X, reset=True)
-        self.model_ = model
-        return self
-
     def apply(self, X: Any) -> NDArray[np.int32]:
-        """Return the leaf, as a node's id, in which every row ends."""
+        """Return the leaf, as a node's id, in which every row ends.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features), sparse or dense
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
         rows = self._check_rows(X)
         return self.model_.leaves(rows)
-
-    def predict_above(
-        self, X: Any, threshold: float, *, max_bytes: int = MAX_DENSE_BYTES
-    ) -> sparse.csr_array:
-        """Return every label with probability >= threshold, as a sparse (n_rows, n_labels) array.
-
-        Columns are as in ``classes_``; the threshold is in (0, 1]. An answer larger than
-        ``max_bytes`` raises `TooLargeError`.
-        """
-        rows = self._check_rows(X)
-        return self.model_.labels_above(rows, threshold, max_bytes=max_bytes)
-
-    def top_rows(
-        self, X: Any, labels: ArrayLike, k: int = 5, *, max_bytes: int = MAX_DENSE_BYTES
-    ) -> TopRows:
-        """Return the k rows that give each label its largest probabilities, likeliest first.
-
-        Both arrays have shape (n_labels, k); of rows that give the same, the first.
-        """
-        rows = self._check_rows(X)
-        return self.model_.top_rows(rows, labels, k, max_bytes=max_bytes)
-
-    def sample(self, X: Any, random_state: Any = None) -> NDArray[Any]:
-        """Return one label a row, drawn with its probability given the row.
-
-        ``random_state`` is None, a seed, or a NumPy generator, of which each row takes one number.
-        """
-        rows = self._check_rows(X)
-        return self.model_.sample(rows, uniforms_of(random_state, rows.n_rows))
-
-    def explain(
-        self,
-        x: Any,
-        label: int | str,
-        *,
-        n_features: int = 10,
-        feature_names: Sequence[str] | None = None,
-    ) -> RouteExplanation:
-        """Return the way of a row through the tree, and a label's probability at each node.
-
-        Of each node the ``n_features`` strongest features are listed, by their column or name;
-        names are those given, else those of the data frame learned from.
-
-        Examples
-        --------
-        >>> from labeltrees import LOMTreeClassifier
-        >>> model = LOMTreeClassifier().fit([[1, 0], [0, 1]] * 20, ["sun", "rain"] * 20)
-        >>> reason = model.explain([1, 0], "sun", feature_names=["light", "drops"])
-        >>> [c.feature for c in reason.steps[0].contributions]
-        ['light']
-        """
-        rows = self._check_rows(one_row(x))
-        if feature_names is None:
-            feature_names = getattr(self, "feature_names_in_", None)
-        return self.model_.explain(rows, label, n_features=n_features, feature_names=feature_names)
 
     def diagnose(self, X: Any = None, y: ArrayLike | None = None) -> Diagnosis:
         """Return objective, purity and balance of every split, leaf entropy and leaf sizes.
 
-        Of the rows given, or of the histograms gathered while learning.
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features), optional
+        y : labels of shape (n_rows,), optional
+            Without rows and labels: of the histograms gathered while learning.
+
+        Returns
+        -------
+        Diagnosis
 
         Examples
         --------
@@ -207,50 +154,11 @@ class LOMTreeClassifier(OnlineClassifier):
         >>> found.objective.tolist(), found.entropy.round(3).tolist()
         ([1.0], [0.693, 0.0])
         """
-        rows = self._check_rows([[0.0] * self.n_features_in_] if X is None else X)
-        return self.model_.diagnose(None if X is None else rows, y)
+        check_is_fitted(self, "model_")
+        return self.model_.diagnose(None if X is None else self._check_rows(X), y)
 
     def plot(self, X: Any = None, y: ArrayLike | None = None, *, axes: Any = None) -> Any:
         """Draw `diagnose` with matplotlib into four axes, and return those."""
         from labeltrees.estimators.drawing import draw_diagnosis
 
         return draw_diagnosis(self.diagnose(X, y), axes)
-
-    def check_parameters(self) -> None:
-        """Raise `ArgumentError` if a parameter is outside its range; `fit` does so by itself."""
-        self._settings()
-
-    def _start_on_stream(self, n_features: int, classes: ArrayLike | None) -> LomTreeModel:  # noqa: ARG002
-        return LomTreeModel.empty(self._settings(), n_features)
-
-    def _teach(
-        self,
-        model: LomTreeModel,
-        rows: Rows,
-        targets: NDArray[Any],
-        weights: NDArray[np.float32],
-        *,
-        foresee: bool,
-        foresee_top: bool,
-    ) -> Foreseen:
-        return model.learn(rows, targets, weights, foresee=foresee, foresee_top=foresee_top)
-
-    def _params_to_store(self) -> dict[str, Any]:
-        plain: dict[str, Any] = self.model_.settings.to_dict()
-        seed = plain.pop("seed")
-        return super()._params_to_store() | plain | {"random_state": seed}
-
-    def _settings(self) -> LomRegression:
-        check_passes(self.n_passes)
-        return LomRegression(
-            max_splits=self.max_splits,
-            splits_per_label=self.splits_per_label,
-            swap_resistance=self.swap_resistance,
-            back_off=self.back_off,
-            loss=self.loss,
-            optimizer=self.optimizer,
-            learning_rate=self.learning_rate,
-            normalize=self.normalize,
-            bias=self.bias,
-            seed=seed_of(self.random_state),
-        )

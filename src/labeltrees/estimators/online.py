@@ -2,51 +2,39 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-from sklearn.utils import check_random_state
-
-from labeltrees.data.targets import check_training
-from labeltrees.errors import ArgumentError
-from labeltrees.estimators.contract import LabelClassifier
-from labeltrees.models.model import Foreseen, Model
+from labeltrees.data.targets import learned_labels
+from labeltrees.estimators.contract import LabelClassifier, training_data
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
     from labeltrees.data.rows import Rows
+    from labeltrees.models.model import Foreseen
 
-__all__ = ["LearningModel", "OnlineClassifier", "check_passes", "passes", "seed_of"]
-
-
-class LearningModel(Model, Protocol):
-    """A model that can go on learning."""
-
-    def learn(
-        self,
-        rows: Rows,
-        labels: NDArray[Any],
-        weights: NDArray[np.float32],
-        *,
-        foresee_top: bool = False,
-    ) -> Foreseen:
-        """Learn from rows in turn and return what was foreseen of each."""
+__all__ = ["OnlineClassifier"]
 
 
 class OnlineClassifier(LabelClassifier):
     """A classifier whose model learns one row after the other, from new labels as well."""
 
-    model_: LearningModel
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from scratch, going over the data ``n_passes`` times, and return the estimator.
 
-    @abstractmethod
-    def check_parameters(self) -> None:
-        """Raise `ArgumentError` if a parameter is outside its range; `fit` does so by itself."""
-
-    @abstractmethod
-    def _start_on_stream(self, n_features: int, classes: ArrayLike | None) -> LearningModel:
-        """Return a model that has learned nothing yet, for rows still to come."""
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features), sparse or dense
+        y : labels of shape (n_rows,), strings or integers
+        sample_weight : numbers >= 0 of shape (n_rows,), optional
+            A row of weight 0 is as if it were not there.
+        """
+        settings = self._settings()
+        rows, labels, weights = training_data(X, y, sample_weight)
+        model = self._start_on_all(settings, rows, labels, weights)
+        model.learn_in_passes(rows, labels, weights)
+        return self._set_model(X, model)
 
     def partial_fit(
         self,
@@ -58,8 +46,14 @@ class OnlineClassifier(LabelClassifier):
     ) -> Self:
         """Learn from the rows once, in their order, and return the estimator.
 
-        ``classes`` is not needed unless the estimator says so; if given, those labels take the
-        next places of ``classes_``.
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features), sparse or dense
+        y : labels of shape (n_rows,), strings or integers; new ones may come at any time
+        classes : labels, optional
+            Not needed unless the estimator says so; if given, they take the next places of
+            ``classes_``.
+        sample_weight : numbers >= 0 of shape (n_rows,), optional
         """
         self._learn(X, y, classes, sample_weight, foresee=False, foresee_top=False)
         return self
@@ -72,10 +66,23 @@ class OnlineClassifier(LabelClassifier):
         The mean loss of these answers (progressive validation) is an honest estimate of the
         model's error, without held-out data.
 
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features), sparse or dense
+        y : labels of shape (n_rows,), strings or integers
+        sample_weight : numbers >= 0 of shape (n_rows,), optional
+        top : bool, default True
+            Whether the likeliest label of each row is found as well.
+
+        Returns
+        -------
+        Foreseen
+            ``p_label``, ``top``, ``p_top`` and ``is_new``, one entry per row.
+
         Examples
         --------
-        >>> from labeltrees import OneAgainstAllClassifier
-        >>> seen = OneAgainstAllClassifier().progressive_fit([[1.0]] * 3, ["a", "b", "a"])
+        >>> from labeltrees import ConditionalTreeClassifier
+        >>> seen = ConditionalTreeClassifier().progressive_fit([[1.0]] * 3, ["a", "b", "a"])
         >>> seen.is_new
         array([ True,  True, False])
         """
@@ -91,57 +98,33 @@ class OnlineClassifier(LabelClassifier):
         foresee: bool,
         foresee_top: bool,
     ) -> Foreseen:
-        rows, targets, weights = check_training(X, y, sample_weight)
+        rows, labels, weights = training_data(X, y, sample_weight)
         first = "model_" not in self.__dict__
         if first:
-            model = self._start_on_stream(rows.n_features, classes)
+            model = self._start_on_stream(self._settings(), rows.n_features, classes)
         else:
             self._check_width(X, reset=False)
             model = self.model_
         if classes is not None:
-            model.vocabulary.ids(targets)  # raises before anything is added
+            model.vocabulary.ids(labels)  # raises before anything is added
             model.vocabulary.add(classes)
-        foreseen = self._teach(
-            model, rows, targets, weights, foresee=foresee, foresee_top=foresee_top
+        foreseen: Foreseen = model.learn(
+            rows, labels, weights, foresee=foresee, foresee_top=foresee_top
         )
         if first:
-            self._check_width(X, reset=True)
-            self.model_ = model
+            self._set_model(X, model)
         return foreseen
 
-    def _teach(
-        self,
-        model: Any,
-        rows: Rows,
-        targets: NDArray[Any],
-        weights: NDArray[np.float32],
-        *,
-        foresee: bool,  # noqa: ARG002 - here it comes for free
-        foresee_top: bool,
-    ) -> Foreseen:
-        """Let the model learn rows; ``foresee`` tells whether anybody reads what it foresees."""
-        foreseen: Foreseen = model.learn(rows, targets, weights, foresee_top=foresee_top)
-        return foreseen
+    def _start_on_all(
+        self, settings: Any, rows: Rows, labels: NDArray[Any], weights: NDArray[np.float32]
+    ) -> Any:
+        """Return a model that has learned nothing yet, for rows that are all there."""
+        kind: Any = self._model_class
+        return kind.over(settings, rows.n_features, learned_labels(labels, weights))
 
-
-def check_passes(n_passes: Any) -> None:
-    """Raise `ArgumentError` unless ``n_passes`` is an integer >= 1."""
-    if not isinstance(n_passes, (int, np.integer)) or n_passes < 1:
-        raise ArgumentError.of("n_passes", n_passes, "an integer >= 1")
-
-
-def seed_of(random_state: Any) -> int:
-    """Return scikit-learn's ``random_state`` as one integer."""
-    if isinstance(random_state, (int, np.integer)):
-        return int(random_state)
-    return int(check_random_state(random_state).randint(2**31))
-
-
-def passes(n_passes: int, n_rows: int, shuffle: bool, seed: int) -> list[NDArray[np.int64]]:
-    """Return the order of the rows in each pass over them."""
-    generator = np.random.default_rng(seed)
-    orders = [np.arange(n_rows, dtype=np.int64) for _ in range(n_passes)]
-    for order in orders:
-        if shuffle:
-            generator.shuffle(order)
-    return orders
+    def _start_on_stream(self, settings: Any, n_features: int, classes: ArrayLike | None) -> Any:
+        """Return a model that has learned nothing yet, for rows still to come."""
+        kind: Any = self._model_class
+        if classes is None:
+            return kind.empty(settings, n_features)
+        return kind.over(settings, n_features, classes)

@@ -5,32 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from scipy import sparse
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from labeltrees.data.rows import Rows, as_rows, as_weights
-from labeltrees.data.targets import check_training
+from labeltrees.data.rows import as_rows, as_weights
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError
-from labeltrees.estimators.contract import LabelClassifier
+from labeltrees.estimators.contract import LabelClassifier, training_data
 from labeltrees.estimators.distributions import as_distributions, is_distributions
-from labeltrees.models.online.settings import n_threads_of
-from labeltrees.models.self_terminating.model import (
-    GrowthOptions,
-    SelfTerminatingTreeModel,
-    Targets,
-)
-from labeltrees.models.self_terminating.penalty_choice import choose_growth
+from labeltrees.models.self_terminating.growing import Targets
+from labeltrees.models.self_terminating.model import SelfTerminatingTreeModel
+from labeltrees.models.self_terminating.settings import SelfTerminatingSettings as Default
+from labeltrees.models.self_terminating.training import train_self_terminating
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
+    from scipy import sparse
 
-_POWERS = (0.5, 0.7)  # that weight_power="auto" tries
-_GAINS = {"gini": (0.25, 0.5, 1.0, 2.0, 4.0), "entropy": (1.0, 2.0, 4.0, 8.0, 16.0)}
-_GAIN = {"gini": 0.5, "entropy": 4.0}  # that min_gain="auto" is for a given penalty
+    from labeltrees.data.rows import Rows
+    from labeltrees.models.self_terminating.settings import CriterionName, NormName
+
+__all__ = ["SelfTerminatingTreeClassifier"]
+
 _NO_MASSES = np.empty(0)
 _NO_STARTS = np.empty(0, dtype=np.int64)
 
@@ -112,15 +109,15 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
     def __init__(
         self,
         *,
-        penalty: Any = "auto",
-        weight_power: Any = 0.5,
-        min_gain: Any = 0.5,
-        criterion: str = "gini",
-        norm: str = "l1",
-        split_terminated: bool = True,
-        max_bins: int = 255,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
+        penalty: Any = Default.penalty,
+        weight_power: float | str = Default.weight_power,
+        min_gain: float | str = Default.min_gain,
+        criterion: CriterionName = Default.criterion,
+        norm: NormName = Default.norm,
+        split_terminated: bool = Default.split_terminated,
+        max_bins: int = Default.max_bins,
+        n_jobs: int | None = Default.n_jobs,
+        random_state: Any = Default.random_state,
     ) -> None:
         self.penalty = penalty
         self.weight_power = weight_power
@@ -142,32 +139,48 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
     ) -> Self:
         """Grow the tree, and return the estimator.
 
-        ``y`` is a label for every row, or a matrix (dense or sparse) of shape (n_rows, n_labels)
-        whose rows are distributions; ``classes`` names its columns, else they are 0, 1, ... NaN in
-        ``X`` is a missing value: each split sends it to the better side.
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features), sparse or dense
+            NaN is a missing value: each split sends it to the better side.
+        y : labels of shape (n_rows,), or a matrix (dense or sparse) of shape (n_rows, n_labels)
+            The rows of a matrix are distributions.
+        sample_weight : numbers >= 0 of shape (n_rows,), optional
+            A row of weight 0 is as if it were not there.
+        classes : labels of shape (n_labels,), optional
+            Names the columns of a matrix; else they are 0, 1, ...
         """
-        options, seed = self._options(), self._seed()
+        settings = self._settings()
         rows, targets, vocabulary = _check_fit(X, y, sample_weight, classes)
-        penalties = _penalties(self.penalty, rows.n_rows)
-        if penalties is None:
-            powers = _POWERS if self.weight_power == "auto" else (options.weight_power,)
-            gains = _GAINS[self.criterion] if self.min_gain == "auto" else None
-            penalty, options = choose_growth(
-                rows, targets, options, seed=seed, powers=powers, gains=gains
-            )
-            penalties = [penalty]
-        model = SelfTerminatingTreeModel.grow(rows, targets, vocabulary, penalties, options)
-        self._check_width(X, reset=True)
-        self.model_ = model
-        return self
+        return self._set_model(X, train_self_terminating(settings, rows, targets, vocabulary))
 
     def apply(self, X: Any) -> NDArray[np.int32]:
-        """Return the leaf, as a node's id, in which every row ends."""
+        """Return the leaf, as a node's id, in which every row ends.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features), sparse or dense
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
         rows = self._check_rows(X)
         return self.model_.leaves(rows)
 
     def decision_path(self, X: Any) -> sparse.csr_matrix:
-        """Return the nodes every row passes, as a sparse indicator (n_rows, n_nodes)."""
+        """Return the nodes every row passes, as a sparse indicator.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features), sparse or dense
+
+        Returns
+        -------
+        sparse csr_matrix of shape (n_rows, n_nodes)
+        """
+        from scipy import sparse
+
         rows = self._check_rows(X)
         leaves, row_leaf = np.unique(self.model_.leaves(rows), return_inverse=True)
         parent = self.model_.core.parent()
@@ -240,117 +253,29 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
     @property
     def penalty_(self) -> float | list[float]:
         """The penalty used: one number, or one for each depth."""
-        self._need_model()
-        penalties = self.model_.penalties
+        penalties: list[float] = self._learned().penalties
         return penalties[0] if len(set(penalties)) == 1 else penalties
 
     @property
     def weight_power_(self) -> float:
         """The weight power used."""
-        self._need_model()
-        return self.model_.weight_power
+        return float(self._learned().weight_power)
 
     @property
     def min_gain_(self) -> float:
         """The least gain used."""
-        self._need_model()
-        return self.model_.min_gain
+        return float(self._learned().min_gain)
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
         """Each feature's share of the decrease of the penalised risk."""
-        self._need_model()
-        return self.model_.importances()
-
-    def _need_model(self) -> None:
-        if "model_" not in self.__dict__:
-            raise AttributeError(f"this {type(self).__name__} has not learned anything yet")
-
-    def _options(self) -> GrowthOptions:
-        power = _POWERS[0] if self.weight_power == "auto" else self.weight_power
-        if not _is_number(power) or not 0 <= power < 1:
-            raise ArgumentError.of("weight_power", power, '"auto" or a number in [0, 1)')
-        if self.criterion not in ("entropy", "gini"):
-            raise ArgumentError.of("criterion", self.criterion, "'entropy' or 'gini'")
-        gain = _GAIN[self.criterion] if self.min_gain == "auto" else self.min_gain
-        if not _is_number(gain) or not 0 <= gain < np.inf:
-            raise ArgumentError.of("min_gain", gain, '"auto" or a finite number >= 0')
-        if self.norm not in ("l1", "linf"):
-            raise ArgumentError.of("norm", self.norm, "'l1' or 'linf'")
-        if not isinstance(self.split_terminated, bool | np.bool_):
-            raise ArgumentError.of("split_terminated", self.split_terminated, "True or False")
-        if not _is_int(self.max_bins) or not 3 <= self.max_bins <= 255:
-            raise ArgumentError.of("max_bins", self.max_bins, "an integer in [3, 255]")
-        return GrowthOptions(
-            weight_power=float(power),
-            min_gain=float(gain),
-            criterion=self.criterion,
-            norm=self.norm,
-            split_terminated=bool(self.split_terminated),
-            max_bins=int(self.max_bins),
-            n_jobs=n_threads_of(self.n_jobs),
-        )
-
-    def _seed(self) -> int:
-        if _is_int(self.random_state):
-            if self.random_state < 0:
-                raise ArgumentError.of("random_state", self.random_state, ">= 0")
-            return int(self.random_state)
-        return int(check_random_state(self.random_state).randint(2**31))
-
-    def _params_to_store(self) -> dict[str, Any]:
-        params = super()._params_to_store()
-        if callable(self.penalty) or isinstance(self.penalty, np.ndarray | tuple):
-            params["penalty"] = self.model_.penalties
-        if not _is_int(self.random_state):
-            params["random_state"] = 0
-        return {name: value.item() if isinstance(value, np.generic) else value
-                for name, value in params.items()}  # fmt: skip
-
-    def _check_rows(self, X: Any) -> Rows:
-        check_is_fitted(self, "model_")
-        rows = as_rows(X, missing=True)
-        self._check_width(X, reset=False)
-        return rows
+        shares: NDArray[np.float64] = self._learned().importances()
+        return shares
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
-
-
-def _is_int(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-
-
-def _penalties(penalty: Any, n_rows: int) -> list[float] | None:
-    """Return the penalties by depth, None for "auto"."""
-    allowed = '"auto", a number >= 0, a list of them by depth, or a callable of the depth'
-    if isinstance(penalty, str):
-        if penalty != "auto":
-            raise ArgumentError.of("penalty", penalty, allowed)
-        return None
-    values: Any = penalty
-    if callable(penalty):
-        values = _called(penalty, n_rows)
-    elif np.ndim(penalty) == 0:
-        values = [penalty]
-    try:
-        table = [float(value) for value in values]
-    except (TypeError, ValueError):
-        raise ArgumentError.of("penalty", penalty, allowed) from None
-    if not table or not all(value >= 0 for value in table):
-        raise ArgumentError.of("penalty", penalty, allowed)
-    return table
-
-
-def _called(penalty: Callable[[int], float], n_rows: int) -> list[float]:
-    # No tree over n rows is deeper than n; past a thousand levels the last value will do.
-    return [penalty(depth) for depth in range(min(n_rows, 1000))]
 
 
 def _check_fit(
@@ -361,7 +286,7 @@ def _check_fit(
         return _check_distributions(X, y, sample_weight, classes)
     if classes is not None:
         raise ArgumentError.of("classes", classes, "None where y has labels")
-    rows, labels, weights = check_training(X, y, sample_weight, missing=True)
+    rows, labels, weights = training_data(X, y, sample_weight, missing=True)
     kept = np.flatnonzero(weights) if len(weights) and not weights.all() else None
     if kept is not None:
         rows, labels, weights = rows.take(kept), labels[kept], weights[kept]

@@ -1,47 +1,54 @@
-"""What every fitted model is: its questions, its answers, and the checks they share."""
+"""What every model is: the questions it answers, its file, and the checks all of them share."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 
-from labeltrees import _core
-from labeltrees.errors import ArgumentError, DivergedError, FrozenModelError, TooLargeError
+from labeltrees import __version__, checks, store
+from labeltrees.data.rows import as_rows
+from labeltrees.errors import ArgumentError, DataError, ModelFormatError, TooLargeError
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
     from labeltrees.data.rows import Rows
     from labeltrees.data.vocabulary import LabelVocabulary
-    from labeltrees.models.online.settings import OnlineRegression
-    from labeltrees.tree import LabelTree
+    from labeltrees.models.settings import Settings
 
 __all__ = [
+    "BYTES_PER_ENTRY",
     "MAX_DENSE_BYTES",
     "BeamLabels",
+    "FittedModel",
     "Foreseen",
     "Model",
+    "SearchName",
     "TopLabels",
     "TopRows",
-    "check_can_learn",
     "check_dense_size",
     "check_k",
-    "check_threshold",
     "check_top_rows",
-    "describe_tree",
-    "ids_to_learn",
-    "learning_errors",
+    "file_parts",
     "names_of",
 ]
 
-_BYTES_PER_ROW = 32  # of a label's best rows: row and probability, while searching and answered
-
 MAX_DENSE_BYTES = 2**32
 """An answer larger than this is refused unless the caller allows it."""
+
+BYTES_PER_ENTRY = 12
+"""Of a sparse answer: a column and a probability."""
+
+SearchName = Literal["auto", "exact", "beam"]
+"""How the likeliest labels are searched for; "auto" is what suits the model."""
+
+_BYTES_PER_ROW = 32  # of a label's best rows: row and probability, while searching and answered
 
 
 class TopLabels(NamedTuple):
@@ -67,35 +74,6 @@ class TopRows(NamedTuple):
     probabilities: NDArray[np.float64]
 
 
-class Model(Protocol):
-    """What a fitted model answers, whatever it is; rows are checked before."""
-
-    vocabulary: LabelVocabulary
-    n_features: int
-
-    def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
-        """Return P(label given row), one label a row; 0 for a label never seen."""
-
-    def top_labels(self, rows: Rows, k: int) -> TopLabels:
-        """Return the k likeliest labels of every row, likeliest first."""
-
-    def probabilities(self, rows: Rows, *, max_bytes: int) -> NDArray[np.float64]:
-        """Return the whole distribution, (n_rows, n_labels), columns in vocabulary order."""
-
-    def describe(self) -> dict[str, Any]:
-        """Return what a curious person may want to know of the model, ready for JSON."""
-
-    def to_dot(self, names: Sequence[str], *, max_nodes: int) -> str:
-        """Return a drawing of the model's top as Graphviz DOT; names are those of the labels."""
-
-    def to_tensors(self, *, keep_state: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return arrays and facts (ready for JSON) that `from_tensors` makes an equal model of."""
-
-    @classmethod
-    def from_tensors(cls, tensors: dict[str, NDArray[Any]], facts: dict[str, Any]) -> Self:
-        """Return the model that `to_tensors` wrote down, or raise `ModelFormatError`."""
-
-
 class Foreseen(NamedTuple):
     """What a model said of each row just before it learned from it."""
 
@@ -107,6 +85,137 @@ class Foreseen(NamedTuple):
     """And its probability."""
     is_new: NDArray[np.bool_]
     """Whether the row's label had never been learned before."""
+
+
+class Model(Protocol):
+    """The questions that every model answers; rows are checked before (`FittedModel.rows`)."""
+
+    vocabulary: LabelVocabulary
+    n_features: int
+
+    def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
+        """Return P(label given row), one label per row; 0 for a label never seen."""
+
+    def top_labels(self, rows: Rows, k: int) -> TopLabels:
+        """Return the k likeliest labels of every row, likeliest first."""
+
+    def probabilities(self, rows: Rows, *, max_bytes: int) -> NDArray[np.float64]:
+        """Return the whole distribution, (n_rows, n_labels), columns in vocabulary order."""
+
+    def describe(self) -> dict[str, Any]:
+        """Return sizes and shape of the model, ready for JSON."""
+
+    def to_dot(self, names: Sequence[str], *, max_nodes: int) -> str:
+        """Return a drawing of the model's top as Graphviz DOT; names are those of the labels."""
+
+    def to_tensors(self, *, keep_state: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return arrays and facts (ready for JSON) from which an equal model can be made."""
+
+
+class FittedModel(ABC):
+    """A model of this library: it has settings, can be saved and pickled, and checks its rows.
+
+    What a model answers besides (`labeltrees.models.capabilities`) is told by its methods.
+    """
+
+    missing: ClassVar[bool] = False
+    """Whether NaN in a row is a missing value."""
+    settings_class: ClassVar[type[Settings]]
+
+    settings: Any
+    """Its method's parameters, of ``settings_class``."""
+    vocabulary: LabelVocabulary
+    n_features: int
+    frozen: bool = False
+    """Whether it was saved without what only learning needs."""
+
+    @abstractmethod
+    def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
+        """Return P(label given row), one label per row; 0 for a label never seen."""
+
+    @abstractmethod
+    def top_labels(self, rows: Rows, k: int) -> TopLabels:
+        """Return the k likeliest labels of every row, likeliest first."""
+
+    @abstractmethod
+    def probabilities(self, rows: Rows, *, max_bytes: int = MAX_DENSE_BYTES) -> NDArray[np.float64]:
+        """Return the whole distribution, (n_rows, n_labels), columns in vocabulary order."""
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """Return sizes and shape of the model, ready for JSON."""
+
+    @abstractmethod
+    def to_dot(self, names: Sequence[str], *, max_nodes: int) -> str:
+        """Return a drawing of the model's top as Graphviz DOT; names are those of the labels."""
+
+    @abstractmethod
+    def to_tensors(self, *, keep_state: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return arrays and facts (ready for JSON) that `from_tensors` makes an equal model of."""
+
+    @classmethod
+    @abstractmethod
+    def from_tensors(cls, tensors: dict[str, NDArray[Any]], facts: dict[str, Any]) -> Self:
+        """Return the model that `to_tensors` wrote down, or raise `ModelFormatError`."""
+
+    def rows(self, X: Any) -> Rows:
+        """Return ``X`` as rows this model can be asked about, or raise `DataError`."""
+        return as_rows(X, n_features=self.n_features, missing=self.missing)
+
+    def check_width(self, rows: Rows) -> None:
+        """Raise `DataError` unless checked rows have as many features as the model."""
+        if rows.n_features != self.n_features:
+            raise DataError(f"X must have {self.n_features} features, got {rows.n_features}.")
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        keep_state: bool = True,
+        extra: dict[str, Any] | None = None,
+    ) -> None:
+        """Write the model to a file that `labeltrees.load_model` and `labeltrees.load` read.
+
+        ``keep_state=False`` leaves out what only learning needs and stores weights as float16: a
+        far smaller file for a model that will not learn again. ``extra`` is kept with the model.
+        """
+        tensors, facts = self.to_tensors(keep_state=checks.flag("keep_state", keep_state))
+        name = type(self).__name__
+        store.write(path, store.StoredModel(name, facts, tensors, extra or {}, __version__))
+
+    def label_ids(self, rows: Rows, labels: ArrayLike) -> NDArray[np.int32]:
+        """Return the ids of one label per row, -1 for labels never seen."""
+        ids = self.vocabulary.ids(labels)
+        if len(ids) != rows.n_rows:
+            raise ArgumentError(f"y has {len(ids)} labels for the {rows.n_rows} rows of X.")
+        return ids
+
+    def __getstate__(self) -> dict[str, Any]:
+        tensors, facts = self.to_tensors(keep_state=not self.frozen)
+        return {"tensors": tensors, "facts": facts}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        restored = self.from_tensors(state["tensors"], state["facts"])
+        self.__dict__.update(restored.__dict__)
+
+
+@contextmanager
+def file_parts() -> Iterator[None]:
+    """Turn whatever goes wrong while a model is put together from a file into one error."""
+    try:
+        yield
+    except ModelFormatError:
+        raise
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        IndexError,
+        AttributeError,
+        OverflowError,
+        RuntimeError,
+    ) as error:
+        raise ModelFormatError(f"the model's parts do not fit together: {error}") from None
 
 
 def check_dense_size(n_rows: int, n_labels: int, max_bytes: int) -> None:
@@ -122,16 +231,7 @@ def check_dense_size(n_rows: int, n_labels: int, max_bytes: int) -> None:
 
 def check_k(k: Any, n_labels: int) -> int:
     """Return k as an int, or raise `ArgumentError` if no model can give so many labels."""
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= n_labels:
-        raise ArgumentError.of("k", k, f"an integer in [1, n_labels={n_labels}]")
-    return int(k)
-
-
-def check_threshold(threshold: Any) -> None:
-    """Raise `ArgumentError` unless the threshold of a probability is in (0, 1]."""
-    is_number = isinstance(threshold, (int, float, np.integer, np.floating))
-    if not is_number or isinstance(threshold, bool) or not 0 < threshold <= 1:
-        raise ArgumentError.of("threshold", threshold, "in (0, 1]")
+    return checks.integer("k", k, 1, n_labels, what="n_labels=")
 
 
 def check_top_rows(
@@ -143,29 +243,18 @@ def check_top_rows(
     max_bytes: int,
 ) -> int:
     """Return k as an int, or raise if the best rows of these labels cannot be given."""
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= n_rows:
-        raise ArgumentError.of("k", k, f"an integer in [1, n_rows={n_rows}]")
+    k = checks.integer("k", k, 1, n_rows, what="n_rows=")
     if not known.all():
         wrong = int(np.argmin(known))
-        value = np.asarray(labels, dtype=object).tolist()[wrong]
-        raise ArgumentError.of(f"labels[{wrong}]", value, f"one of the {n_labels} labels seen")
-    n_bytes = _BYTES_PER_ROW * len(known) * int(k)
+        label = np.asarray(labels, dtype=object).tolist()[wrong]
+        checks.one_of_labels(f"labels[{wrong}]", label, False, n_labels)
+    n_bytes = _BYTES_PER_ROW * len(known) * k
     if n_bytes > max_bytes:
         raise TooLargeError(
             f"{k} rows for each of {len(known)} labels need {n_bytes:,} bytes, over "
             f"max_bytes={max_bytes:,}: ask for fewer, or raise max_bytes."
         )
-    return int(k)
-
-
-def ids_to_learn(
-    vocabulary: LabelVocabulary, labels: NDArray[Any], weights: NDArray[np.float32]
-) -> NDArray[np.int32]:
-    """Return the ids of labels, new ones included, unless all their rows have weight 0."""
-    if not len(weights) or weights.all():
-        return vocabulary.add(labels)
-    vocabulary.add(labels[weights > 0])  # a row of weight 0 is as if it were not there
-    return vocabulary.ids(labels)
+    return k
 
 
 def names_of(vocabulary: LabelVocabulary, ids: NDArray[np.int32]) -> NDArray[Any]:
@@ -176,42 +265,3 @@ def names_of(vocabulary: LabelVocabulary, ids: NDArray[np.int32]) -> NDArray[Any
     named = np.full(ids.shape, None, dtype=object)
     named[ids >= 0] = known[ids[ids >= 0]]
     return named
-
-
-def describe_tree(tree: LabelTree, core: _core.ConditionalTree | _core.PecocTree) -> dict[str, Any]:
-    """Return the sizes and shape of a tree of regressors, ready for JSON."""
-    is_leaf = tree.label >= 0
-    mass, depths = core.masses()[is_leaf], tree.depths[is_leaf]
-    facts: dict[str, Any] = {
-        "weight_lines": core.n_lines,
-        "table_bytes_in_memory": core.n_bytes,
-        "nodes": tree.n_nodes,
-        "leaves": tree.n_labels,
-        "depth": tree.depth,
-        "mean_leaf_depth": float(depths.mean()) if len(depths) else 0.0,
-        "least_possible_depth": max(0, (tree.n_labels - 1).bit_length()),
-    }
-    if mass.sum() > 0:
-        facts["mean_depth_of_an_example"] = float(np.average(depths, weights=mass))
-        facts["examples_learned"] = float(mass.sum())
-    return facts
-
-
-def check_can_learn(frozen: bool) -> None:
-    """Raise `FrozenModelError` if the model was saved without what learning needs."""
-    if frozen:
-        raise FrozenModelError(
-            "this model was saved with keep_state=False and cannot learn any more."
-        )
-
-
-@contextmanager
-def learning_errors(settings: OnlineRegression) -> Iterator[None]:
-    """Say which setting is to blame where the core's weights diverge."""
-    try:
-        yield
-    except _core.Diverged as error:
-        raise DivergedError(
-            f"{error}: learning_rate={settings.learning_rate:g} is too large for "
-            f"optimizer={settings.optimizer!r} on this data."
-        ) from None

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
-from labeltrees.data.targets import check_training, learned_labels
-from labeltrees.estimators.online import OnlineClassifier, check_passes, passes, seed_of
+from labeltrees.estimators.online import OnlineClassifier
 from labeltrees.models.baselines.one_against_all import OneAgainstAllModel
-from labeltrees.models.online.settings import OnlineRegression
+from labeltrees.models.baselines.one_against_all import OneAgainstAllSettings as Default
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
+
+    from labeltrees.models.online.settings import LossName, OptimizerName
+
+__all__ = ["OneAgainstAllClassifier"]
 
 
 class OneAgainstAllClassifier(OnlineClassifier):
@@ -53,14 +56,14 @@ class OneAgainstAllClassifier(OnlineClassifier):
     def __init__(
         self,
         *,
-        loss: str = "logistic",
-        optimizer: str = "adagrad",
-        learning_rate: float = 1.5,
-        n_passes: int = 5,
-        shuffle: bool = True,
-        normalize: bool = True,
-        bias: float = 0.25,
-        random_state: Any = 0,
+        loss: LossName = Default.loss,
+        optimizer: OptimizerName = Default.optimizer,
+        learning_rate: float = Default.learning_rate,
+        n_passes: int = Default.n_passes,
+        shuffle: bool = Default.shuffle,
+        normalize: bool = Default.normalize,
+        bias: float = Default.bias,
+        random_state: Any = Default.random_state,
     ) -> None:
         self.loss = loss
         self.optimizer = optimizer
@@ -71,46 +74,19 @@ class OneAgainstAllClassifier(OnlineClassifier):
         self.bias = bias
         self.random_state = random_state
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from scratch in ``n_passes`` over the data, and return the estimator."""
-        settings = self._settings()
-        rows, targets, weights = check_training(X, y, sample_weight)
-        model = OneAgainstAllModel.empty(settings, rows.n_features)
-        model.announce(learned_labels(targets, weights))
-        for order in passes(self.n_passes, rows.n_rows, self.shuffle, settings.seed):
-            model.learn(rows, targets, weights, order=order)
-        self._check_width(X, reset=True)
-        self.model_ = model
-        return self
-
     def predict_label_score(self, X: Any, y: ArrayLike) -> NDArray[np.float64]:
         """Return f_y(x) in [0, 1] for the label y[i] of each row; 0 for a label never seen.
 
-        O(1) regressors a row. The scores of all labels do not sum to 1.
+        One regressor per row. The scores of all labels do not sum to 1.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features), sparse or dense
+        y : labels of shape (n_rows,)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
         """
         rows = self._check_rows(X)
         return self.model_.label_scores(rows, y)
-
-    def check_parameters(self) -> None:
-        """Raise `ArgumentError` if a parameter is outside its range; `fit` does so by itself."""
-        self._settings()
-
-    def _start_on_stream(self, n_features: int, classes: ArrayLike | None) -> OneAgainstAllModel:
-        model = OneAgainstAllModel.empty(self._settings(), n_features)
-        if classes is not None:
-            model.announce(classes)
-        return model
-
-    def _params_to_store(self) -> dict[str, Any]:
-        return super()._params_to_store() | {"random_state": self.model_.settings.seed}
-
-    def _settings(self) -> OnlineRegression:
-        check_passes(self.n_passes)
-        return OnlineRegression(
-            loss=self.loss,
-            normalize=self.normalize,
-            bias=self.bias,
-            optimizer=self.optimizer,
-            learning_rate=self.learning_rate,
-            seed=seed_of(self.random_state),
-        )

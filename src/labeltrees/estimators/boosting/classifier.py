@@ -6,31 +6,32 @@ import warnings
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from scipy import sparse
-from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from labeltrees.data.rows import Rows, as_rows, as_weights
-from labeltrees.data.targets import check_training
+from labeltrees.data.rows import as_rows, as_weights
 from labeltrees.data.vocabulary import LabelVocabulary
-from labeltrees.errors import ArgumentError, ModelFormatError
+from labeltrees.errors import ArgumentError
 from labeltrees.estimators.boosting.distances import distances_for
 from labeltrees.estimators.boosting.learners import Training, check_base, fit_base
-from labeltrees.estimators.contract import LabelClassifier
+from labeltrees.estimators.contract import LabelClassifier, training_data
 from labeltrees.estimators.distributions import as_distributions, is_distributions
 from labeltrees.estimators.self_terminating import SelfTerminatingTreeClassifier
-from labeltrees.estimators.tree_queries import uniforms_of
 from labeltrees.models.boosting.model import AdacondModel
+from labeltrees.models.boosting.model import AdacondSettings as Default
 from labeltrees.models.boosting.rounds import Fitted, boost
-from labeltrees.models.model import MAX_DENSE_BYTES, TopRows
+from labeltrees.models.model import MAX_DENSE_BYTES, FittedModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import ArrayLike, NDArray
 
+    from labeltrees.data.rows import Rows
+    from labeltrees.models.boosting.rounds import BoostingRecord
     from labeltrees.models.model import Model
+
+__all__ = ["AdacondClassifier"]
 
 
 class AdacondClassifier(LabelClassifier):
@@ -102,9 +103,9 @@ class AdacondClassifier(LabelClassifier):
         self,
         base: Any = None,
         *,
-        eta: Any = "auto",
-        n_rounds: int = 10,
-        norm: Any = "total_variation",
+        eta: float | str = Default.eta,
+        n_rounds: int = Default.n_rounds,
+        norm: Any = Default.norm,
     ) -> None:
         self.base = base
         self.eta = eta
@@ -121,11 +122,18 @@ class AdacondClassifier(LabelClassifier):
     ) -> Self:
         """Boost from scratch, and return the estimator.
 
-        ``y`` is a label for every row, or a matrix (dense or sparse) of shape (n_rows, n_labels)
-        whose rows are distributions; ``classes`` names its columns, else they are 0, 1, ...
-        ``sample_weight`` is the first round's distribution, in which the bound holds.
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features), sparse or dense
+            NaN is allowed where the base allows it.
+        y : labels of shape (n_rows,), or a matrix (dense or sparse) of shape (n_rows, n_labels)
+            The rows of a matrix are distributions.
+        sample_weight : numbers >= 0 of shape (n_rows,), optional
+            The first round's distribution, in which the bound holds.
+        classes : labels of shape (n_labels,), optional
+            Names the columns of a matrix; else they are 0, 1, ...
         """
-        base, eta = self._base(), self._check_parameters()
+        base, settings = self._base(), self._settings()
         training, start = _check_fit(X, y, sample_weight, classes, missing=_takes_nan(base))
         distances = distances_for(self.norm, training)
 
@@ -133,51 +141,39 @@ class AdacondClassifier(LabelClassifier):
             member = fit_base(base, training, weights, number)
             return Fitted(member, distances.ask(member))
 
-        boosted = boost(fit_round, distances.of, start, eta=eta, n_rounds=int(self.n_rounds))
+        boosted = boost(
+            fit_round, distances.of, start, eta=settings.eta, n_rounds=settings.n_rounds
+        )
         if boosted.record.log_betas[0] >= 0:
             warnings.warn(
                 f"{boosted.record.stop_reason}: the model is the base learner alone, without a "
                 "bound. Raise eta, or take a stronger base.",
                 stacklevel=2,
             )
-        n_features = training.rows.n_features
-        model = AdacondModel(training.vocabulary, boosted.members, boosted.record, n_features)
-        self._check_width(X, reset=True)
-        self.model_ = model
-        return self
+        model = AdacondModel(
+            settings, training.vocabulary, boosted.members, boosted.record,
+            training.rows.n_features,
+        )  # fmt: skip
+        return self._set_model(X, model)
 
     def staged_predict_proba(
         self, X: Any, *, max_bytes: int = MAX_DENSE_BYTES
     ) -> Iterator[NDArray[np.float64]]:
-        """Yield the whole distribution, (n_rows, n_labels), after each round."""
+        """Yield the whole distribution after each round.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features), sparse or dense
+        max_bytes : int, default 2^32
+            An answer larger than this raises `TooLargeError`.
+
+        Yields
+        ------
+        ndarray of shape (n_rows, n_labels)
+        """
         rows = self._check_rows(X)
         for n_rounds in range(1, len(self.model_.members) + 1):
             yield self.model_.stage(n_rounds).probabilities(rows, max_bytes=max_bytes)
-
-    def predict_above(
-        self, X: Any, threshold: float, *, max_bytes: int = MAX_DENSE_BYTES
-    ) -> sparse.csr_array:
-        """Return every label with probability >= threshold, as a sparse (n_rows, n_labels) array.
-
-        Columns are as in ``classes_``. An answer larger than ``max_bytes`` raises `TooLargeError`.
-        """
-        rows = self._check_rows(X)
-        return self.model_.labels_above(rows, threshold, max_bytes=max_bytes)
-
-    def top_rows(
-        self, X: Any, labels: ArrayLike, k: int = 5, *, max_bytes: int = MAX_DENSE_BYTES
-    ) -> TopRows:
-        """Return the k rows that give each label its largest probabilities, likeliest first."""
-        rows = self._check_rows(X)
-        return self.model_.top_rows(rows, labels, k, max_bytes=max_bytes)
-
-    def sample(self, X: Any, random_state: Any = None) -> NDArray[Any]:
-        """Return one label a row, drawn with its probability given the row.
-
-        ``random_state`` is None, a seed, or a NumPy generator, of which each row takes one number.
-        """
-        rows = self._check_rows(X)
-        return self.model_.sample(rows, uniforms_of(random_state, rows.n_rows))
 
     def plot(self, *, ax: Any = None) -> Any:
         """Draw ``bound_`` and ``train_exceed_`` by round with matplotlib, and return the axes."""
@@ -189,92 +185,64 @@ class AdacondClassifier(LabelClassifier):
     @property
     def eta_(self) -> float:
         """The eta used."""
-        return self._fitted().record.eta
+        return self._record().eta
 
     @property
     def stop_reason_(self) -> str:
         """Why boosting ended."""
-        return self._fitted().record.stop_reason
+        return self._record().stop_reason
 
     @property
     def round_errors_(self) -> NDArray[np.float64]:
         """The weighted error of each round's learner."""
-        return self._fitted().record.errors
+        return self._record().errors
 
     @property
     def betas_(self) -> NDArray[np.float64]:
         """The beta of each round; log(1 / beta) is its weight."""
-        return np.exp(self._fitted().record.log_betas)
+        return np.exp(self._record().log_betas)
 
     @property
     def bound_(self) -> NDArray[np.float64]:
         """Theorem 1's bound of ``train_exceed_`` after each round."""
-        return self._fitted().record.bound
+        return self._record().bound
 
     @property
     def train_exceed_(self) -> NDArray[np.float64]:
         """The fraction of training rows with error above eta after each round."""
-        return self._fitted().record.exceed
+        return self._record().exceed
 
     def check_parameters(self) -> None:
         """Raise `ArgumentError` if a parameter is outside its range; `fit` does so by itself."""
         self._base()
-        self._check_parameters()
+        self._settings()
 
-    def _fitted(self) -> AdacondModel:
-        if "model_" not in self.__dict__:
-            raise AttributeError(f"this {type(self).__name__} has not learned anything yet")
-        return self.model_
+    def _record(self) -> BoostingRecord:
+        record: BoostingRecord = self._learned().record
+        return record
 
     def _base(self) -> Any:
         base = SelfTerminatingTreeClassifier() if self.base is None else self.base
         check_base(base)
         return base
 
-    def _check_parameters(self) -> float | str:
-        whole = isinstance(self.n_rounds, (int, np.integer)) and not isinstance(self.n_rounds, bool)
-        if not whole or self.n_rounds < 1:
-            raise ArgumentError.of("n_rounds", self.n_rounds, "an integer >= 1")
-        if not callable(self.norm) and self.norm != "total_variation":
-            raise ArgumentError.of("norm", self.norm, '"total_variation" or a callable')
-        eta, allowed = self.eta, 'a number in (0, 1), "auto" or "median"'
-        if isinstance(eta, str):
-            if eta not in ("auto", "median"):
-                raise ArgumentError.of("eta", eta, allowed)
-            return eta
-        number = isinstance(eta, (int, float, np.number)) and not isinstance(eta, bool)
-        if not number or not 0 < eta < 1:
-            raise ArgumentError.of("eta", eta, allowed)
-        return float(eta)
+    def _settings(self) -> Default:
+        settings = Default(eta=self.eta, n_rounds=self.n_rounds, norm=self.norm)
+        settings.check_norm()
+        return settings
+
+    @classmethod
+    def _params_of(cls, model: FittedModel) -> dict[str, Any]:
+        from labeltrees.estimators import estimator_of
+
+        base: Any = estimator_of(model.members[0])  # type: ignore[attr-defined]
+        return super()._params_of(model) | {"base": base.around(model.members[0])}
 
     def _check_rows(self, X: Any) -> Rows:
         check_is_fitted(self, "model_")
         rows = as_rows(X, missing=_takes_nan(self._base()))
         self._check_width(X, reset=False)
         return rows
-
-    def _params_to_store(self) -> dict[str, Any]:
-        base = clone(self._base())
-        base.model_ = self.model_.members[0]  # some parameters are written as the model has them
-        named = self.norm if isinstance(self.norm, str) else getattr(self.norm, "__name__", "norm")
-        return {
-            "base": {"kind": type(base).__name__, "params": base._params_to_store()},
-            "eta": self.eta if isinstance(self.eta, str) else float(self.eta),
-            "n_rounds": int(self.n_rounds),
-            "norm": named,
-        }
-
-    @classmethod
-    def _params_from_store(cls, params: dict[str, Any]) -> dict[str, Any]:
-        from labeltrees.estimators import class_named
-
-        try:
-            kind, stored = params["base"]["kind"], params["base"]["params"]
-            base_class = class_named(kind)
-            base = base_class(**base_class._params_from_store(stored))
-        except (KeyError, TypeError) as error:
-            raise ModelFormatError(f"the parameters of the base cannot be used: {error}") from None
-        return params | {"base": base}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -301,7 +269,7 @@ def _check_fit(
     else:
         if classes is not None:
             raise ArgumentError.of("classes", classes, "None where y has labels")
-        rows, labels, weights = check_training(X, y, sample_weight, missing=missing)
+        rows, labels, weights = training_data(X, y, sample_weight, missing=missing)
         kept_labels = labels[weights > 0] if len(weights) else labels
         vocabulary = LabelVocabulary(sorted(LabelVocabulary(kept_labels).labels.tolist()))
         ids = vocabulary.ids(labels)
@@ -309,6 +277,8 @@ def _check_fit(
         starts = np.arange(len(ids) + 1)
         # A label of weight 0 has no column; its row is left out below.
         ids = np.maximum(ids, 0)
+        from scipy import sparse
+
         targets = sparse.csr_array((np.ones(len(ids)), ids, starts), shape=shape)
     if len(weights) and not weights.all():
         kept = np.flatnonzero(weights)

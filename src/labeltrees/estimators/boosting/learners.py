@@ -20,7 +20,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError, DataError, LabelTreesError
-from labeltrees.estimators.contract import LabelClassifier
+from labeltrees.estimators.contract import LabelEstimator
 from labeltrees.models.model import MAX_DENSE_BYTES, TopLabels, check_dense_size, check_k
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def fit_base(base: Any, training: Training, weights: NDArray[np.float64], number
     if number and isinstance(seed, (int, np.integer)) and not isinstance(seed, bool):
         estimator.set_params(random_state=int(seed) + number)
     scaled = training.scale * weights
-    if isinstance(estimator, LabelClassifier):
+    if isinstance(estimator, LabelEstimator):
         return _fit_own(estimator, training, scaled)
     try:
         return _fit_outside(estimator, training, scaled)
@@ -88,7 +88,7 @@ def fit_base(base: Any, training: Training, weights: NDArray[np.float64], number
         raise DataError(f"base={base!r} cannot be fitted in round {number + 1}: {error}") from error
 
 
-def _fit_own(estimator: LabelClassifier, training: Training, weights: NDArray[np.float64]) -> Model:
+def _fit_own(estimator: Any, training: Training, weights: NDArray[np.float64]) -> Model:
     if getattr(estimator, "accepts_distributions", False) and not training.is_labels:
         soft: Any = estimator
         names = training.vocabulary.labels
@@ -175,11 +175,6 @@ class OutsideModel:
         raise ArgumentError.of(
             "base", self.estimator, "one of this library's estimators for the model to be saved"
         )
-
-    @classmethod
-    def from_tensors(cls, tensors: Any, facts: Any) -> Any:
-        """Raise: none is ever written."""
-        raise NotImplementedError
 
 
 def _matrix(rows: Rows) -> sparse.csr_array:

@@ -9,18 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from labeltrees.checks import Number, setting
 from labeltrees.data.vocabulary import LabelVocabulary
-from labeltrees.errors import ArgumentError, ModelFormatError
+from labeltrees.errors import ModelFormatError
+from labeltrees.models.dense import DenseAnswers
 from labeltrees.models.model import (
     MAX_DENSE_BYTES,
+    FittedModel,
     Foreseen,
     TopLabels,
-    check_can_learn,
     check_dense_size,
     check_k,
-    ids_to_learn,
+    file_parts,
     names_of,
 )
+from labeltrees.models.online.learning import check_can_learn, ids_to_learn
+from labeltrees.models.settings import Settings
 from labeltrees.tree import LabelTree
 
 if TYPE_CHECKING:
@@ -30,21 +34,30 @@ if TYPE_CHECKING:
 
     from labeltrees.data.rows import Rows
 
-__all__ = ["FrequencyTableModel"]
+__all__ = ["FrequencyTableModel", "FrequencyTableSettings"]
 
 _KEY_BYTES = 16  # of a row's hash: two of 10^9 rows collide with a chance of 10^-21
 _EMPTY: dict[int, float] = {}
 
 
-@dataclass
-class FrequencyTableModel:
-    """P(y given x) = (c(x, y) + backoff P(y)) / (c(x) + backoff), c being summed weights.
+@dataclass(frozen=True, kw_only=True)
+class FrequencyTableSettings(Settings):
+    """The checked parameters of `FrequencyTableClassifier`, which says what they mean."""
 
-    P(y) is the overall frequency of label y. A row never seen gets P(y), also with ``backoff=0``,
+    back_off: float = setting(1.0, Number(0))
+
+
+@dataclass
+class FrequencyTableModel(DenseAnswers, FittedModel):
+    """P(y given x) = (c(x, y) + b P(y)) / (c(x) + b), c being summed weights and b the back-off.
+
+    P(y) is the overall frequency of label y. A row never seen gets P(y), also with ``back_off=0``,
     which gives a row that was seen its own frequencies alone. Threads may ask while one learns.
     """
 
-    backoff: float
+    settings_class = FrequencyTableSettings
+
+    settings: FrequencyTableSettings
     n_features: int
     vocabulary: LabelVocabulary = field(default_factory=LabelVocabulary)
     totals: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
@@ -55,6 +68,18 @@ class FrequencyTableModel:
 
     def __post_init__(self) -> None:
         self._lock = threading.RLock()
+
+    @classmethod
+    def empty(cls, settings: FrequencyTableSettings, n_features: int) -> FrequencyTableModel:
+        """Return a model that knows no label yet."""
+        return cls(settings, n_features)
+
+    @classmethod
+    def over(
+        cls, settings: FrequencyTableSettings, n_features: int, labels: ArrayLike
+    ) -> FrequencyTableModel:
+        """Return a model that has seen no row yet, its labels in this order."""
+        return cls(settings, n_features, LabelVocabulary(labels))
 
     @property
     def n_labels(self) -> int:
@@ -67,10 +92,12 @@ class FrequencyTableModel:
         labels: NDArray[Any],
         weights: NDArray[np.float32],
         *,
+        foresee: bool = True,  # noqa: ARG002 - it comes for free
         foresee_top: bool = False,
     ) -> Foreseen:
         """Count rows in turn and return what was foreseen of each."""
         check_can_learn(self.frozen)
+        self.check_width(rows)
         n = rows.n_rows
         p_label, p_top, is_new = np.zeros(n), np.zeros(n), np.zeros(n, dtype=bool)
         top = np.full(n, -1, dtype=np.int32)
@@ -98,11 +125,15 @@ class FrequencyTableModel:
         top = top if foresee_top else top[:0]
         return Foreseen(p_label, names_of(self.vocabulary, top), p_top[: len(top)], is_new)
 
+    def learn_in_passes(
+        self, rows: Rows, labels: NDArray[Any], weights: NDArray[np.float32]
+    ) -> None:
+        """Count all rows, once."""
+        self.learn(rows, labels, weights)
+
     def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
-        """Return P(label given row), one label a row; 0 for a label never seen."""
-        ids = self.vocabulary.ids(labels)
-        if len(ids) != rows.n_rows:
-            raise ArgumentError(f"y has {len(ids)} labels for the {rows.n_rows} rows of X.")
+        """Return P(label given row), one label per row; 0 for a label never seen."""
+        ids = self.label_ids(rows, labels)
         p = np.zeros(rows.n_rows)
         with self._lock:
             total = float(self.totals.sum())
@@ -146,8 +177,8 @@ class FrequencyTableModel:
         if seen == 0:
             return overall
         p = np.array([table.get(label, 0.0) for label in ids.tolist()])
-        p += self.backoff * overall
-        p /= seen + self.backoff
+        p += self.settings.back_off * overall
+        p /= seen + self.settings.back_off
         return p
 
     def describe(self) -> dict[str, Any]:
@@ -183,15 +214,18 @@ class FrequencyTableModel:
                     [weight for _, weight in pairs], dtype=np.float32 if frozen else np.float64
                 ),
             }
-        facts = {"backoff": float(self.backoff), "n_features": self.n_features, "frozen": frozen}
-        return tensors, facts
+        return tensors, {
+            "settings": self.settings.to_dict(),
+            "n_features": self.n_features,
+            "frozen": frozen,
+        }
 
     @classmethod
     def from_tensors(
         cls, tensors: dict[str, NDArray[Any]], facts: dict[str, Any]
     ) -> FrequencyTableModel:
         """Return the model that `to_tensors` wrote down; raise `ModelFormatError` if it did not."""
-        try:
+        with file_parts():
             vocabulary = LabelVocabulary.from_tensors(tensors)
             keys, sizes = tensors["rows.keys"], tensors["rows.sizes"]
             labels, weights = tensors["pairs.labels"], tensors["pairs.weights"]
@@ -213,20 +247,9 @@ class FrequencyTableModel:
                 tables[key.tobytes()] = dict(
                     zip(labels[here].tolist(), weights[here].tolist(), strict=True)
                 )
-            backoff, width = float(facts["backoff"]), int(facts["n_features"])
-            return cls(backoff, width, vocabulary, totals, tables, bool(facts["frozen"]))
-        except (KeyError, TypeError, IndexError, ValueError, AttributeError) as error:
-            if isinstance(error, ModelFormatError):
-                raise
-            raise ModelFormatError(f"the model's parts do not fit together: {error}") from None
-
-    def __getstate__(self) -> dict[str, Any]:
-        tensors, facts = self.to_tensors(keep_state=not self.frozen)
-        return {"tensors": tensors, "facts": facts}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        restored = self.from_tensors(state["tensors"], state["facts"])
-        self.__dict__.update(restored.__dict__)
+            settings = FrequencyTableSettings.from_dict(facts["settings"])
+            width, frozen = int(facts["n_features"]), bool(facts["frozen"])
+            return cls(settings, width, vocabulary, totals, tables, frozen)
 
 
 def _keys(rows: Rows) -> Iterator[bytes]:

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from labeltrees import _core
+from labeltrees.checks import setting
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ModelFormatError
-from labeltrees.models.online.table_model import Lines, TableModel
+from labeltrees.models.dense import DenseAnswers
+from labeltrees.models.online.bank_model import BankModel, Lines
+from labeltrees.models.online.settings import LearningRate, RegressorSettings
 from labeltrees.tree import LabelTree
 
 if TYPE_CHECKING:
@@ -18,33 +21,46 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from labeltrees.data.rows import Rows
-    from labeltrees.models.online.settings import OnlineRegression
 
-__all__ = ["OneAgainstAllModel"]
+__all__ = ["OneAgainstAllModel", "OneAgainstAllSettings"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneAgainstAllSettings(RegressorSettings):
+    """The checked parameters of `OneAgainstAllClassifier`, which says what they mean."""
+
+    learning_rate: float = setting(1.5, LearningRate)
 
 
 @dataclass
-class OneAgainstAllModel(TableModel):
+class OneAgainstAllModel(DenseAnswers, BankModel):
     """One regressor f_y per label, which learns every row: 1 for its own label, else 0.
 
-    P(y given x) is f_y(x) over the sum of all f(x). Everything costs O(n_labels) a row.
+    P(y given x) is f_y(x) over the sum of all f(x). Everything costs O(n_labels) per row.
     """
+
+    settings_class = OneAgainstAllSettings
 
     core: _core.OneAgainstAll
 
     @classmethod
-    def empty(cls, settings: OnlineRegression, n_features: int) -> OneAgainstAllModel:
+    def empty(cls, settings: OneAgainstAllSettings, n_features: int) -> OneAgainstAllModel:
         """Return a model that knows no label yet."""
         return cls(settings, LabelVocabulary(), _core.OneAgainstAll(), n_features)
 
-    def announce(self, labels: ArrayLike) -> None:
-        """Give labels their regressors now, so that they learn from the first row on."""
-        self.vocabulary.add(labels)
-        self.core.grow(len(self.vocabulary))
+    @classmethod
+    def over(
+        cls, settings: OneAgainstAllSettings, n_features: int, labels: ArrayLike
+    ) -> OneAgainstAllModel:
+        """Return a model whose labels have their regressors from the first row on."""
+        model = cls.empty(settings, n_features)
+        model.vocabulary.add(labels)
+        model.core.grow(len(model.vocabulary))
+        return model
 
     def label_scores(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
-        """Return f_y(x) in [0, 1], one label a row: the paper's answer, not normalised."""
-        ids = self._ids_of_rows(rows, labels)
+        """Return f_y(x) in [0, 1], one label per row: the paper's answer, not normalised."""
+        ids = self.label_ids(rows, labels)
         return self.core.label_scores(*rows.arrays, ids, self.settings.reading)
 
     def describe(self) -> dict[str, Any]:

@@ -6,58 +6,84 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
+from labeltrees import checks
+from labeltrees.checks import Integer, Number, setting
 from labeltrees.data.vocabulary import LabelVocabulary
-from labeltrees.errors import ArgumentError, LabelTreesError, ModelFormatError, TooLargeError
-from labeltrees.models.baselines.frequency_table import FrequencyTableModel
-from labeltrees.models.baselines.one_against_all import OneAgainstAllModel
+from labeltrees.errors import ArgumentError, ModelFormatError, TooLargeError
 from labeltrees.models.boosting.rounds import BoostingRecord, mixture_weights
-from labeltrees.models.conditional.model import ConditionalTreeModel
-from labeltrees.models.conditional.pecoc import PecocTreeModel
+from labeltrees.models.capabilities import Above, Samples, can
+from labeltrees.models.dense import DenseAnswers, drawn, pieces
 from labeltrees.models.model import (
+    BYTES_PER_ENTRY,
     MAX_DENSE_BYTES,
+    FittedModel,
     Model,
     TopLabels,
     TopRows,
     check_dense_size,
     check_k,
+    check_top_rows,
+    file_parts,
 )
-from labeltrees.models.self_terminating.model import SelfTerminatingTreeModel
+from labeltrees.models.registry import model_class
+from labeltrees.models.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
+    from scipy import sparse
 
     from labeltrees.data.rows import Rows
 
-__all__ = ["AdacondModel"]
+__all__ = ["AdacondModel", "AdacondSettings"]
 
-_MEMBER_MODELS: dict[str, type[Model]] = {
-    cls.__name__: cls
-    for cls in (
-        ConditionalTreeModel,
-        PecocTreeModel,
-        OneAgainstAllModel,
-        FrequencyTableModel,
-        SelfTerminatingTreeModel,
-    )
-}
 _FEW_LABELS = 256  # up to here the whole distribution costs less than a search
-_BLOCK_BYTES = 2**26  # of a dense block inside a query
+_BLOCK_BYTES = 2**26  # of a dense block inside a question
 _BLOCK_ROWS = 4096
-_BYTES_PER_ENTRY = 12  # of a sparse answer: a column and a probability
+
+
+def _norm(name: str, value: Any) -> Any:
+    if callable(value) or isinstance(value, str):
+        return value
+    raise ArgumentError.of(name, value, "'total_variation' or a callable")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdacondSettings(Settings):
+    """The checked parameters of `AdacondClassifier` but its base, which is known by its models."""
+
+    eta: float | str = setting(
+        "auto", Number(0, 1, open_low=True, open_high=True, words=("auto", "median"))
+    )
+    n_rounds: int = setting(10, Integer(1))
+    norm: Any = setting("total_variation", _norm)
+
+    def check_norm(self) -> None:
+        """Raise `ArgumentError` unless errors can be measured by the norm.
+
+        A model file has only the name of a callable: enough to ask, not to boost again.
+        """
+        if not callable(self.norm):
+            checks.choice("norm", self.norm, ("total_variation",))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the parameters as values that JSON takes; of a callable norm its name."""
+        named = self.norm if isinstance(self.norm, str) else getattr(self.norm, "__name__", "norm")
+        return {"eta": self.eta, "n_rounds": self.n_rounds, "norm": named}
 
 
 @dataclass
-class AdacondModel:
+class AdacondModel(FittedModel):
     """h = sum_t a_t c_t: the models of all rounds, mixed by the weights of their rounds.
 
-    A mixture of distributions is a distribution. Rows must be checked
-    (`labeltrees.data.rows.as_rows`).
+    A mixture of distributions is a distribution. Rows must be checked (`rows`).
     """
 
+    settings_class = AdacondSettings
+
+    settings: AdacondSettings
     vocabulary: LabelVocabulary
     members: list[Model]
     record: BoostingRecord
@@ -81,14 +107,17 @@ class AdacondModel:
         arrays = {name: getattr(self.record, name)[:n_rounds]
                   for name in ("errors", "log_betas", "bound", "exceed")}  # fmt: skip
         record = BoostingRecord(self.record.eta, self.record.stop_reason, **arrays)
-        return AdacondModel(self.vocabulary, self.members[:n_rounds], record, self.n_features)
+        members = self.members[:n_rounds]
+        return AdacondModel(self.settings, self.vocabulary, members, record, self.n_features)
+
+    @property
+    def missing(self) -> bool:  # type: ignore[override]
+        """Whether NaN in a row is a missing value: as for the members."""
+        return all(getattr(member, "missing", False) for member in self.members)
 
     def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
-        """Return P(label given row), one label a row; 0 for a label never seen."""
-        ids = self.vocabulary.ids(labels)
-        if len(ids) != rows.n_rows:
-            raise ArgumentError(f"y has {len(ids)} labels for the {rows.n_rows} rows of X.")
-        return self._of_pairs(rows, labels, ids)
+        """Return P(label given row), one label per row; 0 for a label never seen."""
+        return self._of_pairs(rows, labels, self.label_ids(rows, labels))
 
     def _of_pairs(
         self, rows: Rows, labels: ArrayLike, ids: NDArray[np.int32]
@@ -179,28 +208,27 @@ class AdacondModel:
 
         A mixture reaches the threshold only where one of its members does.
         """
-        is_number = isinstance(threshold, (int, float, np.integer, np.floating))
-        if not is_number or isinstance(threshold, bool) or not 0 < threshold <= 1:
-            raise ArgumentError.of("threshold", threshold, "in (0, 1]")
-        parts, shape = [], (rows.n_rows, len(self.vocabulary))
-        n_entries = 0
+        from scipy import sparse
+
+        threshold = checks.number("threshold", threshold, 0, 1, open_low=True)
+        max_entries = max(0, int(max_bytes) // BYTES_PER_ENTRY)
+        parts, n_entries = [], 0
         for begin in range(0, rows.n_rows, _BLOCK_ROWS):
             block = np.arange(begin, min(begin + _BLOCK_ROWS, rows.n_rows))
-            parts.append(self._above_in_block(_taken(rows, block), float(threshold), max_bytes))
+            parts.append(self._above_in_block(_taken(rows, block), threshold, max_bytes))
             n_entries += parts[-1].nnz
-            if n_entries * _BYTES_PER_ENTRY > max_bytes:
-                raise TooLargeError(
-                    f"{rows.n_rows} rows have more labels with probability >= "
-                    f"threshold={threshold:g} than max_bytes={max_bytes:,} allows: raise the "
-                    "threshold, pass fewer rows, or raise max_bytes."
-                )
+            if n_entries > max_entries:
+                raise TooLargeError.of_threshold(rows.n_rows, max_entries, threshold, max_bytes)
+        shape = (rows.n_rows, len(self.vocabulary))
         return sparse.csr_array(sparse.vstack(parts, format="csr"), shape=shape)
 
     def _above_in_block(self, rows: Rows, threshold: float, max_bytes: int) -> sparse.csr_array:
+        from scipy import sparse
+
         shape = (rows.n_rows, len(self.vocabulary))
         # Members add up to a hair more than each alone where rounding goes up.
         least = threshold * (1 - 1e-12)
-        if all(isinstance(member, ConditionalTreeModel) for member, _, _ in self._active()):
+        if all(_finds_few(member) for member, _, _ in self._active()):
             row_of, ids = self._candidates(rows, least, max_bytes)
             q = self._of_pairs(rows.take(row_of), self.vocabulary.labels[ids], ids)
             kept = q >= threshold
@@ -213,9 +241,11 @@ class AdacondModel:
     def _candidates(
         self, rows: Rows, least: float, max_bytes: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        from scipy import sparse
+
         pairs = sparse.csr_array((rows.n_rows, len(self.vocabulary)), dtype=np.float64)
         for member, _, columns in self._active():
-            assert isinstance(member, ConditionalTreeModel)
+            assert isinstance(member, Above)
             own = member.labels_above(rows, least, max_bytes=max_bytes).tocoo()
             ids = own.col if columns is None else columns[own.col]
             pairs = pairs + sparse.csr_array((own.data, (own.row, ids)), shape=pairs.shape)
@@ -226,17 +256,11 @@ class AdacondModel:
         self, rows: Rows, labels: ArrayLike, k: int, *, max_bytes: int = MAX_DENSE_BYTES
     ) -> TopRows:
         """Return the k rows that give each label its largest probabilities, likeliest first."""
-        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= rows.n_rows:
-            raise ArgumentError.of("k", k, f"an integer in [1, n_rows={rows.n_rows}]")
         ids = self.vocabulary.ids(labels)
-        if len(ids) and ids.min() < 0:
-            wrong = int(np.argmin(ids >= 0))
-            named = np.asarray(labels, dtype=object).tolist()[wrong]
-            allowed = f"one of the {len(self.vocabulary)} labels seen"
-            raise ArgumentError.of(f"labels[{wrong}]", named, allowed)
-        check_dense_size(len(ids), 4 * int(k), max_bytes)  # rows and p, found and answered
-        best = np.empty((len(ids), int(k)), dtype=np.int64)
-        p_best = np.empty((len(ids), int(k)))
+        n_labels = len(self.vocabulary)
+        k = check_top_rows(labels, ids >= 0, n_labels, k, rows.n_rows, max_bytes)
+        best = np.empty((len(ids), k), dtype=np.int64)
+        p_best = np.empty((len(ids), k))
         for place, label in enumerate(ids.tolist()):
             same = np.full(rows.n_rows, label, dtype=np.int32)
             p = self._of_pairs(rows, self.vocabulary.labels[same], same)
@@ -245,7 +269,7 @@ class AdacondModel:
         return TopRows(best, p_best)
 
     def sample(self, rows: Rows, uniforms: NDArray[np.float64]) -> NDArray[Any]:
-        """Return a label a row, drawn from the mixture by one number in [0, 1) each.
+        """Return one label per row, drawn from the mixture by one number in [0, 1) each.
 
         The number first draws a member by its weight; what is left of it draws from the member.
         """
@@ -264,20 +288,22 @@ class AdacondModel:
         self, number: int, rows: Rows, uniforms: NDArray[np.float64]
     ) -> NDArray[np.int32]:
         member = self.members[number]
-        if isinstance(member, ConditionalTreeModel):
+        if can(member, Samples):
+            assert isinstance(member, Samples)
             return self.vocabulary.ids(member.sample(rows, uniforms))
         own = np.empty(rows.n_rows, dtype=np.int64)
-        for part in _parts(np.arange(rows.n_rows), len(member.vocabulary)):
-            ends = np.cumsum(member.probabilities(rows.take(part), max_bytes=MAX_DENSE_BYTES), 1)
-            own[part] = (ends <= uniforms[part, None] * ends[:, -1:]).sum(axis=1)
+        for part in pieces(rows.n_rows, len(member.vocabulary)):
+            some = rows.take(np.arange(part.start, part.stop))
+            own[part] = drawn(member.probabilities(some, max_bytes=MAX_DENSE_BYTES), uniforms[part])
         columns = self._columns[number]
         return np.asarray(own if columns is None else columns[own], dtype=np.int32)
 
     def _dense_blocks(
         self, rows: Rows, chosen: NDArray[np.int64]
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-        for part in _parts(chosen, len(self.vocabulary)):
-            yield part, self.probabilities(_taken(rows, part))
+        for part in pieces(len(chosen), len(self.vocabulary), _BLOCK_BYTES):
+            some = chosen[part]
+            yield some, self.probabilities(_taken(rows, some))
 
     def describe(self) -> dict[str, Any]:
         """Return how boosting went, and what the first member is."""
@@ -312,60 +338,53 @@ class AdacondModel:
                 own = {name: array for name, array in own.items() if name not in shared}
             tensors |= {f"members.{number}.{name}": array for name, array in own.items()}
             members.append({"model": type(member).__name__, "facts": facts})
-        facts = {"n_features": self.n_features, "members": members, "frozen": True}
-        return tensors, facts | self.record.to_facts()
+        return tensors, {
+            "settings": self.settings.to_dict(),
+            "n_features": self.n_features,
+            "members": members,
+            "record": self.record.to_facts(),
+        }
 
     @classmethod
     def from_tensors(cls, tensors: dict[str, NDArray[Any]], facts: dict[str, Any]) -> AdacondModel:
         """Return the model that `to_tensors` wrote down; raise `ModelFormatError` if it did not."""
-        try:
+        with file_parts():
+            settings = AdacondSettings.from_dict(facts["settings"])
             vocabulary = LabelVocabulary.from_tensors(tensors)
-            record = BoostingRecord.restore(tensors, facts)
+            record = BoostingRecord.restore(tensors, facts["record"])
             members = [
                 _restore_member(tensors, number, **member)
                 for number, member in enumerate(facts["members"])
             ]
             n_features = int(facts["n_features"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise ModelFormatError(f"the model's parts do not fit together: {error}") from None
-        if len(members) != len(record.errors) or any(
-            member.n_features != n_features for member in members
-        ):
-            raise ModelFormatError("the members are not those of the rounds.")
-        try:
-            model = cls(vocabulary, members, record, n_features)
-        except LabelTreesError as error:
-            raise ModelFormatError(f"the members have other labels: {error}") from None
-        if any(columns is not None and columns.min(initial=0) < 0 for columns in model._columns):
-            raise ModelFormatError("a member has a label that the vocabulary does not name.")
-        return model
-
-
-_MEMBER_MODELS[AdacondModel.__name__] = AdacondModel
+            if len(members) != len(record.errors) or any(
+                member.n_features != n_features for member in members
+            ):
+                raise ModelFormatError("the members are not those of the rounds.")
+            model = cls(settings, vocabulary, members, record, n_features)
+            if any(columns is not None and (columns < 0).any() for columns in model._columns):
+                raise ModelFormatError("a member has a label that the vocabulary does not name.")
+            return model
 
 
 def _restore_member(
     tensors: dict[str, NDArray[Any]], number: int, *, model: str, facts: dict[str, Any]
 ) -> Model:
-    if model not in _MEMBER_MODELS:
-        raise ModelFormatError(f"a member is a {model!r}, which this library does not know.")
     prefix = f"members.{number}."
     own = {name.removeprefix(prefix): array for name, array in tensors.items()
            if name.startswith(prefix)}  # fmt: skip
     if not any(name.startswith("vocabulary.") for name in own):
         own |= {name: array for name, array in tensors.items() if name.startswith("vocabulary.")}
-    return _MEMBER_MODELS[model].from_tensors(own, facts)
+    return model_class(model).from_tensors(own, facts)
 
 
 def _taken(rows: Rows, chosen: NDArray[np.int64]) -> Rows:
     return rows if len(chosen) == rows.n_rows else rows.take(chosen)
 
 
-def _parts(chosen: NDArray[np.int64], n_labels: int) -> Iterator[NDArray[np.int64]]:
-    """Cut row numbers into parts whose dense distributions are small."""
-    size = max(1, _BLOCK_BYTES // (8 * n_labels))
-    for begin in range(0, len(chosen), size):
-        yield chosen[begin : begin + size]
+def _finds_few(member: Model) -> bool:
+    """Whether a threshold costs the member less than its whole distribution."""
+    return can(member, Above) and not isinstance(member, DenseAnswers)
 
 
 def _distinct(lists: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:

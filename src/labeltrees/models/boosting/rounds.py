@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
-from scipy.special import logsumexp
 
 from labeltrees.errors import ModelFormatError
 
@@ -164,6 +163,8 @@ def boost(
     >>> boosted.record.exceed.tolist()  # the mean of all is wrong on one of four
     [0.25, 0.25, 0.25]
     """
+    from scipy.special import logsumexp
+
     rounds: _Rounds[Member] = _Rounds(np.log(start), start)
     for number in range(n_rounds):
         fitted = fit(number, np.exp(rounds.log_weights))
@@ -241,6 +242,8 @@ def mixture_weights(log_betas: FloatArray) -> FloatArray:
 
 def _log_mean(log_weights: FloatArray, distances: FloatArray) -> float:
     """The logarithm of the weighted mean, -inf if that is 0."""
+    from scipy.special import logsumexp
+
     with np.errstate(divide="ignore"):
         return min(float(logsumexp(log_weights + np.log(distances))), 0.0)
 

@@ -1,64 +1,70 @@
-"""A fitted model and its answers, without any learning framework around it."""
+"""The fitted conditional probability tree and its answers."""
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from scipy import sparse
 
-from labeltrees import _core
+from labeltrees import _core, checks
 from labeltrees.data.vocabulary import LabelVocabulary
-from labeltrees.errors import (
-    ArgumentError,
-    ModelFormatError,
-    TooLargeError,
-)
+from labeltrees.errors import TooLargeError
 from labeltrees.models.conditional.novelty import LabelCounts
-from labeltrees.models.explanation import Explanation, check_question, steps_of
+from labeltrees.models.conditional.settings import ConditionalSettings
+from labeltrees.models.explanation import check_question
 from labeltrees.models.model import (
+    BYTES_PER_ENTRY,
     MAX_DENSE_BYTES,
     BeamLabels,
+    FittedModel,
     Foreseen,
     TopLabels,
     TopRows,
-    check_can_learn,
     check_dense_size,
     check_k,
-    check_threshold,
     check_top_rows,
-    describe_tree,
-    ids_to_learn,
-    learning_errors,
+    file_parts,
     names_of,
 )
-from labeltrees.models.online.settings import Lines, OnlineRegression, pack_lines, unpack_lines
+from labeltrees.models.online.counted_tree import (
+    describe_tree,
+    have_leaves,
+    restored,
+    state_tensors,
+    untaught,
+)
+from labeltrees.models.online.explanation import Explanation, steps_of
+from labeltrees.models.online.learning import (
+    IN_TURN,
+    LearnsInPasses,
+    check_can_learn,
+    ids_to_learn,
+)
+from labeltrees.models.online.settings import learning_errors
 from labeltrees.tree import LabelTree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
+    from scipy import sparse
 
     from labeltrees.data.rows import Rows
 
 __all__ = ["ConditionalTreeModel"]
 
-_BYTES_PER_ENTRY = 12  # of a sparse answer: a column and a probability
-
-_EMPTY_ORDER = np.empty(0, dtype=np.int64)
-
 
 @dataclass
-class ConditionalTreeModel:
-    """A conditional probability tree: vocabulary, structure, regressors, and their settings.
+class ConditionalTreeModel(LearnsInPasses, FittedModel):
+    """A conditional probability tree: settings, vocabulary, structure and regressors.
 
-    Rows must be checked (`labeltrees.data.rows.as_rows`). Threads may ask while one learns.
+    Rows must be checked (`rows`). Threads may ask while one learns.
     """
 
-    settings: OnlineRegression
+    settings_class = ConditionalSettings
+
+    settings: ConditionalSettings
     vocabulary: LabelVocabulary
     core: _core.ConditionalTree
     n_features: int
@@ -67,14 +73,15 @@ class ConditionalTreeModel:
     """What the novelty mass is computed from; None without ``settings.novelty``."""
 
     def __post_init__(self) -> None:
-        self.settings.limit(self.core)
+        if self.settings.max_memory is not None:
+            self.core.limit_bytes(self.settings.max_memory)
 
     @classmethod
-    def empty(cls, settings: OnlineRegression, n_features: int) -> Self:
+    def empty(cls, settings: ConditionalSettings, n_features: int) -> Self:
         """Return a model that knows no label yet."""
-        counts = LabelCounts() if settings.novelty else None
-        core = _core.ConditionalTree()
-        return cls(settings, LabelVocabulary(), core, n_features, label_counts=counts)
+        return cls(
+            settings, LabelVocabulary(), untaught(), n_features, label_counts=_counts(settings)
+        )
 
     @property
     def novelty_mass(self) -> float:
@@ -84,18 +91,14 @@ class ConditionalTreeModel:
     @classmethod
     def on_tree(
         cls,
-        settings: OnlineRegression,
+        settings: ConditionalSettings,
         n_features: int,
         vocabulary: LabelVocabulary,
         tree: LabelTree,
     ) -> Self:
         """Return a model that has learned nothing yet on a binary tree over vocabulary ids."""
-        untaught = _core.ConditionalTree()
-        core = _core.ConditionalTree(
-            tree.core, np.zeros(tree.n_nodes), *untaught.lines(), untaught.mixtures()
-        )
-        counts = LabelCounts() if settings.novelty else None
-        return cls(settings, vocabulary, core, n_features, label_counts=counts)
+        counts = _counts(settings)
+        return cls(settings, vocabulary, untaught(tree), n_features, label_counts=counts)
 
     @property
     def tree(self) -> LabelTree:
@@ -108,7 +111,8 @@ class ConditionalTreeModel:
         labels: NDArray[Any],
         weights: NDArray[np.float32],
         *,
-        order: NDArray[np.int64] = _EMPTY_ORDER,
+        order: NDArray[np.int64] = IN_TURN,
+        foresee: bool = True,  # noqa: ARG002 - it comes for free
         foresee_top: bool = False,
         again: bool = False,
     ) -> Foreseen:
@@ -119,11 +123,13 @@ class ConditionalTreeModel:
         mass.
         """
         check_can_learn(self.frozen)
+        self.check_width(rows)
         ids = ids_to_learn(self.vocabulary, labels, weights)
         with learning_errors(self.settings):
             p_label, is_new, top, p_top = self.core.learn(
-                *rows.arrays, ids, weights, order, foresee_top, self.settings.learning(again=again)
-            )
+                *rows.arrays, ids, weights, order, foresee_top,
+                self.settings.tree_learning(again=again),
+            )  # fmt: skip
         foreseen = Foreseen(p_label, names_of(self.vocabulary, top), p_top, is_new.astype(bool))
         if self.label_counts is None or again:
             return foreseen
@@ -132,19 +138,17 @@ class ConditionalTreeModel:
         return _with_novelty(foreseen, self.label_counts, ids[at], learned)
 
     def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
-        """Return P(label given row), one label a row.
+        """Return P(label given row), one label per row.
 
         A label never seen has probability 0, or with novelty the whole mass of such labels.
         """
-        ids = self.vocabulary.ids(labels)
-        if len(ids) != rows.n_rows:
-            raise ArgumentError(f"y has {len(ids)} labels for the {rows.n_rows} rows of X.")
+        ids = self.label_ids(rows, labels)
         novelty_mass = self.novelty_mass
         p = self.core.label_probabilities(
             *rows.arrays, ids, self.settings.reading, self.settings.n_threads
         )
         if self.label_counts is not None:
-            known = _core.have_leaves(self.core, ids).astype(bool)
+            known = have_leaves(self.core, ids)
             p = np.where(known, p * (1.0 - novelty_mass), novelty_mass)
         return p
 
@@ -153,7 +157,7 @@ class ConditionalTreeModel:
         k = check_k(k, self.core.n_labels)
         scale = 1.0 - self.novelty_mass
         ids, p = self.core.top_labels(
-            *rows.arrays, int(k), self.settings.reading, self.settings.n_threads
+            *rows.arrays, k, self.settings.reading, self.settings.n_threads
         )
         return TopLabels(names_of(self.vocabulary, ids), p * scale)
 
@@ -164,11 +168,10 @@ class ConditionalTreeModel:
         O(beam_width * depth * nnz) per row.
         """
         k = check_k(k, self.core.n_labels)
-        if not _is_integer(beam_width) or beam_width < k:
-            raise ArgumentError.of("beam_width", beam_width, f"an integer >= k={k}")
+        width = checks.integer("beam_width", beam_width, k)
         scale = 1.0 - self.novelty_mass
         ids, p, certified = _core.beam_labels(
-            self.core, *rows.arrays, int(k), min(int(beam_width), 2**31), self.settings.reading
+            self.core, *rows.arrays, k, min(width, 2**31), self.settings.reading
         )
         return BeamLabels(names_of(self.vocabulary, ids), p * scale, certified.astype(bool))
 
@@ -176,11 +179,13 @@ class ConditionalTreeModel:
         self, rows: Rows, threshold: float, *, max_bytes: int = MAX_DENSE_BYTES
     ) -> sparse.csr_array:
         """Return every label with probability >= threshold, (n_rows, n_labels), sparse."""
-        check_threshold(threshold)
-        max_entries = max(0, int(max_bytes) // _BYTES_PER_ENTRY)
+        from scipy import sparse
+
+        threshold = checks.number("threshold", threshold, 0, 1, open_low=True)
+        max_entries = max(0, int(max_bytes) // BYTES_PER_ENTRY)
         shape = (rows.n_rows, len(self.vocabulary))
         starts, ids, p = _core.labels_above(
-            self.core, *rows.arrays, float(threshold), 1.0 - self.novelty_mass, max_entries,
+            self.core, *rows.arrays, threshold, 1.0 - self.novelty_mass, max_entries,
             self.settings.reading,
         )  # fmt: skip
         if not len(starts):
@@ -192,14 +197,14 @@ class ConditionalTreeModel:
     ) -> TopRows:
         """Return the k rows that give each label its largest probabilities, likeliest first."""
         ids, place = np.unique(self.vocabulary.ids(labels), return_inverse=True)
-        known = _core.have_leaves(self.core, ids).astype(bool)
+        known = have_leaves(self.core, ids)
         k = check_top_rows(labels, known[place], self.core.n_labels, k, rows.n_rows, max_bytes)
         scale = 1.0 - self.novelty_mass
-        best, p = _core.top_rows(self.core, *rows.arrays, ids, int(k), self.settings.reading)
+        best, p = _core.top_rows(self.core, *rows.arrays, ids, k, self.settings.reading)
         return TopRows(best[place], p[place] * scale)
 
     def sample(self, rows: Rows, uniforms: NDArray[np.float64]) -> NDArray[Any]:
-        """Return a label a row, drawn from Q(. given row) by one number in [0, 1) each.
+        """Return one label per row, drawn from Q(. given row) by one number in [0, 1) each.
 
         With novelty the draw is among the labels that were seen. O(depth * nnz) per row.
         """
@@ -214,11 +219,11 @@ class ConditionalTreeModel:
         n_features: int = 10,
         feature_names: Sequence[str] | None = None,
     ) -> Explanation:
-        """Return the path of a label for one row: each turn, and what spoke for it."""
-        check_question(rows.n_rows, feature_names, self.n_features)
+        """Return the path of a label for one row: each turn, and what supports it."""
+        check_question(rows, n_features, feature_names, self.n_features)
         ids = self.vocabulary.ids([label])
-        if not _core.have_leaves(self.core, ids)[0]:
-            raise ArgumentError.of("label", label, f"one of the {self.core.n_labels} labels seen")
+        known = bool(have_leaves(self.core, ids)[0])
+        checks.one_of_labels("label", label, known, self.core.n_labels)
         report = _core.report_path(self.core, *rows.arrays, int(ids[0]), self.settings.reading)
         steps = steps_of(report, n_features=n_features, feature_names=feature_names)
         p_known = steps[-1].p_path * steps[-1].p_turn if steps else 1.0
@@ -247,70 +252,43 @@ class ConditionalTreeModel:
         return self.tree.to_dot(names=names, max_nodes=max_nodes)
 
     def to_tensors(self, *, keep_state: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return arrays and settings that `from_tensors` makes an equal model of.
+        """Return arrays and facts that `from_tensors` makes an equal model of.
 
-        With ``keep_state=False`` only what queries need, in float16.
+        With ``keep_state=False`` only what questions need, in float16.
         """
-        tree = self.core.tree()
-        tensors: dict[str, NDArray[Any]]
-        tensors = {"tree.parent": tree.parents(), "tree.label": tree.labels()}
-        tensors |= self.vocabulary.to_tensors()
-        tensors |= {"tree.mass": self.core.masses(), "mixtures": self.core.mixtures()}
-        lines = Lines(*self.core.lines())
-        if keep_state and not self.frozen:
-            tensors |= {f"table.{name}": array for name, array in vars(lines).items()}
-        else:
-            votes = {"left": lines.left, "right": lines.right}
-            tensors |= pack_lines(lines.keys, lines.weights, votes)
+        frozen = self.frozen or not keep_state
+        tensors = state_tensors(self.core, frozen=frozen) | self.vocabulary.to_tensors()
         facts = {
             "settings": self.settings.to_dict(),
             "n_features": self.n_features,
-            "frozen": self.frozen or not keep_state,
+            "frozen": frozen,
         }
         counts = self.label_counts
         if counts is not None:
             facts["novelty"] = {"n_once": counts.n_once, "n_examples": counts.n_examples}
-            if not facts["frozen"]:
+            if not frozen:
                 tensors["novelty.counts"] = counts.of(len(self.vocabulary))
         return tensors, facts
 
     @classmethod
     def from_tensors(cls, tensors: dict[str, NDArray[Any]], facts: dict[str, Any]) -> Self:
         """Return the model that `to_tensors` wrote down; raise `ModelFormatError` if it did not."""
-        try:
-            vocabulary = LabelVocabulary.from_tensors(tensors)
-            tree = _core.LabelTree.restore(tensors["tree.parent"], tensors["tree.label"])
-            if facts["frozen"]:
-                keys, weights, counts_of = unpack_lines(tensors, ("left", "right"))
-                lines = Lines(keys, weights, np.zeros(weights.shape, np.uint16), **counts_of)
-            else:
-                names = [field.name for field in dataclasses.fields(Lines)]
-                lines = Lines(*(tensors[f"table.{name}"] for name in names))
-            if tree.n_nodes and int(tensors["tree.label"].max()) >= len(vocabulary):
-                raise ModelFormatError("the tree has a label that the vocabulary does not name.")
-            core = _core.ConditionalTree(
-                tree, tensors["tree.mass"], mixtures=tensors["mixtures"], **vars(lines)
-            )
-            settings = OnlineRegression(**facts["settings"])
+        with file_parts():
+            vocabulary, frozen = LabelVocabulary.from_tensors(tensors), bool(facts["frozen"])
+            core = restored(tensors, frozen=frozen, n_labels=len(vocabulary))
+            settings = ConditionalSettings.from_dict(facts["settings"])
             counts = None
             if settings.novelty:
                 seen = facts["novelty"]
                 counts = LabelCounts(seen["n_once"], seen["n_examples"])
-                if not facts["frozen"]:
+                if not frozen:
                     counts.counts = tensors["novelty.counts"].copy()
                     counts.check(len(vocabulary))
-            n_features, frozen = int(facts["n_features"]), bool(facts["frozen"])
-            return cls(settings, vocabulary, core, n_features, frozen, counts)
-        except (KeyError, TypeError, IndexError, _core.TreeError, ArgumentError) as error:
-            raise ModelFormatError(f"the model's parts do not fit together: {error}") from None
+            return cls(settings, vocabulary, core, int(facts["n_features"]), frozen, counts)
 
-    def __getstate__(self) -> dict[str, Any]:
-        tensors, facts = self.to_tensors(keep_state=not self.frozen)
-        return {"tensors": tensors, "facts": facts}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        restored = self.from_tensors(state["tensors"], state["facts"])
-        self.__dict__.update(restored.__dict__)
+def _counts(settings: ConditionalSettings) -> LabelCounts | None:
+    return LabelCounts() if settings.novelty else None
 
 
 def _with_novelty(
@@ -328,7 +306,3 @@ def _with_novelty(
     p_label[~learned] = 0.0  # nothing is foreseen of them
     p_top = seen.p_top * (1.0 - before) if len(seen.p_top) else seen.p_top
     return seen._replace(p_label=p_label, p_top=p_top)
-
-
-def _is_integer(value: object) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

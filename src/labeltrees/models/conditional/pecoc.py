@@ -9,8 +9,10 @@ import numpy as np
 
 from labeltrees import _core
 from labeltrees.errors import ArgumentError, ModelFormatError
-from labeltrees.models.model import describe_tree
-from labeltrees.models.online.table_model import NO_LINES, Lines, TableModel
+from labeltrees.models.conditional.settings import ConditionalSettings
+from labeltrees.models.dense import DenseAnswers
+from labeltrees.models.online.bank_model import NO_LINES, BankModel, Lines
+from labeltrees.models.online.counted_tree import describe_tree
 from labeltrees.tree import LabelTree
 
 if TYPE_CHECKING:
@@ -19,13 +21,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from labeltrees.data.vocabulary import LabelVocabulary
-    from labeltrees.models.online.settings import OnlineRegression
 
 __all__ = ["PecocTreeModel"]
 
 
 @dataclass
-class PecocTreeModel(TableModel):
+class PecocTreeModel(DenseAnswers, BankModel):
     """A fixed tree over known labels; a node with k children asks about k - 1 regressors.
 
     k is rounded up to a power of two. With two children everywhere it is the conditional
@@ -35,17 +36,19 @@ class PecocTreeModel(TableModel):
     --------
     >>> from labeltrees.data.rows import as_rows
     >>> from labeltrees.data.vocabulary import LabelVocabulary
-    >>> from labeltrees.models.online.settings import OnlineRegression
     >>> vocabulary, tree = LabelVocabulary(["a", "b", "c"]), LabelTree.balanced(3, arity=4)
-    >>> model = PecocTreeModel.on_tree(OnlineRegression(), 2, vocabulary, tree)
+    >>> model = PecocTreeModel.on_tree(ConditionalSettings(), 2, vocabulary, tree)
     >>> model.probabilities(as_rows([[1, 2]])).round(3).tolist()
     [[0.333, 0.333, 0.333]]
     """
 
+    settings_class = ConditionalSettings
+
     core: _core.PecocTree
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        if self.settings.max_memory is not None:
+            self.core.limit_bytes(self.settings.max_memory)
         labels = self.core.tree().labels()
         # By id; the last entry stands for ids past all leaves, and for -1.
         self._has_leaf = np.zeros(int(labels.max(initial=-1)) + 2, dtype=bool)
@@ -54,7 +57,7 @@ class PecocTreeModel(TableModel):
     @classmethod
     def on_tree(
         cls,
-        settings: OnlineRegression,
+        settings: ConditionalSettings,
         n_features: int,
         vocabulary: LabelVocabulary,
         tree: LabelTree,
@@ -84,7 +87,7 @@ class PecocTreeModel(TableModel):
         self, labels: NDArray[Any], weights: NDArray[np.float32]
     ) -> NDArray[np.int32]:
         ids = self.vocabulary.ids(labels)
-        lost = ~self._has_leaf[np.clip(ids, -1, len(self._has_leaf) - 1)]
+        lost = ~self.has_learned(ids)
         if len(weights):
             lost &= weights > 0
         if lost.any():
@@ -94,6 +97,10 @@ class PecocTreeModel(TableModel):
                 "partial_fit, or call fit."
             )
         return ids
+
+    def has_learned(self, ids: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Return which label ids have a leaf."""
+        return self._has_leaf[np.clip(ids, -1, len(self._has_leaf) - 1)]
 
     def _shape(self) -> dict[str, NDArray[Any]]:
         tree = self.core.tree()

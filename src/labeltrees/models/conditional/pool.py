@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,29 +10,31 @@ import numpy as np
 from labeltrees.errors import ArgumentError, ModelFormatError
 from labeltrees.models.conditional.model import ConditionalTreeModel
 from labeltrees.models.conditional.pecoc import PecocTreeModel
+from labeltrees.models.conditional.settings import ConditionalSettings
+from labeltrees.models.dense import DenseAnswers, pieces
 from labeltrees.models.model import (
     MAX_DENSE_BYTES,
+    FittedModel,
     Foreseen,
     TopLabels,
     check_dense_size,
     check_k,
+    file_parts,
     names_of,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
     from labeltrees.data.rows import Rows
     from labeltrees.data.vocabulary import LabelVocabulary
-    from labeltrees.models.online.settings import OnlineRegression
     from labeltrees.tree import LabelTree
 
 __all__ = ["PooledTreesModel", "pooled"]
 
 TINY = 1e-300  # the probability of a label below the floors of many nodes may be 0 in float64
-_ENTRIES_AT_ONCE = 2**21  # of a distribution, so that a question of many rows needs little memory
 
 Member = ConditionalTreeModel | PecocTreeModel
 
@@ -53,13 +55,15 @@ def pooled(distributions: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
 
 
 @dataclass
-class PooledTreesModel:
+class PooledTreesModel(DenseAnswers, FittedModel):
     """Trees that have learned the same rows, in other orders and usually of other structure.
 
     P(label given row) is the geometric mean of the trees' answers, scaled to sum to 1. The scale
-    needs all labels: a question costs O(n_trees * n_labels) a row, learning
+    needs all labels: a question costs O(n_trees * n_labels) per row, learning
     O(n_trees * depth * nnz).
     """
+
+    settings_class = ConditionalSettings
 
     members: list[Member]
     vocabulary: LabelVocabulary = field(init=False)
@@ -75,9 +79,19 @@ class PooledTreesModel:
             member.vocabulary = self.vocabulary  # one for all, so that ids stay the same
 
     @property
-    def settings(self) -> OnlineRegression:
+    def settings(self) -> ConditionalSettings:  # type: ignore[override]
         """The settings of the first tree; the others differ in their seeds."""
         return self.members[0].settings
+
+    @settings.setter
+    def settings(self, settings: ConditionalSettings) -> None:
+        for member in self.members:
+            member.settings = replace(settings, random_state=member.settings.random_state)
+
+    @property
+    def frozen(self) -> bool:  # type: ignore[override]
+        """Whether the trees were saved without what only learning needs."""
+        return self.members[0].frozen
 
     @property
     def tree(self) -> LabelTree:
@@ -90,27 +104,33 @@ class PooledTreesModel:
         labels: NDArray[Any],
         weights: NDArray[np.float32],
         *,
+        foresee: bool = False,
         foresee_top: bool = False,
     ) -> Foreseen:
-        """Let every tree learn from rows in turn; what was foreseen is not computed.
+        """Let every tree learn from rows in turn; nothing is foreseen.
 
-        It would cost O(n_labels) a row, far more than learning.
+        Foresight would cost O(n_labels) per row, far more than learning.
         """
-        if foresee_top:
-            raise ArgumentError("what a pool of trees foresees is not known: learn with n_trees=1.")
+        if foresee or foresee_top:
+            raise ArgumentError("a pool of trees cannot foresee rows: learn with n_trees=1.")
         for member in self.members:
             member.learn(rows, labels, weights)
         nothing = np.empty(0)
         return Foreseen(nothing, np.empty(0, dtype=object), nothing, np.empty(0, dtype=bool))
 
+    def learn_in_passes(
+        self, rows: Rows, labels: NDArray[Any], weights: NDArray[np.float32]
+    ) -> None:
+        """Teach every tree all rows, in orders of its own."""
+        for member in self.members:
+            member.learn_in_passes(rows, labels, weights)
+
     def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
-        """Return P(label given row), one label a row; 0 for a label never seen."""
-        ids = self.vocabulary.ids(labels)
-        if len(ids) != rows.n_rows:
-            raise ArgumentError(f"y has {len(ids)} labels for the {rows.n_rows} rows of X.")
+        """Return P(label given row), one label per row; 0 for a label never seen."""
+        ids = self.label_ids(rows, labels)
         p = np.zeros(rows.n_rows)
-        for some, p_all in self._in_pieces(rows):
-            p[some] = np.where(ids[some] < 0, 0.0, p_all[np.arange(len(some)), ids[some]])
+        for some, p_all in self.dense_pieces(rows):
+            p[some] = np.where(ids[some] < 0, 0.0, p_all[np.arange(len(p_all)), ids[some]])
         return p
 
     def top_labels(self, rows: Rows, k: int) -> TopLabels:
@@ -118,7 +138,7 @@ class PooledTreesModel:
         k = check_k(k, self.tree.n_labels)
         ids = np.empty((rows.n_rows, k), dtype=np.int32)
         p = np.empty((rows.n_rows, k))
-        for some, p_all in self._in_pieces(rows):
+        for some, p_all in self.dense_pieces(rows):
             ids[some] = np.argsort(-p_all, axis=1, kind="stable")[:, :k]
             p[some] = np.take_along_axis(p_all, ids[some].astype(np.int64), axis=1)
         return TopLabels(names_of(self.vocabulary, ids), p)
@@ -127,8 +147,9 @@ class PooledTreesModel:
         """Return the whole distribution, (n_rows, n_labels), columns in vocabulary order."""
         check_dense_size(rows.n_rows, len(self.vocabulary), max_bytes)
         p = np.empty((rows.n_rows, len(self.vocabulary)))
-        for some, p_all in self._in_pieces(rows):
-            p[some] = p_all
+        for some in pieces(rows.n_rows, len(self.vocabulary)):
+            part = rows.take(np.arange(some.start, some.stop))
+            p[some] = pooled([member.probabilities(part) for member in self.members])
         return p
 
     def describe(self) -> dict[str, Any]:
@@ -148,15 +169,15 @@ class PooledTreesModel:
     def to_tensors(self, *, keep_state: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return arrays and settings that `from_tensors` makes an equal model of.
 
-        With ``keep_state=False`` only what queries need, in float16.
+        With ``keep_state=False`` only what questions need, in float16.
         """
         tensors, facts = dict(self.vocabulary.to_tensors()), []
         shared = set(tensors)
         for number, member in enumerate(self.members):
             own, about = member.to_tensors(keep_state=keep_state)
             tensors |= {f"{number}.{name}": own[name] for name in own if name not in shared}
-            facts.append(about)
-        return tensors, {"model": type(self).__name__, "members": facts}
+            facts.append({"model": type(member).__name__, "facts": about})
+        return tensors, {"members": facts}
 
     @classmethod
     def from_tensors(
@@ -164,39 +185,20 @@ class PooledTreesModel:
     ) -> PooledTreesModel:
         """Return the model that `to_tensors` wrote down; raise `ModelFormatError` if it did not."""
         shared = {name: array for name, array in tensors.items() if name.startswith("vocabulary.")}
-        try:
+        with file_parts():
             members = [
-                _member(shared | _own(tensors, number), about)
+                _KINDS[about["model"]].from_tensors(shared | _own(tensors, number), about["facts"])
                 for number, about in enumerate(facts["members"])
             ]
             first = set(members[0].tree.label.tolist())
             if any(set(member.tree.label.tolist()) != first for member in members):
                 raise ModelFormatError("the trees of the pool do not have the same labels.")
             return cls(members)
-        except (KeyError, TypeError, IndexError, AttributeError, ArgumentError) as error:
-            raise ModelFormatError(f"the model's parts do not fit together: {error}") from None
-
-    def _in_pieces(self, rows: Rows) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]:
-        """Yield numbers of rows and their distributions, some rows at a time."""
-        n_at_once = max(1, _ENTRIES_AT_ONCE // max(1, len(self.vocabulary)))
-        for start in range(0, rows.n_rows, n_at_once):
-            some = np.arange(start, min(start + n_at_once, rows.n_rows))
-            part = rows.take(some)
-            yield some, pooled([member.probabilities(part) for member in self.members])
-
-    def __getstate__(self) -> dict[str, Any]:
-        tensors, facts = self.to_tensors(keep_state=not self.members[0].frozen)
-        return {"tensors": tensors, "facts": facts}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        restored = self.from_tensors(state["tensors"], state["facts"])
-        self.__dict__.update(restored.__dict__)
 
 
-def _member(tensors: dict[str, NDArray[Any]], facts: dict[str, Any]) -> Member:
-    is_pecoc = facts.get("model") == PecocTreeModel.__name__
-    kind: type[Member] = PecocTreeModel if is_pecoc else ConditionalTreeModel
-    return kind.from_tensors(tensors, facts)
+_KINDS: dict[str, type[Member]] = {
+    kind.__name__: kind for kind in (ConditionalTreeModel, PecocTreeModel)
+}
 
 
 def _own(tensors: dict[str, NDArray[Any]], number: int) -> dict[str, NDArray[Any]]:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labeltrees.errors import ArgumentError
-from labeltrees.models.explanation import Contribution
+from labeltrees.models.explanation import Contribution, strongest_features, support_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from labeltrees.data.rows import Rows
+    from labeltrees.models.extreme.settings import ExtremeSettings
 
 __all__ = ["RelevanceExplanation", "RelevanceStep", "relevance_steps"]
 
@@ -34,7 +34,7 @@ class RelevanceStep:
     """The regressor's answer for the child, with the model's power where it is not a label."""
     margin: float
     contributions: tuple[Contribution, ...]
-    """The strongest features, strongest first; above 0 they speak for the child."""
+    """The strongest features, strongest first; above 0 they support the child."""
     other: float
     """What the features not listed add up to."""
     bias: float
@@ -56,21 +56,15 @@ class RelevanceExplanation:
         return asdict(self)
 
     def to_text(self) -> str:
-        """Return a text with one line a turn and one a feature."""
+        """Return a text with one line per turn and one per feature."""
         lines = [f"{self.label}: {self.p_label:.4g} (trees say {self.p_trees:.4g})"]
         for number, steps in enumerate(self.trees):
             for step in steps:
                 lines.append(
                     f"tree {number}, depth {step.depth}: p = {step.p_node:.4g} at child "
-                    f"{step.child} of node {step.node}; for it speak:"
+                    f"{step.child} of node {step.node}; what supports this turn:"
                 )
-                lines += [
-                    f"       {c.contribution:+9.4f}  {c.feature} (value {c.value:.4g})"
-                    for c in step.contributions
-                ]
-                if step.other:
-                    lines.append(f"       {step.other:+9.4f}  other features")
-                lines.append(f"       {step.bias:+9.4f}  whatever the row")
+                lines += support_lines(step.contributions, step.other, step.bias)
         return "\n".join(lines)
 
     def __str__(self) -> str:
@@ -80,39 +74,27 @@ class RelevanceExplanation:
 def relevance_steps(
     report: Sequence[NDArray[Any]],
     rows: Rows,
-    loss: str,
-    inner_power: float,
+    settings: ExtremeSettings,
     *,
     n_features: int,
     feature_names: Sequence[str] | None,
 ) -> tuple[RelevanceStep, ...]:
     """Return the core's report on one row's path in one tree as steps."""
-    is_int = isinstance(n_features, (int, np.integer)) and not isinstance(n_features, bool)
-    if not is_int or n_features < 0:
-        raise ArgumentError.of("n_features", n_features, "an integer >= 0")
     nodes, children, margins, weights = report
     weights = weights.reshape(len(nodes), len(rows.values))
     length = float(np.sqrt(np.sum(rows.values.astype(np.float64) ** 2)))
     values = rows.values / length if length > 0 else rows.values
     steps, p_path = [], 1.0
     for depth, node in enumerate(nodes.tolist()):
-        products = values.astype(np.float64) * weights[depth]
-        strongest = np.argsort(-np.abs(products), kind="stable")[:n_features]
-        strongest = strongest[products[strongest] != 0]
-        listed = tuple(
-            Contribution(
-                feature=_name(int(rows.indices[i]), feature_names),
-                value=float(values[i]),
-                weight=float(weights[depth, i]),
-                contribution=float(products[i]),
-            )
-            for i in strongest
-        )
         margin = float(margins[depth])
+        listed, other, bias = strongest_features(
+            rows.indices, values, weights[depth], margin,
+            n_features=n_features, names=feature_names,
+        )  # fmt: skip
         slack = max(0.0, 1 - margin)
-        p_node = 1 / (1 + np.exp(-margin)) if loss == "logistic" else np.exp(-(slack**2))
+        p_node = 1 / (1 + np.exp(-margin)) if settings.loss == "logistic" else np.exp(-(slack**2))
         if depth + 1 < len(nodes):  # the last child is the label itself
-            p_node **= inner_power
+            p_node **= settings.inner_power
         step = RelevanceStep(
             node=node,
             depth=depth,
@@ -121,13 +103,9 @@ def relevance_steps(
             p_node=float(p_node),
             margin=margin,
             contributions=listed,
-            other=float(np.delete(products, strongest).sum()),
-            bias=float(margin - products.sum()),
+            other=other,
+            bias=bias,
         )
         steps.append(step)
         p_path *= step.p_node
     return tuple(steps)
-
-
-def _name(feature: int, names: Sequence[str] | None) -> int | str:
-    return feature if names is None else str(names[feature])

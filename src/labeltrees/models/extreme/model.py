@@ -1,25 +1,31 @@
-"""A fitted extreme regressor and its answers; how its trees are trained."""
+"""The fitted extreme regressor and its answers."""
 
 from __future__ import annotations
 
 from dataclasses import astuple, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
-from scipy import sparse
 
-from labeltrees import _core
+from labeltrees import _core, checks
 from labeltrees.data.vocabulary import LabelVocabulary
-from labeltrees.errors import ArgumentError, ModelFormatError, TooLargeError
+from labeltrees.errors import ModelFormatError, TooLargeError
+from labeltrees.models.explanation import check_question
 from labeltrees.models.extreme.calibration import Calibration
 from labeltrees.models.extreme.explanation import RelevanceExplanation, relevance_steps
+from labeltrees.models.extreme.settings import LOSSES, ExtremeSettings
 from labeltrees.models.extreme.tail import TailClassifier
 from labeltrees.models.model import (
+    BYTES_PER_ENTRY,
     MAX_DENSE_BYTES,
+    FittedModel,
+    SearchName,
     TopLabels,
     TopRows,
     check_dense_size,
     check_k,
+    check_top_rows,
+    file_parts,
     names_of,
 )
 from labeltrees.tree import LabelTree
@@ -28,23 +34,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
+    from scipy import sparse
 
     from labeltrees.data.rows import Rows
 
-__all__ = [
-    "LOSSES",
-    "MASS_WIDTH",
-    "ExtremeModel",
-    "Growth",
-    "RelevanceTreeArrays",
-    "forest_of",
-]
+__all__ = ["MASS_WIDTH", "ExtremeModel", "Growth", "RelevanceTreeArrays", "forest_of"]
 
 _ARRAYS = (
     "features", "feature_rows", "row_chunks", "row_starts", "columns", "values", "biases", "reach",
 )  # fmt: skip
-LOSSES = {"logistic": _core.NodeLoss.logistic, "hinge": _core.NodeLoss.hinge}
-_SEARCHES = {"exact": _core.RelevanceSearch.exact, "beam": _core.RelevanceSearch.beam}
+_SEARCHES = {
+    "auto": _core.RelevanceSearch.beam,
+    "exact": _core.RelevanceSearch.exact,
+    "beam": _core.RelevanceSearch.beam,
+}
 MASS_WIDTH = 10
 """The widest beam that a row's mass is measured with."""
 _NO_IDS = np.empty(0, dtype=np.int32)
@@ -72,65 +75,72 @@ class Growth:
 
 
 @dataclass
-class ExtremeModel:
+class ExtremeModel(FittedModel):
     """Label trees whose regressors give each label a probability, or a relevance, of its own.
 
-    Rows must be checked (`labeltrees.data.rows.as_rows`). What the trees say is calibrated and
-    multiplied by ``scale``, the largest relevance learned from.
+    Rows must be checked (`rows`). What the trees say is calibrated and multiplied by ``scale``,
+    the largest relevance learned from.
     """
 
+    settings_class = ExtremeSettings
+
+    settings: ExtremeSettings
     vocabulary: LabelVocabulary
     trees: list[RelevanceTreeArrays]
     n_features: int
-    loss: str = "logistic"
-    inner_power: float = 1.0
-    scale: float = 1.0
+    scale: float
     calibration: Calibration = field(default_factory=Calibration)
     tail: TailClassifier | None = None
-    beam_width: int = 10
-    n_jobs: int = 1
     growth: Growth | None = None
     """Kept in memory for a warm start, neither saved nor copied."""
 
     def __post_init__(self) -> None:
-        self.core = forest_of(self.trees, self.loss, self.inner_power, len(self.vocabulary))
+        self.core = forest_of(self.trees, self.settings, len(self.vocabulary))
         self.n_tree_labels = self.trees[0].tree.n_labels
-        self.mass_width = min(self.beam_width, MASS_WIDTH)
+
+    @property
+    def mass_width(self) -> int:
+        """The width of the beam that a row's mass is measured with."""
+        return min(self.settings.width, MASS_WIDTH)
+
+    @property
+    def n_jobs(self) -> int:
+        """How many threads answer."""
+        return self.settings.n_threads
 
     def top_labels(
-        self, rows: Rows, k: int, *, search: str = "beam", beam_width: int | None = None
+        self, rows: Rows, k: int, *, search: SearchName = "auto", beam_width: int | None = None
     ) -> TopLabels:
         """Return the k best labels of every row and their probabilities, best first.
 
-        With a tail classifier its score decides the order, not the probability.
+        ``search="auto"`` is the beam. With a tail classifier its score decides the order, not the
+        probability.
         """
         ids, values, _ = self._top(rows, k, search, beam_width)
         return TopLabels(names_of(self.vocabulary, ids), values)
 
     def top_scores(
-        self, rows: Rows, k: int, *, search: str = "beam", beam_width: int | None = None
+        self, rows: Rows, k: int, *, search: SearchName = "auto", beam_width: int | None = None
     ) -> TopLabels:
         """Return the k best labels of every row and the scores that rank them."""
         ids, _, scores = self._top(rows, k, search, beam_width)
         return TopLabels(names_of(self.vocabulary, ids), scores)
 
     def _top(
-        self, rows: Rows, k: int, search: str, beam_width: int | None
+        self, rows: Rows, k: int, search: SearchName, beam_width: int | None
     ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
         """Return ids, their probabilities and the scores that rank them."""
         n_asked = check_k(k, len(self.vocabulary))
         k = min(n_asked, self.n_tree_labels)
-        if search not in _SEARCHES:
-            raise ArgumentError.of("search", search, "exact or beam")
-        width = self.beam_width if beam_width is None else beam_width
-        if isinstance(width, bool) or not isinstance(width, (int, np.integer)) or width < 1:
-            raise ArgumentError.of("beam_width", width, "an integer >= 1")
+        search = checks.choice("search", search, get_args(SearchName))
+        asked = self.settings.width if beam_width is None else beam_width
+        width = checks.integer("beam_width", asked, 1)
         n_candidates = k if self.tail is None else min(max(10 * k, 100), self.n_tree_labels)
         ids, p, mass = self.core.top_labels(
             *rows.arrays,
             n_candidates,
             _SEARCHES[search],
-            int(width),
+            width,
             _NO_IDS,
             0 if self.calibration.is_identity else self.mass_width,
             self.n_jobs,
@@ -157,10 +167,8 @@ class ExtremeModel:
         return np.hstack([ids, np.tile(others, (len(ids), 1))]), values, scores
 
     def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
-        """Return the probability (relevance) of one label a row; 0 for a label never seen."""
-        ids = self.vocabulary.ids(labels)
-        if len(ids) != rows.n_rows:
-            raise ArgumentError(f"y has {len(ids)} labels for the {rows.n_rows} rows of X.")
+        """Return the probability (relevance) of one label per row; 0 for a label never seen."""
+        ids = self.label_ids(rows, labels)
         p = self.core.of_labels(*rows.arrays, ids, _NO_IDS, self.n_jobs)
         return self._value(p, self._mass(rows))
 
@@ -173,21 +181,17 @@ class ExtremeModel:
         self, rows: Rows, threshold: float, *, max_bytes: int = MAX_DENSE_BYTES
     ) -> sparse.csr_array:
         """Return every label whose probability (relevance) is at least threshold, as CSR."""
-        is_number = isinstance(threshold, (int, float, np.number)) and not isinstance(
-            threshold, bool
-        )
-        if not is_number or not 0 < threshold <= self.scale:
-            raise ArgumentError.of("threshold", threshold, f"in (0, {self.scale:g}]")
+        from scipy import sparse
+
+        threshold = checks.number("threshold", threshold, 0, self.scale, open_low=True)
         mass = self._mass(rows)
-        raw = np.full(rows.n_rows, float(threshold) / self.scale)
+        raw = np.full(rows.n_rows, threshold / self.scale)
         if not self.calibration.is_identity:
-            raw = self.calibration.invert(float(threshold) / self.scale, mass) * (1 - 1e-9)
-        starts, labels, p = self.core.above(*rows.arrays, raw, max_bytes // 12)
+            raw = self.calibration.invert(threshold / self.scale, mass) * (1 - 1e-9)
+        max_entries = max_bytes // BYTES_PER_ENTRY
+        starts, labels, p = self.core.above(*rows.arrays, raw, max_entries)
         if not len(starts):
-            raise TooLargeError(
-                f"the labels above {threshold:g} of {rows.n_rows} rows need more than "
-                f"max_bytes={max_bytes:,}: raise the threshold or max_bytes, or pass fewer rows."
-            )
+            raise TooLargeError.of_threshold(rows.n_rows, max_entries, threshold, max_bytes)
         shape = (rows.n_rows, len(self.vocabulary))
         if len(mass):
             mass = np.repeat(mass, np.diff(starts))
@@ -205,14 +209,13 @@ class ExtremeModel:
         feature_names: Sequence[str] | None = None,
     ) -> RelevanceExplanation:
         """Return why a row gives a label its probability, tree by tree."""
-        (label_id,) = self.vocabulary.ids(np.array([label], dtype=object)).tolist()
-        if rows.n_rows != 1:
-            raise ArgumentError(f"one row is explained at a time, got {rows.n_rows}.")
-        if label_id < 0 or self.trees[0].tree.leaf_of(label_id) < 0:
-            raise ArgumentError.of("label", label, "one that some row learned from has")
+        check_question(rows, n_features, feature_names, self.n_features)
+        (label_id,) = self.vocabulary.ids([label]).tolist()
+        known = label_id >= 0 and self.trees[0].tree.leaf_of(label_id) >= 0
+        checks.one_of_labels("label", label, known, self.n_tree_labels)
         steps = tuple(
             relevance_steps(
-                self.core.report(*rows.arrays, label_id, tree), rows, self.loss, self.inner_power,
+                self.core.report(*rows.arrays, label_id, tree), rows, self.settings,
                 n_features=n_features, feature_names=feature_names,
             )
             for tree in range(len(self.trees))
@@ -266,53 +269,33 @@ class ExtremeModel:
         if self.tail is not None:
             tensors |= self.tail.to_tensors()
         return tensors, {
-            "n_trees": len(self.trees),
+            "settings": self.settings.to_dict(),
             "n_features": self.n_features,
-            "loss": self.loss,
-            "inner_power": self.inner_power,
             "scale": self.scale,
             "calibration": list(astuple(self.calibration)),
-            "tail": None if self.tail is None else self.tail.kind,
-            "tail_weight": None if self.tail is None else self.tail.weight,
-            "beam_width": self.beam_width,
         }
 
     @classmethod
     def from_tensors(cls, tensors: dict[str, NDArray[Any]], facts: dict[str, Any]) -> ExtremeModel:
         """Return the model that `to_tensors` wrote down; raise `ModelFormatError` if it did not."""
-        try:
+        with file_parts():
+            settings = ExtremeSettings.from_dict(facts["settings"])
+            vocabulary = LabelVocabulary.from_tensors(tensors)
             trees = []
-            for number in range(int(facts["n_trees"])):
+            for number in range(settings.n_trees):
                 parent, label = (tensors[f"tree{number}.{name}"] for name in ("parent", "label"))
                 arrays = tuple(tensors[f"tree{number}.{name}"] for name in _ARRAYS)
                 trees.append(RelevanceTreeArrays(_core.LabelTree.restore(parent, label), arrays))
             calibration = Calibration(*(float(value) for value in facts["calibration"]))
-            if not trees or not (calibration.a > 0 and calibration.b >= 0):
-                raise ModelFormatError("the model has no tree, or its calibration is not monotone.")
-            vocabulary = LabelVocabulary.from_tensors(tensors)
+            if not (calibration.a > 0 and calibration.b >= 0):
+                raise ModelFormatError("the model's calibration is not monotone.")
             tail = None
-            if facts["tail"] is not None:
+            if settings.tail is not None:
                 tail = TailClassifier.from_tensors(
-                    tensors, str(facts["tail"]), float(facts["tail_weight"]), len(vocabulary)
+                    tensors, settings.tail, settings.tail_weight, len(vocabulary)
                 )
-            return cls(
-                vocabulary, trees, int(facts["n_features"]), str(facts["loss"]),
-                float(facts["inner_power"]), float(facts["scale"]), calibration, tail,
-                int(facts["beam_width"]),
-            )  # fmt: skip
-        except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
-            if isinstance(error, ModelFormatError):
-                raise
-            raise ModelFormatError(f"the model's parts do not fit together: {error}") from None
-
-    def __getstate__(self) -> dict[str, Any]:
-        tensors, facts = self.to_tensors(keep_state=True)
-        return {"tensors": tensors, "facts": facts, "n_jobs": self.n_jobs}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        restored = self.from_tensors(state["tensors"], state["facts"])
-        self.__dict__.update(restored.__dict__)
-        self.n_jobs = state["n_jobs"]
+            width, scale = int(facts["n_features"]), float(facts["scale"])
+            return cls(settings, vocabulary, trees, width, scale, calibration, tail)
 
     def top_rows(
         self,
@@ -327,22 +310,13 @@ class ExtremeModel:
         """Return the k rows of which each label is most relevant (labelwise inference)."""
         n_labels = len(self.vocabulary)
         ids = np.arange(n_labels, dtype=np.int32) if labels is None else self.vocabulary.ids(labels)
-        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= rows.n_rows:
-            raise ArgumentError.of("k", k, f"an integer in [1, n_rows={rows.n_rows}]")
-        if np.any(ids < 0):
-            unknown = np.asarray(labels)[np.argmax(ids < 0)]
-            raise ArgumentError.of("labels", unknown, "labels that the model knows")
-        if not factor > 0:
-            raise ArgumentError.of("factor", factor, "a number > 0")
-        if 16 * len(ids) * int(k) > max_bytes:
-            raise TooLargeError(
-                f"{len(ids)} labels x {k} rows need more than max_bytes={max_bytes:,}: "
-                "ask for fewer labels or rows, or raise max_bytes."
-            )
+        named = [] if labels is None else labels
+        k = check_top_rows(named, ids >= 0, n_labels, k, rows.n_rows, max_bytes)
+        factor = checks.number("factor", factor, 0, open_low=True)
         wanted, place = np.unique(ids, return_inverse=True)
         mass, c = self._mass(rows), self.calibration
         found, p = self.core.top_rows(
-            *rows.arrays, wanted, int(k), bool(exact), float(factor), c.a, c.b,
+            *rows.arrays, wanted, k, checks.flag("exact", exact), factor, c.a, c.b,
             c.offsets(mass) if len(mass) else mass, self.n_jobs,
         )  # fmt: skip
         values = self._value(p.ravel(), mass[found.ravel()] if len(mass) else mass)
@@ -351,13 +325,12 @@ class ExtremeModel:
 
 def forest_of(
     trees: Sequence[RelevanceTreeArrays],
-    loss: str,
-    inner_power: float,
+    settings: ExtremeSettings,
     n_labels: int,
     held: Sequence[_core.HeldMargins] = (),
 ) -> _core.RelevanceForest:
     """Return the core's forest over these trees; with ``held``, what held-out rows were given."""
-    forest = _core.RelevanceForest(LOSSES[loss], n_labels, inner_power)
+    forest = _core.RelevanceForest(LOSSES[settings.loss], n_labels, settings.inner_power)
     for number, tree in enumerate(trees):
         arrays: list[Any] = [*tree.arrays, held[number] if held else None]
         forest.add(tree.tree, *arrays)

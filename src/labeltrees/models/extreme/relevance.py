@@ -40,6 +40,11 @@ class Relevance:
         """The three arrays, in the order the core takes them."""
         return self.starts, self.labels, self.values
 
+    def to_csr(self) -> sparse.csr_array:
+        """Return relevance as a matrix of shape (n_rows, n_labels)."""
+        shape = (self.n_rows, len(self.vocabulary))
+        return sparse.csr_array((self.values, self.labels, self.starts), shape=shape)
+
     def weighted_by_propensity(self, *, a: float = 0.55, b: float = 1.5) -> Relevance:
         """Return the relevance divided by each label's propensity."""
         counts = np.bincount(self.labels, minlength=len(self.vocabulary))

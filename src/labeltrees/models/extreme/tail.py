@@ -6,19 +6,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
 from labeltrees.errors import ModelFormatError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from scipy import sparse
 
     from labeltrees.data.rows import Rows
     from labeltrees.models.extreme.relevance import Relevance
 
-__all__ = ["TAILS", "TailClassifier"]
+__all__ = ["TailClassifier"]
 
-TAILS = ("xreg", "pfastrexml")
 _GAMMA = 30.0
 
 
@@ -38,6 +37,8 @@ class TailClassifier:
     @classmethod
     def fit(cls, rows: Rows, relevance: Relevance, kind: str, weight: float) -> TailClassifier:
         """Return the classifier of these rows."""
+        from scipy import sparse
+
         n_labels = len(relevance.vocabulary)
         X = _unit(rows)
         ones = np.ones(len(relevance.labels), dtype=np.float32)
@@ -82,6 +83,8 @@ class TailClassifier:
         cls, tensors: dict[str, NDArray[Any]], kind: str, weight: float, n_labels: int
     ) -> TailClassifier:
         """Return the classifier that `to_tensors` wrote down."""
+        from scipy import sparse
+
         starts, indices = tensors["tail.starts"], tensors["tail.indices"]
         values = tensors["tail.values"].astype(np.float32)
         width = int(tensors["tail.width"][0])
@@ -90,17 +93,16 @@ class TailClassifier:
             means.check_format(full_check=True)
         except ValueError as error:
             raise ModelFormatError(f"the tail classifier is damaged: {error}") from None
-        if kind not in TAILS or not 0 <= weight <= 1:
-            raise ModelFormatError("the tail classifier is of no known kind.")
         return cls(kind, weight, means)
 
 
 def _unit(rows: Rows) -> sparse.csr_array:
-    shape = (rows.n_rows, rows.n_features)
-    return _normalised(sparse.csr_array((rows.values, rows.indices, rows.starts), shape=shape))
+    return _normalised(rows.to_csr())
 
 
 def _normalised(matrix: sparse.csr_array) -> sparse.csr_array:
+    from scipy import sparse
+
     lengths = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
     scale = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
     data = matrix.data * np.repeat(scale, np.diff(matrix.indptr))

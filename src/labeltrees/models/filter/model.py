@@ -2,84 +2,89 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-from scipy import sparse
-
-from labeltrees import _core
-from labeltrees.errors import ArgumentError, TooLargeError
-from labeltrees.models.conditional.model import ConditionalTreeModel
+from labeltrees import _core, checks
+from labeltrees.data.vocabulary import LabelVocabulary
+from labeltrees.models.dense import DenseAnswers
+from labeltrees.models.explanation import check_question
+from labeltrees.models.filter.settings import FilterSettings
 from labeltrees.models.model import (
     MAX_DENSE_BYTES,
-    BeamLabels,
+    FittedModel,
     Foreseen,
     TopLabels,
-    TopRows,
-    check_can_learn,
     check_dense_size,
     check_k,
-    check_threshold,
-    check_top_rows,
-    ids_to_learn,
-    learning_errors,
+    file_parts,
     names_of,
 )
-from labeltrees.models.online.settings import OnlineRegression
+from labeltrees.models.online.counted_tree import (
+    describe_tree,
+    have_leaves,
+    restored,
+    state_tensors,
+    untaught,
+)
+from labeltrees.models.online.explanation import Explanation, steps_of
+from labeltrees.models.online.learning import (
+    IN_TURN,
+    LearnsInPasses,
+    check_can_learn,
+    ids_to_learn,
+)
+from labeltrees.models.online.settings import learning_errors
+from labeltrees.tree import LabelTree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
     from labeltrees.data.rows import Rows
-    from labeltrees.models.explanation import Explanation
 
-__all__ = ["FilterTreeModel", "tournament_settings"]
-
-_CHUNK_BYTES = 2**24  # of the dense answers that are looked through at a time
-_BYTES_PER_ENTRY = 12
-_EMPTY_ORDER = np.empty(0, dtype=np.int64)
-
-
-def tournament_settings(
-    *,
-    structure: str = "balanced",
-    loss: str = "logistic",
-    optimizer: str = "adagrad",
-    learning_rate: float = 1.0,
-    normalize: bool = True,
-    bias: float = 0.25,
-    seed: int = 0,
-) -> OnlineRegression:
-    """Return the checked settings of a filter tree.
-
-    >>> tournament_settings(structure="online")
-    Traceback (most recent call last):
-    ...
-    labeltrees.errors.ArgumentError: structure must be 'balanced' or 'random', got 'online'.
-    """
-    if structure not in ("balanced", "random"):
-        raise ArgumentError.of("structure", structure, "'balanced' or 'random'")
-    return OnlineRegression(
-        loss=loss,
-        normalize=normalize,
-        bias=bias,
-        optimizer=optimizer,
-        learning_rate=learning_rate,
-        mixing=False,
-        structure=structure,
-        seed=seed,
-    )
+__all__ = ["FilterTreeModel"]
 
 
 @dataclass
-class FilterTreeModel(ConditionalTreeModel):
-    """A conditional tree's state, learned and asked by the rules of a tournament.
+class FilterTreeModel(DenseAnswers, LearnsInPasses, FittedModel):
+    """A binary tree of regressors, learned and asked by the rules of a tournament.
 
-    Winners cost O(depth) a row; probabilities need the sum over all labels, O(n_labels) a row.
+    Winners cost O(depth) per row; probabilities need the sum over all labels, O(n_labels) per row.
+    Rows must be checked (`rows`). Threads may ask while one learns.
     """
+
+    settings_class = FilterSettings
+
+    settings: FilterSettings
+    vocabulary: LabelVocabulary
+    core: _core.ConditionalTree
+    n_features: int
+    frozen: bool = False
+
+    @classmethod
+    def empty(cls, settings: FilterSettings, n_features: int) -> Self:
+        """Return a model that knows no label yet."""
+        return cls(settings, LabelVocabulary(), untaught(), n_features)
+
+    @classmethod
+    def over(cls, settings: FilterSettings, n_features: int, labels: ArrayLike) -> Self:
+        """Return a model that has learned nothing yet, over labels known in advance."""
+        vocabulary = LabelVocabulary(labels)
+        n_labels = len(vocabulary)
+        tree = (
+            LabelTree.random(n_labels, seed=settings.random_state)
+            if settings.structure == "random"
+            else LabelTree.balanced(n_labels)
+        )
+        return cls(settings, vocabulary, untaught(tree), n_features)
+
+    @property
+    def tree(self) -> LabelTree:
+        """A copy of the tournament as it is now; its labels are vocabulary ids."""
+        return LabelTree(self.core.tree())
 
     def learn(
         self,
@@ -87,7 +92,7 @@ class FilterTreeModel(ConditionalTreeModel):
         labels: NDArray[Any],
         weights: NDArray[np.float32],
         *,
-        order: NDArray[np.int64] = _EMPTY_ORDER,
+        order: NDArray[np.int64] = IN_TURN,
         foresee: bool = True,
         foresee_top: bool = False,
         again: bool = False,
@@ -97,24 +102,23 @@ class FilterTreeModel(ConditionalTreeModel):
         O(depth * nnz) per row; with ``foresee`` or ``foresee_top`` O(n_labels * nnz).
         """
         check_can_learn(self.frozen)
+        self.check_width(rows)
         ids = ids_to_learn(self.vocabulary, labels, weights)
         with learning_errors(self.settings):
             p_label, is_new, top, p_top = _core.learn_tournament(
                 self.core, *rows.arrays, ids, weights, order, foresee_top,
-                self.settings.learning(again=again), foresee,
+                self.settings.tree_learning(again=again), foresee,
             )  # fmt: skip
         return Foreseen(p_label, names_of(self.vocabulary, top), p_top, is_new.astype(bool))
 
     def winners(self, rows: Rows) -> NDArray[Any]:
-        """Return the tournament's winner of every row. O(depth * nnz) a row."""
+        """Return the tournament's winner of every row. O(depth * nnz) per row."""
         ids = _core.tournament_winners(self.core, *rows.arrays, self.settings.reading)
         return names_of(self.vocabulary, ids)
 
     def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
-        """Return P(label given row), one label a row; 0 for a label never seen."""
-        ids = self.vocabulary.ids(labels)
-        if len(ids) != rows.n_rows:
-            raise ArgumentError(f"y has {len(ids)} labels for the {rows.n_rows} rows of X.")
+        """Return P(label given row), one label per row; 0 for a label never seen."""
+        ids = self.label_ids(rows, labels)
         return _core.tournament_probabilities(self.core, *rows.arrays, ids, self.settings.reading)
 
     def top_labels(self, rows: Rows, k: int) -> TopLabels:
@@ -125,56 +129,13 @@ class FilterTreeModel(ConditionalTreeModel):
 
     def probabilities(self, rows: Rows, *, max_bytes: int = MAX_DENSE_BYTES) -> NDArray[np.float64]:
         """Return the whole distribution, (n_rows, n_labels), columns in vocabulary order."""
-        check_dense_size(rows.n_rows, len(self.vocabulary), max_bytes)
-        return self._dense(rows)
-
-    def _dense(self, rows: Rows) -> NDArray[np.float64]:
         n_columns = len(self.vocabulary)
+        check_dense_size(rows.n_rows, n_columns, max_bytes)
         return _core.tournament_all(self.core, *rows.arrays, n_columns, self.settings.reading)
 
-    def _dense_chunks(self, rows: Rows) -> Iterator[NDArray[np.float64]]:
-        size = max(1, _CHUNK_BYTES // (8 * max(1, len(self.vocabulary))))
-        for start in range(0, rows.n_rows, size):
-            yield self._dense(rows.take(np.arange(start, min(start + size, rows.n_rows))))
-
-    def beam_labels(self, rows: Rows, k: int, *, beam_width: int) -> BeamLabels:  # noqa: ARG002
-        """Refuse: a tournament has no paths to give up."""
-        raise ArgumentError.of("search", "beam", "'exact' for a filter tree")
-
-    def labels_above(
-        self, rows: Rows, threshold: float, *, max_bytes: int = MAX_DENSE_BYTES
-    ) -> sparse.csr_array:
-        """Return every label with probability >= threshold, (n_rows, n_labels), sparse."""
-        check_threshold(threshold)
-        max_entries = max(0, int(max_bytes) // _BYTES_PER_ENTRY)
-        parts, n_found = [], 0
-        for p in self._dense_chunks(rows):
-            parts.append(sparse.csr_array(np.where(p >= threshold, p, 0.0)))
-            n_found += parts[-1].nnz
-            if n_found > max_entries:
-                raise TooLargeError.of_threshold(rows.n_rows, max_entries, threshold, max_bytes)
-        return sparse.csr_array(sparse.vstack(parts, format="csr"))
-
-    def top_rows(
-        self, rows: Rows, labels: ArrayLike, k: int, *, max_bytes: int = MAX_DENSE_BYTES
-    ) -> TopRows:
-        """Return the k rows that give each label its largest probabilities, likeliest first."""
-        ids = self.vocabulary.ids(labels)
-        known = _core.have_leaves(self.core, ids).astype(bool)
-        k = check_top_rows(labels, known, self.core.n_labels, k, rows.n_rows, max_bytes)
-        p = np.concatenate([chunk[:, ids] for chunk in self._dense_chunks(rows)]).T
-        best = np.argsort(-p, axis=1, kind="stable")[:, :k]
-        return TopRows(best, np.take_along_axis(p, best, axis=1))
-
-    def sample(self, rows: Rows, uniforms: NDArray[np.float64]) -> NDArray[Any]:
-        """Return a label a row, drawn from its distribution by one number in [0, 1) each."""
-        ids, at = np.empty(rows.n_rows, dtype=np.int32), 0
-        for p in self._dense_chunks(rows):
-            sums = np.cumsum(p, axis=1)
-            here = slice(at, at + len(p))
-            ids[here] = (sums <= uniforms[here, np.newaxis] * sums[:, -1:]).sum(axis=1)
-            at += len(p)
-        return names_of(self.vocabulary, ids)
+    def has_learned(self, ids: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Return which label ids have a leaf."""
+        return have_leaves(self.core, ids)
 
     def explain(
         self,
@@ -184,7 +145,41 @@ class FilterTreeModel(ConditionalTreeModel):
         n_features: int = 10,
         feature_names: Sequence[str] | None = None,
     ) -> Explanation:
-        """Return the matches on a label's way to the final: each turn, and what spoke for it."""
-        reason = super().explain(rows, label, n_features=n_features, feature_names=feature_names)
+        """Return the matches on a label's way to the final: each turn, and what supports it."""
+        check_question(rows, n_features, feature_names, self.n_features)
+        ids = self.vocabulary.ids([label])
+        known = bool(have_leaves(self.core, ids)[0])
+        checks.one_of_labels("label", label, known, self.core.n_labels)
+        report = _core.report_path(self.core, *rows.arrays, int(ids[0]), self.settings.reading)
+        steps = steps_of(report, n_features=n_features, feature_names=feature_names)
         p_label = float(self.label_probabilities(rows, [label])[0])
-        return replace(reason, p_label=p_label)
+        return Explanation(self.vocabulary.labels[ids].tolist()[0], p_label, 0.0, steps)
+
+    def describe(self) -> dict[str, Any]:
+        """Return sizes and shape of the model."""
+        return describe_tree(self.tree, self.core) | {"can_learn": not self.frozen}
+
+    def to_dot(self, names: Sequence[str], *, max_nodes: int) -> str:
+        """Return the top of the tournament as Graphviz DOT."""
+        return self.tree.to_dot(names=names, max_nodes=max_nodes)
+
+    def to_tensors(self, *, keep_state: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return arrays and facts that `from_tensors` makes an equal model of.
+
+        With ``keep_state=False`` only what questions need, in float16.
+        """
+        frozen = self.frozen or not keep_state
+        return state_tensors(self.core, frozen=frozen) | self.vocabulary.to_tensors(), {
+            "settings": self.settings.to_dict(),
+            "n_features": self.n_features,
+            "frozen": frozen,
+        }
+
+    @classmethod
+    def from_tensors(cls, tensors: dict[str, NDArray[Any]], facts: dict[str, Any]) -> Self:
+        """Return the model that `to_tensors` wrote down; raise `ModelFormatError` if it did not."""
+        with file_parts():
+            vocabulary, frozen = LabelVocabulary.from_tensors(tensors), bool(facts["frozen"])
+            core = restored(tensors, frozen=frozen, n_labels=len(vocabulary))
+            settings = FilterSettings.from_dict(facts["settings"])
+            return cls(settings, vocabulary, core, int(facts["n_features"]), frozen)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from labeltrees.models.explanation import Contribution, check_n_features, strongest_features
+from labeltrees.models.explanation import Contribution, strongest_features, support_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,22 +52,20 @@ class RouteExplanation:
         return asdict(self)
 
     def to_text(self) -> str:
-        """Return a text with one line a turn and one a feature."""
+        """Return a text with one line per turn and one per feature."""
         turns = f"{len(self.steps)} turn{'' if len(self.steps) == 1 else 's'}"
         lines = [
             f"P({self.label}) = {self.p_label:.4g} after {turns}, at leaf {self.leaf} "
             f"({self.n_examples:g} examples)"
         ]
         for depth, step in enumerate(self.steps):
+            sign = 1 if step.direction == "right" else -1
             lines.append(
                 f"{depth:>3}. {step.direction:<5} at node {step.node} ({step.n_examples:g} "
-                f"examples, p = {step.p_label:.4g}) by a margin of {step.margin:+.4f}:"
+                f"examples, p = {step.p_label:.4g}), margin {step.margin:+.4f}; "
+                "what supports this turn:"
             )
-            sign = 1 if step.direction == "right" else -1
-            rows = [(c.contribution, f"{c.feature} (value {c.value:.4g})")
-                    for c in step.contributions]  # fmt: skip
-            rows += [(step.other, "other features"), (step.bias, "whatever the row")]
-            lines += [f"       {sign * amount:+9.4f}  {text}" for amount, text in rows if amount]
+            lines += support_lines(step.contributions, step.other, step.bias, sign=sign)
         return "\n".join(lines)
 
     def __str__(self) -> str:
@@ -83,7 +81,6 @@ def route_steps(
     feature_names: Sequence[str] | None,
 ) -> tuple[RouteStep, ...]:
     """Return the core's report on a row's way as steps, without the leaf."""
-    check_n_features(n_features)
     nodes, margins, features, values, weights = report
     weights = weights.reshape(len(margins), len(features))
     steps = []

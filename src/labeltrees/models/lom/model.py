@@ -2,121 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
-from labeltrees import _core
+from labeltrees import _core, checks
 from labeltrees.data.vocabulary import LabelVocabulary
-from labeltrees.errors import ArgumentError, ModelFormatError, TooLargeError
+from labeltrees.errors import ModelFormatError, TooLargeError
 from labeltrees.models.explanation import check_question
 from labeltrees.models.lom.diagnostics import Diagnosis, diagnose
 from labeltrees.models.lom.explanation import RouteExplanation, route_steps
+from labeltrees.models.lom.settings import LomSettings
 from labeltrees.models.model import (
+    BYTES_PER_ENTRY,
     MAX_DENSE_BYTES,
     TopRows,
-    check_threshold,
     check_top_rows,
+    file_parts,
     names_of,
 )
-from labeltrees.models.online.settings import OPTIMIZERS, check_number
-from labeltrees.models.online.table_model import EMPTY_ORDER, TableModel
+from labeltrees.models.online.learning import IN_TURN
+from labeltrees.models.online.table_model import TableModel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
+    from scipy import sparse
 
     from labeltrees.data.rows import Rows
     from labeltrees.models.model import Foreseen
 
-__all__ = ["LomRegression", "LomTreeModel"]
+__all__ = ["LomTreeModel"]
 
-LOSSES = {name: getattr(_core.PartitionLoss, name)
-          for name in ("hinge", "logistic", "squared", "absolute")}  # fmt: skip
-_BYTES_PER_ENTRY = 12  # of a sparse answer: a column and a probability
 _HISTOGRAM = 2  # the place of a node's histogram among its three ledgers
-
-
-@dataclass(frozen=True)
-class LomRegression:
-    """The checked settings of a LOMtree.
-
-    Examples
-    --------
-    >>> LomRegression(swap_resistance=0.5)
-    Traceback (most recent call last):
-    ...
-    labeltrees.errors.ArgumentError: swap_resistance must be in [1, 1e+09], got 0.5.
-    """
-
-    max_splits: int | None = None
-    splits_per_label: float = 4.0
-    swap_resistance: float = 4.0
-    back_off: float = 1.0
-    loss: str = "hinge"
-    optimizer: str = "adagrad"
-    learning_rate: float = 1.0
-    normalize: bool = True
-    bias: float = 0.25
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for name, table in (("loss", LOSSES), ("optimizer", OPTIMIZERS)):
-            value = getattr(self, name)
-            if not isinstance(value, str) or value not in table:
-                raise ArgumentError.of(name, value, f"one of {', '.join(table)}")
-        if not isinstance(self.normalize, (bool, np.bool_)):
-            raise ArgumentError.of("normalize", self.normalize, "True or False")
-        if self.max_splits is not None:
-            whole = isinstance(self.max_splits, (int, np.integer))
-            if not whole or isinstance(self.max_splits, bool) or not 0 <= self.max_splits < 2**30:
-                raise ArgumentError.of(
-                    "max_splits", self.max_splits, "None or an integer in [0, 2^30)"
-                )
-        check_number("splits_per_label", self.splits_per_label, 0, 1e6)
-        check_number("swap_resistance", self.swap_resistance, 1, 1e9)
-        check_number("back_off", self.back_off, 0, 1e6)
-        check_number("learning_rate", self.learning_rate, 0, 1e6, open_below=True)
-        check_number("bias", self.bias, 0, 1e6)
-        if not isinstance(self.seed, (int, np.integer)) or not 0 <= self.seed < 2**64:
-            raise ArgumentError.of("seed", self.seed, "an integer in [0, 2^64)")
-
-    @property
-    def reading(self) -> _core.Reading:
-        """How the core reads rows under these settings."""
-        return _core.Reading(
-            loss=_core.Loss.logistic,  # of no consequence: only a margin's sign counts
-            normalize=bool(self.normalize),
-            bias=float(self.bias),
-            mixing=False,
-            sharpness=1.0,
-        )
-
-    def learning(self, *, again: bool = False) -> _core.LomLearning:
-        """Return how the core learns."""
-        limited = self.max_splits is not None
-        return _core.LomLearning(
-            reading=self.reading,
-            loss=LOSSES[self.loss],
-            optimizer=OPTIMIZERS[self.optimizer],
-            learning_rate=float(self.learning_rate),
-            max_splits=float(self.max_splits or 0),
-            splits_per_label=0.0 if limited else float(self.splits_per_label),
-            swap_resistance=float(self.swap_resistance),
-            again=again,
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the settings as plain values, ready for JSON."""
-        plain = asdict(self)
-        for name in ("splits_per_label", "swap_resistance", "back_off", "learning_rate", "bias"):
-            plain[name] = float(plain[name])
-        limit = None if self.max_splits is None else int(self.max_splits)
-        plain |= {"max_splits": limit, "normalize": bool(self.normalize), "seed": int(self.seed)}
-        return plain
 
 
 @dataclass
@@ -124,11 +44,11 @@ class LomTreeModel(TableModel):
     """A decision tree with a linear regressor at every inner node and a histogram at every node.
 
     A row goes left or right by the sign of each regressor. Its answer is the leaf's histogram,
-    backed off to those of the nodes above. Rows must be checked
-    (`labeltrees.data.rows.as_rows`). Threads may ask while one learns.
+    backed off to those of the nodes above. Rows must be checked (`rows`). Threads may ask while
+    one learns.
     """
 
-    _settings_class: ClassVar[type[Any]] = LomRegression
+    settings_class = LomSettings
 
     core: _core.LomTree
     n_rounds: int = 1
@@ -139,9 +59,16 @@ class LomTreeModel(TableModel):
         self.core.n_rounds = self.n_rounds
 
     @classmethod
-    def empty(cls, settings: LomRegression, n_features: int) -> LomTreeModel:
+    def empty(cls, settings: LomSettings, n_features: int) -> LomTreeModel:
         """Return a model that knows no label yet."""
         return cls(settings, LabelVocabulary(), _core.LomTree(), n_features)
+
+    @classmethod
+    def over(cls, settings: LomSettings, n_features: int, labels: ArrayLike) -> LomTreeModel:
+        """Return a model that has learned nothing yet, its labels in this order."""
+        model = cls.empty(settings, n_features)
+        model.vocabulary.add(labels)
+        return model
 
     def learn(
         self,
@@ -149,7 +76,7 @@ class LomTreeModel(TableModel):
         labels: NDArray[Any],
         weights: NDArray[np.float32],
         *,
-        order: NDArray[np.int64] = EMPTY_ORDER,
+        order: NDArray[np.int64] = IN_TURN,
         foresee: bool = True,
         foresee_top: bool = False,
         again: bool = False,
@@ -168,17 +95,19 @@ class LomTreeModel(TableModel):
         return foreseen
 
     def leaves(self, rows: Rows) -> NDArray[np.int32]:
-        """Return the node at which each row ends. O(depth) a row."""
+        """Return the node at which each row ends. O(depth) per row."""
         return self.core.leaves(*rows.arrays, self.settings.reading)
 
     def labels_above(
         self, rows: Rows, threshold: float, *, max_bytes: int = MAX_DENSE_BYTES
     ) -> sparse.csr_array:
         """Return every label with probability >= threshold, (n_rows, n_labels), sparse."""
-        check_threshold(threshold)
-        max_entries = max(0, int(max_bytes) // _BYTES_PER_ENTRY)
+        from scipy import sparse
+
+        threshold = checks.number("threshold", threshold, 0, 1, open_low=True)
+        max_entries = max(0, int(max_bytes) // BYTES_PER_ENTRY)
         starts, ids, p = self.core.labels_above(
-            *rows.arrays, float(threshold), max_entries, self.settings.reading
+            *rows.arrays, threshold, max_entries, self.settings.reading
         )
         if not len(starts):
             raise TooLargeError.of_threshold(rows.n_rows, max_entries, threshold, max_bytes)
@@ -202,7 +131,7 @@ class LomTreeModel(TableModel):
         return TopRows(best, p_best)
 
     def sample(self, rows: Rows, uniforms: NDArray[np.float64]) -> NDArray[Any]:
-        """Return a label a row, drawn from its distribution by one number in [0, 1) each."""
+        """Return one label per row, drawn from its distribution by one number in [0, 1) each."""
         ids = self.core.sample_labels(*rows.arrays, uniforms, self.settings.reading)
         return names_of(self.vocabulary, ids)
 
@@ -215,10 +144,10 @@ class LomTreeModel(TableModel):
         feature_names: Sequence[str] | None = None,
     ) -> RouteExplanation:
         """Return the way of one row, and the label's probability at each node of it."""
-        check_question(rows.n_rows, feature_names, self.n_features)
+        check_question(rows, n_features, feature_names, self.n_features)
         ids = self.vocabulary.ids([label])
-        if not self.core.label_probabilities(*rows.arrays, ids, self.settings.reading)[0] > 0:
-            raise ArgumentError.of("label", label, f"one of the {self.core.n_labels} labels seen")
+        p_label = self.core.label_probabilities(*rows.arrays, ids, self.settings.reading)[0]
+        checks.one_of_labels("label", label, bool(p_label > 0), self.core.n_labels)
         report = self.core.report_route(*rows.arrays, self.settings.reading)
         nodes = report[0]
         p_nodes = self.core.probabilities_at(nodes, np.full(len(nodes), ids[0], np.int32))
@@ -236,7 +165,7 @@ class LomTreeModel(TableModel):
         """
         nodes = self.core.nodes()
         if rows is not None and labels is not None:
-            ids = self._ids_of_rows(rows, labels)
+            ids = self.label_ids(rows, labels)
             known = ids >= 0
             leaves = self.leaves(rows)[known]
             return diagnose(nodes, self.core.root, leaves, ids[known], np.ones(len(leaves)))
@@ -335,7 +264,7 @@ class LomTreeModel(TableModel):
     @classmethod
     def from_tensors(cls, tensors: dict[str, NDArray[Any]], facts: dict[str, Any]) -> LomTreeModel:
         """Return the model that `to_tensors` wrote down; raise `ModelFormatError` if it did not."""
-        try:
+        with file_parts():
             vocabulary, frozen = LabelVocabulary.from_tensors(tensors), bool(facts["frozen"])
             weights, counts = tensors["table.weights"], tensors["ledgers.counts"]
             core = _core.LomTree(
@@ -356,11 +285,8 @@ class LomTreeModel(TableModel):
             )  # fmt: skip
             if len(tensors["mass"]) > len(vocabulary):
                 raise ModelFormatError("there is a count of a label that nobody named.")
-            settings, n_rounds = LomRegression(**facts["settings"]), int(facts["n_rounds"])
+            settings = LomSettings.from_dict(facts["settings"])
+            n_rounds = int(facts["n_rounds"])
             if n_rounds < 1:
                 raise ModelFormatError("a model was learned at least once.")
             return cls(settings, vocabulary, core, int(facts["n_features"]), frozen, n_rounds)
-        except (KeyError, TypeError, ValueError, RuntimeError, _core.TreeError) as error:
-            if isinstance(error, ModelFormatError):
-                raise
-            raise ModelFormatError(f"the model's parts do not fit together: {error}") from None

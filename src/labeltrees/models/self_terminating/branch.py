@@ -6,16 +6,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from labeltrees import _core
+from labeltrees import _core, checks
 from labeltrees.errors import ArgumentError
+from labeltrees.models.self_terminating.settings import CRITERIA
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["Posterior", "solve_binary_branch", "solve_branch", "solve_siblings"]
-
-
-_CRITERIA = {"entropy": _core.Criterion.entropy, "gini": _core.Criterion.gini}
 
 
 class Posterior(NamedTuple):
@@ -175,12 +173,8 @@ def _distribution(name: str, values: ArrayLike) -> NDArray[np.float64]:
 
 
 def _criterion(criterion: str) -> _core.Criterion:
-    if criterion not in _CRITERIA:
-        raise ArgumentError.of("criterion", criterion, "'entropy' or 'gini'")
-    return _CRITERIA[criterion]
+    return CRITERIA[checks.choice("criterion", criterion, CRITERIA)]  # type: ignore[no-any-return]
 
 
 def _penalty(penalty: float) -> float:
-    if not penalty >= 0:
-        raise ArgumentError.of("penalty", penalty, ">= 0")
-    return float(penalty)
+    return checks.number("penalty", penalty, 0)

@@ -1,16 +1,25 @@
-"""A fitted self-terminating tree and its answers; how one is grown."""
+"""The fitted self-terminating tree and its answers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from labeltrees import _core
 from labeltrees.data.vocabulary import LabelVocabulary
-from labeltrees.errors import ArgumentError, ModelFormatError, TooLargeError
-from labeltrees.models.model import MAX_DENSE_BYTES, TopLabels, check_dense_size
+from labeltrees.errors import ModelFormatError, TooLargeError
+from labeltrees.models.dense import DenseAnswers
+from labeltrees.models.model import (
+    MAX_DENSE_BYTES,
+    FittedModel,
+    TopLabels,
+    check_dense_size,
+    check_k,
+    file_parts,
+)
+from labeltrees.models.self_terminating.settings import SelfTerminatingSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,10 +28,8 @@ if TYPE_CHECKING:
 
     from labeltrees.data.rows import Rows
 
-__all__ = ["GrowthOptions", "SelfTerminatingTreeModel", "Targets", "bin_rows", "grow_core"]
+__all__ = ["SelfTerminatingTreeModel"]
 
-_NORMS = {"l1": _core.Norm.l1, "linf": _core.Norm.linf}
-_CRITERIA = {"entropy": _core.Criterion.entropy, "gini": _core.Criterion.gini}
 _TENSORS = (
     "root",
     "left",
@@ -38,66 +45,17 @@ _TENSORS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Targets:
-    """What each row should be: label ids, or several labels with their masses.
-
-    Row ``r`` has ``labels[starts[r]:starts[r + 1]]``. Empty ``starts``: one label a row; empty
-    ``masses`` as well: each of mass 1.
-    """
-
-    labels: NDArray[np.int32]
-    masses: NDArray[np.float64]
-    starts: NDArray[np.int64]
-    n_labels: int
-
-    @property
-    def n_rows(self) -> int:
-        """The number of rows."""
-        return len(self.starts) - 1 if len(self.starts) else len(self.labels)
-
-    @property
-    def mean_weight(self) -> float:
-        """The mean weight of a row."""
-        return float(self.masses.sum() / self.n_rows) if len(self.masses) else 1.0
-
-    def take(self, rows: NDArray[np.intp]) -> Targets:
-        """Return the targets of these rows, in their order."""
-        if not len(self.starts):
-            masses = self.masses[rows] if len(self.masses) else self.masses
-            return Targets(self.labels[rows], masses, self.starts, self.n_labels)
-        sizes = np.diff(self.starts)[rows]
-        starts = np.concatenate([[0], np.cumsum(sizes)])
-        entries = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], sizes)
-        return Targets(self.labels[entries], self.masses[entries], starts, self.n_labels)
-
-    def root(self) -> NDArray[np.float64]:
-        """Return the distribution of all rows, half a count added to each label (KT)."""
-        masses = self.masses if len(self.masses) else None
-        counts = np.bincount(self.labels, weights=masses, minlength=self.n_labels) + 0.5
-        return np.asarray(counts / counts.sum())
-
-
-@dataclass(frozen=True)
-class GrowthOptions:
-    """How a tree is grown, besides its penalty."""
-
-    weight_power: float = 0.5
-    min_gain: float = 0.5
-    criterion: str = "gini"
-    norm: str = "l1"
-    split_terminated: bool = True
-    max_bins: int = 255
-    n_jobs: int = 1
-
-
 @dataclass
-class SelfTerminatingTreeModel:
-    """A self-terminating tree: vocabulary, structure and a distribution at every node.
+class SelfTerminatingTreeModel(DenseAnswers, FittedModel):
+    """A self-terminating tree: settings, vocabulary, structure, a distribution at every node.
 
-    Rows must be checked (`labeltrees.data.rows.as_rows` with ``missing=True``).
+    Rows must be checked (`rows`); NaN is a missing value.
     """
 
+    missing: ClassVar[bool] = True
+    settings_class = SelfTerminatingSettings
+
+    settings: SelfTerminatingSettings
     vocabulary: LabelVocabulary
     core: _core.SelfTerminatingTree
     n_features: int
@@ -107,28 +65,9 @@ class SelfTerminatingTreeModel:
     """How penalties grow with a branch's weight."""
     min_gain: float
     """What every split gains at least, by the criterion."""
-    criterion: str
-    """By which splits were chosen, "entropy" or "gini"."""
-
-    @classmethod
-    def grow(
-        cls,
-        rows: Rows,
-        targets: Targets,
-        vocabulary: LabelVocabulary,
-        penalties: Sequence[float],
-        options: GrowthOptions,
-    ) -> SelfTerminatingTreeModel:
-        """Return the tree grown on rows; it stops by itself."""
-        core = grow_core(bin_rows(rows, options), targets, penalties, options)
-        used = [float(value) for value in penalties]
-        chosen = options.weight_power, options.min_gain, options.criterion
-        model = cls(vocabulary, core, rows.n_features, used, *chosen)
-        model.penalties = model.penalties[: int(model.depths().max()) + 1]
-        return model
 
     def leaves(self, rows: Rows) -> NDArray[np.int32]:
-        """Return the node at which each row ends. O(depth) a row."""
+        """Return the node at which each row ends. O(depth) per row."""
         return self.core.leaves(*rows.arrays)
 
     def depths(self) -> NDArray[np.int32]:
@@ -139,19 +78,15 @@ class SelfTerminatingTreeModel:
         return np.array(depths, dtype=np.int32)
 
     def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
-        """Return P(label given row), one label a row; 0 for a label never seen."""
-        ids = self.vocabulary.ids(labels)
-        if len(ids) != rows.n_rows:
-            raise ArgumentError(f"y has {len(ids)} labels for the {rows.n_rows} rows of X.")
+        """Return P(label given row), one label per row; 0 for a label never seen."""
+        ids = self.label_ids(rows, labels)
         return self.core.probabilities_at(self.leaves(rows), ids)
 
     def top_labels(self, rows: Rows, k: int) -> TopLabels:
         """Return the k likeliest labels of every row, likeliest first."""
-        n_labels = self.core.n_labels
-        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= n_labels:
-            raise ArgumentError.of("k", k, f"an integer in [1, n_labels={n_labels}]")
+        k = check_k(k, self.core.n_labels)
         leaves, row_leaf = np.unique(self.leaves(rows), return_inverse=True)
-        ids, p = self.core.top_labels_at(leaves, int(k))
+        ids, p = self.core.top_labels_at(leaves, k)
         return TopLabels(self.vocabulary.labels[ids[row_leaf]], p[row_leaf])
 
     def probabilities(self, rows: Rows, *, max_bytes: int = MAX_DENSE_BYTES) -> NDArray[np.float64]:
@@ -174,7 +109,7 @@ class SelfTerminatingTreeModel:
             "examples_learned": float(weight.sum()),
             "features_used": len(set(self.core.feature()[~is_leaf].tolist())),
             "probabilities_stored": len(self.core.p()),
-            "criterion": self.criterion,
+            "criterion": self.settings.criterion,
             "penalty": self.penalties[0] if len(set(self.penalties)) == 1 else self.penalties,
             "weight_power": self.weight_power,
             "min_gain": self.min_gain,
@@ -246,68 +181,28 @@ class SelfTerminatingTreeModel:
         """Return arrays and facts that `from_tensors` makes an equal model of."""
         tensors = {f"tree.{name}": getattr(self.core, name)() for name in _TENSORS}
         facts = {
+            "settings": self.settings.to_dict(),
             "n_features": self.n_features,
             "penalties": self.penalties,
             "weight_power": self.weight_power,
             "min_gain": self.min_gain,
-            "criterion": self.criterion,
         }
         return tensors | self.vocabulary.to_tensors(), facts
 
     @classmethod
-    def from_tensors(
-        cls, tensors: dict[str, NDArray[Any]], facts: dict[str, Any]
-    ) -> SelfTerminatingTreeModel:
+    def from_tensors(cls, tensors: dict[str, NDArray[Any]], facts: dict[str, Any]) -> Self:
         """Return the model that `to_tensors` wrote down; raise `ModelFormatError` if it did not."""
-        try:
+        with file_parts():
+            settings = SelfTerminatingSettings.from_dict(facts["settings"])
             vocabulary = LabelVocabulary.from_tensors(tensors)
             n_features = int(facts["n_features"])
             penalties = [float(penalty) for penalty in facts["penalties"]]
             arrays: list[Any] = [tensors[f"tree.{name}"] for name in _TENSORS]
             power, gain = float(facts["weight_power"]), float(facts["min_gain"])
-            criterion = str(facts["criterion"])
             core = _core.SelfTerminatingTree(*[*arrays, n_features])
-        except (KeyError, TypeError, ValueError, OverflowError, _core.TreeError) as error:
-            raise ModelFormatError(f"the model's parts do not fit together: {error}") from None
-        if core.n_labels != len(vocabulary) or not penalties or criterion not in _CRITERIA:
-            raise ModelFormatError("the tree's labels, penalties or criterion are not its own.")
-        return cls(vocabulary, core, n_features, penalties, power, gain, criterion)
-
-    def __getstate__(self) -> dict[str, Any]:
-        tensors, facts = self.to_tensors(keep_state=True)
-        return {"tensors": tensors, "facts": facts}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        restored = self.from_tensors(state["tensors"], state["facts"])
-        self.__dict__.update(restored.__dict__)
-
-
-def bin_rows(rows: Rows, options: GrowthOptions) -> _core.BinnedColumns:
-    """Return the features cut into bins; they may be grown on again and again."""
-    return _core.bin_columns(*rows.arrays, options.max_bins, options.n_jobs)
-
-
-def grow_core(
-    binned: _core.BinnedColumns,
-    targets: Targets,
-    penalties: Sequence[float],
-    options: GrowthOptions,
-) -> _core.SelfTerminatingTree:
-    """Return the tree grown on binned rows, without its labels' names."""
-    return _core.SelfTerminatingTree.grow(
-        binned,
-        targets.starts,
-        targets.labels,
-        targets.masses,
-        targets.root(),
-        np.array(penalties, dtype=np.float64),
-        options.weight_power,
-        options.min_gain,
-        _NORMS[options.norm],
-        _CRITERIA[options.criterion],
-        options.split_terminated,
-        options.n_jobs,
-    )
+            if core.n_labels != len(vocabulary) or not penalties:
+                raise ModelFormatError("the tree's labels or penalties are not its own.")
+            return cls(settings, vocabulary, core, n_features, penalties, power, gain)
 
 
 def _name(names: Sequence[str] | None, feature: int) -> str:

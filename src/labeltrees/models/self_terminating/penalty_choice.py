@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from labeltrees.models.self_terminating.model import GrowthOptions, Targets, bin_rows, grow_core
+from labeltrees.models.self_terminating.growing import Targets, bin_rows, grow_core
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from labeltrees import _core
     from labeltrees.data.rows import Rows
+    from labeltrees.models.self_terminating.settings import Growth
 
 __all__ = [
     "Fold",
@@ -56,31 +57,30 @@ class Trial:
 def choose_growth(
     rows: Rows,
     targets: Targets,
-    options: GrowthOptions,
+    growth: Growth,
     *,
     seed: int,
     powers: Sequence[float],
     gains: Sequence[float] | None = None,
     tolerance: float = TOLERANCE,
-) -> tuple[float, GrowthOptions]:
-    """Return a constant penalty, and the options with the weight power and least gain chosen.
+) -> tuple[float, Growth]:
+    """Return a constant penalty, and the growth with weight power and least gain chosen.
 
     Every one of ``powers`` is tried with `penalty_trials`. Of the best power's trials within
     ``tolerance`` of the least loss the one with the fewest leaves wins. ``gains`` increase and are
-    in units of a row's mean weight; without them the least gain is that of ``options``.
+    in units of a row's mean weight; without them the least gain is that of ``growth``.
     """
     unit = targets.mean_weight
-    gains = [options.min_gain] if gains is None else [gain * unit for gain in gains]
+    gains = [growth.min_gain] if gains is None else [gain * unit for gain in gains]
     if rows.n_rows < 2 * _N_FOLDS:
-        return 1.0, replace(options, weight_power=powers[0], min_gain=gains[0])
-    folds = hold_out(rows, targets, options, seed=seed)
+        return 1.0, replace(growth, weight_power=powers[0], min_gain=gains[0])
+    folds = hold_out(rows, targets, growth, seed=seed)
     trials = {
-        power: penalty_trials(folds, replace(options, weight_power=power), gains)
-        for power in powers
+        power: penalty_trials(folds, replace(growth, weight_power=power), gains) for power in powers
     }
     power = min(powers, key=lambda power: min(trial.loss for trial in trials[power]))
     chosen = smallest_good(trials[power], tolerance)
-    return chosen.penalty, replace(options, weight_power=power, min_gain=chosen.min_gain)
+    return chosen.penalty, replace(growth, weight_power=power, min_gain=chosen.min_gain)
 
 
 def smallest_good(trials: Sequence[Trial], tolerance: float) -> Trial:
@@ -90,7 +90,7 @@ def smallest_good(trials: Sequence[Trial], tolerance: float) -> Trial:
     return min(good, key=lambda trial: (trial.leaves, trial.loss))
 
 
-def hold_out(rows: Rows, targets: Targets, options: GrowthOptions, *, seed: int) -> list[Fold]:
+def hold_out(rows: Rows, targets: Targets, growth: Growth, *, seed: int) -> list[Fold]:
     """Return a fifth of the rows held out; with fewer than 10,000 rows up to all five fifths."""
     order = np.random.default_rng(seed).permutation(rows.n_rows)
     folds = []
@@ -98,16 +98,14 @@ def hold_out(rows: Rows, targets: Targets, options: GrowthOptions, *, seed: int)
         is_held_out = np.zeros(rows.n_rows, dtype=bool)
         is_held_out[order[number::_N_FOLDS]] = True
         grown_on, left_out = np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
-        binned = bin_rows(rows.take(grown_on), options)
+        binned = bin_rows(rows.take(grown_on), growth)
         folds.append(
             Fold(binned, targets.take(grown_on), rows.take(left_out), targets.take(left_out))
         )
     return folds
 
 
-def penalty_trials(
-    folds: Sequence[Fold], options: GrowthOptions, gains: Sequence[float]
-) -> list[Trial]:
+def penalty_trials(folds: Sequence[Fold], growth: Growth, gains: Sequence[float]) -> list[Trial]:
     """Return trials of penalties about the best one, with each of the least gains.
 
     Penalties fall by powers of 2, in units of an example of mean weight, until three in a row are
@@ -115,8 +113,8 @@ def penalty_trials(
     larger least gain is a part of one of a smaller, so one tree tells of all.
     """
     n_rows = sum(fold.held_out.n_rows for fold in folds) / len(folds) * _N_FOLDS
-    unit = folds[0].targets.mean_weight ** (1 - options.weight_power)
-    least = replace(options, min_gain=min(gains))
+    unit = folds[0].targets.mean_weight ** (1 - growth.weight_power)
+    least = replace(growth, min_gain=min(gains))
 
     @functools.cache
     def trials(exponent: float) -> list[Trial]:
@@ -134,7 +132,7 @@ def penalty_trials(
         return min(trial.loss for trial in trials(exponent))
 
     # No branch is farther from its parent than twice its weight.
-    best = exponent = float(np.floor(np.log2(n_rows ** (1 - options.weight_power) / 2)))
+    best = exponent = float(np.floor(np.log2(n_rows ** (1 - growth.weight_power) / 2)))
     tried = {best}
     while exponent > max(best - 3, -4):
         exponent -= 1

@@ -1,0 +1,119 @@
+"""What a model can answer besides what every model does, each as a protocol of one method.
+
+A model has a capability if it has the method, and only then: nothing is inherited that always
+raises. The command line and the estimators ask `can` before they offer a question.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from labeltrees.errors import ArgumentError
+from labeltrees.models.model import MAX_DENSE_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+    from scipy import sparse
+
+    from labeltrees.data.rows import Rows
+    from labeltrees.models.model import BeamLabels, Foreseen, TopRows
+
+__all__ = ["Above", "BeamSearch", "BestRows", "Explains", "Learns", "Samples", "can", "demand"]
+
+
+@runtime_checkable
+class Above(Protocol):
+    """Finds every label that is likely enough."""
+
+    def labels_above(
+        self, rows: Rows, threshold: float, *, max_bytes: int = MAX_DENSE_BYTES
+    ) -> sparse.csr_array:
+        """Return every label with probability >= threshold, (n_rows, n_labels), sparse."""
+
+
+@runtime_checkable
+class BestRows(Protocol):
+    """Finds the rows that suit a label best (labelwise inference)."""
+
+    def top_rows(
+        self, rows: Rows, labels: ArrayLike, k: int, *, max_bytes: int = MAX_DENSE_BYTES
+    ) -> TopRows:
+        """Return the k rows that give each label its largest probabilities, likeliest first."""
+
+
+@runtime_checkable
+class Samples(Protocol):
+    """Draws labels with their probabilities."""
+
+    def sample(self, rows: Rows, uniforms: NDArray[np.float64]) -> NDArray[Any]:
+        """Return one label per row, drawn by one number in [0, 1) each."""
+
+
+@runtime_checkable
+class Explains(Protocol):
+    """Tells why a label has its probability."""
+
+    def explain(
+        self,
+        rows: Rows,
+        label: int | str,
+        *,
+        n_features: int = 10,
+        feature_names: Sequence[str] | None = None,
+    ) -> Any:
+        """Return what led to a label's probability for one row; it has to_text and to_dict."""
+
+
+@runtime_checkable
+class BeamSearch(Protocol):
+    """Searches level by level, keeping a few nodes of each, and knows when that was enough."""
+
+    def beam_labels(self, rows: Rows, k: int, *, beam_width: int) -> BeamLabels:
+        """Return the k likeliest labels found, and which rows are provably exact."""
+
+
+@runtime_checkable
+class Learns(Protocol):
+    """Goes on learning, row by row."""
+
+    def learn(
+        self,
+        rows: Rows,
+        labels: NDArray[Any],
+        weights: NDArray[np.float32],
+        *,
+        foresee: bool = True,
+        foresee_top: bool = False,
+    ) -> Foreseen:
+        """Learn from rows in turn and return what was foreseen of each."""
+
+
+_QUESTIONS: dict[type, str] = {
+    Above: "labels above a threshold",
+    BestRows: "the best rows of a label",
+    Samples: "draws of labels",
+    Explains: "explanations",
+    BeamSearch: "beam search",
+    Learns: "learning row by row",
+}
+
+
+def can(model: object, capability: type) -> bool:
+    """Return whether a model, or every model of a class, has the capability.
+
+    >>> from labeltrees.models.extreme.model import ExtremeModel
+    >>> can(ExtremeModel, BestRows), can(ExtremeModel, Learns)
+    (True, False)
+    """
+    method = next(name for name in vars(capability) if not name.startswith("_"))
+    return callable(getattr(model, method, None))
+
+
+def demand(model: object, capability: type, name: str) -> None:
+    """Raise `ArgumentError` unless the model has what the argument or option ``name`` asks for."""
+    if not can(model, capability):
+        kind = type(model).__name__
+        raise ArgumentError(f"{name} needs {_QUESTIONS[capability]}; {kind} has none.")

@@ -1,0 +1,162 @@
+"""A conditional tree before it learns: where labels known in advance have their leaves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from labeltrees.data.vocabulary import LabelVocabulary
+from labeltrees.errors import ArgumentError
+from labeltrees.models.conditional.model import ConditionalTreeModel
+from labeltrees.models.conditional.pecoc import PecocTreeModel
+from labeltrees.models.conditional.pool import PooledTreesModel
+from labeltrees.models.conditional.structure import leaves_of
+from labeltrees.tree import LabelTree, unfold
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from labeltrees.data.rows import Rows
+    from labeltrees.models.conditional.settings import ConditionalSettings
+
+__all__ = ["start_on_all", "start_on_stream"]
+
+FROM_DATA = ("huffman", "kmeans")
+"""Structures that can only be built once all the data are there."""
+
+Single = ConditionalTreeModel | PecocTreeModel
+
+
+def start_on_all(
+    settings: ConditionalSettings,
+    rows: Rows,
+    labels: NDArray[Any],
+    weights: NDArray[np.float32],
+) -> Single | PooledTreesModel:
+    """Return a model that has learned nothing yet, with the tree that suits all these rows."""
+    seeds = [(settings.random_state + i) % 2**64 for i in range(settings.n_trees)]
+    members = [
+        _one_on_all(replace(settings, random_state=seed), rows, labels, weights) for seed in seeds
+    ]
+    return members[0] if len(members) == 1 else PooledTreesModel(members)
+
+
+def start_on_stream(
+    settings: ConditionalSettings, n_features: int, classes: ArrayLike | None = None
+) -> Single:
+    """Return a model that has learned nothing yet, for rows still to come."""
+    structure, name, arity = settings.structure, settings.structure_name, settings.arity
+    if settings.n_trees > 1:
+        raise ArgumentError(
+            f"n_trees={settings.n_trees} needs fit: on one stream the trees would be alike. "
+            "partial_fit can go on from there."
+        )
+    if name in FROM_DATA:
+        raise ArgumentError(
+            f"structure={structure!r} needs fit: its tree is built from all the data. "
+            "partial_fit can go on from there."
+        )
+    if isinstance(structure, LabelTree) and classes is None:
+        raise ArgumentError(
+            "a LabelTree as structure needs classes= in the first partial_fit: "
+            "its leaves are positions in them."
+        )
+    if arity > 2 and name != "given" and classes is None:
+        raise ArgumentError(
+            f"arity={arity} needs fit, or classes= with every label in the first partial_fit: "
+            "only a binary tree grows as labels arrive."
+        )
+    vocabulary = LabelVocabulary(() if classes is None else classes)
+    if isinstance(structure, (list, tuple)):
+        vocabulary.add(leaves_of(structure))
+    return _on_tree(settings, n_features, vocabulary, _tree_over(vocabulary, settings))
+
+
+def _one_on_all(
+    settings: ConditionalSettings,
+    rows: Rows,
+    labels: NDArray[Any],
+    weights: NDArray[np.float32],
+) -> Single:
+    structure, name, arity = settings.structure, settings.structure_name, settings.arity
+    seen = LabelVocabulary(labels[weights > 0] if len(weights) else labels)
+    if isinstance(structure, (list, tuple)):
+        seen.add(leaves_of(structure))
+    vocabulary = LabelVocabulary(np.sort(seen.labels))
+    ids = vocabulary.ids(labels)
+    tree: LabelTree | None
+    if name == "huffman":
+        tree = LabelTree.huffman(_label_weights(ids, weights, len(vocabulary)), arity=arity)
+    elif name == "kmeans":
+        tree = LabelTree.kmeans(
+            rows,
+            ids,
+            n_labels=len(vocabulary),
+            weights=weights if len(weights) else None,
+            arity=arity,
+            balance=settings.balance,
+            seed=settings.random_state,
+        )
+    elif name == "online" and arity > 2:
+        binary = ConditionalTreeModel.empty(settings, rows.n_features)
+        binary.vocabulary = vocabulary
+        binary.learn(rows, labels, weights)
+        tree = binary.tree.collapsed(arity.bit_length() - 1)
+    else:
+        tree = _tree_over(vocabulary, settings)
+    return _on_tree(settings, rows.n_features, vocabulary, tree)
+
+
+def _tree_over(vocabulary: LabelVocabulary, settings: ConditionalSettings) -> LabelTree | None:
+    """Return a tree over the labels alone; None if it is to grow as they arrive."""
+    name, arity = settings.structure_name, settings.arity
+    if name == "given":
+        return _given(settings.structure, vocabulary)
+    if arity == 2:
+        return None
+    if name == "random":
+        return LabelTree.random(len(vocabulary), arity=arity, seed=settings.random_state)
+    return LabelTree.balanced(len(vocabulary), arity=arity)
+
+
+def _on_tree(
+    settings: ConditionalSettings,
+    n_features: int,
+    vocabulary: LabelVocabulary,
+    tree: LabelTree | None,
+) -> Single:
+    if tree is None:
+        model = ConditionalTreeModel.empty(settings, n_features)
+        model.vocabulary = vocabulary
+        return model
+    is_binary = bool(np.isin(tree.n_children, (0, 2)).all())
+    if is_binary and (settings.arity == 2 or settings.structure_name == "given"):
+        return ConditionalTreeModel.on_tree(settings, n_features, vocabulary, tree)
+    if settings.novelty:
+        raise ArgumentError("novelty=True needs a binary tree: arity=2, two children per node.")
+    return PecocTreeModel.on_tree(settings, n_features, vocabulary, tree)
+
+
+def _label_weights(
+    ids: NDArray[np.int32], weights: NDArray[np.float32], n_labels: int
+) -> NDArray[Any]:
+    counted = ids >= 0  # a label seen only with weight 0 has no id
+    kept = weights[counted] if len(weights) else None
+    return np.bincount(ids[counted], kept, minlength=n_labels)
+
+
+def _given(structure: Any, vocabulary: LabelVocabulary) -> LabelTree:
+    """Return the user's tree over vocabulary ids."""
+    if isinstance(structure, LabelTree):
+        most = int(structure.label.max(initial=-1))
+        if most >= len(vocabulary):
+            raise ArgumentError(
+                f"structure has a leaf {most}, but the classes are 0 to {len(vocabulary) - 1}."
+            )
+        return structure
+    parent, leaves = unfold(structure)
+    label = np.full(len(parent), -1, dtype=np.int32)
+    label[[item is not None for item in leaves]] = vocabulary.ids(leaves_of(structure))
+    return LabelTree.restore(parent, label)

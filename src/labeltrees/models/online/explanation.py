@@ -1,0 +1,121 @@
+"""Why a label has its probability in a binary tree of regressors: the turns on its path."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from labeltrees.models.explanation import Contribution, strongest_features, support_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["Explanation", "Step", "steps_of"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One inner node on the way: ``margin = sum of contributions + other + bias``."""
+
+    node: int
+    depth: int
+    p_path: float
+    """The probability of reaching the node."""
+    direction: str
+    """Where the path goes: "left" or "right"."""
+    p_node: float
+    """The node's estimate of P(right given that it is reached)."""
+    margin: float
+    """The node's log-odds of right (squared loss: the regressor's value before clipping)."""
+    contributions: tuple[Contribution, ...]
+    """The strongest features, strongest first."""
+    other: float
+    """What the features not listed add up to."""
+    bias: float
+    """What does not depend on the row: the constant feature, and the node's own balance."""
+    n_left: int
+    """Labels to the left of the node."""
+    n_right: int
+    """Labels to its right."""
+
+    @property
+    def p_turn(self) -> float:
+        """The probability of the turn taken."""
+        return self.p_node if self.direction == "right" else 1 - self.p_node
+
+    def to_lines(self) -> list[str]:
+        """Return the turn, and a line for each feature that supports it (+) or not (-)."""
+        right = self.direction == "right"
+        here, there = (self.n_right, self.n_left) if right else (self.n_left, self.n_right)
+        support = support_lines(self.contributions, self.other, self.bias, sign=1 if right else -1)
+        return [
+            f"{self.depth:>3}. {self.direction:<5} with p = {self.p_turn:.4g} at node {self.node}, "
+            f"to {here} of {here + there} labels"
+            + ("; what supports this turn:" if support else "; nothing supports either turn"),
+            *support,
+        ]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The path of one label for one row; ``str`` of it is a text to read."""
+
+    label: int | str
+    p_label: float
+    """The product of the turns' probabilities, times 1 - novelty_mass."""
+    novelty_mass: float
+    """What is reserved for labels not seen yet."""
+    steps: tuple[Step, ...]
+    """From the root to the leaf's parent; none if the model knows one label only."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole as plain values, ready for JSON."""
+        return asdict(self)
+
+    def to_text(self) -> str:
+        """Return a text with one line per turn and one per feature."""
+        turns = f"{len(self.steps)} turn{'' if len(self.steps) == 1 else 's'}"
+        lines = [f"P({self.label}) = {self.p_label:.4g} after {turns}"]
+        if self.novelty_mass > 0:
+            lines[0] += f"; {self.novelty_mass:.4g} is kept for labels not seen yet"
+        for step in self.steps:
+            lines += step.to_lines()
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+
+def steps_of(
+    report: Sequence[NDArray[Any]], *, n_features: int, feature_names: Sequence[str] | None
+) -> tuple[Step, ...]:
+    """Return the core's report on a path as steps, the ``n_features`` strongest features of each.
+
+    ``report`` is what ``_core.report_path`` returns.
+    """
+    nodes, turns, margins, p_nodes, n_left, n_right, features, values, weights = report
+    weights = weights.reshape(len(nodes), len(features))
+    steps, p_path = [], 1.0
+    for depth, node in enumerate(nodes.tolist()):
+        listed, other, bias = strongest_features(
+            features, values, weights[depth], float(margins[depth]),
+            n_features=n_features, names=feature_names,
+        )  # fmt: skip
+        step = Step(
+            node=node,
+            depth=depth,
+            p_path=p_path,
+            direction="right" if turns[depth] else "left",
+            p_node=float(p_nodes[depth]),
+            margin=float(margins[depth]),
+            contributions=listed,
+            other=other,
+            bias=bias,
+            n_left=int(n_left[depth]),
+            n_right=int(n_right[depth]),
+        )
+        steps.append(step)
+        p_path *= step.p_turn
+    return tuple(steps)

@@ -1,0 +1,104 @@
+"""The lines of a weight table, and how they are packed for a file that only answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from labeltrees.errors import ArgumentError, ModelFormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["SLOTS", "CountedLines", "pack_lines", "unpack_lines"]
+
+SLOTS = 7
+"""Regressors in a line of the table: a binary subtree of three levels."""
+
+
+@dataclass(frozen=True)
+class CountedLines:
+    """The lines of a table that counts examples, by increasing key; matrices have 7 columns."""
+
+    keys: NDArray[np.uint64]
+    """(block << 32) + feature"""
+    weights: NDArray[np.float32]
+    sums: NDArray[np.uint16]
+    """The optimiser's sums, in the core's 16-bit code."""
+    left: NDArray[np.uint8]
+    right: NDArray[np.uint8]
+    """Examples counted on each side."""
+
+    def to_tensors(self, *, frozen: bool) -> dict[str, NDArray[Any]]:
+        """Return the lines as arrays, or only what answering needs of them."""
+        if frozen:
+            return pack_lines(self.keys, self.weights, {"left": self.left, "right": self.right})
+        return {f"table.{name}": array for name, array in vars(self).items()}
+
+    @classmethod
+    def from_tensors(cls, tensors: dict[str, NDArray[Any]], *, frozen: bool) -> CountedLines:
+        """Return the lines that `to_tensors` wrote down."""
+        if frozen:
+            keys, weights, counts = unpack_lines(tensors, ("left", "right"))
+            return cls(keys, weights, np.zeros(weights.shape, np.uint16), **counts)
+        return cls(*(tensors[f"table.{each.name}"] for each in fields(cls)))
+
+
+def pack_lines(
+    keys: NDArray[np.uint64],
+    weights: NDArray[np.float32],
+    counts: Mapping[str, NDArray[np.uint8]],
+) -> dict[str, NDArray[Any]]:
+    """Return what prediction needs of a table's lines: float16 weights and counts, without zeros.
+
+    Of a line only the mask of its slots in use and those slots' weights and counts are kept; a
+    line without any is dropped.
+    """
+    with np.errstate(over="ignore"):
+        halves = weights.astype(np.float16)
+    if not np.isfinite(halves).all():
+        raise ArgumentError(
+            "keep_state=False stores weights as float16, and a weight is past 65504; "
+            "save with keep_state=True."
+        )
+    used = halves != 0
+    for matrix in counts.values():
+        used |= matrix != 0
+    kept = used.any(axis=1)
+    keys, used = keys[kept], used[kept]
+    blocks, sizes = np.unique((keys >> np.uint64(32)).astype(np.uint32), return_counts=True)
+    return {
+        "packed.blocks": blocks,
+        "packed.block_sizes": sizes.astype(np.uint32),
+        "packed.features": (keys & np.uint64(0xFFFFFFFF)).astype(np.uint32),
+        "packed.masks": np.packbits(used, axis=1).ravel(),
+        "packed.weights": halves[kept][used],
+    } | {f"packed.{name}": matrix[kept][used] for name, matrix in counts.items()}
+
+
+def unpack_lines(
+    tensors: dict[str, NDArray[Any]], counts: Sequence[str] = ()
+) -> tuple[NDArray[np.uint64], NDArray[np.float32], dict[str, NDArray[np.uint8]]]:
+    """Return the keys, weights and counts that `pack_lines` wrote down."""
+    blocks, sizes = tensors["packed.blocks"], tensors["packed.block_sizes"]
+    features, masks = tensors["packed.features"], tensors["packed.masks"]
+    used = np.unpackbits(masks[:, None], axis=1, count=SLOTS).astype(bool)
+    packed = {name: tensors[f"packed.{name}"] for name in ("weights", *counts)}
+    if (
+        len(blocks) != len(sizes)
+        or int(sizes.sum(dtype=np.uint64)) != len(features)
+        or len(masks) != len(features)
+        or any(array.shape != (int(used.sum()),) for array in packed.values())
+    ):
+        raise ModelFormatError("the packed weights do not fit together.")
+    keys = np.repeat(blocks.astype(np.uint64), sizes) << np.uint64(32) | features
+    weights = np.zeros((len(keys), SLOTS), np.float32)
+    weights[used] = packed.pop("weights")
+    counted = {name: np.zeros((len(keys), SLOTS), np.uint8) for name in counts}
+    for name, matrix in counted.items():
+        matrix[used] = packed[name]
+    return keys, weights, counted

@@ -1,0 +1,110 @@
+"""The parameters of self-terminating trees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from labeltrees import _core, checks
+from labeltrees.checks import Choice, Flag, Integer, Number, Threads, setting
+from labeltrees.errors import ArgumentError
+from labeltrees.models.settings import RandomState, Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["CriterionName", "Growth", "NormName", "SelfTerminatingSettings"]
+
+CriterionName = Literal["gini", "entropy"]
+NormName = Literal["l1", "linf"]
+CRITERIA = {name: getattr(_core.Criterion, name) for name in get_args(CriterionName)}
+NORMS = {name: getattr(_core.Norm, name) for name in get_args(NormName)}
+
+POWERS = (0.5, 0.7)
+"""What ``weight_power="auto"`` tries."""
+GAINS = {"gini": (0.25, 0.5, 1.0, 2.0, 4.0), "entropy": (1.0, 2.0, 4.0, 8.0, 16.0)}
+"""What ``min_gain="auto"`` tries, in units of a row's mean weight."""
+GAIN = {"gini": 0.5, "entropy": 4.0}
+"""What ``min_gain="auto"`` is where the penalty is given."""
+
+_AUTO = ("auto",)
+
+
+def _penalty(name: str, value: Any) -> Any:
+    """Return "auto", a number, a list of numbers, or a callable of the depth."""
+    if callable(value) or (isinstance(value, str) and value == "auto"):
+        return value
+    allowed = '"auto", a number >= 0, a list of them by depth, or a callable of the depth'
+    if not isinstance(value, (str, bytes, bool)):
+        try:
+            table = [float(each) for each in (value if np.ndim(value) else [value])]
+        except (TypeError, ValueError):
+            table = []
+        if table and all(each >= 0 for each in table):
+            return table if np.ndim(value) else table[0]
+    raise ArgumentError.of(name, value, allowed)
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How a tree is grown, besides its penalty: nothing is left to be chosen."""
+
+    weight_power: float
+    min_gain: float
+    criterion: str
+    norm: str
+    split_terminated: bool
+    max_bins: int
+    n_jobs: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelfTerminatingSettings(Settings):
+    """The checked parameters of `SelfTerminatingTreeClassifier`, which says what they mean."""
+
+    penalty: Any = setting("auto", _penalty)
+    weight_power: float | str = setting(0.5, Number(0, 1, open_high=True, words=_AUTO))
+    min_gain: float | str = setting(0.5, Number(0, words=_AUTO))
+    criterion: CriterionName = setting("gini", Choice(get_args(CriterionName)))
+    norm: NormName = setting("l1", Choice(get_args(NormName)))
+    split_terminated: bool = setting(True, Flag())
+    max_bins: int = setting(255, Integer(3, 255))
+    n_jobs: int | None = setting(None, Threads())
+    random_state: int = setting(0, RandomState())
+
+    def growth(self) -> Growth:
+        """Return how a tree is grown; what is to be chosen starts from its usual value."""
+        power = POWERS[0] if self.weight_power == "auto" else self.weight_power
+        gain = GAIN[self.criterion] if self.min_gain == "auto" else self.min_gain
+        return Growth(
+            weight_power=float(power),
+            min_gain=float(gain),
+            criterion=self.criterion,
+            norm=self.norm,
+            split_terminated=self.split_terminated,
+            max_bins=self.max_bins,
+            n_jobs=checks.threads("n_jobs", self.n_jobs),
+        )
+
+    def penalties(self, n_rows: int) -> list[float] | None:
+        """Return the penalties by depth of a tree over so many rows, None for "auto"."""
+        penalty: Any = self.penalty
+        if isinstance(penalty, str):
+            return None
+        if callable(penalty):
+            penalty = _penalty("penalty", _called(penalty, n_rows))
+        return penalty if isinstance(penalty, list) else [penalty]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the parameters as values that JSON takes; a callable has no such value."""
+        plain = {name: getattr(self, name) for name in self.names()}
+        if callable(self.penalty):
+            raise ArgumentError.of("penalty", self.penalty, "a number or a list to be saved")
+        return plain
+
+
+def _called(penalty: Callable[[int], float], n_rows: int) -> list[float]:
+    # No tree over n rows is deeper than n; past a thousand levels the last value will do.
+    return [penalty(depth) for depth in range(min(n_rows, 1000))]
