@@ -22,6 +22,7 @@ from labeltrees import _core
 from labeltrees.data.python_source import (
     N_FEATURES,
     PythonSource,
+    SourceChunk,
     next_identifier_features,
     source_files,
     tokens,
@@ -327,6 +328,14 @@ def test_chunks_hold_the_types_that_learners_take(folder: Path) -> None:
     chunk.features.check_format(full_check=True)
     row = np.repeat(np.arange(n_rows), np.diff(chunk.features.indptr))
     assert np.all((np.diff(chunk.features.indices) > 0) | (np.diff(row) > 0))
+
+
+def test_the_head_of_a_chunk_keeps_its_contexts(folder: Path) -> None:
+    chunk = next(iter(PythonSource(folder)))
+    head = chunk.head(5)
+    assert isinstance(head, SourceChunk)
+    assert rows_of([head]) == rows_of([chunk])[:5]
+    assert head.contexts.tolist() == chunk.contexts[:5].tolist()
 
 
 def test_equal_labels_share_one_string(folder: Path) -> None:

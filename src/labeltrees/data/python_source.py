@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from labeltrees import _core
 from labeltrees.data.chunk import Chunk
+from labeltrees.data.rows import Rows
 from labeltrees.errors import ArgumentError, DataError
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from numpy.typing import NDArray
+    from scipy.sparse import csr_array
 
 __all__ = [
     "N_FEATURES",
@@ -55,6 +56,19 @@ class SourceChunk(Chunk):
     """A chunk of examples, with the ids of the three tokens before each, the nearest last."""
 
     contexts: NDArray[np.int32]
+
+    def head(self, n_rows: int) -> SourceChunk:
+        """Return the chunk of the first rows, which shares this one's memory."""
+        first = super().head(n_rows)
+        return SourceChunk(
+            first.rows,
+            first.labels,
+            first.label_starts,
+            first.weights,
+            first.first_line,
+            first.lines,
+            contexts=self.contexts[:n_rows],
+        )
 
 
 class PythonSource:
@@ -212,7 +226,7 @@ def next_identifier_features(source: str) -> csr_array:
     11
     """
     indices = _core.next_identifier_features(_encoded(source))
-    return _rows_of_ones(indices, np.array([0, len(indices)], np.int64))
+    return _rows_of_ones(indices, np.array([0, len(indices)], np.int64)).to_csr()
 
 
 class _ChunkMaker:
@@ -236,7 +250,7 @@ class _ChunkMaker:
         first_line = self._n_made + 1
         self._n_made += len(positions)
         return SourceChunk(
-            features=_rows_of_ones(indices, row_starts),
+            rows=_rows_of_ones(indices, row_starts),
             labels=self._names[label_tokens],
             label_starts=np.arange(len(positions) + 1, dtype=np.int64),
             weights=None,
@@ -260,13 +274,8 @@ def _added_files(corpus: _core.PythonCorpus, files: list[Path]) -> Iterator[Path
         raise DataError(f"none of the {len(files)} files is Python 3 in UTF-8, such as {files[0]}.")
 
 
-def _rows_of_ones(indices: NDArray[np.int32], row_starts: NDArray[np.int64]) -> csr_array:
-    values = np.ones(len(indices), np.float32)
-    # 64-bit row starts would make scipy widen the indices too; a chunk has under 2^30 entries.
-    starts = row_starts.astype(np.int32)
-    rows = csr_array((values, indices, starts), shape=(len(starts) - 1, N_FEATURES))
-    rows.has_canonical_format = True  # the core has sorted them; saves scipy the check
-    return rows
+def _rows_of_ones(indices: NDArray[np.int32], row_starts: NDArray[np.int64]) -> Rows:
+    return Rows(row_starts, indices, np.ones(len(indices), np.float32), N_FEATURES)
 
 
 def _encoded(source: str) -> bytes:
