@@ -379,10 +379,10 @@ def test_a_folder_without_examples_gives_no_chunk(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         ({"order": "random"}, r"order must be 'files' or 'shuffled', got 'random'\."),
-        ({"limit": 0}, r"limit must be an integer >= 1, got 0\."),
-        ({"limit": 1.5}, r"limit must be an integer >= 1, got 1\.5\."),
+        ({"limit": 0}, r"limit must be None or an integer >= 1, got 0\."),
+        ({"limit": 1.5}, r"limit must be None or an integer >= 1, got 1\.5\."),
         ({"seed": -1}, r"seed must be an integer >= 0, got -1\."),
-        ({"chunk_rows": 0}, r"chunk_rows must be an integer in \[1, 16777216\], got 0\."),
+        ({"chunk_rows": 0}, r"chunk_rows must be an integer in \[1, 2\^24\], got 0\."),
         ({"chunk_rows": 2**24 + 1}, "chunk_rows must be"),
     ],
 )

@@ -13,7 +13,6 @@ the distinct identifiers among the last 24 tokens.
 
 from __future__ import annotations
 
-import operator
 import random
 import sys
 import sysconfig
@@ -23,7 +22,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from labeltrees import _core
+from labeltrees import _core, checks
 from labeltrees.data.chunk import Chunk
 from labeltrees.data.rows import Rows
 from labeltrees.errors import ArgumentError, DataError
@@ -111,13 +110,11 @@ class PythonSource:
         limit: int | None = 1_500_000,
         chunk_rows: int = 16_384,
     ) -> None:
-        if order not in ("files", "shuffled"):
-            raise ArgumentError.of("order", order, "'files' or 'shuffled'")
         self.folder = folder
-        self.order = order
-        self.seed = _checked_int("seed", seed, 0)
-        self.limit = None if limit is None else _checked_int("limit", limit, 1)
-        self.chunk_rows = _checked_int("chunk_rows", chunk_rows, 1, _MAX_CHUNK_ROWS)
+        self.order = checks.choice("order", order, ("files", "shuffled"))
+        self.seed = checks.integer("seed", seed, 0)
+        self.limit = checks.Integer(1, optional=True)("limit", limit)
+        self.chunk_rows = checks.integer("chunk_rows", chunk_rows, 1, _MAX_CHUNK_ROWS)
 
     def __iter__(self) -> Iterator[SourceChunk]:
         """Return an iterator over the chunks, after finding the files."""
@@ -283,14 +280,3 @@ def _encoded(source: str) -> bytes:
         raise ArgumentError.of("source", source, "a string")
     # Half surrogates are in no token: any other character in no token stands in for them.
     return source.encode("utf-8", "replace")
-
-
-def _checked_int(name: str, value: int, low: int, high: int | None = None) -> int:
-    allowed = f"an integer >= {low}" if high is None else f"an integer in [{low}, {high}]"
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise ArgumentError.of(name, value, allowed) from None
-    if number < low or (high is not None and number > high):
-        raise ArgumentError.of(name, value, allowed)
-    return number

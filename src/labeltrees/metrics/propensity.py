@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from labeltrees.checks import number
 from labeltrees.errors import ArgumentError
-from labeltrees.metrics.checks import checked_floats, checked_number, raise_at_first
+from labeltrees.metrics.arrays import checked_floats, raise_at_first
 from labeltrees.metrics.rankings import checked_matrix
 
 if TYPE_CHECKING:
@@ -39,8 +40,8 @@ def propensities(train_truth: Any, *, a: float = 0.55, b: float = 1.5) -> FloatA
     >>> propensities(seen).round(3).tolist()
     [0.594, 0.217]
     """
-    a = checked_number("a", a, 0, np.inf, ends=(True, False))
-    b = checked_number("b", b, 0, np.inf, ends=(False, False))
+    a = number("a", a, 0)
+    b = number("b", b, 0, open_low=True)
     truth = checked_matrix("train_truth", train_truth, lowest=0)
     n_rows, n_labels = truth.shape
     if not n_rows:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from labeltrees import _core
+from labeltrees import _core, checks
 from labeltrees.data.chunk import UNBOUNDED_WIDTH, Chunk
 from labeltrees.data.readers.source import Source, read_blocks, source_name
 from labeltrees.data.rows import Rows
-from labeltrees.errors import ArgumentError, DataFileError
+from labeltrees.errors import DataFileError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,22 +39,16 @@ class Parser(Protocol):
         """Return the rows; raises ``_core.ParseError``."""
 
 
-def check_chunk_rows(chunk_rows: int) -> None:
-    """Raise ArgumentError unless ``chunk_rows`` is a positive integer."""
-    if isinstance(chunk_rows, bool) or not isinstance(chunk_rows, int) or chunk_rows < 1:
-        raise ArgumentError.of("chunk_rows", chunk_rows, "an integer >= 1")
+def check_chunk_rows(chunk_rows: int) -> int:
+    """Return the largest number of rows in a chunk, or raise `ArgumentError`."""
+    most = 2**63 - 1  # what the core can be told; no block of text has as many rows
+    return min(checks.integer("chunk_rows", chunk_rows, 1), most)
 
 
 def check_width(n_features: int | None) -> int:
-    """Return the number of columns for ``n_features``, which may be unknown."""
-    if n_features is None:
-        return UNBOUNDED_WIDTH
-    allowed = f"None or an integer in [1, {UNBOUNDED_WIDTH}]"
-    if isinstance(n_features, bool) or not isinstance(n_features, int):
-        raise ArgumentError.of("n_features", n_features, allowed)
-    if not 1 <= n_features <= UNBOUNDED_WIDTH:
-        raise ArgumentError.of("n_features", n_features, allowed)
-    return n_features
+    """Return the number of columns; ``UNBOUNDED_WIDTH`` if ``n_features`` is None."""
+    width = checks.Integer(1, UNBOUNDED_WIDTH, optional=True)("n_features", n_features)
+    return UNBOUNDED_WIDTH if width is None else width
 
 
 def file_error(name: str, error: _core.ParseError) -> DataFileError:

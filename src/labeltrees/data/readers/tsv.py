@@ -57,7 +57,7 @@ def read_tsv(
     >>> chunk.labels, chunk.features.shape, chunk.features.nnz
     (array(['greet', 'polite'], dtype=object), (1, 1048576), 2)
     """
-    check_chunk_rows(chunk_rows)
+    chunk_rows = check_chunk_rows(chunk_rows)
     check_vectorizer(vectorizer)
     _check_separator(label_separator)
     return _chunks(path, vectorizer, label_separator, chunk_rows)
