@@ -5,6 +5,7 @@ import threading
 import pytest
 
 from labeltrees.data.ahead import read_ahead
+from labeltrees.errors import ArgumentError
 
 
 def threads():
@@ -43,6 +44,12 @@ def test_leaving_early_ends_the_thread():
     ahead.close()
     assert not threads()
     assert len(made) <= 6
+
+
+@pytest.mark.parametrize("n_ahead", [0, -1, 1.0])
+def test_nothing_ahead_is_refused(n_ahead):
+    with pytest.raises(ArgumentError, match="n_ahead must be an integer >= 1"):
+        next(read_ahead(range(3), n_ahead))
 
 
 def test_an_item_is_made_while_another_is_used():

@@ -1,4 +1,4 @@
-"""Chunk.one_label: one label per row, by three rules, whatever the sizes of the chunks."""
+"""Chunks: their first rows, and one label per row by three rules, at any size of chunk."""
 
 import io
 
@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from labeltrees.data.chunk import Chunk
 from labeltrees.data.readers import read_svmlight, read_vw
+from labeltrees.data.rows import Rows
 from labeltrees.errors import ArgumentError
 
 TEXT = b"4,1 0:1\n\n 1:1\n2 2:1\n5,6,7 0:2 1:3\n"
@@ -23,6 +24,58 @@ def test_a_chunk_knows_its_rows_and_lines():
     assert chunk.n_rows == 4
     assert chunk.first_line == 3
     assert chunk.lines.tolist() == [3, 5, 6, 7]
+
+
+def test_features_are_the_rows_as_a_canonical_csr_array_made_once():
+    (chunk,) = read()
+    assert chunk.features.toarray().tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1], [2, 3, 0]]
+    assert chunk.features is chunk.features
+    assert chunk.features.has_canonical_format
+    assert np.shares_memory(chunk.features.indices, chunk.rows.indices)
+    assert np.shares_memory(chunk.features.data, chunk.rows.values)
+
+
+@pytest.mark.parametrize("n_rows", range(5))
+def test_the_head_of_a_chunk_is_the_chunk_of_its_first_lines(n_rows):
+    weighed = b"\n".join(b"%d,%d %d |a:%d b" % (i, i + 1, i + 1, i) for i in range(4))
+    (chunk,) = read_vw(io.BytesIO(b"\n" + weighed))
+    head = chunk.head(n_rows)
+    assert head.n_rows == n_rows
+    assert head.first_line == 2
+    assert head.features.shape == (n_rows, chunk.features.shape[1])
+    assert (head.features != chunk.features[:n_rows]).nnz == 0
+    assert head.labels.tolist() == chunk.labels[: 2 * n_rows].tolist()
+    assert head.label_starts.tolist() == list(range(0, 2 * n_rows + 1, 2))
+    assert head.weights.tolist() == list(range(1, n_rows + 1))
+    assert head.lines.tolist() == list(range(2, n_rows + 2))
+    assert head.one_label("draw", 5)[1].tolist() == chunk.one_label("draw", 5)[1].tolist()[:n_rows]
+
+
+@pytest.mark.parametrize("n_rows", [-1, 5, 1.0, True])
+def test_a_head_longer_than_the_chunk_is_refused(n_rows):
+    (chunk,) = read()
+    with pytest.raises(ArgumentError, match=r"n_rows must be an integer in \[0, 4\], got"):
+        chunk.head(n_rows)
+
+
+@pytest.mark.parametrize("how", ["each", "draw", "first"])
+@pytest.mark.parametrize("text", [TEXT, b"1 0:1\n2 1:1\n", b" 0:1\n"])
+def test_examples_are_those_of_one_label_as_rows(how, text):
+    (chunk,) = read(text)
+    rows, *rest = chunk.examples(how, 7)
+    features, *expected = chunk.one_label(how, 7)
+    assert isinstance(rows, Rows)
+    assert rows.shape == features.shape
+    assert (rows.to_csr() != features).nnz == 0
+    for found, wanted in zip(rest, expected, strict=True):
+        assert found.tolist() == wanted.tolist()
+
+
+def test_rows_with_one_label_each_are_not_copied():
+    (chunk,) = read(b"1 0:1\n2 1:1\n")
+    for how in ("each", "draw", "first"):
+        assert chunk.examples(how)[0] is chunk.rows
+        assert chunk.one_label(how)[0] is chunk.features
 
 
 def test_each_repeats_a_row_for_every_label_and_shares_its_weight():
@@ -76,7 +129,7 @@ def test_draws_are_uniform_and_differ_between_seeds():
 
 def test_without_lines_rows_are_consecutive():
     (chunk,) = read(b"1,2,3 1:1\n" * 50)
-    bare = Chunk(chunk.features, chunk.labels, chunk.label_starts, None, chunk.first_line)
+    bare = Chunk(chunk.rows, chunk.labels, chunk.label_starts, None, chunk.first_line)
     assert bare.one_label("draw", 3)[1].tolist() == chunk.one_label("draw", 3)[1].tolist()
 
 

@@ -22,6 +22,7 @@ from labeltrees import _core
 from labeltrees.data.python_source import (
     N_FEATURES,
     PythonSource,
+    SourceChunk,
     next_identifier_features,
     source_files,
     tokens,
@@ -329,6 +330,14 @@ def test_chunks_hold_the_types_that_learners_take(folder: Path) -> None:
     assert np.all((np.diff(chunk.features.indices) > 0) | (np.diff(row) > 0))
 
 
+def test_the_head_of_a_chunk_keeps_its_contexts(folder: Path) -> None:
+    chunk = next(iter(PythonSource(folder)))
+    head = chunk.head(5)
+    assert isinstance(head, SourceChunk)
+    assert rows_of([head]) == rows_of([chunk])[:5]
+    assert head.contexts.tolist() == chunk.contexts[:5].tolist()
+
+
 def test_equal_labels_share_one_string(folder: Path) -> None:
     labels = next(iter(PythonSource(folder))).labels
     assert len({id(label) for label in labels}) == len(set(labels)) < len(labels)
@@ -370,10 +379,10 @@ def test_a_folder_without_examples_gives_no_chunk(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         ({"order": "random"}, r"order must be 'files' or 'shuffled', got 'random'\."),
-        ({"limit": 0}, r"limit must be an integer >= 1, got 0\."),
-        ({"limit": 1.5}, r"limit must be an integer >= 1, got 1\.5\."),
+        ({"limit": 0}, r"limit must be None or an integer >= 1, got 0\."),
+        ({"limit": 1.5}, r"limit must be None or an integer >= 1, got 1\.5\."),
         ({"seed": -1}, r"seed must be an integer >= 0, got -1\."),
-        ({"chunk_rows": 0}, r"chunk_rows must be an integer in \[1, 16777216\], got 0\."),
+        ({"chunk_rows": 0}, r"chunk_rows must be an integer in \[1, 2\^24\], got 0\."),
         ({"chunk_rows": 2**24 + 1}, "chunk_rows must be"),
     ],
 )

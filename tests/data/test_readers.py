@@ -398,13 +398,17 @@ def test_rows_before_a_bad_line_of_another_block_are_given(monkeypatch):
     ("call", "message"),
     [
         (lambda: read_xc("x", chunk_rows=0), "chunk_rows must be an integer >= 1, got 0."),
+        (lambda: read_xc("x", chunk_rows=True), "chunk_rows must be an integer >= 1, got True."),
+        (lambda: read_svmlight("x", chunk_rows=2.0), "chunk_rows must be an integer >= 1"),
+        (lambda: read_svmlight("x", zero_based=1), "zero_based must be True or False, got 1."),
+        (lambda: read_vw("x", multilabel=1), "multilabel must be True, False or 'auto', got 1."),
         (lambda: read_svmlight("x", n_features=0), "n_features must be None or an integer in"),
         (lambda: read_svmlight("x", n_features=2**31), "n_features must be None or an integer in"),
         (lambda: read_vw("x", multilabel="yes"), "multilabel must be True, False or 'auto'"),
         (lambda: read_vw("x", label_type="float"), "label_type must be 'auto', 'int' or 'str'"),
         (lambda: open_reader("rows.csv"), "one of xc, svmlight, vw, tsv, jsonl, parquet"),
         (lambda: open_reader("-"), "does not tell the format"),
-        (lambda: open_reader("x", format="csv"), "format must be one of xc, svmlight, vw, tsv"),
+        (lambda: open_reader("x", format="csv"), "format must be 'xc', 'svmlight', 'vw', 'tsv',"),
         (lambda: open_reader("x.vw", vectorizer=object()), "vectorizer must be None for the"),
         (lambda: list(read_xc(io.StringIO("x"))), "opened in binary mode"),
         (lambda: list(read_xc(7)), "a path, a binary file or '-', got 7"),
@@ -414,6 +418,13 @@ def test_bad_arguments_are_named(call, message):
     with pytest.raises(ArgumentError) as caught:
         call()
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("chunk_rows", [np.int16(2), 2**64])
+def test_any_integer_may_bound_the_rows_of_a_chunk(chunk_rows):
+    text = b"1 1:1\n2 2:1\n"
+    (chunk,) = read_svmlight(io.BytesIO(text), n_features=np.int64(3), chunk_rows=chunk_rows)
+    assert chunk.features.shape == (2, 3)
 
 
 def test_the_suffix_tells_the_format(tmp_path):

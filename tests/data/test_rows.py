@@ -1,4 +1,7 @@
-"""as_rows: any matrix becomes the same checked sparse rows, or an error naming the row."""
+"""as_rows: any matrix becomes the same checked sparse rows, or an error naming the row.
+
+And what `Rows` can do: become a scipy array, give some of their rows.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from labeltrees.data.rows import as_rows, as_weights
+from labeltrees.data.rows import Rows, as_rows, as_weights
 from labeltrees.errors import ArgumentError, DataError
 
 matrices = hnp.arrays(
@@ -49,6 +52,79 @@ def test_unsorted_indices_and_duplicates_are_put_in_order(entries):
     assert np.array_equal(dense(rows), X.toarray())
     for r in range(4):
         assert np.all(np.diff(rows.indices[rows.starts[r] : rows.starts[r + 1]]) > 0)
+
+
+@given(matrices)
+def test_rows_become_the_scipy_array_they_were_made_of(X):
+    rows = as_rows(X)
+    matrix, expected = rows.to_csr(), sparse.csr_array(X.astype(np.float32))
+    assert isinstance(matrix, sparse.csr_array)
+    assert matrix.shape == rows.shape == X.shape
+    assert (matrix.indptr.dtype, matrix.indices.dtype) == (np.int32, np.int32)
+    assert matrix.indptr.tolist() == expected.indptr.tolist()
+    assert matrix.indices.tolist() == expected.indices.tolist()
+    assert matrix.data.tolist() == expected.data.tolist()
+    matrix.check_format(full_check=True)
+    assert matrix.has_canonical_format
+    assert np.shares_memory(matrix.data, rows.values) or not matrix.nnz
+
+
+@given(matrices, st.data())
+def test_taken_rows_are_those_of_scipy(X, data):
+    rows = as_rows(X)
+    numbers = st.integers(-len(X), len(X) - 1)
+    chosen = np.array(data.draw(st.lists(numbers, max_size=12)), dtype=np.intp)
+    for some in (chosen, np.isin(np.arange(len(X)), chosen)):
+        taken = rows.take(some)
+        expected = sparse.csr_array(X.astype(np.float32))[some]
+        assert taken.shape == expected.shape
+        assert taken.starts.tolist() == expected.indptr.tolist()
+        assert taken.indices.tolist() == expected.indices.tolist()
+        assert taken.values.tolist() == expected.data.tolist()
+        assert [array.dtype for array in taken.arrays] == [np.int64, np.int32, np.float32]
+    with pytest.raises(IndexError):
+        rows.take(np.array([len(X)]))
+
+
+@given(matrices, st.data())
+def test_the_head_is_the_first_rows(X, data):
+    n_rows = data.draw(st.integers(0, len(X)))
+    head = as_rows(X).head(n_rows)
+    assert head.shape == (n_rows, X.shape[1])
+    assert np.array_equal(dense(head), X[:n_rows].astype(np.float32))
+
+
+def test_a_dense_matrix_keeps_all_but_its_zeros():
+    X = np.array([[-0.0, 1e-60, 0.0], [2.0, 0.0, -3.0]])  # 1e-60 is 0 in 32 bits, but was not 0
+    for dtype in (np.float64, np.longdouble):
+        for layout in (np.ascontiguousarray, np.asfortranarray):
+            rows = as_rows(layout(X.astype(dtype)))
+            assert rows.starts.tolist() == [0, 1, 3]
+            assert rows.indices.tolist() == [1, 0, 2]
+            assert rows.values.tolist() == [0.0, 2.0, -3.0]
+    for dtype in (np.int8, np.uint64, bool, np.float16, object):
+        assert as_rows(np.eye(3).astype(dtype)).values.tolist() == [1, 1, 1]
+
+
+def test_missing_values_of_a_dense_matrix_are_kept_where_they_are_allowed():
+    X = np.array([[0.0, np.nan], [1.0, 0.0]])
+    rows = as_rows(X, missing=True)
+    assert rows.starts.tolist() == [0, 2, 4]
+    np.testing.assert_array_equal(rows.values, X.ravel().astype(np.float32))
+    with pytest.raises(DataError, match="row 0 of X has inf or a number past float32: inf"):
+        as_rows([[np.inf, np.nan]], missing=True)
+
+
+def test_rows_are_returned_as_they_are_if_their_width_fits():
+    rows = as_rows(np.eye(3))
+    assert as_rows(rows) is rows
+    assert as_rows(rows, n_features=3, missing=True) is rows
+    with pytest.raises(DataError, match="X must have 4 features, got 3"):
+        as_rows(rows, n_features=4)
+    with pytest.raises(DataError, match=r"0 sample\(s\)"):
+        as_rows(rows.head(0))
+    with pytest.raises(DataError, match="at most 2147483647 features, got 2147483648"):
+        as_rows(Rows(*rows.arrays, 2**31))
 
 
 def test_a_matrix_that_is_right_already_is_not_copied():

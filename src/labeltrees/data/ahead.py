@@ -6,6 +6,8 @@ import queue
 import threading
 from typing import TYPE_CHECKING, TypeVar
 
+from labeltrees.checks import integer
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -17,13 +19,14 @@ _PATIENCE = 0.05  # seconds after which the reader looks whether anybody still l
 
 
 def read_ahead(items: Iterable[Item], n_ahead: int = 2) -> Iterator[Item]:
-    """Return the items in their order, up to ``n_ahead`` of them made ahead of time by a thread.
+    """Return the items in their order; a thread makes up to ``n_ahead`` of them in advance.
 
-    An exception is raised where its item would have come. Leaving early ends the thread.
+    An exception is raised in the place of its item. Leaving early ends the thread.
 
     >>> list(read_ahead(range(4)))
     [0, 1, 2, 3]
     """
+    n_ahead = integer("n_ahead", n_ahead, 1)
     ready: queue.Queue[tuple[bool, Item | BaseException | None]] = queue.Queue(n_ahead)
     left = threading.Event()
 

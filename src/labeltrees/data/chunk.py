@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from labeltrees.errors import ArgumentError
+from labeltrees import checks
+from labeltrees.data.rows import MAX_FEATURES, Rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
+    Labels: TypeAlias = NDArray[np.int64] | NDArray[np.object_]
+
 __all__ = ["UNBOUNDED_WIDTH", "Chunk", "OneLabel"]
 
 #: The number of columns of rows whose number of features is not known.
-UNBOUNDED_WIDTH = 2**31 - 1
+UNBOUNDED_WIDTH = MAX_FEATURES
 
 OneLabel: TypeAlias = Literal["each", "draw", "first"]
 
@@ -29,8 +33,8 @@ class Chunk:
 
     Parameters
     ----------
-    features : csr_array of shape (n_rows, n_features)
-        float32 values; int32 indices, strictly increasing in each row.
+    rows : Rows
+        The features, as the core takes them; ``features`` is the same as a scipy array.
     labels : ndarray of int64 or of str objects
         The labels of all rows, one row after the other.
     label_starts : ndarray of int64 of shape (n_rows + 1,)
@@ -43,8 +47,8 @@ class Chunk:
         The line of each row; None if they are consecutive.
     """
 
-    features: csr_array
-    labels: NDArray[np.int64] | NDArray[np.object_]
+    rows: Rows
+    labels: Labels
     label_starts: NDArray[np.int64]
     weights: NDArray[np.float32] | None
     first_line: int
@@ -53,12 +57,43 @@ class Chunk:
     @property
     def n_rows(self) -> int:
         """The number of rows."""
-        return int(self.features.shape[0])
+        return self.rows.n_rows
+
+    @cached_property
+    def features(self) -> csr_array:
+        """The features as a csr_array: float32 values, int32 indices that increase in each row."""
+        return self.rows.to_csr()
+
+    def head(self, n_rows: int) -> Chunk:
+        r"""Return the chunk of the first rows, which shares this one's memory.
+
+        Parameters
+        ----------
+        n_rows : int
+            How many rows, at most as many as there are.
+
+        Examples
+        --------
+        >>> import io
+        >>> from labeltrees.data.readers import read_xc
+        >>> (chunk,) = read_xc(io.BytesIO(b"2 3 5\n4,1 0:1\n2 2:1\n"))
+        >>> chunk.head(1).labels.tolist()
+        [4, 1]
+        """
+        n = checks.integer("n_rows", n_rows, 0, self.n_rows)
+        return Chunk(
+            self.rows.head(n),
+            self.labels[: self.label_starts[n]],
+            self.label_starts[: n + 1],
+            None if self.weights is None else self.weights[:n],
+            self.first_line,
+            None if self.lines is None else self.lines[:n],
+        )
 
     def one_label(
         self, how: OneLabel = "each", seed: int = 0
-    ) -> tuple[csr_array, NDArray[np.int64] | NDArray[np.object_], NDArray[np.float32]]:
-        r"""Return ``(features, labels, weights)`` with exactly one label for each row.
+    ) -> tuple[csr_array, Labels, NDArray[np.float32]]:
+        r"""Return ``(features, labels, weights)`` with exactly one label per row.
 
         Rows without a label are left out.
 
@@ -66,9 +101,9 @@ class Chunk:
         ----------
         how : {"each", "draw", "first"}
             ``"each"`` gives a row with m labels m times, each with 1/m of its weight;
-            ``"draw"`` takes one of its labels at random; ``"first"`` the one named first.
+            ``"draw"`` takes one of its labels at random; ``"first"`` takes the first.
         seed : int
-            With the row's line it decides the draw, whatever the sizes of the chunks.
+            The draw depends on it and on the row's line, but not on the sizes of the chunks.
 
         Examples
         --------
@@ -79,30 +114,43 @@ class Chunk:
         >>> labels.tolist(), weights.tolist()
         ([4, 1, 2], [0.5, 0.5, 1.0])
         """
+        rows, labels, weights = self.examples(how, seed)
+        return self.features if rows is self.rows else rows.to_csr(), labels, weights
+
+    def examples(
+        self, how: OneLabel = "each", seed: int = 0
+    ) -> tuple[Rows, Labels, NDArray[np.float32]]:
+        r"""Return what `one_label` does, with `Rows` instead of a scipy array.
+
+        Examples
+        --------
+        >>> import io
+        >>> from labeltrees.data.readers import read_xc
+        >>> (chunk,) = read_xc(io.BytesIO(b"2 3 5\n4,1 0:1\n2 2:1\n"))
+        >>> rows, labels, weights = chunk.examples("first")
+        >>> rows.shape, labels.tolist()
+        ((2, 3), [4, 2])
+        """
+        how = checks.choice("how", how, get_args(OneLabel))
+        seed = checks.integer("seed", seed)
         n_labels = np.diff(self.label_starts)
-        rows = np.flatnonzero(n_labels)
+        chosen = np.flatnonzero(n_labels)
         weights = np.ones(self.n_rows, np.float32) if self.weights is None else self.weights
         if how == "each":
-            rows = np.repeat(rows, n_labels[rows])
-            weights = (weights[rows] / n_labels[rows]).astype(np.float32)
-            return self._take(rows), self.labels, weights
+            chosen = np.repeat(chosen, n_labels[chosen])
+            weights = (weights[chosen] / n_labels[chosen]).astype(np.float32)
+            return self._take(chosen), self.labels, weights
+        place = self.label_starts[chosen]
         if how == "draw":
-            offset = _draw(n_labels[rows], seed, self._line_of(rows))
-        elif how == "first":
-            offset = np.zeros(len(rows), np.int64)
-        else:
-            raise ArgumentError.of("how", how, "'each', 'draw' or 'first'")
-        return self._take(rows), self.labels[self.label_starts[rows] + offset], weights[rows]
+            place = place + _draw(n_labels[chosen], seed, self._line_of(chosen))
+        return self._take(chosen), self.labels[place], weights[chosen]
 
     def _line_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         return self.first_line + rows if self.lines is None else self.lines[rows]
 
-    def _take(self, rows: NDArray[np.int64]) -> csr_array:
-        if np.array_equal(rows, np.arange(self.n_rows)):
-            return self.features
-        taken = self.features[rows]
-        taken.has_canonical_format = True
-        return taken
+    def _take(self, rows: NDArray[np.int64]) -> Rows:
+        unchanged = len(rows) == self.n_rows and np.array_equal(rows, np.arange(self.n_rows))
+        return self.rows if unchanged else self.rows.take(rows)
 
 
 def _draw(n_choices: NDArray[np.int64], seed: int, lines: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -13,7 +13,6 @@ the distinct identifiers among the last 24 tokens.
 
 from __future__ import annotations
 
-import operator
 import random
 import sys
 import sysconfig
@@ -22,10 +21,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from scipy.sparse import csr_array
 
-from labeltrees import _core
+from labeltrees import _core, checks
 from labeltrees.data.chunk import Chunk
+from labeltrees.data.rows import Rows
 from labeltrees.errors import ArgumentError, DataError
 
 if TYPE_CHECKING:
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from numpy.typing import NDArray
+    from scipy.sparse import csr_array
 
 __all__ = [
     "N_FEATURES",
@@ -55,6 +55,19 @@ class SourceChunk(Chunk):
     """A chunk of examples, with the ids of the three tokens before each, the nearest last."""
 
     contexts: NDArray[np.int32]
+
+    def head(self, n_rows: int) -> SourceChunk:
+        """Return the chunk of the first rows, which shares this one's memory."""
+        first = super().head(n_rows)
+        return SourceChunk(
+            first.rows,
+            first.labels,
+            first.label_starts,
+            first.weights,
+            first.first_line,
+            first.lines,
+            contexts=self.contexts[:n_rows],
+        )
 
 
 class PythonSource:
@@ -97,13 +110,11 @@ class PythonSource:
         limit: int | None = 1_500_000,
         chunk_rows: int = 16_384,
     ) -> None:
-        if order not in ("files", "shuffled"):
-            raise ArgumentError.of("order", order, "'files' or 'shuffled'")
         self.folder = folder
-        self.order = order
-        self.seed = _checked_int("seed", seed, 0)
-        self.limit = None if limit is None else _checked_int("limit", limit, 1)
-        self.chunk_rows = _checked_int("chunk_rows", chunk_rows, 1, _MAX_CHUNK_ROWS)
+        self.order = checks.choice("order", order, ("files", "shuffled"))
+        self.seed = checks.integer("seed", seed, 0)
+        self.limit = checks.Integer(1, optional=True)("limit", limit)
+        self.chunk_rows = checks.integer("chunk_rows", chunk_rows, 1, _MAX_CHUNK_ROWS)
 
     def __iter__(self) -> Iterator[SourceChunk]:
         """Return an iterator over the chunks, after finding the files."""
@@ -212,7 +223,7 @@ def next_identifier_features(source: str) -> csr_array:
     11
     """
     indices = _core.next_identifier_features(_encoded(source))
-    return _rows_of_ones(indices, np.array([0, len(indices)], np.int64))
+    return _rows_of_ones(indices, np.array([0, len(indices)], np.int64)).to_csr()
 
 
 class _ChunkMaker:
@@ -236,7 +247,7 @@ class _ChunkMaker:
         first_line = self._n_made + 1
         self._n_made += len(positions)
         return SourceChunk(
-            features=_rows_of_ones(indices, row_starts),
+            rows=_rows_of_ones(indices, row_starts),
             labels=self._names[label_tokens],
             label_starts=np.arange(len(positions) + 1, dtype=np.int64),
             weights=None,
@@ -260,13 +271,8 @@ def _added_files(corpus: _core.PythonCorpus, files: list[Path]) -> Iterator[Path
         raise DataError(f"none of the {len(files)} files is Python 3 in UTF-8, such as {files[0]}.")
 
 
-def _rows_of_ones(indices: NDArray[np.int32], row_starts: NDArray[np.int64]) -> csr_array:
-    values = np.ones(len(indices), np.float32)
-    # 64-bit row starts would make scipy widen the indices too; a chunk has under 2^30 entries.
-    starts = row_starts.astype(np.int32)
-    rows = csr_array((values, indices, starts), shape=(len(starts) - 1, N_FEATURES))
-    rows.has_canonical_format = True  # the core has sorted them; saves scipy the check
-    return rows
+def _rows_of_ones(indices: NDArray[np.int32], row_starts: NDArray[np.int64]) -> Rows:
+    return Rows(row_starts, indices, np.ones(len(indices), np.float32), N_FEATURES)
 
 
 def _encoded(source: str) -> bytes:
@@ -274,14 +280,3 @@ def _encoded(source: str) -> bytes:
         raise ArgumentError.of("source", source, "a string")
     # Half surrogates are in no token: any other character in no token stands in for them.
     return source.encode("utf-8", "replace")
-
-
-def _checked_int(name: str, value: int, low: int, high: int | None = None) -> int:
-    allowed = f"an integer >= {low}" if high is None else f"an integer in [{low}, {high}]"
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise ArgumentError.of(name, value, allowed) from None
-    if number < low or (high is not None and number > high):
-        raise ArgumentError.of(name, value, allowed)
-    return number

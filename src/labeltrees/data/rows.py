@@ -1,32 +1,42 @@
-"""From whatever the user has to compressed sparse rows the core can trust."""
+"""From the user's matrix to compressed sparse rows that the core can trust."""
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
 from labeltrees import _core
 from labeltrees.errors import ArgumentError, DataError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+    from scipy.sparse import csr_array
 
 __all__ = ["MAX_FEATURES", "Rows", "as_rows", "as_weights"]
 
 MAX_FEATURES = 2**31 - 1
 """Feature indices are 32-bit; a matrix may be at most this wide."""
 
+_BAD_OR_MISSING = "inf or a number past float32"
+_BAD = f"NaN, {_BAD_OR_MISSING}"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class Rows:
     """Checked compressed sparse rows: indices increase in every row, values are finite or NaN.
 
     NaN only where the caller of `as_rows` allowed missing values.
 
     Row ``r`` holds entries ``starts[r]`` to ``starts[r + 1]`` of ``indices`` and ``values``.
+
+    Examples
+    --------
+    >>> rows = as_rows([[0, 2.5], [1, 0]])
+    >>> rows.shape, rows.take(np.array([1])).indices
+    ((2, 2), array([0], dtype=int32))
     """
 
     starts: NDArray[np.int64]
@@ -39,17 +49,46 @@ class Rows:
         """The number of rows."""
         return len(self.starts) - 1
 
-    def take(self, rows: NDArray[np.intp]) -> Rows:
-        """Return the rows with these numbers, in their order."""
-        shape = (self.n_rows, self.n_features)
-        part = sparse.csr_array((self.values, self.indices, self.starts), shape=shape)[rows]
-        starts, indices = part.indptr.astype(np.int64), part.indices.astype(np.int32)
-        return Rows(starts, indices, part.data, self.n_features)
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of rows and of features."""
+        return self.n_rows, self.n_features
 
     @property
     def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
         """The three arrays, in the order the core takes them."""
         return self.starts, self.indices, self.values
+
+    def head(self, n_rows: int) -> Rows:
+        """Return the first rows, without a copy."""
+        end = self.starts[n_rows]
+        return Rows(
+            self.starts[: n_rows + 1], self.indices[:end], self.values[:end], self.n_features
+        )
+
+    def take(self, rows: NDArray[np.intp]) -> Rows:
+        """Return the rows with these numbers, in their order."""
+        counts = np.diff(self.starts)[rows]
+        starts = np.zeros(len(counts) + 1, np.int64)
+        np.cumsum(counts, out=starts[1:])
+        entries = np.repeat(self.starts[:-1][rows] - starts[:-1], counts)
+        entries += np.arange(len(entries))
+        return Rows(starts, self.indices[entries], self.values[entries], self.n_features)
+
+    def to_csr(self) -> csr_array:
+        """Return the rows as a scipy array that shares their indices and values.
+
+        >>> as_rows([[0, 2.5], [1, 0]]).to_csr().toarray()
+        array([[0. , 2.5],
+               [1. , 0. ]], dtype=float32)
+        """
+        from scipy.sparse import csr_array
+
+        # With 64-bit row starts scipy would copy the indices to 64 bits as well.
+        starts = self.starts.astype(np.int32) if len(self.indices) < 2**31 else self.starts
+        matrix = csr_array((self.values, self.indices, starts), shape=self.shape)
+        matrix.has_canonical_format = True  # indices increase: saves scipy the check
+        return matrix
 
 
 def as_rows(X: Any, *, n_features: int | None = None, missing: bool = False) -> Rows:
@@ -57,8 +96,9 @@ def as_rows(X: Any, *, n_features: int | None = None, missing: bool = False) -> 
 
     Parameters
     ----------
-    X : sparse matrix or array, array, data frame or nested lists of shape (n_rows, n_features)
-        Nothing is copied that is already float32 CSR with sorted indices.
+    X : sparse or dense matrix, data frame, nested lists or `Rows`, (n_rows, n_features)
+        Nothing is copied that is already float32 CSR with sorted indices. `Rows` have been
+        checked before: only their shape is.
     n_features : int, optional
         The width that ``X`` must have.
     missing : bool
@@ -70,18 +110,26 @@ def as_rows(X: Any, *, n_features: int | None = None, missing: bool = False) -> 
     >>> rows.starts, rows.indices, rows.values
     (array([0, 1, 2]), array([1, 0], dtype=int32), array([2.5, 1. ], dtype=float32))
     """
-    matrix = X.tocsr() if sparse.issparse(X) else _dense(X)
+    if isinstance(X, Rows):
+        _check_shape(X.shape, n_features)
+        return X
+    is_sparse = _is_sparse(X)
+    matrix = X.tocsr() if is_sparse else _dense(X)
     if matrix.ndim != 2:
         raise DataError(
             f"X must have two dimensions, got {matrix.ndim}. Reshape your data: "
             "X.reshape(1, -1) is one row, X.reshape(-1, 1) one feature."
         )
     _check_shape(matrix.shape, n_features)
-    if not sparse.issparse(matrix):
-        if missing:
-            return _all_entries(matrix)
-        matrix = sparse.csr_array(matrix)
-    return _checked(matrix, missing=missing)
+    if is_sparse:
+        return _checked(matrix, missing=missing)
+    return _all_entries(matrix) if missing else _nonzero_entries(matrix)
+
+
+def _is_sparse(X: Any) -> bool:
+    """Return whether ``X`` is a scipy matrix; if there is one, scipy has been imported."""
+    scipy_sparse = sys.modules.get("scipy.sparse")
+    return scipy_sparse is not None and bool(scipy_sparse.issparse(X))
 
 
 def _dense(X: Any) -> NDArray[Any]:
@@ -106,7 +154,21 @@ def _all_entries(array: NDArray[Any]) -> Rows:
     starts = np.arange(0, indices.size + 1, n_features, dtype=np.int64)
     with np.errstate(over="ignore", invalid="ignore"):
         values = np.ascontiguousarray(array, dtype=np.float32).ravel()
-    _refuse(np.isinf(values), starts, array.ravel(), "inf or a number past float32")
+    _refuse(np.isinf(values), starts, array.ravel(), _BAD_OR_MISSING)
+    return Rows(starts, indices, values, n_features)
+
+
+def _nonzero_entries(array: NDArray[Any]) -> Rows:
+    """Return dense rows without their zeros."""
+    n_rows, n_features = array.shape
+    kept = array != 0
+    starts = np.zeros(n_rows + 1, np.int64)
+    np.cumsum(np.count_nonzero(kept, axis=1), out=starts[1:])
+    indices = np.broadcast_to(np.arange(n_features, dtype=np.int32), array.shape)[kept]
+    entries = array[kept]
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = entries.astype(np.float32)
+    _refuse(~np.isfinite(values), starts, entries, _BAD)
     return Rows(starts, indices, values, n_features)
 
 
@@ -143,15 +205,15 @@ def _checked(matrix: Any, *, missing: bool = False) -> Rows:
     _refuse(wrong, starts, indices, f"a feature index outside [0, {matrix.shape[1]})")
     with np.errstate(over="ignore", invalid="ignore"):
         values = np.ascontiguousarray(values, dtype=np.float32)
-    wrong, named = ~np.isfinite(values), "NaN, inf or a number past float32"
-    if missing:
-        wrong, named = np.isinf(values), "inf or a number past float32"
+    wrong, named = (np.isinf(values), _BAD_OR_MISSING) if missing else (~np.isfinite(values), _BAD)
     _refuse(wrong, starts, matrix.data, named)
     indices = np.ascontiguousarray(indices, dtype=np.int32)
     inside = np.ones(len(indices), dtype=bool)  # entries that follow another of their row
     inside[starts[:-1][starts[:-1] < len(inside)]] = False
     if np.any((np.diff(indices, prepend=-1) <= 0) & inside):
-        tidy = sparse.csr_array((values, indices, starts), shape=matrix.shape, copy=True)
+        from scipy.sparse import csr_array
+
+        tidy = csr_array((values, indices, starts), shape=matrix.shape, copy=True)
         tidy.sum_duplicates()
         starts, indices, values = tidy.indptr.astype(np.int64), tidy.indices, tidy.data
         past = np.isinf(values) if missing else ~np.isfinite(values)
@@ -183,7 +245,7 @@ def as_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float
         weights = np.full(n_rows, float(weights))
     if weights.shape != (n_rows,):
         raise ArgumentError.of(
-            "sample_weight", f"shape {weights.shape}", f"of shape ({n_rows},), one weight a row"
+            "sample_weight", f"shape {weights.shape}", f"of shape ({n_rows},), one weight per row"
         )
     with np.errstate(over="ignore"):
         narrow = weights.astype(np.float32)

@@ -1,4 +1,4 @@
-"""From whatever the user has to rows, one label each, and their weights."""
+"""From the user's data to rows, one label per row, and weights."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from labeltrees.data.rows import Rows, as_rows, as_weights
 from labeltrees.data.vocabulary import LabelVocabulary
-from labeltrees.errors import ArgumentError, DataError
+from labeltrees.errors import ArgumentError, DataError, LabelTypeError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -19,9 +19,13 @@ __all__ = ["as_targets", "check_training", "learned_labels"]
 def check_training(
     X: Any, y: ArrayLike, sample_weight: ArrayLike | None, *, missing: bool = False
 ) -> tuple[Rows, NDArray[Any], NDArray[np.float32]]:
-    """Return rows, labels and weights (none: empty) to learn from, or raise and change nothing.
+    """Return rows, labels and weights to learn from, or raise and change nothing.
 
-    ``missing`` allows NaN in ``X``.
+    The weights are empty if none are given. ``missing`` allows NaN in ``X``.
+
+    >>> rows, labels, weights = check_training([[0, 1], [2, 0]], ["a", "b"], None)
+    >>> rows.n_rows, labels.tolist(), len(weights)
+    (2, ['a', 'b'], 0)
     """
     targets = as_targets(y)
     rows = as_rows(X, missing=missing)
@@ -43,25 +47,33 @@ def learned_labels(targets: NDArray[Any], weights: NDArray[np.float32]) -> NDArr
 
 
 def as_targets(y: Any) -> NDArray[Any]:
-    """Return one label a row as an array, or raise."""
+    """Return one label per row as an array of one dimension, or raise `DataError`.
+
+    Whole floats become integers, and a single column becomes one dimension.
+
+    >>> as_targets(np.array([[2.0], [1.0]])).tolist()
+    [2, 1]
+    """
     if y is None:
         raise DataError("this estimator requires y to be passed, but the target y is None.")
     array = np.asarray(y) if hasattr(y, "__array__") else np.array(y, dtype=object)
-    if array.dtype.kind == "f":
-        if not np.isfinite(array).all():
-            raise DataError("Input y contains NaN or infinity.")
-        _refuse_fractions(array)
-        array = array.astype(np.int64)  # whole numbers, by the line above
-    return array if array.ndim == 1 else _one_column(array)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array.ravel()
+    if array.ndim != 1:
+        raise DataError(f"y must have one label per row, got an array of shape {array.shape}.")
+    return _whole(array) if array.dtype.kind == "f" else array
 
 
-def _refuse_fractions(array: NDArray[Any]) -> None:
-    from sklearn.utils.multiclass import check_classification_targets  # slow to import: when needed
-
-    check_classification_targets(array)
-
-
-def _one_column(array: NDArray[Any]) -> NDArray[Any]:
-    from sklearn.utils.validation import column_or_1d
-
-    return np.asarray(column_or_1d(array, warn=True))
+def _whole(array: NDArray[Any]) -> NDArray[np.int64]:
+    """Return floats as integers; scikit-learn's checks look for the first words of the errors."""
+    if not np.isfinite(array).all():
+        raise DataError("Input y contains NaN or infinity.")
+    fractions = array != np.floor(array)
+    if fractions.any():
+        raise DataError(
+            "Unknown label type: continuous. Labels must be strings or whole numbers, got "
+            f"{array[np.argmax(fractions)]} in row {np.argmax(fractions)}."
+        )
+    if (array < -(2.0**63)).any() or (array >= 2.0**63).any():
+        raise LabelTypeError("integer labels must lie in [-2^63, 2^63).")
+    return array.astype(np.int64)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from labeltrees.errors import ArgumentError
-from labeltrees.metrics.checks import check_length, checked_labels, weighted_mean
+from labeltrees.metrics.arrays import check_length, checked_labels, weighted_mean
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

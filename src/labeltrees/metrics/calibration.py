@@ -7,14 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from labeltrees.checks import integer
 from labeltrees.errors import ArgumentError
 from labeltrees.metrics.accuracy import matches
-from labeltrees.metrics.checks import (
-    checked_int,
-    checked_labels,
-    checked_probabilities,
-    checked_weights,
-)
+from labeltrees.metrics.arrays import checked_labels, checked_probabilities, checked_weights
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -83,7 +79,7 @@ def reliability_curve(
     >>> curve.mean_probability.tolist(), curve.frequency.tolist(), curve.count.tolist()
     ([0.4, 0.9], [0.0, 1.0], [1.0, 1.0])
     """
-    n_bins = checked_int("n_bins", n_bins, 1)
+    n_bins = integer("n_bins", n_bins, 1)
     hit = matches(y_true, top_labels)
     p = checked_probabilities("top_probabilities", top_probabilities, ndim=2, padded=True)
     if p.shape != hit.shape:

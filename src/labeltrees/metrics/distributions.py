@@ -7,13 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from labeltrees.checks import number
 from labeltrees.errors import ArgumentError
-from labeltrees.metrics.checks import (
-    checked_number,
-    checked_probabilities,
-    raise_at_first,
-    weighted_mean,
-)
+from labeltrees.metrics.arrays import checked_probabilities, raise_at_first, weighted_mean
 from labeltrees.metrics.losses import LOG_FLOOR, checked_floor, negative_log
 
 if TYPE_CHECKING:
@@ -94,7 +90,7 @@ def fraction_above(
     0.5
     """
     d = checked_probabilities("errors", errors)
-    limit = checked_number("eta", eta, 0, 1, ends=(True, True))
+    limit = number("eta", eta, 0, 1)
     return weighted_mean((d > limit).astype(np.float64), sample_weight)
 
 

@@ -8,12 +8,12 @@ divide by k, however few labels there are. With M the larger of ranking and regr
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from labeltrees.checks import choice, integer
 from labeltrees.errors import ArgumentError
-from labeltrees.metrics.checks import checked_int
 from labeltrees.metrics.multilabel import weighted_precision
 from labeltrees.metrics.rankings import Pairs, Per, Ranking, mean, top_positions
 
@@ -24,13 +24,15 @@ if TYPE_CHECKING:
 
 __all__ = ["ranking_error_at_k", "regression_error_at_k", "xmad_at_k", "xrmse_at_k"]
 
+Variant: TypeAlias = Literal["paper", "release"]
+
 
 def xmad_at_k(
     truth: Any,
     scores: Any,
     k: int,
     *,
-    variant: Literal["paper", "release"] = "paper",
+    variant: Variant = "paper",
     per: Per = "row",
     sample_weight: ArrayLike | None = None,
 ) -> float:
@@ -59,10 +61,8 @@ def xmad_at_k(
     0.375
     """
     pairs = Pairs.checked(truth, scores, per=per, sample_weight=sample_weight)
-    if variant == "paper":
-        return xmad(largest_errors(pairs, k), checked_int("k", k, 1), pairs.weight)
-    if variant != "release":
-        raise ArgumentError.of("variant", variant, "'paper' or 'release'")
+    if choice("variant", variant, get_args(Variant)) == "paper":
+        return xmad(largest_errors(pairs, k), integer("k", k, 1), pairs.weight)
     return released_xmad(pairs.ranking(k), pairs.weight)
 
 
@@ -79,7 +79,7 @@ def xrmse_at_k(
     0.7071
     """
     pairs = Pairs.checked(truth, scores, per=per, sample_weight=sample_weight)
-    return xrmse(largest_errors(pairs, k), checked_int("k", k, 1), pairs.weight)
+    return xrmse(largest_errors(pairs, k), integer("k", k, 1), pairs.weight)
 
 
 def ranking_error_at_k(
@@ -117,7 +117,7 @@ def regression_error_at_k(
 def largest_errors(pairs: Pairs, k: int) -> FloatArray:
     """Return the k largest errors of each row, of shape (n_rows, at most k), largest first."""
     error = abs(pairs.scores - pairs.truth)
-    places = top_positions(error, checked_int("k", k, 1))
+    places = top_positions(error, integer("k", k, 1))
     errors = np.zeros(places.shape)
     errors[places >= 0] = error.data[places[places >= 0]]
     return errors

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from labeltrees.checks import choice, integer
 from labeltrees.errors import ArgumentError
-from labeltrees.metrics.checks import checked_int
 from labeltrees.metrics.rankings import Pairs, Per
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FilteringCurve", "filtering_curve", "plot_filtering_curves"]
 
-Keep = Literal["relevance", "top_k", "random"]
+Keep: TypeAlias = Literal["relevance", "top_k", "random"]
 _NAMES = {"relevance": "by relevance", "top_k": "top k", "random": "by random relevance"}
 _COLOURS = {"relevance": "#0072B2", "top_k": "#D55E00", "random": "#7F7F7F"}
 
@@ -78,10 +78,9 @@ def filtering_curve(
     >>> curve.threshold.tolist(), curve.precision.round(2).tolist(), curve.recall.tolist()
     ([0.9, 0.8, 0.2, 0.1], [1.0, 0.5, 0.33, 0.5], [0.5, 0.5, 0.5, 1.0])
     """
-    if keep not in get_args(Keep):
-        raise ArgumentError.of("keep", keep, "'relevance', 'top_k' or 'random'")
-    max_points = checked_int("max_points", max_points, 2)
-    seed = checked_int("random_state", random_state, 0)
+    keep = choice("keep", keep, get_args(Keep))
+    max_points = integer("max_points", max_points, 2)
+    seed = integer("random_state", random_state, 0)
     pairs = Pairs.checked(truth, scores, per=per)
     if not pairs.scores.nnz or not pairs.truth.nnz:
         raise ArgumentError("truth and scores must both have an entry above 0.")

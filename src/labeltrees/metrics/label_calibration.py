@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from labeltrees.checks import integer, number
 from labeltrees.errors import ArgumentError
 from labeltrees.metrics.calibration import ReliabilityCurve, curve_of
-from labeltrees.metrics.checks import checked_int, checked_number
 from labeltrees.metrics.losses import LOG_FLOOR, negative_log
 from labeltrees.metrics.rankings import Pairs, Per, Ranking, checked_matrix, mean
 
@@ -112,7 +112,7 @@ def label_log_loss(
     for name, matrix in (("truth", y), ("proba", p)):
         if matrix.nnz and matrix.data.max() > 1:
             raise ArgumentError.of(f"the largest of {name}", float(matrix.data.max()), "at most 1")
-    low = checked_number("floor", floor, 0, 1, ends=(False, False))
+    low = number("floor", floor, 0, 1, open_low=True, open_high=True)
     pairs = Pairs.checked(y, p, sample_weight=sample_weight)
     # -log(1 - p) of every prediction, and for each true label what takes its place; labels that
     # are neither cost nothing.
@@ -125,7 +125,7 @@ def label_log_loss(
 
 def ranking_reliability(ranking: Ranking, weight: FloatArray, n_bins: int) -> ReliabilityCurve:
     """Return the reliability curve of a ranking."""
-    n_bins = checked_int("n_bins", n_bins, 1)
+    n_bins = integer("n_bins", n_bins, 1)
     spread = np.broadcast_to(weight[:, np.newaxis], ranking.score.shape)
     used = np.arange(ranking.score.shape[1]) < ranking.n_found[:, np.newaxis]
     used &= spread > 0

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from labeltrees.checks import number
 from labeltrees.errors import ArgumentError
-from labeltrees.metrics.checks import (
+from labeltrees.metrics.arrays import (
     check_length,
     checked_labels,
-    checked_number,
     checked_probabilities,
     weighted_mean,
 )
@@ -83,7 +83,7 @@ def log_loss(
 
 def checked_floor(floor: float) -> float:
     """Return the floor of a log loss, in [0, 1)."""
-    return checked_number("floor", floor, 0, 1, ends=(True, False))
+    return number("floor", floor, 0, 1, open_high=True)
 
 
 def negative_log(p: NDArray[np.float64], floor: float) -> NDArray[np.float64]:
@@ -206,9 +206,9 @@ def hoeffding_radius(n: float, *, delta: float = 0.05, span: float = 1.0) -> flo
     >>> round(hoeffding_radius(20_000), 4)
     0.0096
     """
-    n = checked_number("n", n, 0, math.inf, ends=(False, False))
-    delta = checked_number("delta", delta, 0, 1, ends=(False, False))
-    span = checked_number("span", span, 0, math.inf, ends=(True, False))
+    n = number("n", n, 0, open_low=True)
+    delta = number("delta", delta, 0, 1, open_low=True, open_high=True)
+    span = number("span", span, 0)
     return span * math.sqrt(math.log(2 / delta) / (2 * n))
 
 
@@ -222,7 +222,7 @@ def equivalent_labels(squared_loss: float) -> float:
     >>> round(equivalent_labels(0.7632), 2)
     7.91
     """
-    loss = checked_number("squared_loss", squared_loss, 0, 1, ends=(True, True))
+    loss = number("squared_loss", squared_loss, 0, 1)
     root = math.sqrt(loss)
     # The same as 1 / (1 - root), without the cancellation near 1.
     return (1 + root) / (1 - loss) if loss < 1 else math.inf

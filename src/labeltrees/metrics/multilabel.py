@@ -8,12 +8,11 @@ rank by column. ``per="label"`` ranks the rows for each label instead (labelwise
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from labeltrees.errors import ArgumentError
-from labeltrees.metrics.checks import checked_number
+from labeltrees.checks import choice, number
 from labeltrees.metrics.propensity import checked_propensities
 from labeltrees.metrics.rankings import Pairs, Per, Ranking, checked_matrix, mean, ratio
 
@@ -34,7 +33,7 @@ __all__ = [
     "weighted_precision_at_k",
 ]
 
-Average = Literal["ratio", "mean"]
+Average: TypeAlias = Literal["ratio", "mean"]
 _NOTHING_RELEVANT = "the sum of truth"
 _PAIRS_AT_ONCE = 2**22
 
@@ -254,14 +253,14 @@ def auc_at_k(
     0.8333333333333334
     """
     pairs = Pairs.checked(truth, scores, per=per, sample_weight=sample_weight)
-    tolerance = checked_number("tolerance", tolerance, 0, np.inf, ends=(True, False))
+    tolerance = number("tolerance", tolerance, 0)
     return auc(pairs, pairs.ranking(k), pairs.scores_of_truth(), tolerance)
 
 
 def weighted_precision(ranking: Ranking, weight: FloatArray, average: Average) -> float:
     """Return WP@k of a ranking."""
     gain = ranking.relevance.sum(axis=1)
-    if checked_average(average) == "mean":
+    if choice("average", average, get_args(Average)) == "mean":
         return mean(gain / ranking.k, weight)
     return ratio(gain, ranking.ideal.sum(axis=1), weight, _NOTHING_RELEVANT)
 
@@ -269,7 +268,7 @@ def weighted_precision(ranking: Ranking, weight: FloatArray, average: Average) -
 def weighted_ndcg(ranking: Ranking, weight: FloatArray, average: Average) -> float:
     """Return WN@k of a ranking."""
     gain, best = discounted(ranking.relevance), discounted(ranking.ideal)
-    if checked_average(average) == "mean":
+    if choice("average", average, get_args(Average)) == "mean":
         return mean(np.divide(gain, best, out=np.zeros_like(gain), where=best > 0), weight)
     return ratio(gain, best, weight, _NOTHING_RELEVANT)
 
@@ -304,13 +303,6 @@ def inverse_propensity_relevance(truth: Any, propensity: ArrayLike) -> csr_array
     y = binary(truth)
     y.data /= checked_propensities(propensity, y.shape[1])[y.indices]
     return y
-
-
-def checked_average(average: str) -> Average:
-    """Return how rows are averaged, or raise."""
-    if average not in ("ratio", "mean"):
-        raise ArgumentError.of("average", average, "'ratio' or 'mean'")
-    return average  # type: ignore[return-value]
 
 
 def binary(truth: Any) -> csr_array:

@@ -15,19 +15,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from labeltrees.checks import integer, number
 from labeltrees.errors import ArgumentError
-from labeltrees.metrics.calibration import equal_mass_bins
-from labeltrees.metrics.checks import (
+from labeltrees.metrics.arrays import (
     check_length,
     checked_bools,
-    checked_int,
-    checked_number,
     checked_probabilities,
     checked_weights,
 )
+from labeltrees.metrics.calibration import equal_mass_bins
 from labeltrees.metrics.losses import (
     LOG_FLOOR,
-    checked_floor,
     equivalent_labels,
     hoeffding_radius,
     negative_log,
@@ -152,15 +150,13 @@ class ProgressiveValidation:
         floor: float = LOG_FLOOR,
         delta: float = 0.05,
     ) -> None:
-        self.block_size = checked_int("block_size", block_size, 1)
-        self.delta = checked_number("delta", delta, 0, 1, ends=(False, False))
-        self.floor = checked_floor(floor)
-        if self.floor == 0:
-            raise ArgumentError.of("floor", floor, "in (0, 1)")
-        fraction = checked_number("tail_fraction", tail_fraction, 0, 1, ends=(False, True))
+        self.block_size = integer("block_size", block_size, 1)
+        self.delta = number("delta", delta, 0, 1, open_low=True, open_high=True)
+        self.floor = number("floor", floor, 0, 1, open_low=True, open_high=True)
+        fraction = number("tail_fraction", tail_fraction, 0, 1, open_low=True)
         self.tail_start: int | None = None
         if n_expected is not None:
-            n_expected = checked_int("n_expected", n_expected, 1)
+            n_expected = integer("n_expected", n_expected, 1)
             self.tail_start = n_expected - max(1, round(fraction * n_expected))
         self._whole, self._tail, self._block = _Sums(), _Sums(), _Sums()
         self._cells, self._tail_cells = _Cells(), _Cells()

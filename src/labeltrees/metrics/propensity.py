@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from labeltrees.checks import number
 from labeltrees.errors import ArgumentError
-from labeltrees.metrics.checks import checked_floats, checked_number, raise_at_first
+from labeltrees.metrics.arrays import checked_floats, raise_at_first
 from labeltrees.metrics.rankings import checked_matrix
-from labeltrees.models.extreme.relevance import label_propensities
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     FloatArray = NDArray[np.float64]
 
-__all__ = ["propensities"]
+__all__ = ["checked_propensities", "label_propensities", "propensities"]
 
 
 def propensities(train_truth: Any, *, a: float = 0.55, b: float = 1.5) -> FloatArray:
@@ -40,14 +40,27 @@ def propensities(train_truth: Any, *, a: float = 0.55, b: float = 1.5) -> FloatA
     >>> propensities(seen).round(3).tolist()
     [0.594, 0.217]
     """
-    a = checked_number("a", a, 0, np.inf, ends=(True, False))
-    b = checked_number("b", b, 0, np.inf, ends=(False, False))
+    a = number("a", a, 0)
+    b = number("b", b, 0, open_low=True)
     truth = checked_matrix("train_truth", train_truth, lowest=0)
     n_rows, n_labels = truth.shape
     if not n_rows:
         raise ArgumentError.of("the shape of train_truth", truth.shape, "one without zeros")
     truth.eliminate_zeros()
     return label_propensities(np.bincount(truth.indices, minlength=n_labels), n_rows, a=a, b=b)
+
+
+def label_propensities(
+    counts: ArrayLike, n_rows: int, *, a: float = 0.55, b: float = 1.5
+) -> FloatArray:
+    """Return each label's propensity from how many of ``n_rows`` rows have it, as `propensities`.
+
+    >>> label_propensities([1, 10, 1000], 5000).round(3).tolist()
+    [0.117, 0.235, 0.782]
+    """
+    counts = np.asarray(counts, dtype=np.float64)
+    c = max(np.log(max(n_rows, 1)) - 1, 0) * (b + 1) ** a
+    return np.asarray(1 / (1 + c * np.exp(-a * np.log(counts + b))))
 
 
 def checked_propensities(propensity: Any, n_labels: int) -> FloatArray:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from labeltrees.checks import choice, integer
 from labeltrees.errors import ArgumentError
-from labeltrees.metrics.checks import checked_int, checked_weights
+from labeltrees.metrics.arrays import checked_weights
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -82,8 +83,7 @@ class Pairs:
         signed: bool = False,
     ) -> Pairs:
         """Return both matrices, turned over for ``per="label"``; scores < 0 only if ``signed``."""
-        if per not in ("row", "label"):
-            raise ArgumentError.of("per", per, "'row' or 'label'")
+        per = choice("per", per, get_args(Per))
         y = checked_matrix("truth", truth, lowest=0)
         y.eliminate_zeros()
         found = checked_matrix("scores", scores, lowest=-np.inf if signed else 0)
@@ -100,7 +100,7 @@ class Pairs:
 
         ``places`` is what `top_positions` returns for the scores and k, if it is known already.
         """
-        k = checked_int("k", k, 1)
+        k = integer("k", k, 1)
         places = top_positions(self.scores, k) if places is None else places
         n_found = np.minimum(np.diff(self.scores.indptr), k).astype(np.int64)
         score, relevance = np.zeros(places.shape), np.zeros(places.shape)

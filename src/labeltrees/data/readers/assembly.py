@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from scipy.sparse import csr_array
 
-from labeltrees import _core
+from labeltrees import _core, checks
 from labeltrees.data.chunk import UNBOUNDED_WIDTH, Chunk
 from labeltrees.data.readers.source import Source, read_blocks, source_name
-from labeltrees.errors import ArgumentError, DataFileError
+from labeltrees.data.rows import Rows
+from labeltrees.errors import DataFileError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +25,7 @@ __all__ = [
     "chunk_of",
     "file_error",
     "parse_chunks",
+    "rows_of",
 ]
 
 #: Rows of a chunk unless told otherwise; long rows make smaller chunks, of one block of text.
@@ -38,22 +39,16 @@ class Parser(Protocol):
         """Return the rows; raises ``_core.ParseError``."""
 
 
-def check_chunk_rows(chunk_rows: int) -> None:
-    """Raise ArgumentError unless ``chunk_rows`` is a positive integer."""
-    if isinstance(chunk_rows, bool) or not isinstance(chunk_rows, int) or chunk_rows < 1:
-        raise ArgumentError.of("chunk_rows", chunk_rows, "an integer >= 1")
+def check_chunk_rows(chunk_rows: int) -> int:
+    """Return the largest number of rows in a chunk, or raise `ArgumentError`."""
+    most = 2**63 - 1  # what the core can be told; no block of text has as many rows
+    return min(checks.integer("chunk_rows", chunk_rows, 1), most)
 
 
 def check_width(n_features: int | None) -> int:
-    """Return the number of columns for ``n_features``, which may be unknown."""
-    if n_features is None:
-        return UNBOUNDED_WIDTH
-    allowed = f"None or an integer in [1, {UNBOUNDED_WIDTH}]"
-    if isinstance(n_features, bool) or not isinstance(n_features, int):
-        raise ArgumentError.of("n_features", n_features, allowed)
-    if not 1 <= n_features <= UNBOUNDED_WIDTH:
-        raise ArgumentError.of("n_features", n_features, allowed)
-    return n_features
+    """Return the number of columns; ``UNBOUNDED_WIDTH`` if ``n_features`` is None."""
+    width = checks.Integer(1, UNBOUNDED_WIDTH, optional=True)("n_features", n_features)
+    return UNBOUNDED_WIDTH if width is None else width
 
 
 def file_error(name: str, error: _core.ParseError) -> DataFileError:
@@ -62,21 +57,26 @@ def file_error(name: str, error: _core.ParseError) -> DataFileError:
     return DataFileError(name, line, f"{reason}.")
 
 
-def chunk_of(rows: _core.ParsedRows, width: int) -> Chunk:
+def rows_of(parsed: _core.ParsedRows, width: int) -> Rows:
+    """Return the features of parsed rows, without a copy."""
+    return Rows(parsed.row_starts, parsed.indices, parsed.values, width)
+
+
+def chunk_of(parsed: _core.ParsedRows, width: int) -> Chunk:
     """Return a chunk of parsed rows, without copying their features."""
-    n_rows = len(rows.row_starts) - 1
-    # With 64-bit row starts scipy would copy the indices to 64 bits as well.
-    starts = rows.row_starts
-    if len(rows.indices) < 2**31:
-        starts = starts.astype(np.int32)
-    features = csr_array((rows.values, rows.indices, starts), shape=(n_rows, width))
-    features.has_canonical_format = True
-    labels: NDArray[np.int64] | NDArray[np.object_] = rows.labels
-    if rows.label_kind == _core.LabelKind.names:
-        labels = np.array(rows.label_names, dtype=np.object_)[rows.labels]
-    weights = rows.weights if len(rows.weights) == n_rows else None
-    first_line = int(rows.lines[0]) if n_rows else 1
-    return Chunk(features, labels, rows.label_starts, weights, first_line, rows.lines)
+    rows = rows_of(parsed, width)
+    labels: NDArray[np.int64] | NDArray[np.object_] = parsed.labels
+    if parsed.label_kind == _core.LabelKind.names:
+        labels = np.array(parsed.label_names, dtype=np.object_)[labels]
+    weights, lines = parsed.weights, parsed.lines
+    return Chunk(
+        rows,
+        labels,
+        parsed.label_starts,
+        weights if len(weights) == rows.n_rows else None,
+        int(lines[0]) if rows.n_rows else 1,
+        lines,
+    )
 
 
 def parse_chunks(source: Source, chunk_rows: int, parse: Parser, width: int) -> Iterator[Chunk]:

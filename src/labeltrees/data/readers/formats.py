@@ -6,6 +6,7 @@ import os
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Protocol
 
+from labeltrees.checks import choice
 from labeltrees.data.readers.assembly import CHUNK_ROWS
 from labeltrees.data.readers.json_lines import read_jsonl
 from labeltrees.data.readers.parquet import read_parquet
@@ -86,11 +87,9 @@ def open_reader(
     >>> chunk.labels.tolist()
     [3]
     """
-    chosen = format_of(path) if format is None else format
+    chosen = format_of(path) if format is None else choice("format", format, FORMATS)
     if chosen in TEXT_FORMATS:
         return TEXT_FORMATS[chosen](path, vectorizer=vectorizer, chunk_rows=chunk_rows)
-    if chosen not in NUMBER_FORMATS:
-        raise ArgumentError.of("format", format, f"one of {', '.join(FORMATS)}")
     if vectorizer is not None:
         allowed = f"None for the format {chosen}, which has no text"
         raise ArgumentError.of("vectorizer", vectorizer, allowed)

@@ -53,7 +53,7 @@ def read_jsonl(
     >>> chunk.labels, chunk.features.toarray()
     (array([3, 1]), array([[0.5, 0. , 1. ]], dtype=float32))
     """
-    check_chunk_rows(chunk_rows)
+    chunk_rows = check_chunk_rows(chunk_rows)
     check_vectorizer(vectorizer)
     return _chunks(path, vectorizer, check_width(n_features), chunk_rows)
 

@@ -51,7 +51,7 @@ def read_parquet(
     chunk_rows : int
         The largest number of rows in a chunk.
     """
-    check_chunk_rows(chunk_rows)
+    chunk_rows = check_chunk_rows(chunk_rows)
     check_vectorizer(vectorizer)
     width = check_width(n_features)
     try:

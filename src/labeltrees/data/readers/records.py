@@ -10,7 +10,7 @@ import numpy as np
 
 from labeltrees import _core
 from labeltrees.data.chunk import Chunk
-from labeltrees.data.readers.assembly import chunk_of, file_error
+from labeltrees.data.readers.assembly import file_error, rows_of
 from labeltrees.data.readers.vectorizers import Vectorizer, default_vectorizer, vectorize
 from labeltrees.errors import DataFileError
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
-    from scipy.sparse import csr_array
+
+    from labeltrees.data.rows import Rows
 
 __all__ = ["FIELDS", "RecordReader"]
 
@@ -77,14 +78,14 @@ class RecordReader:
     def take(self) -> Chunk:
         """Return the chunk of the records since the last call."""
         lines = np.array(self.lines, np.int64)
-        features = self._features(lines)
+        rows = self._rows(lines)
         labels: NDArray[np.int64] | NDArray[np.object_]
         if self.label_type is str:
             labels = np.array(self.labels, np.object_)
         else:
             labels = np.array(self.labels, np.int64)
         chunk = Chunk(
-            features,
+            rows,
             labels,
             np.array(self.label_starts, np.int64),
             np.array(self.weights, np.float32),
@@ -98,7 +99,7 @@ class RecordReader:
         self.label_starts, self.row_starts = [0], [0]
         return chunk
 
-    def _features(self, lines: NDArray[np.int64]) -> csr_array:
+    def _rows(self, lines: NDArray[np.int64]) -> Rows:
         if self.feature_kind == "text":
             if self.vectorizer is None:
                 self.vectorizer = default_vectorizer()
@@ -107,7 +108,7 @@ class RecordReader:
         indices = _core.hash_names(self.names) if named else np.array(self.indices, np.int64)
         width = _core.HASHED_WIDTH if named else self.width
         try:
-            rows = _core.gather_rows(
+            parsed = _core.gather_rows(
                 np.array(self.row_starts, np.int64),
                 indices,
                 np.array(self.values, np.float64),
@@ -116,7 +117,7 @@ class RecordReader:
             )
         except _core.ParseError as error:
             raise file_error(self.name, error) from None
-        return chunk_of(rows, width).features
+        return rows_of(parsed, width)
 
     def _add_labels(self, record: Mapping[str, object]) -> None:
         label, labels = record.get("label"), record.get("labels")

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from labeltrees import _core
+from labeltrees.checks import flag
 from labeltrees.data.readers.assembly import (
     CHUNK_ROWS,
     check_chunk_rows,
@@ -54,7 +55,8 @@ def read_svmlight(
     >>> chunk.features.toarray()
     array([[0.5, 0. , 2. ], [0. , 1. , 0. ]], dtype=float32)
     """
-    check_chunk_rows(chunk_rows)
+    chunk_rows = check_chunk_rows(chunk_rows)
     width = check_width(n_features)
-    parse = partial(_core.parse_svmlight, n_features=width, zero_based=zero_based)
+    first = flag("zero_based", zero_based)
+    parse = partial(_core.parse_svmlight, n_features=width, zero_based=first)
     return parse_chunks(path, chunk_rows, parse, width)

@@ -57,7 +57,7 @@ def read_tsv(
     >>> chunk.labels, chunk.features.shape, chunk.features.nnz
     (array(['greet', 'polite'], dtype=object), (1, 1048576), 2)
     """
-    check_chunk_rows(chunk_rows)
+    chunk_rows = check_chunk_rows(chunk_rows)
     check_vectorizer(vectorizer)
     _check_separator(label_separator)
     return _chunks(path, vectorizer, label_separator, chunk_rows)
@@ -104,18 +104,18 @@ def _chunks(
 
 
 def _chunk(
-    name: str, rows: list[tuple[int, str, str]], vectorizer: Vectorizer, separator: str | None
+    name: str, held: list[tuple[int, str, str]], vectorizer: Vectorizer, separator: str | None
 ) -> Chunk:
-    line_numbers, label_fields, texts = zip(*rows, strict=True)
+    line_numbers, label_fields, texts = zip(*held, strict=True)
     lines = np.array(line_numbers, np.int64)
-    features = vectorize(vectorizer, texts, name, lines)
+    rows = vectorize(vectorizer, texts, name, lines)
     labels: list[str] = []
-    label_starts = np.zeros(len(rows) + 1, np.int64)
+    label_starts = np.zeros(len(held) + 1, np.int64)
     for row, field in enumerate(label_fields):
         parts = [field] if separator is None else field.split(separator)
         labels.extend(dict.fromkeys(part for part in parts if part))
         label_starts[row + 1] = len(labels)
-    return Chunk(features, np.array(labels, np.object_), label_starts, None, int(lines[0]), lines)
+    return Chunk(rows, np.array(labels, np.object_), label_starts, None, int(lines[0]), lines)
 
 
 def _lines(source: Source) -> Iterator[tuple[int, str, str]]:

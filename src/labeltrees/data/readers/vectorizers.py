@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from scipy.sparse import csr_array
 
-from labeltrees.data.chunk import UNBOUNDED_WIDTH
+from labeltrees.data.rows import MAX_FEATURES, Rows
 from labeltrees.errors import ArgumentError, DataFileError
 
 if TYPE_CHECKING:
@@ -44,23 +43,28 @@ def default_vectorizer() -> Vectorizer:
 
 def vectorize(
     vectorizer: Vectorizer, texts: Sequence[str], name: str, lines: NDArray[np.int64]
-) -> csr_array:
-    """Return the features of texts, in the layout of a chunk."""
+) -> Rows:
+    """Return the features of texts; a bad value raises `DataFileError` with the text's line."""
+    from scipy.sparse import csr_array
+
     features = csr_array(vectorizer.transform(texts), dtype=np.float32)
     if features.shape[0] != len(texts):
         allowed = "return one row for each text from transform"
         raise ArgumentError.of("vectorizer", vectorizer, allowed)
-    if features.shape[1] > UNBOUNDED_WIDTH:
-        raise ArgumentError.of("vectorizer", vectorizer, f"at most {UNBOUNDED_WIDTH} wide")
+    if features.shape[1] > MAX_FEATURES:
+        raise ArgumentError.of("vectorizer", vectorizer, f"at most {MAX_FEATURES} wide")
     features.sum_duplicates()
-    features.indices = features.indices.astype(np.int32, copy=False)
-    features.indptr = features.indptr.astype(np.int32, copy=False)
     bad = np.flatnonzero(~np.isfinite(features.data))
     if len(bad):
         row = int(np.searchsorted(features.indptr, bad[0], side="right")) - 1
         reason = "the vectorizer's value for the text is not a finite 32-bit float."
         raise DataFileError(name, int(lines[row]), reason)
-    return features
+    return Rows(
+        features.indptr.astype(np.int64, copy=False),
+        features.indices.astype(np.int32, copy=False),
+        features.data,
+        features.shape[1],
+    )
 
 
 def fit_texts(texts: Iterable[str], vectorizer: TfidfVectorizer | None) -> TfidfVectorizer:

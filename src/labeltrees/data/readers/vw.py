@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from labeltrees import _core
+from labeltrees.checks import choice
 from labeltrees.data.readers.assembly import CHUNK_ROWS, check_chunk_rows, parse_chunks
-from labeltrees.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 __all__ = ["read_vw"]
 
-LISTS = {
-    "auto": _core.LabelLists.of_integers,
+LISTS: dict[bool | str, _core.LabelLists] = {
     True: _core.LabelLists.always,
     False: _core.LabelLists.never,
+    "auto": _core.LabelLists.of_integers,
 }
 KINDS = {
     "auto": _core.LabelKind.unknown,
@@ -61,14 +61,10 @@ def read_vw(
     >>> chunk.labels.tolist(), chunk.label_starts.tolist(), chunk.weights.tolist()
     (['cat'], [0, 1, 1], [2.0, 1.0])
     """
-    check_chunk_rows(chunk_rows)
-    if multilabel not in LISTS:
-        raise ArgumentError.of("multilabel", multilabel, "True, False or 'auto'")
-    if label_type not in KINDS:
-        raise ArgumentError.of("label_type", label_type, "'auto', 'int' or 'str'")
-    return parse_chunks(
-        path, chunk_rows, _VwParser(LISTS[multilabel], KINDS[label_type]), _core.HASHED_WIDTH
-    )
+    chunk_rows = check_chunk_rows(chunk_rows)
+    lists = LISTS[choice("multilabel", multilabel, LISTS)]
+    kind = KINDS[choice("label_type", label_type, KINDS)]
+    return parse_chunks(path, chunk_rows, _VwParser(lists, kind), _core.HASHED_WIDTH)
 
 
 class _VwParser:

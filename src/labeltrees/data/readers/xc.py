@@ -44,7 +44,7 @@ def read_xc(path: Source, *, chunk_rows: int = CHUNK_ROWS) -> Iterator[Chunk]:
     >>> chunk.labels.tolist(), chunk.label_starts.tolist()
     ([4, 1], [0, 2, 2])
     """
-    check_chunk_rows(chunk_rows)
+    chunk_rows = check_chunk_rows(chunk_rows)
     return _chunks(path, chunk_rows)
 
 

@@ -10,11 +10,12 @@ from scipy import sparse
 
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError, DataError
+from labeltrees.metrics.propensity import label_propensities
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Relevance", "as_relevance", "label_propensities"]
+__all__ = ["Relevance", "as_relevance"]
 
 
 @dataclass(frozen=True)
@@ -51,22 +52,6 @@ class Relevance:
         weight = 1 / label_propensities(counts, self.n_rows, a=a, b=b)
         values = self.scale * self.values.astype(np.float64) * weight[self.labels]
         return _scaled(self.starts, self.labels, values, self.vocabulary)
-
-
-def label_propensities(
-    counts: ArrayLike, n_rows: int, *, a: float = 0.55, b: float = 1.5
-) -> NDArray[np.float64]:
-    """Return each label's propensity 1 / (1 + c exp(-a ln(count + b))), c = (ln n - 1)(b + 1)^a.
-
-    The chance that a relevant label was written down, as estimated from how many of ``n_rows``
-    rows have it; the defaults are those of the extreme classification repository.
-
-    >>> label_propensities([1, 10, 1000], 5000).round(3).tolist()
-    [0.117, 0.235, 0.782]
-    """
-    counts = np.asarray(counts, dtype=np.float64)
-    c = max(np.log(max(n_rows, 1)) - 1, 0) * (b + 1) ** a
-    return np.asarray(1 / (1 + c * np.exp(-a * np.log(counts + b))))
 
 
 def as_relevance(Y: Any, *, classes: ArrayLike | None = None) -> Relevance:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from labeltrees.checks import integer
 from labeltrees.errors import ArgumentError
 from labeltrees.metrics import extreme_regression as errors
 from labeltrees.metrics import multilabel as ranked
-from labeltrees.metrics.checks import checked_int, checked_labels
+from labeltrees.metrics.arrays import checked_labels
 from labeltrees.metrics.label_calibration import ranking_reliability
 from labeltrees.metrics.rankings import Pairs, Per, Ranking, top_positions
 
@@ -58,7 +59,7 @@ def multilabel_report(
     >>> report["P"], report["XMAD"]
     ({1: 1.0, 2: 0.5}, {1: 0.75, 2: 0.625})
     """
-    places = sorted({checked_int("ks", k, 1) for k in ks})
+    places = sorted({integer("ks", k, 1) for k in ks})
     if not places:
         raise ArgumentError.of("ks", list(ks), "one or more integers")
     options: dict[str, Any] = {"per": per, "sample_weight": sample_weight}

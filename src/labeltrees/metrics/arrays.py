@@ -1,9 +1,8 @@
-"""What every metric asks of its arguments, and the weighted mean they share."""
+"""The arrays that metrics take, checked, and the weighted mean of rows."""
 
 from __future__ import annotations
 
 import math
-import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -78,33 +77,6 @@ def checked_labels(name: str, values: Any, *, ndim: int) -> NDArray[Any]:
     if array.dtype.kind not in "iuUTO":
         raise ArgumentError.of(f"the type of {name}", array.dtype.name, "strings or integers")
     return array
-
-
-def checked_int(name: str, value: object, low: int) -> int:
-    """Return the value as an integer that is at least ``low``."""
-    try:
-        number = operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        number = low - 1
-    if isinstance(value, bool) or number < low:
-        raise ArgumentError.of(name, value, f"an integer >= {low}")
-    return number
-
-
-def checked_number(
-    name: str, value: Any, low: float, high: float, *, ends: tuple[bool, bool]
-) -> float:
-    """Return the value between ``low`` and ``high``; ``ends`` says whether each is allowed."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    above = number >= low if ends[0] else number > low
-    below = number <= high if ends[1] else number < high
-    if not (above and below):
-        brackets = "[" if ends[0] else "(", "]" if ends[1] else ")"
-        raise ArgumentError.of(name, value, f"in {brackets[0]}{low}, {high}{brackets[1]}")
-    return number
 
 
 def check_length(name: str, array: NDArray[Any], n_rows: int) -> None:
