@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
+import numpy as np
 import typer
 
 from labeltrees.cli.report import (
@@ -21,13 +22,14 @@ from labeltrees.cli.report import (
     say_table,
 )
 from labeltrees.cli.rivals import Cache, FrequencyTable
-from labeltrees.data.python_source import PythonSource, next_identifier_features
+from labeltrees.data.python_source import N_FEATURES, PythonSource, next_identifier_rows
 from labeltrees.errors import ArgumentError
 from labeltrees.metrics import ProgressiveValidation
+from labeltrees.models.conditional.settings import ConditionalSettings
+from labeltrees.models.conditional.start import start_on_stream
 from labeltrees.progress import Progress
 
 if TYPE_CHECKING:
-    from labeltrees.estimators import ConditionalTreeClassifier
     from labeltrees.metrics import ProgressiveSummary
 
 LINES = (
@@ -39,6 +41,8 @@ LINES = (
     "def __eq__(self, other):\n    if not isinstance(other, ",
 )
 """Code to complete: what would you type next?"""
+
+_ALL_ALIKE = np.empty(0, dtype=np.float32)  # no weights
 
 
 def demo(
@@ -68,9 +72,7 @@ def demo(
     if not json:
         say(f"Which identifier comes next? {n_examples:,} examples from {where},")
         say(f"order: {order}. Each is predicted first, then learned, on one core.\n")
-    from labeltrees.estimators import ConditionalTreeClassifier
-
-    run = _Run(n_examples, ConditionalTreeClassifier())
+    run = _Run(n_examples, start_on_stream(ConditionalSettings(), N_FEATURES))
     with Progress("learning", total=n_examples, enabled=not quiet) as progress:
         run.over(source, progress)
     run.model.save(out, keep_state=keep_state, extra={"input": {"format": "python"}})
@@ -92,7 +94,7 @@ class _Run:
     """The model beside the two rivals that learn nothing, over the same stream."""
 
     n_examples: int
-    model: ConditionalTreeClassifier
+    model: Any
     seconds_learning: float = 0.0
 
     def __post_init__(self) -> None:
@@ -104,7 +106,7 @@ class _Run:
         table, cache = FrequencyTable(), Cache()
         for chunk in source:
             started = time.perf_counter()
-            seen = self.model.progressive_fit(chunk.features, chunk.labels)
+            seen = self.model.learn(chunk.rows, chunk.labels, _ALL_ALIKE, foresee_top=True)
             self.seconds_learning += time.perf_counter() - started
             correct = seen.top == chunk.labels
             self.validation.update(seen.p_label, correct, seen.p_top, is_new=seen.is_new)
@@ -113,14 +115,14 @@ class _Run:
             hits = cache.foresee(chunk.contexts, chunk.labels)
             self.cache_scores.update(hits.astype(float), hits)
             progress.advance(
-                chunk.n_rows, acc=float(correct.mean()), labels=len(self.model.classes_)
+                chunk.n_rows, acc=float(correct.mean()), labels=len(self.model.vocabulary)
             )
 
 
-def _complete(model: ConditionalTreeClassifier, text: str) -> dict[str, Any]:
-    features = next_identifier_features(text)
+def _complete(model: Any, text: str) -> dict[str, Any]:
+    rows = next_identifier_rows(text)
     started = time.perf_counter()
-    labels, probabilities = model.predict_top_k(features, min(4, len(model.classes_)))
+    labels, probabilities = model.top_labels(rows, min(4, len(model.vocabulary)))
     seconds = time.perf_counter() - started
     return {
         "text": text,
@@ -138,8 +140,8 @@ def _tell(run: _Run, summary: ProgressiveSummary) -> None:
     say_pairs(
         progressive_pairs(summary)
         | {
-            "labels": len(run.model.classes_),
-            "depth of the tree": run.model.tree_.depth,
+            "labels": len(run.model.vocabulary),
+            "depth of the tree": run.model.tree.depth,
             "predicted and learned": f"{summary.n_rows / run.seconds_learning:,.0f} examples/s",
         }
     )
@@ -173,7 +175,7 @@ def _as_json(
         "tree": summary.to_dict(),
         "cache_accuracy_tail": (run.cache_scores.summary().tail or summary).accuracy,
         "frequency_table_accuracy_tail": (run.table_scores.summary().tail or summary).accuracy,
-        "labels": len(run.model.classes_),
+        "labels": len(run.model.vocabulary),
         "seconds_predicting_and_learning": run.seconds_learning,
         "model": str(out),
         "model_bytes": out.stat().st_size,

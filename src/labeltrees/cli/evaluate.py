@@ -46,32 +46,33 @@ def evaluate(
 ) -> None:
     """Print losses, accuracies and calibration errors of a saved model on a data file.
 
-    With --multilabel, --labelwise or --predictions, and for an ExtremeRegressor: a table of the
-    metrics of many labels a row.
+    With --multilabel, --labelwise or --predictions, and for an xreg model: a table of the
+    metrics of many labels per row.
     """
     if predictions:
         source = Input.choose(data, format=format, limit=limit)
         counts = read_truth(Input.choose(train, format=format), str) if train else None
         say_scores(*from_file(model, source), top=top, train=counts, labelwise=labelwise, json=json)
         return
-    stored, estimator = open_model(model)
+    stored, opened = open_model(model)
     source = Input.like(stored.extra, data, format=format, limit=limit, labels=labels, seed=seed)
-    if multilabel or labelwise or stored.kind == "ExtremeRegressor":
+    if multilabel or labelwise or stored.model == "ExtremeModel":
         counts = read_truth(Input.like(stored.extra, train, format=None)) if train else None
         k = max(2 * top, _LEAST_PREDICTED)
-        answers = from_model(estimator, source, k, labelwise=labelwise, quiet=quiet)
+        answers = from_model(opened, source, k, labelwise=labelwise, quiet=quiet)
         say_scores(*answers, top=top, train=counts, labelwise=labelwise, json=json)
         return
     if train is not None:
         raise ArgumentError("--train is used with --multilabel, --labelwise or --predictions.")
-    k = min(top, len(estimator.classes_))
+    k = min(top, len(opened.vocabulary))
     p_label, truth, found, p_found, weight = [], [], [], [], []
     seconds = 0.0
     with Progress("evaluating", total=limit, enabled=not quiet) as progress:
-        for X, y, weights in source.examples():
+        for rows, y, weights in source.examples():
+            opened.check_width(rows)
             started = time.perf_counter()
-            answer = estimator.predict_top_k(X, k)
-            p_label.append(estimator.predict_label_proba(X, y))
+            answer = opened.top_labels(rows, k)
+            p_label.append(opened.label_probabilities(rows, y))
             seconds += time.perf_counter() - started
             truth.append(y)
             found.append(answer.labels)

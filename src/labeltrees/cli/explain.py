@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
+import numpy as np
 import typer
 
 from labeltrees.cli.inputs import FormatOption, Input, InputArgument
-from labeltrees.cli.opening import ModelArgument, as_tree, open_model
+from labeltrees.cli.opening import ModelArgument, open_model
 from labeltrees.cli.report import JsonOption, say, say_json
 from labeltrees.errors import ArgumentError
+from labeltrees.models.capabilities import Explains, demand
 
 if TYPE_CHECKING:
-    from labeltrees.estimators import LabelClassifier
+    from labeltrees.data.rows import Rows
+    from labeltrees.models.model import FittedModel
 
 
 def explain(
@@ -22,34 +25,36 @@ def explain(
     label: Annotated[
         str | None, typer.Option(help="Which label; by default the row's likeliest.")
     ] = None,
-    features: Annotated[int, typer.Option(min=0, help="How many features a turn.")] = 10,
+    features: Annotated[int, typer.Option(min=0, help="How many features per turn.")] = 10,
     format: FormatOption = None,  # noqa: A002
     json: JsonOption = False,
 ) -> None:
-    """Print the path of a label for one row: each turn, its probability, what spoke for it."""
+    """Print the path of a label for one row: each turn and what supports it."""
     stored, opened = open_model(model)
-    estimator = as_tree(opened, "explain")
+    demand(opened, Explains, "explain")
+    assert isinstance(opened, Explains)
     source = Input.like(stored.extra, data, format=format, limit=row + 1)
     x = _row(source, row)
-    chosen = estimator.predict(x)[0] if label is None else _as_label(estimator, label)
-    reason = estimator.explain(x, chosen, n_features=features, feature_names=source.feature_names())
+    opened.check_width(x)
+    chosen = opened.top_labels(x, 1).labels[0, 0] if label is None else _as_label(opened, label)
+    reason = opened.explain(x, chosen, n_features=features, feature_names=source.feature_names())
     if json:
         say_json(reason.to_dict())
     else:
         say(reason.to_text())
 
 
-def _row(source: Input, row: int) -> Any:
+def _row(source: Input, row: int) -> Rows:
     n_before = 0
     for chunk in source.chunks():
         if row < n_before + chunk.n_rows:
-            return chunk.features[[row - n_before]]
+            return chunk.rows.take(np.array([row - n_before]))
         n_before += chunk.n_rows
     raise ArgumentError.of("--row", row, f"below the {n_before} rows of {source.path}")
 
 
-def _as_label(estimator: LabelClassifier, text: str) -> int | str:
-    if estimator.model_.vocabulary.is_text:
+def _as_label(model: FittedModel, text: str) -> int | str:
+    if model.vocabulary.is_text:
         return text
     try:
         return int(text)

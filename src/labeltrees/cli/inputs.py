@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
-    from scipy.sparse import csr_array
 
     from labeltrees.data.readers.vectorizers import Vectorizer
+    from labeltrees.data.rows import Rows
 
 __all__ = ["FormatOption", "Input", "InputArgument", "LabelsOption", "LimitOption", "OrderOption"]
 
@@ -124,31 +124,20 @@ class Input:
         left = self.limit
         for chunk in open_reader(self.path, format=self.format, vectorizer=self.vectorizer):
             if left is not None and chunk.n_rows >= left:
-                yield _head(chunk, left)
+                yield chunk.head(left)
                 return
             yield chunk
             left = None if left is None else left - chunk.n_rows
 
-    def examples(self) -> Iterator[tuple[csr_array, NDArray[Any], NDArray[np.float32]]]:
-        """Return (features, labels, weights) with one label a row, chunk by chunk, read ahead."""
+    def examples(self) -> Iterator[tuple[Rows, NDArray[Any], NDArray[np.float32]]]:
+        """Return (rows, labels, weights) with one label per row, chunk by chunk, read ahead."""
         return read_ahead(self._examples())
 
-    def _examples(self) -> Iterator[tuple[csr_array, NDArray[Any], NDArray[np.float32]]]:
+    def _examples(self) -> Iterator[tuple[Rows, NDArray[Any], NDArray[np.float32]]]:
         for chunk in self.chunks():
-            features, labels, weights = chunk.one_label(cast("OneLabel", self.labels), self.seed)
-            if features.shape[0]:
-                yield features, labels, weights
-
-
-def _head(chunk: Chunk, n_rows: int) -> Chunk:
-    return replace(
-        chunk,
-        features=chunk.features[:n_rows],
-        labels=chunk.labels[: chunk.label_starts[n_rows]],
-        label_starts=chunk.label_starts[: n_rows + 1],
-        weights=None if chunk.weights is None else chunk.weights[:n_rows],
-        lines=None if chunk.lines is None else chunk.lines[:n_rows],
-    )
+            rows, labels, weights = chunk.examples(cast("OneLabel", self.labels), self.seed)
+            if rows.n_rows:
+                yield rows, labels, weights
 
 
 def _tfidf_facts(vectorizer: Any) -> dict[str, Any]:

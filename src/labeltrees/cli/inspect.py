@@ -12,7 +12,7 @@ from labeltrees.cli.report import JsonOption, say, say_json, say_pairs, say_tabl
 
 if TYPE_CHECKING:
     from labeltrees import store
-    from labeltrees.estimators import LabelClassifier
+    from labeltrees.models.model import FittedModel
 
 
 def inspect(
@@ -25,10 +25,10 @@ def inspect(
     json: JsonOption = False,
 ) -> None:
     """Print a model's shape, sizes, vocabulary, parameters, checksums and tree statistics."""
-    stored, estimator = open_model(model)
-    facts = _facts(model, stored, estimator)
-    described = estimator.model_.describe()
-    shown = estimator.classes_[:labels].tolist()
+    stored, opened = open_model(model)
+    facts = _facts(model, stored, opened)
+    settings, described = stored.facts["settings"], opened.describe()
+    shown = opened.vocabulary.labels[:labels].tolist()
     tensors: list[dict[str, Any]] = [
         {"name": name, "dtype": str(array.dtype), "shape": list(array.shape),
          "bytes": array.nbytes, "sha256": checksum}
@@ -37,16 +37,16 @@ def inspect(
         )
     ]  # fmt: skip
     if dot is not None:
-        names = [str(label) for label in estimator.classes_]
-        text = estimator.model_.to_dot(names, max_nodes=dot_nodes)
+        names = [str(label) for label in opened.vocabulary.labels]
+        text = opened.to_dot(names, max_nodes=dot_nodes)
         dot.write_text(text, encoding="utf-8")
     if json:
-        say_json({**facts, "params": stored.params, "described": described, "first_labels": shown,
+        say_json({**facts, "settings": settings, "described": described, "first_labels": shown,
                   "tensors": tensors})  # fmt: skip
         return
     say_pairs({name.replace("_", " "): value for name, value in facts.items()})
-    say("\nparameters")
-    say_pairs(dict(stored.params))
+    say("\nsettings")
+    say_pairs(dict(settings))
     say("\nmodel")
     say_pairs({name.replace("_", " "): value for name, value in described.items()})
     say(f"\nfirst labels: {', '.join(map(str, shown)) or '(none shown)'}\n")
@@ -59,14 +59,14 @@ def inspect(
     )
 
 
-def _facts(path: Path, stored: store.StoredModel, estimator: LabelClassifier) -> dict[str, Any]:
+def _facts(path: Path, stored: store.StoredModel, model: FittedModel) -> dict[str, Any]:
     return {
         "file": str(path),
         "file_bytes": path.stat().st_size,
-        "class": stored.kind,
+        "model": stored.model,
         "written_by_version": stored.library_version,
-        "labels": len(estimator.classes_),
-        "label_type": "text" if estimator.model_.vocabulary.is_text else "integer",
-        "features": estimator.n_features_in_,
+        "labels": len(model.vocabulary),
+        "label_type": "text" if model.vocabulary.is_text else "integer",
+        "features": model.n_features,
         "input": stored.extra.get("input", {}).get("format"),
     }

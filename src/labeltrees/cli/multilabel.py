@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import vstack
 
 from labeltrees import metrics
 from labeltrees.cli.report import say_json, say_pairs, say_table
-from labeltrees.errors import ArgumentError, DataError, DataFileError
+from labeltrees.cli.whole_file import stacked
+from labeltrees.errors import DataError, DataFileError
+from labeltrees.models.capabilities import BestRows, demand
 from labeltrees.progress import Progress
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
     from labeltrees.cli.inputs import Input
     from labeltrees.data.chunk import Chunk
+    from labeltrees.data.rows import Rows
+    from labeltrees.models.model import FittedModel
 
 #: A row's labels, and for predictions their scores.
 LabelsAndScores = tuple[list[Any], list[float]]
@@ -55,24 +58,26 @@ class LabelRows:
 
 
 def from_model(
-    estimator: Any, source: Input, k: int, *, labelwise: bool, quiet: bool
+    model: FittedModel, source: Input, k: int, *, labelwise: bool, quiet: bool
 ) -> tuple[LabelRows, LabelRows]:
     """Return the truth and the model's k best labels of each row, or k best rows of each label."""
-    truth, found, features = LabelRows(), LabelRows(), []
+    truth, found = LabelRows(), LabelRows()
+    parts: list[Rows] = []
     # A column of relevances without an entry is a class that no tree has.
-    n_labels = getattr(estimator.model_, "n_tree_labels", len(estimator.classes_))
+    n_labels = getattr(model, "n_tree_labels", len(model.vocabulary))
     with Progress("evaluating", total=source.limit, enabled=not quiet) as progress:
         for chunk in source.chunks():
             _add_truth(truth, chunk, lambda label: label)
+            model.check_width(chunk.rows)
             if labelwise:
-                features.append(chunk.features)
+                parts.append(chunk.rows)
             else:
-                answer = estimator.predict_top_k(chunk.features, min(k, n_labels))
+                answer = model.top_labels(chunk.rows, min(k, n_labels))
                 for labels, p in zip(*(part.tolist() for part in answer), strict=True):
                     _add_found(found, labels, p)
             progress.advance(chunk.n_rows)
-    if labelwise and features:
-        _add_best_rows(found, estimator, vstack(features, format="csr"), k)
+    if labelwise and parts:
+        _add_best_rows(found, model, stacked(parts), k)
     return truth, found
 
 
@@ -147,19 +152,19 @@ def _add_found(rows: LabelRows, labels: list[Any], scores: list[float]) -> None:
     rows.add([label for label, _ in pairs], [score for _, score in pairs])
 
 
-def _add_best_rows(rows: LabelRows, estimator: Any, X: csr_array, k: int) -> None:
-    if not hasattr(estimator, "top_rows"):
-        raise ArgumentError.of("model", type(estimator).__name__, "a tree for --labelwise")
-    classes = estimator.classes_
-    best, p = estimator.top_rows(X, classes, min(k, X.shape[0]))
-    labels_of: list[LabelsAndScores] = [([], []) for _ in range(X.shape[0])]
+def _add_best_rows(found: LabelRows, model: FittedModel, rows: Rows, k: int) -> None:
+    demand(model, BestRows, "--labelwise")
+    assert isinstance(model, BestRows)
+    classes = model.vocabulary.labels
+    best, p = model.top_rows(rows, classes, min(k, rows.n_rows))
+    labels_of: list[LabelsAndScores] = [([], []) for _ in range(rows.n_rows)]
     for label, points, scores in zip(classes.tolist(), best.tolist(), p.tolist(), strict=True):
         for point, score in zip(points, scores, strict=True):
             if point >= 0 and score == score:
                 labels_of[point][0].append(label)
                 labels_of[point][1].append(score)
     for labels, scores in labels_of:
-        rows.add(labels, scores)
+        found.add(labels, scores)
 
 
 def _read_predictions(path: Path, limit: int | None) -> Iterator[LabelsAndScores]:

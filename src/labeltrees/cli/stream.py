@@ -16,7 +16,7 @@ from labeltrees.cli.inputs import (
     LimitOption,
     OrderOption,
 )
-from labeltrees.cli.learner import Learner, with_learner
+from labeltrees.cli.methods import Chosen, with_method
 from labeltrees.cli.report import (
     JsonOption,
     QuietOption,
@@ -31,7 +31,7 @@ from labeltrees.metrics import ProgressiveValidation
 from labeltrees.progress import Progress
 
 
-@with_learner
+@with_method
 def stream(
     data: InputArgument,
     format: FormatOption = None,  # noqa: A002
@@ -47,7 +47,7 @@ def stream(
     json: JsonOption = False,
     quiet: QuietOption = False,
     *,
-    learner: Learner,
+    chosen: Chosen,
 ) -> None:
     """Predict each row, then learn from it; report how good the predictions were."""
     source = Input.choose(
@@ -56,15 +56,13 @@ def stream(
         labels=labels,
         limit=limit,
         order=order,
-        seed=learner.seed,
+        seed=chosen.seed,
     )
     validation = ProgressiveValidation(n_expected=limit)
     with Progress("streaming", total=limit, enabled=not quiet) as progress:
-        seconds = run(learner, source, validation, progress, top=top)
-    if validation.n_rows == 0:
-        raise DataError(f"{data} has no row with a label.")
+        model, seconds = run(chosen, source, validation, progress, top=top)
     if out is not None:
-        learner.save(out, extra=source.facts())
+        model.save(out, extra=source.facts())
     summary = validation.summary()
     rate = validation.n_rows / seconds
     if json:
@@ -76,24 +74,27 @@ def stream(
 
 
 def run(
-    learner: Learner,
+    chosen: Chosen,
     source: Input,
     validation: ProgressiveValidation,
     progress: Progress,
     *,
     top: bool = True,
-) -> float:
-    """Predict, then learn, every row of the source; return the seconds that the model took."""
-    seconds = 0.0
-    for X, y, weights in source.examples():
+) -> tuple[Any, float]:
+    """Predict, then learn, every row of the source; return the model and the seconds it took."""
+    model, seconds = None, 0.0
+    for rows, labels, weights in source.examples():
+        if model is None:
+            model = chosen.method.start(chosen.settings(), rows.n_features)
         started = time.perf_counter()
-        seen = learner.progressive_fit(X, y, sample_weight=weights, top=top)
+        seen = model.learn(rows, labels, weights, foresee_top=top)
         seconds += time.perf_counter() - started
-        answers: dict[str, Any] = {}
-        if top:
-            answers = {"correct": seen.top == y, "p_top": seen.p_top}
+        answers = {"correct": seen.top == labels, "p_top": seen.p_top} if top else {}
         validation.update(seen.p_label, is_new=seen.is_new, sample_weight=weights, **answers)
         scores = validation.summary()
         shown = {"acc": scores.accuracy} if top else {}
-        progress.advance(len(y), loss=scores.log_loss_seen or 0.0, labels=learner.n_labels, **shown)
-    return seconds
+        loss, n_labels = scores.log_loss_seen or 0.0, len(model.vocabulary)
+        progress.advance(len(labels), loss=loss, labels=n_labels, **shown)
+    if model is None:
+        raise DataError(f"{source.path} has no row with a label.")
+    return model, seconds

@@ -8,8 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from labeltrees.cli.boosting import BaseOption, EtaOption, RoundsOption, train_boosted
-from labeltrees.cli.extreme import train_on_file
 from labeltrees.cli.inputs import (
     FormatOption,
     Input,
@@ -18,20 +16,21 @@ from labeltrees.cli.inputs import (
     LimitOption,
     OrderOption,
 )
-from labeltrees.cli.learner import Learner, TrainedModelOption, with_learner
+from labeltrees.cli.methods import Chosen, TrainedModelOption, with_method
 from labeltrees.cli.report import JsonOption, QuietOption, say_json, say_pairs
+from labeltrees.cli.whole_file import BASES, train_boosted, train_extreme_regressor
 from labeltrees.errors import ArgumentError, DataError
 from labeltrees.metrics import ProgressiveValidation
 from labeltrees.progress import Progress
 
 
-@with_learner
+@with_method
 def train(
     data: InputArgument,
     out: Annotated[Path, typer.Option("--out", "-o", help="Where to save the model.")],
     format: FormatOption = None,  # noqa: A002
     vectorizer: Annotated[
-        str | None, typer.Option(help="Of text: 'hashing' (default) or 'tfidf'.")
+        str | None, typer.Option(help="For text: 'hashing' (default) or 'tfidf'.")
     ] = None,
     labels: LabelsOption = "each",
     limit: LimitOption = None,
@@ -41,26 +40,28 @@ def train(
         bool, typer.Option(help="Whether the saved model can go on learning.")
     ] = True,
     model: TrainedModelOption = "conditional",
-    base: BaseOption = "tree",
-    rounds: RoundsOption = 5,
-    eta: EtaOption = "auto",
-    trees: Annotated[int, typer.Option(help="Of xreg: trees of the ensemble.")] = 3,
+    base: Annotated[str, typer.Option(help=f"adacond: {', '.join(BASES)}.")] = "tree",
+    rounds: Annotated[int, typer.Option(min=1, help="adacond: how many rounds at most.")] = 5,
+    eta: Annotated[
+        str, typer.Option(help="adacond: the error a row may have, in (0, 1), 'auto' or 'median'.")
+    ] = "auto",
+    trees: Annotated[int, typer.Option(help="xreg: number of trees.")] = 3,
     cost: Annotated[
         float | None,
-        typer.Option(help="Of xreg: what errors cost; by default 3, less of many rows."),
+        typer.Option(help="xreg: cost of errors. By default 3, lower above 100,000 rows."),
     ] = None,
-    hinge: Annotated[bool, typer.Option("--hinge", help="Of xreg: hinge loss (Parabel).")] = False,
+    hinge: Annotated[bool, typer.Option("--hinge", help="xreg: hinge loss (Parabel).")] = False,
     relevance: Annotated[
-        str | None, typer.Option(help="Of xreg: 'propensity' makes rare labels count.")
+        str | None, typer.Option(help="xreg: 'propensity' gives rare labels more weight.")
     ] = None,
     tail: Annotated[
-        str | None, typer.Option(help="Of xreg: rank with 'xreg' or 'pfastrexml' tails.")
+        str | None, typer.Option(help="xreg: rank with the tail classifier 'xreg' or 'pfastrexml'.")
     ] = None,
     jobs: Annotated[int, typer.Option(help="Threads, -1 for all cores.")] = 1,
     json: JsonOption = False,
     quiet: QuietOption = False,
     *,
-    learner: Learner,
+    chosen: Chosen,
 ) -> None:
     """Learn a model from a data file and save it."""
     if data == "-" and (passes > 1 or vectorizer == "tfidf"):
@@ -72,58 +73,62 @@ def train(
         labels=labels,
         limit=limit,
         order=order,
-        seed=learner.seed,
+        seed=chosen.seed,
     )
     if model == "adacond":
-        train_boosted(
-            source, out, learner.estimator(), base=base, n_rounds=rounds, eta=eta, n_passes=passes,
-            keep_state=keep_state, json=json,
+        result = train_boosted(
+            source, out, chosen, base=base, n_rounds=rounds, eta=eta, n_passes=passes,
+            keep_state=keep_state,
         )  # fmt: skip
-        return
-    if model == "xreg":
-        params = {
+    elif model == "xreg":
+        options = {
             "n_trees": trees,
             "cost": cost,
             "loss": "hinge" if hinge else "logistic",
             "relevance": relevance,
             "tail": tail,
             "n_jobs": jobs,
-            "random_state": learner.seed,
         }
-        _say(train_on_file(source, out, params, quiet=quiet), json=json)
-        return
+        result = train_extreme_regressor(source, out, chosen, options, quiet=quiet)
+    else:
+        result = _train_stream(source, out, chosen, passes, keep_state=keep_state, quiet=quiet)
+    if json:
+        say_json(result)
+    else:
+        say_pairs({name.replace("_", " "): value for name, value in result.items()})
+
+
+def _train_stream(
+    source: Input, out: Path, chosen: Chosen, passes: int, *, keep_state: bool, quiet: bool
+) -> dict[str, Any]:
+    """Learn row by row, in the file's order; save; return what there is to say."""
     started = time.perf_counter()
     validation = ProgressiveValidation()
+    model = None
     for number in range(passes):
         with Progress(f"pass {number + 1} of {passes}", enabled=not quiet) as progress:
-            for X, y, weights in source.examples():
-                seen = learner.progressive_fit(X, y, sample_weight=weights, top=False)
+            for rows, labels, weights in source.examples():
+                if model is None:
+                    model = chosen.method.start(chosen.settings(), rows.n_features)
+                seen = model.learn(rows, labels, weights)
                 if number == 0:
                     validation.update(seen.p_label, is_new=seen.is_new, sample_weight=weights)
-                loss_now = validation.summary().squared_loss
-                progress.advance(len(y), loss=loss_now, labels=learner.n_labels)
-    if validation.n_rows == 0:
-        raise DataError(f"{data} has no row with a label.")
+                loss, n_labels = validation.summary().squared_loss, len(model.vocabulary)
+                progress.advance(len(labels), loss=loss, labels=n_labels)
+    if model is None:
+        raise DataError(f"{source.path} has no row with a label.")
     seconds = time.perf_counter() - started
-    learner.save(out, keep_state=keep_state, extra=source.facts())
+    model.save(out, keep_state=keep_state, extra=source.facts())
     summary = validation.summary()
-    result = {
+    return {
         "model": str(out),
         "examples": summary.n_rows,
         "passes": passes,
-        "labels": learner.n_labels,
-        "depth": learner.model.describe()["depth"],
+        "labels": len(model.vocabulary),
+        "depth": model.describe()["depth"],
         "seconds": round(seconds, 3),
         "examples_per_second": round(passes * summary.n_rows / seconds),
         "progressive_squared_loss": summary.squared_loss,
         "progressive_log_loss_seen": summary.log_loss_seen,
         "file_bytes": out.stat().st_size,
     }
-    _say(result, json=json)
-
-
-def _say(result: dict[str, Any], *, json: bool) -> None:
-    if json:
-        say_json(result)
-    else:
-        say_pairs({name.replace("_", " "): value for name, value in result.items()})

@@ -39,6 +39,7 @@ __all__ = [
     "PythonSource",
     "SourceChunk",
     "next_identifier_features",
+    "next_identifier_rows",
     "source_files",
     "tokens",
 ]
@@ -222,8 +223,17 @@ def next_identifier_features(source: str) -> csr_array:
     >>> next_identifier_features("for i in range(").nnz
     11
     """
+    return next_identifier_rows(source).to_csr()
+
+
+def next_identifier_rows(source: str) -> Rows:
+    """Return what `next_identifier_features` does as `Rows`, without SciPy.
+
+    >>> next_identifier_rows("for i in range(").shape
+    (1, 1073741824)
+    """
     indices = _core.next_identifier_features(_encoded(source))
-    return _rows_of_ones(indices, np.array([0, len(indices)], np.int64)).to_csr()
+    return _rows_of_ones(indices, np.array([0, len(indices)], np.int64))
 
 
 class _ChunkMaker:
