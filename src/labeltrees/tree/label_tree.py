@@ -279,9 +279,10 @@ class LabelTree:
         >>> LabelTree.from_nested([[0, 1], 2]).leaf_of(1)
         4
         """
-        whole = isinstance(label, (int, np.integer)) and not isinstance(label, bool)
-        known = whole and 0 <= label <= MAX_LABEL
-        node = self.core.leaf_of(int(label)) if known else -1
+        try:
+            node = self.core.leaf_of(integer("label", label, 0, MAX_LABEL))
+        except ArgumentError:
+            node = -1
         if node == -1:
             raise ArgumentError.of("label", label, f"one of the tree's {self.n_labels} labels")
         return node
