@@ -339,7 +339,7 @@ BAD_XC = [
     (b"1 0:1\n", 1, "expected the header"),
     (b"1 99999999999 5\n1 1:1\n", 1, "99999999999 features are more than"),
     (b"2 10 5\n1 1:1\n", 2, "the header promises 2 rows and the file ends after 1"),
-    (b"1 10 5\n1 1:1\n\n2 2:1\n", 4, "a row more than the 1 the header promises"),
+    (b"1 10 5\n1 1:1\n\n2 2:1\n", 4, "more rows than the 1 that the header promises"),
     (b"2 10 5\n1 1:1\n5 1:1\n", 3, r"the label 5 is not in \[0, 5\)"),
     (b"2 10 5\n1 1:1\n-1 1:1\n", 3, r"the label -1 is not in \[0, 5\)"),
     (b"2 10 5\n1 1:1\n1 10:1\n", 3, r"the feature of '10:1' is not in \[0, 10\)"),

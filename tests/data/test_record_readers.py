@@ -163,7 +163,7 @@ BAD_RECORDS = [
     (GOOD, b'{"labels": "x", "features": {"a": 1}}', "'labels' must be a list"),
     (GOOD, b'{"label": "x", "labels": [], "features": {"a": 1}}', "are both given"),
     (GOOD, b'{"label": "x"}', "expected one of 'text' and 'features'"),
-    (GOOD, b'{"label": "x", "text": "a"}', "the row has a text, and the first row named"),
+    (GOOD, b'{"label": "x", "text": "a"}', "the row has a text, but the first row has named"),
     (GOOD, b'{"label": "x", "text": 1}', "'text' must be a string"),
     (GOOD, b'{"label": "x", "features": [1]}', "'features' must be an object"),
     (GOOD, b'{"label": "x", "features": {"a": 1}, "weight": -1}', "the weight -1 is not a"),

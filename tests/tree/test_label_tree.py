@@ -7,15 +7,16 @@ from __future__ import annotations
 import copy
 import heapq
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labeltrees import tree as tree_module
 from labeltrees.errors import ArgumentError, TooLargeError, TreeStructureError
-from labeltrees.tree import MAX_LABEL, LabelTree
+from labeltrees.tree import MAX_LABEL, LabelTree, builders
 
 ARITY = st.integers(2, 6)
 
@@ -315,7 +316,7 @@ def test_arity_at_least_the_number_of_labels_is_a_star() -> None:
 
 
 def test_a_tree_larger_than_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tree_module, "_memory_limit", lambda: 10_000)
+    monkeypatch.setattr(builders, "_memory_limit", lambda: 10_000)
     assert LabelTree.balanced(50).n_labels == 50
     for make in (LabelTree.balanced, LabelTree.random):
         with pytest.raises(TooLargeError, match=r"needs .* bytes"):
@@ -324,6 +325,17 @@ def test_a_tree_larger_than_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -
         LabelTree.huffman(np.ones(5000))
     with pytest.raises(TooLargeError):  # three nodes, but a table of 2^31 leaves
         LabelTree.from_nested([0, MAX_LABEL])
+
+
+def test_trees_of_labels_and_of_dense_rows_do_not_import_scipy() -> None:
+    code = (
+        "from labeltrees.tree import LabelTree\n"
+        "LabelTree.kmeans([[1, 0], [0, 1]], [0, 1]).to_dot()\n"
+        "import sys\n"
+        "assert not {'scipy', 'sklearn'} & sys.modules.keys(), 'imported'\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 # Errors.
@@ -370,7 +382,7 @@ def test_arguments_outside_their_range_are_named(make, message: str) -> None:
         (lambda: LabelTree.from_nested([0, 0]), "label 0 has two leaves"),
         (lambda: LabelTree.from_nested([0, []]), "must not hold an empty list"),
         (lambda: LabelTree.from_nested([0, "a"]), "a label in lists must be an integer"),
-        (lambda: LabelTree.from_nested([0, -1]), r"must be an integer in \[0, 2147483645\]"),
+        (lambda: LabelTree.from_nested([0, -1]), r"must be an integer in \[0, 2\^31 - 3\]"),
         (lambda: LabelTree.from_nested([0, 2**31 - 2]), "got 2147483646"),
         (lambda: LabelTree.from_nested([0, 2**31]), "got 2147483648"),
         (lambda: LabelTree.from_nested([0, 2**32 + 1]), "got 4294967297"),

@@ -1,7 +1,7 @@
 """The built-in stream: which identifier comes next in Python source code.
 
 Every Python comes with over a million examples of it, its standard library: real, ordered, with
-tens of thousands of labels of very uneven frequency, and nothing to download.
+tens of thousands of labels of very uneven frequency. Nothing is downloaded.
 
 A file is a sequence of tokens, as the ``tokenize`` module of CPython 3.11 has them: names and
 operators are themselves; ``<num>``, ``<str>``, ``<nl>``, ``<ind>`` and ``<ded>`` stand for
@@ -82,16 +82,17 @@ class PythonSource:
         A folder of Python code, read as `source_files` says. None is the standard library.
     order : {"files", "shuffled"}
         ``"files"`` gives the examples of one file after the other. It holds one chunk, one file
-        and the table of distinct tokens in memory: a few tens of MB, however many files.
-        ``"shuffled"`` gives a random permutation of the same examples. It holds 4 bytes for each
-        token and 8 for each example (about 30 MB for the default limit, twice that while
-        reading) besides.
+        and the table of distinct tokens in memory: a few tens of MB for any number of files.
+        ``"shuffled"`` gives a random permutation of the same examples. In addition it holds
+        4 bytes per token and 8 per example: about 30 MB for the default limit, and twice that
+        while reading.
     seed : int
         Decides the permutation. The order of the files does not depend on it.
     limit : int or None
         The examples are the first ``limit`` ones of the file order; None is all of them.
     chunk_rows : int
-        The rows of each chunk but the last. The examples and their order do not depend on it.
+        The number of rows per chunk; the last chunk may have fewer. The examples and their
+        order do not depend on it.
 
     Examples
     --------
@@ -118,7 +119,7 @@ class PythonSource:
         self.chunk_rows = checks.integer("chunk_rows", chunk_rows, 1, _MAX_CHUNK_ROWS)
 
     def __iter__(self) -> Iterator[SourceChunk]:
-        """Return an iterator over the chunks, after finding the files."""
+        """Return an iterator over the chunks; the files are looked up now."""
         files = source_files(self.folder)
         return self._in_file_order(files) if self.order == "files" else self._shuffled(files)
 
@@ -168,7 +169,7 @@ def source_files(folder: str | PathLike[str] | None = None) -> list[Path]:
     """Return the ``*.py`` files below a folder, in the library's file order.
 
     The order is that of a shuffle with a fixed seed of the sorted paths: the same on every run
-    and machine with the same files, and no package comes all at once. Files below a
+    and machine with the same files, and the files of a package are spread out. Files below a
     ``site-packages`` in the folder are left out.
 
     Parameters
@@ -213,10 +214,10 @@ def tokens(source: str) -> list[str]:
 def next_identifier_features(source: str) -> csr_array:
     """Return one row: the features for the identifier that comes next, at the end of the text.
 
-    The text is one that is being typed: it may end within a line, brackets or an indented block,
-    and it should end where the identifier would start. White space after the last line's end is
-    the next line's indentation. Give the model several lines: it has learned from places with at
-    least 8 tokens before them, and looks at the last 24.
+    The text may be unfinished: it may end within a line, brackets or an indented block, and it
+    should end where the identifier would start. White space after the last line's end is the
+    next line's indentation. Give several lines: a model has learned from places with at least 8
+    tokens before them, and its features look at the last 24.
 
     Examples
     --------

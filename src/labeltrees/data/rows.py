@@ -232,8 +232,12 @@ def _refuse(
     raise DataError(f"row {row} of X has {what}: {shown[entry]}.")
 
 
-def as_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float32]:
-    """Return one float32 weight per row, or an empty array for "all rows count once".
+def as_weights(
+    sample_weight: ArrayLike | None, n_rows: int, *, name: str = "sample_weight"
+) -> NDArray[np.float32]:
+    """Return one float32 weight per row; an empty array for None, where every row has weight 1.
+
+    Errors call the weights ``name``.
 
     >>> as_weights([1, 0.5], 2)
     array([1. , 0.5], dtype=float32)
@@ -245,12 +249,12 @@ def as_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float
         weights = np.full(n_rows, float(weights))
     if weights.shape != (n_rows,):
         raise ArgumentError.of(
-            "sample_weight", f"shape {weights.shape}", f"of shape ({n_rows},), one weight per row"
+            name, f"shape {weights.shape}", f"of shape ({n_rows},), one weight per row"
         )
     with np.errstate(over="ignore"):
         narrow = weights.astype(np.float32)
     wrong = ~(np.isfinite(narrow) & (weights >= 0))
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise ArgumentError.of(f"sample_weight[{row}]", float(weights[row]), "finite and >= 0")
+        raise ArgumentError.of(f"{name}[{row}]", float(weights[row]), "finite and >= 0")
     return narrow

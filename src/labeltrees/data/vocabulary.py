@@ -20,7 +20,7 @@ _MAX_LABELS = 2**30  # a binary tree over them then has at most 2^31 - 1 nodes
 
 
 class LabelVocabulary:
-    """Labels in the order they were first seen; the id of a label never changes.
+    """Labels in the order in which they were first seen; the id of a label never changes.
 
     Labels are strings or integers, all of one kind, decided by the first.
 

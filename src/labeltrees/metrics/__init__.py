@@ -1,4 +1,4 @@
-"""How good predictions are: pure functions of truth and prediction, and one accumulator."""
+"""Metrics: functions of truth and prediction, and running scores of a stream."""
 
 from __future__ import annotations
 

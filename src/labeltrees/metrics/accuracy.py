@@ -1,4 +1,4 @@
-"""Metrics of ranked labels."""
+"""Accuracy: whether the true label is among the likeliest."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def top_k_accuracy(
         The true labels, strings or integers.
     top_labels : array of shape (n_rows, k)
         The labels that ``predict_top_k`` returned; ``top_labels[:, :1]`` gives accuracy. A row with
-        fewer labels is padded, for example with None, by anything that is not a label.
+        fewer labels is padded with a value that is not a label, for example None.
     sample_weight : array of shape (n_rows,), optional
         Weights >= 0 of the rows.
 

@@ -94,7 +94,7 @@ def raise_at_first(name: str, array: FloatArray, bad: BoolArray, allowed: str) -
 
 
 def weighted_mean(values: FloatArray, sample_weight: ArrayLike | None) -> float:
-    """Return ``sum_i w_i v_i / sum_i w_i``; a row of weight 0 counts for nothing, not even inf."""
+    """Return ``sum_i w_i v_i / sum_i w_i``; rows of weight 0 are left out, even if inf."""
     if sample_weight is None:
         return float(values.mean())
     weight = checked_weights(sample_weight, len(values))

@@ -1,4 +1,4 @@
-"""Whether labels given probability p turn out true in a fraction p of cases."""
+"""Calibration: whether labels given probability p are true in a fraction p of cases."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def total_variation_by_row(p_true: Any, p_pred: Any) -> FloatArray:
     Parameters
     ----------
     p_true, p_pred : array or sparse array of shape (n_rows, n_labels)
-        Distributions: rows of numbers in [0, 1] that sum to 1. As in all metrics of this file.
+        Distributions: rows of numbers in [0, 1] that sum to 1.
 
     Examples
     --------
@@ -72,15 +72,15 @@ def fraction_above(
 ) -> float:
     """Return the fraction of rows whose error is larger than ``eta``.
 
-    It is what boosting by `AdacondClassifier` lowers. The errors are in [0, 1]: those of
-    `total_variation_by_row`, or ``1 - p_label`` where the truth is one label a row.
+    Boosting with `AdacondClassifier` lowers this fraction. The errors are in [0, 1]: those of
+    `total_variation_by_row`, or ``1 - p_label`` where the truth is one label per row.
 
     Parameters
     ----------
     errors : array of shape (n_rows,)
         The error of each row, in [0, 1].
     eta : float in [0, 1]
-        What an error may be at most.
+        The largest error that is not counted.
     sample_weight : array of shape (n_rows,), optional
         Weights >= 0 of the rows.
 

@@ -2,8 +2,8 @@
 
 ``truth`` and ``scores`` are matrices of one shape (n_rows, n_labels) with entries >= 0, sparse or
 dense; what is not stored is 0. All return a mean over rows, or over labels for ``per="label"``, and
-divide by k, however few labels there are. With M the larger of ranking and regression error at k,
-``M / 2 <= XMAD@2k <= XRMSE@2k`` (Lemma 3.1).
+divide by k, even where there are fewer labels. With M the larger of ranking and regression error
+at k, ``M / 2 <= XMAD@2k <= XRMSE@2k`` (Lemma 3.1).
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def xmad_at_k(
         How many errors count.
     variant : {"paper", "release"}, default "paper"
         ``"release"`` is what the authors' program prints under this name: the regression error at
-        k divided by `weighted_precision_at_k`. It can be lower than the regression error allows
-        by the definition, as the paper's tables are.
+        k divided by `weighted_precision_at_k`. It can be lower than equation 6 allows, as values
+        in the paper's tables are.
     per : {"row", "label"}, default "row"
         Whether the labels of each row are looked at, or the rows of each label.
     sample_weight : array, optional

@@ -1,4 +1,4 @@
-"""What is gained and lost by keeping only the predictions that are relevant enough (Figure 1)."""
+"""Precision and recall of keeping only predictions above a relevance threshold (Figure 1)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COLOURS = {"relevance": "#0072B2", "top_k": "#D55E00", "random": "#7F7F7F"}
 
 @dataclass(frozen=True, eq=False)
 class FilteringCurve:
-    """Precision and recall of ever larger parts of the predictions.
+    """Precision and recall of growing parts of the predictions.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ def filtering_curve(
     per : {"row", "label"}, default "row"
         Whether labels are ranked for each row, or rows for each label.
     max_points : int, default 200
-        The most points of the curve; they are about equally far apart in number kept.
+        The largest number of points, spaced about evenly by number kept.
     random_state : int, default 0
         The seed of ``"random"``.
 

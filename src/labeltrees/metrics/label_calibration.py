@@ -1,4 +1,4 @@
-"""Whether predicted relevances of many labels are what they turn out to be."""
+"""Calibration of predicted relevances, where rows have many labels."""
 
 from __future__ import annotations
 

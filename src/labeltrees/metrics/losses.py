@@ -1,4 +1,4 @@
-"""Losses of the probability given to the true label, and what their size means."""
+"""Losses of predicted probabilities, Hoeffding's radius and equivalent numbers of labels."""
 
 from __future__ import annotations
 
@@ -35,9 +35,10 @@ _MASS_ERROR = 1e-5  # what rounding float32 probabilities can add to the sum of 
 def squared_loss(p_label: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
     """Return the mean of ``(1 - p)^2``, where p is the probability of the true label.
 
-    It is the loss of the conditional probability tree's paper (section 4.3), bounded and cheap as
-    it needs one probability per row. Over more than two labels it is not proper: it rewards
-    over-confidence. Quote it next to the paper; steer by `log_loss`, `brier_score` or calibration.
+    It is the loss of the conditional probability tree's paper (section 4.3). It is bounded and
+    needs one probability per row. Over more than two labels it is not proper: it rewards
+    over-confidence. Use it to compare with the paper, and `log_loss`, `brier_score` or
+    calibration to choose a model.
 
     Parameters
     ----------

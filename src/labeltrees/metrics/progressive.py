@@ -54,7 +54,7 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class StreamScores:
-    """Scores of a part of a stream; None where no row says anything about them.
+    """Scores of a part of a stream; None where there is no row to score.
 
     Attributes
     ----------
@@ -112,7 +112,9 @@ class ProgressiveSummary(StreamScores):
 
 
 class ProgressiveValidation:
-    """Scores of a stream that is predicted, then learned, in memory of one curve point per block.
+    """Scores of a stream of rows that are predicted before they are learned.
+
+    Memory grows by one curve point per block of rows.
 
     Sums are compensated, so the result does not depend on how the stream is cut into updates
     beyond the last bits; blocks and tail are cut exactly.
@@ -187,7 +189,7 @@ class ProgressiveValidation:
         p_top : array, optional
             The probability of the likeliest label; needs ``correct``.
         is_new : array of booleans, optional
-            Whether the label had never been seen before; no row's had if left out.
+            Whether the label had never been seen before; by default none is new.
         sample_weight : array, optional
             Weights >= 0 of the rows.
         """

@@ -1,4 +1,4 @@
-"""How likely a label that is true is also recorded: frequent labels are seldom forgotten."""
+"""The probability that a true label is recorded, estimated from how frequent the label is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sparse truth and sparse predictions side by side: what every metric of many labels reads."""
+"""Checked truth and predictions of many labels, and the k best labels of every row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every metric of many labels at once, and matrices of labels to give them."""
+"""All metrics of many labels at once, and matrices made of labels."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 """The tree over labels."""
 
-from labeltrees.tree.label_tree import MAX_LABEL, LabelTree, unfold
+from labeltrees.tree.builders import MAX_LABEL
+from labeltrees.tree.formats import unfold
+from labeltrees.tree.label_tree import LabelTree
 
 __all__ = ["MAX_LABEL", "LabelTree", "unfold"]

@@ -1,7 +1,7 @@
 """Readers of data files: each returns an iterator of `Chunk`, at constant memory.
 
 A source is a path, an open binary file, or ``"-"`` for the standard input; gzip is recognised
-by its content. Whatever is wrong with a file raises `DataFileError` with the file and the line.
+by its content. A bad line raises `DataFileError` with the file and the line.
 """
 
 from labeltrees.data.readers.formats import open_reader

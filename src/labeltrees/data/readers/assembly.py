@@ -1,4 +1,4 @@
-"""What every reader does last: arrays of the core into chunks, its errors into file errors."""
+"""Parsed rows become chunks, and parse errors become file errors: the last step of readers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
     "rows_of",
 ]
 
-#: Rows of a chunk unless told otherwise; long rows make smaller chunks, of one block of text.
+#: The default number of rows in a chunk; a chunk of long rows has fewer, those of one block.
 CHUNK_ROWS = 16_384
 
 
@@ -80,7 +80,7 @@ def chunk_of(parsed: _core.ParsedRows, width: int) -> Chunk:
 
 
 def parse_chunks(source: Source, chunk_rows: int, parse: Parser, width: int) -> Iterator[Chunk]:
-    """Yield the chunks of a text file whose every line stands for itself."""
+    """Yield the chunks of a text file in which each line is a row."""
     name = source_name(source)
     for first_line, text in read_blocks(source):
         begin, line = 0, first_line

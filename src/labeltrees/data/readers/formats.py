@@ -97,7 +97,11 @@ def open_reader(
 
 
 def format_of(source: Source) -> str:
-    """Return the format that the suffix of a file's name (before ``.gz``) stands for."""
+    """Return the format that the suffix of a file's name (before ``.gz``) stands for.
+
+    >>> format_of("rows.svm.gz")
+    'svmlight'
+    """
     name = PurePath(source_name(source))
     if name.suffix.lower() == ".gz":
         name = name.with_suffix("")

@@ -29,10 +29,11 @@ def read_jsonl(
 ) -> Iterator[Chunk]:
     """Return the chunks of a file with one JSON object on each line.
 
-    An object has ``"label"`` or a list ``"labels"``, strings or integers but not both in one
-    file, or neither; then ``"text"``, or ``"features"``: either ``{"name": value, ...}``, hashed
-    into 2**30 columns, or ``{"indices": [...], "values": [...]}``, and the same in all lines;
-    and perhaps ``"weight"``. Other fields are ignored; empty lines are skipped.
+    An object has ``"label"``, or a list ``"labels"``, or neither; labels are strings or integers,
+    of one kind per file. It has ``"text"`` or ``"features"``, the same in all lines; features are
+    ``{"name": value, ...}``, hashed into 2**30 columns, or
+    ``{"indices": [...], "values": [...]}``. It may have ``"weight"``. Other fields are ignored;
+    empty lines are skipped.
 
     Parameters
     ----------

@@ -50,6 +50,16 @@ def read_parquet(
         The number of columns for ``indices``; None gives ``UNBOUNDED_WIDTH``.
     chunk_rows : int
         The largest number of rows in a chunk.
+
+    Examples
+    --------
+    >>> import io, pyarrow, pyarrow.parquet
+    >>> file = io.BytesIO()
+    >>> table = pyarrow.table({"label": [3], "features": [{"indices": [1], "values": [0.5]}]})
+    >>> pyarrow.parquet.write_table(table, file)
+    >>> (chunk,) = read_parquet(io.BytesIO(file.getvalue()), n_features=2)
+    >>> chunk.labels, chunk.features.toarray()
+    (array([3]), array([[0. , 0.5]], dtype=float32))
     """
     chunk_rows = check_chunk_rows(chunk_rows)
     check_vectorizer(vectorizer)
@@ -97,7 +107,7 @@ def _batches(file: BinaryIO, name: str, chunk_rows: int) -> Iterator[Any]:
 
 
 def _records(batch: Any, name: str, first_line: int) -> Iterator[dict[str, object]]:
-    """Yield the rows of a batch as JSON would spell them."""
+    """Yield the rows of a batch as the objects that JSON lines have."""
     try:
         rows = batch.to_pylist()
     except UnicodeDecodeError:
@@ -106,7 +116,7 @@ def _records(batch: Any, name: str, first_line: int) -> Iterator[dict[str, objec
         ) from None
     for row in rows:
         features = row.get("features")
-        if isinstance(features, list):  # how pyarrow spells a map
+        if isinstance(features, list):  # pyarrow gives a map as a list of pairs
             row["features"] = dict(features) if _are_pairs(features) else features
         elif isinstance(features, dict):
             row["features"] = {key: v for key, v in features.items() if v is not None}

@@ -33,16 +33,16 @@ DESCRIPTION: dict[FeatureKind, str] = {
 
 
 class RecordError(ValueError):
-    """A record that cannot be used; its file and line are added by who knows them."""
+    """A record that cannot be used; the caller adds its file and line."""
 
 
 @dataclass
 class RecordReader:
-    """Gathers the records of one file; the first of them decides what all must be like.
+    """Gathers the records of one file; the first one decides the kind of labels and features.
 
     A record has ``label`` (a str or int) or ``labels`` (a list of them), or neither; ``text``
     or ``features``, which maps names to values or has lists ``indices`` and ``values``; and
-    perhaps ``weight``. A field that is None is as good as absent.
+    optionally ``weight``. A field that is None counts as absent.
     """
 
     name: str
@@ -185,7 +185,7 @@ class RecordReader:
             self.feature_kind = kind
         elif kind != self.feature_kind:
             first = DESCRIPTION[self.feature_kind]
-            raise RecordError(f"the row has {DESCRIPTION[kind]}, and the first row {first}")
+            raise RecordError(f"the row has {DESCRIPTION[kind]}, but the first row has {first}")
 
     def _add_weight(self, weight: object) -> None:
         (value,) = _checked_values([1.0 if weight is None else weight])
@@ -211,7 +211,7 @@ def _checked_values(values: list[object]) -> list[float]:
 
 
 def _check_text(text: str) -> None:
-    """Raise RecordError for half a surrogate pair, which JSON can spell and UTF-8 cannot."""
+    """Raise RecordError for half a surrogate pair, which JSON can express and UTF-8 cannot."""
     if not text.isascii():
         try:
             text.encode()

@@ -33,7 +33,7 @@ def read_svmlight(
     r"""Return the chunks of a file of rows ``label,label feature:value ... # comment``.
 
     Labels are integers of any sign; a row without labels starts with a space. Lines without
-    content are skipped. Query ids (``qid:``) are refused: ranking is another task.
+    content are skipped. Query ids (``qid:``) raise an error.
 
     Parameters
     ----------

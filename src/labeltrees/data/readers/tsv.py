@@ -43,10 +43,10 @@ def read_tsv(
     path : path, binary file or "-"
         Where to read, gzipped or not.
     vectorizer : object with a ``transform`` method, or None
-        Makes features of texts. It must need no fitting or be fitted, see `fit_tfidf`. None:
+        Makes features of texts. If it needs fitting it must be fitted, see `fit_tfidf`. None:
         scikit-learn's ``HashingVectorizer`` of words, 2**20 columns, rows of length 1.
     label_separator : str or None
-        What separates labels; None if a line has one label, which may contain anything else.
+        What separates labels; None if a line has one label, which may contain spaces.
     chunk_rows : int
         The largest number of rows in a chunk.
 
@@ -66,8 +66,8 @@ def read_tsv(
 def fit_tfidf(path: Source, *, vectorizer: TfidfVectorizer | None = None) -> TfidfVectorizer:
     r"""Return a TfidfVectorizer fitted to the texts of a file for `read_tsv`.
 
-    It equals ``vectorizer.fit(texts)``, but takes one pass and the memory of the vocabulary
-    instead of that of the texts' counts.
+    The result is that of ``vectorizer.fit(texts)``, in one pass and with memory for the
+    vocabulary only.
 
     Parameters
     ----------

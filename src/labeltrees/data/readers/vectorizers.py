@@ -19,7 +19,7 @@ __all__ = ["Vectorizer", "check_vectorizer", "default_vectorizer", "fit_texts", 
 
 
 class Vectorizer(Protocol):
-    """What makes features of texts, fitted already, such as scikit-learn's vectorisers."""
+    """An object that makes features of texts, such as a fitted vectoriser of scikit-learn."""
 
     def transform(self, raw_documents: Iterable[str]) -> Any:
         """Return a matrix with one row for each text."""
@@ -32,7 +32,11 @@ def check_vectorizer(vectorizer: Vectorizer | None) -> None:
 
 
 def default_vectorizer() -> Vectorizer:
-    """Return the vectoriser for texts that come without one: it needs no fitting."""
+    """Return the vectoriser used if none is given; it needs no fitting.
+
+    >>> default_vectorizer().transform(["good morning"]).shape
+    (1, 1048576)
+    """
     from sklearn.feature_extraction.text import HashingVectorizer
 
     vectorizer: Vectorizer = HashingVectorizer(
@@ -68,7 +72,11 @@ def vectorize(
 
 
 def fit_texts(texts: Iterable[str], vectorizer: TfidfVectorizer | None) -> TfidfVectorizer:
-    """Return a copy of the vectoriser fitted to texts, in the memory of its vocabulary."""
+    """Return a copy of the vectoriser fitted to texts, with memory for its vocabulary only.
+
+    >>> fit_texts(["good morning", "good night"], None).get_feature_names_out().tolist()
+    ['good', 'morning', 'night']
+    """
     from sklearn.base import clone
     from sklearn.feature_extraction.text import TfidfVectorizer
 

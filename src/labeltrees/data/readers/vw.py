@@ -40,7 +40,7 @@ def read_vw(
     A row is ``label importance 'tag|namespace:scale feature:value ... |namespace ...``, of which
     only a bar is needed. Features are hashed with their namespace into 2**30 columns; a value
     defaults to 1 and is multiplied by the scale of its namespace. The tag is ignored; as in
-    Vowpal Wabbit, whatever touches the first bar is a tag. Empty lines are skipped.
+    Vowpal Wabbit, a word that touches the first bar is a tag. Empty lines are skipped.
 
     Parameters
     ----------
@@ -49,8 +49,8 @@ def read_vw(
     multilabel : bool or "auto"
         Whether a comma separates labels; ``"auto"``: if all of them are integers.
     label_type : {"auto", "int", "str"}
-        What labels are; ``"auto"``: integers if the first label of the file is one, and then a
-        name is an error.
+        The type of the labels; ``"auto"``: integers if the first label of the file is one, and
+        a name after it is then an error.
     chunk_rows : int
         The largest number of rows in a chunk.
 
@@ -68,7 +68,7 @@ def read_vw(
 
 
 class _VwParser:
-    """Parses block after block, and remembers what the file's first label was."""
+    """Parses block after block, and remembers the type of the file's first label."""
 
     def __init__(self, lists: _core.LabelLists, kind: _core.LabelKind) -> None:
         self.lists = lists

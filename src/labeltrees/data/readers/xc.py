@@ -24,7 +24,7 @@ HEADER = re.compile(rb"[ \t]*(\d{1,18})[ \t]+(\d{1,18})[ \t]+(\d{1,18})[ \t]*\r?
 def read_xc(path: Source, *, chunk_rows: int = CHUNK_ROWS) -> Iterator[Chunk]:
     r"""Return the chunks of a file in the XC repository's format.
 
-    The first line is ``n_rows n_features n_labels``, each further one a row
+    The first line is ``n_rows n_features n_labels``; every other line is a row
     ``label,label feature:value feature:value ...``. All ids count from 0; a row without labels
     starts with a space. The header must agree with the rows.
 
@@ -92,5 +92,5 @@ def _check_nothing_follows(name: str, line: int, text: bytes, n_rows: int) -> No
     rest = text.lstrip()
     if rest:
         line += text.count(b"\n", 0, len(text) - len(rest))
-        reason = f"a row more than the {n_rows} the header promises."
+        reason = f"there are more rows than the {n_rows} that the header promises."
         raise DataFileError(name, line, reason)
