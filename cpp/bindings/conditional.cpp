@@ -16,7 +16,7 @@ using Foreseen = std::tuple<OwnedVector<double>, OwnedVector<std::uint8_t>, Owne
 
 Foreseen learn_rows(ConditionalTree& model, Starts starts, Indices indices, Values values,
                     Vector<LabelId> labels, Values weights, Starts order, bool foresee_top,
-                    const Learning& options) {
+                    const ConditionalLearning& options) {
   const CsrView X = csr(starts, indices, values);
   const std::size_t n_rows = X.n_rows();
   need(labels.shape(0) == n_rows, "labels need one entry for every row");
@@ -156,33 +156,24 @@ OwnedMatrix<float> mixtures(const ConditionalTree& model) {
 }  // namespace
 
 void bind_conditional_tree(nb::module_& module) {
-  nb::exception<Diverged>(module, "Diverged", PyExc_ArithmeticError);
-  nb::enum_<Loss>(module, "Loss").value("logistic", Loss::logistic).value("squared", Loss::squared);
-  nb::enum_<Optimizer>(module, "Optimizer")
-      .value("adagrad", Optimizer::adagrad)
-      .value("sgd", Optimizer::sgd);
   nb::enum_<Insertion>(module, "Insertion")
       .value("objective", Insertion::objective)
       .value("random", Insertion::random);
   nb::enum_<Balance>(module, "Balance")
       .value("labels", Balance::labels)
       .value("examples", Balance::examples);
-  nb::class_<Reading>(module, "Reading", "How rows are read.")
+  nb::class_<ConditionalLearning>(module, "ConditionalLearning", "How a conditional tree learns.")
       .def(
           "__init__",
-          [](Reading* self, Loss loss, bool normalize, float bias, bool mixing, float sharpness) {
-            new (self) Reading{loss, normalize, bias, mixing, sharpness};
-          },
-          nb::kw_only(), nb::arg("loss"), nb::arg("normalize"), nb::arg("bias"), nb::arg("mixing"),
-          nb::arg("sharpness"));
-  nb::class_<Learning>(module, "Learning", "How a conditional tree learns.")
-      .def(
-          "__init__",
-          [](Learning* self, const Reading& reading, Optimizer optimizer, float learning_rate,
-             Insertion insertion, Balance balance, double alpha, std::uint64_t seed,
-             std::size_t n_threads, bool again) {
-            new (self) Learning{reading, optimizer, learning_rate, insertion, balance,
-                                alpha,   seed,      n_threads,     again};
+          [](ConditionalLearning* self, const Reading& reading, Optimizer optimizer,
+             float learning_rate, Insertion insertion, Balance balance, double alpha,
+             std::uint64_t seed, std::size_t n_threads, bool again) {
+            new (self) ConditionalLearning{{reading, optimizer, learning_rate, again},
+                                           insertion,
+                                           balance,
+                                           alpha,
+                                           seed,
+                                           n_threads};
           },
           nb::kw_only(), nb::arg("reading"), nb::arg("optimizer"), nb::arg("learning_rate"),
           nb::arg("insertion"), nb::arg("balance"), nb::arg("alpha"), nb::arg("seed"),

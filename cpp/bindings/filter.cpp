@@ -32,9 +32,10 @@ void bind_filter_tree(nb::module_& module) {
   const auto labels = nb::arg("labels").noconvert();
   const auto reading = nb::arg("reading");
   module.def("learn_tournament",
-             learner_of<ConditionalTree, Learning>(&can_learn, &learn_tournament), model, starts,
-             indices, values, labels, nb::arg("weights").noconvert(), nb::arg("order").noconvert(),
-             nb::arg("foresee_top"), nb::arg("options"), nb::arg("foresee_label"));
+             learner_of<ConditionalTree, ConditionalLearning>(&can_learn, &learn_tournament), model,
+             starts, indices, values, labels, nb::arg("weights").noconvert(),
+             nb::arg("order").noconvert(), nb::arg("foresee_top"), nb::arg("options"),
+             nb::arg("foresee_label"));
   module.def("tournament_winners", &winners, model, starts, indices, values, reading);
   module.def("tournament_probabilities", named_of<ConditionalTree>(&tournament_probabilities),
              model, starts, indices, values, labels, reading);

@@ -186,9 +186,11 @@ void bind_lom_tree(nb::module_& module) {
              float learning_rate, double max_splits, double splits_per_label,
              double swap_resistance, bool again) {
             need(swap_resistance >= 1, "swap_resistance must be at least 1");
-            new (self) LomLearning{reading,         loss,       optimizer,
-                                   learning_rate,   max_splits, splits_per_label,
-                                   swap_resistance, again};
+            new (self) LomLearning{{reading, optimizer, learning_rate, again},
+                                   loss,
+                                   max_splits,
+                                   splits_per_label,
+                                   swap_resistance};
           },
           nb::kw_only(), nb::arg("reading"), nb::arg("loss"), nb::arg("optimizer"),
           nb::arg("learning_rate"), nb::arg("max_splits"), nb::arg("splits_per_label"),

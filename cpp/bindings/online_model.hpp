@@ -7,7 +7,9 @@
 #include <shared_mutex>
 #include <tuple>
 
-#include "labeltrees/conditional/tree.hpp"
+#include "labeltrees/online/answers.hpp"
+#include "labeltrees/online/regression.hpp"
+#include "labeltrees/online/weight_table.hpp"
 #include "views.hpp"
 
 namespace labeltrees::bindings {

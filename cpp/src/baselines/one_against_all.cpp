@@ -4,8 +4,6 @@
 #include <limits>
 #include <numeric>
 
-#include "labeltrees/conditional/search.hpp"
-
 namespace labeltrees {
 namespace {
 

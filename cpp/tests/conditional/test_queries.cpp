@@ -15,7 +15,7 @@ struct Learned {
   std::vector<std::int64_t> starts{0};
   std::vector<std::int32_t> indices;
   std::vector<float> values;
-  Learning options;
+  ConditionalLearning options;
   ConditionalTree model;
   std::vector<double> all = std::vector<double>(n_rows * n_labels);
 

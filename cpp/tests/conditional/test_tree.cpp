@@ -38,7 +38,7 @@ Stream random_stream(unsigned seed, int n_rows, int n_labels) {
 TEST(probabilities_sum_to_one_and_every_query_agrees) {
   for (const Insertion insertion : {Insertion::objective, Insertion::random}) {
     const Stream stream = random_stream(1, 600, 90);
-    Learning options;
+    ConditionalLearning options;
     options.insertion = insertion;
     ConditionalTree model;
     learn(model, stream.view(), stream.labels, {}, {}, {}, options);
@@ -63,7 +63,7 @@ TEST(probabilities_sum_to_one_and_every_query_agrees) {
 
 TEST(a_restored_state_goes_on_as_if_nothing_had_happened) {
   const Stream stream = random_stream(2, 400, 60);
-  Learning options;
+  ConditionalLearning options;
   options.reading.mixing = true;
   ConditionalTree model;
   learn(model, stream.view(), stream.labels, {}, {}, {}, options);
@@ -101,7 +101,7 @@ TEST(an_empty_tree_answers_nothing) {
 }
 
 TEST(weights_that_run_away_stop_learning) {
-  Learning options;
+  ConditionalLearning options;
   options.optimizer = Optimizer::sgd;
   options.reading.loss = Loss::squared;
   options.reading.normalize = false;
@@ -150,7 +150,7 @@ TEST(the_depth_bound_is_that_of_theorem_7) {
 TEST(threads_change_nothing_but_the_time) {
   for (const bool mixing : {false, true}) {
     const Stream stream = random_stream(5, 3000, 400);
-    Learning options;
+    ConditionalLearning options;
     options.reading.mixing = mixing;
     options.n_threads = 2;
     std::vector<double> p(3000), again(3000), p_top(3000);
@@ -181,7 +181,7 @@ TEST(threads_change_nothing_but_the_time) {
 
 TEST(without_mixing_and_new_labels_batches_are_the_rows_in_turn) {
   const Stream stream = random_stream(6, 1500, 50);
-  Learning options;
+  ConditionalLearning options;
   ConditionalTree model, twin;
   learn(model, stream.view(), stream.labels, {}, {}, {}, options);
   learn(twin, stream.view(), stream.labels, {}, {}, {}, options);
@@ -204,7 +204,7 @@ TEST(rows_without_features_grow_the_tree_too) {
     }
   }
   for (const std::size_t n_threads : {1, 2}) {
-    Learning options;
+    ConditionalLearning options;
     options.reading.bias = 0;
     options.n_threads = n_threads;
     ConditionalTree model;

@@ -9,12 +9,6 @@
 
 namespace labeltrees {
 
-// One answer of a search.
-struct Found {
-  LabelId label;
-  double p_label;
-};
-
 // The k likeliest labels of a row, likeliest first, by best-first search: exact, because a path's
 // probability never grows on the way down. Writes min(k, n_labels) answers and returns how many.
 // About O(k depth nnz) where the likely labels stand out; at worst O(n_labels nnz).

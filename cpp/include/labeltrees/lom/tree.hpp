@@ -10,26 +10,26 @@
 #include <span>
 #include <vector>
 
-#include "labeltrees/conditional/tree.hpp"
 #include "labeltrees/lom/back_off.hpp"
 #include "labeltrees/lom/common_labels.hpp"
 #include "labeltrees/lom/ledger.hpp"
+#include "labeltrees/online/answers.hpp"
+#include "labeltrees/online/regression.hpp"
 #include "labeltrees/online/weight_table.hpp"
+#include "labeltrees/rows/csr.hpp"
+#include "labeltrees/tree/label_tree.hpp"
 
 namespace labeltrees {
 
 // What a node's regressor minimises; its target is -1 (left) or 1 (right).
 enum class PartitionLoss { hinge, logistic, squared, absolute };
 
-struct LomLearning {
-  Reading reading;
+// With `again`, rows give no measure of trust.
+struct LomLearning : Learning {
   PartitionLoss loss = PartitionLoss::hinge;
-  Optimizer optimizer = Optimizer::adagrad;
-  float learning_rate = 1.0f;
   double max_splits = 0;        // T: the tree may have this many inner nodes,
   double splits_per_label = 1;  // or this many for every label seen, whichever is more
   double swap_resistance = 4;   // R_S >= 1
-  bool again = false;           // the rows have been learned before: no measure of trust
 };
 
 struct LomNode {

@@ -122,8 +122,9 @@ class ConditionalTreeModel:
         ids = ids_to_learn(self.vocabulary, labels, weights)
         with learning_errors(self.settings):
             p_label, is_new, top, p_top = self.core.learn(
-                *rows.arrays, ids, weights, order, foresee_top, self.settings.learning(again=again)
-            )
+                *rows.arrays, ids, weights, order, foresee_top,
+                self.settings.conditional_learning(again=again),
+            )  # fmt: skip
         foreseen = Foreseen(p_label, names_of(self.vocabulary, top), p_top, is_new.astype(bool))
         if self.label_counts is None or again:
             return foreseen

@@ -101,7 +101,7 @@ class FilterTreeModel(ConditionalTreeModel):
         with learning_errors(self.settings):
             p_label, is_new, top, p_top = _core.learn_tournament(
                 self.core, *rows.arrays, ids, weights, order, foresee_top,
-                self.settings.learning(again=again), foresee,
+                self.settings.conditional_learning(again=again), foresee,
             )  # fmt: skip
         return Foreseen(p_label, names_of(self.vocabulary, top), p_top, is_new.astype(bool))
 

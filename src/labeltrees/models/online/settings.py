@@ -111,10 +111,19 @@ class OnlineRegression:
         )
 
     def learning(self, *, again: bool = False) -> _core.Learning:
-        """Return how the core learns, from new rows or ``again`` from rows it has seen."""
+        """Return how regressors learn, from new rows or ``again`` from rows they have seen."""
+        return _core.Learning(
+            reading=self.reading,
+            optimizer=OPTIMIZERS[self.optimizer],
+            learning_rate=float(self.learning_rate),
+            again=again,
+        )
+
+    def conditional_learning(self, *, again: bool = False) -> _core.ConditionalLearning:
+        """Return how a tree learns, from new rows or ``again`` from rows it has seen."""
         balanced = self.structure == "balanced"
         insertion = _core.Insertion.random if self.structure == "random" else None
-        return _core.Learning(
+        return _core.ConditionalLearning(
             reading=self.reading,
             optimizer=OPTIMIZERS[self.optimizer],
             learning_rate=float(self.learning_rate),
