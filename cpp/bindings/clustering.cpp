@@ -22,11 +22,9 @@ LabelTree kmeans(Vector<std::int64_t> starts, Vector<std::int32_t> indices, Vect
   }
   nb::gil_scoped_release unlocked;
   const Centroids centroids = label_centroids(X, label, weight, n_labels);
-  Clustering options;
-  options.arity = arity;
-  options.seed = seed;
-  options.by_mass = by_mass;
-  return kmeans_tree(centroids.view(), mass, options);
+  return kmeans_tree(
+      centroids.view(), mass,
+      {.arity = arity, .seed = seed, .by_mass = by_mass, .max_leaf = 1, .n_workers = 1});
 }
 
 }  // namespace

@@ -190,10 +190,9 @@ void bind_conditional_tree(nb::module_& module) {
            nb::arg("options"))
       .def("label_probabilities", &label_rows, nb::arg("starts").noconvert(),
            nb::arg("indices").noconvert(), nb::arg("values").noconvert(),
-           nb::arg("labels").noconvert(), nb::arg("reading"), nb::arg("n_threads") = 1)
+           nb::arg("labels").noconvert(), nb::arg("reading"), nb::arg("n_threads"))
       .def("top_labels", &top_rows, nb::arg("starts").noconvert(), nb::arg("indices").noconvert(),
-           nb::arg("values").noconvert(), nb::arg("k"), nb::arg("reading"),
-           nb::arg("n_threads") = 1)
+           nb::arg("values").noconvert(), nb::arg("k"), nb::arg("reading"), nb::arg("n_threads"))
       .def("all_probabilities", &all_rows, nb::arg("starts").noconvert(),
            nb::arg("indices").noconvert(), nb::arg("values").noconvert(), nb::arg("n_columns"),
            nb::arg("reading"))

@@ -18,11 +18,9 @@ constexpr std::int32_t max_depth = 60;  // what a path is kept in
 // Trees over arrays that Python owns, or maps from a file.
 class Forest {
  public:
-  Forest(NodeLoss loss, std::size_t n_labels, double inner_power) {
+  Forest(NodeLoss loss, std::size_t n_labels, double inner_power)
+      : forest_{{}, loss, n_labels, inner_power} {
     if (!(inner_power > 0 && inner_power <= 1)) throw TreeError("inner_power must be in (0, 1]");
-    forest_.loss = loss;
-    forest_.n_labels = n_labels;
-    forest_.inner_power = inner_power;
   }
 
   void add(const LabelTree& tree, Indices features, Vector<std::uint32_t> feature_rows,
@@ -186,7 +184,7 @@ report(Forest& forest, Starts starts, Indices indices, Values values, LabelId la
   std::vector<std::int32_t> children;
   std::vector<float> margins, weights;
   auto asker = forest.pool().take();
-  asker->ask(X.row(0));
+  asker->ask(X.row(0), none);
   for (const NodeId child : path) {
     nodes.push_back(tree.parent(child));
     children.push_back(child - tree.first_child(nodes.back()));

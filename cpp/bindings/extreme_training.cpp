@@ -81,12 +81,12 @@ LabelTree tree_of(const RelevanceData& data, std::int32_t arity, std::int32_t ma
   if (data.used.size() == 1) {  // its regressor needs a node above it
     return LabelTree::restore(std::vector<NodeId>{none, 0}, std::vector{none, data.used[0]});
   }
-  Clustering options;
-  options.arity = arity;
-  options.max_leaf = max_leaf;
-  options.seed = seed;
-  options.n_workers = n_workers;
-  const LabelTree tree = kmeans_tree(data.centroids.view(), {}, options);
+  const LabelTree tree = kmeans_tree(data.centroids.view(), {},
+                                     {.arity = arity,
+                                      .seed = seed,
+                                      .by_mass = false,
+                                      .max_leaf = max_leaf,
+                                      .n_workers = n_workers});
   std::vector<LabelId> labels = tree.labels();
   for (LabelId& label : labels) {
     if (label != none) label = data.used[static_cast<std::size_t>(label)];
@@ -145,7 +145,7 @@ std::tuple<OwnedMatrix<float>, int, double> solve_node(Starts starts, Indices in
   double gap = 0;
   const std::vector<std::size_t> panels = panel_starts(n_children);
   for (std::size_t p = 0; p + 1 < panels.size(); ++p) {
-    solver.solve(problem, panels[p], panels[p + 1], {loss, cost, max_epochs, tolerance});
+    solver.solve(problem, panels[p], panels[p + 1], {loss, cost, max_epochs, tolerance, 0});
     epochs = std::max(epochs, solver.epochs());
     gap += solver.gap();
     for (std::size_t f = 0; f <= n_features; ++f) {

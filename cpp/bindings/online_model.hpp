@@ -138,7 +138,7 @@ void def_online_model(nb::class_<Model>& cls, CanLearn can_learn) {
           nb::arg("indices").noconvert(), nb::arg("values").noconvert(),
           nb::arg("labels").noconvert(), nb::arg("weights").noconvert(),
           nb::arg("order").noconvert(), nb::arg("foresee_top"), nb::arg("options"),
-          nb::arg("foresee_label") = true)
+          nb::arg("foresee_label"))
       .def("label_probabilities", named_of<Model>(named), nb::arg("starts").noconvert(),
            nb::arg("indices").noconvert(), nb::arg("values").noconvert(),
            nb::arg("labels").noconvert(), nb::arg("reading"))

@@ -12,6 +12,9 @@
 namespace labeltrees {
 namespace {
 
+constexpr double least_gain = 1e-4;  // stop when an iteration adds less to the mean cosine
+constexpr int max_iterations = 50;
+
 std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 // The rows of every label in their order: label l has rows[starts[l]] .. rows[starts[l + 1]].
@@ -103,10 +106,10 @@ class Bisector {
     draw_centres(labels, salt);
     std::size_t n_left = 0;
     double cosine = -1;
-    for (int i = 0; i < options_.max_iterations; ++i) {
+    for (int i = 0; i < max_iterations; ++i) {
       n_left = assign(labels, left, parts);
       const double before = std::exchange(cosine, recentre(labels));
-      if (cosine - before < options_.least_gain) break;
+      if (cosine - before < least_gain) break;
     }
     std::stable_partition(labels.begin(), labels.end(),
                           [this](LabelId label) { return side_[index(label)] == 0; });

@@ -28,14 +28,14 @@ enum class Insertion { objective, random };
 enum class Balance { labels, examples };
 
 struct ConditionalLearning : Learning {
-  Insertion insertion = Insertion::objective;
-  Balance balance = Balance::examples;
-  double alpha = 0.6;      // aggressiveness of balancing, in [0, 1]
-  std::uint64_t seed = 0;  // of the coin tosses
+  Insertion insertion;
+  Balance balance;
+  double alpha;        // aggressiveness of balancing, in [0, 1]
+  std::uint64_t seed;  // of the coin tosses
   // More than one: rows are learned in batches, a part of the tree's blocks at a time by whichever
   // thread is free. The same model for any number of threads above one, not that of one: a new
   // label is placed, and mixtures are taught, as of the batch's start.
-  std::size_t n_threads = 1;
+  std::size_t n_threads;
 };
 
 // What a node's log-odds are mixed of. Votes: for every feature of the row its value times the

@@ -30,9 +30,9 @@ struct RelevanceTree {
 
 struct RelevanceForest {
   std::vector<RelevanceTree> trees;  // at least one, all over the same labels
-  NodeLoss loss = NodeLoss::logistic;
-  std::size_t n_labels = 0;  // labels are below
-  double inner_power = 1.0;  // of the answers for children that are not labels, in (0, 1]
+  NodeLoss loss;
+  std::size_t n_labels;  // labels are below
+  double inner_power;    // of the answers for children that are not labels, in (0, 1]
 };
 
 // Turns the margins of a node's children into their answers, width = padded_width(children) of
@@ -111,7 +111,7 @@ class ForestAsker {
  public:
   explicit ForestAsker(const RelevanceForest& forest);
 
-  void ask(const SparseRow& row, std::int32_t held = none);
+  void ask(const SparseRow& row, std::int32_t held);
   double label(LabelId label);
   // The k likeliest labels. exact: best-first in every tree, until no label that has not been met
   // can be among them; beam: a level at a time, the beam_width likeliest nodes of each, and scores

@@ -14,20 +14,20 @@ enum class Optimizer { adagrad, sgd };
 
 // How rows are read; learning and every query must agree on it.
 struct Reading {
-  Loss loss = Loss::logistic;
-  bool normalize = true;   // scale rows to Euclidean length 1
-  float bias = 1.0f;       // value of a constant feature added to every row; 0 for none
-  bool mixing = false;     // mix the regressor's margin with votes of counts; logistic loss only
-  float sharpness = 1.0f;  // factor of a mixed log-odds
+  Loss loss;
+  bool normalize;   // scale rows to Euclidean length 1
+  float bias;       // value of a constant feature added to every row; 0 for none
+  bool mixing;      // mix the regressor's margin with votes of counts; logistic loss only
+  float sharpness;  // factor of a mixed log-odds
 };
 
 // What every regressor has to know.
 struct Learning {
   Reading reading;
-  Optimizer optimizer = Optimizer::adagrad;
-  float learning_rate = 1.0f;
+  Optimizer optimizer;
+  float learning_rate;
   // The rows have been learned before: what would take them for new evidence stays as it is.
-  bool again = false;
+  bool again;
 };
 
 // A regressor's value stopped being finite while learning from `row`; rows before it were learned.
