@@ -47,7 +47,6 @@ OwnedMatrix<T> give(std::vector<T>&& values, std::size_t n_columns) {
 
 // One function per header of the core.
 void bind_csr(nb::module_& module);
-void bind_clustering(nb::module_& module);
 void bind_conditional_tree(nb::module_& module);
 void bind_filter_tree(nb::module_& module);
 void bind_lom_tree(nb::module_& module);

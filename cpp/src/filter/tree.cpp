@@ -5,11 +5,10 @@
 
 #include "labeltrees/conditional/node_probability.hpp"
 #include "labeltrees/conditional/search.hpp"
+#include "labeltrees/machine/index.hpp"
 
 namespace labeltrees {
 namespace {
-
-std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 // Asks nodes about one row; looks the lines of a block up once while it stays in the block.
 class NodeReader {

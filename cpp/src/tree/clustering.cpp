@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "labeltrees/machine/hash.hpp"
+#include "labeltrees/machine/index.hpp"
 #include "labeltrees/machine/workers.hpp"
 
 namespace labeltrees {
@@ -14,8 +15,6 @@ namespace {
 
 constexpr double least_gain = 1e-4;  // stop when an iteration adds less to the mean cosine
 constexpr int max_iterations = 50;
-
-std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 // The rows of every label in their order: label l has rows[starts[l]] .. rows[starts[l + 1]].
 struct RowLists {

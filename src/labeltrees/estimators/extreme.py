@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy import sparse
 
-from labeltrees import _core
-from labeltrees.data.rows import Rows, as_rows
+from labeltrees.data.rows import as_rows
 from labeltrees.data.targets import as_targets
 from labeltrees.errors import ArgumentError, DataError
 from labeltrees.estimators.contract import LabelClassifier
@@ -327,25 +326,6 @@ class ExtremeRegressor(LabelClassifier):
             seed=seed_of(self.random_state),
             warm_start=bool(self.warm_start),
         )
-
-    def _check_rows(self, X: Any) -> Rows:
-        rows = self._plain_rows(X)
-        return super()._check_rows(X) if rows is None else rows
-
-    def _plain_rows(self, X: Any) -> Rows | None:
-        """Return a CSR matrix that needs no conversion as rows, fast; None for anything else."""
-        if "model_" not in self.__dict__ or not isinstance(
-            X, (sparse.csr_matrix, sparse.csr_array)
-        ):
-            return None
-        values, indices = X.data, X.indices
-        plain = values.dtype == np.float32 and indices.dtype == np.int32 and X.ndim == 2
-        if not plain or X.shape[1] != self.n_features_in_ or not X.shape[0]:
-            return None
-        starts = X.indptr.astype(np.int64)
-        if not _core.is_canonical(starts, indices, values, X.shape[0], X.shape[1]):
-            return None  # the slow way finds out what is wrong, or mends it
-        return Rows(starts, indices, values, X.shape[1])
 
     def _params_to_store(self) -> dict[str, Any]:
         params = super()._params_to_store()

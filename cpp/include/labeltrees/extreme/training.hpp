@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "labeltrees/extreme/chunk_weights.hpp"
 #include "labeltrees/extreme/lockstep.hpp"
+#include "labeltrees/extreme/sibling_weights.hpp"
 #include "labeltrees/rows/csr.hpp"
 #include "labeltrees/tree/label_tree.hpp"
 
@@ -45,7 +45,7 @@ struct RelevanceTraining {
 };
 
 struct TrainedRelevance {
-  OwnedChunkWeights weights;
+  OwnedSiblingWeights weights;
   std::vector<float> reach;  // share of the rows that have a relevant label below each node
   HeldMargins held;
 };

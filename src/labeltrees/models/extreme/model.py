@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 _ARRAYS = (
-    "features", "feature_rows", "row_chunks", "row_starts", "columns", "values", "biases", "reach",
+    "features", "feature_rows", "row_parents", "row_starts", "columns", "values", "biases", "reach",
 )  # fmt: skip
 LOSSES = {"logistic": _core.NodeLoss.logistic, "hinge": _core.NodeLoss.hinge}
 _SEARCHES = {"exact": _core.RelevanceSearch.exact, "beam": _core.RelevanceSearch.beam}
@@ -52,7 +52,7 @@ _NO_IDS = np.empty(0, dtype=np.int32)
 
 @dataclass(frozen=True)
 class RelevanceTreeArrays:
-    """One label tree and the weights of its regressors, as the core's ``chunk_weights.hpp``."""
+    """One label tree and the weights of its regressors, as the core's ``sibling_weights.hpp``."""
 
     tree: _core.LabelTree
     arrays: tuple[NDArray[Any], ...]
