@@ -4,8 +4,8 @@
 namespace labeltrees::bindings {
 namespace {
 
-void restore(OneAgainstAll* self, Vector<double> mass, Vector<std::uint64_t> keys,
-             Matrix<float> weights, Matrix<float> sums) {
+void restore_one_against_all(OneAgainstAll* self, Vector<double> mass, Vector<std::uint64_t> keys,
+                             Matrix<float> weights, Matrix<float> sums) {
   nb::gil_scoped_release unlocked;
   new (self) OneAgainstAll(view(mass), view(keys), {weights.data(), weights.size()},
                            {sums.data(), sums.size()});
@@ -16,8 +16,8 @@ void restore(OneAgainstAll* self, Vector<double> mass, Vector<std::uint64_t> key
 void bind_one_against_all(nb::module_& module) {
   nb::class_<OneAgainstAll> cls(module, "OneAgainstAll", "One regressor for every label.");
   cls.def(nb::init<>())
-      .def("__init__", &restore, nb::arg("mass").noconvert(), nb::arg("keys").noconvert(),
-           nb::arg("weights").noconvert(), nb::arg("sums").noconvert())
+      .def("__init__", &restore_one_against_all, nb::arg("mass").noconvert(),
+           nb::arg("keys").noconvert(), nb::arg("weights").noconvert(), nb::arg("sums").noconvert())
       .def(
           "grow",
           [](OneAgainstAll& model, std::int32_t n_labels) {
@@ -30,9 +30,7 @@ void bind_one_against_all(nb::module_& module) {
            nb::arg("indices").noconvert(), nb::arg("values").noconvert(),
            nb::arg("labels").noconvert(), nb::arg("reading"))
       .def_prop_ro("n_labels", &OneAgainstAll::n_labels);
-  def_online_model(cls, [](const OneAgainstAll&, LabelId label) {
-    return label >= 0 && label < std::numeric_limits<LabelId>::max();
-  });
+  def_online_model(cls, AnyLabel{});
 }
 
 }  // namespace labeltrees::bindings

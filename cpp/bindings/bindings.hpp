@@ -47,7 +47,6 @@ OwnedMatrix<T> give(std::vector<T>&& values, std::size_t n_columns) {
 
 // One function per header of the core.
 void bind_csr(nb::module_& module);
-void bind_clustering(nb::module_& module);
 void bind_conditional_tree(nb::module_& module);
 void bind_filter_tree(nb::module_& module);
 void bind_lom_tree(nb::module_& module);
@@ -56,6 +55,7 @@ void bind_pecoc_tree(nb::module_& module);
 void bind_text_formats(nb::module_& module);
 void bind_python_examples(nb::module_& module);
 void bind_queries(nb::module_& module);
+void bind_regression(nb::module_& module);
 void bind_relevance_forest(nb::module_& module);
 void bind_relevance_training(nb::module_& module);
 void bind_self_terminating_tree(nb::module_& module);

@@ -4,8 +4,8 @@
 namespace labeltrees::bindings {
 namespace {
 
-void restore(PecocTree* self, const LabelTree& tree, Vector<double> mass,
-             Vector<std::uint64_t> keys, Matrix<float> weights, Matrix<float> sums) {
+void restore_pecoc(PecocTree* self, const LabelTree& tree, Vector<double> mass,
+                   Vector<std::uint64_t> keys, Matrix<float> weights, Matrix<float> sums) {
   nb::gil_scoped_release unlocked;
   new (self) PecocTree(tree, view(mass), view(keys), {weights.data(), weights.size()},
                        {sums.data(), sums.size()});
@@ -37,7 +37,7 @@ OwnedVector<std::uint8_t> targets_of(std::size_t outcome, std::size_t n_outcomes
 
 void bind_pecoc_tree(nb::module_& module) {
   nb::class_<PecocTree> cls(module, "PecocTree", "A fixed label tree with a code at every node.");
-  cls.def("__init__", &restore, nb::arg("tree"), nb::arg("mass").noconvert(),
+  cls.def("__init__", &restore_pecoc, nb::arg("tree"), nb::arg("mass").noconvert(),
           nb::arg("keys").noconvert(), nb::arg("weights").noconvert(), nb::arg("sums").noconvert())
       .def("tree", [](const PecocTree& model) { return LabelTree(model.tree()); })
       .def_prop_ro("n_labels", [](const PecocTree& m) { return m.tree().n_labels(); })

@@ -1,6 +1,5 @@
 #include <nanobind/stl/tuple.h>
 
-#include <cmath>
 #include <deque>
 #include <memory>
 #include <tuple>
@@ -18,21 +17,19 @@ constexpr std::int32_t max_depth = 60;  // what a path is kept in
 // Trees over arrays that Python owns, or maps from a file.
 class Forest {
  public:
-  Forest(NodeLoss loss, std::size_t n_labels, double inner_power) {
+  Forest(NodeLoss loss, std::size_t n_labels, double inner_power)
+      : forest_{{}, loss, n_labels, inner_power} {
     if (!(inner_power > 0 && inner_power <= 1)) throw TreeError("inner_power must be in (0, 1]");
-    forest_.loss = loss;
-    forest_.n_labels = n_labels;
-    forest_.inner_power = inner_power;
   }
 
   void add(const LabelTree& tree, Indices features, Vector<std::uint32_t> feature_rows,
-           Indices row_chunks, Vector<std::uint32_t> row_starts, Vector<std::uint8_t> columns,
+           Indices row_parents, Vector<std::uint32_t> row_starts, Vector<std::uint8_t> columns,
            Vector<std::uint16_t> values, Values biases, Values reach, const HeldMargins* held) {
     need(pool_ == nullptr, "the forest has been asked already");
     need(feature_rows.shape(0) > 0 && row_starts.shape(0) > 0, "arrays of starts are empty");
-    const ChunkWeights weights{view(features),   view(feature_rows), view(row_chunks),
-                               view(row_starts), view(columns),      view(values),
-                               view(biases)};
+    const SiblingWeights weights{view(features),   view(feature_rows), view(row_parents),
+                                 view(row_starts), view(columns),      view(values),
+                                 view(biases)};
     weights.validate(tree);
     if (tree.label_bound() > forest_.n_labels || tree.n_nodes() < 2 ||
         reach.shape(0) != tree.n_nodes()) {
@@ -51,7 +48,7 @@ class Forest {
       if (!(share >= 0 && share <= 1)) throw TreeError("a share of the rows is not in [0, 1]");
     }
     trees_.push_back(tree);
-    owners_.push_back(nb::make_tuple(features, feature_rows, row_chunks, row_starts, columns,
+    owners_.push_back(nb::make_tuple(features, feature_rows, row_parents, row_starts, columns,
                                      values, biases, reach));
     if (held != nullptr) held_.push_back(*held);
     forest_.trees.push_back(
@@ -186,7 +183,7 @@ report(Forest& forest, Starts starts, Indices indices, Values values, LabelId la
   std::vector<std::int32_t> children;
   std::vector<float> margins, weights;
   auto asker = forest.pool().take();
-  asker->ask(X.row(0));
+  asker->ask(X.row(0), none);
   for (const NodeId child : path) {
     nodes.push_back(tree.parent(child));
     children.push_back(child - tree.first_child(nodes.back()));
@@ -231,41 +228,19 @@ OwnedVector<double> calibrated(Vector<double> p, Vector<double> masses, double a
   return give(std::move(q));
 }
 
-// Whether rows are as kernels need them: starts in order, indices increasing and below n_features,
-// values finite.
-bool is_canonical(Starts starts, Indices indices, Values values, std::size_t n_rows,
-                  std::int64_t n_features) {
-  const auto s = view(starts);
-  const auto f = view(indices);
-  const auto v = view(values);
-  if (s.size() != n_rows + 1 || s[0] != 0 || !std::is_sorted(s.begin(), s.end())) return false;
-  if (static_cast<std::size_t>(s[n_rows]) != f.size() || f.size() != v.size()) return false;
-  for (std::size_t r = 0; r < n_rows; ++r) {
-    std::int32_t last = -1;
-    for (auto k = static_cast<std::size_t>(s[r]); k < static_cast<std::size_t>(s[r + 1]); ++k) {
-      if (f[k] <= last || f[k] >= n_features || !(std::fabs(v[k]) <= 3.402823466e38f)) return false;
-      last = f[k];
-    }
-  }
-  return true;
-}
-
 }  // namespace
 
 void bind_relevance_forest(nb::module_& module) {
   nb::enum_<RelevanceSearch>(module, "RelevanceSearch")
       .value("exact", RelevanceSearch::exact)
       .value("beam", RelevanceSearch::beam);
-  module.def("is_canonical", &is_canonical, nb::arg("starts").noconvert(),
-             nb::arg("indices").noconvert(), nb::arg("values").noconvert(), nb::arg("n_rows"),
-             nb::arg("n_features"));
   module.def("calibrated", &calibrated, nb::arg("p").noconvert(), nb::arg("masses").noconvert(),
              nb::arg("a"), nb::arg("b"), nb::arg("c"), nb::arg("d"));
   nb::class_<Forest>(module, "RelevanceForest", "Trees of relevance regressors to be asked.")
       .def(nb::init<NodeLoss, std::size_t, double>(), nb::arg("loss"), nb::arg("n_labels"),
            nb::arg("inner_power"))
       .def("add", &Forest::add, nb::arg("tree"), nb::arg("features").noconvert(),
-           nb::arg("feature_rows").noconvert(), nb::arg("row_chunks").noconvert(),
+           nb::arg("feature_rows").noconvert(), nb::arg("row_parents").noconvert(),
            nb::arg("row_starts").noconvert(), nb::arg("columns").noconvert(),
            nb::arg("values").noconvert(), nb::arg("biases").noconvert(),
            nb::arg("reach").noconvert(), nb::arg("held").none())

@@ -58,7 +58,6 @@ void make_data(RelevanceData* self, Starts starts, Indices indices, Values value
                Indices y_labels, Values y_values, std::size_t n_labels, std::size_t n_workers) {
   const CsrView X = csr(starts, indices, values), Y = csr(y_starts, y_labels, y_values);
   need(X.n_rows() == Y.n_rows() && n_workers >= 1, "X and Y need as many rows");
-  need(static_cast<std::size_t>(Y.row_starts.back()) == Y.indices.size(), "Y has entries to spare");
   for (const LabelId label : Y.indices) {
     need(label >= 0 && static_cast<std::size_t>(label) < n_labels, "no such label");
   }
@@ -81,12 +80,12 @@ LabelTree tree_of(const RelevanceData& data, std::int32_t arity, std::int32_t ma
   if (data.used.size() == 1) {  // its regressor needs a node above it
     return LabelTree::restore(std::vector<NodeId>{none, 0}, std::vector{none, data.used[0]});
   }
-  Clustering options;
-  options.arity = arity;
-  options.max_leaf = max_leaf;
-  options.seed = seed;
-  options.n_workers = n_workers;
-  const LabelTree tree = kmeans_tree(data.centroids.view(), {}, options);
+  const LabelTree tree = kmeans_tree(data.centroids.view(), {},
+                                     {.arity = arity,
+                                      .seed = seed,
+                                      .by_mass = false,
+                                      .max_leaf = max_leaf,
+                                      .n_workers = n_workers});
   std::vector<LabelId> labels = tree.labels();
   for (LabelId& label : labels) {
     if (label != none) label = data.used[static_cast<std::size_t>(label)];
@@ -122,7 +121,7 @@ std::tuple<OwnedMatrix<float>, int, double> solve_node(Starts starts, Indices in
   const CsrView rows = csr(starts, indices, values);
   const std::size_t n_children = targets.shape(1);
   need(targets.shape(0) == rows.n_rows() && weights.shape(0) == rows.n_rows(), "rows differ");
-  for (const std::int32_t f : view(indices)) {
+  for (const std::int32_t f : rows.indices) {
     need(f >= 0 && static_cast<std::size_t>(f) < n_features, "no such feature");
   }
   std::vector<std::int64_t> target_starts{0};
@@ -145,7 +144,7 @@ std::tuple<OwnedMatrix<float>, int, double> solve_node(Starts starts, Indices in
   double gap = 0;
   const std::vector<std::size_t> panels = panel_starts(n_children);
   for (std::size_t p = 0; p + 1 < panels.size(); ++p) {
-    solver.solve(problem, panels[p], panels[p + 1], {loss, cost, max_epochs, tolerance});
+    solver.solve(problem, panels[p], panels[p + 1], {loss, cost, max_epochs, tolerance, 0});
     epochs = std::max(epochs, solver.epochs());
     gap += solver.gap();
     for (std::size_t f = 0; f <= n_features; ++f) {
@@ -169,7 +168,8 @@ void bind_relevance_training(nb::module_& module) {
       .def("features", [](TrainedRelevance& t) { return give(std::move(t.weights.features)); })
       .def("feature_rows",
            [](TrainedRelevance& t) { return give(std::move(t.weights.feature_rows)); })
-      .def("row_chunks", [](TrainedRelevance& t) { return give(std::move(t.weights.row_chunks)); })
+      .def("row_parents",
+           [](TrainedRelevance& t) { return give(std::move(t.weights.row_parents)); })
       .def("row_starts", [](TrainedRelevance& t) { return give(std::move(t.weights.row_starts)); })
       .def("columns", [](TrainedRelevance& t) { return give(std::move(t.weights.columns)); })
       .def("values", [](TrainedRelevance& t) { return give(std::move(t.weights.values)); })

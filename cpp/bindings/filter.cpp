@@ -1,5 +1,3 @@
-#include <limits>
-
 #include "labeltrees/filter/tree.hpp"
 #include "online_model.hpp"
 
@@ -8,7 +6,7 @@ namespace {
 
 OwnedVector<LabelId> winners(const ConditionalTree& model, Starts starts, Indices indices,
                              Values values, const Reading& reading) {
-  const CsrView X = csr_view(starts, indices, values);
+  const CsrView X = csr(starts, indices, values);
   std::vector<LabelId> labels(X.n_rows());
   {
     nb::gil_scoped_release unlocked;
@@ -16,10 +14,6 @@ OwnedVector<LabelId> winners(const ConditionalTree& model, Starts starts, Indice
     tournament_winners(model, X, reading, labels);
   }
   return give(std::move(labels));
-}
-
-bool can_learn(const ConditionalTree&, LabelId label) {
-  return label >= 0 && label < std::numeric_limits<LabelId>::max();
 }
 
 }  // namespace
@@ -32,9 +26,10 @@ void bind_filter_tree(nb::module_& module) {
   const auto labels = nb::arg("labels").noconvert();
   const auto reading = nb::arg("reading");
   module.def("learn_tournament",
-             learner_of<ConditionalTree, Learning>(&can_learn, &learn_tournament), model, starts,
-             indices, values, labels, nb::arg("weights").noconvert(), nb::arg("order").noconvert(),
-             nb::arg("foresee_top"), nb::arg("options"), nb::arg("foresee_label"));
+             learner_of<ConditionalTree, ConditionalLearning>(AnyLabel{}, &learn_tournament), model,
+             starts, indices, values, labels, nb::arg("weights").noconvert(),
+             nb::arg("order").noconvert(), nb::arg("foresee_top"), nb::arg("options"),
+             nb::arg("foresee_label"));
   module.def("tournament_winners", &winners, model, starts, indices, values, reading);
   module.def("tournament_probabilities", named_of<ConditionalTree>(&tournament_probabilities),
              model, starts, indices, values, labels, reading);

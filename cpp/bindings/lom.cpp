@@ -1,5 +1,3 @@
-#include <limits>
-
 #include "labeltrees/lom/node_distribution.hpp"
 #include "labeltrees/lom/queries.hpp"
 #include "labeltrees/lom/tree.hpp"
@@ -37,11 +35,11 @@ void visit_arrays(Arrays& arrays, Visit visit) {
   visit("split_number", arrays.split_number);
 }
 
-void restore(LomTree* self, const Named& nodes, NodeId root, Vector<std::uint8_t> used_slots,
-             Vector<double> totals, Vector<std::uint8_t> open_ledgers,
-             Vector<std::uint64_t> entry_keys, Vector<float> counts, Vector<float> means,
-             Vector<std::uint64_t> keys, Matrix<float> weights, Matrix<float> sums,
-             Vector<double> asked, Vector<double> drawn) {
+void restore_lom(LomTree* self, const Named& nodes, NodeId root, Vector<std::uint8_t> used_slots,
+                 Vector<double> totals, Vector<std::uint8_t> open_ledgers,
+                 Vector<std::uint64_t> entry_keys, Vector<float> counts, Vector<float> means,
+                 Vector<std::uint64_t> keys, Matrix<float> weights, Matrix<float> sums,
+                 Vector<double> asked, Vector<double> drawn) {
   LomArrays arrays;
   visit_arrays(arrays, [&]<typename T>(const char* name, std::vector<T>& array) {
     array = copied<T>(nodes, name);
@@ -99,7 +97,7 @@ OwnedVector<std::uint8_t> open_ledgers(const LomTree& model) {
 
 OwnedVector<NodeId> leaves(const LomTree& model, Starts starts, Indices indices, Values values,
                            const Reading& reading) {
-  const CsrView X = csr_view(starts, indices, values);
+  const CsrView X = csr(starts, indices, values);
   std::vector<NodeId> leaf(X.n_rows());
   {
     nb::gil_scoped_release unlocked;
@@ -132,7 +130,7 @@ OwnedVector<double> probabilities_at(const LomTree& model, Vector<NodeId> nodes,
 std::tuple<OwnedVector<std::int64_t>, OwnedVector<LabelId>, OwnedVector<double>> above(
     const LomTree& model, Starts starts, Indices indices, Values values, double threshold,
     std::size_t max_entries, const Reading& reading) {
-  const CsrView X = csr_view(starts, indices, values);
+  const CsrView X = csr(starts, indices, values);
   need(threshold > 0, "threshold must be above 0");
   LomAbove found;
   {
@@ -145,7 +143,7 @@ std::tuple<OwnedVector<std::int64_t>, OwnedVector<LabelId>, OwnedVector<double>>
 
 OwnedVector<LabelId> sample(const LomTree& model, Starts starts, Indices indices, Values values,
                             Vector<double> uniforms, const Reading& reading) {
-  const CsrView X = csr_view(starts, indices, values);
+  const CsrView X = csr(starts, indices, values);
   need(uniforms.shape(0) == X.n_rows(), "uniforms need one entry for every row");
   std::vector<LabelId> labels(X.n_rows());
   {
@@ -162,7 +160,7 @@ using Route = std::tuple<OwnedVector<NodeId>, OwnedVector<float>, OwnedVector<st
 
 Route route(const LomTree& model, Starts starts, Indices indices, Values values,
             const Reading& reading) {
-  const CsrView X = csr_view(starts, indices, values);
+  const CsrView X = csr(starts, indices, values);
   need(X.n_rows() == 1, "one row is needed");
   const std::shared_lock shared(model.mutex());
   LomRoute found = report_route(model, X.row(0), reading);
@@ -186,16 +184,18 @@ void bind_lom_tree(nb::module_& module) {
              float learning_rate, double max_splits, double splits_per_label,
              double swap_resistance, bool again) {
             need(swap_resistance >= 1, "swap_resistance must be at least 1");
-            new (self) LomLearning{reading,         loss,       optimizer,
-                                   learning_rate,   max_splits, splits_per_label,
-                                   swap_resistance, again};
+            new (self) LomLearning{{reading, optimizer, learning_rate, again},
+                                   loss,
+                                   max_splits,
+                                   splits_per_label,
+                                   swap_resistance};
           },
           nb::kw_only(), nb::arg("reading"), nb::arg("loss"), nb::arg("optimizer"),
           nb::arg("learning_rate"), nb::arg("max_splits"), nb::arg("splits_per_label"),
           nb::arg("swap_resistance"), nb::arg("again"));
   nb::class_<LomTree> cls(module, "LomTree", "A decision tree that chooses its own partitions.");
   cls.def(nb::init<>())
-      .def("__init__", &restore, nb::arg("nodes"), nb::arg("root"),
+      .def("__init__", &restore_lom, nb::arg("nodes"), nb::arg("root"),
            nb::arg("used_slots").noconvert(), nb::arg("totals").noconvert(),
            nb::arg("open_ledgers").noconvert(), nb::arg("entry_keys").noconvert(),
            nb::arg("counts").noconvert(), nb::arg("means").noconvert(), nb::arg("keys").noconvert(),
@@ -235,9 +235,7 @@ void bind_lom_tree(nb::module_& module) {
       .def_prop_ro("n_splits", &LomTree::n_splits)
       .def_prop_ro("n_recyclings", &LomTree::n_recyclings)
       .def_prop_ro("ledger_bytes", [](const LomTree& m) { return m.ledgers().n_bytes(); });
-  def_online_model<LomLearning>(cls, [](const LomTree&, LabelId label) {
-    return label >= 0 && label < std::numeric_limits<LabelId>::max();
-  });
+  def_online_model<LomLearning>(cls, AnyLabel{});
 }
 
 }  // namespace labeltrees::bindings

@@ -8,7 +8,7 @@ NB_MODULE(_core, module) {
   bind_text_formats(module);
   bind_python_examples(module);
   bind_tree(module);
-  bind_clustering(module);
+  bind_regression(module);
   bind_conditional_tree(module);
   bind_queries(module);
   bind_pecoc_tree(module);

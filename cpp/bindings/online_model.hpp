@@ -3,22 +3,28 @@
 
 #include <nanobind/stl/tuple.h>
 
+#include <limits>
 #include <mutex>
 #include <shared_mutex>
 #include <tuple>
 
-#include "labeltrees/conditional/tree.hpp"
-#include "views.hpp"
+#include "labeltrees/online/answers.hpp"
+#include "labeltrees/online/regression.hpp"
+#include "labeltrees/online/weight_table.hpp"
+#include "rows.hpp"
 
 namespace labeltrees::bindings {
-
-using Starts = Vector<std::int64_t>;
-using Indices = Vector<std::int32_t>;
-using Values = Vector<float>;
 
 // p_label, is_new, top, p_top
 using Foreseen = std::tuple<OwnedVector<double>, OwnedVector<std::uint8_t>, OwnedVector<LabelId>,
                             OwnedVector<double>>;
+
+// Of models that take labels as they come.
+struct AnyLabel {
+  bool operator()(const auto&, LabelId label) const noexcept {
+    return label >= 0 && label < std::numeric_limits<LabelId>::max();
+  }
+};
 
 // can_learn(model, label) tells whether a row of that label may be learned by kernel(model, X,
 // labels, weights, order, foresight, options).
@@ -27,7 +33,7 @@ auto learner_of(CanLearn can_learn, Kernel kernel) {
   return [can_learn, kernel](Model& model, Starts starts, Indices indices, Values values,
                              Vector<LabelId> labels, Values weights, Starts order, bool foresee_top,
                              const Options& options, bool foresee_label) -> Foreseen {
-    const CsrView X = csr_view(starts, indices, values);
+    const CsrView X = csr(starts, indices, values);
     const std::size_t n_rows = X.n_rows();
     need(labels.shape(0) == n_rows, "labels need one entry for every row");
     need(weights.shape(0) == 0 || weights.shape(0) == n_rows,
@@ -54,35 +60,35 @@ auto learner_of(CanLearn can_learn, Kernel kernel) {
   };
 }
 
-// kernel(model, X, labels, reading, out): one number for the label of every row.
-template <typename Model, typename Kernel>
+// kernel(model, X, labels, reading, out, more...): one number for the label of every row.
+template <typename Model, typename... More, typename Kernel>
 auto named_of(Kernel kernel) {
   return [kernel](const Model& model, Starts starts, Indices indices, Values values,
-                  Vector<LabelId> labels, const Reading& reading) {
-    const CsrView X = csr_view(starts, indices, values);
+                  Vector<LabelId> labels, const Reading& reading, More... more) {
+    const CsrView X = csr(starts, indices, values);
     need(labels.shape(0) == X.n_rows(), "labels need one entry for every row");
     std::vector<double> p(X.n_rows());
     {
       nb::gil_scoped_release unlocked;
       const std::shared_lock shared(model.mutex());
-      kernel(model, X, view(labels), reading, std::span<double>(p));
+      kernel(model, X, view(labels), reading, std::span<double>(p), more...);
     }
     return give(std::move(p));
   };
 }
 
-// kernel(model, X, k, reading, labels, p): row-major (n_rows, k).
-template <typename Model, typename Kernel>
+// kernel(model, X, k, reading, labels, p, more...): row-major (n_rows, k).
+template <typename Model, typename... More, typename Kernel>
 auto top_of(Kernel kernel) {
   return [kernel](const Model& model, Starts starts, Indices indices, Values values, std::size_t k,
-                  const Reading& reading) {
-    const CsrView X = csr_view(starts, indices, values);
+                  const Reading& reading, More... more) {
+    const CsrView X = csr(starts, indices, values);
     std::vector<LabelId> labels(X.n_rows() * k);
     std::vector<double> p(X.n_rows() * k);
     {
       nb::gil_scoped_release unlocked;
       const std::shared_lock shared(model.mutex());
-      kernel(model, X, k, reading, std::span<LabelId>(labels), std::span<double>(p));
+      kernel(model, X, k, reading, std::span<LabelId>(labels), std::span<double>(p), more...);
     }
     return std::tuple(give(std::move(labels), k), give(std::move(p), k));
   };
@@ -93,7 +99,7 @@ template <typename Model, typename Kernel>
 auto all_of(Kernel kernel) {
   return [kernel](const Model& model, Starts starts, Indices indices, Values values,
                   std::size_t n_columns, const Reading& reading) {
-    const CsrView X = csr_view(starts, indices, values);
+    const CsrView X = csr(starts, indices, values);
     std::vector<double> p(X.n_rows() * n_columns);
     {
       nb::gil_scoped_release unlocked;
@@ -122,6 +128,17 @@ std::tuple<OwnedVector<std::uint64_t>, OwnedMatrix<float>, OwnedMatrix<float>> l
           give(std::move(sums), block_size)};
 }
 
+// What all tables of lines have.
+template <typename Model>
+void def_table(nb::class_<Model>& cls) {
+  cls.def("masses", [](const Model& model) { return give(std::vector(model.masses())); })
+      .def(
+          "limit_bytes", [](Model& m, std::size_t n_bytes) { m.table().limit_bytes(n_bytes); },
+          nb::arg("n_bytes"))
+      .def_prop_ro("n_lines", [](const Model& m) { return m.table().size(); })
+      .def_prop_ro("n_bytes", [](const Model& m) { return m.table().n_bytes(); });
+}
+
 template <typename Options = Learning, typename Model, typename CanLearn>
 void def_online_model(nb::class_<Model>& cls, CanLearn can_learn) {
   const auto teach = [](Model& model, auto&&... arguments) { learn(model, arguments...); };
@@ -136,7 +153,7 @@ void def_online_model(nb::class_<Model>& cls, CanLearn can_learn) {
           nb::arg("indices").noconvert(), nb::arg("values").noconvert(),
           nb::arg("labels").noconvert(), nb::arg("weights").noconvert(),
           nb::arg("order").noconvert(), nb::arg("foresee_top"), nb::arg("options"),
-          nb::arg("foresee_label") = true)
+          nb::arg("foresee_label"))
       .def("label_probabilities", named_of<Model>(named), nb::arg("starts").noconvert(),
            nb::arg("indices").noconvert(), nb::arg("values").noconvert(),
            nb::arg("labels").noconvert(), nb::arg("reading"))
@@ -146,13 +163,8 @@ void def_online_model(nb::class_<Model>& cls, CanLearn can_learn) {
       .def("all_probabilities", all_of<Model>(all), nb::arg("starts").noconvert(),
            nb::arg("indices").noconvert(), nb::arg("values").noconvert(), nb::arg("n_columns"),
            nb::arg("reading"))
-      .def("masses", [](const Model& model) { return give(std::vector(model.masses())); })
-      .def("lines", &lines_of<Model>)
-      .def(
-          "limit_bytes", [](Model& m, std::size_t n_bytes) { m.table().limit_bytes(n_bytes); },
-          nb::arg("n_bytes"))
-      .def_prop_ro("n_lines", [](const Model& m) { return m.table().size(); })
-      .def_prop_ro("n_bytes", [](const Model& m) { return m.table().n_bytes(); });
+      .def("lines", &lines_of<Model>);
+  def_table(cls);
 }
 
 }  // namespace labeltrees::bindings

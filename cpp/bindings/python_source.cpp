@@ -34,10 +34,10 @@ std::vector<std::string> python_tokens(const nb::bytes& source, bool unfinished)
   return texts;
 }
 
-using RowArrays = std::tuple<OwnedVector<std::int64_t>, OwnedVector<std::int32_t>,
-                             OwnedVector<TokenId>, OwnedMatrix<TokenId>>;
+using ExampleArrays = std::tuple<OwnedVector<std::int64_t>, OwnedVector<std::int32_t>,
+                                 OwnedVector<TokenId>, OwnedMatrix<TokenId>>;
 
-RowArrays rows_at(const PythonCorpus& corpus, Vector<std::int64_t> positions) {
+ExampleArrays rows_at(const PythonCorpus& corpus, Vector<std::int64_t> positions) {
   const auto n_tokens = static_cast<std::int64_t>(corpus.tokens().size());
   const auto places = view(positions);
   ExampleRows rows;

@@ -2,30 +2,13 @@
 
 #include <tuple>
 
-#include "bindings.hpp"
 #include "labeltrees/self_terminating/tree.hpp"
+#include "rows.hpp"
 
 namespace labeltrees::bindings {
 namespace {
 
-using Starts = Vector<std::int64_t>;
-using Indices = Vector<std::int32_t>;
-using Values = Vector<float>;
 using Reals = Vector<double>;
-
-void need(bool fits, const char* what) {
-  if (!fits) throw nb::value_error(what);
-}
-
-// The arrays' contents are checked in Python; here only what would read outside them.
-CsrView csr(const Starts& starts, const Indices& indices, const Values& values) {
-  const auto s = view(starts);
-  need(!s.empty() && s.front() == 0 && std::is_sorted(s.begin(), s.end()) &&
-           static_cast<std::size_t>(s.back()) == indices.shape(0) &&
-           indices.shape(0) == values.shape(0),
-       "starts, indices and values do not fit together");
-  return {s, view(indices), view(values)};
-}
 
 Targets targets_of(const Starts& starts, const Indices& labels, const Reals& masses,
                    std::size_t n_rows, std::size_t n_labels) {
@@ -47,7 +30,7 @@ BinnedColumns bin(Starts starts, Indices indices, Values values, int max_bins,
                   std::size_t n_workers) {
   const CsrView X = csr(starts, indices, values);
   need(max_bins >= 3 && max_bins <= 255 && n_workers >= 1, "max_bins or n_workers out of range");
-  for (const std::int32_t feature : view(indices)) need(feature >= 0, "a feature is negative");
+  for (const std::int32_t feature : X.indices) need(feature >= 0, "a feature is negative");
   nb::gil_scoped_release unlocked;
   Workers workers(n_workers);
   return bin_columns(X, max_bins, workers);
@@ -77,9 +60,10 @@ std::vector<T> copy(const Vector<T>& array) {
   return {values.begin(), values.end()};
 }
 
-void restore(SelfTerminatingTree* self, Reals root, Indices left, Indices feature, Values threshold,
-             Vector<std::uint8_t> missing_left, Reals gain, Reals weight, Reals factor,
-             Starts starts, Indices labels, Reals p, std::int32_t n_features) {
+void restore_self_terminating(SelfTerminatingTree* self, Reals root, Indices left, Indices feature,
+                              Values threshold, Vector<std::uint8_t> missing_left, Reals gain,
+                              Reals weight, Reals factor, Starts starts, Indices labels, Reals p,
+                              std::int32_t n_features) {
   SelfTerminatingTree tree{copy(root),         copy(left),   copy(feature), copy(threshold),
                            copy(missing_left), copy(gain),   copy(weight),  copy(factor),
                            copy(starts),       copy(labels), copy(p),       {}};
@@ -186,12 +170,12 @@ void bind_self_terminating_tree(nb::module_& module) {
                   nb::arg("root").noconvert(), nb::arg("penalties").noconvert(),
                   nb::arg("weight_power"), nb::arg("min_gain"), nb::arg("norm"),
                   nb::arg("criterion"), nb::arg("split_terminated"), nb::arg("n_workers"))
-      .def("__init__", &restore, nb::arg("root").noconvert(), nb::arg("left").noconvert(),
-           nb::arg("feature").noconvert(), nb::arg("threshold").noconvert(),
-           nb::arg("missing_left").noconvert(), nb::arg("gain").noconvert(),
-           nb::arg("weight").noconvert(), nb::arg("factor").noconvert(),
-           nb::arg("starts").noconvert(), nb::arg("labels").noconvert(), nb::arg("p").noconvert(),
-           nb::arg("n_features"))
+      .def("__init__", &restore_self_terminating, nb::arg("root").noconvert(),
+           nb::arg("left").noconvert(), nb::arg("feature").noconvert(),
+           nb::arg("threshold").noconvert(), nb::arg("missing_left").noconvert(),
+           nb::arg("gain").noconvert(), nb::arg("weight").noconvert(),
+           nb::arg("factor").noconvert(), nb::arg("starts").noconvert(),
+           nb::arg("labels").noconvert(), nb::arg("p").noconvert(), nb::arg("n_features"))
       .def(
           "leaves",
           [](const Tree& tree, Starts starts, Indices indices, Values values) {

@@ -19,14 +19,14 @@ struct RowArrays {
   std::int64_t next_line;
 };
 
-RowArrays give(ParsedRows&& rows) {
-  return {bindings::give(std::move(rows.row_starts)),
-          bindings::give(std::move(rows.label_starts)),
-          bindings::give(std::move(rows.labels)),
-          bindings::give(std::move(rows.lines)),
-          bindings::give(std::move(rows.indices)),
-          bindings::give(std::move(rows.values)),
-          bindings::give(std::move(rows.weights)),
+RowArrays give_rows(ParsedRows&& rows) {
+  return {give(std::move(rows.row_starts)),
+          give(std::move(rows.label_starts)),
+          give(std::move(rows.labels)),
+          give(std::move(rows.lines)),
+          give(std::move(rows.indices)),
+          give(std::move(rows.values)),
+          give(std::move(rows.weights)),
           std::move(rows.label_names),
           rows.label_kind,
           rows.end,
@@ -47,7 +47,7 @@ RowArrays parse(ParsedRows (*parser)(const TextBlock&, const Options&), const Te
     nb::gil_scoped_release release;
     rows = parser(block, options);
   }
-  return give(std::move(rows));
+  return give_rows(std::move(rows));
 }
 
 // ParseError reaches Python with args (line, reason).
@@ -130,13 +130,13 @@ void bind_text_formats(nb::module_& module) {
           rows =
               gather_rows(view(row_starts), view(indices), view(values), view(lines), n_features);
         }
-        return give(std::move(rows));
+        return give_rows(std::move(rows));
       },
       nb::arg("row_starts").noconvert(), nb::arg("indices").noconvert(),
       nb::arg("values").noconvert(), nb::arg("lines").noconvert(), nb::arg("n_features"));
   module.def(
       "hash_names",
-      [](const std::vector<std::string_view>& names) { return bindings::give(hash_names(names)); },
+      [](const std::vector<std::string_view>& names) { return give(hash_names(names)); },
       nb::arg("names"));
   module.attr("HASHED_WIDTH") = hashed_width;
 }

@@ -4,12 +4,10 @@
 #include <limits>
 #include <numeric>
 
-#include "labeltrees/conditional/search.hpp"
+#include "labeltrees/machine/index.hpp"
 
 namespace labeltrees {
 namespace {
-
-std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 // The distribution over all labels from their margins.
 void normalise(std::span<const float> margins, Loss loss, std::span<double> p) {

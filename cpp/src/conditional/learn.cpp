@@ -11,7 +11,7 @@ namespace {
 
 class Learner {
  public:
-  Learner(ConditionalTree& model, const Learning& options)
+  Learner(ConditionalTree& model, const ConditionalLearning& options)
       : model_(model), options_(options), placement_(model, options) {}
 
   // Makes `row` the one to learn after two calls of `advance`; the lines it will most likely need
@@ -109,7 +109,7 @@ class Learner {
   }
 
   ConditionalTree& model_;
-  const Learning& options_;
+  const ConditionalLearning& options_;
   ExpectedRows rows_{true};
   TopSearch search_;
   Placement placement_;
@@ -125,7 +125,7 @@ class Learner {
 
 void learn(ConditionalTree& model, const CsrView& X, std::span<const LabelId> labels,
            std::span<const float> weights, std::span<const std::int64_t> order,
-           const Foresight& foresight, const Learning& options) {
+           const Foresight& foresight, const ConditionalLearning& options) {
   if (options.n_threads > 1) {
     return learn_in_batches(model, X, labels, weights, order, foresight, options);
   }

@@ -63,7 +63,7 @@ struct Step {
 
 class BatchLearner {
  public:
-  BatchLearner(ConditionalTree& model, const Learning& options, std::size_t n_threads)
+  BatchLearner(ConditionalTree& model, const ConditionalLearning& options, std::size_t n_threads)
       : model_(model),
         options_(options),
         workers_(n_threads),
@@ -278,7 +278,7 @@ class BatchLearner {
   };
 
   ConditionalTree& model_;
-  const Learning& options_;
+  const ConditionalLearning& options_;
   Workers workers_;
   std::vector<Placement> placements_;  // of each worker
   std::vector<TopSearch> searches_;    // of each worker
@@ -298,7 +298,7 @@ class BatchLearner {
 
 void learn_in_batches(ConditionalTree& model, const CsrView& X, std::span<const LabelId> labels,
                       std::span<const float> weights, std::span<const std::int64_t> order,
-                      const Foresight& foresight, const Learning& options) {
+                      const Foresight& foresight, const ConditionalLearning& options) {
   const std::size_t n = order.empty() ? X.n_rows() : order.size();
   const CountedTable::Growing growing(model.table());
   // Starting threads costs as much as learning some tens of rows.

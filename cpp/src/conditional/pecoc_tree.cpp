@@ -6,11 +6,10 @@
 #include <utility>
 
 #include "labeltrees/conditional/search.hpp"
+#include "labeltrees/machine/index.hpp"
 
 namespace labeltrees {
 namespace {
-
-std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 // The probabilities of a node's children given a row: the one place where they are computed.
 class NodeReader {
@@ -85,9 +84,9 @@ void path_to(const LabelTree& tree, LabelId label, std::vector<NodeId>& path) {
   std::reverse(path.begin(), path.end());
 }
 
-class Learner {
+class PecocLearner {
  public:
-  Learner(PecocTree& model, const Learning& options) : model_(model), options_(options) {}
+  PecocLearner(PecocTree& model, const Learning& options) : model_(model), options_(options) {}
 
   Found foresee_top(const PreparedRow& row) {
     Found found{none, 0.0};
@@ -157,7 +156,7 @@ PecocTree::PecocTree(LabelTree tree, std::span<const double> mass,
 void learn(PecocTree& model, const CsrView& X, std::span<const LabelId> labels,
            std::span<const float> weights, std::span<const std::int64_t> order,
            const Foresight& foresight, const Learning& options) {
-  Learner learner(model, options);
+  PecocLearner learner(model, options);
   PreparedRow row;
   const std::size_t n = order.empty() ? X.n_rows() : order.size();
   for (std::size_t i = 0; i < n; ++i) {

@@ -6,13 +6,13 @@ namespace labeltrees {
 namespace {
 
 // A node on the way down, with the index of its block's lines, or none if not looked up yet.
-struct Visit {
+struct ReachedNode {
   double p_path;
   NodeId node;
   std::int32_t lines;
 };
 
-bool comes_first(const Visit& a, const Visit& b) noexcept {
+bool comes_first(const ReachedNode& a, const ReachedNode& b) noexcept {
   // Ties go to the older node, as in the exact search.
   return a.p_path != b.p_path ? a.p_path > b.p_path : a.node < b.node;
 }
@@ -22,13 +22,13 @@ class Walker {
  public:
   Walker(const ConditionalTree& model, const Reading& reading) : model_(model), reading_(reading) {}
 
-  Visit start(const SparseRow& row) {
+  ReachedNode start(const SparseRow& row) {
     row_.assign(row, reading_);
     n_blocks_ = 0;
     return {1.0, 0, none};
   }
 
-  double p_right(Visit& visit) {
+  double p_right(ReachedNode& visit) {
     if (visit.lines == none) {
       visit.lines = static_cast<std::int32_t>(n_blocks_++);
       if (lines_.size() < n_blocks_) lines_.emplace_back();
@@ -39,7 +39,7 @@ class Walker {
   }
 
   // A child of an inner node whose p_right was asked for.
-  Visit child(const Visit& visit, double p_right, bool right) const {
+  ReachedNode child(const ReachedNode& visit, double p_right, bool right) const {
     const NodeId node = model_.tree().first_child(visit.node) + (right ? 1 : 0);
     const bool same_block = model_.place(node).block == model_.place(visit.node).block;
     return {visit.p_path * (right ? p_right : 1.0 - p_right), node,
@@ -60,14 +60,14 @@ class BeamSearch {
       : tree_(model.tree()), walker_(model, reading), k_(k), width_(width) {}
 
   // The k likeliest leaves found, likeliest first.
-  const std::vector<Visit>& run(const SparseRow& row) {
+  const std::vector<ReachedNode>& run(const SparseRow& row) {
     leaves_.clear();
     level_.clear();
     largest_pruned_ = 0;
     keep(walker_.start(row), level_);
     while (!level_.empty()) {
       next_.clear();
-      for (Visit& visit : level_) {
+      for (ReachedNode& visit : level_) {
         const double p = walker_.p_right(visit);
         keep(walker_.child(visit, p, false), next_);
         keep(walker_.child(visit, p, true), next_);
@@ -82,7 +82,7 @@ class BeamSearch {
   bool certified() const { return leaves_.empty() || leaves_.back().p_path >= largest_pruned_; }
 
  private:
-  void keep(const Visit& visit, std::vector<Visit>& level) {
+  void keep(const ReachedNode& visit, std::vector<ReachedNode>& level) {
     const bool is_full = leaves_.size() == k_;  // the front is then the k-th best so far
     if (!tree_.is_leaf(visit.node)) {
       // What is below can only be less likely than the k labels already found.
@@ -99,7 +99,7 @@ class BeamSearch {
     std::push_heap(leaves_.begin(), leaves_.end(), comes_first);
   }
 
-  void prune(std::vector<Visit>& level) {
+  void prune(std::vector<ReachedNode>& level) {
     if (level.size() <= width_) return;
     const auto end = level.begin() + static_cast<std::ptrdiff_t>(width_);
     std::nth_element(level.begin(), end, level.end(), comes_first);
@@ -110,7 +110,7 @@ class BeamSearch {
   const LabelTree& tree_;
   Walker walker_;
   std::size_t k_, width_;
-  std::vector<Visit> leaves_, level_, next_;
+  std::vector<ReachedNode> leaves_, level_, next_;
   double largest_pruned_ = 0;
 };
 
@@ -121,7 +121,7 @@ void beam_labels(const ConditionalTree& model, const CsrView& X, std::size_t k,
                  std::span<double> p, std::span<std::uint8_t> certified) {
   BeamSearch search(model, reading, k, beam_width);
   for (std::size_t r = 0; r < X.n_rows(); ++r) {
-    const std::vector<Visit>& found = search.run(X.row(r));
+    const std::vector<ReachedNode>& found = search.run(X.row(r));
     for (std::size_t i = 0; i < k; ++i) {
       labels[r * k + i] = model.tree().label(found[i].node);
       p[r * k + i] = found[i].p_path;
@@ -134,18 +134,18 @@ bool labels_above(const ConditionalTree& model, const CsrView& X, double thresho
                   std::size_t max_entries, const Reading& reading, SparseLabels& answer) {
   const LabelTree& tree = model.tree();
   Walker walker(model, reading);
-  std::vector<Visit> stack;
+  std::vector<ReachedNode> stack;
   std::vector<std::pair<LabelId, double>> found;
   answer.starts.assign(1, 0);
   for (std::size_t r = 0; r < X.n_rows(); ++r) {
     stack.clear();
     found.clear();
-    const auto keep = [&](const Visit& visit) {
+    const auto keep = [&](const ReachedNode& visit) {
       if (visit.p_path * scale >= threshold) stack.push_back(visit);
     };
     if (!tree.empty()) keep(walker.start(X.row(r)));
     while (!stack.empty()) {
-      Visit visit = stack.back();
+      ReachedNode visit = stack.back();
       stack.pop_back();
       if (tree.is_leaf(visit.node)) {
         if (answer.labels.size() + found.size() == max_entries) return false;
@@ -173,7 +173,7 @@ void sample_labels(const ConditionalTree& model, const CsrView& X, std::span<con
   for (std::size_t r = 0; r < X.n_rows(); ++r) {
     labels[r] = none;
     if (tree.empty()) continue;
-    Visit visit = walker.start(X.row(r));
+    ReachedNode visit = walker.start(X.row(r));
     double u = uniforms[r];
     while (!tree.is_leaf(visit.node)) {
       const double p = walker.p_right(visit);
@@ -220,7 +220,7 @@ void top_rows(const ConditionalTree& model, const CsrView& X, std::span<const La
   const std::vector<NodeId> nodes = nodes_above(tree, labels);
   std::vector<std::size_t> at(tree.n_nodes());  // the place of each of them in `nodes`
   for (std::size_t i = 0; i < nodes.size(); ++i) at[static_cast<std::size_t>(nodes[i])] = i;
-  std::vector<Visit> visits(nodes.size());
+  std::vector<ReachedNode> visits(nodes.size());
   std::vector<std::vector<RankedRow>> best(labels.size());  // heaps, the last of the best in front
   Walker walker(model, reading);
   for (std::size_t r = 0; r < X.n_rows(); ++r) {

@@ -5,10 +5,10 @@
 #include <limits>
 #include <utility>
 
+#include "labeltrees/machine/index.hpp"
+
 namespace labeltrees {
 namespace {
-
-std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 // A block is named after the node that opens it, counting from 1.
 Place opens_block(NodeId node) { return {static_cast<std::uint32_t>(node) + 1, 0}; }

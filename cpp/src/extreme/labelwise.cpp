@@ -5,12 +5,11 @@
 #include <limits>
 #include <numeric>
 
+#include "labeltrees/machine/index.hpp"
 #include "labeltrees/machine/workers.hpp"
 
 namespace labeltrees {
 namespace {
-
-std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 struct ScoredRow {
   double p;
@@ -37,25 +36,25 @@ void keep_best(std::vector<ScoredRow>& rows, std::size_t n) {
   rows.resize(n);
 }
 
-// A tree's weights by chunk, and the rows of X in the tree's own features, of length 1.
+// A tree's weights by node, and the rows of X in the tree's own features, of length 1.
 struct TreeRows {
-  std::vector<std::uint32_t> chunk_starts, chunk_rows, row_feature;
+  std::vector<std::uint32_t> node_starts, node_rows, row_feature;
   std::vector<std::int64_t> starts{0};
   std::vector<std::uint32_t> features;
   std::vector<float> values;
 
   TreeRows(const RelevanceTree& tree, const CsrView& X) {
-    const ChunkWeights& weights = tree.weights;
-    chunk_starts.assign(tree.tree->n_nodes() + 1, 0);
-    for (const std::int32_t chunk : weights.row_chunks) ++chunk_starts[index(chunk) + 1];
-    std::partial_sum(chunk_starts.begin(), chunk_starts.end(), chunk_starts.begin());
-    chunk_rows.resize(weights.row_chunks.size());
-    row_feature.resize(weights.row_chunks.size());
-    std::vector<std::uint32_t> next(chunk_starts.begin(), chunk_starts.end() - 1);
+    const SiblingWeights& weights = tree.weights;
+    node_starts.assign(tree.tree->n_nodes() + 1, 0);
+    for (const std::int32_t parent : weights.row_parents) ++node_starts[index(parent) + 1];
+    std::partial_sum(node_starts.begin(), node_starts.end(), node_starts.begin());
+    node_rows.resize(weights.row_parents.size());
+    row_feature.resize(weights.row_parents.size());
+    std::vector<std::uint32_t> next(node_starts.begin(), node_starts.end() - 1);
     for (std::size_t f = 0; f < weights.features.size(); ++f) {
       for (std::uint32_t r = weights.feature_rows[f]; r < weights.feature_rows[f + 1]; ++r) {
         row_feature[r] = static_cast<std::uint32_t>(f);
-        chunk_rows[next[index(weights.row_chunks[r])]++] = r;
+        node_rows[next[index(weights.row_parents[r])]++] = r;
       }
     }
     for (std::size_t i = 0; i < X.n_rows(); ++i) add(X.row(i), weights.features);
@@ -86,11 +85,11 @@ class NodeScorer {
 
   // answers: points x n_children.
   void score(NodeId node, std::span<const ScoredRow> points, float* answers) {
-    const ChunkWeights& weights = tree_.weights;
-    const std::uint32_t begin = rows_.chunk_starts[index(node)];
-    const std::uint32_t end = rows_.chunk_starts[index(node) + 1];
+    const SiblingWeights& weights = tree_.weights;
+    const std::uint32_t begin = rows_.node_starts[index(node)];
+    const std::uint32_t end = rows_.node_starts[index(node) + 1];
     for (std::uint32_t i = begin; i < end; ++i) {
-      const std::uint32_t r = rows_.chunk_rows[i];
+      const std::uint32_t r = rows_.node_rows[i];
       place_[rows_.row_feature[r]] = static_cast<std::int32_t>(r);
     }
     const std::size_t n = index(tree_.tree->n_children(node));
@@ -104,12 +103,12 @@ class NodeScorer {
       std::copy_n(margins, n, answers + i * n);
     }
     for (std::uint32_t i = begin; i < end; ++i)
-      place_[rows_.row_feature[rows_.chunk_rows[i]]] = none;
+      place_[rows_.row_feature[rows_.node_rows[i]]] = none;
   }
 
  private:
   void add_margins(std::size_t row, float* margins) const {
-    const ChunkWeights& weights = tree_.weights;
+    const SiblingWeights& weights = tree_.weights;
     for (std::int64_t k = rows_.starts[row]; k < rows_.starts[row + 1]; ++k) {
       const std::int32_t r = place_[rows_.features[static_cast<std::size_t>(k)]];
       if (r == none) continue;
@@ -124,7 +123,7 @@ class NodeScorer {
   const RelevanceTree& tree_;
   const RelevanceForest& forest_;
   const TreeRows& rows_;
-  std::vector<std::int32_t> place_;  // of each feature in the chunk at hand; none between calls
+  std::vector<std::int32_t> place_;  // of each feature in the node at hand; none between calls
 };
 
 // One pass over one tree: the candidates of every label asked for.

@@ -3,11 +3,10 @@
 #include <cmath>
 
 #include "labeltrees/extreme/training.hpp"
+#include "labeltrees/machine/index.hpp"
 
 namespace labeltrees {
 namespace {
-
-std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 // The features that occur, and the rank of each among them.
 class FeatureRanks {

@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "labeltrees/machine/index.hpp"
 #include "labeltrees/machine/workers.hpp"
 
 namespace labeltrees {
 namespace {
-
-std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 constexpr std::size_t block_rows = 64;
 

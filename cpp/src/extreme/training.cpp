@@ -6,12 +6,11 @@
 #include <numeric>
 
 #include "labeltrees/machine/hash.hpp"
+#include "labeltrees/machine/index.hpp"
 #include "labeltrees/machine/workers.hpp"
 
 namespace labeltrees {
 namespace {
-
-std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 // The labels in the order of the tree's leaves: node n has those at begin[n] .. end[n].
 struct LeafOrder {
@@ -196,13 +195,13 @@ class NodeGatherer {
   std::size_t n_held_ = 0;
 };
 
-struct HeldChunk {
+struct HeldNode {
   std::vector<std::int32_t> held;
   std::vector<float> margins;  // held x children
 };
 
-// Collects the weights of a node, panel by panel, into a chunk.
-class ChunkBuilder {
+// Collects the weights of a node, panel by panel.
+class NodeWeightsBuilder {
  public:
   void start(std::size_t n_features) {
     entries_.clear();
@@ -221,28 +220,28 @@ class ChunkBuilder {
     }
   }
 
-  Chunk finish(const std::vector<std::int32_t>& features, double max_weights) {
+  NodeWeights finish(const std::vector<std::int32_t>& features, double max_weights) {
     if (static_cast<double>(entries_.size()) > max_weights)
       keep(static_cast<std::size_t>(max_weights));
     for (const Entry& entry : entries_) ++counts_[index(entry.feature) + 1];
-    Chunk chunk;
+    NodeWeights siblings;
     std::vector<std::uint32_t> next(features.size(), 0);
     std::uint32_t start = 0;
     for (std::size_t f = 0; f < features.size(); ++f) {
       next[f] = start;
       if (counts_[f + 1] == 0) continue;
       start += counts_[f + 1];
-      chunk.features.push_back(features[f]);
-      chunk.row_starts.push_back(start);
+      siblings.features.push_back(features[f]);
+      siblings.row_starts.push_back(start);
     }
-    chunk.columns.resize(entries_.size());
-    chunk.values.resize(entries_.size());
+    siblings.columns.resize(entries_.size());
+    siblings.values.resize(entries_.size());
     for (const Entry& entry : entries_) {
       const std::uint32_t to = next[index(entry.feature)]++;
-      chunk.columns[to] = entry.column;
-      chunk.values[to] = float_to_half(entry.weight);
+      siblings.columns[to] = entry.column;
+      siblings.values[to] = float_to_half(entry.weight);
     }
-    return chunk;
+    return siblings;
   }
 
  private:
@@ -266,26 +265,26 @@ class ChunkBuilder {
   std::vector<std::uint32_t> counts_;
 };
 
-HeldMargins join_held(const std::vector<HeldChunk>& chunks, std::size_t n_held) {
+HeldMargins join_held(const std::vector<HeldNode>& nodes, std::size_t n_held) {
   HeldMargins joined;
   std::vector<std::int64_t> counts(n_held + 1, 0);
-  for (const HeldChunk& chunk : chunks) {
-    for (const std::int32_t h : chunk.held) ++counts[index(h) + 1];
+  for (const HeldNode& held : nodes) {
+    for (const std::int32_t h : held.held) ++counts[index(h) + 1];
   }
   std::partial_sum(counts.begin(), counts.end(), counts.begin());
   joined.starts = counts;
   joined.nodes.resize(static_cast<std::size_t>(counts.back()));
   joined.offsets.resize(joined.nodes.size());
-  for (std::size_t node = 0; node < chunks.size(); ++node) {
-    const HeldChunk& chunk = chunks[node];
-    if (chunk.held.empty()) continue;
-    const std::size_t n_children = chunk.margins.size() / chunk.held.size();
-    for (std::size_t i = 0; i < chunk.held.size(); ++i) {
-      const auto to = static_cast<std::size_t>(counts[index(chunk.held[i])]++);
+  for (std::size_t node = 0; node < nodes.size(); ++node) {
+    const HeldNode& held = nodes[node];
+    if (held.held.empty()) continue;
+    const std::size_t n_children = held.margins.size() / held.held.size();
+    for (std::size_t i = 0; i < held.held.size(); ++i) {
+      const auto to = static_cast<std::size_t>(counts[index(held.held[i])]++);
       joined.nodes[to] = static_cast<NodeId>(node);
       joined.offsets[to] = static_cast<std::int64_t>(joined.margins.size() + i * n_children);
     }
-    joined.margins.insert(joined.margins.end(), chunk.margins.begin(), chunk.margins.end());
+    joined.margins.insert(joined.margins.end(), held.margins.begin(), held.margins.end());
   }
   return joined;
 }
@@ -295,7 +294,7 @@ class Trainer {
   Trainer(const LabelTree& tree, const PreparedRows& X, const CsrView& by_label,
           std::span<const std::int32_t> held, const RelevanceTraining& options)
       : tree_(tree), X_(X), options_(options), order_(tree), workers_(options.n_workers) {
-    chunks_.resize(tree.n_nodes());
+    weights_.resize(tree.n_nodes());
     held_.resize(tree.n_nodes());
     biases_.assign(tree.n_nodes(), 0.0f);
     reach_.assign(tree.n_nodes(), 1.0f);
@@ -315,7 +314,7 @@ class Trainer {
     });
     TrainedRelevance trained;
     trained.held = join_held(held_, n_held_);
-    trained.weights = join_chunks(chunks_, X_.names, std::move(biases_));
+    trained.weights = join_weights(weights_, X_.names, std::move(biases_));
     trained.reach = std::move(reach_);
     return trained;
   }
@@ -344,11 +343,11 @@ class Trainer {
     const NodeProblem problem = gatherer.gather(node);
     const std::size_t n_children = problem.n_children;
     count_reach(node, gatherer, n_children);
-    HeldChunk& held = held_[index(node)];
+    HeldNode& held = held_[index(node)];
     held.margins.resize(problem.n_held * n_children);
     for (std::size_t h = 0; h < problem.n_held; ++h) held.held.push_back(gatherer.held_of(h));
     LockstepSolver& solver = solvers_[worker];
-    ChunkBuilder& builder = builders_[worker];
+    NodeWeightsBuilder& builder = builders_[worker];
     builder.start(problem.n_features);
     const LockstepOptions options{options_.loss, cost_of(problem), options_.max_epochs,
                                   options_.tolerance, combine_hashes(options_.seed, index(node))};
@@ -364,7 +363,7 @@ class Trainer {
       }
     }
     const auto n_entries = static_cast<double>(problem.rows.indices.size());
-    chunks_[index(node)] =
+    weights_[index(node)] =
         builder.finish(gatherer.features(), options_.weights_per_entry * n_entries);
   }
 
@@ -396,9 +395,9 @@ class Trainer {
   std::vector<NodeId> tasks_;
   std::vector<NodeGatherer> gatherers_;
   std::vector<LockstepSolver> solvers_;
-  std::vector<ChunkBuilder> builders_;
-  std::vector<Chunk> chunks_;
-  std::vector<HeldChunk> held_;
+  std::vector<NodeWeightsBuilder> builders_;
+  std::vector<NodeWeights> weights_;
+  std::vector<HeldNode> held_;
   std::vector<float> biases_, reach_;
 };
 

@@ -2,12 +2,11 @@
 #include <cmath>
 
 #include "labeltrees/extreme/search.hpp"
+#include "labeltrees/machine/index.hpp"
 #include "lockstep_kernels.hpp"
 
 namespace labeltrees {
 namespace {
-
-std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 // Sends for the cache lines of n numbers, at most 16 of them.
 template <typename T>
@@ -60,7 +59,7 @@ void TreeAsker::ask(const SparseRow& row, std::int32_t held) {
     const auto f = static_cast<std::size_t>(from - known.begin());
     const std::uint32_t begin = tree_.weights.feature_rows[f];
     const std::uint32_t end = tree_.weights.feature_rows[f + 1];
-    prefetch(&tree_.weights.row_chunks[begin], end - begin);
+    prefetch(&tree_.weights.row_parents[begin], end - begin);
     const double value = static_cast<double>(row.values[k]) / length;
     features_.push_back({begin, end, static_cast<float>(value), static_cast<std::uint32_t>(k)});
   }
@@ -77,22 +76,22 @@ const float* TreeAsker::held_margins(NodeId node) const {
       held.offsets[static_cast<std::size_t>(at - held.nodes.begin())])];
 }
 
-// A feature's rows are sorted by chunk, as the chunks are: one walk finds the rows of all of them.
+// A feature's rows are sorted by parent, as the nodes are: one walk finds the rows of all of them.
 // Weights lie far apart in memory, so all rows are found and sent for before the first is read.
-void TreeAsker::add_margins(std::span<const Pending> chunks) {
-  const ChunkWeights& weights = tree_.weights;
-  const std::int32_t* row_chunks = weights.row_chunks.data();
+void TreeAsker::add_margins(std::span<const Pending> nodes) {
+  const SiblingWeights& weights = tree_.weights;
+  const std::int32_t* row_parents = weights.row_parents.data();
   hits_.clear();
   for (const Feature& feature : features_) {
-    const std::int32_t* at = row_chunks + feature.begin;
-    const std::int32_t* end = row_chunks + feature.end;
-    for (const Pending& chunk : chunks) {
-      at = first_not_below(at, end, chunk.node);
+    const std::int32_t* at = row_parents + feature.begin;
+    const std::int32_t* end = row_parents + feature.end;
+    for (const Pending& pending : nodes) {
+      at = first_not_below(at, end, pending.node);
       if (at == end) break;
-      if (*at != chunk.node) continue;
-      const auto row = static_cast<std::uint32_t>(at - row_chunks);
+      if (*at != pending.node) continue;
+      const auto row = static_cast<std::uint32_t>(at - row_parents);
       prefetch(&weights.row_starts[row], 1);
-      hits_.push_back({row, 0, chunk.place, feature.value});
+      hits_.push_back({row, 0, pending.place, feature.value});
     }
   }
   for (Hit& hit : hits_) {
@@ -139,17 +138,17 @@ void TreeAsker::prepare(std::span<const NodeId> nodes) {
     if (pool_.size() < used_ + max_children) pool_.resize(2 * (used_ + max_children));
     pending_.push_back({node, place_[index(node)]});
   }
-  for (const Pending& chunk : pending_) {
-    const std::size_t n = index(tree.n_children(chunk.node));
-    float* margins = &pool_[chunk.place];
-    std::copy_n(&tree_.weights.biases[index(tree.first_child(chunk.node))], n, margins);
+  for (const Pending& pending : pending_) {
+    const std::size_t n = index(tree.n_children(pending.node));
+    float* margins = &pool_[pending.place];
+    std::copy_n(&tree_.weights.biases[index(tree.first_child(pending.node))], n, margins);
     std::fill(margins + n, margins + padded_width(n), 0.0f);
   }
   add_margins(pending_);
-  for (const Pending& chunk : pending_) {
-    const std::size_t n = index(tree.n_children(chunk.node));
-    if (const float* held = held_margins(chunk.node)) std::copy_n(held, n, &pool_[chunk.place]);
-    answer_margins(tree, chunk.node, loss_, inner_power_, &pool_[chunk.place]);
+  for (const Pending& pending : pending_) {
+    const std::size_t n = index(tree.n_children(pending.node));
+    if (const float* held = held_margins(pending.node)) std::copy_n(held, n, &pool_[pending.place]);
+    answer_margins(tree, pending.node, loss_, inner_power_, &pool_[pending.place]);
   }
 }
 
@@ -202,13 +201,13 @@ void TreeAsker::add_path(LabelId label, std::vector<NodeId>& nodes) const {
 
 float TreeAsker::margin(NodeId node, std::int32_t child, std::vector<float>* parts) {
   float total = tree_.weights.biases[index(tree_.tree->first_child(node) + child)];
-  const ChunkWeights& weights = tree_.weights;
+  const SiblingWeights& weights = tree_.weights;
   for (const Feature& feature : features_) {
-    const auto begin = weights.row_chunks.begin() + feature.begin;
-    const auto end = weights.row_chunks.begin() + feature.end;
+    const auto begin = weights.row_parents.begin() + feature.begin;
+    const auto end = weights.row_parents.begin() + feature.end;
     const auto at = std::lower_bound(begin, end, node);
     if (at == end || *at != node) continue;
-    const auto r = static_cast<std::size_t>(at - weights.row_chunks.begin());
+    const auto r = static_cast<std::size_t>(at - weights.row_parents.begin());
     for (std::uint32_t i = weights.row_starts[r]; i < weights.row_starts[r + 1]; ++i) {
       if (weights.columns[i] != child) continue;
       const float weight = half_to_float(weights.values[i]);

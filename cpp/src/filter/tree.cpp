@@ -5,11 +5,10 @@
 
 #include "labeltrees/conditional/node_probability.hpp"
 #include "labeltrees/conditional/search.hpp"
+#include "labeltrees/machine/index.hpp"
 
 namespace labeltrees {
 namespace {
-
-std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 // Asks nodes about one row; looks the lines of a block up once while it stays in the block.
 class NodeReader {
@@ -98,7 +97,8 @@ std::size_t top_of(const ConditionalTree& model, const AllMatches& matches,
 
 class Learner {
  public:
-  Learner(ConditionalTree& model, const Learning& options) : model_(model), options_(options) {}
+  Learner(ConditionalTree& model, const ConditionalLearning& options)
+      : model_(model), options_(options) {}
 
   void foresee(const PreparedRow& row, LabelId label, std::size_t i, const Foresight& foresight) {
     const NodeId leaf = model_.tree().leaf_of(label);
@@ -165,7 +165,7 @@ class Learner {
   }
 
   ConditionalTree& model_;
-  const Learning& options_;
+  const ConditionalLearning& options_;
   AllMatches matches_;
   NodeReader reader_;
   std::uint32_t block_ = 0;
@@ -176,7 +176,7 @@ class Learner {
 
 void learn_tournament(ConditionalTree& model, const CsrView& X, std::span<const LabelId> labels,
                       std::span<const float> weights, std::span<const std::int64_t> order,
-                      const Foresight& foresight, const Learning& options) {
+                      const Foresight& foresight, const ConditionalLearning& options) {
   Learner learner(model, options);
   PreparedRow row;
   const std::size_t n = order.empty() ? X.n_rows() : order.size();

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "labeltrees/conditional/node_probability.hpp"
 #include "labeltrees/lom/node_distribution.hpp"
 #include "labeltrees/lom/tree.hpp"
+#include "labeltrees/online/prepared_row.hpp"
 #include "labeltrees/online/regressor_bank.hpp"
 
 namespace labeltrees {

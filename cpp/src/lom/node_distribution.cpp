@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "labeltrees/machine/index.hpp"
+
 namespace labeltrees {
 namespace {
-
-std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 // The share of the label totals in every distribution, so that no path is so long that a label's
 // probability vanishes.

@@ -7,14 +7,10 @@
 #include <string>
 #include <utility>
 
+#include "labeltrees/machine/index.hpp"
 #include "labeltrees/online/regressor_bank.hpp"
 
 namespace labeltrees {
-namespace {
-
-std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
 
 LomTree::LomTree() {
   nodes_.emplace_back();

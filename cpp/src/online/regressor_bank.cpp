@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "labeltrees/tree/label_tree.hpp"
+
 namespace labeltrees {
 namespace {
 

@@ -5,7 +5,6 @@
 namespace labeltrees {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_binary_digit(char c) { return c == '0' || c == '1'; }
 bool is_octal_digit(char c) { return c >= '0' && c <= '7'; }
 bool is_hex_digit(char c) {

@@ -9,6 +9,8 @@ namespace labeltrees {
 
 inline constexpr std::size_t npos = std::string_view::npos;
 
+inline bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
+
 // Precondition: a digit is at `at`, or a point and a digit.
 std::size_t number_end(std::string_view line, std::size_t at);
 

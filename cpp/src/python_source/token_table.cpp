@@ -23,7 +23,7 @@ std::size_t TokenTable::slot_of(std::string_view token_text, std::uint64_t hash)
   for (std::size_t slot = hash & mask;; slot = (slot + 1) & mask) {
     const TokenId token = slots_[slot];
     if (token == empty_slot) return slot;
-    if (hashes_[at(token)] == hash && text(token) == token_text) return slot;
+    if (hashes_[index(token)] == hash && text(token) == token_text) return slot;
   }
 }
 

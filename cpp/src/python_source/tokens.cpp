@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::int64_t tab_width = 8;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\f'; }
 
 // What str.strip() removes.

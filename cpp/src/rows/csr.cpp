@@ -5,6 +5,24 @@
 
 namespace labeltrees {
 
+OwnedRows take_rows(const CsrView& X, std::span<const std::int64_t> rows) {
+  OwnedRows taken;
+  taken.row_starts.reserve(rows.size() + 1);
+  std::int64_t n = 0;
+  for (const std::int64_t r : rows) {
+    n += static_cast<std::int64_t>(X.row(static_cast<std::size_t>(r)).size());
+    taken.row_starts.push_back(n);
+  }
+  taken.indices.reserve(static_cast<std::size_t>(n));
+  taken.values.reserve(static_cast<std::size_t>(n));
+  for (const std::int64_t r : rows) {
+    const SparseRow row = X.row(static_cast<std::size_t>(r));
+    taken.indices.insert(taken.indices.end(), row.indices.begin(), row.indices.end());
+    taken.values.insert(taken.values.end(), row.values.begin(), row.values.end());
+  }
+  return taken;
+}
+
 bool is_tidy(const CsrView& X, std::size_t n_features, bool nan_allowed) noexcept {
   const auto starts = X.row_starts;
   const std::size_t n = X.indices.size();

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include "labeltrees/machine/index.hpp"
+
 namespace labeltrees {
 namespace {
-
-std::size_t at(std::int32_t i) noexcept { return static_cast<std::size_t>(i); }
 
 // Where a column's bins are read and its masses written.
 struct Target {
@@ -29,12 +29,12 @@ void fill(const std::array<Target, width>& places, const Targets& targets,
     }
   };
   for (std::size_t i = 0; i < n_rows; ++i) {
-    const std::size_t row = at(row_of[i]);
+    const std::size_t row = index(row_of[i]);
     if constexpr (kind == TargetKind::whole) {
-      add(row, at(labels[i]), 1.0);
+      add(row, index(labels[i]), 1.0);
     } else {
       for_targets<kind>(targets, row,
-                        [&](LabelId label, double mass) { add(row, at(label), mass); });
+                        [&](LabelId label, double mass) { add(row, index(label), mass); });
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <tuple>
 
+#include "labeltrees/machine/index.hpp"
 #include "labeltrees/self_terminating/partition.hpp"
 #include "labeltrees/self_terminating/tree.hpp"
 
@@ -13,8 +14,6 @@ namespace {
 // Nodes with fewer entries than this are grown, with all below them, by one worker; for larger ones
 // the workers share out the columns. The same for any number of workers, as it numbers the nodes.
 constexpr std::size_t shared_entries = 40'000;
-
-std::size_t at(std::int32_t i) noexcept { return static_cast<std::size_t>(i); }
 
 // A node still to be split.
 struct Pending {
@@ -55,11 +54,11 @@ struct Ground {
   void for_targets(const Part& part, Visit visit) const {
     for (const std::int32_t row : partition.rows(part)) {
       if (targets.starts.empty()) {
-        visit(at(row));
+        visit(index(row));
         continue;
       }
-      const auto end = static_cast<std::size_t>(targets.starts[at(row) + 1]);
-      for (auto i = static_cast<std::size_t>(targets.starts[at(row)]); i < end; ++i) visit(i);
+      const auto end = static_cast<std::size_t>(targets.starts[index(row) + 1]);
+      for (auto i = static_cast<std::size_t>(targets.starts[index(row)]); i < end; ++i) visit(i);
     }
   }
   double mass(std::size_t i) const { return targets.masses.empty() ? 1.0 : targets.masses[i]; }
@@ -125,12 +124,12 @@ class Grower {
     Pending left = child_of(node, node.part.begin, cut.middle),
             right = child_of(node, cut.middle, node.part.end);
     solve_children(left, right, node.weight, lambda);
-    const auto id = at(node.node);
+    const auto id = index(node.node);
     tree_.gain[id] = split.gain;
     left.node = append_node(left.weight);
     right.node = append_node(right.weight);
     tree_.left[id] = left.node;
-    tree_.feature[id] = ground_.partition.data().columns[at(split.column)].feature;
+    tree_.feature[id] = ground_.partition.data().columns[index(split.column)].feature;
     tree_.threshold[id] = cut.threshold;
     tree_.missing_left[id] = cut.missing_seen ? split.missing_left : left.weight >= right.weight;
     const bool left_grows = keep_posterior(left, left_clip_);
@@ -176,13 +175,13 @@ class Grower {
     const double share = reach > 0 ? 1.0 - lambda.of(s.excess) / reach : 0.0;
     if (share <= 0 || most_gain * share * (1.0 + 1e-6) < ground_.options.min_gain) return false;
     for (std::size_t i = 0; i < node.labels.size(); ++i) {
-      place_of_[at(node.labels[i])] = static_cast<LabelId>(i);
+      place_of_[index(node.labels[i])] = static_cast<LabelId>(i);
     }
     ground_.for_targets(
-        node.part, [&](std::size_t i) { ground_.places[i] = place_of_[at(ground_.labels[i])]; });
+        node.part, [&](std::size_t i) { ground_.places[i] = place_of_[index(ground_.labels[i])]; });
     if (!ground_.targets.starts.empty()) return true;
     s.places.resize(s.rows.size());
-    for (std::size_t i = 0; i < s.rows.size(); ++i) s.places[i] = ground_.places[at(s.rows[i])];
+    for (std::size_t i = 0; i < s.rows.size(); ++i) s.places[i] = ground_.places[index(s.rows[i])];
     return true;
   }
 
@@ -240,8 +239,8 @@ class Grower {
     child.part.begin = begin;
     child.part.end = end;
     count_.assign(node.labels.size(), 0.0);
-    ground_.for_targets(child.part,
-                        [&](std::size_t i) { count_[at(ground_.places[i])] += ground_.mass(i); });
+    ground_.for_targets(
+        child.part, [&](std::size_t i) { count_[index(ground_.places[i])] += ground_.mass(i); });
     for (std::size_t i = 0; i < count_.size(); ++i) {
       if (count_[i] <= 0) continue;
       child.labels.push_back(node.labels[i]);
@@ -275,7 +274,7 @@ class Grower {
   bool keep_posterior(Pending& child, const Clip& clip) {
     const bool may_grow = child.labels.size() > 1 && child.part.n_rows() > 1;
     if (clip.terminates()) return may_grow && ground_.options.split_terminated;
-    const auto id = at(child.node);
+    const auto id = index(child.node);
     const double factor = clip.low / child.weight;
     tree_.factor[id] = factor;
     for (std::size_t i = 0; i < child.labels.size(); ++i) {
@@ -319,7 +318,7 @@ Pending root_of(const Ground& ground) {
   root.part = ground.partition.all();
   std::vector<double> count(ground.root.size(), 0.0);
   ground.for_targets(root.part,
-                     [&](std::size_t i) { count[at(ground.labels[i])] += ground.mass(i); });
+                     [&](std::size_t i) { count[index(ground.labels[i])] += ground.mass(i); });
   for (std::size_t l = 0; l < count.size(); ++l) {
     if (count[l] <= 0) continue;
     root.labels.push_back(static_cast<LabelId>(l));
@@ -334,7 +333,7 @@ Pending root_of(const Ground& ground) {
 void graft(SelfTerminatingTree& tree, NodeId leaf, const SelfTerminatingTree& subtree) {
   const auto shift = static_cast<NodeId>(tree.n_nodes()) - 1;
   const auto moved = [&](NodeId left) { return left == none ? none : left + shift; };
-  const auto id = at(leaf);
+  const auto id = index(leaf);
   tree.left[id] = moved(subtree.left[0]);
   tree.feature[id] = subtree.feature[0];
   tree.threshold[id] = subtree.threshold[0];

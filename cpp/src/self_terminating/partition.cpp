@@ -5,10 +5,10 @@
 #include <limits>
 #include <numeric>
 
+#include "labeltrees/machine/index.hpp"
+
 namespace labeltrees {
 namespace {
-
-std::size_t at(std::int32_t i) noexcept { return static_cast<std::size_t>(i); }
 
 // below <= threshold < above
 float between(float below, float above) {
@@ -43,46 +43,47 @@ Part Partition::all() const {
 
 // Sets goes_left_ of the part's rows and returns which bins they have.
 Partition::Bins Partition::mark_rows(const Part& part, const Split& split) {
-  const Column& column = data_.columns[at(split.column)];
+  const Column& column = data_.columns[index(split.column)];
   const int missing = column.dense ? column.missing() : missing_bin;
   Bins has{}, is_left{};
   for (int bin = 0; bin <= missing_bin; ++bin) {
     is_left[static_cast<std::size_t>(bin)] = bin == missing ? split.missing_left : bin <= split.cut;
   }
   const auto mark = [&](std::int32_t row, std::uint8_t bin) {
-    goes_left_[at(row)] = is_left[bin];
+    goes_left_[index(row)] = is_left[bin];
     has[bin] = 1;
   };
   if (column.dense) {
-    for (const std::int32_t row : rows(part)) mark(row, data_.dense_bins[column.begin + at(row)]);
+    for (const std::int32_t row : rows(part))
+      mark(row, data_.dense_bins[column.begin + index(row)]);
     return has;
   }
   const bool zero_left = column.zero_bin <= split.cut;
-  for (const std::int32_t row : rows(part)) goes_left_[at(row)] = zero_left;
+  for (const std::int32_t row : rows(part)) goes_left_[index(row)] = zero_left;
   const auto found = std::find_if(part.segments.begin(), part.segments.end(),
                                   [&](const Segment& s) { return s.column == split.column; });
   for (std::size_t e = found->begin; e < found->end; ++e) mark(data_.rows[e], data_.bins[e]);
-  if (found->end - found->begin < part.n_rows()) has[at(column.zero_bin)] = 1;
+  if (found->end - found->begin < part.n_rows()) has[index(column.zero_bin)] = 1;
   return has;
 }
 
 Partition::Cut Partition::divide_rows(const Part& part, const Split& split, Spare& spare) {
   const Bins has = mark_rows(part, split);
-  const Column& column = data_.columns[at(split.column)];
+  const Column& column = data_.columns[index(split.column)];
   const int n_bins = static_cast<int>(column.lows.size());
   // The bins next to the cut, among the node's own.
   int below = split.cut, above = split.cut + 1;
-  while (below >= 0 && !has[at(below)]) --below;
-  while (above < n_bins && !has[at(above)]) ++above;
+  while (below >= 0 && !has[index(below)]) --below;
+  while (above < n_bins && !has[index(above)]) ++above;
   constexpr float infinity = std::numeric_limits<float>::infinity();
-  const float low = below < 0 ? -infinity : column.highs[at(below)];
-  const float high = above >= n_bins ? infinity : column.lows[at(above)];
+  const float low = below < 0 ? -infinity : column.highs[index(below)];
+  const float high = above >= n_bins ? infinity : column.lows[index(above)];
   const bool missing_seen = has[column.dense ? column.missing() : missing_bin];
   make_room(spare, part.n_rows());
   std::size_t n_left = part.begin, n_right = 0;
   for (std::size_t i = part.begin; i < part.end; ++i) {
     const std::int32_t row = rows_[i];
-    const bool left = goes_left_[at(row)];
+    const bool left = goes_left_[index(row)];
     rows_[n_left] = row;  // at or before the place it is read from
     spare.rows[n_right] = row;
     n_left += left;
@@ -94,7 +95,7 @@ Partition::Cut Partition::divide_rows(const Part& part, const Split& split, Spar
 
 void Partition::divide_columns(const Part& part, Part& left, Part& right, Spare& spare) {
   for (const Segment& segment : part.segments) {
-    if (data_.columns[at(segment.column)].dense) {
+    if (data_.columns[index(segment.column)].dense) {
       left.segments.push_back(segment);
       right.segments.push_back(segment);
       continue;
@@ -104,7 +105,7 @@ void Partition::divide_columns(const Part& part, Part& left, Part& right, Spare&
     for (std::size_t e = segment.begin; e < segment.end; ++e) {
       const std::int32_t row = data_.rows[e];
       const std::uint8_t bin = data_.bins[e];
-      const bool goes_left = goes_left_[at(row)];
+      const bool goes_left = goes_left_[index(row)];
       data_.rows[n_left] = row;
       data_.bins[n_left] = bin;
       spare.rows[n_right] = row;

@@ -5,12 +5,12 @@
 #include <cmath>
 #include <tuple>
 
+#include "labeltrees/machine/index.hpp"
+
 namespace labeltrees {
 namespace {
 
 constexpr std::size_t most_noted = 100'000;  // masses kept until settle()
-
-std::size_t at(std::int32_t i) noexcept { return static_cast<std::size_t>(i); }
 
 // Rounding must not prune: bounds and gains are sums of up to millions of terms.
 float safe(double bound) noexcept { return static_cast<float>(bound * (1.0 + 1e-6)); }
@@ -79,7 +79,7 @@ void SplitSearch::run(const NodeStatistics& node, std::span<const Segment> segme
   std::array<std::size_t, columns_at_once> dense, place;
   std::size_t n_dense = 0;
   for (std::size_t i = 0; i < segments.size(); ++i) {
-    const std::size_t column = at(segments[i].column);
+    const std::size_t column = index(segments[i].column);
     if (data_.columns[column].dense) {
       cells_[n_dense].shape(data_.columns[column].lows.size(), node.count.size());
       place[n_dense] = i;
@@ -109,7 +109,7 @@ void SplitSearch::search_entries(const NodeStatistics& node, const Segment& segm
 
 // Moves mass of one label from the far to the near side.
 inline void SplitSearch::move(const NodeStatistics& node, LabelId label, double mass, Sums& sums) {
-  const std::size_t l = at(label);
+  const std::size_t l = index(label);
   Near& near = near_[l];
   const double after = near.count + mass;
   near_labels_[n_near_] = label;
@@ -125,7 +125,7 @@ inline void SplitSearch::move(const NodeStatistics& node, LabelId label, double 
 }
 
 void SplitSearch::clear() {
-  for (std::size_t i = 0; i < n_near_; ++i) near_[at(near_labels_[i])] = {};
+  for (std::size_t i = 0; i < n_near_; ++i) near_[index(near_labels_[i])] = {};
   n_near_ = 0;
 }
 
@@ -189,7 +189,7 @@ Branch SplitSearch::gather(const NodeStatistics& node, double near_weight, bool 
   std::size_t n = 0;
   double listed = 0.0;
   for (std::size_t i = 0; i < n_listed; ++i) {
-    const std::size_t l = near && !all ? at(near_labels_[i]) : i;
+    const std::size_t l = near && !all ? index(near_labels_[i]) : i;
     const double count = near ? near_[l].count : node.count[l] - near_[l].count;
     const bool some = count > 1e-12 * node.count[l];
     counts[n] = some ? count : 0.0;
@@ -236,7 +236,7 @@ void SplitSearch::add_bin(const NodeStatistics& node, std::size_t begin, std::si
                           Sums& sums) {
   if (kind != TargetKind::spread && end - begin < 4) {
     for (std::size_t e = begin; e < end; ++e) {
-      for_targets<kind>(targets_, at(data_.rows[e]),
+      for_targets<kind>(targets_, index(data_.rows[e]),
                         [&](LabelId label, double mass) { move(node, label, mass, sums); });
     }
     return;
@@ -246,16 +246,16 @@ void SplitSearch::add_bin(const NodeStatistics& node, std::size_t begin, std::si
   double* const added = added_.data();
   LabelId* const added_labels = added_labels_.data();
   for (std::size_t e = begin; e < end; ++e) {
-    for_targets<kind>(targets_, at(data_.rows[e]), [&](LabelId label, double mass) {
-      double& sum = added[at(label)];
+    for_targets<kind>(targets_, index(data_.rows[e]), [&](LabelId label, double mass) {
+      double& sum = added[index(label)];
       added_labels[n_added] = label;
       n_added += sum == 0.0;
       sum += mass;
     });
   }
   for (std::size_t i = 0; i < n_added; ++i) {
-    move(node, added_labels[i], added[at(added_labels[i])], sums);
-    added[at(added_labels[i])] = 0.0;
+    move(node, added_labels[i], added[index(added_labels[i])], sums);
+    added[index(added_labels[i])] = 0.0;
   }
 }
 
@@ -265,7 +265,7 @@ template <TargetKind kind>
 void SplitSearch::sweep_entries(const NodeStatistics& node, const Segment& segment,
                                 const Penalty& penalty, Split& found, std::atomic<float>& best) {
   const std::uint8_t* bins = data_.bins.data();
-  const int zero = data_.columns[at(segment.column)].zero_bin;
+  const int zero = data_.columns[index(segment.column)].zero_bin;
   std::size_t present_end = segment.end;
   while (present_end > segment.begin && bins[present_end - 1] == missing_bin) --present_end;
   const std::size_t middle = static_cast<std::size_t>(
@@ -350,7 +350,7 @@ void SplitSearch::note_cuts(const NodeStatistics& node, std::size_t column, cons
 void SplitSearch::note(Candidate& candidate) {
   candidate.begin = noted_.size();
   for (std::size_t i = 0; i < n_near_; ++i) {
-    noted_.push_back({near_labels_[i], near_[at(near_labels_[i])].count});
+    noted_.push_back({near_labels_[i], near_[index(near_labels_[i])].count});
   }
   candidate.end = noted_.size();
   candidates_.push_back(candidate);
@@ -360,7 +360,7 @@ void SplitSearch::offer_noted(const NodeStatistics& node, const Candidate& candi
                               const Penalty& penalty, std::atomic<float>& best) {
   for (std::size_t i = candidate.begin; i < candidate.end; ++i) {
     near_labels_[n_near_++] = noted_[i].label;
-    near_[at(noted_[i].label)].count = noted_[i].mass;
+    near_[index(noted_[i].label)].count = noted_[i].mass;
   }
   offer(node, candidate, penalty, *candidate.found, best);
   clear();

@@ -6,10 +6,10 @@
 #include <numeric>
 #include <string>
 
+#include "labeltrees/machine/index.hpp"
+
 namespace labeltrees {
 namespace {
-
-std::size_t at(std::int32_t i) noexcept { return static_cast<std::size_t>(i); }
 
 void need(bool holds, const char* what, std::size_t node) {
   if (!holds) throw TreeError(what + (" at node " + std::to_string(node)));
@@ -17,8 +17,8 @@ void need(bool holds, const char* what, std::size_t node) {
 
 // The listed probability of a label at a node, or a negative number.
 double listed(const SelfTerminatingTree& tree, NodeId node, LabelId label) noexcept {
-  const auto begin = tree.labels.begin() + tree.starts[at(node)];
-  const auto end = tree.labels.begin() + tree.starts[at(node) + 1];
+  const auto begin = tree.labels.begin() + tree.starts[index(node)];
+  const auto end = tree.labels.begin() + tree.starts[index(node) + 1];
   const auto found = std::lower_bound(begin, end, label);
   if (found == end || *found != label) return -1.0;
   return tree.p[static_cast<std::size_t>(found - tree.labels.begin())];
@@ -60,17 +60,17 @@ void SelfTerminatingTree::link(std::int32_t n_features) {
     const auto begin = static_cast<std::size_t>(starts[node]),
                end = static_cast<std::size_t>(starts[node + 1]);
     for (std::size_t i = begin; i < end; ++i) {
-      need(labels[i] >= 0 && at(labels[i]) < root.size() &&
+      need(labels[i] >= 0 && index(labels[i]) < root.size() &&
                (i == begin || labels[i - 1] < labels[i]),
            "labels that do not increase or are not there", node);
       need(is_probability(p[i]), "a probability outside [0, 1]", node);
     }
     if (left[node] == none) continue;
-    need(left[node] > 0 && at(left[node]) > node && at(left[node]) + 1 < n,
+    need(left[node] > 0 && index(left[node]) > node && index(left[node]) + 1 < n,
          "a child that is not there", node);
-    need(parent[at(left[node])] == none && parent[at(left[node]) + 1] == none,
+    need(parent[index(left[node])] == none && parent[index(left[node]) + 1] == none,
          "a child with another parent", node);
-    parent[at(left[node])] = parent[at(left[node]) + 1] = static_cast<NodeId>(node);
+    parent[index(left[node])] = parent[index(left[node]) + 1] = static_cast<NodeId>(node);
     need(feature[node] >= 0 && feature[node] < n_features, "a feature that is not there", node);
     need(!std::isnan(threshold[node]), "a threshold that is no number", node);
   }
@@ -82,11 +82,11 @@ std::vector<NodeId> find_leaves(const SelfTerminatingTree& tree, const CsrView& 
   for (std::size_t r = 0; r < X.n_rows(); ++r) {
     const SparseRow row = X.row(r);
     NodeId node = 0;
-    while (tree.left[at(node)] != none) {
-      const float value = value_of(row, tree.feature[at(node)]);
-      const bool goes_left =
-          std::isnan(value) ? tree.missing_left[at(node)] != 0 : value <= tree.threshold[at(node)];
-      node = tree.left[at(node)] + (goes_left ? 0 : 1);
+    while (tree.left[index(node)] != none) {
+      const float value = value_of(row, tree.feature[index(node)]);
+      const bool goes_left = std::isnan(value) ? tree.missing_left[index(node)] != 0
+                                               : value <= tree.threshold[index(node)];
+      node = tree.left[index(node)] + (goes_left ? 0 : 1);
     }
     leaves[r] = node;
   }
@@ -95,13 +95,13 @@ std::vector<NodeId> find_leaves(const SelfTerminatingTree& tree, const CsrView& 
 
 void distribution_at(const SelfTerminatingTree& tree, NodeId node, std::span<double> p) {
   std::vector<NodeId> path;
-  for (; node != 0; node = tree.parent[at(node)]) path.push_back(node);
+  for (; node != 0; node = tree.parent[index(node)]) path.push_back(node);
   std::copy(tree.root.begin(), tree.root.end(), p.begin());
   for (auto step = path.rbegin(); step != path.rend(); ++step) {
-    const double factor = tree.factor[at(*step)];
+    const double factor = tree.factor[index(*step)];
     for (double& value : p) value = shrink(value, factor);
-    for (std::int64_t i = tree.starts[at(*step)]; i < tree.starts[at(*step) + 1]; ++i) {
-      p[at(tree.labels[static_cast<std::size_t>(i)])] = tree.p[static_cast<std::size_t>(i)];
+    for (std::int64_t i = tree.starts[index(*step)]; i < tree.starts[index(*step) + 1]; ++i) {
+      p[index(tree.labels[static_cast<std::size_t>(i)])] = tree.p[static_cast<std::size_t>(i)];
     }
   }
 }
@@ -109,12 +109,12 @@ void distribution_at(const SelfTerminatingTree& tree, NodeId node, std::span<dou
 double probability_at(const SelfTerminatingTree& tree, NodeId node, LabelId label) {
   std::vector<NodeId> path;
   double p = -1.0;
-  for (; node != 0 && (p = listed(tree, node, label)) < 0; node = tree.parent[at(node)]) {
+  for (; node != 0 && (p = listed(tree, node, label)) < 0; node = tree.parent[index(node)]) {
     path.push_back(node);
   }
-  if (node == 0) p = tree.root[at(label)];
+  if (node == 0) p = tree.root[index(label)];
   for (auto step = path.rbegin(); step != path.rend(); ++step) {
-    p = shrink(p, tree.factor[at(*step)]);
+    p = shrink(p, tree.factor[index(*step)]);
   }
   return p;
 }
@@ -127,11 +127,11 @@ void top_labels_at(const SelfTerminatingTree& tree, NodeId node, std::span<Label
   std::iota(order.begin(), order.end(), 0);
   std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(labels.size()),
                     order.end(), [&](LabelId a, LabelId b) {
-                      return all[at(a)] != all[at(b)] ? all[at(a)] > all[at(b)] : a < b;
+                      return all[index(a)] != all[index(b)] ? all[index(a)] > all[index(b)] : a < b;
                     });
   for (std::size_t i = 0; i < labels.size(); ++i) {
     labels[i] = order[i];
-    p[i] = all[at(order[i])];
+    p[i] = all[index(order[i])];
   }
 }
 

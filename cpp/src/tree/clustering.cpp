@@ -7,12 +7,14 @@
 #include <utility>
 
 #include "labeltrees/machine/hash.hpp"
+#include "labeltrees/machine/index.hpp"
 #include "labeltrees/machine/workers.hpp"
 
 namespace labeltrees {
 namespace {
 
-std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
+constexpr double least_gain = 1e-4;  // stop when an iteration adds less to the mean cosine
+constexpr int max_iterations = 50;
 
 // The rows of every label in their order: label l has rows[starts[l]] .. rows[starts[l + 1]].
 struct RowLists {
@@ -103,10 +105,10 @@ class Bisector {
     draw_centres(labels, salt);
     std::size_t n_left = 0;
     double cosine = -1;
-    for (int i = 0; i < options_.max_iterations; ++i) {
+    for (int i = 0; i < max_iterations; ++i) {
       n_left = assign(labels, left, parts);
       const double before = std::exchange(cosine, recentre(labels));
-      if (cosine - before < options_.least_gain) break;
+      if (cosine - before < least_gain) break;
     }
     std::stable_partition(labels.begin(), labels.end(),
                           [this](LabelId label) { return side_[index(label)] == 0; });

@@ -6,13 +6,12 @@
 #include <queue>
 
 #include "labeltrees/machine/hash.hpp"
+#include "labeltrees/machine/index.hpp"
 
 namespace labeltrees {
 namespace {
 
 constexpr std::size_t max_nodes = std::numeric_limits<NodeId>::max();
-
-std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 std::string number(std::int64_t i) { return std::to_string(i); }
 
@@ -54,8 +53,8 @@ NodeId LabelTree::append(NodeId parent, LabelId label) {
 }
 
 void LabelTree::set_leaf(LabelId label, NodeId node) {
-  if (at(label) >= leaf_of_.size()) leaf_of_.resize(at(label) + 1, none);
-  leaf_of_[at(label)] = node;
+  if (index(label) >= leaf_of_.size()) leaf_of_.resize(index(label) + 1, none);
+  leaf_of_[index(label)] = node;
 }
 
 NodeId LabelTree::add_root(LabelId label) {
@@ -69,16 +68,16 @@ NodeId LabelTree::add_root(LabelId label) {
 NodeId LabelTree::split_leaf(NodeId leaf, LabelId new_label) {
   if (!is_leaf(leaf)) throw TreeError("node " + number(leaf) + " is not a leaf");
   if (leaf_of(new_label) != none) throw TreeError("label " + number(new_label) + " has a leaf");
-  const LabelId old_label = label_[at(leaf)];
+  const LabelId old_label = label_[index(leaf)];
   const NodeId first = append(leaf, old_label);
   const NodeId second = append(leaf, new_label);
-  first_child_[at(leaf)] = first;
-  n_children_[at(leaf)] = 2;
-  label_[at(leaf)] = none;
+  first_child_[index(leaf)] = first;
+  n_children_[index(leaf)] = 2;
+  label_[index(leaf)] = none;
   set_leaf(old_label, first);
   set_leaf(new_label, second);
   ++n_labels_;
-  for (NodeId node = leaf; node != none; node = parent_[at(node)]) ++n_leaves_[at(node)];
+  for (NodeId node = leaf; node != none; node = parent_[index(node)]) ++n_leaves_[index(node)];
   return first;
 }
 
@@ -90,7 +89,7 @@ std::int32_t LabelTree::depth(NodeId node) const noexcept {
 
 std::vector<std::int32_t> LabelTree::depths() const {
   std::vector<std::int32_t> depth(n_nodes(), 0);
-  for (std::size_t i = 1; i < n_nodes(); ++i) depth[i] = depth[at(parent_[i])] + 1;
+  for (std::size_t i = 1; i < n_nodes(); ++i) depth[i] = depth[index(parent_[i])] + 1;
   return depth;
 }
 

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "../check.hpp"
+#include "../options.hpp"
 #include "labeltrees/baselines/one_against_all.hpp"
 
 using namespace labeltrees;
@@ -21,11 +22,11 @@ TEST(labels_get_regressors_as_they_come) {
   std::vector<std::uint8_t> is_new(300);
   std::vector<LabelId> top(300);
   std::vector<double> p_top(300), all(300 * 17), named(300);
-  learn(model, X, labels, {}, {}, {{}, is_new, top, p_top}, {});
+  learn(model, X, labels, {}, {}, {{}, is_new, top, p_top}, tests::learning);
   CHECK(top[0] == none && top[299] == labels[299]);
   for (std::size_t r = 0; r < 300; ++r) CHECK(is_new[r] == (r < 17 ? 1 : 0));
-  all_probabilities(model, X, 17, {}, all);
-  label_probabilities(model, X, labels, {}, named);
+  all_probabilities(model, X, 17, tests::reading, all);
+  label_probabilities(model, X, labels, tests::reading, named);
   for (std::size_t r = 0; r < 300; ++r) {
     double sum = 0;
     for (std::size_t i = 0; i < 17; ++i) sum += all[r * 17 + i];

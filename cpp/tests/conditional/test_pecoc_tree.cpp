@@ -2,6 +2,7 @@
 #include <random>
 
 #include "../check.hpp"
+#include "../options.hpp"
 #include "labeltrees/conditional/pecoc_tree.hpp"
 
 using namespace labeltrees;
@@ -36,7 +37,7 @@ TEST(every_arity_learns_and_every_query_agrees) {
   for (const std::int32_t arity : {2, 3, 4, 8, 16, 32}) {
     const LabelTree tree = random_tree(n_labels, arity, 1);
     PecocTree model(tree, std::vector<double>(tree.n_nodes()), {}, {}, {});
-    const Learning options;
+    const Learning& options = tests::learning;
     learn(model, X, labels, {}, {}, {}, options);
     std::vector<double> all(n * n_labels), named(n), p_top(n * 3);
     std::vector<LabelId> top(n * 3);

@@ -2,6 +2,7 @@
 #include <random>
 
 #include "../check.hpp"
+#include "../options.hpp"
 #include "labeltrees/conditional/queries.hpp"
 #include "labeltrees/conditional/search.hpp"
 
@@ -15,7 +16,7 @@ struct Learned {
   std::vector<std::int64_t> starts{0};
   std::vector<std::int32_t> indices;
   std::vector<float> values;
-  Learning options;
+  ConditionalLearning options = tests::conditional_learning;
   ConditionalTree model;
   std::vector<double> all = std::vector<double>(n_rows * n_labels);
 
@@ -47,7 +48,7 @@ TEST(a_full_beam_finds_what_the_exact_search_finds) {
     std::vector<double> p_exact(n_rows * 4), p_beam(n_rows * 4);
     std::vector<std::uint8_t> certified(n_rows);
     const Reading& reading = learned.options.reading;
-    top_labels(learned.model, learned.head(), 4, reading, exact, p_exact);
+    top_labels(learned.model, learned.head(), 4, reading, exact, p_exact, 1);
     beam_labels(learned.model, learned.head(), 4, width, reading, beam, p_beam, certified);
     for (std::size_t r = 0; r < n_rows; ++r) {
       CHECK(certified[r] == 1 || width < n_labels);
@@ -139,9 +140,9 @@ TEST(an_empty_tree_draws_and_lists_nothing) {
   const CsrView X{starts, {}, {}};
   const std::vector<double> uniforms{0.5};
   std::vector<LabelId> labels{7};
-  sample_labels(model, X, uniforms, {}, labels);
+  sample_labels(model, X, uniforms, tests::reading, labels);
   CHECK(labels[0] == none);
   SparseLabels found;
-  CHECK(labels_above(model, X, 0.1, 1.0, 9, {}, found));
+  CHECK(labels_above(model, X, 0.1, 1.0, 9, tests::reading, found));
   CHECK(found.labels.empty() && found.starts.size() == 2);
 }

@@ -3,6 +3,7 @@
 #include <random>
 
 #include "../check.hpp"
+#include "../options.hpp"
 #include "labeltrees/conditional/search.hpp"
 #include "labeltrees/conditional/tree.hpp"
 
@@ -38,7 +39,7 @@ Stream random_stream(unsigned seed, int n_rows, int n_labels) {
 TEST(probabilities_sum_to_one_and_every_query_agrees) {
   for (const Insertion insertion : {Insertion::objective, Insertion::random}) {
     const Stream stream = random_stream(1, 600, 90);
-    Learning options;
+    ConditionalLearning options = tests::conditional_learning;
     options.insertion = insertion;
     ConditionalTree model;
     learn(model, stream.view(), stream.labels, {}, {}, {}, options);
@@ -47,8 +48,8 @@ TEST(probabilities_sum_to_one_and_every_query_agrees) {
     std::vector<double> all(n * 90), named(n), top_p(n * 3);
     std::vector<LabelId> top(n * 3);
     all_probabilities(model, stream.view(), 90, options.reading, all);
-    label_probabilities(model, stream.view(), stream.labels, options.reading, named);
-    top_labels(model, stream.view(), 3, options.reading, top, top_p);
+    label_probabilities(model, stream.view(), stream.labels, options.reading, named, 1);
+    top_labels(model, stream.view(), 3, options.reading, top, top_p, 1);
     CHECK(n_labels == 90);
     for (std::size_t r = 0; r < n; ++r) {
       double sum = 0;
@@ -63,7 +64,7 @@ TEST(probabilities_sum_to_one_and_every_query_agrees) {
 
 TEST(a_restored_state_goes_on_as_if_nothing_had_happened) {
   const Stream stream = random_stream(2, 400, 60);
-  Learning options;
+  ConditionalLearning options = tests::conditional_learning;
   options.reading.mixing = true;
   ConditionalTree model;
   learn(model, stream.view(), stream.labels, {}, {}, {}, options);
@@ -97,11 +98,11 @@ TEST(an_empty_tree_answers_nothing) {
   const ConditionalTree model;
   TopSearch search;
   Found found{7, 7.0};
-  CHECK(search.run(model, PreparedRow{}, Reading{}, {&found, 1}) == 0);
+  CHECK(search.run(model, PreparedRow{}, tests::reading, {&found, 1}) == 0);
 }
 
 TEST(weights_that_run_away_stop_learning) {
-  Learning options;
+  ConditionalLearning options = tests::conditional_learning;
   options.optimizer = Optimizer::sgd;
   options.reading.loss = Loss::squared;
   options.reading.normalize = false;
@@ -150,7 +151,7 @@ TEST(the_depth_bound_is_that_of_theorem_7) {
 TEST(threads_change_nothing_but_the_time) {
   for (const bool mixing : {false, true}) {
     const Stream stream = random_stream(5, 3000, 400);
-    Learning options;
+    ConditionalLearning options = tests::conditional_learning;
     options.reading.mixing = mixing;
     options.n_threads = 2;
     std::vector<double> p(3000), again(3000), p_top(3000);
@@ -181,7 +182,7 @@ TEST(threads_change_nothing_but_the_time) {
 
 TEST(without_mixing_and_new_labels_batches_are_the_rows_in_turn) {
   const Stream stream = random_stream(6, 1500, 50);
-  Learning options;
+  ConditionalLearning options = tests::conditional_learning;
   ConditionalTree model, twin;
   learn(model, stream.view(), stream.labels, {}, {}, {}, options);
   learn(twin, stream.view(), stream.labels, {}, {}, {}, options);
@@ -204,7 +205,7 @@ TEST(rows_without_features_grow_the_tree_too) {
     }
   }
   for (const std::size_t n_threads : {1, 2}) {
-    Learning options;
+    ConditionalLearning options = tests::conditional_learning;
     options.reading.bias = 0;
     options.n_threads = n_threads;
     ConditionalTree model;
@@ -219,7 +220,7 @@ TEST(two_features_that_share_a_line_step_one_after_the_other) {
   row.features = {1, 2};
   row.values = {1.0f, 2.0f};
   const std::vector<CountedLine*> lines{&line, &line};
-  step_lines(lines, row, 3, 1.0f, {});
+  step_lines(lines, row, 3, 1.0f, tests::learning);
   CHECK(line.sum(3) == 5.0f);
   CHECK(std::abs(line.weight[3] + 1.0f + 2.0f / std::sqrt(5.0f)) < 1e-6f);
 }

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "../check.hpp"
+#include "../options.hpp"
 #include "labeltrees/filter/tree.hpp"
 
 using namespace labeltrees;
@@ -18,13 +19,13 @@ TEST(a_tournament_finds_its_labels_and_its_winner_is_the_likeliest) {
   }
   const CsrView X{starts, indices, values};
   ConditionalTree model;
-  learn_tournament(model, X, labels, {}, {}, {}, {});
+  learn_tournament(model, X, labels, {}, {}, {}, tests::conditional_learning);
   std::vector<LabelId> winners(600), top(600);
   std::vector<double> all(600 * 13), p_top(600), named(600);
-  tournament_winners(model, X, {}, winners);
-  tournament_top(model, X, 1, {}, top, p_top);
-  tournament_all(model, X, 13, {}, all);
-  tournament_probabilities(model, X, labels, {}, named);
+  tournament_winners(model, X, tests::reading, winners);
+  tournament_top(model, X, 1, tests::reading, top, p_top);
+  tournament_all(model, X, 13, tests::reading, all);
+  tournament_probabilities(model, X, labels, tests::reading, named);
   for (std::size_t r = 0; r < 600; ++r) {
     double sum = 0;
     for (std::size_t i = 0; i < 13; ++i) sum += all[r * 13 + i];

@@ -3,6 +3,7 @@
 #include <random>
 
 #include "../check.hpp"
+#include "../options.hpp"
 #include "labeltrees/lom/node_distribution.hpp"
 #include "labeltrees/lom/queries.hpp"
 
@@ -35,7 +36,7 @@ Examples noisy_examples(std::size_t n_rows, std::uint32_t n_labels) {
 }
 
 LomLearning greedy(double max_splits) {
-  LomLearning options;
+  LomLearning options = tests::lom_learning;
   options.max_splits = max_splits;
   options.splits_per_label = 0;
   options.swap_resistance = 1;
@@ -103,7 +104,7 @@ TEST(a_lom_tree_that_does_not_fit_together_is_refused) {
   std::vector<std::uint8_t> open(model.ledgers().n_parts(), 1);
   const auto restored = [&](const LomArrays& arrays, NodeId root) {
     return LomTree(arrays, root, model.used_slots(), model.masses(), Ledgers(open, {}, {}, {}), {},
-                   {}, {})
+                   {}, {}, BackOff())
         .n_nodes();
   };
   LomArrays arrays = model.arrays();

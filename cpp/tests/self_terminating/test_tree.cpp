@@ -42,6 +42,10 @@ BinnedColumns binned(const Data& data) {
   return bin_columns(data.view(), 255, workers);
 }
 
+Growing paper(double penalty) {
+  return {{penalty}, 0.0, 0.0, Norm::l1, Criterion::entropy, false, 1};
+}
+
 const std::vector<double> thirds{1.0 / 3, 1.0 / 3, 1.0 / 3};
 
 }  // namespace
@@ -55,7 +59,7 @@ TEST(a_tree_splits_where_labels_change) {
     data.labels.push_back(i < 30 ? 0 : 1);
   }
   const std::vector<double> root{0.75, 0.25};
-  const auto tree = grow(binned(data), {{}, data.labels, {}}, root, {{1.0}});
+  const auto tree = grow(binned(data), {{}, data.labels, {}}, root, paper(1.0));
   CHECK(tree.n_nodes() == 3 && tree.feature[0] == 0);
   CHECK(tree.threshold[0] == 19.5f);
   CHECK(std::abs(probability_at(tree, 1, 1) - 0.5 / 30) < 1e-12);
@@ -89,7 +93,7 @@ TEST(trees_do_not_depend_on_threads_and_probabilities_sum_to_one) {
 
 TEST(rows_end_where_they_were_put_while_growing) {
   const Data data = noisy_rows(500, 4, 5);
-  const auto tree = grow(binned(data), {{}, data.labels, {}}, thirds, {{0.5}});
+  const auto tree = grow(binned(data), {{}, data.labels, {}}, thirds, paper(0.5));
   std::vector<double> weight(tree.n_nodes(), 0.0);
   for (NodeId node : find_leaves(tree, data.view())) {
     for (; node != none; node = tree.parent[static_cast<std::size_t>(node)]) {
@@ -106,8 +110,8 @@ TEST(one_hot_distributions_are_labels) {
     starts.push_back(static_cast<std::int64_t>(r));
   }
   const std::vector<double> ones(data.labels.size(), 1.0);
-  const auto a = grow(binned(data), {{}, data.labels, {}}, thirds, {{1.0}});
-  const auto b = grow(binned(data), {starts, data.labels, ones}, thirds, {{1.0}});
+  const auto a = grow(binned(data), {{}, data.labels, {}}, thirds, paper(1.0));
+  const auto b = grow(binned(data), {starts, data.labels, ones}, thirds, paper(1.0));
   CHECK(a.left == b.left && a.threshold == b.threshold);
 }
 
@@ -141,7 +145,7 @@ TEST(an_exception_in_a_worker_reaches_the_caller) {
 
 TEST(arrays_that_are_no_self_terminating_tree_throw) {
   const Data data = noisy_rows(100, 3, 11);
-  const auto sound = grow(binned(data), {{}, data.labels, {}}, thirds, {{1.0}});
+  const auto sound = grow(binned(data), {{}, data.labels, {}}, thirds, paper(1.0));
   CHECK(sound.n_nodes() > 1);
   auto tree = sound;
   tree.left[0] = 0;

@@ -18,10 +18,14 @@ using Floats = std::vector<float>;
 constexpr XcOptions xc{10, 5};
 constexpr SvmlightOptions svmlight{10, true};
 
-ParsedRows read_xc(const std::string& text) { return parse_xc({text}, xc); }
-ParsedRows read_svmlight(const std::string& text) { return parse_svmlight({text}, svmlight); }
-ParsedRows read_vw(const std::string& text, VwOptions options = {}) {
-  return parse_vw({text}, options);
+constexpr VwOptions vowpal{LabelLists::of_integers, LabelKind::unknown};
+
+TextBlock whole(std::string_view text) { return {text, 0, 1, text.size() + 1}; }
+
+ParsedRows read_xc(const std::string& text) { return parse_xc(whole(text), xc); }
+ParsedRows read_svmlight(const std::string& text) { return parse_svmlight(whole(text), svmlight); }
+ParsedRows read_vw(const std::string& text, VwOptions options = vowpal) {
+  return parse_vw(whole(text), options);
 }
 
 template <typename Read>
@@ -66,8 +70,8 @@ TEST(svmlight_rows_by_hand) {
   const ParsedRows rows = read_svmlight("# head\n-1,+7 3:0.5 # tail\n\n 2:1#\n");
   CHECK((rows.labels == Ints{-1, 7}) && (rows.label_starts == Ints{0, 2, 2}));
   CHECK((rows.indices == Indices{3, 2}) && (rows.lines == Ints{2, 4}));
-  CHECK((parse_svmlight({"1 1:1 10:2"}, {10, false}).indices == Indices{0, 9}));
-  CHECK_THROWS(parse_svmlight({"1 0:1"}, {10, false}), ParseError);
+  CHECK((parse_svmlight(whole("1 1:1 10:2"), {10, false}).indices == Indices{0, 9}));
+  CHECK_THROWS(parse_svmlight(whole("1 0:1"), {10, false}), ParseError);
 }
 
 TEST(vw_rows_by_hand) {

@@ -35,10 +35,9 @@ TEST(every_size_and_arity_gives_a_valid_tree) {
     }
     for (const bool by_mass : {false, true}) {
       for (const std::int32_t arity : {2, 3, 8}) {
-        Clustering options;
-        options.arity = arity;
-        options.by_mass = by_mass;
-        const LabelTree tree = kmeans_tree({starts, indices, values}, mass, options);
+        const LabelTree tree = kmeans_tree(
+            {starts, indices, values}, mass,
+            {.arity = arity, .seed = 0, .by_mass = by_mass, .max_leaf = 1, .n_workers = 1});
         tree.validate();
         CHECK(tree.n_labels() == static_cast<std::size_t>(n));
       }

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "labeltrees/online/answers.hpp"
 #include "labeltrees/online/regressor_bank.hpp"
 
 namespace labeltrees {
@@ -50,8 +51,8 @@ void learn(OneAgainstAll& model, const CsrView& X, std::span<const LabelId> labe
 void label_scores(const OneAgainstAll& model, const CsrView& X, std::span<const LabelId> labels,
                   const Reading& reading, std::span<double> scores);
 
-// The questions of search.hpp. A probability is the label's score, at least least_share, divided by
-// the sum of all labels' scores: they sum to 1.
+// The questions of conditional/search.hpp. A probability is the label's score, at least
+// least_share, divided by the sum of all labels' scores: they sum to 1.
 void label_probabilities(const OneAgainstAll& model, const CsrView& X,
                          std::span<const LabelId> labels, const Reading& reading,
                          std::span<double> p);

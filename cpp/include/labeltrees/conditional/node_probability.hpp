@@ -1,30 +1,16 @@
 // From a sparse row to node probabilities: the one place where a regressor is evaluated.
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "labeltrees/conditional/tree.hpp"
+#include "labeltrees/online/prepared_row.hpp"
+#include "labeltrees/online/regression.hpp"
 
 namespace labeltrees {
-
-// Every conditional probability stays this far from 0 and 1, so that log loss is finite.
-inline constexpr double probability_floor = 1e-6;
-// The constant feature; no real feature has this index.
-inline constexpr std::uint32_t bias_feature = 0xffffffffu;
-
-// A row as the regressors see it: scaled, with the constant feature at the end.
-struct PreparedRow {
-  std::vector<std::uint32_t> features;
-  std::vector<float> values;
-  std::size_t size() const noexcept { return features.size(); }
-
-  void assign(const SparseRow& row, const Reading& reading);
-};
 
 // The lines of a row's features in one block, nullptr where there is none.
 using BlockLines = std::vector<const CountedLine*>;
@@ -131,23 +117,8 @@ inline Counts count_example(Counts counts, bool right) noexcept {
   return count_tables.next[right ? 1 : 0][counts];
 }
 
-inline float sigmoid(float log_odds) noexcept { return 1.0f / (1.0f + std::exp(-log_odds)); }
-
-// The loss's derivative by the margin of a regressor whose target is 1 (right) or 0.
-inline float slope(float margin, bool right, Loss loss) noexcept {
-  return (loss == Loss::squared ? margin : sigmoid(margin)) - (right ? 1.0f : 0.0f);
-}
-// Added to AdaGrad's sums, to keep their square root away from 0 where a gradient is 0.
-inline constexpr float adagrad_floor = 1e-12f;
-
 // One gradient step of the regressor at a slot; slope: of the loss by the margin, times the weight.
 void step_lines(std::span<CountedLine* const> lines, const PreparedRow& row, std::size_t slot,
                 float slope, const Learning& options) noexcept;
-
-// The sigmoid, or the margin clipped to [0, 1] for squared loss.
-inline double estimate(float margin, Loss loss) noexcept {
-  if (loss == Loss::logistic) return 1.0 / (1.0 + std::exp(-static_cast<double>(margin)));
-  return std::clamp(static_cast<double>(margin), 0.0, 1.0);
-}
 
 }  // namespace labeltrees

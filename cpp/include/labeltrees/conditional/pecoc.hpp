@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "labeltrees/conditional/tree.hpp"
+#include "labeltrees/online/regression.hpp"
 
 namespace labeltrees {
 

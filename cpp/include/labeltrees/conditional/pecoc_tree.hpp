@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "labeltrees/conditional/pecoc.hpp"
+#include "labeltrees/online/answers.hpp"
 #include "labeltrees/online/regressor_bank.hpp"
+#include "labeltrees/tree/label_tree.hpp"
 
 namespace labeltrees {
 
@@ -51,7 +53,8 @@ void learn(PecocTree& model, const CsrView& X, std::span<const LabelId> labels,
            std::span<const float> weights, std::span<const std::int64_t> order,
            const Foresight& foresight, const Learning& options);
 
-// The questions of search.hpp, with the same promises; all multiply the same child probabilities.
+// The questions of conditional/search.hpp, with the same promises; all multiply the same child
+// probabilities.
 void label_probabilities(const PecocTree& model, const CsrView& X, std::span<const LabelId> labels,
                          const Reading& reading, std::span<double> p);
 void top_labels(const PecocTree& model, const CsrView& X, std::size_t k, const Reading& reading,

@@ -8,7 +8,7 @@ namespace labeltrees {
 
 class Placement {
  public:
-  Placement(const ConditionalTree& model, const Learning& options)
+  Placement(const ConditionalTree& model, const ConditionalLearning& options)
       : model_(model), options_(options) {}
 
   // The leaf that a new label will share a parent with: rule (5), or coin tosses. The tree must
@@ -22,7 +22,7 @@ class Placement {
   bool toss(LabelId label, std::int32_t depth) const;
 
   const ConditionalTree& model_;
-  const Learning& options_;
+  const ConditionalLearning& options_;
   BlockLines lines_;
 };
 

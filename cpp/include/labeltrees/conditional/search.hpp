@@ -9,12 +9,6 @@
 
 namespace labeltrees {
 
-// One answer of a search.
-struct Found {
-  LabelId label;
-  double p_label;
-};
-
 // The k likeliest labels of a row, likeliest first, by best-first search: exact, because a path's
 // probability never grows on the way down. Writes min(k, n_labels) answers and returns how many.
 // About O(k depth nnz) where the likely labels stand out; at worst O(n_labels nnz).
@@ -37,12 +31,12 @@ class TopSearch {
 // p[r] = probability of labels[r] given row r; 0 for a label without a leaf. O(depth nnz) a row.
 void label_probabilities(const ConditionalTree& model, const CsrView& X,
                          std::span<const LabelId> labels, const Reading& reading,
-                         std::span<double> p, std::size_t n_threads = 1);
+                         std::span<double> p, std::size_t n_threads);
 
 // Row-major (n_rows, k): the k likeliest labels of every row; needs k <= n_labels.
 void top_labels(const ConditionalTree& model, const CsrView& X, std::size_t k,
                 const Reading& reading, std::span<LabelId> labels, std::span<double> p,
-                std::size_t n_threads = 1);
+                std::size_t n_threads);
 
 // Row-major (n_rows, n_columns): the probability of every label id below n_columns. O(n nnz) a row.
 void all_probabilities(const ConditionalTree& model, const CsrView& X, std::size_t n_columns,

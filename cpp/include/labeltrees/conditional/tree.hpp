@@ -12,59 +12,30 @@
 #include <cstdint>
 #include <shared_mutex>
 #include <span>
-#include <stdexcept>
 #include <vector>
 
+#include "labeltrees/online/answers.hpp"
+#include "labeltrees/online/regression.hpp"
 #include "labeltrees/online/weight_table.hpp"
 #include "labeltrees/rows/csr.hpp"
 #include "labeltrees/tree/label_tree.hpp"
 
 namespace labeltrees {
 
-enum class Loss { logistic, squared };
-enum class Optimizer { adagrad, sgd };
 // How a label not seen before finds its place: by rule (5) of the paper, or by coin tosses.
 enum class Insertion { objective, random };
 // What rule (5) balances: the labels of the two sides (the paper), or their examples.
 enum class Balance { labels, examples };
 
-// How rows are read; learning and every query must agree on it.
-struct Reading {
-  Loss loss = Loss::logistic;
-  bool normalize = true;   // scale rows to Euclidean length 1
-  float bias = 1.0f;       // value of a constant feature added to every row; 0 for none
-  bool mixing = false;     // mix the regressor's margin with votes of counts; logistic loss only
-  float sharpness = 1.0f;  // factor of a mixed log-odds
-};
-
-struct Learning {
-  Reading reading;
-  Optimizer optimizer = Optimizer::adagrad;
-  float learning_rate = 1.0f;
-  Insertion insertion = Insertion::objective;
-  Balance balance = Balance::examples;
-  double alpha = 0.6;  // aggressiveness of balancing, in [0, 1]
-  std::uint64_t seed = 0;
+struct ConditionalLearning : Learning {
+  Insertion insertion;
+  Balance balance;
+  double alpha;        // aggressiveness of balancing, in [0, 1]
+  std::uint64_t seed;  // of the coin tosses
   // More than one: rows are learned in batches, a part of the tree's blocks at a time by whichever
   // thread is free. The same model for any number of threads above one, not that of one: a new
   // label is placed, and mixtures are taught, as of the batch's start.
-  std::size_t n_threads = 1;
-  // The rows have been learned before: counts and mixtures, which would take them for new evidence,
-  // stay as they are.
-  bool again = false;
-};
-
-// A regressor's value stopped being finite while learning from `row`; rows before it were learned.
-class Diverged : public std::runtime_error {
- public:
-  explicit Diverged(std::size_t row)
-      : std::runtime_error("the weights grew without bound at row " + std::to_string(row)) {}
-};
-
-// The place of a node's regressor: its block, and its slot within the block's seven.
-struct Place {
-  std::uint32_t block;
-  std::uint32_t slot;
+  std::size_t n_threads;
 };
 
 // What a node's log-odds are mixed of. Votes: for every feature of the row its value times the
@@ -139,14 +110,6 @@ double balance_share(double alpha) noexcept;
 // Theorem 7 with its sign mended: log n / log(1 / kappa) + 2; infinite for alpha = 0.
 double depth_bound(double n_labels, double alpha) noexcept;
 
-// The answers given for a row before learning from it; empty spans are not filled.
-struct Foresight {
-  std::span<double> p_label;       // probability of the row's own label; 0 if it is new
-  std::span<std::uint8_t> is_new;  // 1 if the row's label had no leaf
-  std::span<LabelId> top;          // the likeliest label; none while the tree is empty
-  std::span<double> p_top;         // and its probability
-};
-
 // Algorithm 3: learns from rows `order` of X (all rows in turn if order is empty), labels[r] being
 // the label of row r and weights[r] > 0 its weight (1 if weights is empty; rows of weight 0 are
 // passed over). New labels get leaves as they come. Foresight is indexed by position in the order.
@@ -155,6 +118,6 @@ struct Foresight {
 // several threads other rows of its batch may have been learned.
 void learn(ConditionalTree& model, const CsrView& X, std::span<const LabelId> labels,
            std::span<const float> weights, std::span<const std::int64_t> order,
-           const Foresight& foresight, const Learning& options);
+           const Foresight& foresight, const ConditionalLearning& options);
 
 }  // namespace labeltrees

@@ -8,7 +8,7 @@
 namespace labeltrees {
 
 struct Calibration {
-  double a = 1, b = 1, c = 0, d = 0;
+  double a, b, c, d;
 };
 
 // Replaces the probabilities p, as many of each row as of any other, by the calibrated ones; masses

@@ -12,17 +12,17 @@
 namespace labeltrees {
 
 struct Labelwise {
-  std::size_t k = 5;
+  std::size_t k;
   // A child is asked about the ceil(factor reach n_rows) rows likeliest to reach it (at least k).
-  double factor = 4.0;
+  double factor;
   // Provably the k best rows: those that Algorithm 1 finds set a bar for every label, and a second
   // pass drops a row at a node only where it is below the bar of every label under it.
-  bool exact = false;
+  bool exact;
   // Rows are ranked by log_power ln p - rest_power ln(1 - p) + offsets[row], as calibrated; without
   // offsets by p itself. log_power > 0, rest_power >= 0.
-  double log_power = 1.0, rest_power = 0.0;
+  double log_power, rest_power;
   std::span<const double> offsets;
-  std::size_t n_workers = 1;
+  std::size_t n_workers;
 };
 
 // rows and p have labels.size() x k entries, best first, ties to the smaller row; labels increase.

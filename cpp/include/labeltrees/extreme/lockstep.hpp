@@ -36,12 +36,12 @@ struct NodeProblem {
 };
 
 struct LockstepOptions {
-  NodeLoss loss = NodeLoss::logistic;
-  float cost = 1.0f;
-  int max_epochs = 20;
+  NodeLoss loss;
+  float cost;
+  int max_epochs;
   // Stop when the duality gap is below this share of the objective of zero weights.
-  double tolerance = 1e-3;
-  std::uint64_t seed = 0;  // of the orders in which rows are visited
+  double tolerance;
+  std::uint64_t seed;  // of the orders in which rows are visited
 };
 
 // Siblings are trained in panels of at most this many.

@@ -13,8 +13,8 @@
 #include <span>
 #include <vector>
 
-#include "labeltrees/extreme/chunk_weights.hpp"
 #include "labeltrees/extreme/lockstep.hpp"
+#include "labeltrees/extreme/sibling_weights.hpp"
 #include "labeltrees/extreme/training.hpp"
 #include "labeltrees/rows/csr.hpp"
 #include "labeltrees/tree/label_tree.hpp"
@@ -23,16 +23,16 @@ namespace labeltrees {
 
 struct RelevanceTree {
   const LabelTree* tree = nullptr;
-  ChunkWeights weights;
+  SiblingWeights weights;
   std::span<const float> reach;       // as TrainedRelevance
   const HeldMargins* held = nullptr;  // margins that replace those of the weights
 };
 
 struct RelevanceForest {
   std::vector<RelevanceTree> trees;  // at least one, all over the same labels
-  NodeLoss loss = NodeLoss::logistic;
-  std::size_t n_labels = 0;  // labels are below
-  double inner_power = 1.0;  // of the answers for children that are not labels, in (0, 1]
+  NodeLoss loss;
+  std::size_t n_labels;  // labels are below
+  double inner_power;    // of the answers for children that are not labels, in (0, 1]
 };
 
 // Turns the margins of a node's children into their answers, width = padded_width(children) of
@@ -40,7 +40,7 @@ struct RelevanceForest {
 void answer_margins(const LabelTree& tree, NodeId node, NodeLoss loss, double inner_power,
                     float* margins);
 
-// One row's answers from one tree. Chunks are computed when first asked for.
+// One row's answers from one tree. A node's children are computed when first asked for.
 class TreeAsker {
  public:
   TreeAsker(const RelevanceTree& tree, const RelevanceForest& forest);
@@ -49,13 +49,13 @@ class TreeAsker {
   void ask(const SparseRow& row, std::int32_t held);
   // The answers of the node's children, in their order; valid until the next call.
   const float* children(NodeId node);
-  // Computes the chunks of several nodes together, which is faster. nodes increase.
+  // Computes the children of several nodes together, which is faster. nodes increase.
   void prepare(std::span<const NodeId> nodes);
   // The product along the path to the label; 0 for a label that is not in the tree.
   double label(LabelId label);
-  // The product as far as the chunks on the path have been computed: never below that of `label`.
+  // The product as far as the nodes on the path have been computed: never below that of `label`.
   double known(LabelId label) const;
-  // Appends the nodes on the label's path whose chunks have not been computed.
+  // Appends the nodes on the label's path whose children have not been computed.
   void add_path(LabelId label, std::vector<NodeId>& nodes) const;
   // The margin of a child, its bias, and what each feature of the row adds.
   float margin(NodeId node, std::int32_t child, std::vector<float>* parts);
@@ -67,19 +67,19 @@ class TreeAsker {
     float value;
     std::uint32_t entry;  // its place in the row asked for
   };
-  // A chunk that is being computed: its node and its place in the pool.
+  // A node whose children are being computed, and their place in the pool.
   struct Pending {
     NodeId node;
     std::uint32_t place;
   };
-  // A row of weights that speaks in a pending chunk: its number or its first weight, its last.
+  // A row of weights that speaks in a pending node: its number or its first weight, its last.
   struct Hit {
     std::uint32_t begin, end, place;
     float value;
   };
   static constexpr std::size_t max_depth = 64;
   std::size_t path_to(LabelId label, std::array<NodeId, max_depth>& path) const;
-  void add_margins(std::span<const Pending> chunks);
+  void add_margins(std::span<const Pending> nodes);
   const float* held_margins(NodeId node) const;
 
   RelevanceTree tree_;
@@ -88,7 +88,7 @@ class TreeAsker {
   std::vector<Feature> features_;
   std::int32_t held_ = none;
   std::uint32_t query_ = 0;
-  std::vector<std::uint32_t> asked_in_, place_;  // of each node's chunk
+  std::vector<std::uint32_t> asked_in_, place_;  // of each node's children
   std::vector<float> pool_;
   std::vector<Pending> pending_;
   std::vector<Hit> hits_;
@@ -111,7 +111,7 @@ class ForestAsker {
  public:
   explicit ForestAsker(const RelevanceForest& forest);
 
-  void ask(const SparseRow& row, std::int32_t held = none);
+  void ask(const SparseRow& row, std::int32_t held);
   double label(LabelId label);
   // The k likeliest labels. exact: best-first in every tree, until no label that has not been met
   // can be among them; beam: a level at a time, the beam_width likeliest nodes of each, and scores

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "labeltrees/extreme/chunk_weights.hpp"
 #include "labeltrees/extreme/lockstep.hpp"
+#include "labeltrees/extreme/sibling_weights.hpp"
 #include "labeltrees/rows/csr.hpp"
 #include "labeltrees/tree/label_tree.hpp"
 
@@ -33,20 +33,19 @@ struct HeldMargins {
 };
 
 struct RelevanceTraining {
-  NodeLoss loss = NodeLoss::logistic;
-  float cost = 1.0f;  // of a node: cost (n_rows / sum of s over the node's rows)^cost_power
-  float cost_power = 0.25f;
-  int max_epochs = 20;
-  double tolerance = 1e-3;
-  float least_weight = 0.0f;  // weights of at most this size are dropped
-  double weights_per_entry =
-      1e9;  // a node keeps so many weights per entry of its rows, the largest
-  std::uint64_t seed = 0;
-  std::size_t n_workers = 1;
+  NodeLoss loss;
+  float cost;  // of a node: cost (n_rows / sum of s over the node's rows)^cost_power
+  float cost_power;
+  int max_epochs;
+  double tolerance;
+  float least_weight;        // weights of at most this size are dropped
+  double weights_per_entry;  // a node keeps so many weights per entry of its rows, the largest
+  std::uint64_t seed;
+  std::size_t n_workers;
 };
 
 struct TrainedRelevance {
-  OwnedChunkWeights weights;
+  OwnedSiblingWeights weights;
   std::vector<float> reach;  // share of the rows that have a relevant label below each node
   HeldMargins held;
 };

@@ -24,12 +24,12 @@ namespace labeltrees {
 // O(n_labels nnz) if p_label or top are asked for. One thread. Throws Diverged.
 void learn_tournament(ConditionalTree& model, const CsrView& X, std::span<const LabelId> labels,
                       std::span<const float> weights, std::span<const std::int64_t> order,
-                      const Foresight& foresight, const Learning& options);
+                      const Foresight& foresight, const ConditionalLearning& options);
 
 // winners[r]: the tournament's winner; none while there is no label.
 void tournament_winners(const ConditionalTree& model, const CsrView& X, const Reading& reading,
                         std::span<LabelId> winners);
-// The questions of search.hpp.
+// The questions of conditional/search.hpp.
 void tournament_probabilities(const ConditionalTree& model, const CsrView& X,
                               std::span<const LabelId> labels, const Reading& reading,
                               std::span<double> p);

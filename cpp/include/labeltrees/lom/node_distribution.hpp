@@ -13,8 +13,8 @@
 #include <span>
 #include <vector>
 
-#include "labeltrees/conditional/search.hpp"
 #include "labeltrees/lom/tree.hpp"
+#include "labeltrees/online/answers.hpp"
 
 namespace labeltrees {
 

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "labeltrees/conditional/node_probability.hpp"
 #include "labeltrees/lom/tree.hpp"
+#include "labeltrees/online/prepared_row.hpp"
 
 namespace labeltrees {
 
@@ -19,7 +19,7 @@ NodeId leaf_of_row(const LomTree& model, const PreparedRow& row,
 void leaves_of_rows(const LomTree& model, const CsrView& X, const Reading& reading,
                     std::span<NodeId> leaves);
 
-// The questions of search.hpp; a leaf that several rows end in is asked once.
+// The questions of conditional/search.hpp; a leaf that several rows end in is asked once.
 void label_probabilities(const LomTree& model, const CsrView& X, std::span<const LabelId> labels,
                          const Reading& reading, std::span<double> p);
 void top_labels(const LomTree& model, const CsrView& X, std::size_t k, const Reading& reading,

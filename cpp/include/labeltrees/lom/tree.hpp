@@ -10,26 +10,26 @@
 #include <span>
 #include <vector>
 
-#include "labeltrees/conditional/tree.hpp"
 #include "labeltrees/lom/back_off.hpp"
 #include "labeltrees/lom/common_labels.hpp"
 #include "labeltrees/lom/ledger.hpp"
+#include "labeltrees/online/answers.hpp"
+#include "labeltrees/online/regression.hpp"
 #include "labeltrees/online/weight_table.hpp"
+#include "labeltrees/rows/csr.hpp"
+#include "labeltrees/tree/label_tree.hpp"
 
 namespace labeltrees {
 
 // What a node's regressor minimises; its target is -1 (left) or 1 (right).
 enum class PartitionLoss { hinge, logistic, squared, absolute };
 
-struct LomLearning {
-  Reading reading;
-  PartitionLoss loss = PartitionLoss::hinge;
-  Optimizer optimizer = Optimizer::adagrad;
-  float learning_rate = 1.0f;
-  double max_splits = 0;        // T: the tree may have this many inner nodes,
-  double splits_per_label = 1;  // or this many for every label seen, whichever is more
-  double swap_resistance = 4;   // R_S >= 1
-  bool again = false;           // the rows have been learned before: no measure of trust
+// With `again`, rows give no measure of trust.
+struct LomLearning : Learning {
+  PartitionLoss loss;
+  double max_splits;        // T: the tree may have this many inner nodes,
+  double splits_per_label;  // or this many for every label seen, whichever is more
+  double swap_resistance;   // R_S >= 1
 };
 
 struct LomNode {
@@ -68,7 +68,7 @@ class LomTree {
   // every label's examples; used_slots: a mask of the places given out, by block from 1.
   LomTree(const LomArrays& arrays, NodeId root, std::span<const std::uint8_t> used_slots,
           std::span<const double> totals, Ledgers ledgers, std::span<const std::uint64_t> keys,
-          std::span<const float> weights, std::span<const float> sums, const BackOff& trust = {});
+          std::span<const float> weights, std::span<const float> sums, const BackOff& trust);
 
   NodeId root() const noexcept { return root_; }
   std::size_t n_nodes() const noexcept { return nodes_.size(); }

@@ -6,8 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "labeltrees/conditional/node_probability.hpp"
-#include "labeltrees/conditional/tree.hpp"
+#include "labeltrees/online/prepared_row.hpp"
+#include "labeltrees/online/regression.hpp"
+#include "labeltrees/online/weight_table.hpp"
 
 namespace labeltrees {
 
@@ -38,7 +39,7 @@ class BankTrainer {
  public:
   // Regressor i learns targets[i], 0 or 1, with the row's weight; margins[i] becomes its margin
   // before the step. False if a margin is not finite; that block has not changed then.
-  // O(n_regressors nnz). Of the options it reads loss, optimiser and learning rate.
+  // O(n_regressors nnz).
   bool train(WeightTable& table, const Bank& bank, const PreparedRow& row,
              std::span<const std::uint8_t> targets, float weight, const Learning& options,
              std::span<float> margins);

@@ -25,6 +25,12 @@ namespace labeltrees {
 // A block is a binary subtree of three levels, hence seven regressors.
 inline constexpr std::size_t block_size = 7;
 
+// The place of a node's regressor: its block, and its slot within the block's seven.
+struct Place {
+  std::uint32_t block;
+  std::uint32_t slot;
+};
+
 // One feature's part in the seven regressors of one block: exactly one cache line.
 struct alignas(64) WeightLine {
   std::uint64_t key = 0;                      // 0 marks an empty line

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "labeltrees/machine/index.hpp"
+
 namespace labeltrees {
 
 using TokenId = std::int32_t;
@@ -28,16 +30,15 @@ class TokenTable {
 
   std::size_t size() const noexcept { return hashes_.size(); }
   std::string_view text(TokenId token) const noexcept {
-    const std::size_t begin = starts_[at(token)];
-    return std::string_view(texts_).substr(begin, starts_[at(token) + 1] - begin);
+    const std::size_t begin = starts_[index(token)];
+    return std::string_view(texts_).substr(begin, starts_[index(token) + 1] - begin);
   }
   // hash_bytes of the text: the same in every table.
-  std::uint64_t hash(TokenId token) const noexcept { return hashes_[at(token)]; }
+  std::uint64_t hash(TokenId token) const noexcept { return hashes_[index(token)]; }
   // Whether str.isidentifier() holds for the text.
-  bool is_identifier(TokenId token) const noexcept { return identifiers_[at(token)] != 0; }
+  bool is_identifier(TokenId token) const noexcept { return identifiers_[index(token)] != 0; }
 
  private:
-  static std::size_t at(TokenId token) noexcept { return static_cast<std::size_t>(token); }
   std::size_t slot_of(std::string_view text, std::uint64_t hash) const noexcept;
   void grow();
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace labeltrees {
 
@@ -27,6 +28,17 @@ struct CsrView {
     return {indices.subspan(begin, count), values.subspan(begin, count)};
   }
 };
+
+// Rows in memory of their own.
+struct OwnedRows {
+  std::vector<std::int64_t> row_starts{0};
+  std::vector<std::int32_t> indices;
+  std::vector<float> values;
+  CsrView view() const noexcept { return {row_starts, indices, values}; }
+};
+
+// Row i of the answer is row rows[i] of X, which must have it. O(rows + their nnz).
+OwnedRows take_rows(const CsrView& X, std::span<const std::int64_t> rows);
 
 // Whether starts begin at 0, never decrease and stay within the arrays, indices increase in every
 // row and are below n_features, and values are finite, or NaN where that is allowed. O(nnz).

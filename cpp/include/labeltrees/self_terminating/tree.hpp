@@ -46,12 +46,12 @@ double shrink(double p, double factor) noexcept;
 
 struct Growing {
   std::vector<double> penalties;  // of a node at depth 0, 1, ...; the last for all deeper ones
-  double weight_power = 0.0;      // see Penalty
-  double min_gain = 0.0;          // a split must decrease the criterion's penalised risk by this
-  Norm norm = Norm::l1;
-  Criterion criterion = Criterion::entropy;  // of splits; distributions are always by entropy
-  bool split_terminated = false;             // else terminated branches are leaves
-  std::size_t n_workers = 1;
+  double weight_power;            // see Penalty
+  double min_gain;                // a split must decrease the criterion's penalised risk by this
+  Norm norm;
+  Criterion criterion;    // of splits; distributions are always by entropy
+  bool split_terminated;  // else terminated branches are leaves
+  std::size_t n_workers;
 };
 
 // Grows a tree from the root distribution down. A branch that terminates has its parent's

@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -32,9 +31,9 @@ class ParseError : public std::runtime_error {
 // \n or \r\n; the last one need not. Reading stops after max_rows rows.
 struct TextBlock {
   std::string_view text;
-  std::size_t begin = 0;
-  std::int64_t first_line = 1;
-  std::size_t max_rows = std::numeric_limits<std::size_t>::max();
+  std::size_t begin;
+  std::int64_t first_line;
+  std::size_t max_rows;
 };
 
 enum class LabelKind : std::uint8_t { unknown, integers, names };
@@ -56,8 +55,8 @@ struct ParsedRows {
 };
 
 struct XcOptions {
-  std::int64_t n_features = 0;  // in [0, 2^31)
-  std::int64_t n_labels = 0;
+  std::int64_t n_features;  // in [0, 2^31)
+  std::int64_t n_labels;
 };
 
 // XC repository rows, after the header: "label,label feature:value feature:value ...". All ids
@@ -65,8 +64,8 @@ struct XcOptions {
 ParsedRows parse_xc(const TextBlock& block, const XcOptions& options);
 
 struct SvmlightOptions {
-  std::int64_t n_features = 0;  // in [0, 2^31)
-  bool zero_based = true;       // else feature 1 is column 0
+  std::int64_t n_features;  // in [0, 2^31)
+  bool zero_based;          // else feature 1 is column 0
 };
 
 // svmlight rows: "label,label feature:value ... # comment". Labels are integers of any sign.
@@ -80,8 +79,8 @@ enum class LabelLists : std::uint8_t {
 };
 
 struct VwOptions {
-  LabelLists lists = LabelLists::of_integers;
-  LabelKind label_kind = LabelKind::unknown;  // unknown: the first label decides
+  LabelLists lists;
+  LabelKind label_kind;  // unknown: the first label decides
 };
 
 // Vowpal Wabbit rows: "label importance 'tag|namespace:scale feature:value ... |namespace ...".

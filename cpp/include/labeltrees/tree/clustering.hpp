@@ -19,14 +19,12 @@ struct Centroids {
 };
 
 struct Clustering {
-  std::int32_t arity = 2;
-  std::uint64_t seed = 0;
+  std::int32_t arity;
+  std::uint64_t seed;
   // The parts of a node get equal shares of its mass instead of equal numbers of labels.
-  bool by_mass = false;
-  double least_gain = 1e-4;  // stop when an iteration adds less to the mean cosine
-  int max_iterations = 50;
-  std::int32_t max_leaf = 1;  // a node of at most so many labels has them all as its children
-  std::size_t n_workers = 1;
+  bool by_mass;
+  std::int32_t max_leaf;  // a node of at most so many labels has them all as its children
+  std::size_t n_workers;
 };
 
 // Row l = normalise(sum of weights[r] x_r / |x_r| over the rows r of label l); empty if label l has
@@ -44,9 +42,10 @@ Centroids relevance_centroids(const CsrView& X, std::size_t n_features, const Cs
 //
 // Labels are bisected: two of them, drawn from the seed, are the first centres; the half with the
 // largest v . (c_0 - c_1) goes left, ties to the smaller label; each side's mean becomes its
-// centre; and so on until the mean cosine sum_j |sum of side j| / n gains less than least_gain. A
-// node of arity a is made of a - 1 such bisections whose sides have labels in proportion to their
-// parts, so without by_mass every part has at most ceil(n / a) of n labels: depth ceil(log_a n).
+// centre; and so on until the mean cosine sum_j |sum of side j| / n gains less than 1e-4, at most
+// 50 times. A node of arity a is made of a - 1 such bisections whose sides have labels in
+// proportion to their parts, so without by_mass every part has at most ceil(n / a) of n labels:
+// depth ceil(log_a n).
 //
 // mass: of each label, >= 0; read only with by_mass. Empty centroids score 0 and fill the middle.
 // O(nnz) a level and iteration, O(nnz) memory and O(features) a worker; the tree does not depend on

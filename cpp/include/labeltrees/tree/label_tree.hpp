@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "labeltrees/machine/index.hpp"
+
 namespace labeltrees {
 
 using NodeId = std::int32_t;
@@ -44,15 +46,15 @@ class LabelTree {
   std::size_t n_labels() const noexcept { return n_labels_; }
   bool empty() const noexcept { return parent_.empty(); }
 
-  NodeId parent(NodeId node) const noexcept { return parent_[at(node)]; }
-  NodeId first_child(NodeId node) const noexcept { return first_child_[at(node)]; }
-  std::int32_t n_children(NodeId node) const noexcept { return n_children_[at(node)]; }
-  bool is_leaf(NodeId node) const noexcept { return first_child_[at(node)] == none; }
-  LabelId label(NodeId node) const noexcept { return label_[at(node)]; }
-  std::int32_t n_leaves(NodeId node) const noexcept { return n_leaves_[at(node)]; }
+  NodeId parent(NodeId node) const noexcept { return parent_[index(node)]; }
+  NodeId first_child(NodeId node) const noexcept { return first_child_[index(node)]; }
+  std::int32_t n_children(NodeId node) const noexcept { return n_children_[index(node)]; }
+  bool is_leaf(NodeId node) const noexcept { return first_child_[index(node)] == none; }
+  LabelId label(NodeId node) const noexcept { return label_[index(node)]; }
+  std::int32_t n_leaves(NodeId node) const noexcept { return n_leaves_[index(node)]; }
   // none if the label has no leaf (yet).
   NodeId leaf_of(LabelId label) const noexcept {
-    return label >= 0 && at(label) < leaf_of_.size() ? leaf_of_[at(label)] : none;
+    return label >= 0 && index(label) < leaf_of_.size() ? leaf_of_[index(label)] : none;
   }
   std::int32_t depth(NodeId node) const noexcept;
   // The depth of every node, in O(nodes).
@@ -70,7 +72,6 @@ class LabelTree {
   void validate() const;
 
  private:
-  static std::size_t at(std::int32_t i) noexcept { return static_cast<std::size_t>(i); }
   NodeId append(NodeId parent, LabelId label);
   void set_leaf(LabelId label, NodeId node);
 

@@ -128,7 +128,7 @@ class ConditionalTreeModel(LearnsInPasses, FittedModel):
         with learning_errors(self.settings):
             p_label, is_new, top, p_top = self.core.learn(
                 *rows.arrays, ids, weights, order, foresee_top,
-                self.settings.tree_learning(again=again),
+                self.settings.tree_learning(again=again), True,
             )  # fmt: skip
         foreseen = Foreseen(p_label, names_of(self.vocabulary, top), p_top, is_new.astype(bool))
         if self.label_counts is None or again:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["MASS_WIDTH", "ExtremeModel", "Growth", "RelevanceTreeArrays", "forest_of"]
 
 _ARRAYS = (
-    "features", "feature_rows", "row_chunks", "row_starts", "columns", "values", "biases", "reach",
+    "features", "feature_rows", "row_parents", "row_starts", "columns", "values", "biases", "reach",
 )  # fmt: skip
 _SEARCHES = {
     "auto": _core.RelevanceSearch.beam,
@@ -55,7 +55,7 @@ _NO_IDS = np.empty(0, dtype=np.int32)
 
 @dataclass(frozen=True)
 class RelevanceTreeArrays:
-    """One label tree and the weights of its regressors, as the core's ``chunk_weights.hpp``."""
+    """One label tree and the weights of its regressors, as the core's ``sibling_weights.hpp``."""
 
     tree: _core.LabelTree
     arrays: tuple[NDArray[Any], ...]

@@ -40,7 +40,7 @@ _NOT_GROWING: dict[str, Any] = {
     "beam_width": 1,
     "n_jobs": 1,
 }
-_WEIGHT_BYTES = 16  # of a weight while chunks are joined: twice 3 bytes, its row, and room to spare
+_WEIGHT_BYTES = 16  # of a weight while nodes are joined: twice 3 bytes, its row, and room to spare
 
 
 def train_extreme(

@@ -1,8 +1,8 @@
 // The weights of a tree's regressors, laid out for asking: siblings together, few bytes a weight.
 //
-// The regressors of a node's children are a chunk, named by the node. A chunk row holds the weights
-// that one feature has in a chunk: columns (which child) and values (halves). Rows are sorted by
-// feature, then chunk: the rows of a feature are a short sorted list of the nodes that it speaks
+// The regressors of a node's children are named by the node, their parent. A row holds the weights
+// that one feature has in them: columns (which child) and values (halves). Rows are sorted by
+// feature, then parent: the rows of a feature are a short sorted list of the nodes that it speaks
 // in, so that a node finds those of a query's features by a few steps of binary search in memory
 // that stays in the cache. Three bytes a weight and eight a row; mapped from a file as they are.
 #pragma once
@@ -18,10 +18,10 @@ namespace labeltrees {
 
 inline constexpr std::size_t max_children = 256;  // a column is one byte
 
-struct ChunkWeights {
+struct SiblingWeights {
   std::span<const std::int32_t> features;       // increasing: the features that have rows
   std::span<const std::uint32_t> feature_rows;  // feature i has rows [i] .. [i + 1]
-  std::span<const std::int32_t> row_chunks;     // increasing within a feature
+  std::span<const std::int32_t> row_parents;    // increasing within a feature
   std::span<const std::uint32_t> row_starts;    // row r has weights [r] .. [r + 1]
   std::span<const std::uint8_t> columns;        // increasing within a row
   std::span<const std::uint16_t> values;        // halves
@@ -32,27 +32,27 @@ struct ChunkWeights {
 };
 
 // The same, in memory of its own.
-struct OwnedChunkWeights {
+struct OwnedSiblingWeights {
   std::vector<std::int32_t> features;
   std::vector<std::uint32_t> feature_rows;
-  std::vector<std::int32_t> row_chunks;
+  std::vector<std::int32_t> row_parents;
   std::vector<std::uint32_t> row_starts;
   std::vector<std::uint8_t> columns;
   std::vector<std::uint16_t> values;
   std::vector<float> biases;
 };
 
-// What training makes of one chunk: its rows, features in any order.
-struct Chunk {
+// What training makes of one node: the rows of its children, features in any order.
+struct NodeWeights {
   std::vector<std::int32_t> features;
   std::vector<std::uint32_t> row_starts{0};
   std::vector<std::uint8_t> columns;
   std::vector<std::uint16_t> values;
 };
 
-// Sorts the chunks of nodes 0, 1, ... (empty for leaves) into one; features are replaced by
-// names[feature], increasing. Empties the chunks. O(weights + names).
-OwnedChunkWeights join_chunks(std::vector<Chunk>& chunks, std::span<const std::int32_t> names,
-                              std::vector<float> biases);
+// Sorts the weights of nodes 0, 1, ... (empty for leaves) into one; features are replaced by
+// names[feature], increasing. Empties the nodes. O(weights + names).
+OwnedSiblingWeights join_weights(std::vector<NodeWeights>& nodes,
+                                 std::span<const std::int32_t> names, std::vector<float> biases);
 
 }  // namespace labeltrees

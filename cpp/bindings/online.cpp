@@ -1,0 +1,29 @@
+#include "bindings.hpp"
+#include "labeltrees/online/regression.hpp"
+
+namespace labeltrees::bindings {
+
+void bind_regression(nb::module_& module) {
+  nb::exception<Diverged>(module, "Diverged", PyExc_ArithmeticError);
+  nb::enum_<Loss>(module, "Loss").value("logistic", Loss::logistic).value("squared", Loss::squared);
+  nb::enum_<Optimizer>(module, "Optimizer")
+      .value("adagrad", Optimizer::adagrad)
+      .value("sgd", Optimizer::sgd);
+  nb::class_<Reading>(module, "Reading", "How rows are read.")
+      .def(
+          "__init__",
+          [](Reading* self, Loss loss, bool normalize, float bias, bool mixing, float sharpness) {
+            new (self) Reading{loss, normalize, bias, mixing, sharpness};
+          },
+          nb::kw_only(), nb::arg("loss"), nb::arg("normalize"), nb::arg("bias"), nb::arg("mixing"),
+          nb::arg("sharpness"));
+  nb::class_<Learning>(module, "Learning", "How regressors learn.")
+      .def(
+          "__init__",
+          [](Learning* self, const Reading& reading, Optimizer optimizer, float learning_rate,
+             bool again) { new (self) Learning{reading, optimizer, learning_rate, again}; },
+          nb::kw_only(), nb::arg("reading"), nb::arg("optimizer"), nb::arg("learning_rate"),
+          nb::arg("again"));
+}
+
+}  // namespace labeltrees::bindings
