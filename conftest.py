@@ -1,18 +1,40 @@
-"""What every test shares: the same random cases in every run, doctests in a folder of their own."""
+"""What every test shares: the same random cases in every run, doctests in a folder of their own.
+
+Runs are quick unless the environment says LABELTREES_TESTS=thorough: then every property is tried
+on four times as many cases.
+"""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import settings
+from hypothesis import is_hypothesis_test, settings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+PROFILE = os.environ.get("LABELTREES_TESTS", "quick")
 
-settings.register_profile("repeatable", derandomize=True, deadline=None)
-settings.load_profile("repeatable")
+settings.register_profile("quick", derandomize=True, deadline=None, max_examples=50)
+settings.register_profile("thorough", derandomize=True, deadline=None, max_examples=200)
+settings.load_profile(PROFILE)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Scale the examples of tests that say how many they want."""
+    test = getattr(item, "function", None)
+    if PROFILE != "thorough" or not is_hypothesis_test(test) or hasattr(test, "_is_scaled"):
+        return
+    # Hypothesis has no public way to change a test's settings once they are given.
+    wanted = test._hypothesis_internal_use_settings
+    if wanted.max_examples != settings.default.max_examples:
+        test._hypothesis_internal_use_settings = settings(
+            wanted, max_examples=4 * wanted.max_examples
+        )
+    test._is_scaled = True
 
 
 @pytest.fixture(autouse=True)

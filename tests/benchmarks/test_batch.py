@@ -97,7 +97,7 @@ def test_a_contestant_is_measured_in_processes_of_its_own(run, data, monkeypatch
 
     single = contestants.OURS[1]
     monkeypatch.setattr(comparison, "taking_part", lambda *_: [single])
-    monkeypatch.setattr(contestants, "COSTS", (3.0,))  # the default, so no second run
+    monkeypatch.setattr(comparison, "best_cost", lambda *_: 3.0)  # the default, so no second run
     said = run("--only", "comparison", "--sets", "bibtex")
     assert "200 rows to learn, 120 to ask, 30 features" in said
     assert str(data) not in said
@@ -108,6 +108,24 @@ def test_a_contestant_is_measured_in_processes_of_its_own(run, data, monkeypatch
     assert p1 > 70  # the features mostly name the labels
     assert p3 < p1
     assert 0 < float(quality[-2]) < 0.6
+
+
+def test_the_cost_with_the_best_answers_to_rows_kept_apart_is_chosen(data, monkeypatch):
+    from batch_sections import contestants
+
+    asked = []
+
+    def measured(contestant, split, cost, *, threads, timed):
+        """Right about as many rows as the cost is near 1."""
+        asked.append((split.X.shape[0], split.Y_test.shape[0], threads, timed))
+        n_right = round(split.Y_test.shape[0] / (1 + abs(np.log(cost))))
+        scores = split.Y_test.toarray()
+        scores[n_right:] = 0
+        return contestants.Run(contestant, cost, {}, csr_array(scores), None)
+
+    monkeypatch.setattr(contestants, "measured", measured)
+    assert contestants.chosen_cost(contestants.OURS[1], data, "bibtex", None, 7) == 1.0
+    assert asked == [(180, 20, 7, False)] * len(contestants.COSTS)
 
 
 def test_a_contestant_that_fails_is_named_without_our_folders(run, data, monkeypatch):

@@ -17,11 +17,10 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
 @pytest.fixture
-def modules(monkeypatch):
+def modules(monkeypatch, source_files):
     """Make the benchmarks' modules importable, as they are for the script."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
-    files = python_source.source_files()[:20]
-    monkeypatch.setattr(python_source, "source_files", lambda folder=None: files)
+    monkeypatch.setattr(python_source, "source_files", lambda folder=None: source_files[:20])
 
 
 def test_log_odds_of_a_tree_by_hand(modules):

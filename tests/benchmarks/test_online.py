@@ -19,14 +19,13 @@ PICTURES = {"growth.png", "learning_curves.png", "reliability.png"}
 
 
 @pytest.fixture(scope="module")
-def work(tmp_path_factory):
+def work(tmp_path_factory, source_files):
     """Make the benchmarks' modules importable, as they are for the script; return their folder."""
     folder = tmp_path_factory.mktemp("work")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(BENCHMARKS))
         patch.setenv("LABELTREES_BENCHMARK_WORK", str(folder))
-        files = python_source.source_files()[:100]  # finding all takes longer than learning some
-        patch.setattr(python_source, "source_files", lambda folder=None: files)
+        patch.setattr(python_source, "source_files", lambda folder=None: source_files)
         yield folder
 
 

@@ -87,7 +87,7 @@ def test_two_rounds_by_hand():
 # Agreement with the reference.
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(problems(), st.integers(1, 12))
 def test_every_number_agrees_with_the_reference(problem, n_rounds):
     fit, targets, eta = problem
@@ -111,7 +111,7 @@ def test_every_number_agrees_with_the_reference(problem, n_rounds):
 # Invariants.
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(problems(), st.sampled_from(sorted(NORMS)), st.integers(1, 30), st.integers(0, 2**32))
 def test_theorem_1_holds_in_every_run_and_round(problem, norm, n_rounds, seed):
     fit, targets, eta = problem
@@ -125,7 +125,7 @@ def test_theorem_1_holds_in_every_run_and_round(problem, norm, n_rounds, seed):
     )
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(problems(), st.integers(1, 20))
 def test_the_mixture_is_a_distribution(problem, n_rounds):
     boosted = run(*problem, n_rounds)

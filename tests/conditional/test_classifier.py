@@ -101,10 +101,40 @@ def problems(draw):
     return np.array(rows, dtype=np.float32), labels, weights, options
 
 
-@settings(max_examples=1500, deadline=None)
+def long_problem(seed):
+    """Rows enough for counts that fade, features trusted to every degree, and a deep tree."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(60, 120))
+    X = rng.choice([-1.0, 0.0, 0.0, 0.5, 1.0, 3.0], size=(n, int(rng.integers(2, 5))))
+    X[:, 0] = rng.choice([0.0, 1.0, 1.0, 1.0, 1.0], size=n)
+    skewed = np.minimum(rng.geometric(rng.choice([0.15, 0.3]), size=n), 14)
+    weights = None if rng.random() < 0.5 else rng.choice([0.5, 1.0, 2.0], size=n).tolist()
+    options = {
+        "optimizer": rng.choice(["adagrad", "sgd"]),
+        "learning_rate": rng.choice([0.05, 0.3]),
+        "normalize": True,
+        "bias": rng.choice([0.0, 0.25]),
+        "mixing": rng.random() < 0.8,
+        "balance": rng.choice(["labels", "examples"]),
+        "alpha": rng.choice([0.0, 0.1, 0.37, 0.6, 1.0]),
+    }
+    options = {name: np.asarray(value).item() for name, value in options.items()}
+    return X.astype(np.float32), skewed.tolist(), weights, options
+
+
+@settings(max_examples=200, deadline=None)
 @given(problems())
 def test_learning_agrees_with_the_reference_step_by_step(problem):
-    X, y, weights, options = problem
+    check_every_step(*problem)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**32))
+def test_long_streams_agree_with_the_reference_step_by_step(seed):
+    check_every_step(*long_problem(seed))
+
+
+def check_every_step(X, y, weights, options):
     reference = ReferenceConditionalTree(X.shape[1], **options)
     model = ConditionalTreeClassifier(**options)
     seen = model.progressive_fit(X, y, sample_weight=weights)
@@ -126,7 +156,7 @@ def observe_all(reference, X, y, weights):
     return reference
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(problems(), st.sampled_from(["adagrad", "sgd"]))
 def test_squared_loss_is_the_paper_s_algorithm_with_its_leaf_regressor(problem, optimizer):
     X, y, weights, options = problem
@@ -170,7 +200,7 @@ def test_every_query_tells_the_same_probability(structure, loss):
     assert np.array_equal(model.predict(X), labels[:, 0])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 30), st.integers(1, 30))
 def test_top_k_equals_sorting_all_marginals(seed, n_labels, k):
     X, y = stream(seed, n_rows=80, n_features=6, n_labels=n_labels)

@@ -180,7 +180,7 @@ def theorem_9(tree):
     return tree.n_labels * math.log(tree.n_labels) / entropy(float(shares.max()))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.integers(2, 60), st.integers(0, 10**6))
 def test_theorem_9_total_depth_is_at_most_n_log_n_by_entropy(n_labels, seed):
     tree, _ = random_tree(np.random.default_rng(seed), n_labels)
@@ -246,7 +246,7 @@ def check_lemma_2_and_theorem_1(p, q):
         assert gap**2 <= len(p) ** 2 * np.mean((q - p) ** 2) + 1e-12
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.integers(2, 25),
     st.integers(0, 10**6),
@@ -271,7 +271,7 @@ def test_lemma_2_and_theorem_1_on_random_trees(n_labels, seed, how, concentratio
 probabilities = st.floats(0, 1)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.lists(st.tuples(probabilities, probabilities), max_size=12))
 def test_lemma_2_and_theorem_1_on_any_path(turns):
     pairs = np.array(turns).reshape(-1, 2)
@@ -356,7 +356,7 @@ def test_pecoc_with_perfect_regressors_is_the_distribution(n_labels, seed):
     assert pecoc(code, code @ p) == pytest.approx(p, abs=1e-12)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     st.sampled_from([2, 4, 8, 16]),
     st.integers(0, 10**6),
@@ -409,7 +409,7 @@ def k_way_paths(rng, p, k, how):
     return [tuple(map(np.array, path)) for path in paths]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.sampled_from([(2, 8), (2, 16), (4, 16), (4, 64), (8, 64), (16, 16)]),
     st.integers(0, 10**6),

@@ -7,6 +7,7 @@ size or gzip; and whatever bytes they get, they give chunks or name file and lin
 import gzip
 import io
 import math
+import random
 import sys
 from pathlib import Path
 
@@ -149,7 +150,7 @@ NUMBERS = st.one_of(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=40)
 @given(st.lists(NUMBERS, min_size=1, max_size=30))
 @example(["9007199254740993", "1e22", "1e23", "3.4028235e38", "1e-46", "4.9e-324", "1e-400"])
 def test_numbers_are_the_nearest_double_as_float32(texts):
@@ -160,6 +161,23 @@ def test_numbers_are_the_nearest_double_as_float32(texts):
     (chunk,) = read_svmlight(io.BytesIO(row.encode()))
     finite = np.array([value for value in expected if np.isfinite(value)], np.float32)
     assert chunk.features.data.tobytes() == finite.tobytes()
+
+
+def test_fifty_thousand_numbers_are_the_nearest_double_as_float32():
+    rng = random.Random(0)
+
+    def number():
+        digits = "".join(rng.choices("0123456789", k=rng.randint(1, 30)))
+        at = rng.randint(0, len(digits))
+        exponent = rng.choice(["", f"e{rng.randint(-45, 8)}", f"E{rng.randint(-9, 9):+}"])
+        return rng.choice(["", "-", "+"]) + digits[:at] + "." + digits[at:] + exponent
+
+    texts = [number() for _ in range(50_000)]
+    row = "0 " + " ".join(f"{i}:{text}" for i, text in enumerate(texts))
+    (chunk,) = read_svmlight(io.BytesIO(row.encode()))
+    with np.errstate(under="ignore"):
+        expected = np.array(list(map(float, texts))).astype(np.float32)
+    assert chunk.features.data.tobytes() == expected.tobytes()
 
 
 def plain_xc(text):
@@ -457,7 +475,7 @@ def test_any_bytes_give_chunks_or_an_error(kind, text):
 
 
 @pytest.mark.parametrize("kind", SAMPLES)
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(
     packed=st.booleans(),
     edits=st.lists(

@@ -108,7 +108,7 @@ def problems(draw):
     return np.array(rows, dtype=np.float32), labels
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=70, deadline=None)
 @given(
     problems(),
     st.sampled_from(["hinge", "squared", "absolute", "logistic"]),
@@ -198,7 +198,7 @@ def check_tree(model: LomTreeModel, limit=None):
         assert nodes["weight"][core.root] == core.masses().sum()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(problems(), st.integers(0, 5), st.sampled_from([1, 1.5, 4]), st.integers(1, 4))
 def test_after_any_stream_the_tree_is_a_tree(problem, limit, swap, n_passes):
     X, y = problem
@@ -261,7 +261,7 @@ def test_the_sibling_of_the_smallest_leaf_becomes_the_root():
 # What the paper proves.
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=1, max_size=8))
 def test_lemmas_1_and_2_hold_for_every_split(counts):
     left, right = np.array(counts, dtype=float).T

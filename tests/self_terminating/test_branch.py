@@ -75,13 +75,14 @@ def test_three_labels_by_hand():
 def test_a_thousand_problems_agree_with_a_generic_convex_solver():
     rng = np.random.default_rng(0)
     worst_gap = worst_excess = 0.0
-    for _ in range(1000):
+    for i in range(1000):
         q, u, penalty = random_problem(rng)
         solved = solve_branch(q, u, penalty)
         primal = risk(q, u, solved.alpha, penalty, np.abs(solved.alpha).max())
         dual = -(q @ np.log(u)) - solved.gain
         worst_gap = max(worst_gap, abs(primal - dual))
-        worst_excess = max(worst_excess, primal - generic_minimum(q, u, penalty))
+        if i % 5 == 0:  # no gap is proof of a minimum; the solver knows nothing of our duality
+            worst_excess = max(worst_excess, primal - generic_minimum(q, u, penalty))
     assert worst_gap < 1e-12  # strong duality, to rounding
     assert worst_excess < 1e-8
 
@@ -116,7 +117,7 @@ def test_a_branch_terminates_exactly_if_it_is_near():
             assert solved.gain == 0
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.integers(0, 2**32))
 def test_p_is_between_q_and_u_and_agrees_with_the_reference(seed):
     q, u, penalty = random_problem(np.random.default_rng(seed))
@@ -128,7 +129,7 @@ def test_p_is_between_q_and_u_and_agrees_with_the_reference(seed):
     assert solved.gain == pytest.approx(relative_entropy(solved.p, u), abs=1e-12)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32))
 def test_gain_falls_with_the_penalty_and_p_moves_straight_to_u(seed):
     q, u, _ = random_problem(np.random.default_rng(seed))
@@ -142,7 +143,7 @@ def test_gain_falls_with_the_penalty_and_p_moves_straight_to_u(seed):
     assert np.all(np.diff(away, axis=0) <= 1e-12)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from([0.0, 0.5]), st.sampled_from(["entropy", "gini"]))
 def test_with_splits_and_given_edges_above_terminated_edges_are_nested(seed, power, criterion):
     # A branch and one of its own: p of the first moves by 1 / W1 per unit of the penalty, so what
@@ -168,17 +169,26 @@ def test_with_splits_and_given_edges_above_terminated_edges_are_nested(seed, pow
     assert np.all(np.diff(lasting) <= 0)
 
 
-@settings(max_examples=150, deadline=None)
+def random_siblings(rng):
+    left, u, penalty = random_problem(rng)
+    return left, rng.dirichlet(np.ones(len(u))), u, penalty, tuple(rng.uniform(0.5, 3, size=2))
+
+
+@settings(max_examples=12, deadline=None)  # the reference searches in a search: 0.1 s an example
 @given(st.integers(0, 2**32))
 def test_siblings_under_one_penalty_agree_with_the_reference(seed):
-    rng = np.random.default_rng(seed)
-    left, u, penalty = random_problem(rng)
-    right = rng.dirichlet(np.ones(len(u)))
-    weights = tuple(rng.uniform(0.5, 3, size=2))
+    left, right, u, penalty, weights = random_siblings(np.random.default_rng(seed))
     solved = solve_siblings(left, right, u, penalty, weights=weights)
     expected = sibling_posteriors([weights[0] * left, weights[1] * right], u, penalty)
     for ours, p in zip(solved, expected, strict=True):
         assert ours.p == pytest.approx(p, abs=1e-9)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 2**32))
+def test_siblings_share_one_penalty_and_are_optimal_for_their_shares(seed):
+    left, right, u, penalty, weights = random_siblings(np.random.default_rng(seed))
+    solved = solve_siblings(left, right, u, penalty, weights=weights)
     if np.abs(left - u).sum() > 1e-12:  # else it has nowhere to go
         assert solved[0].terminated == solved[1].terminated
     steep, flat = sorted(zip(solved, (left, right), strict=True), key=lambda pair: -pair[0].theta)
@@ -187,7 +197,10 @@ def test_siblings_under_one_penalty_agree_with_the_reference(seed):
     apart = [
         w * np.abs(q - s.p).sum() for w, q, s in zip(weights, (left, right), solved, strict=True)
     ]
-    assert sum(apart) <= penalty + 1e-9
+    far = [w * np.abs(q - u).sum() for w, q in zip(weights, (left, right), strict=True)]
+    assert sum(apart) == pytest.approx(min(penalty, sum(far)), abs=1e-9)
+    for ours, q, w, share in zip(solved, (left, right), weights, apart, strict=True):
+        assert ours.p == pytest.approx(branch_posterior(q, u, share / w), abs=1e-9)
 
 
 def test_the_binary_case_is_soft_thresholding():

@@ -112,7 +112,7 @@ def problems(draw):
     return X, y, weights, options
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(problems())
 def test_growing_agrees_with_the_reference(problem):
     X, y, weights, options = problem
@@ -128,9 +128,9 @@ def test_growing_agrees_with_the_reference(problem):
 @pytest.mark.parametrize("seed", range(4))
 def test_growing_under_the_joint_norm_agrees_with_the_reference(seed):
     rng = np.random.default_rng(seed)
-    X, y = rng.integers(5, size=(10, 1)).astype(np.float32), rng.integers(3, size=10)
+    X, y = rng.integers(4, size=(8, 1)).astype(np.float32), rng.integers(3, size=8)
     y[:3] = np.arange(3)
-    weights = rng.uniform(0.5, 2, size=10).astype(np.float32)
+    weights = rng.uniform(0.5, 2, size=8).astype(np.float32)
     options = {"penalty": (0.3, 1.5)[seed % 2], "norm": "linf", "weight_power": 0, "min_gain": 0}
     reference = ReferenceSelfTerminatingTree(X, np.eye(3)[y] * weights[:, None], **options)
     tree = SelfTerminatingTreeClassifier(criterion="entropy", **options)
