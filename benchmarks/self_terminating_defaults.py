@@ -23,16 +23,13 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_clas
 
 from labeltrees.data.rows import as_rows
 from labeltrees.data.vocabulary import LabelVocabulary
-from labeltrees.models.self_terminating.model import (
-    GrowthOptions,
-    SelfTerminatingTreeModel,
-    Targets,
-)
+from labeltrees.models.self_terminating.growing import Targets
 from labeltrees.models.self_terminating.penalty_choice import (
     hold_out,
     penalty_trials,
     smallest_good,
 )
+from labeltrees.models.self_terminating.settings import SelfTerminatingSettings
 from self_terminating import SETS, laplace_log_loss, pruned_tree
 
 SETTINGS = (  # criterion, split_terminated, min_gain and what it tries
@@ -80,19 +77,17 @@ def results(X, y, X_asked, y_asked) -> dict[tuple, tuple[float, int]]:
     rows, asked = as_rows(X), as_rows(X_asked)
     vocabulary = LabelVocabulary(sorted(set(y.tolist())))
     targets = Targets(vocabulary.ids(y), np.empty(0), np.empty(0, dtype=np.int64), len(vocabulary))
-    folds = hold_out(rows, targets, GrowthOptions(), seed=0)
+    folds = hold_out(rows, targets, SelfTerminatingSettings().growth(), seed=0)
     found = {}
     for criterion, terminated, name, gains in SETTINGS:
-        plain = GrowthOptions(criterion=criterion, split_terminated=terminated)
+        plain = SelfTerminatingSettings(criterion=criterion, split_terminated=terminated).growth()
         trials = penalty_trials(folds, plain, gains)
         for tolerance in TOLERANCES:
             best = smallest_good(trials, tolerance)
-            options = replace(plain, min_gain=best.min_gain)
-            model = SelfTerminatingTreeModel.grow(
-                rows, targets, vocabulary, [best.penalty], options
-            )
-            p = model.label_probabilities(asked, y_asked)
-            result = float(-np.log(p[p > 0]).mean()), model.describe()["leaves"]
+            growth = replace(plain, min_gain=best.min_gain)
+            core = grow_core(bin_rows(rows, growth), targets, [best.penalty], growth)
+            p = core.probabilities_at(core.leaves(*asked.arrays), vocabulary.ids(y_asked))
+            result = float(-np.log(p[p > 0]).mean()), int((core.left() < 0).sum())
             found[criterion, terminated, name, tolerance] = result
     return found
 

@@ -545,7 +545,7 @@ class ReferenceOneAgainstAll(ReferenceConditionalTree):
         return self.normalised(self.prepare(x))
 
 
-def table_probability(examples, x, label, backoff):
+def table_probability(examples, x, label, back_off):
     """The frequency of a label among (x, label, weight) examples with this x, backed off."""
     total = sum(w for _, _, w in examples)
     overall = sum(w for _, y, w in examples if y == label) / total
@@ -553,7 +553,7 @@ def table_probability(examples, x, label, backoff):
     if not here:
         return overall
     seen = sum(w for y, w in here if y == label)
-    return (seen + backoff * overall) / (sum(w for _, w in here) + backoff)
+    return (seen + back_off * overall) / (sum(w for _, w in here) + back_off)
 
 
 # --- self-terminating trees ----------------------------------------------------------------------

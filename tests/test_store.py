@@ -157,7 +157,7 @@ def rewrite(path, **changes):
     stored = store.read(path)
     tensors = stored.tensors | changes.pop("tensors", {})
     facts = stored.facts | changes.pop("facts", {})
-    fields = {"kind": stored.kind, "params": stored.params, "extra": {}, **changes}
+    fields = {"model": stored.model, "extra": {}, **changes}
     store.write(path, store.StoredModel(facts=facts, tensors=tensors, **fields))
 
 
@@ -173,8 +173,8 @@ FORGERIES = {
     "mixtures missing": {"tensors": {"mixtures": np.zeros((1, 18), "f4")}},
     "infinite mass": {"tensors": {"tree.mass": np.full(3, np.inf)}},
     "NaN weights": {"tensors": {"table.weights": np.full((1, 7), np.nan, "f4")}},
-    "another class": {"kind": "Forest"},
-    "other parameters": {"params": {"depth": 3}},
+    "another class": {"model": "Forest"},
+    "no class": {"model": 3},
     "settings of another model": {"facts": {"settings": {"loss": "hinge"}}},
     "no settings": {"facts": {"settings": None}},
     "text that is not UTF-8": {
@@ -222,7 +222,7 @@ def test_a_file_from_the_future_says_so(trained):
     _, path, _, _ = trained
     tensors = load_file(path)
     save_file(tensors, path, metadata={"labeltrees": '{"format_version": 99}'})
-    with pytest.raises(ModelFormatError, match="format version 99; this library reads version 1"):
+    with pytest.raises(ModelFormatError, match="format version 99; this library reads version 2"):
         labeltrees.load(path)
 
 
@@ -237,7 +237,7 @@ def test_extra_facts_travel_with_the_model(trained):
     model, path, _, _ = trained
     model.save(path, extra={"format": "tsv"})
     assert store.read(path).extra == {"format": "tsv"}
-    assert json.dumps(store.read(path).params)
+    assert json.dumps(store.read(path).facts["settings"])
 
 
 def test_model_format_errors_are_the_librarys():

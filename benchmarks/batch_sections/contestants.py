@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from batch_sections.data_sets import Split, choosing
 from labeltrees.metrics import label_log_loss, multilabel_report, ndcg_at_k, propensities
-from labeltrees.models.extreme.training import default_cost
+from labeltrees.models.extreme.settings import ExtremeSettings
 from peers import WORK, peer
 from processes import run_measured
 
@@ -37,7 +37,7 @@ class Contestant:
 
     def default_cost(self, split: Split) -> str:
         """Return the C that it takes by itself; ours depends on the rows."""
-        return self.usual_cost or f"{default_cost(split.X.shape[0]):.3g}"
+        return self.usual_cost or f"{ExtremeSettings().cost_of(split.X.shape[0]):.3g}"
 
     def python(self) -> str:
         """Return the interpreter of its environment, or raise `MissingPeerError`."""

@@ -77,7 +77,7 @@ def test_one_against_all_by_hand():
 
 
 def test_the_table_by_hand():
-    table = FrequencyTableClassifier(backoff=2.0)
+    table = FrequencyTableClassifier(back_off=2.0)
     table.partial_fit([[1, 0], [1, 0], [0, 1], [1, 0]], ["a", "b", "b", "b"])
     # Overall: a 1/4, b 3/4. The row (1, 0): a 1 of 3, b 2 of 3.
     assert table.predict_proba([[1, 0]])[0] == pytest.approx([1.5 / 5, 3.5 / 5])
@@ -123,17 +123,17 @@ def test_one_against_all_learns_like_the_reference(problem, loss, optimizer):
 
 @settings(max_examples=200, deadline=None)
 @given(problems(), st.sampled_from([0.0, 0.5, 1.0, 10.0]))
-def test_the_table_counts_like_the_reference(problem, backoff):
+def test_the_table_counts_like_the_reference(problem, back_off):
     X, y, weights = problem
-    model = FrequencyTableClassifier(backoff=backoff)
+    model = FrequencyTableClassifier(back_off=back_off)
     seen = model.progressive_fit(X, y, sample_weight=weights)
     examples = []
     for x, label, weight, p in zip(X, y, weights, seen.p_label, strict=True):
         if examples:
-            assert p == pytest.approx(table_probability(examples, x, label, backoff))
+            assert p == pytest.approx(table_probability(examples, x, label, back_off))
         examples.append((x, label, weight))
     for x, distribution in zip(X[:3], model.predict_proba(X[:3]), strict=True):
-        expected = [table_probability(examples, x, label, backoff) for label in model.classes_]
+        expected = [table_probability(examples, x, label, back_off) for label in model.classes_]
         assert distribution == pytest.approx(expected)
 
 
@@ -261,7 +261,7 @@ def test_stored_zeros_are_no_part_of_a_row():
     zeros = sparse.csr_array(
         (np.array([1.0, 0.0], "f4"), np.array([0, 1]), np.array([0, 2])), shape=(1, 2)
     )
-    table = FrequencyTableClassifier(backoff=0).fit([[1.0, 0], [0, 1.0]], ["a", "b"])
+    table = FrequencyTableClassifier(back_off=0).fit([[1.0, 0], [0, 1.0]], ["a", "b"])
     assert table.predict(zeros).tolist() == ["a"]
 
 
@@ -317,9 +317,9 @@ def test_bad_calls_are_refused_and_change_nothing(make, case):
 @pytest.mark.parametrize(
     ("model", "name"),
     [
-        (FrequencyTableClassifier(backoff=-1), "backoff"),
-        (FrequencyTableClassifier(backoff=np.nan), "backoff"),
-        (FrequencyTableClassifier(backoff="1"), "backoff"),
+        (FrequencyTableClassifier(back_off=-1), "back_off"),
+        (FrequencyTableClassifier(back_off=np.nan), "back_off"),
+        (FrequencyTableClassifier(back_off="1"), "back_off"),
         (OneAgainstAllClassifier(loss="hinge"), "loss"),
         (OneAgainstAllClassifier(learning_rate=0), "learning_rate"),
         (OneAgainstAllClassifier(n_passes=0), "n_passes"),

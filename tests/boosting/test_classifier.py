@@ -404,19 +404,18 @@ def test_a_forged_file_with_right_checksums_is_refused(tmp_path, forgery):
     name, change, change_facts = FORGERIES[forgery]
     tensors = stored.tensors | ({name: change(stored.tensors[name])} if name else {})
     facts = change_facts(stored.facts) if change_facts else stored.facts
-    store.write(tmp_path / "m", store.StoredModel(stored.kind, stored.params, facts, tensors))
+    store.write(tmp_path / "m", store.StoredModel(stored.model, facts, tensors))
     with pytest.raises(ModelFormatError):
         labeltrees.load(tmp_path / "m")
 
 
-@pytest.mark.parametrize("base", [{}, {"kind": "Bonsai", "params": {}}, 3])
-def test_forged_parameters_of_the_base_are_refused(tmp_path, base):
+@pytest.mark.parametrize("settings", [{}, {"eta": 2.0, "n_rounds": 2, "norm": "x"}, 3])
+def test_forged_settings_are_refused(tmp_path, settings):
     X, _, y = problem(14)
     AdacondClassifier(TREE, eta=0.9, n_rounds=2).fit(X, y).save(tmp_path / "m")
     stored = store.read(tmp_path / "m")
-    params = stored.params | {"base": base}
-    fields = (stored.kind, params, stored.facts, stored.tensors)
-    store.write(tmp_path / "m", store.StoredModel(*fields))
+    facts = stored.facts | {"settings": settings}
+    store.write(tmp_path / "m", store.StoredModel(stored.model, facts, stored.tensors))
     with pytest.raises(ModelFormatError):
         labeltrees.load(tmp_path / "m")
 
@@ -426,7 +425,7 @@ def test_forged_parameters_of_the_base_are_refused(tmp_path, base):
 
 def test_a_perfect_base_returns_after_one_round():
     X, y = np.arange(12.0)[:, None], np.arange(12) % 3
-    model = AdacondClassifier(FrequencyTableClassifier(backoff=0), n_rounds=50).fit(X, y)
+    model = AdacondClassifier(FrequencyTableClassifier(back_off=0), n_rounds=50).fit(X, y)
     assert model.stop_reason_ == "perfect: the learner of round 1 makes no error"
     assert model.bound_.tolist() == model.train_exceed_.tolist() == model.betas_.tolist() == [0.0]
     assert np.array_equal(model.predict_proba(X), np.eye(3)[y])

@@ -11,9 +11,7 @@ import pytest
 
 import labeltrees
 from labeltrees.cli import main
-from labeltrees.cli.learner import _MODELS, Learner
 from labeltrees.data.readers import open_reader
-from labeltrees.errors import DataError
 
 
 @pytest.mark.parametrize("model", ["lomtree", "filtertree"])
@@ -93,9 +91,11 @@ def test_the_model_is_the_estimator_s(data, tmp_path, capsys, model, estimator):
     assert loaded.get_params() | {"n_jobs": None} == params | {"n_jobs": None}
 
 
-def test_a_stream_must_keep_its_width():
-    learner = Learner(_MODELS["conditional"], {}, seed=0)
-    learner.progressive_fit(np.eye(3), [1, 2, 3])
-    with pytest.raises(DataError, match="X must have 3 features, got 4"):
-        learner.progressive_fit(np.eye(4), [1, 2, 3, 4])
-    assert learner.n_labels == 3
+def test_a_file_of_another_width_is_refused_in_one_line(data, tmp_path, capsys):
+    path, other = tmp_path / "m", tmp_path / "other.xc"
+    assert main(["stream", str(data[0]), "-o", str(path), "-q"]) == 0
+    other.write_text("1 4 9\n3 0:1\n")
+    capsys.readouterr()
+    for command in ("predict", "evaluate", "explain"):
+        assert main([command, str(path), str(other)]) == 1
+        assert capsys.readouterr().err == ("labeltrees: X must have 1048576 features, got 4.\n")

@@ -23,7 +23,7 @@ from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError, DivergedError, FrozenModelError, ModelFormatError
 from labeltrees.models.conditional.model import ConditionalTreeModel
 from labeltrees.models.conditional.pecoc import PecocTreeModel
-from labeltrees.models.online.settings import OnlineRegression
+from labeltrees.models.conditional.settings import ConditionalSettings
 from labeltrees.tree import LabelTree
 
 SIZES = st.sampled_from([2, 4, 8, 16, 64])
@@ -129,7 +129,7 @@ def test_learning_agrees_with_the_reference_step_by_step(problem):
     X, y, weights, tree, options = problem
     reference = ReferencePecocTree(tree, X.shape[1], **options)
     vocabulary = LabelVocabulary(np.arange(tree.n_labels))
-    model = PecocTreeModel.on_tree(OnlineRegression(**options), X.shape[1], vocabulary, tree)
+    model = PecocTreeModel.on_tree(ConditionalSettings(**options), X.shape[1], vocabulary, tree)
     given_weights = NO_WEIGHTS if weights is None else np.array(weights, dtype=np.float32)
     seen = model.learn(as_rows(X), y, given_weights, foresee_top=True)
     for i, label in enumerate(y):
@@ -145,7 +145,7 @@ def test_two_children_give_exactly_the_conditional_tree(problem):
     X, y, weights, _, options = problem
     n_labels = int(y.max()) + 1
     tree = LabelTree.random(n_labels, seed=5)
-    learning = OnlineRegression(**options, mixing=False)
+    learning = ConditionalSettings(**options, mixing=False)
     given_weights = NO_WEIGHTS if weights is None else np.array(weights, dtype=np.float32)
     answers = []
     for kind in (PecocTreeModel, ConditionalTreeModel):

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from tests.conditional.test_max_memory import LIMIT, wide_rows
 
-import labeltrees
-from labeltrees import ConditionalTreeClassifier, ExtremeRegressor
+from labeltrees import ConditionalTreeClassifier, ExtremeRegressor, checks
 from labeltrees.errors import ArgumentError
 
 
@@ -14,7 +13,7 @@ def test_any_number_of_threads_above_one_gives_the_same_model():
     models = [ConditionalTreeClassifier(n_jobs=n).partial_fit(X, y) for n in (2, 3, -1)]
     expected = models[0].predict_proba(X[:200])
     assert np.array_equal(models[1].predict_proba(X[:200]), expected)
-    if labeltrees.models.online.settings.n_threads_of(-1) > 1:
+    if checks.threads("n_jobs", -1) > 1:
         assert np.array_equal(models[2].predict_proba(X[:200]), expected)
 
 

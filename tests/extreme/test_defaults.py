@@ -11,7 +11,7 @@ from tests.extreme.test_regressor import data
 
 from labeltrees import ExtremeRegressor
 from labeltrees.errors import ArgumentError
-from labeltrees.models.extreme.training import default_cost
+from labeltrees.models.extreme.settings import ExtremeSettings
 
 
 @pytest.mark.parametrize("n_rows", [300, 6000])
@@ -65,8 +65,8 @@ def test_a_warm_start_from_something_else_is_refused_and_changes_nothing():
 
 
 def test_the_default_cost_falls_with_many_rows():
-    assert default_cost(10) == default_cost(100_000) == 3
-    assert default_cost(200_000) == pytest.approx(3 * 0.5**0.3)
+    assert ExtremeSettings().cost_of(10) == ExtremeSettings().cost_of(100_000) == 3
+    assert ExtremeSettings().cost_of(200_000) == pytest.approx(3 * 0.5**0.3)
     X, Y = data(24)
     chosen, given = ExtremeRegressor().fit(X, Y), ExtremeRegressor(cost=3).fit(X, Y)
     assert np.array_equal(chosen.predict_proba(X), given.predict_proba(X))

@@ -21,7 +21,7 @@ import labeltrees
 from labeltrees import ExtremeRegressor
 from labeltrees.errors import ArgumentError, DataError, ModelFormatError, TooLargeError
 
-EXACT = {"tolerance": 0.0, "max_epochs": 400, "least_weight": 0.0, "calibrate": False}
+EXACT = {"tolerance": 0.0, "max_epochs": 400, "min_weight": 0.0, "calibrate": False}
 
 
 def data(seed, n_rows=300, n_features=12, n_labels=20, graded=False):
@@ -315,11 +315,11 @@ def test_memory_is_estimated_before_training_and_respected():
     X, Y = data(13, n_rows=60, n_features=3000, n_labels=200)
     with pytest.raises(TooLargeError, match="max_memory=10,000"):
         ExtremeRegressor(max_memory=10_000).fit(X, Y)
-    free = ExtremeRegressor(n_trees=1, least_weight=0, arity=4, max_leaf=4).fit(X, Y)
-    tight = ExtremeRegressor(n_trees=1, least_weight=0, arity=4, max_leaf=4, max_memory=12_000_000)
+    free = ExtremeRegressor(n_trees=1, min_weight=0, arity=4, max_leaf=4).fit(X, Y)
+    tight = ExtremeRegressor(n_trees=1, min_weight=0, arity=4, max_leaf=4, max_memory=12_000_000)
     tight.fit(X, Y)
     assert tight.model_.describe()["weights"] < free.model_.describe()["weights"]
-    roomy = ExtremeRegressor(n_trees=1, least_weight=0, arity=4, max_leaf=4, max_memory=10**9)
+    roomy = ExtremeRegressor(n_trees=1, min_weight=0, arity=4, max_leaf=4, max_memory=10**9)
     assert np.array_equal(roomy.fit(X, Y).predict_proba(X), free.predict_proba(X))
 
 
@@ -429,7 +429,7 @@ def test_very_wide_data_needs_no_more_memory():
         {"loss": "squared"}, {"cost": 0}, {"cost": float("nan")}, {"cost_power": 2},
         {"inner_power": 0}, {"inner_power": 2},
         {"relevance": "x"}, {"tail": "x"}, {"tail_weight": -1}, {"beam_width": 0},
-        {"max_epochs": 0}, {"tolerance": -1}, {"least_weight": -1}, {"n_jobs": 0},
+        {"max_epochs": 0}, {"tolerance": -1}, {"min_weight": -1}, {"n_jobs": 0},
         {"max_memory": 0}, {"random_state": -1}, {"n_trees": True},
     ],
 )  # fmt: skip

@@ -373,7 +373,7 @@ def test_a_forged_file_with_right_checksums_is_refused(tmp_path, forgery):
     SelfTerminatingTreeClassifier(penalty=1.0).fit(X, y).save(tmp_path / "m")
     stored = store.read(tmp_path / "m")
     changed = {name: change(stored.tensors[name]) for name, change in FORGERIES[forgery].items()}
-    fields = (stored.kind, stored.params, stored.facts, stored.tensors | changed)
+    fields = (stored.model, stored.facts, stored.tensors | changed)
     store.write(tmp_path / "m", store.StoredModel(*fields))
     with pytest.raises(ModelFormatError):
         labeltrees.load(tmp_path / "m")

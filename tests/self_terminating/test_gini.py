@@ -24,13 +24,14 @@ from labeltrees import SelfTerminatingTreeClassifier
 from labeltrees.data.rows import as_rows
 from labeltrees.errors import ArgumentError
 from labeltrees.models.self_terminating.branch import solve_branch, solve_siblings
-from labeltrees.models.self_terminating.model import GrowthOptions, Targets, bin_rows, grow_core
+from labeltrees.models.self_terminating.growing import Targets, bin_rows, grow_core
 from labeltrees.models.self_terminating.penalty_choice import (
     Trial,
     choose_growth,
     held_out_losses,
     smallest_good,
 )
+from labeltrees.models.self_terminating.settings import SelfTerminatingSettings
 
 
 def test_three_labels_by_hand():
@@ -162,7 +163,7 @@ def test_one_tree_tells_the_loss_and_leaves_of_every_least_gain(criterion):
     gains = [0.0, 0.5, 4.0, 1000.0]
 
     def grown(gain):
-        options = GrowthOptions(criterion=criterion, min_gain=gain)
+        options = SelfTerminatingSettings(criterion=criterion, min_gain=gain).growth()
         return grow_core(bin_rows(rows, options), targets, [0.3], options)
 
     losses, leaves = held_out_losses(grown(0.0), rows, targets, gains)
@@ -181,7 +182,7 @@ def test_the_smallest_tree_within_the_tolerance_is_chosen():
     assert smallest_good(trials, 0.1).penalty == 4
     X, y = blobs(6)
     rows, no_starts = as_rows(X), np.empty(0, dtype=np.int64)
-    options = GrowthOptions()
+    options = SelfTerminatingSettings().growth()
     for weight in (1.0, 8.0):  # as heavy as 8 rows: the gains tried are as heavy, too
         targets = Targets(y.astype(np.int32), np.full(len(y), weight), no_starts, 5)
         penalty, chosen = choose_growth(
