@@ -23,7 +23,7 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_clas
 
 from labeltrees.data.rows import as_rows
 from labeltrees.data.vocabulary import LabelVocabulary
-from labeltrees.models.self_terminating.growing import Targets
+from labeltrees.models.self_terminating.growing import Targets, bin_rows, grow_core
 from labeltrees.models.self_terminating.penalty_choice import (
     hold_out,
     penalty_trials,

@@ -22,7 +22,6 @@ def regressor(**options: Any) -> Any:
 def with_one_thread(model: Any) -> Any:
     """Return the model, asked with one thread from now on."""
     model.set_params(n_jobs=1)
-    model.model_.n_jobs = 1
     return model
 
 

@@ -64,14 +64,15 @@ def integer(
 def _integers(low: int | None, high: int | None, what: str = "") -> str:
     if low is None and high is None:
         return "an integer"
+    least = None if low is None else _power(low)
     if high is None:
-        return f"an integer >= {low}"
-    return f"an integer in [{low}, {what}{_power(high)}]"
+        return f"an integer >= {least}"
+    return f"an integer in [{least}, {what}{_power(high)}]"
 
 
 def _power(high: int) -> str:
     """Return a bound as people say it: 2^64 - 1 instead of its digits."""
-    if high >= 2**24:
+    if high >= 2**20:
         for less, text in ((0, ""), (1, " - 1"), (2, " - 2"), (3, " - 3")):
             if (high + less).bit_count() == 1:
                 return f"2^{(high + less).bit_length() - 1}{text}"

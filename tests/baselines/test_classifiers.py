@@ -323,7 +323,7 @@ def test_bad_calls_are_refused_and_change_nothing(make, case):
         (OneAgainstAllClassifier(loss="hinge"), "loss"),
         (OneAgainstAllClassifier(learning_rate=0), "learning_rate"),
         (OneAgainstAllClassifier(n_passes=0), "n_passes"),
-        (OneAgainstAllClassifier(random_state=-1), "seed"),
+        (OneAgainstAllClassifier(random_state=-1), "random_state"),
     ],
 )
 def test_bad_parameters_are_refused_by_name(model, name):

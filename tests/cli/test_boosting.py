@@ -42,8 +42,8 @@ def test_eta_may_be_a_name_and_the_report_is_text(data, tmp_path, capsys):
             "--model must be one of conditional, lomtree, filtertree, ",
         ),
         (["--model", "adacond", "--base", "bonsai"], "--base must be one of tree"),
-        (["--model", "adacond", "--eta", "2"], "eta must be a number in (0, 1)"),
-        (["--model", "adacond", "--eta", "mean"], "eta must be a number in (0, 1)"),
+        (["--model", "adacond", "--eta", "2"], "--eta must be 'auto', 'median' or in (0, 1)"),
+        (["--model", "adacond", "--eta", "mean"], "--eta must be 'auto', 'median' or in (0, 1)"),
         (["--model", "adacond", "--rounds", "0"], "--rounds"),
     ],
 )

@@ -109,7 +109,7 @@ def test_inspect_shows_the_model_and_draws_its_tree(model, tmp_path, capsys):
     assert facts["labels"] == 3
     assert facts["described"]["can_learn"] is True
     assert facts["described"]["leaves"] == 3
-    assert facts["params"]["alpha"] == 0.6
+    assert facts["settings"]["alpha"] == 0.6
     assert all(len(tensor["sha256"]) == 64 for tensor in facts["tensors"])
     assert dot.read_text().startswith("digraph")
     assert "fruit" in dot.read_text()

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from tests.cli.test_cli import run_json
+from tests.cli.test_cli import WORDS, run_json
 from tests.cli.test_questions import first_chunk
 
 import labeltrees
@@ -48,7 +48,7 @@ def test_other_questions_work_as_for_trees(xreg, data, capsys):
     assert main(["predict", str(xreg), str(data[1]), "--above", "0.5", "--limit", "5"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 5
     assert main(["explain", str(xreg), str(data[1]), "--row", "3"]) == 0
-    assert "for it speak" in capsys.readouterr().out
+    assert "what supports this turn" in capsys.readouterr().out
     assert run_json(capsys, "inspect", xreg)["described"]["trees"] == 3
 
 
@@ -68,7 +68,7 @@ def test_settings_reach_the_model(data, tmp_path, capsys):
             ["--model", "forest"],
             "--model must be one of conditional, lomtree, filtertree, ",
         ),
-        (["--model", "xreg", "--trees", "0"], "n_trees"),
+        (["--model", "xreg", "--trees", "0"], "--trees"),
         (["--model", "xreg", "--tail", "long"], "tail"),
     ],
 )
@@ -79,8 +79,13 @@ def test_bad_settings_get_one_line(data, tmp_path, capsys, arguments, says):
     assert not (tmp_path / "m").exists()
 
 
-def test_labelwise_questions_need_an_extreme_regressor(model, xreg, data, capsys):
-    assert main(["predict", str(model), str(data[1]), "--labelwise"]) != 0
-    assert "xreg" in capsys.readouterr().err
+def test_every_model_answers_for_labels_and_one_question_is_asked_at_a_time(
+    model, xreg, data, capsys
+):
+    for path in (model, xreg):
+        assert main(["predict", str(path), str(data[1]), "--labelwise", "-k", "2"]) == 0
+        lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+        assert sorted(line[0] for line in lines) == sorted(WORDS)
+        assert all(len(line) == 5 and float(line[2]) > 0.5 for line in lines)
     assert main(["predict", str(xreg), str(data[1]), "--labelwise", "--named"]) != 0
     assert "another question" in capsys.readouterr().err

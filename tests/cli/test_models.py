@@ -26,7 +26,7 @@ def test_every_model_is_trained_evaluated_explained_and_inspected(data, tmp_path
     assert run("evaluate", path, data[1])["accuracy"] > 0.9
     assert 0 < run("explain", path, data[1], "--row", 2)["p_label"] <= 1
     inspected = run("inspect", path, "--dot", tmp_path / "dot")
-    assert inspected["params"]["learning_rate"] == 0.7
+    assert inspected["settings"]["learning_rate"] == 0.7
     assert inspected["described"]["depth"] == trained["depth"]
     assert "digraph" in (tmp_path / "dot").read_text()
     assert run("stream", data[0], "--model", model, "--limit", 500)["tail"]["accuracy"] > 0.9
@@ -49,9 +49,12 @@ def test_inspect_tells_the_quality_of_a_lomtree(data, tmp_path, capsys):
     ("options", "message"),
     [
         (["--model", "forest"], "--model must be one of conditional, lomtree, filtertree"),
-        (["--model", "lomtree", "--alpha", "0.5"], "--alpha is no option of --model lomtree"),
-        (["--max-splits", "5"], "--max-splits is no option of --model conditional"),
-        (["--model", "lomtree", "--swap-resistance", "0"], "swap_resistance"),
+        (["--model", "lomtree", "--alpha", "0.5"], "--alpha is not an option of --model lomtree"),
+        (["--max-splits", "5"], "--max-splits is not an option of --model conditional"),
+        (
+            ["--model", "lomtree", "--swap-resistance", "0"],
+            "--swap-resistance must be",
+        ),
     ],
 )
 def test_options_of_another_model_are_refused(data, tmp_path, capsys, options, message):

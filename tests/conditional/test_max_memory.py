@@ -60,5 +60,5 @@ def test_a_limit_that_is_never_reached_changes_nothing():
 
 @pytest.mark.parametrize("bad", [0, 2**20 - 1, -1, 1e9, "1GB", True])
 def test_a_bad_limit_is_refused(bad):
-    with pytest.raises(ArgumentError, match="max_memory must be None or bytes"):
+    with pytest.raises(ArgumentError, match="max_memory must be None or an integer in"):
         ConditionalTreeClassifier(max_memory=bad).partial_fit([[1.0]], ["a"])

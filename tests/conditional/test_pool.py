@@ -84,9 +84,7 @@ def test_every_question_tells_the_same_probability(model, monkeypatch):
     assert (labels == model.classes_[order]).all()
     assert (p_top == np.take_along_axis(p, order, axis=1)).all()
     assert (model.predict(X) == labels[:, 0]).all()
-    monkeypatch.setattr(
-        "labeltrees.models.conditional.pool._ENTRIES_AT_ONCE", 25
-    )  # two rows at a time
+    monkeypatch.setattr("labeltrees.models.dense.PIECE_BYTES", 200)  # two rows at a time
     assert (model.predict_proba(X) == p).all()
     assert (model.predict_label_proba(X, y) == p[np.arange(50), columns]).all()
 
@@ -165,8 +163,7 @@ def test_a_wrong_number_of_trees_is_refused(value):
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda m, X, y: m.progressive_fit(X, y), "n_trees must be 1 for progressive_fit"),
-        (lambda m, X, y: m.predict_above(X, 0.5), "single binary trees only: learn with n_trees=1"),
+        (lambda m, X, y: m.progressive_fit(X, y), "cannot foresee rows: learn with n_trees=1"),
         (lambda m, X, y: m.predict_label_proba(X, y[:1]), "y has 1 labels for the 2 rows"),
         (lambda m, X, y: m.predict_top_k(X, 13), r"k must be an integer in \[1, n_labels=12\]"),
         (
@@ -209,7 +206,7 @@ def test_a_pool_of_trees_over_other_labels_is_refused(model):
 def test_a_forged_pool_is_refused(model, damage):
     tensors, facts = model.model_.to_tensors(keep_state=True)
     if damage == "members":
-        facts = {"model": facts["model"]}
+        facts = {"settings": facts["members"][0]["facts"]["settings"]}
     elif damage == "none":
         facts = facts | {"members": []}
     elif damage == "tree":
@@ -222,6 +219,12 @@ def test_a_forged_pool_is_refused(model, damage):
         )
         kept = {name: each for name, each in tensors.items() if not name.startswith("1.")}
         tensors = kept | {f"1.{name}": array for name, array in other.items()}
-        facts = facts | {"members": [facts["members"][0], about, facts["members"][2]]}
+        facts = facts | {
+            "members": [
+                facts["members"][0],
+                {"model": "ConditionalTreeModel", "facts": about},
+                facts["members"][2],
+            ]
+        }
     with pytest.raises(ModelFormatError):
         PooledTreesModel.from_tensors(tensors, facts)

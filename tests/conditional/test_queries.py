@@ -384,7 +384,7 @@ def test_a_row_without_any_feature_is_explained_by_nothing():
     reason = model.explain([0.0], "a")
     assert reason.steps[0].contributions == ()
     assert reason.steps[0].margin == 0
-    assert "no feature speaks" in str(reason)
+    assert "nothing supports either turn" in str(reason)
 
 
 # All of them.
@@ -425,14 +425,14 @@ BAD_CALLS = {
     "beam < k": (
         lambda m: m.beam_top_k(ROW, 2, beam_width=1),
         ArgumentError,
-        r"beam_width must be an integer >= k=2, got 1",
+        r"beam_width must be an integer >= 2, got 1",
     ),
     "beam 1.5": (lambda m: m.beam_top_k(ROW, 1, beam_width=1.5), ArgumentError, "beam_width"),
     "beam True": (lambda m: m.beam_top_k(ROW, 1, beam_width=True), ArgumentError, "beam_width"),
     "search": (
         lambda m: m.predict_top_k(ROW, 1, search="fast"),
         ArgumentError,
-        "search must be exact or beam, got 'fast'",
+        "search must be 'auto', 'exact' or 'beam', got 'fast'",
     ),
     "threshold 0": (
         lambda m: m.predict_above(ROW, 0),
@@ -458,7 +458,7 @@ BAD_CALLS = {
     "rows unseen": (
         lambda m: m.top_rows(ROW, ["b", "fog", "a"], 1),
         ArgumentError,
-        r"labels\[1\] must be one of the 2 labels seen, got 'fog'",
+        r"labels\[1\] must be one of the 2 labels learned, got 'fog'",
     ),
     "rows label type": (lambda m: m.top_rows(ROW, [3], 1), LabelTypeError, "are str"),
     "rows one label": (lambda m: m.top_rows(ROW, "a", 1), DataError, "one dimension"),
@@ -473,7 +473,7 @@ BAD_CALLS = {
     "unseen": (
         lambda m: m.explain(ROW, "fog"),
         ArgumentError,
-        "label must be one of the 2 labels seen, got 'fog'",
+        "label must be one of the 2 labels learned, got 'fog'",
     ),
     "label type": (lambda m: m.explain(ROW, 3), LabelTypeError, "are str, got int"),
     "names": (

@@ -157,8 +157,8 @@ def test_a_stream_cannot_start_on_a_tree_from_all_the_data(structure):
     ("structure", "error", "message"),
     [
         ("given", ArgumentError, "structure must be"),
-        (3, ArgumentError, "structure must be one of online, random"),
-        (None, ArgumentError, "structure must be one of"),
+        (3, ArgumentError, "structure must be 'online', 'random'"),
+        (None, ArgumentError, "structure must be 'online'"),
         ([["cat"], []], TreeStructureError, "empty list"),
         ([["cat", "cat"], "dog"], TreeStructureError, "two leaves"),
         (["cat", 3], LabelTypeError, "all strings or all integers"),
@@ -183,7 +183,7 @@ def test_a_label_tree_without_classes_is_refused_on_a_stream():
     "value", [{}, {"tree": 3}, {"parent": [-1, 5], "leaves": [None, "a"]}, {"parent": 1}]
 )
 def test_a_forged_structure_is_refused(value):
-    from labeltrees.models.conditional.structure import from_json
+    from labeltrees.models.conditional.structure import structure_from_json
 
     with pytest.raises(ModelFormatError):
-        from_json(value)
+        structure_from_json(value)

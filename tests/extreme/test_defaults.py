@@ -74,6 +74,6 @@ def test_the_default_cost_falls_with_many_rows():
 
 def test_three_trees_are_asked_with_narrower_beams():
     X, Y = data(25)
-    assert ExtremeRegressor(n_trees=2).fit(X, Y).model_.beam_width == 10
-    assert ExtremeRegressor(n_trees=3).fit(X, Y).model_.beam_width == 6
-    assert ExtremeRegressor(n_trees=3, beam_width=7).fit(X, Y).model_.beam_width == 7
+    assert ExtremeRegressor(n_trees=2).fit(X, Y).model_.settings.width == 10
+    assert ExtremeRegressor(n_trees=3).fit(X, Y).model_.settings.width == 6
+    assert ExtremeRegressor(n_trees=3, beam_width=7).fit(X, Y).model_.settings.width == 7

@@ -43,7 +43,7 @@ BAD = {
     ),
     "rows k": (lambda m: m.top_rows([[1.0, 0.0]], ["a"], 2), ArgumentError, "n_rows=1"),
     "rows label": (lambda m: m.top_rows([[1.0, 0.0]], ["z"], 1), ArgumentError, r"labels\[0\]"),
-    "explain label": (lambda m: m.explain([1.0, 0.0], "z"), ArgumentError, "labels seen"),
+    "explain label": (lambda m: m.explain([1.0, 0.0], "z"), ArgumentError, "labels learned"),
     "explain rows": (lambda m: m.explain([[1.0, 0.0]] * 2, "a"), ArgumentError, "one row"),
     "explain n": (
         lambda m: m.explain([1.0, 0.0], "a", n_features=-1), ArgumentError, "n_features",
@@ -83,7 +83,7 @@ def test_bad_calls_are_refused_and_change_nothing(case):
         ({"n_passes": 0}, "n_passes"),
         ({"normalize": 1}, "normalize"),
         ({"bias": -1}, "bias"),
-        ({"random_state": -1}, "seed"),
+        ({"random_state": -1}, "random_state"),
     ],
 )
 def test_bad_parameters_are_refused_by_name(params, name):

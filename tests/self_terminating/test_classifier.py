@@ -183,7 +183,7 @@ def test_the_number_of_threads_changes_no_bit(norm):
         for n_jobs in (1, 2, 3, 5)
     ]
     assert trees[0].get_n_leaves() > 20
-    states = [pickle.dumps(tree.model_) for tree in trees]
+    states = [pickle.dumps(tree.model_.to_tensors(keep_state=True)[0]) for tree in trees]
     assert states[1:] == states[:1] * 3
 
 
@@ -537,7 +537,7 @@ def test_the_command_line_asks_a_saved_tree(tmp_path, capsys):
     for command in (["inspect", "--json"], ["predict", str(data)], ["evaluate", str(data)]):
         assert main([command[0], str(tmp_path / "m"), *command[1:]]) == 0
     shown = capsys.readouterr().out
-    assert "SelfTerminatingTreeClassifier" in shown
+    assert "SelfTerminatingTreeModel" in shown
     assert "squared loss" in shown
     with pytest.raises(TooLargeError, match="2147483647 features"):
         tree.feature_importances_  # noqa: B018

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
 
 from labeltrees.cli.inputs import FormatOption, Input, InputArgument
+from labeltrees.cli.methods import as_options
 from labeltrees.cli.opening import ModelArgument, open_model
 from labeltrees.cli.report import JsonOption, say, say_json
 from labeltrees.errors import ArgumentError
@@ -37,7 +39,9 @@ def explain(
     x = _row(source, row)
     opened.check_width(x)
     chosen = opened.top_labels(x, 1).labels[0, 0] if label is None else _as_label(opened, label)
-    reason = opened.explain(x, chosen, n_features=features, feature_names=source.feature_names())
+    names = source.feature_names()
+    explain_x = partial(opened.explain, x, n_features=features, feature_names=names)
+    reason = as_options(explain_x, {"label": chosen})
     if json:
         say_json(reason.to_dict())
     else:

@@ -61,6 +61,9 @@ WHOLE_FILES = {
 }
 """What only `train` can make."""
 
+_TYPED = {"random_state": "seed", "n_jobs": "jobs", "n_trees": "trees"}
+"""Options that are not called as their parameters."""
+
 _OWN = "By default the model's own."
 
 TrainedModelOption = Annotated[
@@ -86,7 +89,7 @@ class Chosen:
         kind = self.method.settings_class
         values = self.given | {"random_state": self.seed, "n_jobs": self.jobs} | more
         known = {name: value for name, value in values.items() if name in kind.names()}
-        return as_options(kind, known, {"random_state": "seed", "n_jobs": "jobs"})
+        return as_options(kind, known, _TYPED)
 
 
 def as_options(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from sklearn.utils import ClassifierTags
 
 from labeltrees.data.rows import as_rows
 from labeltrees.data.targets import as_targets
@@ -307,6 +308,9 @@ class ExtremeRegressor(LabelEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
+        # Neither a classifier nor a regressor, as a row has any number of labels; but it has
+        # predict_proba, of which these tags speak.
+        tags.classifier_tags = ClassifierTags(multi_class=True, multi_label=True)
         return tags
 
 
