@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, get_args
 
-from sklearn.utils.metaestimators import available_if
-
 from labeltrees import checks
-from labeltrees.estimators.contract import answers
+from labeltrees.estimators.contract import where_model
 from labeltrees.estimators.online import OnlineClassifier
 from labeltrees.models.capabilities import BeamSearch
 from labeltrees.models.conditional.model import ConditionalTreeModel
@@ -200,7 +198,7 @@ class ConditionalTreeClassifier(OnlineClassifier):
         found = self.beam_top_k(X, k, beam_width=beam_width)
         return TopLabels(found.labels, found.probabilities)
 
-    @available_if(answers(BeamSearch))
+    @where_model(BeamSearch)
     def beam_top_k(self, X: Any, k: int = 5, *, beam_width: int = 10) -> BeamLabels:
         """Return the likeliest labels that a beam search finds, and which rows are provably exact.
 
@@ -230,8 +228,8 @@ class ConditionalTreeClassifier(OnlineClassifier):
         ([['rainbow']], [True])
         """
         rows = self._check_rows(X)
-        found: BeamLabels = self.model_.beam_labels(rows, k, beam_width=beam_width)
-        return found
+        assert isinstance(self.model_, BeamSearch)
+        return self.model_.beam_labels(rows, k, beam_width=beam_width)
 
     @property
     def tree_(self) -> LabelTree:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -27,18 +27,20 @@ if TYPE_CHECKING:
 
     from labeltrees.models.settings import Settings
 
-__all__ = ["LabelClassifier", "LabelEstimator", "answers", "training_data", "uniforms_of"]
+Method = TypeVar("Method", bound="Callable[..., Any]")
+
+__all__ = ["LabelClassifier", "LabelEstimator", "training_data", "uniforms_of", "where_model"]
 
 
-def answers(capability: type) -> Callable[[Any], bool]:
-    """Return the condition of a method that only models with the capability can answer."""
+def where_model(capability: type) -> Callable[[Method], Method]:
+    """Return the decorator of a method that is there only where the model has the capability."""
 
     def check(estimator: Any) -> bool:
         model = estimator.__dict__.get("model_", type(estimator)._model_class)
         demand(model, capability, "this")
         return True
 
-    return check
+    return cast("Callable[[Method], Method]", available_if(check))
 
 
 class LabelEstimator(BaseEstimator):  # type: ignore[misc]
@@ -126,7 +128,7 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
         p: NDArray[np.float64] = self.model_.probabilities(rows, max_bytes=max_bytes)
         return p
 
-    @available_if(answers(Above))
+    @where_model(Above)
     def predict_above(
         self, X: Any, threshold: float, *, max_bytes: int = MAX_DENSE_BYTES
     ) -> sparse.csr_array:
@@ -159,7 +161,7 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
         rows = self._check_rows(X)
         return self.model_.labels_above(rows, threshold, max_bytes=max_bytes)
 
-    @available_if(answers(BestRows))
+    @where_model(BestRows)
     def top_rows(
         self, X: Any, labels: ArrayLike, k: int = 5, *, max_bytes: int = MAX_DENSE_BYTES
     ) -> TopRows:
@@ -190,7 +192,7 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
         best: TopRows = self.model_.top_rows(rows, labels, k, max_bytes=max_bytes)
         return best
 
-    @available_if(answers(Samples))
+    @where_model(Samples)
     def sample(self, X: Any, random_state: Any = None) -> NDArray[Any]:
         """Return one label per row, drawn with its probability given the row.
 
@@ -217,7 +219,7 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
         labels: NDArray[Any] = self.model_.sample(rows, uniforms_of(random_state, rows.n_rows))
         return labels
 
-    @available_if(answers(Explains))
+    @where_model(Explains)
     def explain(
         self,
         x: Any,

@@ -207,7 +207,9 @@ class ExtremeRegressor(LabelEstimator):
             raise DataError(f"y has {truth.n_rows} rows for the {len(labels)} rows of X.")
         names = truth.vocabulary
         names.add(self.classes_)  # those of y keep their columns
-        row, place = np.nonzero(np.not_equal(labels, None))  # a beam may find fewer than asked
+        row, place = np.nonzero(
+            labels.astype(object) != np.array(None)
+        )  # a beam may find fewer than asked
         columns, shape = names.ids(labels[row, place]), (len(labels), len(names))
         found = sparse.csr_array((scores[row, place], (row, columns)), shape=shape)
         return float(ndcg_at_k(truth.to_csr(), found, 5))

@@ -243,18 +243,18 @@ def check_top_rows(
     max_bytes: int,
 ) -> int:
     """Return k as an int, or raise if the best rows of these labels cannot be given."""
-    k = checks.integer("k", k, 1, n_rows, what="n_rows=")
+    asked = checks.integer("k", k, 1, n_rows, what="n_rows=")
     if not known.all():
         wrong = int(np.argmin(known))
         label = np.asarray(labels, dtype=object).tolist()[wrong]
         checks.one_of_labels(f"labels[{wrong}]", label, False, n_labels)
-    n_bytes = _BYTES_PER_ROW * len(known) * k
+    n_bytes = _BYTES_PER_ROW * len(known) * asked
     if n_bytes > max_bytes:
         raise TooLargeError(
-            f"{k} rows for each of {len(known)} labels need {n_bytes:,} bytes, over "
+            f"{asked} rows for each of {len(known)} labels need {n_bytes:,} bytes, over "
             f"max_bytes={max_bytes:,}: ask for fewer, or raise max_bytes."
         )
-    return k
+    return asked
 
 
 def names_of(vocabulary: LabelVocabulary, ids: NDArray[np.int32]) -> NDArray[Any]:

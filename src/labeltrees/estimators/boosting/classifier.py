@@ -235,8 +235,9 @@ class AdacondClassifier(LabelClassifier):
     def _params_of(cls, model: FittedModel) -> dict[str, Any]:
         from labeltrees.estimators import estimator_of
 
-        base: Any = estimator_of(model.members[0])  # type: ignore[attr-defined]
-        return super()._params_of(model) | {"base": base.around(model.members[0])}
+        assert isinstance(model, AdacondModel)
+        first: Any = model.members[0]
+        return super()._params_of(model) | {"base": estimator_of(first).around(first)}
 
     def _check_rows(self, X: Any) -> Rows:
         check_is_fitted(self, "model_")

@@ -96,7 +96,8 @@ def _fit_own(estimator: Any, training: Training, weights: NDArray[np.float64]) -
     else:
         rows, labels, repeated = _replicated(training, weights)
         estimator.fit(_matrix(rows), labels, sample_weight=repeated)
-    return estimator.model_
+    model: Model = estimator.model_
+    return model
 
 
 def _fit_outside(estimator: Any, training: Training, weights: NDArray[np.float64]) -> Model:

@@ -79,7 +79,7 @@ class PooledTreesModel(DenseAnswers, FittedModel):
             member.vocabulary = self.vocabulary  # one for all, so that ids stay the same
 
     @property
-    def settings(self) -> ConditionalSettings:  # type: ignore[override]
+    def settings(self) -> ConditionalSettings:
         """The settings of the first tree; the others differ in their seeds."""
         return self.members[0].settings
 

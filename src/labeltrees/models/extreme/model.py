@@ -310,7 +310,7 @@ class ExtremeModel(FittedModel):
         """Return the k rows of which each label is most relevant (labelwise inference)."""
         n_labels = len(self.vocabulary)
         ids = np.arange(n_labels, dtype=np.int32) if labels is None else self.vocabulary.ids(labels)
-        named = [] if labels is None else labels
+        named: ArrayLike = [] if labels is None else labels
         k = check_top_rows(named, ids >= 0, n_labels, k, rows.n_rows, max_bytes)
         factor = checks.number("factor", factor, 0, open_low=True)
         wanted, place = np.unique(ids, return_inverse=True)

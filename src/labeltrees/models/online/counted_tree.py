@@ -36,12 +36,13 @@ def have_leaves(core: _core.ConditionalTree, ids: NDArray[np.int32]) -> NDArray[
 def state_tensors(core: _core.ConditionalTree, *, frozen: bool) -> dict[str, NDArray[Any]]:
     """Return the state as arrays; ``frozen``: only what answering needs, in float16."""
     tree = core.tree()
-    return {
+    shape: dict[str, NDArray[Any]] = {
         "tree.parent": tree.parents(),
         "tree.label": tree.labels(),
         "tree.mass": core.masses(),
         "mixtures": core.mixtures(),
-    } | CountedLines(*core.lines()).to_tensors(frozen=frozen)
+    }
+    return shape | CountedLines(*core.lines()).to_tensors(frozen=frozen)
 
 
 def restored(
