@@ -42,66 +42,67 @@ class ConditionalTreeClassifier(OnlineClassifier):
 
     Parameters
     ----------
-    structure : {"online", "random", "balanced", "huffman", "kmeans"}, nested lists or LabelTree
+    structure : name, nested lists or LabelTree, default "online"
+        A name is "online", "random", "balanced", "huffman" or "kmeans".
         Where labels have their leaves. The first three say where a new label goes: by the paper's
         rule (5), by coin tosses, or to the side with fewer labels (rule (5) with alpha = 1).
         "huffman" (frequent labels are shallow) and "kmeans" (labels with similar rows are near)
         are built by `fit` from all its data. Nested lists such as ``[["cat", "dog"], "car"]`` are
         the tree itself; so is a `LabelTree`, whose leaves are positions in ``classes_``, as in
         ``tree_``. Labels that the tree does not have are added by rule (5).
-    arity : int, a power of two
+    arity : int, a power of two, default 2
         Children of a node. More than 2 make it conditional PECOC: a node asks about ``arity - 1``
         regressors, an example about ``(arity - 1) log(n) / log(arity)``, and errors multiply over
         fewer levels; ``arity >= n_labels`` is PECOC. The tree is then fixed: `fit` builds it
         ("online": the binary tree of a first pass, levels joined; "random" and "balanced": over
         all labels at once), or the first `partial_fit` over its ``classes``. A given tree has its
         own arity.
-    n_trees : int >= 1
+    n_trees : int >= 1, default 1
         Trees that `fit` learns, each with a seed and so an order of rows of its own, and with
         "kmeans" and "random" a structure. The geometric mean of their distributions, scaled to
         sum to 1, is far better than one tree's, best with "kmeans"; the scale needs all labels, so
         questions then cost O(n_trees n_labels) a row. `partial_fit` can only go on with them.
-    alpha : float in [0, 1]
+    alpha : float in [0, 1], default 0.6
         Weight of balance against the regressors' opinion in rule (5). 0 has no depth bound.
-    balance : {"examples", "labels"}
+    balance : {"examples", "labels"}, default "examples"
         What rule (5) and "kmeans" balance. Examples make frequent labels shallow, so learning is
         about twice as fast; the depth bound of labels (Theorem 7) is kept by a guard in rule (5).
-    loss : {"logistic", "squared"}
+    loss : {"logistic", "squared"}, default "logistic"
         What the regressors minimise.
-    optimizer : {"adagrad", "sgd"}
+    optimizer : {"adagrad", "sgd"}, default "adagrad"
         Their steps: scaled per weight by past gradients, or plain.
-    learning_rate : float > 0
+    learning_rate : float > 0, default 1.0
         Size of the steps.
-    mixing : bool
+    mixing : bool, default True
         Whether each node's log-odds are mixed of its regressor's margin and the votes of feature
         counts, with weights learned over all nodes. Logistic loss only; costs a little time, and
         improves probabilities much.
-    sharpness : float > 0
+    sharpness : float > 0, default 1.2
         Factor of mixed log-odds. Nodes that are right on average multiply to paths that are too
         timid; a little more than 1 mends it.
-    n_passes : int >= 1
+    n_passes : int >= 1, default 1
         How often `fit` goes over the data. `partial_fit` goes once.
-    shuffle : bool
+    shuffle : bool, default True
         Whether `fit` takes the rows of each pass in random order.
-    normalize : bool
+    normalize : bool, default True
         Whether rows are scaled to Euclidean length 1.
-    bias : float >= 0
+    bias : float >= 0, default 0.25
         Value of a constant feature added to every row; 0 for none.
-    novelty : bool
+    novelty : bool, default False
         Whether probability is kept for labels not seen yet: Good and Turing's N1 / N, the labels
         seen exactly once by the examples seen, whatever their weights (a row counts once, also
         in the passes of `fit`). All labels' probabilities are multiplied by what is left.
-    max_memory : int or None
+    max_memory : int or None, default None
         Most bytes that the table of weights may take (the tree itself takes about 100 bytes a label
         beside it). When it is full, weights of features new to a node are shared among them: the
         model gets worse, not larger. None: no limit.
-    n_jobs : int or None
+    n_jobs : int or None, default None
         How many threads learn and answer; None is 1, -1 all cores. With more than one, rows are
         learned in batches of up to 1,024 whose new labels are placed first: the model is not that
         of one thread, but about as good, and the same for any number of threads above one. What
         `progressive_fit` foresees of a row then knows nothing of its batch's labels' places but
         its own. Only ``arity=2`` uses them.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default 0
         Seed of the shuffling and the coin tosses.
 
     Attributes
@@ -192,6 +193,13 @@ class ConditionalTreeClassifier(OnlineClassifier):
         -------
         TopLabels
             ``labels`` and ``probabilities``, both of shape (n_rows, k).
+
+        Examples
+        --------
+        >>> from labeltrees import ConditionalTreeClassifier
+        >>> model = ConditionalTreeClassifier().fit([[1, 0], [0, 1]] * 20, ["sun", "rain"] * 20)
+        >>> model.predict_top_k([[1, 0]], 2, search="exact").labels.tolist()
+        [['sun', 'rain']]
         """
         if checks.choice("search", search, get_args(SearchName)) != "beam":
             return super().predict_top_k(X, k)

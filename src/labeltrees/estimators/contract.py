@@ -68,6 +68,13 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         ndarray of shape (n_rows,)
+
+        Examples
+        --------
+        >>> from labeltrees import ConditionalTreeClassifier
+        >>> model = ConditionalTreeClassifier().fit([[1, 0], [0, 1]] * 20, ["sun", "rain"] * 20)
+        >>> model.predict([[1, 0], [0, 1]]).tolist()
+        ['sun', 'rain']
         """
         return self.predict_top_k(X, 1).labels[:, 0]
 
@@ -106,6 +113,13 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         ndarray of shape (n_rows,)
+
+        Examples
+        --------
+        >>> from labeltrees import ConditionalTreeClassifier
+        >>> model = ConditionalTreeClassifier().fit([[1, 0], [0, 1]] * 20, ["sun", "rain"] * 20)
+        >>> (model.predict_label_proba([[1, 0], [1, 0]], ["sun", "fog"]) > 0.5).tolist()
+        [True, False]
         """
         rows = self._check_rows(X)
         p: NDArray[np.float64] = self.model_.label_probabilities(rows, y)
@@ -123,6 +137,13 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         ndarray of shape (n_rows, n_labels)
+
+        Examples
+        --------
+        >>> from labeltrees import ConditionalTreeClassifier
+        >>> model = ConditionalTreeClassifier().fit([[1, 0], [0, 1]] * 20, ["sun", "rain"] * 20)
+        >>> model.predict_proba([[1, 0]]).sum(axis=1).round(6).tolist()
+        [1.0]
         """
         rows = self._check_rows(X)
         p: NDArray[np.float64] = self.model_.probabilities(rows, max_bytes=max_bytes)
@@ -282,12 +303,35 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
             file for a model that will not learn again.
         extra : dict, optional
             Values that JSON takes, kept with the model.
+
+        Returns
+        -------
+        None
+
+        Examples
+        --------
+        >>> from labeltrees import ConditionalTreeClassifier
+        >>> model = ConditionalTreeClassifier().fit([[1, 0], [0, 1]] * 20, ["sun", "rain"] * 20)
+        >>> model.save("weather.safetensors", keep_state=False)
         """
         check_is_fitted(self, "model_")
         self.model_.save(path, keep_state=keep_state, extra=extra)
 
     def check_parameters(self) -> None:
-        """Raise `ArgumentError` if a parameter is outside its range; `fit` does so by itself."""
+        """Raise `ArgumentError` if a parameter is outside its range; `fit` does so by itself.
+
+        Returns
+        -------
+        None
+
+        Examples
+        --------
+        >>> from labeltrees import ConditionalTreeClassifier
+        >>> ConditionalTreeClassifier(alpha=2).check_parameters()
+        Traceback (most recent call last):
+        ...
+        labeltrees.errors.ArgumentError: alpha must be in [0, 1], got 2.
+        """
         self._settings()
 
     @classmethod
@@ -298,6 +342,17 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
         ----------
         model : FittedModel
             Such as `labeltrees.load_model` returns.
+
+        Returns
+        -------
+        the estimator
+
+        Examples
+        --------
+        >>> from labeltrees import ConditionalTreeClassifier
+        >>> model = ConditionalTreeClassifier().fit([[1, 0], [0, 1]] * 20, ["sun", "rain"] * 20)
+        >>> ConditionalTreeClassifier.around(model.model_).predict([[1, 0]]).tolist()
+        ['sun']
         """
         estimator = cls(**cls._params_of(model))
         estimator.model_ = model

@@ -43,47 +43,47 @@ class ExtremeRegressor(LabelEstimator):
 
     Parameters
     ----------
-    n_trees : int >= 1
+    n_trees : int >= 1, default 3
         Trees of the ensemble, each from another seed.
-    arity : int in [2, 64]
+    arity : int in [2, 64], default 16
         Children of an inner node.
-    max_leaf : int in [2, 256]
+    max_leaf : int in [2, 256], default 100
         A node of at most so many labels has them all as its children.
-    loss : {"logistic", "hinge"}
+    loss : {"logistic", "hinge"}, default "logistic"
         Logistic loss learns from graded relevance; squared hinge loss only from whether it is > 0.
-    cost : float > 0 or None
+    cost : float > 0 or None, default None
         What errors cost against the size of the weights, as C of liblinear. None is 3, and
         ``3 * (100_000 / n_rows) ** 0.3`` for more than 100,000 rows.
-    cost_power : float in [0, 1]
+    cost_power : float in [0, 1], default 0.4
         A node of total weight s costs ``cost * (n_rows / s) ** cost_power``.
-    inner_power : float in [0.01, 1]
+    inner_power : float in [0.01, 1], default 0.75
         The exponent of a regressor's answer for a child that is not a label. Errors on one path
         come together, so what the upper nodes say counts less than once.
-    relevance : None or "propensity"
+    relevance : None or "propensity", default None
         Whether relevance is divided by the labels' propensities first, so that rare labels count.
-    tail : None, "xreg" or "pfastrexml"
+    tail : None, "xreg" or "pfastrexml", default None
         Whether labels are ranked with a tail classifier. Probabilities are never changed by it.
-    tail_weight : float in [0, 1]
+    tail_weight : float in [0, 1], default 0.5
         The exponent of the tree's value; the tail classifier's is 1 less it.
-    beam_width : int >= 1 or None
+    beam_width : int >= 1 or None, default None
         Nodes kept of every level in a beam search. None is 10, and 6 in each of three or more
         trees, which find what the others miss.
-    calibrate : bool
+    calibrate : bool, default True
         Whether probabilities are calibrated.
-    max_epochs : int >= 1
+    max_epochs : int >= 1, default 12
         Passes of the solver over a node's rows at most.
-    tolerance : float >= 0
+    tolerance : float >= 0, default 0.001
         It stops at a duality gap of this share of the objective of zero weights.
-    min_weight : float >= 0
+    min_weight : float >= 0, default 0.15
         Smaller weights are dropped.
-    n_jobs : int or None
+    n_jobs : int or None, default None
         Threads for training and asking; None is 1, -1 all cores. The model is the same.
-    max_memory : int or None
+    max_memory : int or None, default None
         Bytes that training may take besides the data given; fewer threads are used and smaller
         weights dropped to stay below, and `TooLargeError` is raised where that is not enough.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default 0
         Seed of the first centres and of the order of rows.
-    warm_start : bool
+    warm_start : bool, default False
         Whether `fit` keeps the trees of the fit before, of the same data and parameters, and grows
         only the further ones that a larger ``n_trees`` asks for. The model is the same as if all
         were grown at once. Needs an integer ``random_state`` and no ``max_memory``.
@@ -166,6 +166,18 @@ class ExtremeRegressor(LabelEstimator):
             examples of none.
         classes : labels of shape (n_labels,), optional
             Names the columns of a matrix; else they are 0, 1, ...
+
+        Returns
+        -------
+        the estimator
+
+        Examples
+        --------
+        >>> from labeltrees import ExtremeRegressor
+        >>> X, y = [[1, 0], [0, 1], [1, 1]] * 50, [["sun"], ["rain"], ["sun", "rain"]] * 50
+        >>> model = ExtremeRegressor(n_trees=1).fit(X, y)
+        >>> model.classes_.tolist()
+        ['rain', 'sun']
         """
         settings = self._settings()
         rows = as_rows(X)
@@ -235,6 +247,14 @@ class ExtremeRegressor(LabelEstimator):
             ``labels`` and ``probabilities``, both of shape (n_rows, k). Where relevance is graded
             the second holds the estimated relevance. With ``tail`` the order is that of
             `predict_top_scores`.
+
+        Examples
+        --------
+        >>> from labeltrees import ExtremeRegressor
+        >>> X, y = [[1, 0], [0, 1], [1, 1]] * 50, [["sun"], ["rain"], ["sun", "rain"]] * 50
+        >>> model = ExtremeRegressor(n_trees=1).fit(X, y)
+        >>> model.predict_top_k([[1, 0]], 2).labels.tolist()
+        [['sun', 'rain']]
         """
         rows = self._check_rows(X)
         top: TopLabels = self.model_.top_labels(rows, k, search=search, beam_width=beam_width)
@@ -256,6 +276,14 @@ class ExtremeRegressor(LabelEstimator):
         -------
         TopLabels
             Labels and scores, both of shape (n_rows, k).
+
+        Examples
+        --------
+        >>> from labeltrees import ExtremeRegressor
+        >>> X, y = [[1, 0], [0, 1], [1, 1]] * 50, [["sun"], ["rain"], ["sun", "rain"]] * 50
+        >>> model = ExtremeRegressor(n_trees=1).fit(X, y)
+        >>> model.predict_top_scores([[1, 0]], 1).labels.tolist()
+        [['sun']]
         """
         rows = self._check_rows(X)
         top: TopLabels = self.model_.top_scores(rows, k, search=search, beam_width=beam_width)

@@ -33,11 +33,18 @@ class FilterTreeClassifier(OnlineClassifier):
 
     Parameters
     ----------
-    structure : {"balanced", "random"}
+    structure : {"balanced", "random"}, default "balanced"
         How labels are paired: neighbours in sorted order (a label that comes later with the leaf
         that the sides with fewer labels lead to), or by chance.
-    loss, optimizer, learning_rate, n_passes, shuffle, normalize, bias, random_state
-        As for `ConditionalTreeClassifier`.
+    loss : {"logistic", "squared"}, default "logistic"
+    optimizer : {"adagrad", "sgd"}, default "adagrad"
+    learning_rate : float > 0, default 1.0
+    n_passes : int >= 1, default 5
+    shuffle : bool, default True
+    normalize : bool, default True
+    bias : float >= 0, default 0.25
+    random_state : int, RandomState or None, default 0
+        These eight are as for `ConditionalTreeClassifier`.
 
     Attributes
     ----------
@@ -95,6 +102,13 @@ class FilterTreeClassifier(OnlineClassifier):
         Returns
         -------
         ndarray of shape (n_rows,)
+
+        Examples
+        --------
+        >>> from labeltrees import FilterTreeClassifier
+        >>> model = FilterTreeClassifier().fit([[1, 0], [0, 1]] * 20, ["sun", "rain"] * 20)
+        >>> model.predict([[1, 0], [0, 1]]).tolist()
+        ['sun', 'rain']
         """
         rows = self._check_rows(X)
         return self.model_.winners(rows)

@@ -39,32 +39,32 @@ class LOMTreeClassifier(OnlineClassifier):
 
     Parameters
     ----------
-    max_splits : int or None
+    max_splits : int or None, default None
         T of the paper: how many inner nodes the tree may have. None lets it grow with the labels.
-    splits_per_label : float
+    splits_per_label : float, default 4.0
         How many for every label seen, if ``max_splits`` is None.
-    swap_resistance : float >= 1
+    swap_resistance : float >= 1, default 4.0
         R_S of the paper: at the limit a leaf j takes the place of the smallest leaf if
         C_j - max_y l_j(y) > R_S (C_smallest + 1). From 4 on, no node is recycled more than
         log2(n_examples) times.
-    back_off : float >= 0
+    back_off : float >= 0, default 1.0
         How strongly a histogram is drawn to the one above: ``back_off`` times as much as rows
         foretold before they were learned have shown to be right. 0 is the leaf's histogram alone.
-    loss : {"hinge", "logistic", "squared", "absolute"}
+    loss : {"hinge", "logistic", "squared", "absolute"}, default "hinge"
         What the regressors minimise, with targets -1 and 1.
-    optimizer : {"adagrad", "sgd"}
+    optimizer : {"adagrad", "sgd"}, default "adagrad"
         Their steps: scaled per weight by past gradients, or plain.
-    learning_rate : float > 0
+    learning_rate : float > 0, default 1.0
         Size of the steps.
-    n_passes : int
+    n_passes : int, default 5
         How often `fit` goes over the data; `partial_fit` goes once.
-    shuffle : bool
+    shuffle : bool, default True
         Whether `fit` takes the rows of each pass in random order.
-    normalize : bool
+    normalize : bool, default True
         Whether rows are scaled to Euclidean length 1.
-    bias : float >= 0
+    bias : float >= 0, default 0.25
         Value of a constant feature added to every row; 0 for none.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default 0
         Seed of the shuffling.
 
     Attributes
@@ -129,6 +129,13 @@ class LOMTreeClassifier(OnlineClassifier):
         Returns
         -------
         ndarray of shape (n_rows,)
+
+        Examples
+        --------
+        >>> from labeltrees import LOMTreeClassifier
+        >>> model = LOMTreeClassifier().fit([[1, 0], [0, 1]] * 20, ["sun", "rain"] * 20)
+        >>> len(set(model.apply([[1, 0], [0, 1]]).tolist()))
+        2
         """
         rows = self._check_rows(X)
         return self.model_.leaves(rows)
@@ -158,7 +165,26 @@ class LOMTreeClassifier(OnlineClassifier):
         return self.model_.diagnose(None if X is None else self._check_rows(X), y)
 
     def plot(self, X: Any = None, y: ArrayLike | None = None, *, axes: Any = None) -> Any:
-        """Draw `diagnose` with matplotlib into four axes, and return those."""
+        """Draw `diagnose` with matplotlib into four axes, and return those.
+
+        Parameters
+        ----------
+        X, y
+            As for `diagnose`.
+        axes : four matplotlib axes, optional
+            By default those of a new figure.
+
+        Returns
+        -------
+        the four axes
+
+        Examples
+        --------
+        >>> from labeltrees import LOMTreeClassifier
+        >>> model = LOMTreeClassifier().fit([[1, 0], [0, 1]] * 20, ["sun", "rain"] * 20)
+        >>> len(model.plot())
+        4
+        """
         from labeltrees.estimators.drawing import draw_diagnosis
 
         return draw_diagnosis(self.diagnose(X, y), axes)

@@ -29,6 +29,17 @@ class OnlineClassifier(LabelClassifier):
         y : labels of shape (n_rows,), strings or integers
         sample_weight : numbers >= 0 of shape (n_rows,), optional
             A row of weight 0 is as if it were not there.
+
+        Returns
+        -------
+        the estimator
+
+        Examples
+        --------
+        >>> from labeltrees import ConditionalTreeClassifier
+        >>> model = ConditionalTreeClassifier().fit([[1, 0], [0, 1]] * 20, ["sun", "rain"] * 20)
+        >>> model.classes_.tolist()
+        ['rain', 'sun']
         """
         settings = self._settings()
         rows, labels, weights = training_data(X, y, sample_weight)
@@ -54,6 +65,18 @@ class OnlineClassifier(LabelClassifier):
             Not needed unless the estimator says so; if given, they take the next places of
             ``classes_``.
         sample_weight : numbers >= 0 of shape (n_rows,), optional
+
+        Returns
+        -------
+        the estimator
+
+        Examples
+        --------
+        >>> from labeltrees import ConditionalTreeClassifier
+        >>> model = ConditionalTreeClassifier()
+        >>> model = model.partial_fit([[1, 0], [0, 1]] * 20, ["sun", "rain"] * 20)
+        >>> model.partial_fit([[1, 1]] * 20, ["rainbow"] * 20).classes_.tolist()
+        ['sun', 'rain', 'rainbow']
         """
         self._learn(X, y, classes, sample_weight, foresee=False, foresee_top=False)
         return self

@@ -43,35 +43,35 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
 
     Parameters
     ----------
-    penalty : "auto", float >= 0, list of float, or callable
+    penalty : "auto", float >= 0, list of float, or callable, default "auto"
         A branch of weight W terminates if its labels differ from what its parent expects by
         ``penalty * W**weight_power`` examples or less. ``"auto"`` takes, of the penalties whose
         log loss on held-out rows is near the least, the one of the smallest tree. A list has one
         for each depth, the last for all deeper nodes; a callable is given the depth. 0 is growing
         by the criterion alone: labels not seen in a leaf then have probability 0 there.
-    weight_power : "auto" or float in [0, 1)
+    weight_power : "auto" or float in [0, 1), default 0.5
         How the penalty grows with a branch's weight. The difference that chance alone makes grows
         with the square root of the weight. ``"auto"`` is 0.5, or where the penalty is chosen, too,
         the better of 0.5 and 0.7 on the held-out rows.
-    min_gain : "auto" or float >= 0
+    min_gain : "auto" or float >= 0, default 0.5
         A split must decrease the criterion's penalised risk by this much: it saves leaves that
         hardly matter; 2 gives small trees. Like the penalty in units of ``sample_weight``, by
         entropy in nats. ``"auto"`` is chosen with the penalty; with a penalty given it is 0.5, by
         entropy 4.
-    criterion : {"gini", "entropy"}
+    criterion : {"gini", "entropy"}, default "gini"
         Whether splits are chosen by half the squared error or by log loss; without a penalty, by
         the Gini index or by information gain. Distributions are by log loss either way, and above
         zero everywhere unless the penalty is 0.
-    norm : {"l1", "linf"}
+    norm : {"l1", "linf"}, default "l1"
         Whether each branch terminates by itself, or the two of a node together.
-    split_terminated : bool
+    split_terminated : bool, default True
         Whether a branch that terminates may be split if one of its own splits gains enough; if not
         it is a leaf, as in the abstract.
-    max_bins : int in [3, 255]
+    max_bins : int in [3, 255], default 255
         Into how many bins a feature is cut at most.
-    n_jobs : int or None
+    n_jobs : int or None, default None
         How many threads search for splits; None is 1, -1 all cores. The tree is the same.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default 0
         Which rows ``penalty="auto"`` holds out.
 
     Attributes
@@ -149,6 +149,18 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
             A row of weight 0 is as if it were not there.
         classes : labels of shape (n_labels,), optional
             Names the columns of a matrix; else they are 0, 1, ...
+
+        Returns
+        -------
+        the estimator
+
+        Examples
+        --------
+        >>> from labeltrees import SelfTerminatingTreeClassifier
+        >>> X, y = [[0.0], [1.0], [2.0], [3.0]] * 25, ["no", "no", "no", "yes"] * 25
+        >>> tree = SelfTerminatingTreeClassifier(penalty=2.0, weight_power=0).fit(X, y)
+        >>> tree.predict([[0.0], [3.0]]).tolist()
+        ['no', 'yes']
         """
         settings = self._settings()
         rows, targets, vocabulary = _check_fit(X, y, sample_weight, classes)
@@ -164,6 +176,14 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
         Returns
         -------
         ndarray of shape (n_rows,)
+
+        Examples
+        --------
+        >>> from labeltrees import SelfTerminatingTreeClassifier
+        >>> X, y = [[0.0], [1.0], [2.0], [3.0]] * 25, ["no", "no", "no", "yes"] * 25
+        >>> tree = SelfTerminatingTreeClassifier(penalty=2.0, weight_power=0).fit(X, y)
+        >>> tree.apply([[0.0], [3.0]]).tolist()
+        [1, 2]
         """
         rows = self._check_rows(X)
         return self.model_.leaves(rows)
@@ -178,6 +198,14 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
         Returns
         -------
         sparse csr_matrix of shape (n_rows, n_nodes)
+
+        Examples
+        --------
+        >>> from labeltrees import SelfTerminatingTreeClassifier
+        >>> X, y = [[0.0], [1.0], [2.0], [3.0]] * 25, ["no", "no", "no", "yes"] * 25
+        >>> tree = SelfTerminatingTreeClassifier(penalty=2.0, weight_power=0).fit(X, y)
+        >>> tree.decision_path([[3.0]]).toarray().tolist()
+        [[1, 0, 1]]
         """
         from scipy import sparse
 
@@ -197,12 +225,38 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
         return indicator[row_leaf]
 
     def get_depth(self) -> int:
-        """Return the depth of the tree."""
+        """Return the depth of the tree.
+
+        Returns
+        -------
+        int
+
+        Examples
+        --------
+        >>> from labeltrees import SelfTerminatingTreeClassifier
+        >>> X, y = [[0.0], [1.0], [2.0], [3.0]] * 25, ["no", "no", "no", "yes"] * 25
+        >>> tree = SelfTerminatingTreeClassifier(penalty=2.0, weight_power=0).fit(X, y)
+        >>> tree.get_depth()
+        1
+        """
         check_is_fitted(self, "model_")
         return int(self.model_.depths().max())
 
     def get_n_leaves(self) -> int:
-        """Return the number of leaves."""
+        """Return the number of leaves.
+
+        Returns
+        -------
+        int
+
+        Examples
+        --------
+        >>> from labeltrees import SelfTerminatingTreeClassifier
+        >>> X, y = [[0.0], [1.0], [2.0], [3.0]] * 25, ["no", "no", "no", "yes"] * 25
+        >>> tree = SelfTerminatingTreeClassifier(penalty=2.0, weight_power=0).fit(X, y)
+        >>> tree.get_n_leaves()
+        2
+        """
         check_is_fitted(self, "model_")
         return int((self.model_.core.left() < 0).sum())
 
@@ -212,6 +266,24 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
         """Return the tree as indented text: a node's question, and its three likeliest labels.
 
         Below a question ``yes`` comes first. Nodes deeper than ``max_depth`` are left out.
+
+        Parameters
+        ----------
+        feature_names : sequence of str, optional
+            By default the features' numbers.
+        max_depth : int, default 10
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> from labeltrees import SelfTerminatingTreeClassifier
+        >>> X, y = [[0.0], [1.0], [2.0], [3.0]] * 25, ["no", "no", "no", "yes"] * 25
+        >>> tree = SelfTerminatingTreeClassifier(penalty=2.0, weight_power=0).fit(X, y)
+        >>> print(tree.export_text(["height"], max_depth=0))
+        height <= 2.5: no 0.748, yes 0.252
         """
         check_is_fitted(self, "model_")
         names, left = [str(label) for label in self.classes_], self.model_.core.left()
@@ -232,7 +304,26 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
     def export_dot(
         self, feature_names: Sequence[str] | None = None, *, max_nodes: int = 200
     ) -> str:
-        """Return the top of the tree as Graphviz DOT."""
+        """Return the top of the tree as Graphviz DOT.
+
+        Parameters
+        ----------
+        feature_names : sequence of str, optional
+            By default the features' numbers.
+        max_nodes : int, default 200
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> from labeltrees import SelfTerminatingTreeClassifier
+        >>> X, y = [[0.0], [1.0], [2.0], [3.0]] * 25, ["no", "no", "no", "yes"] * 25
+        >>> tree = SelfTerminatingTreeClassifier(penalty=2.0, weight_power=0).fit(X, y)
+        >>> tree.export_dot(["height"]).splitlines()[0]
+        'digraph tree {'
+        """
         check_is_fitted(self, "model_")
         names = [str(label) for label in self.classes_]
         return self.model_.to_dot(names, max_nodes=max_nodes, features=feature_names)
@@ -244,7 +335,28 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
         max_depth: int = 3,
         ax: Any = None,
     ) -> Any:
-        """Draw the tree's top with matplotlib and return the axes."""
+        """Draw the tree's top with matplotlib and return the axes.
+
+        Parameters
+        ----------
+        feature_names : sequence of str, optional
+            By default the features' numbers.
+        max_depth : int, default 3
+        ax : matplotlib axes, optional
+            By default those of a new figure.
+
+        Returns
+        -------
+        the axes
+
+        Examples
+        --------
+        >>> from labeltrees import SelfTerminatingTreeClassifier
+        >>> X, y = [[0.0], [1.0], [2.0], [3.0]] * 25, ["no", "no", "no", "yes"] * 25
+        >>> tree = SelfTerminatingTreeClassifier(penalty=2.0, weight_power=0).fit(X, y)
+        >>> len(tree.plot(["height"]).texts)
+        3
+        """
         check_is_fitted(self, "model_")
         from labeltrees.estimators.drawing import draw_tree
 

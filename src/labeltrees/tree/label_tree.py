@@ -60,6 +60,10 @@ class LabelTree:
         arity : int
             How many children a node has at most.
 
+        Returns
+        -------
+        LabelTree
+
         Examples
         --------
         >>> LabelTree.balanced(5).depth, LabelTree.balanced(5, arity=5).depth
@@ -80,6 +84,10 @@ class LabelTree:
         seed : int
             Decides the order.
 
+        Returns
+        -------
+        LabelTree
+
         Examples
         --------
         >>> LabelTree.random(100, seed=1) == LabelTree.random(100, seed=1)
@@ -97,6 +105,10 @@ class LabelTree:
             The weight of each label; ties go to the label or subtree that came first.
         arity : int
             How many children a node has at most.
+
+        Returns
+        -------
+        LabelTree
 
         Examples
         --------
@@ -140,6 +152,10 @@ class LabelTree:
         seed : int
             Decides where clustering starts.
 
+        Returns
+        -------
+        LabelTree
+
         Examples
         --------
         >>> X = [[1, 0.1], [0, 1], [1, 0], [0.1, 1]]
@@ -166,6 +182,16 @@ class LabelTree:
         A list is an inner node, an integer is a leaf, and ``[]`` is the tree without nodes. Any
         depth works.
 
+        Parameters
+        ----------
+        lists : nested lists or tuples of integers
+
+        Returns
+        -------
+        LabelTree
+
+        Examples
+        --------
         >>> LabelTree.from_nested([[0, 1, 2], [3, 4]]).n_children.tolist()
         [2, 3, 2, 0, 0, 0, 0, 0]
         """
@@ -183,6 +209,10 @@ class LabelTree:
             Nodes have any hashable names; siblings keep the order of their edges.
         labels : mapping
             The label of each leaf, by the leaf's name.
+
+        Returns
+        -------
+        LabelTree
 
         Examples
         --------
@@ -203,6 +233,10 @@ class LabelTree:
         label : integers of shape (n_nodes,)
             The label of each node, -1 for an inner node.
 
+        Returns
+        -------
+        LabelTree
+
         Examples
         --------
         >>> LabelTree.from_parents([2, 2, -1], [7, 5, -1]).label.tolist()
@@ -214,6 +248,17 @@ class LabelTree:
     def restore(cls, parent: ArrayLike, label: ArrayLike) -> LabelTree:
         """Return the tree whose ``parent`` and ``label`` arrays these are, keeping node ids.
 
+        Parameters
+        ----------
+        parent, label : integers of shape (n_nodes,)
+            As the attributes of the same names.
+
+        Returns
+        -------
+        LabelTree
+
+        Examples
+        --------
         >>> tree = LabelTree.random(50)
         >>> LabelTree.restore(tree.parent, tree.label) == tree
         True
@@ -276,6 +321,16 @@ class LabelTree:
     def leaf_of(self, label: int) -> int:
         """Return the node that carries the label.
 
+        Parameters
+        ----------
+        label : int
+
+        Returns
+        -------
+        int
+
+        Examples
+        --------
         >>> LabelTree.from_nested([[0, 1], 2]).leaf_of(1)
         4
         """
@@ -290,6 +345,16 @@ class LabelTree:
     def leaf_depth(self, label: int) -> int:
         """Return the number of edges between the root and the label's leaf.
 
+        Parameters
+        ----------
+        label : int
+
+        Returns
+        -------
+        int
+
+        Examples
+        --------
         >>> LabelTree.from_nested([[0, 1], 2]).leaf_depth(1)
         2
         """
@@ -298,6 +363,16 @@ class LabelTree:
     def path(self, label: int) -> Int32Array:
         """Return the nodes from the root to the label's leaf, both included.
 
+        Parameters
+        ----------
+        label : int
+
+        Returns
+        -------
+        ndarray of int32
+
+        Examples
+        --------
         >>> LabelTree.from_nested([[0, 1], 2]).path(1).tolist()
         [0, 1, 4]
         """
@@ -311,6 +386,12 @@ class LabelTree:
     def validate(self) -> None:
         """Raise :class:`TreeStructureError` unless every invariant holds.
 
+        Returns
+        -------
+        None
+
+        Examples
+        --------
         >>> LabelTree.balanced(3).validate()
         """
         with builders.core_errors():
@@ -321,6 +402,16 @@ class LabelTree:
 
         A node of a binary tree then has up to ``2 ** levels`` children.
 
+        Parameters
+        ----------
+        levels : int in [1, 30]
+
+        Returns
+        -------
+        LabelTree
+
+        Examples
+        --------
         >>> LabelTree.balanced(16).collapsed(2) == LabelTree.balanced(16, arity=4)
         True
         """
@@ -337,6 +428,12 @@ class LabelTree:
     def to_edges(self) -> tuple[list[tuple[int, int]], dict[int, int]]:
         """Return the (parent, child) pairs and the label of each leaf, as `from_edges` takes them.
 
+        Returns
+        -------
+        tuple of a list of pairs and a dict
+
+        Examples
+        --------
         >>> LabelTree.balanced(2).to_edges()
         ([(0, 1), (0, 2)], {1: 0, 2: 1})
         """
@@ -345,6 +442,12 @@ class LabelTree:
     def to_json(self) -> str:
         """Return the tree as one JSON object, which `from_json` reads.
 
+        Returns
+        -------
+        str
+
+        Examples
+        --------
         >>> print(LabelTree.balanced(2).to_json())
         {"format": "labeltrees.tree", "version": 1, "parent": [-1, 0, 0], "label": [-1, 0, 1]}
         """
@@ -354,6 +457,16 @@ class LabelTree:
     def from_json(cls, text: str) -> LabelTree:
         """Return the tree that `to_json` wrote, with the same node ids.
 
+        Parameters
+        ----------
+        text : str
+
+        Returns
+        -------
+        LabelTree
+
+        Examples
+        --------
         >>> tree = LabelTree.random(50)
         >>> LabelTree.from_json(tree.to_json()) == tree
         True
@@ -375,6 +488,10 @@ class LabelTree:
         max_nodes : int
             Only the first nodes are drawn; a node with children left out says how many labels
             are below them.
+
+        Returns
+        -------
+        str
 
         Examples
         --------

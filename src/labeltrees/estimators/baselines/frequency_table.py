@@ -17,7 +17,7 @@ class FrequencyTableClassifier(OnlineClassifier):
 
     Parameters
     ----------
-    back_off : float >= 0, default 1
+    back_off : float >= 0, default 1.0
         How many examples' worth of the overall frequencies are mixed into those of a row:
         P(y given x) = (c(x, y) + back_off P(y)) / (c(x) + back_off). 0 is the paper's table.
 

@@ -29,8 +29,15 @@ class OneAgainstAllClassifier(OnlineClassifier):
 
     Parameters
     ----------
-    loss, optimizer, learning_rate, n_passes, shuffle, normalize, bias, random_state
-        As for `ConditionalTreeClassifier`.
+    loss : {"logistic", "squared"}, default "logistic"
+    optimizer : {"adagrad", "sgd"}, default "adagrad"
+    learning_rate : float > 0, default 1.5
+    n_passes : int >= 1, default 5
+    shuffle : bool, default True
+    normalize : bool, default True
+    bias : float >= 0, default 0.25
+    random_state : int, RandomState or None, default 0
+        These eight are as for `ConditionalTreeClassifier`.
 
     Attributes
     ----------
@@ -87,6 +94,13 @@ class OneAgainstAllClassifier(OnlineClassifier):
         Returns
         -------
         ndarray of shape (n_rows,)
+
+        Examples
+        --------
+        >>> from labeltrees import OneAgainstAllClassifier
+        >>> model = OneAgainstAllClassifier().fit([[1, 0], [0, 1]] * 20, ["sun", "rain"] * 20)
+        >>> bool(model.predict_label_score([[1, 0]], ["sun"])[0] > 0.8)
+        True
         """
         rows = self._check_rows(X)
         return self.model_.label_scores(rows, y)

@@ -47,20 +47,20 @@ class AdacondClassifier(LabelClassifier):
 
     Parameters
     ----------
-    base : classifier or None
+    base : classifier or None, default None
         What is fitted in every round: any classifier whose ``fit`` takes ``sample_weight``; None is
         ``SelfTerminatingTreeClassifier()``. It, and any with ``accepts_distributions = True``, is
         fitted to distributions themselves; all others to every row once for each label of its
         distribution, weighted by its probability. A base with an integer ``random_state`` is given
         the next one in each round.
-    eta : float in (0, 1), "auto" or "median"
+    eta : float in (0, 1), "auto" or "median", default "auto"
         The error that a row may have. ``"auto"`` is a little more than the first round's mean error
         eps: ``eps + max(0.05 eps, 1 / sqrt(n_rows))``; ``"median"`` the median error of the first
         round, if that is more than the mean, else as ``"auto"``. The farther above the mean error,
         the more rounds are of use.
-    n_rounds : int >= 1
+    n_rounds : int >= 1, default 10
         How many rounds at most.
-    norm : "total_variation" or callable
+    norm : "total_variation" or callable, default "total_variation"
         How errors are measured: half the sum of absolute differences, for labels 1 - P(label given
         row); or ``norm(C, P)``, called with two (n_rows, n_labels) arrays, one value in [0, 1] a
         row. Theorem 1 needs it to be a norm of C - P (convex is enough). A callable makes `fit`
@@ -132,6 +132,18 @@ class AdacondClassifier(LabelClassifier):
             The first round's distribution, in which the bound holds.
         classes : labels of shape (n_labels,), optional
             Names the columns of a matrix; else they are 0, 1, ...
+
+        Returns
+        -------
+        the estimator
+
+        Examples
+        --------
+        >>> from labeltrees import AdacondClassifier
+        >>> X, P = [[0], [1], [2], [3]] * 20, [[0.9, 0.1], [0.5, 0.5], [0.4, 0.6], [0.1, 0.9]] * 20
+        >>> model = AdacondClassifier(eta=0.3, n_rounds=5).fit(X, P, classes=["dry", "wet"])
+        >>> model.predict([[0], [3]]).tolist()
+        ['dry', 'wet']
         """
         base, settings = self._base(), self._settings()
         training, start = _check_fit(X, y, sample_weight, classes, missing=_takes_nan(base))
@@ -170,13 +182,39 @@ class AdacondClassifier(LabelClassifier):
         Yields
         ------
         ndarray of shape (n_rows, n_labels)
+
+        Examples
+        --------
+        >>> from labeltrees import AdacondClassifier
+        >>> X, P = [[0], [1], [2], [3]] * 20, [[0.9, 0.1], [0.5, 0.5], [0.4, 0.6], [0.1, 0.9]] * 20
+        >>> model = AdacondClassifier(eta=0.3, n_rounds=5).fit(X, P, classes=["dry", "wet"])
+        >>> len(list(model.staged_predict_proba([[0]]))) == len(model.bound_)
+        True
         """
         rows = self._check_rows(X)
         for n_rounds in range(1, len(self.model_.members) + 1):
             yield self.model_.stage(n_rounds).probabilities(rows, max_bytes=max_bytes)
 
     def plot(self, *, ax: Any = None) -> Any:
-        """Draw ``bound_`` and ``train_exceed_`` by round with matplotlib, and return the axes."""
+        """Draw ``bound_`` and ``train_exceed_`` by round with matplotlib, and return the axes.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            By default those of a new figure.
+
+        Returns
+        -------
+        the axes
+
+        Examples
+        --------
+        >>> from labeltrees import AdacondClassifier
+        >>> X, P = [[0], [1], [2], [3]] * 20, [[0.9, 0.1], [0.5, 0.5], [0.4, 0.6], [0.1, 0.9]] * 20
+        >>> model = AdacondClassifier(eta=0.3, n_rounds=5).fit(X, P, classes=["dry", "wet"])
+        >>> model.plot().get_xlabel()
+        'rounds'
+        """
         check_is_fitted(self, "model_")
         from labeltrees.estimators.drawing import draw_boosting
 
@@ -213,7 +251,20 @@ class AdacondClassifier(LabelClassifier):
         return self._record().exceed
 
     def check_parameters(self) -> None:
-        """Raise `ArgumentError` if a parameter is outside its range; `fit` does so by itself."""
+        """Raise `ArgumentError` if a parameter is outside its range; `fit` does so by itself.
+
+        Returns
+        -------
+        None
+
+        Examples
+        --------
+        >>> from labeltrees import AdacondClassifier
+        >>> AdacondClassifier(n_rounds=0).check_parameters()
+        Traceback (most recent call last):
+        ...
+        labeltrees.errors.ArgumentError: n_rounds must be an integer >= 1, got 0.
+        """
         self._base()
         self._settings()
 
