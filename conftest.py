@@ -15,6 +15,9 @@ from hypothesis import is_hypothesis_test, settings
 if TYPE_CHECKING:
     from pathlib import Path
 
+# Matrices are small here: more threads cost many times what they gain, and there are workers.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 PROFILE = os.environ.get("LABELTREES_TESTS", "quick")
 
 settings.register_profile("quick", derandomize=True, deadline=None, max_examples=50)

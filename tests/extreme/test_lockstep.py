@@ -37,7 +37,7 @@ def problem(seed, n_rows=60, n_features=8, n_children=5, binary=False):
     return X, (z > 0).astype(float) if binary else z, rng.uniform(0.2, 1, n_rows)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     st.integers(0, 10_000),
     st.sampled_from([0.1, 1.0, 10.0]),

@@ -201,6 +201,7 @@ def test_siblings_share_one_penalty_and_are_optimal_for_their_shares(seed):
     assert sum(apart) == pytest.approx(min(penalty, sum(far)), abs=1e-9)
     for ours, q, w, share in zip(solved, (left, right), weights, apart, strict=True):
         assert ours.p == pytest.approx(branch_posterior(q, u, share / w), abs=1e-9)
+        assert ours.gain == pytest.approx(w * relative_entropy(ours.p, u), abs=1e-9)
 
 
 def test_the_binary_case_is_soft_thresholding():
