@@ -16,7 +16,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from tests.reference import ReferenceOneAgainstAll, table_probability
+from tests.references.baselines import ReferenceOneAgainstAll, table_probability
 
 import labeltrees
 from labeltrees import FrequencyTableClassifier, OneAgainstAllClassifier

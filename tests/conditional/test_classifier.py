@@ -16,7 +16,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from tests.reference import ReferenceConditionalTree
+from tests.references.conditional import ReferenceConditionalTree
 
 from labeltrees import ConditionalTreeClassifier, _core
 from labeltrees.errors import (

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
-from tests.reference import (
+from tests.references.conditional import (
     ReferencePecocTree,
     hadamard_code,
     pecoc,

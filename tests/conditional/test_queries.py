@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse, stats
 from tests.conditional.test_classifier import stream
-from tests.reference import ReferenceConditionalTree
+from tests.references.conditional import ReferenceConditionalTree
 
 import labeltrees
 from labeltrees import ConditionalTreeClassifier

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.base import clone
-from tests.reference import ReferenceConditionalTree
+from tests.references.conditional import ReferenceConditionalTree
 
 import labeltrees
 from labeltrees import ConditionalTreeClassifier

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.reference import ReferenceConditionalTree
+from tests.references.conditional import ReferenceConditionalTree
 
 from labeltrees import ConditionalTreeClassifier, LabelTree, _core
 from labeltrees.data.rows import as_rows

@@ -11,7 +11,7 @@ import pytest
 import sklearn.metrics
 from hypothesis import given
 from hypothesis import strategies as st
-from tests import reference
+from tests.references import metrics as reference
 
 import labeltrees.metrics as m
 from labeltrees.errors import ArgumentError

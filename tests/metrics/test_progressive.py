@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests import reference
+from tests.references import metrics as reference
 
 from labeltrees.errors import ArgumentError
 from labeltrees.metrics import (

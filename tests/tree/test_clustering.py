@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from tests import reference
+from tests.references import clustering as reference
 
 from labeltrees.data.rows import as_rows
 from labeltrees.errors import ArgumentError, DataError, TreeStructureError

@@ -37,14 +37,14 @@ InputArgument = Annotated[
 ]
 FormatOption = Annotated[
     str | None,
-    typer.Option(help=f"{', '.join(_ALL_FORMATS)}; by default told by the file's name."),
+    typer.Option(help=f"{', '.join(_ALL_FORMATS)}; by default the file's suffix decides."),
 ]
 LabelsOption = Annotated[
     str, typer.Option(help="Rows with several labels: learn 'each', 'draw' one, or the 'first'.")
 ]
 LimitOption = Annotated[int | None, typer.Option(min=1, help="Read at most this many rows.")]
 OrderOption = Annotated[
-    str, typer.Option(help="Of --format python: in order of 'files', or 'shuffled'.")
+    str, typer.Option(help="With --format python: the order of examples, 'files' or 'shuffled'.")
 ]
 
 

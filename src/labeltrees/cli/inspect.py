@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 def inspect(
     model: ModelArgument,
     dot: Annotated[
-        Path | None, typer.Option(help="Write the tree's top as Graphviz DOT to this file.")
+        Path | None, typer.Option(help="Write the top of the tree to this file, as Graphviz DOT.")
     ] = None,
-    dot_nodes: Annotated[int, typer.Option(min=1, help="At most this many nodes in it.")] = 200,
+    dot_nodes: Annotated[int, typer.Option(min=1, help="Draw at most this many nodes.")] = 200,
     labels: Annotated[int, typer.Option(min=0, help="How many labels to show.")] = 10,
     json: JsonOption = False,
 ) -> None:

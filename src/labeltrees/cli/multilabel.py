@@ -1,4 +1,4 @@
-"""Many labels a row: a saved model's answers, or a file of answers, against all true labels."""
+"""Many labels per row: a saved model's answers, or a file of answers, against all true labels."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def train(
     labels: LabelsOption = "each",
     limit: LimitOption = None,
     order: OrderOption = "files",
-    passes: Annotated[int, typer.Option(min=1, help="Times to go over the data.")] = 1,
+    passes: Annotated[int, typer.Option(min=1, help="Number of passes over the data.")] = 1,
     keep_state: Annotated[
         bool, typer.Option(help="Whether the saved model can go on learning.")
     ] = True,

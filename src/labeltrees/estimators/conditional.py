@@ -61,7 +61,7 @@ class ConditionalTreeClassifier(OnlineClassifier):
         Trees that `fit` learns, each with a seed and so an order of rows of its own, and with
         "kmeans" and "random" a structure. The geometric mean of their distributions, scaled to
         sum to 1, is far better than one tree's, best with "kmeans"; the scale needs all labels, so
-        questions then cost O(n_trees n_labels) a row. `partial_fit` can only go on with them.
+        questions then cost O(n_trees n_labels) per row. `partial_fit` can only go on with them.
     alpha : float in [0, 1], default 0.6
         Weight of balance against the regressors' opinion in rule (5). 0 has no depth bound.
     balance : {"examples", "labels"}, default "examples"

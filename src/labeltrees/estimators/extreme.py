@@ -339,7 +339,7 @@ class ExtremeRegressor(LabelEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         # Neither a classifier nor a regressor, as a row has any number of labels; but it has
-        # predict_proba, of which these tags speak.
+        # predict_proba, which these tags describe.
         tags.classifier_tags = ClassifierTags(multi_class=True, multi_label=True)
         return tags
 

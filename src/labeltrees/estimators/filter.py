@@ -26,10 +26,10 @@ class FilterTreeClassifier(OnlineClassifier):
     the leaf up, and no match above the first that the label loses. Beygelzimer, Langford and
     Ravikumar, "Error-correcting tournaments" (ALT 2009); LOMtree's paper compares itself with it.
 
-    `predict` plays the tournament from the root down: O(log n) a row. A node's odds are those of
+    `predict` plays the tournament from the root down: O(log n) per row. A node's odds are those of
     two labels, its winners. The loser's probability is its odds times the winner's, and so on down
     to every leaf: that gives probabilities whose likeliest label is the tournament's winner. Their
-    sum costs O(n_labels) a row, and so does every other question.
+    sum costs O(n_labels) per row, and so does every other question.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ __all__ = ["OneAgainstAllClassifier"]
 
 
 class OneAgainstAllClassifier(OnlineClassifier):
-    """P(label given x) by one linear regressor per label, learned online: O(n_labels) a row.
+    """P(label given x) by one linear regressor per label, learned online: O(n_labels) per row.
 
     The regressor of a label learns to tell it from all others together. `predict_proba` divides
     its answers f_y(x) by their sum; `predict_label_score` gives f_y(x) itself, which is what

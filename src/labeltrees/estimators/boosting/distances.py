@@ -88,7 +88,7 @@ class NormDistances:
         """Return the norm's values, or raise if they are no distances in [0, 1]."""
         values = np.asarray(self._norm(answers, self._targets), dtype=np.float64)
         if values.shape != (len(answers),):
-            allowed = f"a callable that returns shape ({len(answers)},), one value a row"
+            allowed = f"a callable that returns shape ({len(answers)},), one value per row"
             raise ArgumentError.of("norm", f"one that returns shape {values.shape}", allowed)
         wrong = ~((values >= 0) & (values <= 1 + 1e-9))
         if wrong.any():

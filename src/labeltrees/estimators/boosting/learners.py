@@ -151,7 +151,7 @@ class OutsideModel:
         return np.asarray(p / sums[:, None])
 
     def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
-        """Return P(label given row), one label a row; 0 for a label never seen."""
+        """Return P(label given row), one label per row; 0 for a label never seen."""
         ids = self.vocabulary.ids(labels)
         p = self.probabilities(rows)
         return np.where(ids >= 0, p[np.arange(rows.n_rows), ids], 0.0)

@@ -41,7 +41,7 @@ class Fitted(NamedTuple, Generic[Member]):
 
 @dataclass(frozen=True)
 class BoostingRecord:
-    """What happened in the rounds that were kept; all arrays have one entry a round."""
+    """What happened in the rounds that were kept; all arrays have one entry per round."""
 
     eta: float
     stop_reason: str

@@ -1,4 +1,4 @@
-"""Why a label has its probability in an extreme regressor: the path and what spoke on it."""
+"""Why a label has its probability in an extreme regressor: the path and what supports it."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def as_relevance(Y: Any, *, classes: ArrayLike | None = None) -> Relevance:
 
     Parameters
     ----------
-    Y : sparse or dense matrix, sequence of label lists, sequence of dicts, or one label a row
+    Y : sparse or dense matrix, sequence of label lists, sequence of dicts, or one label per row
         A matrix of shape (n_rows, n_labels) holds relevance >= 0, a dict a label's relevance;
         labels of a list have relevance 1.
     classes : array of n_labels labels, optional

@@ -25,7 +25,7 @@ __all__ = ["Targets", "bin_rows", "grow_core"]
 class Targets:
     """What each row should be: label ids, or several labels with their masses.
 
-    Row ``r`` has ``labels[starts[r]:starts[r + 1]]``. Empty ``starts``: one label a row; empty
+    Row ``r`` has ``labels[starts[r]:starts[r + 1]]``. Empty ``starts``: one label per row; empty
     ``masses`` as well: each of mass 1.
     """
 

@@ -1,4 +1,4 @@
-"""Each method in plain Python, written from its definition: slow and obvious."""
+"""The conditional probability tree and conditional PECOC (paper 1) in plain Python."""
 
 from __future__ import annotations
 
@@ -6,97 +6,6 @@ import math
 from itertools import pairwise
 
 import numpy as np
-
-# --- metrics ---------------------------------------------------------------------------------
-
-
-def mean(values, weights=None):
-    weights = [1.0] * len(values) if weights is None else weights
-    return sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights)
-
-
-def squared_loss(p_label, weights=None):
-    return mean([(1 - p) ** 2 for p in p_label], weights)
-
-
-def log_loss(p_label, floor, weights=None):
-    return mean([-math.log(max(p, floor)) for p in p_label], weights)
-
-
-def brier_score(columns, proba, weights=None):
-    scores = []
-    for true_column, row in zip(columns, proba, strict=True):
-        score = 0.0 if true_column >= 0 else 1.0
-        for column, p in enumerate(row):
-            score += ((column == true_column) - p) ** 2
-        scores.append(score)
-    return mean(scores, weights)
-
-
-def top_k_accuracy(y_true, top_labels, weights=None):
-    hits = [float(truth in list(row)) for truth, row in zip(y_true, top_labels, strict=True)]
-    return mean(hits, weights)
-
-
-def reliability_bins(pairs, n_bins):
-    """Bins of (p, hit, weight) triples as a list of (mean p, frequency, weight)."""
-    total = sum(weight for _, _, weight in pairs)
-    below = 0.0
-    bins = {}
-    for value in sorted({p for p, _, weight in pairs if weight > 0}):
-        group = [(p, hit, weight) for p, hit, weight in pairs if p == value]
-        mass = sum(weight for _, _, weight in group)
-        middle = (below + mass / 2) / total * n_bins
-        bins.setdefault(min(math.floor(middle + 1e-9), n_bins - 1), []).extend(group)
-        below += mass
-    return [
-        (
-            mean([p for p, _, _ in group], [weight for _, _, weight in group]),
-            mean([float(hit) for _, hit, _ in group], [weight for _, _, weight in group]),
-            sum(weight for _, _, weight in group),
-        )
-        for _, group in sorted(bins.items())
-    ]
-
-
-def expected_calibration_error(pairs, n_bins):
-    bins = reliability_bins(pairs, n_bins)
-    return mean([abs(frequency - p) for p, frequency, _ in bins], [weight for *_, weight in bins])
-
-
-def top_pairs(y_true, top_labels, top_probabilities, weights):
-    """The (p, hit, weight) triples of all returned labels, without padding."""
-    return [
-        (p, label == truth, weight)
-        for truth, labels, row, weight in zip(
-            y_true, top_labels, top_probabilities, weights, strict=True
-        )
-        for label, p in zip(labels, row, strict=True)
-        if label is not None
-    ]
-
-
-def stream_scores(rows, floor):
-    """Scores of (p_label, correct, p_top, is_new, weight) rows, as progressive validation's."""
-    weights = [weight for *_, weight in rows]
-    p_label = [p for p, *_ in rows]
-    seen = [(p, weight) for p, _, _, is_new, weight in rows if not is_new]
-    scores = {"n_rows": len(rows), "n_new_labels": sum(is_new for *_, is_new, _ in rows)}
-    if sum(weights) > 0:
-        scores["squared_loss"] = squared_loss(p_label, weights)
-        scores["log_loss"] = log_loss(p_label, floor, weights)
-        scores["accuracy"] = mean([float(correct) for _, correct, *_ in rows], weights)
-    if sum(weight for _, weight in seen) > 0:
-        scores["log_loss_seen"] = log_loss(
-            [p for p, _ in seen], floor, [weight for _, weight in seen]
-        )
-    return scores
-
-
-# --- end of metrics --------------------------------------------------------------------------
-
-
-# --- conditional probability trees -------------------------------------------------------------
 
 
 class ReferenceNode:
@@ -347,98 +256,6 @@ class ReferenceConditionalTree:
         return [-1 if n.parent is None else index[id(n.parent)] for n in self.nodes]
 
 
-# --- label trees from data -----------------------------------------------------------------------
-
-
-def combine_hashes(first, second):
-    """The library's hash of a pair of 64-bit integers."""
-    mask = 2**64 - 1
-    x = (first * 0x9E3779B97F4A7C15 + second) & mask
-    for _ in range(2):
-        x ^= x >> 32
-        x = x * 0xD6E8FEB86659FD93 & mask
-    return x ^ (x >> 32)
-
-
-def label_centroids(X, labels, weights, n_labels):
-    """Row l: the mean direction of label l's rows, as float32; zeros if it has none."""
-    sums = np.zeros((n_labels, X.shape[1]))
-    for x, label, weight in zip(np.asarray(X, dtype=np.float64), labels, weights, strict=True):
-        length = math.sqrt(sum(v * v for v in x))
-        if weight > 0 and length > 0:
-            sums[label] += x * weight / length
-    lengths = [math.sqrt(sum(v * v for v in row)) or 1.0 for row in sums]
-    return (sums / np.array(lengths)[:, None]).astype(np.float32)
-
-
-def bisect(centroids, labels, left, parts, seed, mass=None):
-    """Spherical 2-means with sides of given shares: two lists of labels."""
-    n = len(labels)
-    first = combine_hashes(seed, 0) % n
-    second = (first + 1 + combine_hashes(seed, 1) % (n - 1)) % n
-    difference = centroids[labels[first]] - centroids[labels[second]]
-    cosine = -1.0
-    for _ in range(50):
-        scores = {}
-        for label in labels:
-            scores[label] = 0.0
-            for value, d in zip(centroids[label], difference, strict=True):
-                scores[label] += float(value) * float(d)
-        ranked = sorted(labels, key=lambda label: (-scores[label], label))
-        n_left = n * left // parts
-        if mass is not None and sum(mass[label] for label in ranked) > 0:
-            wanted = sum(mass[label] for label in ranked) * left / parts
-            n_left = left
-            while n_left < n - (parts - left):
-                below = sum(mass[label] for label in ranked[:n_left])
-                if below + mass[ranked[n_left]] / 2 > wanted:
-                    break
-                n_left += 1
-        sides = sorted(ranked[:n_left]), sorted(ranked[n_left:])
-        sums = []
-        for side in sides:
-            total = np.zeros(centroids.shape[1])
-            for label in side:
-                total += centroids[label].astype(np.float64)
-            sums.append(total)
-        lengths = [math.sqrt(sum(v * v for v in total)) for total in sums]
-        centres = [total / (length or 1.0) for total, length in zip(sums, lengths, strict=True)]
-        difference = (centres[0] - centres[1]).astype(np.float32)
-        before, cosine = cosine, sum(lengths) / n
-        if cosine - before < 1e-4:
-            break
-    return sides
-
-
-def cut(centroids, labels, parts, seed, salt, mass=None):
-    """The parts of a node, made by bisecting again and again."""
-    if parts == 1:
-        return [labels]
-    left = parts // 2
-    if len(labels) == parts:
-        sides = labels[:left], labels[left:]
-    else:
-        sides = bisect(centroids, labels, left, parts, combine_hashes(seed, salt), mass)
-    return cut(centroids, sides[0], left, seed, combine_hashes(salt, 1), mass) + cut(
-        centroids, sides[1], parts - left, seed, combine_hashes(salt, 2), mass
-    )
-
-
-def kmeans_tree(centroids, arity, seed, mass=None):
-    """The parent and label of each node, breadth first."""
-    parent, label, members = [-1], [], [list(range(len(centroids)))]
-    for node, labels in enumerate(members):
-        label.append(labels[0] if len(labels) == 1 else -1)
-        if len(labels) > 1:
-            for part in cut(centroids, labels, min(arity, len(labels)), seed, node, mass):
-                parent.append(node)
-                members.append(part)
-    return parent, label
-
-
-# --- PECOC ---------------------------------------------------------------------------------------
-
-
 def hadamard_code(size):
     """C of section 3.2.1, its recursion mended: [[C, C], [C, 1 - C]]."""
     code = np.ones((1, 1), dtype=int)
@@ -452,7 +269,7 @@ def pecoc(answers):
     code = hadamard_code(len(answers))
     answers = [1.0, *answers[1:]]
     return [
-        2 * mean([r if code[i, y] else 1 - r for i, r in enumerate(answers)]) - 1
+        2 * np.mean([r if code[i, y] else 1 - r for i, r in enumerate(answers)]) - 1
         for y in range(len(answers))
     ]
 
@@ -516,44 +333,3 @@ class ReferencePecocTree(ReferenceConditionalTree):
     def distribution(self, x):
         prepared = self.prepare(x)
         return [self.probability(prepared, label) for label in range(self.tree.n_labels)]
-
-
-# --- baselines -----------------------------------------------------------------------------------
-
-
-class ReferenceOneAgainstAll(ReferenceConditionalTree):
-    """One dense regressor per label; all of them learn every example."""
-
-    def __init__(self, n_features, **options):
-        super().__init__(n_features, mixing=False, **options)
-
-    def observe(self, x, label, weight=1.0):
-        x = self.prepare(x)
-        p = self.normalised(x).get(label)
-        if label not in self.leaf_of:
-            self.leaf_of[label] = self.new_node(label, None)
-        for other, regressor in self.leaf_of.items():
-            self.step(regressor, x, self.margin(regressor, x), int(other == label), weight)
-        return p
-
-    def normalised(self, prepared):
-        floor = 2e-6 / max(len(self.leaf_of), 1)
-        scores = {y: max(self.estimate(f, prepared), floor) for y, f in self.leaf_of.items()}
-        return {label: score / sum(scores.values()) for label, score in scores.items()}
-
-    def distribution(self, x):
-        return self.normalised(self.prepare(x))
-
-
-def table_probability(examples, x, label, back_off):
-    """The frequency of a label among (x, label, weight) examples with this x, backed off."""
-    total = sum(w for _, _, w in examples)
-    overall = sum(w for _, y, w in examples if y == label) / total
-    here = [(y, w) for other, y, w in examples if tuple(other) == tuple(x)]
-    if not here:
-        return overall
-    seen = sum(w for y, w in here if y == label)
-    return (seen + back_off * overall) / (sum(w for _, w in here) + back_off)
-
-
-# --- self-terminating trees ----------------------------------------------------------------------
