@@ -141,7 +141,8 @@ def _description(path: str | os.PathLike[str], metadata: dict[str, str]) -> dict
     version = description.get("format_version")
     if version != FORMAT_VERSION:
         raise ModelFormatError(
-            f"{name} has format version {version}; this library reads version {FORMAT_VERSION}."
+            f"{name} has format version {version}; this library reads version {FORMAT_VERSION}. "
+            "Learn the model again, or use the version of the library that wrote it."
         )
     checksum = description.pop("checksum", None)
     if _sha256(_canonical(description)) != checksum:

@@ -1,6 +1,6 @@
 """LOMtree: the tree it grows, the leaves it recycles, and the probabilities it gives.
 
-By hand -> agreement with tests/references/lom_tree.py -> invariants after any stream -> what the
+By hand -> agreement with tests/references/lom.py -> invariants after any stream -> what the
 paper proves -> streams on which the tree used to be lost -> queries, files -> bad input.
 """
 

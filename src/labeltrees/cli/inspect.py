@@ -24,7 +24,7 @@ def inspect(
     labels: Annotated[int, typer.Option(min=0, help="How many labels to show.")] = 10,
     json: JsonOption = False,
 ) -> None:
-    """Print a model's shape, sizes, vocabulary, parameters, checksums and tree statistics."""
+    """Print a model's shape, sizes, vocabulary, settings, checksums and tree statistics."""
     stored, opened = open_model(model)
     facts = _facts(model, stored, opened)
     settings, described = stored.facts["settings"], opened.describe()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, get_args
 
+from sklearn.utils.validation import check_is_fitted
+
 from labeltrees import checks
 from labeltrees.estimators.contract import where_model
 from labeltrees.estimators.online import OnlineClassifier
-from labeltrees.models.capabilities import BeamSearch
+from labeltrees.models.capabilities import BeamSearch, demand
 from labeltrees.models.conditional.model import ConditionalTreeModel
 from labeltrees.models.conditional.settings import ConditionalSettings as Default
 from labeltrees.models.conditional.start import start_on_all, start_on_stream
@@ -203,6 +205,8 @@ class ConditionalTreeClassifier(OnlineClassifier):
         """
         if checks.choice("search", search, get_args(SearchName)) != "beam":
             return super().predict_top_k(X, k)
+        check_is_fitted(self, "model_")
+        demand(self.model_, BeamSearch, 'search="beam"')
         found = self.beam_top_k(X, k, beam_width=beam_width)
         return TopLabels(found.labels, found.probabilities)
 

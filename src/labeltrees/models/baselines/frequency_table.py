@@ -23,7 +23,7 @@ from labeltrees.models.model import (
     file_parts,
     names_of,
 )
-from labeltrees.models.online.learning import check_can_learn, ids_to_learn
+from labeltrees.models.online.online_model import check_can_learn, ids_to_learn
 from labeltrees.models.settings import Settings
 from labeltrees.tree import LabelTree
 

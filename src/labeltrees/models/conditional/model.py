@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from labeltrees import _core, checks
-from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import TooLargeError
 from labeltrees.models.conditional.novelty import LabelCounts
 from labeltrees.models.conditional.settings import ConditionalSettings
-from labeltrees.models.explanation import check_question
 from labeltrees.models.model import (
     BYTES_PER_ENTRY,
     MAX_DENSE_BYTES,
     BeamLabels,
-    FittedModel,
     Foreseen,
     TopLabels,
     TopRows,
@@ -27,22 +24,7 @@ from labeltrees.models.model import (
     file_parts,
     names_of,
 )
-from labeltrees.models.online.counted_tree import (
-    describe_tree,
-    have_leaves,
-    restored,
-    state_tensors,
-    untaught,
-)
-from labeltrees.models.online.explanation import Explanation, steps_of
-from labeltrees.models.online.learning import (
-    IN_TURN,
-    LearnsInPasses,
-    check_can_learn,
-    ids_to_learn,
-)
-from labeltrees.models.online.settings import learning_errors
-from labeltrees.tree import LabelTree
+from labeltrees.models.online.tree_model import TreeModel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,91 +33,57 @@ if TYPE_CHECKING:
     from scipy import sparse
 
     from labeltrees.data.rows import Rows
+    from labeltrees.models.online.explanation import Explanation
+    from labeltrees.models.online.online_model import Teaching
 
 __all__ = ["ConditionalTreeModel"]
 
 
 @dataclass
-class ConditionalTreeModel(LearnsInPasses, FittedModel):
+class ConditionalTreeModel(TreeModel):
     """A conditional probability tree: settings, vocabulary, structure and regressors.
 
-    Rows must be checked (`rows`). Threads may ask while one learns.
+    Learning costs O(depth * nnz) per row, with ``foresee_top`` an exact search more; what was
+    foreseen of a row's own label comes for free. Rows must be checked (`rows`). Threads may ask
+    while one learns.
     """
 
     settings_class = ConditionalSettings
 
     settings: ConditionalSettings
-    vocabulary: LabelVocabulary
-    core: _core.ConditionalTree
-    n_features: int
-    frozen: bool = False
     label_counts: LabelCounts | None = None
     """What the novelty mass is computed from; None without ``settings.novelty``."""
 
     def __post_init__(self) -> None:
         if self.settings.max_memory is not None:
             self.core.limit_bytes(self.settings.max_memory)
-
-    @classmethod
-    def empty(cls, settings: ConditionalSettings, n_features: int) -> Self:
-        """Return a model that knows no label yet."""
-        return cls(
-            settings, LabelVocabulary(), untaught(), n_features, label_counts=_counts(settings)
-        )
+        if self.settings.novelty and self.label_counts is None:
+            self.label_counts = LabelCounts()
 
     @property
     def novelty_mass(self) -> float:
         """The probability reserved for labels not seen yet; 0 without ``settings.novelty``."""
         return 0.0 if self.label_counts is None else self.label_counts.mass
 
-    @classmethod
-    def on_tree(
-        cls,
-        settings: ConditionalSettings,
-        n_features: int,
-        vocabulary: LabelVocabulary,
-        tree: LabelTree,
-    ) -> Self:
-        """Return a model that has learned nothing yet on a binary tree over vocabulary ids."""
-        counts = _counts(settings)
-        return cls(settings, vocabulary, untaught(tree), n_features, label_counts=counts)
-
-    @property
-    def tree(self) -> LabelTree:
-        """A copy of the tree as it is now; its labels are vocabulary ids."""
-        return LabelTree(self.core.tree())
-
-    def learn(
+    def _teach(
         self,
-        rows: Rows,
-        labels: NDArray[Any],
-        weights: NDArray[np.float32],
+        taught: Teaching,
         *,
-        order: NDArray[np.int64] = IN_TURN,
-        foresee: bool = True,  # noqa: ARG002 - it comes for free
-        foresee_top: bool = False,
-        again: bool = False,
-    ) -> Foreseen:
-        """Learn from rows in turn (or in ``order``) and return what was foreseen of each.
+        foresee: bool,  # noqa: ARG002 - it comes for free
+        foresee_top: bool,
+        again: bool,
+    ) -> Any:
+        learning = self.settings.tree_learning(again=again)
+        return self.core.learn(*taught.arrays, foresee_top, learning, True)
 
-        O(depth * nnz) per row; with ``foresee_top`` an exact search more. ``again`` says that the
-        rows have been learned before: they are no new evidence, nor new examples for the novelty
-        mass.
-        """
-        check_can_learn(self.frozen)
-        self.check_width(rows)
-        ids = ids_to_learn(self.vocabulary, labels, weights)
-        with learning_errors(self.settings):
-            p_label, is_new, top, p_top = self.core.learn(
-                *rows.arrays, ids, weights, order, foresee_top,
-                self.settings.tree_learning(again=again), True,
-            )  # fmt: skip
-        foreseen = Foreseen(p_label, names_of(self.vocabulary, top), p_top, is_new.astype(bool))
+    def _noted(self, seen: Foreseen, taught: Teaching, *, again: bool) -> Foreseen:
+        """Return the answers as the novelty mass before each row has them; count new rows."""
         if self.label_counts is None or again:
-            return foreseen
-        at = order if len(order) else slice(None)
-        learned = weights[at] > 0 if len(weights) else np.ones(len(p_label), dtype=bool)
-        return _with_novelty(foreseen, self.label_counts, ids[at], learned)
+            return seen
+        at = taught.order if len(taught.order) else slice(None)
+        weights = taught.weights
+        learned = weights[at] > 0 if len(weights) else np.ones(len(seen.p_label), dtype=bool)
+        return _with_novelty(seen, self.label_counts, taught.ids[at], learned)
 
     def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
         """Return P(label given row), one label per row.
@@ -148,7 +96,7 @@ class ConditionalTreeModel(LearnsInPasses, FittedModel):
             *rows.arrays, ids, self.settings.reading, self.settings.n_threads
         )
         if self.label_counts is not None:
-            known = have_leaves(self.core, ids)
+            known = self.has_learned(ids)
             p = np.where(known, p * (1.0 - novelty_mass), novelty_mass)
         return p
 
@@ -197,7 +145,7 @@ class ConditionalTreeModel(LearnsInPasses, FittedModel):
     ) -> TopRows:
         """Return the k rows that give each label its largest probabilities, likeliest first."""
         ids, place = np.unique(self.vocabulary.ids(labels), return_inverse=True)
-        known = have_leaves(self.core, ids)
+        known = self.has_learned(ids)
         k = check_top_rows(labels, known[place], self.core.n_labels, k, rows.n_rows, max_bytes)
         scale = 1.0 - self.novelty_mass
         best, p = _core.top_rows(self.core, *rows.arrays, ids, k, self.settings.reading)
@@ -219,17 +167,9 @@ class ConditionalTreeModel(LearnsInPasses, FittedModel):
         n_features: int = 10,
         feature_names: Sequence[str] | None = None,
     ) -> Explanation:
-        """Return the path of a label for one row: each turn, and what supports it."""
-        check_question(rows, n_features, feature_names, self.n_features)
-        ids = self.vocabulary.ids([label])
-        known = bool(have_leaves(self.core, ids)[0])
-        checks.one_of_labels("label", label, known, self.core.n_labels)
-        report = _core.report_path(self.core, *rows.arrays, int(ids[0]), self.settings.reading)
-        steps = steps_of(report, n_features=n_features, feature_names=feature_names)
-        p_known = steps[-1].p_path * steps[-1].p_turn if steps else 1.0
-        named = self.vocabulary.labels[ids].tolist()[0]
-        mass = self.novelty_mass
-        return Explanation(named, p_known * (1.0 - mass), mass, steps)
+        """Return the path of a label for one row, and the mass kept for labels not seen yet."""
+        reason = super().explain(rows, label, n_features=n_features, feature_names=feature_names)
+        return replace(reason, novelty_mass=self.novelty_mass)
 
     def probabilities(self, rows: Rows, *, max_bytes: int = MAX_DENSE_BYTES) -> NDArray[np.float64]:
         """Return the whole distribution, (n_rows, n_labels), columns in vocabulary order."""
@@ -242,53 +182,36 @@ class ConditionalTreeModel(LearnsInPasses, FittedModel):
 
     def describe(self) -> dict[str, Any]:
         """Return sizes and shape of the model."""
-        facts = describe_tree(self.tree, self.core) | {"can_learn": not self.frozen}
+        facts = super().describe()
         if self.label_counts is not None:
             facts["novelty_mass"] = self.novelty_mass
         return facts
-
-    def to_dot(self, names: Sequence[str], *, max_nodes: int) -> str:
-        """Return the top of the tree as Graphviz DOT."""
-        return self.tree.to_dot(names=names, max_nodes=max_nodes)
 
     def to_tensors(self, *, keep_state: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return arrays and facts that `from_tensors` makes an equal model of.
 
         With ``keep_state=False`` only what questions need, in float16.
         """
-        frozen = self.frozen or not keep_state
-        tensors = state_tensors(self.core, frozen=frozen) | self.vocabulary.to_tensors()
-        facts = {
-            "settings": self.settings.to_dict(),
-            "n_features": self.n_features,
-            "frozen": frozen,
-        }
+        tensors, facts = super().to_tensors(keep_state=keep_state)
         counts = self.label_counts
         if counts is not None:
             facts["novelty"] = {"n_once": counts.n_once, "n_examples": counts.n_examples}
-            if not frozen:
+            if not facts["frozen"]:
                 tensors["novelty.counts"] = counts.of(len(self.vocabulary))
         return tensors, facts
 
     @classmethod
     def from_tensors(cls, tensors: dict[str, NDArray[Any]], facts: dict[str, Any]) -> Self:
         """Return the model that `to_tensors` wrote down; raise `ModelFormatError` if it did not."""
+        model = super().from_tensors(tensors, facts)
         with file_parts():
-            vocabulary, frozen = LabelVocabulary.from_tensors(tensors), bool(facts["frozen"])
-            core = restored(tensors, frozen=frozen, n_labels=len(vocabulary))
-            settings = ConditionalSettings.from_dict(facts["settings"])
-            counts = None
-            if settings.novelty:
+            if model.settings.novelty:
                 seen = facts["novelty"]
-                counts = LabelCounts(seen["n_once"], seen["n_examples"])
-                if not frozen:
-                    counts.counts = tensors["novelty.counts"].copy()
-                    counts.check(len(vocabulary))
-            return cls(settings, vocabulary, core, int(facts["n_features"]), frozen, counts)
-
-
-def _counts(settings: ConditionalSettings) -> LabelCounts | None:
-    return LabelCounts() if settings.novelty else None
+                model.label_counts = LabelCounts(seen["n_once"], seen["n_examples"])
+                if not model.frozen:
+                    model.label_counts.counts = tensors["novelty.counts"].copy()
+                    model.label_counts.check(len(model.vocabulary))
+        return model
 
 
 def _with_novelty(

@@ -12,7 +12,7 @@ from labeltrees.errors import ArgumentError, ModelFormatError
 from labeltrees.models.conditional.settings import ConditionalSettings
 from labeltrees.models.dense import DenseAnswers
 from labeltrees.models.online.bank_model import NO_LINES, BankModel, Lines
-from labeltrees.models.online.counted_tree import describe_tree
+from labeltrees.models.online.tree_model import describe_tree
 from labeltrees.tree import LabelTree
 
 if TYPE_CHECKING:

@@ -22,7 +22,6 @@ from labeltrees.models.model import (
     file_parts,
     names_of,
 )
-from labeltrees.models.online.learning import IN_TURN
 from labeltrees.models.online.table_model import TableModel
 
 if TYPE_CHECKING:
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
 
     from labeltrees.data.rows import Rows
     from labeltrees.models.model import Foreseen
+    from labeltrees.models.online.online_model import Teaching
 
 __all__ = ["LomTreeModel"]
 
@@ -70,29 +70,12 @@ class LomTreeModel(TableModel):
         model.vocabulary.add(labels)
         return model
 
-    def learn(
-        self,
-        rows: Rows,
-        labels: NDArray[Any],
-        weights: NDArray[np.float32],
-        *,
-        order: NDArray[np.int64] = IN_TURN,
-        foresee: bool = True,
-        foresee_top: bool = False,
-        again: bool = False,
-    ) -> Foreseen:
-        """Learn from rows in turn (or in ``order``) and return what was foreseen of each.
-
-        O(depth * nnz) per row. ``again`` says that these are all rows learned so far.
-        """
-        foreseen = super().learn(
-            rows, labels, weights, order=order, foresee=foresee, foresee_top=foresee_top,
-            again=again,
-        )  # fmt: skip
+    def _noted(self, seen: Foreseen, taught: Teaching, *, again: bool) -> Foreseen:  # noqa: ARG002
+        """Return what was foreseen; rows learned again are all those learned so far."""
         if again:
             self.n_rounds += 1
             self.core.n_rounds = self.n_rounds
-        return foreseen
+        return seen
 
     def leaves(self, rows: Rows) -> NDArray[np.int32]:
         """Return the node at which each row ends. O(depth) per row."""

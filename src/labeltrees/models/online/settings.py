@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -10,12 +9,9 @@ import numpy as np
 
 from labeltrees import _core
 from labeltrees.checks import Choice, Flag, Integer, Number, setting
-from labeltrees.errors import DivergedError
 from labeltrees.models.settings import RandomState, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
 __all__ = [
@@ -24,7 +20,6 @@ __all__ = [
     "OnlineSettings",
     "OptimizerName",
     "RegressorSettings",
-    "learning_errors",
 ]
 
 LossName = Literal["logistic", "squared"]
@@ -83,15 +78,3 @@ class RegressorSettings(OnlineSettings):
             learning_rate=self.learning_rate,
             again=again,
         )
-
-
-@contextmanager
-def learning_errors(settings: OnlineSettings) -> Iterator[None]:
-    """Say which setting is to blame where the core's weights diverge."""
-    try:
-        yield
-    except _core.Diverged as error:
-        raise DivergedError(
-            f"{error}: learning_rate={settings.learning_rate:g} is too large for "
-            f"optimizer={settings.optimizer!r} on this data."
-        ) from None

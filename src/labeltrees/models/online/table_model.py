@@ -7,20 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from labeltrees.models.model import (
     MAX_DENSE_BYTES,
-    FittedModel,
-    Foreseen,
     TopLabels,
     check_dense_size,
     check_k,
     names_of,
 )
-from labeltrees.models.online.learning import (
-    IN_TURN,
-    LearnsInPasses,
-    check_can_learn,
-    ids_to_learn,
-)
-from labeltrees.models.online.settings import learning_errors
+from labeltrees.models.online.online_model import OnlineModel
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,12 +21,13 @@ if TYPE_CHECKING:
     from labeltrees import _core
     from labeltrees.data.rows import Rows
     from labeltrees.data.vocabulary import LabelVocabulary
+    from labeltrees.models.online.online_model import Teaching
 
 __all__ = ["TableModel"]
 
 
 @dataclass
-class TableModel(LearnsInPasses, FittedModel):
+class TableModel(OnlineModel):
     """Settings, vocabulary and regressors; a subclass knows the shape of its core.
 
     Rows must be checked (`rows`). Threads may ask while one learns.
@@ -46,31 +39,9 @@ class TableModel(LearnsInPasses, FittedModel):
     n_features: int
     frozen: bool = False
 
-    def learn(
-        self,
-        rows: Rows,
-        labels: NDArray[Any],
-        weights: NDArray[np.float32],
-        *,
-        order: NDArray[np.int64] = IN_TURN,
-        foresee: bool = True,
-        foresee_top: bool = False,
-        again: bool = False,
-    ) -> Foreseen:
-        """Learn from rows in turn (or in ``order``) and return what was foreseen of each.
-
-        ``again`` says that the rows have been learned before, ``foresee=False`` that nobody wants
-        to know the probabilities of their labels.
-        """
-        check_can_learn(self.frozen)
-        self.check_width(rows)
-        ids = self._ids_to_learn(labels, weights)
-        with learning_errors(self.settings):
-            p_label, is_new, top, p_top = self.core.learn(
-                *rows.arrays, ids, weights, order, foresee_top,
-                self.settings.learning(again=again), foresee,
-            )  # fmt: skip
-        return Foreseen(p_label, names_of(self.vocabulary, top), p_top, is_new.astype(bool))
+    def _teach(self, taught: Teaching, *, foresee: bool, foresee_top: bool, again: bool) -> Any:
+        learning = self.settings.learning(again=again)
+        return self.core.learn(*taught.arrays, foresee_top, learning, foresee)
 
     def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
         """Return P(label given row), one label per row; 0 for a label never seen."""
@@ -88,8 +59,3 @@ class TableModel(LearnsInPasses, FittedModel):
         n_columns = len(self.vocabulary)
         check_dense_size(rows.n_rows, n_columns, max_bytes)
         return self.core.all_probabilities(*rows.arrays, n_columns, self.settings.reading)
-
-    def _ids_to_learn(
-        self, labels: NDArray[Any], weights: NDArray[np.float32]
-    ) -> NDArray[np.int32]:
-        return ids_to_learn(self.vocabulary, labels, weights)

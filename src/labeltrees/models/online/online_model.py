@@ -1,0 +1,133 @@
+"""What models that learn row by row share: one way to learn, whatever the core."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from labeltrees import _core
+from labeltrees.errors import DivergedError, FrozenModelError
+from labeltrees.models.model import FittedModel, Foreseen, names_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from labeltrees.data.rows import Rows
+    from labeltrees.data.vocabulary import LabelVocabulary
+    from labeltrees.models.online.settings import OnlineSettings
+
+    CoreAnswers = tuple[
+        NDArray[np.float64], NDArray[np.uint8], NDArray[np.int32], NDArray[np.float64]
+    ]
+
+__all__ = ["IN_TURN", "OnlineModel", "Teaching", "check_can_learn", "ids_to_learn"]
+
+IN_TURN: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+"""The order of rows learned one after the other."""
+
+
+class Teaching:
+    """Rows to be learned, as the core takes them."""
+
+    def __init__(
+        self,
+        rows: Rows,
+        ids: NDArray[np.int32],
+        weights: NDArray[np.float32],
+        order: NDArray[np.int64],
+    ) -> None:
+        self.ids, self.weights, self.order = ids, weights, order
+        self.arrays = (*rows.arrays, ids, weights, order)
+
+
+class OnlineModel(FittedModel):
+    """A model that learns one row after the other; a subclass knows what its core is.
+
+    Threads may ask while one learns.
+    """
+
+    settings: Any
+
+    def learn(
+        self,
+        rows: Rows,
+        labels: NDArray[Any],
+        weights: NDArray[np.float32],
+        *,
+        order: NDArray[np.int64] = IN_TURN,
+        foresee: bool = True,
+        foresee_top: bool = False,
+        again: bool = False,
+    ) -> Foreseen:
+        """Learn from rows in turn (or in ``order``) and return what was foreseen of each.
+
+        ``foresee=False`` says that nobody wants to know the probabilities of their labels,
+        ``foresee_top`` that somebody wants their likeliest labels, ``again`` that the rows have
+        been learned before: they are no new evidence.
+        """
+        check_can_learn(self.frozen)
+        self.check_width(rows)
+        taught = Teaching(rows, self._ids_to_learn(labels, weights), weights, order)
+        with _learning_errors(self.settings):
+            p_label, is_new, top, p_top = self._teach(
+                taught, foresee=foresee, foresee_top=foresee_top, again=again
+            )
+        seen = Foreseen(p_label, names_of(self.vocabulary, top), p_top, is_new.astype(bool))
+        return self._noted(seen, taught, again=again)
+
+    def learn_in_passes(
+        self, rows: Rows, labels: NDArray[Any], weights: NDArray[np.float32]
+    ) -> None:
+        """Learn all rows ``n_passes`` times, each time in an order of its own."""
+        for number, order in enumerate(self.settings.orders(rows.n_rows)):
+            self.learn(rows, labels, weights, order=order, foresee=False, again=number > 0)
+
+    @abstractmethod
+    def _teach(
+        self, taught: Teaching, *, foresee: bool, foresee_top: bool, again: bool
+    ) -> CoreAnswers:
+        """Let the core learn; return p_label, is_new, top and p_top of each row."""
+
+    def _noted(self, seen: Foreseen, taught: Teaching, *, again: bool) -> Foreseen:  # noqa: ARG002
+        """Return what was foreseen, after whatever else is to be remembered of the rows."""
+        return seen
+
+    def _ids_to_learn(
+        self, labels: NDArray[Any], weights: NDArray[np.float32]
+    ) -> NDArray[np.int32]:
+        return ids_to_learn(self.vocabulary, labels, weights)
+
+
+def check_can_learn(frozen: bool) -> None:
+    """Raise `FrozenModelError` if the model was saved without what learning needs."""
+    if frozen:
+        raise FrozenModelError(
+            "this model was saved with keep_state=False and cannot learn any more."
+        )
+
+
+def ids_to_learn(
+    vocabulary: LabelVocabulary, labels: NDArray[Any], weights: NDArray[np.float32]
+) -> NDArray[np.int32]:
+    """Return the ids of labels, new ones included, unless all their rows have weight 0."""
+    if not len(weights) or weights.all():
+        return vocabulary.add(labels)
+    vocabulary.add(labels[weights > 0])  # a row of weight 0 is as if it were not there
+    return vocabulary.ids(labels)
+
+
+@contextmanager
+def _learning_errors(settings: OnlineSettings) -> Iterator[None]:
+    """Say which setting is to blame where the core's weights diverge."""
+    try:
+        yield
+    except _core.Diverged as error:
+        raise DivergedError(
+            f"{error}: learning_rate={settings.learning_rate:g} is too large for "
+            f"optimizer={settings.optimizer!r} on this data."
+        ) from None

@@ -1,0 +1,139 @@
+"""What conditional and filter trees share: a binary tree of regressors that count examples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from labeltrees import _core, checks
+from labeltrees.data.vocabulary import LabelVocabulary
+from labeltrees.errors import ModelFormatError
+from labeltrees.models.explanation import check_question
+from labeltrees.models.model import file_parts
+from labeltrees.models.online.explanation import Explanation, steps_of
+from labeltrees.models.online.lines import CountedLines
+from labeltrees.models.online.online_model import OnlineModel
+from labeltrees.tree import LabelTree
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from labeltrees.data.rows import Rows
+
+__all__ = ["TreeModel", "describe_tree"]
+
+
+@dataclass
+class TreeModel(OnlineModel):
+    """Settings, vocabulary, a growing binary tree and its regressors; a subclass has the rules."""
+
+    settings: Any
+    vocabulary: LabelVocabulary
+    core: _core.ConditionalTree
+    n_features: int
+    frozen: bool = False
+
+    @classmethod
+    def empty(cls, settings: Any, n_features: int) -> Self:
+        """Return a model that knows no label yet."""
+        return cls(settings, LabelVocabulary(), _core.ConditionalTree(), n_features)
+
+    @classmethod
+    def on_tree(
+        cls, settings: Any, n_features: int, vocabulary: LabelVocabulary, tree: LabelTree
+    ) -> Self:
+        """Return a model that has learned nothing yet on a binary tree over vocabulary ids."""
+        empty = _core.ConditionalTree()
+        nothing = np.zeros(tree.n_nodes), *empty.lines(), empty.mixtures()
+        return cls(settings, vocabulary, _core.ConditionalTree(tree.core, *nothing), n_features)
+
+    @property
+    def tree(self) -> LabelTree:
+        """A copy of the tree as it is now; its labels are vocabulary ids."""
+        return LabelTree(self.core.tree())
+
+    def has_learned(self, ids: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Return which label ids have a leaf."""
+        return _core.have_leaves(self.core, ids).astype(bool)
+
+    def explain(
+        self,
+        rows: Rows,
+        label: int | str,
+        *,
+        n_features: int = 10,
+        feature_names: Sequence[str] | None = None,
+    ) -> Explanation:
+        """Return the path of a label for one row: each turn, and what supports it."""
+        check_question(rows, n_features, feature_names, self.n_features)
+        ids = self.vocabulary.ids([label])
+        checks.one_of_labels("label", label, bool(self.has_learned(ids)[0]), self.core.n_labels)
+        report = _core.report_path(self.core, *rows.arrays, int(ids[0]), self.settings.reading)
+        steps = steps_of(report, n_features=n_features, feature_names=feature_names)
+        p_label = float(self.label_probabilities(rows, [label])[0])
+        return Explanation(self.vocabulary.labels[ids].tolist()[0], p_label, 0.0, steps)
+
+    def describe(self) -> dict[str, Any]:
+        """Return sizes and shape of the model."""
+        return describe_tree(self.tree, self.core) | {"can_learn": not self.frozen}
+
+    def to_dot(self, names: Sequence[str], *, max_nodes: int) -> str:
+        """Return the top of the tree as Graphviz DOT."""
+        return self.tree.to_dot(names=names, max_nodes=max_nodes)
+
+    def to_tensors(self, *, keep_state: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return arrays and facts that `from_tensors` makes an equal model of.
+
+        With ``keep_state=False`` only what questions need, in float16.
+        """
+        frozen, tree = self.frozen or not keep_state, self.core.tree()
+        tensors: dict[str, NDArray[Any]] = {
+            "tree.parent": tree.parents(),
+            "tree.label": tree.labels(),
+            "tree.mass": self.core.masses(),
+            "mixtures": self.core.mixtures(),
+        }
+        tensors |= CountedLines(*self.core.lines()).to_tensors(frozen=frozen)
+        return tensors | self.vocabulary.to_tensors(), {
+            "settings": self.settings.to_dict(),
+            "n_features": self.n_features,
+            "frozen": frozen,
+        }
+
+    @classmethod
+    def from_tensors(cls, tensors: dict[str, NDArray[Any]], facts: dict[str, Any]) -> Self:
+        """Return the model that `to_tensors` wrote down; raise `ModelFormatError` if it did not."""
+        with file_parts():
+            vocabulary, frozen = LabelVocabulary.from_tensors(tensors), bool(facts["frozen"])
+            tree = _core.LabelTree.restore(tensors["tree.parent"], tensors["tree.label"])
+            if tensors["tree.label"].max(initial=-1) >= len(vocabulary):
+                raise ModelFormatError("the tree has a label that the vocabulary does not name.")
+            lines = CountedLines.from_tensors(tensors, frozen=frozen)
+            core = _core.ConditionalTree(
+                tree, tensors["tree.mass"], mixtures=tensors["mixtures"], **vars(lines)
+            )
+            settings = cls.settings_class.from_dict(facts["settings"])
+            return cls(settings, vocabulary, core, int(facts["n_features"]), frozen)
+
+
+def describe_tree(tree: LabelTree, core: _core.ConditionalTree | _core.PecocTree) -> dict[str, Any]:
+    """Return the sizes and shape of a tree of regressors, ready for JSON."""
+    is_leaf = tree.label >= 0
+    mass, depths = core.masses()[is_leaf], tree.depths[is_leaf]
+    facts: dict[str, Any] = {
+        "weight_lines": core.n_lines,
+        "table_bytes_in_memory": core.n_bytes,
+        "nodes": tree.n_nodes,
+        "leaves": tree.n_labels,
+        "depth": tree.depth,
+        "mean_leaf_depth": float(depths.mean()) if len(depths) else 0.0,
+        "least_possible_depth": max(0, (tree.n_labels - 1).bit_length()),
+    }
+    if mass.sum() > 0:
+        facts["mean_depth_of_an_example"] = float(np.average(depths, weights=mass))
+        facts["examples_learned"] = float(mass.sum())
+    return facts
