@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_module
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import typer
 
 from labeltrees.cli.inputs import FormatOption, Input, InputArgument, LimitOption
+from labeltrees.cli.methods import as_options
 from labeltrees.cli.opening import ModelArgument, open_model
 from labeltrees.cli.report import JsonOption, QuietOption, say
 from labeltrees.cli.whole_file import stacked
@@ -90,7 +92,8 @@ def _above(
 ) -> Iterator[tuple[list[Any], list[float]]]:
     demand(model, Above, "--above")
     assert isinstance(model, Above)
-    found = model.labels_above(chunk.rows, threshold)
+    ask = partial(model.labels_above, chunk.rows)
+    found = as_options(ask, {"threshold": threshold}, {"threshold": "above"})
     for begin, end in pairwise(found.indptr.tolist()):
         likeliest = begin + np.argsort(-found.data[begin:end], kind="stable")
         labels = model.vocabulary.labels[found.indices[likeliest]]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from labeltrees.errors import ArgumentError
 from labeltrees.models.model import MAX_DENSE_BYTES
+from labeltrees.models.registry import MODELS, model_class
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -113,7 +114,18 @@ def can(model: object, capability: type) -> bool:
 
 
 def demand(model: object, capability: type, name: str) -> None:
-    """Raise `ArgumentError` unless the model has what the argument or option ``name`` asks for."""
+    """Raise `ArgumentError` unless the model has what the argument or option ``name`` asks for.
+
+    >>> from labeltrees.models.extreme.model import ExtremeModel
+    >>> demand(ExtremeModel, Samples, "sample")
+    Traceback (most recent call last):
+    ...
+    labeltrees.errors.ArgumentError: sample: ExtremeModel has no draws of labels; ... have.
+    """
     if not can(model, capability):
-        kind = type(model).__name__
-        raise ArgumentError(f"{name} needs {_QUESTIONS[capability]}; {kind} has none.")
+        kind = model if isinstance(model, type) else type(model)
+        *first, last = (other for other in MODELS if can(model_class(other), capability))
+        raise ArgumentError(
+            f"{name}: {kind.__name__} has no {_QUESTIONS[capability]}; "
+            f"{', '.join(first)}{' and ' if first else ''}{last} have."
+        )

@@ -79,11 +79,11 @@ def strongest_features(
 def support_lines(
     contributions: Iterable[Contribution], other: float, bias: float, *, sign: int = 1
 ) -> list[str]:
-    """Return one line for each part of a margin that is not 0, the features' names last.
+    """Return one line for each part of a margin that does not round to 0.
 
     >>> support_lines([Contribution("light", 1.0, 2.5, 2.5)], 0.0, -0.5)
     ['      +2.5000  light (value 1)', '      -0.5000  intercept']
     """
     rows = [(c.contribution, f"{c.feature} (value {c.value:.4g})") for c in contributions]
     rows += [(other, "other features"), (bias, "intercept")]
-    return [f"     {sign * amount:+8.4f}  {text}" for amount, text in rows if amount]
+    return [f"     {sign * amount:+8.4f}  {text}" for amount, text in rows if abs(amount) >= 5e-5]
