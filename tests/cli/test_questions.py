@@ -70,7 +70,7 @@ FAILURES = {
     ),
     "no integer": (["explain", "n", "d.svm", "--label", "fog"], 2, "--label must be an integer"),
     "no model": (["explain", "nowhere", "t.tsv"], 1, "no model file at nowhere"),
-    "threshold": (["predict", "m", "t.tsv", "--above", "0"], 2, "threshold must be in (0, 1]"),
+    "threshold": (["predict", "m", "t.tsv", "--above", "0"], 2, "--above must be in (0, 1]"),
     "no number": (["predict", "m", "t.tsv", "--above", "much"], 2, "--above"),
     "both": (["predict", "m", "t.tsv", "--above", ".1", "--named"], 2, "give one of them"),
 }

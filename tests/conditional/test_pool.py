@@ -164,7 +164,7 @@ def test_a_wrong_number_of_trees_is_refused(value):
     ("ask", "message"),
     [
         (lambda m, X, y: m.progressive_fit(X, y), "cannot foresee rows: learn with n_trees=1"),
-        (lambda m, X, y: m.predict_top_k(X, 2, search="beam"), 'search="beam": PooledTreesModel has no beam search'),
+        (lambda m, X, y: m.predict_top_k(X, 2, search="beam"), "has no beam search"),
         (lambda m, X, y: m.predict_label_proba(X, y[:1]), "y has 1 labels for the 2 rows"),
         (lambda m, X, y: m.predict_top_k(X, 13), r"k must be an integer in \[1, n_labels=12\]"),
         (
