@@ -39,9 +39,9 @@ def test_eta_may_be_a_name_and_the_report_is_text(data, tmp_path, capsys):
     [
         (
             ["--model", "bonsai"],
-            "--model must be one of conditional, lomtree, filtertree, ",
+            "--model must be 'conditional', 'lomtree', 'filtertree', ",
         ),
-        (["--model", "adacond", "--base", "bonsai"], "--base must be one of tree"),
+        (["--model", "adacond", "--base", "bonsai"], "--base must be 'tree'"),
         (["--model", "adacond", "--eta", "2"], "--eta must be 'auto', 'median' or in (0, 1)"),
         (["--model", "adacond", "--eta", "mean"], "--eta must be 'auto', 'median' or in (0, 1)"),
         (["--model", "adacond", "--rounds", "0"], "--rounds"),

@@ -66,7 +66,7 @@ def test_settings_reach_the_model(data, tmp_path, capsys):
     [
         (
             ["--model", "forest"],
-            "--model must be one of conditional, lomtree, filtertree, ",
+            "--model must be 'conditional', 'lomtree', 'filtertree', ",
         ),
         (["--model", "xreg", "--trees", "0"], "--trees"),
         (["--model", "xreg", "--tail", "long"], "tail"),

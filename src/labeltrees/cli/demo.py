@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import numpy as np
 import typer
 
+from labeltrees import checks
 from labeltrees.cli.report import (
     JsonOption,
     QuietOption,
@@ -23,7 +24,6 @@ from labeltrees.cli.report import (
 )
 from labeltrees.cli.rivals import Cache, FrequencyTable
 from labeltrees.data.python_source import N_FEATURES, PythonSource, next_identifier_rows
-from labeltrees.errors import ArgumentError
 from labeltrees.metrics import ProgressiveValidation
 from labeltrees.models.conditional.settings import ConditionalSettings
 from labeltrees.models.conditional.start import start_on_stream
@@ -64,8 +64,7 @@ def demo(
     quiet: QuietOption = False,
 ) -> None:
     """Learn which identifier comes next in Python code, then complete some."""
-    if order not in ("files", "shuffled"):
-        raise ArgumentError.of("--order", order, "files or shuffled")
+    checks.choice("--order", order, ("files", "shuffled"))
     source = PythonSource(folder, order=cast("Any", order), seed=seed, limit=limit)
     n_examples = source.count()
     where = str(folder) if folder else f"Python {platform.python_version()}'s standard library"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import numpy as np
 import typer
 
+from labeltrees import checks
 from labeltrees.data.ahead import read_ahead
 from labeltrees.data.chunk import Chunk, OneLabel
 from labeltrees.data.python_source import PythonSource
@@ -70,16 +71,13 @@ class Input:
         **rest: Any,
     ) -> Input:
         """Return the input that a command's options describe."""
-        if format is not None and format not in _ALL_FORMATS:
-            raise ArgumentError.of("--format", format, f"one of {', '.join(_ALL_FORMATS)}")
-        if rest.get("labels", "each") not in ("each", "draw", "first"):
-            raise ArgumentError.of("--labels", rest["labels"], "each, draw or first")
+        if format is not None:
+            checks.choice("--format", format, _ALL_FORMATS)
+        checks.choice("--labels", rest.get("labels", "each"), get_args(OneLabel))
         chosen = cls(path, format or format_of(path), **rest)
         if vectorizer is None:
             return chosen
-        if vectorizer not in ("hashing", "tfidf"):
-            raise ArgumentError.of("--vectorizer", vectorizer, "hashing or tfidf")
-        if vectorizer == "hashing":
+        if checks.choice("--vectorizer", vectorizer, ("hashing", "tfidf")) == "hashing":
             return chosen
         if chosen.format != "tsv":
             raise ArgumentError.of("--vectorizer", vectorizer, "used with --format tsv")

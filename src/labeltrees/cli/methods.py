@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from labeltrees import checks
 from labeltrees.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -143,8 +144,7 @@ def _choose(
     *,
     methods: dict[str, Method],
 ) -> Chosen:
-    if model not in methods:
-        raise ArgumentError.of("--model", model, f"one of {', '.join(methods)}")
+    checks.choice("--model", model, methods)
     given = {
         name: value
         for name, value in (

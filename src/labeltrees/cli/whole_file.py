@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from labeltrees import checks
 from labeltrees.cli.methods import Chosen, as_options
 from labeltrees.data.rows import Rows
-from labeltrees.errors import ArgumentError, DataError
+from labeltrees.errors import DataError
 from labeltrees.progress import Progress
 
 if TYPE_CHECKING:
@@ -129,9 +130,7 @@ def _base(name: str, chosen: Chosen, n_passes: int) -> Any:
         SelfTerminatingTreeClassifier,
     )
 
-    if name not in BASES:
-        raise ArgumentError.of("--base", name, f"one of {', '.join(BASES)}")
-    if name == "tree":
+    if checks.choice("--base", name, BASES) == "tree":
         own = chosen.given | {"random_state": chosen.seed, "n_jobs": chosen.jobs}
         return ConditionalTreeClassifier(**own, n_passes=n_passes)
     return {
