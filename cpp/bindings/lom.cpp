@@ -108,8 +108,8 @@ OwnedVector<NodeId> leaves(const LomTree& model, Starts starts, Indices indices,
 }
 
 // p[i] of labels[i] at the node nodes[i], whatever it is.
-OwnedVector<double> probabilities_at(const LomTree& model, Vector<NodeId> nodes,
-                                     Vector<LabelId> labels) {
+OwnedVector<double> lom_probabilities_at(const LomTree& model, Vector<NodeId> nodes,
+                                         Vector<LabelId> labels) {
   need(labels.shape(0) == nodes.shape(0), "labels need one entry for every node");
   std::vector<double> p(nodes.shape(0));
   {
@@ -127,7 +127,7 @@ OwnedVector<double> probabilities_at(const LomTree& model, Vector<NodeId> nodes,
 }
 
 // starts, labels, p; all empty if there are too many
-std::tuple<OwnedVector<std::int64_t>, OwnedVector<LabelId>, OwnedVector<double>> above(
+std::tuple<OwnedVector<std::int64_t>, OwnedVector<LabelId>, OwnedVector<double>> lom_labels_above(
     const LomTree& model, Starts starts, Indices indices, Values values, double threshold,
     std::size_t max_entries, const Reading& reading) {
   const CsrView X = csr(starts, indices, values);
@@ -208,11 +208,11 @@ void bind_lom_tree(nb::module_& module) {
       .def("used_slots", [](const LomTree& m) { return give(std::vector(m.used_slots())); })
       .def("leaves", &leaves, nb::arg("starts").noconvert(), nb::arg("indices").noconvert(),
            nb::arg("values").noconvert(), nb::arg("reading"))
-      .def("probabilities_at", &probabilities_at, nb::arg("nodes").noconvert(),
+      .def("probabilities_at", &lom_probabilities_at, nb::arg("nodes").noconvert(),
            nb::arg("labels").noconvert())
-      .def("labels_above", &above, nb::arg("starts").noconvert(), nb::arg("indices").noconvert(),
-           nb::arg("values").noconvert(), nb::arg("threshold"), nb::arg("max_entries"),
-           nb::arg("reading"))
+      .def("labels_above", &lom_labels_above, nb::arg("starts").noconvert(),
+           nb::arg("indices").noconvert(), nb::arg("values").noconvert(), nb::arg("threshold"),
+           nb::arg("max_entries"), nb::arg("reading"))
       .def("sample_labels", &sample, nb::arg("starts").noconvert(), nb::arg("indices").noconvert(),
            nb::arg("values").noconvert(), nb::arg("uniforms").noconvert(), nb::arg("reading"))
       .def("report_route", &route, nb::arg("starts").noconvert(), nb::arg("indices").noconvert(),

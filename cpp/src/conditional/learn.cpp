@@ -9,9 +9,9 @@
 namespace labeltrees {
 namespace {
 
-class Learner {
+class ConditionalLearner {
  public:
-  Learner(ConditionalTree& model, const ConditionalLearning& options)
+  ConditionalLearner(ConditionalTree& model, const ConditionalLearning& options)
       : model_(model), options_(options), placement_(model, options) {}
 
   // Makes `row` the one to learn after two calls of `advance`; the lines it will most likely need
@@ -130,7 +130,7 @@ void learn(ConditionalTree& model, const CsrView& X, std::span<const LabelId> la
     return learn_in_batches(model, X, labels, weights, order, foresight, options);
   }
   const CountedTable::Growing growing(model.table());
-  Learner learner(model, options);
+  ConditionalLearner learner(model, options);
   const std::size_t n = order.empty() ? X.n_rows() : order.size();
   const auto row_at = [&](std::size_t i) {
     return order.empty() ? i : static_cast<std::size_t>(order[i]);

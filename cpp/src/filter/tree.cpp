@@ -11,7 +11,7 @@ namespace labeltrees {
 namespace {
 
 // Asks nodes about one row; looks the lines of a block up once while it stays in the block.
-class NodeReader {
+class MatchReader {
  public:
   double p_right(const ConditionalTree& model, NodeId node, const PreparedRow& row,
                  const Reading& reading) {
@@ -29,7 +29,7 @@ class NodeReader {
 
 // A side wins with odds of at least 1; a tie is the left side's.
 NodeId winner(const ConditionalTree& model, const PreparedRow& row, const Reading& reading,
-              NodeReader& reader) {
+              MatchReader& reader) {
   const LabelTree& tree = model.tree();
   reader.forget();
   NodeId node = tree.empty() ? none : 0;
@@ -66,7 +66,7 @@ class AllMatches {
  private:
   std::vector<double> weight_;
   double sum_ = 0;
-  NodeReader reader_;
+  MatchReader reader_;
 };
 
 // The k likeliest leaves, ties by place in the tree: the winner of the tournament is the first.
@@ -95,9 +95,9 @@ std::size_t top_of(const ConditionalTree& model, const AllMatches& matches,
   return n;
 }
 
-class Learner {
+class TournamentLearner {
  public:
-  Learner(ConditionalTree& model, const ConditionalLearning& options)
+  TournamentLearner(ConditionalTree& model, const ConditionalLearning& options)
       : model_(model), options_(options) {}
 
   void foresee(const PreparedRow& row, LabelId label, std::size_t i, const Foresight& foresight) {
@@ -167,7 +167,7 @@ class Learner {
   ConditionalTree& model_;
   const ConditionalLearning& options_;
   AllMatches matches_;
-  NodeReader reader_;
+  MatchReader reader_;
   std::uint32_t block_ = 0;
   std::vector<CountedLine*> lines_;
 };
@@ -177,7 +177,7 @@ class Learner {
 void learn_tournament(ConditionalTree& model, const CsrView& X, std::span<const LabelId> labels,
                       std::span<const float> weights, std::span<const std::int64_t> order,
                       const Foresight& foresight, const ConditionalLearning& options) {
-  Learner learner(model, options);
+  TournamentLearner learner(model, options);
   PreparedRow row;
   const std::size_t n = order.empty() ? X.n_rows() : order.size();
   for (std::size_t i = 0; i < n; ++i) {
@@ -192,7 +192,7 @@ void learn_tournament(ConditionalTree& model, const CsrView& X, std::span<const 
 void tournament_winners(const ConditionalTree& model, const CsrView& X, const Reading& reading,
                         std::span<LabelId> winners) {
   PreparedRow row;
-  NodeReader reader;
+  MatchReader reader;
   for (std::size_t r = 0; r < X.n_rows(); ++r) {
     row.assign(X.row(r), reading);
     const NodeId leaf = winner(model, row, reading, reader);

@@ -33,9 +33,9 @@ struct BlockView {
   std::vector<WeightLine*> lines;
 };
 
-class Learner {
+class LomLearner {
  public:
-  Learner(LomTree& model, const LomLearning& options) : model_(model), options_(options) {}
+  LomLearner(LomTree& model, const LomLearning& options) : model_(model), options_(options) {}
 
   // Makes `row` the next one to learn and asks for the entries it will most likely need: those of
   // the way that the label's last row went.
@@ -243,7 +243,7 @@ class Learner {
 void learn(LomTree& model, const CsrView& X, std::span<const LabelId> labels,
            std::span<const float> weights, std::span<const std::int64_t> order,
            const Foresight& foresight, const LomLearning& options) {
-  Learner learner(model, options);
+  LomLearner learner(model, options);
   const std::size_t n = order.empty() ? X.n_rows() : order.size();
   const auto row_at = [&](std::size_t i) {
     return order.empty() ? i : static_cast<std::size_t>(order[i]);
