@@ -200,7 +200,7 @@ def test_every_query_tells_the_same_probability(structure, loss):
     assert np.array_equal(model.predict(X), labels[:, 0])
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 30), st.integers(1, 30))
 def test_top_k_equals_sorting_all_marginals(seed, n_labels, k):
     X, y = stream(seed, n_rows=80, n_features=6, n_labels=n_labels)

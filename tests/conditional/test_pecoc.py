@@ -139,7 +139,7 @@ def test_learning_agrees_with_the_reference_step_by_step(problem):
         assert p == pytest.approx(reference.distribution(row), rel=5e-4, abs=1e-6)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(problems())
 def test_two_children_give_exactly_the_conditional_tree(problem):
     X, y, weights, _, options = problem

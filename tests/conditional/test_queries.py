@@ -50,7 +50,7 @@ def fitted(draw):
 # Beam search.
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(fitted(), st.integers(1, 12), st.integers(0, 12))
 def test_a_certified_beam_answer_is_the_exact_answer(problem, k, wider):
     model, X = problem
@@ -67,7 +67,7 @@ def test_a_certified_beam_answer_is_the_exact_answer(problem, k, wider):
     assert (beam.probabilities <= exact.probabilities).all()
 
 
-@settings(max_examples=70, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(fitted(), st.integers(1, 40))
 def test_a_beam_of_full_width_is_exact_and_certified(problem, k):
     model, X = problem
@@ -106,7 +106,7 @@ def test_a_beam_that_misses_the_best_label_is_not_certified():
 # Thresholds.
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(fitted(), st.sampled_from([1e-9, 0.001, 0.05, 0.2, 0.5, 1.0]))
 def test_labels_above_a_threshold_are_those_of_the_whole_distribution(problem, threshold):
     model, X = problem
@@ -124,7 +124,7 @@ def test_labels_above_a_threshold_are_those_of_the_whole_distribution(problem, t
 # The best rows for a label.
 
 
-@settings(max_examples=70, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(fitted(), st.integers(1, 8), st.data())
 def test_the_best_rows_of_a_label_are_those_of_sorting_its_column(problem, k, data):
     model, X = problem
@@ -160,7 +160,7 @@ def test_draws_follow_the_distribution():
     assert stats.chisquare(seen, expected).pvalue > 0.001  # a fixed seed, which gives .38
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(fitted(), st.integers(0, 1000))
 def test_a_draw_is_the_label_whose_interval_holds_the_number(problem, seed):
     model, X = problem
@@ -227,7 +227,7 @@ def test_an_explanation_by_hand():
     assert "other features" in text
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(fitted(), st.integers(0, 7), st.data())
 def test_contributions_add_up_to_the_margin_and_turns_to_the_probability(problem, row, data):
     model, X = problem
@@ -292,7 +292,7 @@ def test_novelty_by_hand():
     assert "not seen yet" in str(model.explain([1.0], "a"))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 30), st.booleans())
 def test_foreseen_novelty_is_counted_before_each_row(seed, n_labels, weighted):
     X, y = stream(seed, n_rows=60, n_features=4, n_labels=n_labels)

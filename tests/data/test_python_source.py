@@ -205,7 +205,7 @@ pieces = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
 
 
 @needs_3_11
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=600, deadline=None, derandomize=True)
 @given(pieces | st.text(max_size=30))
 def test_the_tokens_of_any_text_are_those_of_tokenize(text: str) -> None:
     source = text.encode(errors="replace")
@@ -227,7 +227,7 @@ def test_characters_are_in_words_exactly_where_tokenize_has_them() -> None:
 
 
 @needs_3_11
-@settings(max_examples=80, deadline=None, derandomize=True)
+@settings(max_examples=150, deadline=None, derandomize=True)
 @given(st.lists(st.sampled_from(WORDS), min_size=8, max_size=60).map(" ".join))
 def test_the_rows_of_any_text_are_those_of_the_plain_version(text: str) -> None:
     corpus = _core.PythonCorpus()

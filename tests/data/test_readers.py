@@ -475,7 +475,7 @@ def test_any_bytes_give_chunks_or_an_error(kind, text):
 
 
 @pytest.mark.parametrize("kind", SAMPLES)
-@settings(max_examples=120)
+@settings(max_examples=300)
 @given(
     packed=st.booleans(),
     edits=st.lists(

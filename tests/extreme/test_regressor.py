@@ -91,7 +91,7 @@ def test_every_regressor_is_the_references(seed, shape, loss, graded):
     assert model.predict_proba(X) == pytest.approx(expected, abs=0.01 * scale)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 3), st.sampled_from([2, 5]), st.integers(1, 20))
 def test_exact_top_k_equals_sorting_everything(seed, n_trees, arity, k):
     X, Y = data(seed, n_rows=80)
@@ -105,7 +105,7 @@ def test_exact_top_k_equals_sorting_everything(seed, n_trees, arity, k):
         assert np.array_equal(labels, order)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 3), st.floats(0.01, 0.9), st.booleans())
 def test_labels_above_a_threshold_are_those_of_the_whole_matrix(seed, n_trees, share, graded):
     X, Y = data(seed, n_rows=80, graded=graded)
@@ -140,7 +140,7 @@ def test_every_question_gives_the_same_number(n_trees, calibrate):
 # Labelwise inference.
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 3), st.integers(1, 10), st.booleans())
 def test_exact_labelwise_inference_is_transposed_pointwise(seed, n_trees, k, calibrate):
     X, Y = data(seed, n_rows=600)

@@ -108,7 +108,7 @@ def problems(draw):
     return np.array(rows, dtype=np.float32), labels
 
 
-@settings(max_examples=70, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
     problems(),
     st.sampled_from(["hinge", "squared", "absolute", "logistic"]),
@@ -198,7 +198,7 @@ def check_tree(model: LomTreeModel, limit=None):
         assert nodes["weight"][core.root] == core.masses().sum()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(problems(), st.integers(0, 5), st.sampled_from([1, 1.5, 4]), st.integers(1, 4))
 def test_after_any_stream_the_tree_is_a_tree(problem, limit, swap, n_passes):
     X, y = problem

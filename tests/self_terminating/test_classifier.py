@@ -112,7 +112,7 @@ def problems(draw):
     return X, y, weights, options
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(problems())
 def test_growing_agrees_with_the_reference(problem):
     X, y, weights, options = problem

@@ -94,7 +94,7 @@ def test_siblings_share_one_penalty(seed):
     assert primal == pytest.approx(dual, abs=1e-8)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(problems())
 def test_growing_agrees_with_the_reference(problem):
     X, y, weights, options = problem
