@@ -1,0 +1,64 @@
+"""The rooms of the core: which may include which, and no header that includes itself in the end."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+CORE = Path(__file__).parent.parent / "cpp"
+INCLUDE = re.compile(r'^#include "labeltrees/([a-z_]+)/([a-z_]+\.hpp)"', re.MULTILINE)
+
+# A room may include itself and these.
+BELOW: dict[str, set[str]] = {
+    "machine": set(),
+    "rows": {"machine"},
+    "text": {"machine"},
+    "python_source": {"machine"},
+    "tree": {"machine", "rows"},
+    "online": {"machine", "rows", "tree"},
+    "conditional": {"machine", "rows", "tree", "online"},
+    "filter": {"machine", "rows", "tree", "online", "conditional"},
+    "lom": {"machine", "rows", "tree", "online"},
+    "baselines": {"machine", "rows", "tree", "online"},
+    "self_terminating": {"machine", "rows", "tree"},
+    "extreme": {"machine", "rows", "tree"},
+}
+
+
+def includes(path: Path) -> set[tuple[str, str]]:
+    return set(INCLUDE.findall(path.read_text()))
+
+
+@cache
+def headers_reached(room: str, name: str) -> frozenset[tuple[str, str]]:
+    """The headers that a header includes, directly or not."""
+    reached: set[tuple[str, str]] = set()
+    waiting = [(room, name)]
+    while waiting:
+        for header in includes(CORE / "include" / "labeltrees" / Path(*waiting.pop())) - reached:
+            reached.add(header)
+            waiting.append(header)
+    return frozenset(reached)
+
+
+def test_every_room_of_the_core_has_its_place():
+    for part in ("include/labeltrees", "src"):
+        assert {folder.name for folder in (CORE / part).iterdir()} == set(BELOW)
+
+
+@pytest.mark.parametrize("room", BELOW)
+def test_a_room_includes_only_rooms_below_it(room):
+    files = [*(CORE / "include" / "labeltrees" / room).iterdir(), *(CORE / "src" / room).iterdir()]
+    assert files
+    for path in files:
+        wrong = {other for other, _ in includes(path)} - BELOW[room] - {room}
+        assert not wrong, f"{path.name} of {room} includes headers of {wrong}"
+
+
+def test_no_header_includes_itself_in_the_end():
+    for path in (CORE / "include" / "labeltrees").glob("*/*.hpp"):
+        here = (path.parent.name, path.name)
+        assert here not in headers_reached(*here)
