@@ -49,7 +49,12 @@ def sibling_posteriors(counts, u, penalty):
     if penalty == 0:
         return both(0.0)
     low, high = max(0.0, penalty - far[1]), min(penalty, far[0])
-    return both(find_root(lambda s: spread(both(s)[0]) - spread(both(s)[1]), low, high))
+
+    def farther(share):
+        left, right = both(share)
+        return spread(left) - spread(right)
+
+    return both(find_root(farther, low, high))
 
 
 class ReferenceSelfTerminatingTree:
