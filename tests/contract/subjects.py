@@ -97,7 +97,11 @@ SUBJECTS = [
         ),
         "ConditionalTreeModel",
     ),
-    Subject("conditional, novelty", ConditionalTreeClassifier(novelty=True), "ConditionalTreeModel"),
+    Subject(
+        "conditional, novelty",
+        ConditionalTreeClassifier(novelty=True),
+        "ConditionalTreeModel",
+    ),
     Subject(
         "conditional, given tree",
         ConditionalTreeClassifier(structure=LabelTree.from_nested(NESTED)),
@@ -269,10 +273,9 @@ WAYS = {
     "fitted": lambda name: fitted(name).model_,
     "of numbers": lambda name: fitted(name, "numbers").model_,
     "streamed": lambda name: streamed(name).model_,
-    "loaded": lambda name: labeltrees.load_model(saved(name)),
     "frozen": lambda name: labeltrees.load_model(saved(name, False)),
 }
-"""How a model comes about."""
+"""How models of different states come about; a loaded one has the state of the fitted one."""
 
 
 @dataclass(frozen=True)

@@ -70,5 +70,5 @@ def test_an_unknown_name_is_refused_and_known_ones_are_told(name, tmp_path):
 
 
 def test_something_else_has_no_estimator():
-    with pytest.raises(ArgumentError, match="model must be one of ConditionalTreeModel, .*'dict'"):
+    with pytest.raises(ArgumentError, match=r"model must be one of .*, got 'dict'"):
         estimators.estimator_of({})
