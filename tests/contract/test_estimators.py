@@ -283,20 +283,79 @@ def test_fit_takes_sparse_rows(subject):
     assert np.array_equal(thin.predict_proba(sparse.csc_array(asked())), expected)
 
 
+of_streams = pytest.mark.parametrize("subject", [s for s in ONLINE if s.on_stream], ids=str)
+
+
+def begin(subject, X, labels, **more):
+    """Return an estimator that has learned the first rows of a stream."""
+    told = "given" in subject.name or subject.model == "PecocTreeModel"
+    classes = {"classes": sorted(NAMES)} if told else {}
+    return subject.new().partial_fit(X, labels, **classes, **more)
+
+
 @pytest.mark.parametrize("subject", ONLINE, ids=str)
 def test_partial_fit_goes_on_in_the_order_of_the_rows(subject):
     X, y = training()
     whole, pieces = (pickle.loads(pickle.dumps(fitted(subject.name))) for _ in range(2))
     assert whole.partial_fit(X[:60], NAMES[y[:60]]) is whole
-    size = 60 if "threads" in subject.name else 7  # several threads learn in batches
-    for start in range(0, 60, size):
-        part = slice(start, min(start + size, 60))
+    for part in parts_of(subject, 60):
         pieces.partial_fit(sparse.csr_array(X[part]), NAMES[y[part]])
     assert np.array_equal(whole.predict_proba(asked()), pieces.predict_proba(asked()))
-    seen = streamed(subject.name).classes_.tolist()
-    if subject.on_stream:
-        assert seen == [*NUMBERS.tolist(), ANNOUNCED]
-    assert set(seen) - {ANNOUNCED} == set(NUMBERS.tolist())
+
+
+@of_streams
+def test_cutting_a_stream_into_pieces_changes_nothing(subject):
+    X, y = training()
+    labels = NAMES[y]
+    whole, (first, *others) = begin(subject, X, labels), parts_of(subject, len(X))
+    pieces = begin(subject, X[first], labels[first])
+    for part in others:
+        assert pieces.partial_fit(sparse.csr_array(X[part]), labels[part]) is pieces
+    assert np.array_equal(pieces.classes_, whole.classes_)
+    assert pickle.dumps(pieces.model_) == pickle.dumps(whole.model_)
+    assert streamed(subject.name).classes_.tolist() == [*NUMBERS.tolist(), ANNOUNCED]
+
+
+def parts_of(subject, n_rows):
+    """Return slices of all rows; several threads learn in batches, which must not be cut."""
+    size = n_rows if "threads" in subject.name else 7
+    return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
+
+
+@of_streams
+def test_a_row_of_weight_zero_is_as_if_it_were_not_there(subject):
+    if "threads" in subject.name:  # such a row takes a place in its batch
+        return
+    X, y = training()
+    weights = np.ones(len(X))
+    weights[::3] = 0
+    weights[y == 4] = 0  # a label that is never learned
+    kept = weights > 0
+    weighted = begin(subject, X, NAMES[y], sample_weight=weights)
+    without = begin(subject, X[kept], NAMES[y[kept]])
+    assert np.array_equal(weighted.classes_, without.classes_)
+    assert np.array_equal(weighted.predict_proba(asked()), without.predict_proba(asked()))
+    if hasattr(weighted, "tree_"):
+        assert weighted.tree_ == without.tree_
+
+
+@of_streams
+def test_progressive_fit_learns_like_partial_fit_and_says_what_was_foreseen(subject):
+    X, y = training()
+    labels = NAMES[y]
+    twin, learner = begin(subject, X[:60], labels[:60]), begin(subject, X[:60], labels[:60])
+    seen = learner.progressive_fit(X[60:90], labels[60:90])
+    twin.partial_fit(X[60:90], labels[60:90])
+    assert np.array_equal(learner.predict_proba(asked()), twin.predict_proba(asked()))
+    again = begin(subject, X[:60], labels[:60]).model_
+    weights = np.empty(0, dtype=np.float32)
+    told = again.learn(again.rows(X[60:90]), labels[60:90], weights, foresee_top=True)
+    assert all(np.array_equal(ours, theirs) for ours, theirs in zip(seen, told, strict=True))
+    assert len(seen.top) == len(seen.p_label) == len(seen.is_new) == 30
+    assert len(learner.progressive_fit(X[:3], labels[:3], top=False).top) == 0
+    fresh = subject.new()
+    if subject.model != "PecocTreeModel" and "given" not in subject.name:
+        assert fresh.progressive_fit(X[:9], labels[:9]).is_new.sum() == len(set(labels[:9]))
 
 
 @of_each

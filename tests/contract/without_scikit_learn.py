@@ -34,7 +34,7 @@ def run(*arguments):
 xc, svm = folder / "data.xc", folder / "data.svm"
 for data in (xc, svm):
     model = folder / f"{data.suffix}.model"
-    run("stream", data, "-q", "-o", model)
+    run("stream", data, "-q", "-o", model, "--jobs", 2)
     run("predict", model, data, "-q", "--top", 2)
     run("predict", model, data, "-q", "--named", "--json")
     check_absent("scipy", "sklearn", "pandas")
