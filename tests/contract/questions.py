@@ -1,0 +1,61 @@
+"""Every question to a model, asked at once; without scikit-learn, for a process that has none."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+
+from labeltrees.models.capabilities import (
+    Above,
+    BeamSearch,
+    BestRows,
+    Explains,
+    Learns,
+    Samples,
+    can,
+)
+
+CAPABILITIES = (Above, BestRows, Samples, Explains, BeamSearch, Learns)
+NO_WEIGHTS = np.empty(0, dtype=np.float32)
+
+
+def every_answer(model, X):
+    """Return all that a model says of these rows, by question, as arrays that can be compared."""
+    rows = model.rows(X)
+    # How much memory its tables take depends on how they grew.
+    facts = {name: v for name, v in model.describe().items() if not name.endswith("in_memory")}
+    top = model.top_labels(rows, 3)
+    likely = top.labels[:, 0]
+    found = {
+        "probabilities": model.probabilities(rows),
+        "label_probabilities": model.label_probabilities(rows, likely),
+        "top_labels": top.labels,
+        "top_labels, p": top.probabilities,
+        "describe": np.array(json.dumps(facts)),
+        "to_dot": np.array(model.to_dot(list(map(str, model.vocabulary.labels)), max_nodes=9)),
+    }
+    if can(model, Above):
+        found["labels_above"] = model.labels_above(rows, 0.15).toarray()
+    if can(model, BestRows):
+        found["top_rows"], found["top_rows, p"] = model.top_rows(rows, likely[:2], 3)
+    if can(model, Samples):
+        found["sample"] = model.sample(rows, np.linspace(0, 0.99, rows.n_rows))
+    if can(model, Explains):
+        reason = model.explain(rows.take(np.array([0])), likely.tolist()[0])
+        found["explain"] = np.array(json.dumps(reason.to_dict()) + reason.to_text())
+    if can(model, BeamSearch):
+        beam = model.beam_labels(rows, 2, beam_width=2)
+        found |= {f"beam_labels, {i}": each for i, each in enumerate(beam)}
+    return found
+
+
+def learn(model, X, y):
+    """Let a model learn rows in turn."""
+    model.learn(model.rows(X), y, NO_WEIGHTS, foresee=False)
+
+
+def differing(ours, theirs):
+    """Return the questions that two models answer differently, be it by one bit."""
+    assert ours.keys() == theirs.keys()
+    return [name for name in ours if not np.array_equal(ours[name], theirs[name])]
