@@ -1,54 +1,24 @@
 """One-against-all and the frequency table: what the paper compares its tree with.
 
 Worked examples -> agreement with tests/reference.py -> invariants -> boundaries -> errors.
+What it shares with every estimator is in tests/contract.
 """
 
 from __future__ import annotations
-
-import pickle
-import threading
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import sparse
-from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests.references.baselines import ReferenceOneAgainstAll, table_probability
 
-import labeltrees
 from labeltrees import FrequencyTableClassifier, OneAgainstAllClassifier
 from labeltrees.errors import (
-    ArgumentError,
-    DataError,
     DivergedError,
-    FrozenModelError,
-    LabelTypeError,
     ModelFormatError,
-    TooLargeError,
 )
 
 BOTH = [OneAgainstAllClassifier, FrequencyTableClassifier]
-
-
-def expected_failures(estimator):
-    if isinstance(estimator, FrequencyTableClassifier):
-        return {}
-    return dict.fromkeys(
-        (
-            "check_sample_weight_equivalence_on_dense_data",
-            "check_sample_weight_equivalence_on_sparse_data",
-        ),
-        "a weight scales one gradient step; it does not repeat the step",
-    )
-
-
-@parametrize_with_checks([make() for make in BOTH], expected_failed_checks=expected_failures)
-@pytest.mark.filterwarnings("ignore:.*:sklearn.exceptions.SkipTestWarning")
-def test_scikit_learn_accepts_the_estimator(estimator, check):
-    check(estimator)
 
 
 def stream(seed, n_rows=400, n_features=6, n_labels=9):
@@ -140,101 +110,6 @@ def test_the_table_counts_like_the_reference(problem, back_off):
 # Invariants.
 
 
-@pytest.mark.parametrize("make", BOTH)
-def test_every_query_tells_the_same_probability(make):
-    X, y = stream(1, n_labels=30)
-    model = make().partial_fit(X, y)
-    asked = np.vstack([X[:50], X[:50] + 0.5])
-    full = model.predict_proba(asked)
-    columns = {label: column for column, label in enumerate(model.classes_)}
-    assert full.sum(axis=1) == pytest.approx(np.ones(100), abs=1e-12)
-    labels, p = model.predict_top_k(asked, 30)
-    assert np.array_equal(p, -np.sort(-full, axis=1))
-    in_columns = np.vectorize(columns.__getitem__)(labels)
-    assert np.array_equal(np.take_along_axis(full, in_columns, axis=1), p)
-    assert np.array_equal(model.predict_top_k(asked, 4).labels, labels[:, :4])
-    assert np.array_equal(model.predict_label_proba(asked, labels[:, 0]), p[:, 0])
-
-
-@pytest.mark.parametrize("make", BOTH)
-def test_cutting_a_stream_into_pieces_changes_nothing(make):
-    X, y = stream(2)
-    whole, pieces = make().partial_fit(X, y), make()
-    for start in range(0, len(X), 37):
-        pieces.partial_fit(sparse.csr_array(X[start : start + 37]), y[start : start + 37])
-    assert np.array_equal(whole.predict_proba(X), pieces.predict_proba(X))
-
-
-@pytest.mark.parametrize("make", BOTH)
-def test_what_progressive_fit_foresees_is_what_the_model_said_before(make):
-    X, y = stream(3, n_rows=100)
-    model, twin = make().partial_fit(X[:50], y[:50]), make().partial_fit(X[:50], y[:50])
-    for i in range(50, 100):
-        p_label = model.predict_label_proba(X[i : i + 1], y[i : i + 1])
-        top = model.predict_top_k(X[i : i + 1], 1)
-        seen = twin.progressive_fit(X[i : i + 1], y[i : i + 1])
-        assert seen.p_label == p_label
-        assert (seen.top, seen.p_top) == (top.labels[0], top.probabilities[0])
-        model.partial_fit(X[i : i + 1], y[i : i + 1])
-
-
-@pytest.mark.parametrize("make", BOTH)
-def test_a_row_of_weight_zero_is_not_learned(make):
-    X, y = stream(4)
-    weights = np.ones(len(X))
-    weights[::3] = 0
-    weighted = make().partial_fit(X, y, sample_weight=weights)
-    without = make().partial_fit(X[weights > 0], y[weights > 0])
-    assert np.array_equal(weighted.classes_, without.classes_)
-    assert np.array_equal(weighted.predict_proba(X), without.predict_proba(X))
-
-
-@pytest.mark.parametrize("make", BOTH)
-@pytest.mark.parametrize("keep_state", [True, False])
-def test_models_are_saved_and_go_on(tmp_path, make, keep_state):
-    X, y = stream(5)
-    names = np.array([f"é{label}" for label in y], dtype=object)
-    model = make().fit(X[:300], names[:300])
-    model.save(tmp_path / "m", keep_state=keep_state)
-    again = labeltrees.load(tmp_path / "m")
-    assert again.get_params() == model.get_params() == clone(model).get_params()
-    assert np.abs(again.predict_proba(X) - model.predict_proba(X)).max() < 3e-3
-    assert again.model_.describe()["can_learn"] == keep_state
-    if not keep_state:
-        with pytest.raises(FrozenModelError):
-            again.partial_fit(X, names)
-        again.save(tmp_path / "again")
-        assert (tmp_path / "again").read_bytes() == (tmp_path / "m").read_bytes()
-        return
-    for learner in (again, model, twin := pickle.loads(pickle.dumps(model))):
-        learner.partial_fit(X[300:], names[300:])
-    assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
-    assert np.array_equal(twin.predict_proba(X), model.predict_proba(X))
-
-
-@pytest.mark.parametrize("make", BOTH)
-def test_asking_while_another_thread_learns_is_safe(make):
-    X, y = stream(6, n_rows=1000, n_labels=30)
-    model = make().partial_fit(X[:50], y[:50])
-    failures = []
-
-    def ask():
-        try:
-            for _ in range(15):
-                assert np.all(model.predict_top_k(X[:20], 3).probabilities <= 1)
-        except BaseException as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=ask) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for start in range(50, 1000, 50):
-        model.partial_fit(X[start : start + 50], y[start : start + 50])
-    for thread in threads:
-        thread.join()
-    assert not failures
-
-
 def test_both_draw_their_labels():
     for make in BOTH:
         model = make().fit([[1.0], [2.0]], ["a", "b"])
@@ -242,27 +117,6 @@ def test_both_draw_their_labels():
 
 
 # Boundaries.
-
-
-@pytest.mark.parametrize("make", BOTH)
-def test_one_label_has_probability_one(make):
-    model = make().fit([[1.0], [2.0]], ["only", "only"])
-    assert model.predict_proba([[5.0]]).tolist() == [[1.0]]
-
-
-@pytest.mark.parametrize("make", BOTH)
-def test_an_unseen_label_has_probability_zero(make):
-    X, y = stream(7)
-    model = make().partial_fit(X, y)
-    assert model.predict_label_proba(X[:2], [77, 78]).tolist() == [0, 0]
-
-
-def test_stored_zeros_are_no_part_of_a_row():
-    zeros = sparse.csr_array(
-        (np.array([1.0, 0.0], "f4"), np.array([0, 1]), np.array([0, 2])), shape=(1, 2)
-    )
-    table = FrequencyTableClassifier(back_off=0).fit([[1.0, 0], [0, 1.0]], ["a", "b"])
-    assert table.predict(zeros).tolist() == ["a"]
 
 
 def test_labels_announced_to_one_against_all_learn_from_the_first_row():
@@ -273,65 +127,6 @@ def test_labels_announced_to_one_against_all_learn_from_the_first_row():
 
 
 # Errors.
-
-BAD = {
-    "NaN": (lambda m: m.partial_fit([[np.nan, 1.0]], ["a"]), DataError, "NaN"),
-    "width": (lambda m: m.partial_fit([[1.0]], ["a"]), DataError, "1 features.*2 features"),
-    "k = 0": (lambda m: m.predict_top_k([[1.0, 0.0]], 0), ArgumentError, "k must be .*got 0"),
-    "k > n": (lambda m: m.predict_top_k([[1.0, 0.0]], 3), ArgumentError, r"n_labels=2\], got 3"),
-    "label count": (
-        lambda m: m.predict_label_proba([[1.0, 0.0]], ["a", "b"]),
-        ArgumentError,
-        "2 labels for the 1 rows",
-    ),
-    "weight": (
-        lambda m: m.partial_fit([[1.0, 0.0]], ["c"], sample_weight=[-1]),
-        ArgumentError,
-        r"sample_weight\[0\]",
-    ),
-    "no weight": (
-        lambda m: m.partial_fit([[1.0, 0.0]], ["c"], sample_weight=[0]),
-        ArgumentError,
-        "above zero",
-    ),
-    "label type": (lambda m: m.partial_fit([[1.0, 0.0]], [3]), LabelTypeError, "got int"),
-    "no memory": (
-        lambda m: m.predict_proba([[1.0, 0.0]], max_bytes=15),
-        TooLargeError,
-        "over max_bytes=15",
-    ),
-}
-
-
-@pytest.mark.parametrize("make", BOTH)
-@pytest.mark.parametrize("case", BAD)
-def test_bad_calls_are_refused_and_change_nothing(make, case):
-    call, error, message = BAD[case]
-    model = make().partial_fit([[1.0, 0.0], [0.0, 1.0]] * 5, ["a", "b"] * 5)
-    before = pickle.dumps(model.model_)
-    with pytest.raises(error, match=message):
-        call(model)
-    assert pickle.dumps(model.model_) == before
-
-
-@pytest.mark.parametrize(
-    ("model", "name"),
-    [
-        (FrequencyTableClassifier(back_off=-1), "back_off"),
-        (FrequencyTableClassifier(back_off=np.nan), "back_off"),
-        (FrequencyTableClassifier(back_off="1"), "back_off"),
-        (OneAgainstAllClassifier(loss="hinge"), "loss"),
-        (OneAgainstAllClassifier(learning_rate=0), "learning_rate"),
-        (OneAgainstAllClassifier(n_passes=0), "n_passes"),
-        (OneAgainstAllClassifier(random_state=-1), "random_state"),
-    ],
-)
-def test_bad_parameters_are_refused_by_name(model, name):
-    for learn in (model.fit, model.partial_fit):
-        with pytest.raises(ArgumentError, match=f"{name} must"):
-            learn([[1.0], [2.0]], [0, 1])
-    with pytest.raises(NotFittedError):
-        model.predict([[1.0]])
 
 
 def test_diverging_weights_are_reported():

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -61,17 +59,6 @@ def test_options_of_another_model_are_refused(data, tmp_path, capsys, options, m
     assert main(["train", str(data[0]), "-o", str(tmp_path / "m"), *options]) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "m").exists()
-
-
-def test_streaming_does_without_scikit_learn(data):
-    svm = data[0].with_suffix(".svm")
-    svm.write_text("1 1:1 3:0.5\n2 2:1\n" * 50)
-    stream = "main(['stream', sys.argv[1], '-q', '--jobs', '2'])"
-    code = f"import sys; from labeltrees.cli import main; {stream}; print('sklearn' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code, str(svm)], capture_output=True, text=True)
-    assert done.stderr == ""
-    assert "log loss" in done.stdout
-    assert done.stdout.splitlines()[-1] == "False"
 
 
 @pytest.mark.parametrize(

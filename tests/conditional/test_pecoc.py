@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.base import clone
 from tests.references.conditional import (
     ReferencePecocTree,
     hadamard_code,
@@ -16,11 +15,10 @@ from tests.references.conditional import (
     project_on_simplex,
 )
 
-import labeltrees
 from labeltrees import ConditionalTreeClassifier, _core
 from labeltrees.data.rows import as_rows
 from labeltrees.data.vocabulary import LabelVocabulary
-from labeltrees.errors import ArgumentError, DivergedError, FrozenModelError, ModelFormatError
+from labeltrees.errors import ArgumentError, DivergedError, ModelFormatError
 from labeltrees.models.conditional.model import ConditionalTreeModel
 from labeltrees.models.conditional.pecoc import PecocTreeModel
 from labeltrees.models.conditional.settings import ConditionalSettings
@@ -216,29 +214,6 @@ def test_a_given_tree_with_many_children_needs_no_arity():
     assert (model.predict(X) == y).mean() > 0.7
 
 
-def test_a_stream_with_classes_learns_in_pieces_as_in_one():
-    X, y = stream(6)
-    whole = ConditionalTreeClassifier(arity=4).partial_fit(X, y, classes=np.arange(9))
-    pieces = ConditionalTreeClassifier(arity=4)
-    pieces.partial_fit(X[:10], y[:10], classes=np.arange(9))
-    for start in range(10, len(X), 77):
-        pieces.partial_fit(X[start : start + 77], y[start : start + 77])
-    assert np.array_equal(whole.predict_proba(X), pieces.predict_proba(X))
-
-
-def test_what_progressive_fit_foresees_is_what_the_model_said_before():
-    X, y = stream(7, n_rows=100)
-    model = ConditionalTreeClassifier(arity=8).fit(X[:60], y[:60])
-    twin = pickle.loads(pickle.dumps(model))
-    for i in range(60, 100):
-        p_label = model.predict_label_proba(X[i : i + 1], y[i : i + 1])
-        top = model.predict_top_k(X[i : i + 1], 1)
-        seen = twin.progressive_fit(X[i : i + 1], y[i : i + 1])
-        assert seen.p_label == p_label
-        assert (seen.top, seen.p_top) == (top.labels[0], top.probabilities[0])
-        model.partial_fit(X[i : i + 1], y[i : i + 1])
-
-
 def test_a_row_of_weight_zero_is_not_learned():
     X, y = stream(8)
     weights = np.ones(len(X))
@@ -247,24 +222,6 @@ def test_a_row_of_weight_zero_is_not_learned():
     weighted = ConditionalTreeClassifier(**options).fit(X, y, sample_weight=weights)
     without = ConditionalTreeClassifier(**options).fit(X[weights > 0], y[weights > 0])
     assert np.array_equal(weighted.predict_proba(X), without.predict_proba(X))
-
-
-@pytest.mark.parametrize("keep_state", [True, False])
-def test_models_are_saved_and_go_on(tmp_path, keep_state):
-    X, y = stream(9)
-    model = ConditionalTreeClassifier(arity=np.int64(8), structure="kmeans")
-    model.fit(X[:300], y[:300]).save(tmp_path / "m", keep_state=keep_state)
-    again = labeltrees.load(tmp_path / "m")
-    assert again.get_params() == model.get_params() == clone(model).get_params()
-    assert np.abs(again.predict_proba(X) - model.predict_proba(X)).max() < 3e-3
-    assert again.tree_ == model.tree_
-    if not keep_state:
-        with pytest.raises(FrozenModelError):
-            again.partial_fit(X, y)
-        return
-    for learner in (again, model):
-        learner.partial_fit(X[300:], y[300:])
-    assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
 @pytest.mark.parametrize(
@@ -289,11 +246,6 @@ def test_forged_tensors_are_refused(forgery):
 # Boundaries.
 
 
-def test_one_label_has_probability_one():
-    model = ConditionalTreeClassifier(arity=4).fit([[1.0], [2.0]], ["only", "only"])
-    assert model.predict_proba([[5.0]]).tolist() == [[1.0]]
-
-
 def test_two_labels_are_the_binary_tree():
     X, y = stream(11, n_labels=2)
     options = {"optimizer": "sgd", "mixing": False}
@@ -302,19 +254,7 @@ def test_two_labels_are_the_binary_tree():
     assert np.array_equal(wide.predict_proba(X), binary.predict_proba(X))
 
 
-def test_unseen_labels_have_probability_zero():
-    X, y = stream(12)
-    model = ConditionalTreeClassifier(arity=4).fit(X, y)
-    assert model.predict_label_proba(X[:2], [77, 78]).tolist() == [0, 0]
-
-
 # Errors.
-
-
-@pytest.mark.parametrize("arity", [0, 1, 3, 6, 2.0, True, "8", None, 2**31])
-def test_arity_is_a_power_of_two(arity):
-    with pytest.raises(ArgumentError, match="arity must be a power of two"):
-        ConditionalTreeClassifier(arity=arity).fit([[1.0], [2.0]], [0, 1])
 
 
 def test_a_stream_must_name_its_labels():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import pickle
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 
 import labeltrees
 from labeltrees import ConditionalTreeClassifier
-from labeltrees.errors import ArgumentError, LabelTypeError, ModelFormatError
+from labeltrees.errors import ArgumentError, ModelFormatError
 from labeltrees.metrics import log_loss
 from labeltrees.models.conditional.pool import PooledTreesModel, pooled
 
@@ -73,22 +72,6 @@ def test_a_pool_is_made_of_the_trees_of_following_seeds(model):
     assert model.tree_ == trees[0].tree_
 
 
-def test_every_question_tells_the_same_probability(model, monkeypatch):
-    X, y = noisy_rows(1, n_rows=50)
-    p = model.predict_proba(X)
-    assert p.sum(axis=1) == pytest.approx(np.ones(50))
-    columns = [model.classes_.tolist().index(label) for label in y]
-    assert (model.predict_label_proba(X, y) == p[np.arange(50), columns]).all()
-    labels, p_top = model.predict_top_k(X, 4)
-    order = np.argsort(-p, axis=1, kind="stable")[:, :4]
-    assert (labels == model.classes_[order]).all()
-    assert (p_top == np.take_along_axis(p, order, axis=1)).all()
-    assert (model.predict(X) == labels[:, 0]).all()
-    monkeypatch.setattr("labeltrees.models.dense.PIECE_BYTES", 200)  # two rows at a time
-    assert (model.predict_proba(X) == p).all()
-    assert (model.predict_label_proba(X, y) == p[np.arange(50), columns]).all()
-
-
 def test_a_pool_has_less_loss_than_any_of_its_trees(model):
     X, y = noisy_rows(2, n_rows=500)
     rows = labeltrees.data.rows.as_rows(X)
@@ -104,17 +87,6 @@ def test_every_structure_and_arity_can_be_pooled(structure, arity):
     assert model.predict_proba(X[:5]).sum(axis=1) == pytest.approx(np.ones(5))
 
 
-def test_an_unseen_label_has_probability_zero(model):
-    X, _ = noisy_rows(1, n_rows=2)
-    assert model.predict_label_proba(X, ["never", "label 0"])[0] == 0
-
-
-@pytest.mark.parametrize("n_trees", [1, 3])
-def test_one_label_has_probability_one(n_trees):
-    model = ConditionalTreeClassifier(n_trees=n_trees).fit([[1.0], [2.0]], ["a", "a"])
-    assert model.predict_proba([[3.0]]).tolist() == [[1.0]]
-
-
 def test_a_pool_goes_on_learning_and_takes_new_labels():
     X, y = noisy_rows(0)
     model = ConditionalTreeClassifier(structure="kmeans", n_trees=3).fit(X, y)
@@ -126,25 +98,6 @@ def test_a_pool_goes_on_learning_and_takes_new_labels():
     assert model.predict_proba(X[:5]).sum(axis=1) == pytest.approx(np.ones(5))
 
 
-@pytest.mark.parametrize("arity", [2, 4])
-def test_a_pool_is_saved_loaded_and_pickled(arity, tmp_path):
-    X, y = noisy_rows(0)
-    model = ConditionalTreeClassifier(structure="kmeans", n_trees=3, arity=arity).fit(X, y)
-    model.save(tmp_path / "whole")
-    again, copied = labeltrees.load(tmp_path / "whole"), pickle.loads(pickle.dumps(model))
-    for each in (model, again, copied):
-        each.partial_fit(X[:50], y[:50])
-    assert again.get_params() == model.get_params()
-    assert (again.predict_proba(X) == model.predict_proba(X)).all()
-    assert (copied.predict_proba(X) == model.predict_proba(X)).all()
-    assert again.model_.members[1].vocabulary is again.model_.vocabulary
-    model.save(tmp_path / "small", keep_state=False)
-    frozen = labeltrees.load(tmp_path / "small")
-    assert frozen.predict_proba(X) == pytest.approx(model.predict_proba(X), abs=1e-2)
-    with pytest.raises(labeltrees.errors.FrozenModelError):
-        frozen.partial_fit(X, y)
-
-
 def test_a_pool_describes_all_its_trees(model):
     facts = model.model_.describe()
     each = [member.describe() for member in model.model_.members]
@@ -152,12 +105,6 @@ def test_a_pool_describes_all_its_trees(model):
     assert facts["weight_lines"] == sum(one["weight_lines"] for one in each)
     assert facts["leaves"] == 12
     assert model.model_.to_dot(model.classes_, max_nodes=5).startswith("digraph")
-
-
-@pytest.mark.parametrize("value", [0, -1, 1.5, "two", True, None, 1001])
-def test_a_wrong_number_of_trees_is_refused(value):
-    with pytest.raises(ArgumentError, match=r"n_trees must be an integer in \[1, 1000\]"):
-        ConditionalTreeClassifier(n_trees=value).fit([[1.0], [2.0]], ["a", "b"])
 
 
 @pytest.mark.parametrize(
@@ -189,11 +136,6 @@ def test_a_stream_cannot_start_with_a_pool_nor_a_pool_keep_novelty():
         ConditionalTreeClassifier(n_trees=2).partial_fit(X, y)
     with pytest.raises(ArgumentError, match="n_trees must be 1 with novelty=True, got 2"):
         ConditionalTreeClassifier(n_trees=2, novelty=True).fit(X, y)
-
-
-def test_labels_of_another_kind_are_refused(model):
-    with pytest.raises(LabelTypeError):
-        model.partial_fit(noisy_rows(1, n_rows=1)[0], [3])
 
 
 def test_a_pool_of_trees_over_other_labels_is_refused(model):

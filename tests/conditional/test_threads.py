@@ -1,11 +1,9 @@
 """Several threads: the same model for any number of them, about as good as one thread's."""
 
 import numpy as np
-import pytest
 from tests.conditional.test_max_memory import LIMIT, wide_rows
 
-from labeltrees import ConditionalTreeClassifier, ExtremeRegressor, checks
-from labeltrees.errors import ArgumentError
+from labeltrees import ConditionalTreeClassifier, checks
 
 
 def test_any_number_of_threads_above_one_gives_the_same_model():
@@ -57,18 +55,3 @@ def test_rows_of_weight_zero_are_passed_over():
     twin.partial_fit(X[kept], y[kept])
     assert set(model.classes_) == set(twin.classes_)
     assert model.score(X[kept], y[kept]) > 0.9
-
-
-@pytest.mark.parametrize("bad", [0, 1.5, "2", True])
-def test_a_bad_number_of_threads_is_refused(bad):
-    with pytest.raises(ArgumentError, match="n_jobs must be None or an integer other than 0"):
-        ConditionalTreeClassifier(n_jobs=bad).partial_fit([[1.0]], ["a"])
-
-
-def test_an_extreme_regressor_takes_a_new_number_of_threads_at_once():
-    X, y = wide_rows(300)
-    model = ExtremeRegressor(n_trees=1).fit(X, [[label] for label in y.tolist()])
-    expected = model.predict_label_proba(X, y)
-    model.set_params(n_jobs=2)
-    assert model.model_.n_jobs == 2
-    assert np.array_equal(model.predict_label_proba(X, y), expected)

@@ -1,7 +1,8 @@
 """LOMtree: the tree it grows, the leaves it recycles, and the probabilities it gives.
 
 By hand -> agreement with tests/references/lom.py -> invariants after any stream -> what the
-paper proves -> streams on which the tree used to be lost -> queries, files -> bad input.
+paper proves -> streams on which the tree used to be lost -> queries -> files -> boundaries.
+What it shares with every estimator is in tests/contract.
 """
 
 from __future__ import annotations
@@ -15,35 +16,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests.references.lom import ReferenceLomTree
 
-import labeltrees
 from labeltrees import LOMTreeClassifier
 from labeltrees.errors import (
+    ArgumentError,
     DivergedError,
-    FrozenModelError,
     ModelFormatError,
 )
 from labeltrees.models.lom.diagnostics import split_quality
 from labeltrees.models.lom.model import LomTreeModel
-
-
-def expected_failures(estimator):
-    return dict.fromkeys(
-        (
-            "check_sample_weight_equivalence_on_dense_data",
-            "check_sample_weight_equivalence_on_sparse_data",
-        ),
-        "a weight scales one gradient step; it does not repeat the step",
-    )
-
-
-@parametrize_with_checks([LOMTreeClassifier()], expected_failed_checks=expected_failures)
-@pytest.mark.filterwarnings("ignore:.*:sklearn.exceptions.SkipTestWarning")
-def test_scikit_learn_accepts_the_estimator(estimator, check):
-    check(estimator)
 
 
 def stream(seed, n_rows=600, n_features=8, n_labels=12, noise=0.4):
@@ -292,6 +274,8 @@ def test_diagnosis_of_data_adds_up():
     assert found.entropy[-1] == pytest.approx(expected, abs=1e-9)
     recorded = model.diagnose().summary()
     assert recorded["splits"] == model.model_.core.n_splits
+    with pytest.raises(ArgumentError, match="2 labels for the 1 rows"):
+        model.diagnose(X[:1], y[:2])
     axes = model.plot(X, y)
     assert [ax.get_title() for ax in axes][1] == "mean entropy of the leaves"
 
@@ -324,16 +308,6 @@ def test_every_query_tells_the_same_probability(noise):
         assert np.array_equal(best.probabilities[row], p_rows[best.rows[row]])
 
 
-def test_samples_have_the_distribution():
-    X, y = stream(3, n_labels=5, noise=2.0)
-    model = LOMTreeClassifier(max_splits=3).partial_fit(X, y)
-    p = model.predict_proba(X[:1])[0]
-    drawn = model.sample(np.repeat(X[:1], 20_000, axis=0), random_state=0)
-    shares = [(drawn == label).mean() for label in model.classes_]
-    assert shares == pytest.approx(p, abs=0.015)
-    assert np.array_equal(drawn, model.sample(np.repeat(X[:1], 20_000, axis=0), random_state=0))
-
-
 def test_an_explanation_follows_the_row():
     X, y = stream(4)
     model = LOMTreeClassifier().partial_fit(X, y)
@@ -347,35 +321,6 @@ def test_an_explanation_follows_the_row():
         assert len(step.contributions) <= 3
     assert "at leaf" in str(reason)
     assert reason.to_dict()["leaf"] == reason.leaf
-
-
-def test_what_progressive_fit_foresees_is_what_the_model_said_before():
-    X, y = stream(5, n_rows=150)
-    model, twin = (LOMTreeClassifier().partial_fit(X[:90], y[:90]) for _ in range(2))
-    for i in range(90, 150):
-        p_label = model.predict_label_proba(X[i : i + 1], y[i : i + 1])
-        top = model.predict_top_k(X[i : i + 1], 1)
-        seen = twin.progressive_fit(X[i : i + 1], y[i : i + 1])
-        assert seen.p_label == p_label
-        assert (seen.top, seen.p_top) == (top.labels[0], top.probabilities[0])
-        model.partial_fit(X[i : i + 1], y[i : i + 1])
-
-
-def test_cutting_a_stream_into_pieces_changes_nothing():
-    X, y = stream(6)
-    whole, pieces = LOMTreeClassifier().partial_fit(X, y), LOMTreeClassifier()
-    for start in range(0, len(X), 37):
-        pieces.partial_fit(sparse.csr_array(X[start : start + 37]), y[start : start + 37])
-    assert np.array_equal(whole.predict_proba(X), pieces.predict_proba(X))
-
-
-def test_a_row_of_weight_zero_is_not_learned():
-    X, y = stream(7)
-    weights = np.ones(len(X))
-    weights[::3] = 0
-    weighted = LOMTreeClassifier().partial_fit(X, y, sample_weight=weights)
-    without = LOMTreeClassifier().partial_fit(X[weights > 0], y[weights > 0])
-    assert np.array_equal(weighted.predict_proba(X), without.predict_proba(X))
 
 
 def test_back_off_beats_the_leaf_histogram_alone():
@@ -428,32 +373,6 @@ def test_the_limit_grows_with_the_labels_or_stays():
 # Files.
 
 
-@pytest.mark.parametrize("keep_state", [True, False])
-def test_models_are_saved_and_go_on(tmp_path, keep_state):
-    X, y = stream(10)
-    names = np.array([f"é{label}" for label in y], dtype=object)
-    model = LOMTreeClassifier(max_splits=15, swap_resistance=1).fit(X[:400], names[:400])
-    assert model.model_.core.n_recyclings > 0
-    model.save(tmp_path / "m", keep_state=keep_state)
-    again = labeltrees.load(tmp_path / "m")
-    assert again.get_params() == model.get_params() == clone(model).get_params()
-    assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
-    assert again.model_.describe()["can_learn"] == keep_state
-    if not keep_state:
-        with pytest.raises(FrozenModelError):
-            again.partial_fit(X, names)
-        again.save(tmp_path / "again")
-        assert (tmp_path / "again").read_bytes() == (tmp_path / "m").read_bytes()
-        return
-    for learner in (again, model, twin := pickle.loads(pickle.dumps(model))):
-        learner.partial_fit(X[400:], names[400:])
-    assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
-    assert np.array_equal(twin.predict_proba(X), model.predict_proba(X))
-    again.save(tmp_path / "a")
-    model.save(tmp_path / "b")
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-
-
 DAMAGE = {
     "a cycle": ("nodes.left", lambda a: np.where(a >= 0, 0, a).astype(a.dtype)),
     "a child past the end": ("nodes.right", lambda a: np.where(a >= 0, 999, a).astype(a.dtype)),
@@ -495,13 +414,6 @@ def test_the_tree_is_drawn():
 
 
 # Boundaries.
-
-
-def test_one_label_has_probability_one_and_an_unseen_one_zero():
-    model = LOMTreeClassifier().fit([[1.0], [2.0]], ["only", "only"])
-    assert model.predict_proba([[5.0]]).tolist() == [[1.0]]
-    assert model.predict_label_proba([[5.0]], ["other"]).tolist() == [0]
-    assert model.model_.describe()["splits"] == 0
 
 
 def test_empty_rows_are_rows():
