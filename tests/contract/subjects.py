@@ -70,7 +70,7 @@ class Subject:
     model: str
     """The name of its model's class."""
     several: str = ""
-    """Whether rows have several labels: "lists", "dicts" with relevance, or "matrix"."""
+    """How rows have several labels: "lists", "dicts", "matrix" or "distributions", if they do."""
     on_stream: bool = True
     """Whether, if it learns row by row, the first rows may be the beginning of a stream."""
 
@@ -148,6 +148,12 @@ SUBJECTS = [
         "SelfTerminatingTreeModel",
     ),
     Subject("self-terminating, auto", SelfTerminatingTreeClassifier(), "SelfTerminatingTreeModel"),
+    Subject(
+        "self-terminating, distributions",
+        SelfTerminatingTreeClassifier(penalty=1.0),
+        "SelfTerminatingTreeModel",
+        several="distributions",
+    ),
     Subject("one against all", OneAgainstAllClassifier(n_passes=2), "OneAgainstAllModel"),
     Subject("frequency table", FrequencyTableClassifier(), "FrequencyTableModel"),
     Subject("frequency table alone", FrequencyTableClassifier(back_off=0), "FrequencyTableModel"),
@@ -155,6 +161,12 @@ SUBJECTS = [
         "Adacond of stumps", AdacondClassifier(STUMP, eta=0.9, n_rounds=3), "AdacondModel"
     ),
     Subject("Adacond of trees", AdacondClassifier(TREE, eta=0.9, n_rounds=3), "AdacondModel"),
+    Subject(  # its members have the labels in another order
+        "Adacond, distributions",
+        AdacondClassifier(TREE, eta=0.8, n_rounds=2),
+        "AdacondModel",
+        several="distributions",
+    ),
     Subject(
         "extreme",
         ExtremeRegressor(n_trees=1, arity=3, max_leaf=4),
@@ -214,9 +226,10 @@ def targets(subject, y, labels):
     if not subject.several:
         return labels[y], {}
     also = (y + 1 + np.arange(len(y)) % 2) % N_LABELS
-    if subject.several == "matrix":
-        matrix = np.eye(N_LABELS)[y] + np.eye(N_LABELS)[also]
-        return np.minimum(matrix, 1), {"classes": labels}
+    if subject.several in ("matrix", "distributions"):
+        first, second = (0.7, 0.3) if subject.several == "distributions" else (1.0, 1.0)
+        matrix = first * np.eye(N_LABELS)[y] + second * np.eye(N_LABELS)[also]
+        return matrix, {"classes": labels}
     pairs = zip(labels[y].tolist(), labels[also].tolist(), strict=True)
     if subject.several == "dicts":
         return [{first: 2.0, second: 5.0} for first, second in pairs], {}

@@ -255,8 +255,10 @@ def test_the_layout_of_the_rows_changes_nothing(made):
     assert np.array_equal(model.probabilities(model.rows(twice)), expected)
 
 
-@every([made for made in FITTED if not made.model.missing])
+@every(FITTED)
 def test_a_stored_zero_is_no_feature(made):
+    if made.model.missing:  # zeros are kept among the rows
+        return
     X = asked()
     stored = sparse.csr_array(np.where(X == 0, 1, X))
     stored.data[stored.data == 1] = 0
@@ -303,7 +305,7 @@ def test_one_label_alone_has_probability_one(subject, label):
     X = training()[0][:30]
     y = [{label: 2.0}] * 30 if subject.several == "dicts" else [label] * 30
     more = {}
-    if subject.several == "matrix":
+    if subject.several in ("matrix", "distributions"):
         y, more = np.ones((30, 1)), {"classes": [label]}
         y = sparse.csr_array(y)
     model = subject.new().fit(X, y, **more).model_
