@@ -7,6 +7,7 @@ labels.
 from __future__ import annotations
 
 import inspect
+import json
 import pickle
 
 import numpy as np
@@ -197,6 +198,19 @@ def test_the_ends_of_every_range_are_taken(subject):
             estimator = type(subject.estimator)(**{name: value})
             estimator.check_parameters()
             assert estimator.get_params()[name] is value  # as it was given
+
+
+@of_each
+def test_every_setting_comes_back_from_json(subject):
+    kind = settings_class(subject)
+    for name, default, check in declared(kind):
+        stored = [value for value in right_values(name, check) if not callable(value)]
+        assert name == "norm" or any(value != default for value in stored), name
+        for value in stored:
+            settings = kind(**{name: value})
+            again = kind.from_dict(json.loads(json.dumps(settings.to_dict())))
+            assert again == settings
+            assert getattr(again, name) == value, name
 
 
 @of_each
