@@ -193,3 +193,11 @@ def test_one_weight_for_all_is_spread():
     assert as_weights(None, 3).size == 0
     with pytest.raises(ArgumentError, match="sample_weight"):
         as_weights([1e39, 1], 2)
+
+
+def test_a_feature_that_a_row_has_twice_is_summed():
+    # As the core takes them: float32 values and int32 indices, which are checked in one pass.
+    parts = np.array([1.0, 2.0, 4.0], np.float32), np.array([1, 1, 0], np.int32)
+    rows = as_rows(sparse.csr_array((*parts, np.array([0, 2, 3], np.int32)), shape=(2, 2)))
+    assert rows.starts.tolist() == [0, 1, 2]
+    assert (rows.indices.tolist(), rows.values.tolist()) == ([1, 0], [3.0, 4.0])
