@@ -59,3 +59,12 @@ def differing(ours, theirs):
     """Return the questions that two models answer differently, be it by one bit."""
     assert ours.keys() == theirs.keys()
     return [name for name in ours if not np.array_equal(ours[name], theirs[name])]
+
+
+def same_state(ours, theirs):
+    """Assert that two pairs of tensors and facts are the same, to the last bit."""
+    for one, other in zip(ours[0].items(), theirs[0].items(), strict=True):
+        assert one[0] == other[0]
+        assert one[1].dtype == other[1].dtype, one[0]
+        assert np.array_equal(one[1], other[1]), one[0]
+    assert ours[1] == theirs[1]

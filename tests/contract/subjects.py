@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pytest
 from sklearn.base import clone
 
 import labeltrees
@@ -340,3 +341,22 @@ FITTED = [made for made in MADE if made.way == "fitted"]
 def copied(model):
     """Return a copy that may learn."""
     return pickle.loads(pickle.dumps(model))
+
+
+of_each = pytest.mark.parametrize("subject", ONE_OF_EACH, ids=str)
+of_all = pytest.mark.parametrize("subject", SUBJECTS, ids=str)
+of_online = pytest.mark.parametrize("subject", ONLINE, ids=str)
+
+
+def every(made):
+    """Parametrise with these models."""
+    return pytest.mark.parametrize("made", made, ids=str)
+
+
+def able(capability, among=MADE):
+    return every([made for made in among if capability in CAN[made.subject.model]])
+
+
+def learners(estimator):
+    """Return the methods by which an estimator learns."""
+    return [getattr(estimator, m) for m in ("fit", "partial_fit") if hasattr(estimator, m)]

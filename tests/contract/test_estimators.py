@@ -1,29 +1,23 @@
 """The contract of every estimator: scikit-learn's, and that it says what its model says.
 
-scikit-learn's checks -> parameters -> fitting -> questions -> files -> refusals -> one row, many
-labels.
+scikit-learn's checks -> fitting -> questions -> files -> the package -> rows with many labels.
 """
 
 from __future__ import annotations
 
-import inspect
-import json
 import pickle
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from tests.contract.parameters import declared, right_values, wrong_values
 from tests.contract.questions import CAPABILITIES, differing, every_answer
 from tests.contract.subjects import (
     ANNOUNCED,
-    BY_NAME,
     CAN,
     N_FEATURES,
     NAMES,
@@ -32,9 +26,11 @@ from tests.contract.subjects import (
     ONLINE,
     STUMP,
     SUBJECTS,
-    TREE,
     asked,
     fitted,
+    of_all,
+    of_each,
+    of_online,
     saved,
     streamed,
     targets,
@@ -53,14 +49,10 @@ from labeltrees import (
     SelfTerminatingTreeClassifier,
 )
 from labeltrees.errors import (
-    ArgumentError,
     DataError,
     FrozenModelError,
-    LabelTypeError,
-    TooLargeError,
 )
 from labeltrees.models.capabilities import Above, BeamSearch, BestRows, Explains, Samples
-from labeltrees.models.settings import RandomState
 
 # scikit-learn's checks.
 
@@ -120,150 +112,6 @@ def test_every_estimator_is_checked_by_scikit_learn():
     assert {type(each) for each in CHECKED} == {type(s.estimator) for s in SUBJECTS}
 
 
-# Parameters: those of the settings, no more and no less, each refused by its name.
-
-of_each = pytest.mark.parametrize("subject", ONE_OF_EACH, ids=str)
-of_all = pytest.mark.parametrize("subject", SUBJECTS, ids=str)
-OUTSIDE_SETTINGS = {"AdacondClassifier": {"base": None}}
-"""Parameters that are no setting, with their defaults: a base is known by its models."""
-
-
-def settings_class(subject):
-    return type(subject.estimator)._model_class.settings_class
-
-
-@of_each
-def test_parameters_and_defaults_are_those_of_the_settings(subject):
-    kind = type(subject.estimator)
-    signature = inspect.signature(kind.__init__).parameters
-    given = {name: each.default for name, each in signature.items() if name != "self"}
-    expected = {name: default for name, default, _ in declared(settings_class(subject))}
-    assert given == expected | OUTSIDE_SETTINGS.get(kind.__name__, {})
-    assert kind().get_params(deep=False) == given
-    named_only = [name for name, each in signature.items() if each.kind is each.KEYWORD_ONLY]
-    assert set(named_only) == set(expected)
-
-
-BESIDES = {
-    "norm": ["l2"],
-    "base": ["tree", TREE.__class__, KNeighborsClassifier()],
-    "penalty": [lambda depth: -depth, lambda depth: None],
-}
-"""Wrong values that only an estimator is given."""
-WRONG = [
-    pytest.param(subject, name, wrong_values(name, check), id=f"{subject}-{name}")
-    for subject in ONE_OF_EACH
-    for name, _, check in declared(settings_class(subject))
-]
-
-
-def learners(estimator):
-    return [getattr(estimator, m) for m in ("fit", "partial_fit") if hasattr(estimator, m)]
-
-
-@pytest.mark.parametrize(
-    ("subject", "name", "values"), [*WRONG, (BY_NAME["Adacond of stumps"], "base", [])]
-)
-def test_a_wrong_parameter_is_refused_by_name_and_nothing_is_learned(subject, name, values):
-    X, y = [[1.0], [2.0]], [0, 1]
-    for value in [*values, *BESIDES.get(name, [])]:
-        estimator = type(subject.estimator)(**{name: value})
-        for learn in learners(estimator):
-            with pytest.raises(ArgumentError, match=f"^{name} must be .*, got "):
-                learn(X, y)
-        assert vars(estimator).keys() == estimator.get_params(deep=False).keys()
-        with pytest.raises(NotFittedError):
-            estimator.predict(X)
-
-
-@of_all
-def test_a_fit_that_is_refused_changes_nothing(subject):
-    X, y = training()
-    given, more = targets(subject, y, NAMES)
-    estimator = pickle.loads(pickle.dumps(fitted(subject.name)))
-    model, before = estimator.model_, pickle.dumps(estimator.model_)
-    for name, _, check in declared(settings_class(subject)):
-        kept = estimator.get_params(deep=False)[name]
-        with pytest.raises(ArgumentError, match=f"^{name} must be"):
-            estimator.set_params(**{name: wrong_values(name, check)[0]}).fit(X, given, **more)
-        estimator.set_params(**{name: kept})
-        assert estimator.model_ is model
-    assert pickle.dumps(model) == before
-
-
-@of_each
-def test_the_ends_of_every_range_are_taken(subject):
-    for name, _, check in declared(settings_class(subject)):
-        for value in right_values(name, check):
-            estimator = type(subject.estimator)(**{name: value})
-            estimator.check_parameters()
-            assert estimator.get_params()[name] is value  # as it was given
-
-
-@of_each
-def test_every_setting_comes_back_from_json(subject):
-    kind = settings_class(subject)
-    for name, default, check in declared(kind):
-        stored = [value for value in right_values(name, check) if not callable(value)]
-        assert name == "norm" or any(value != default for value in stored), name
-        for value in stored:
-            settings = kind(**{name: value})
-            again = kind.from_dict(json.loads(json.dumps(settings.to_dict())))
-            assert again == settings
-            assert getattr(again, name) == value, name
-
-
-@of_each
-def test_none_and_a_random_state_give_a_seed_that_is_kept(subject, tmp_path):
-    kinds = {name: check for name, _, check in declared(settings_class(subject))}
-    if not isinstance(kinds.get("random_state"), RandomState):
-        return
-    X, y = training()
-    given, more = targets(subject, y, NAMES)
-    for state in (None, np.random.RandomState(3)):
-        estimator = subject.new().set_params(random_state=state).fit(X, given, **more)
-        assert estimator.random_state is state
-        estimator.save(tmp_path / "m")
-        again = labeltrees.load(tmp_path / "m")
-        assert again.random_state == estimator.model_.settings.random_state
-        assert 0 <= again.random_state < 2**31
-    seeds = [np.random.RandomState(5), np.random.RandomState(5)]
-    ours, theirs = (
-        subject.new().set_params(random_state=each).fit(X, given, **more) for each in seeds
-    )
-    assert np.array_equal(ours.predict_proba(asked()), theirs.predict_proba(asked()))
-
-
-@of_all
-def test_cloning_and_setting_parameters(subject):
-    estimator = fitted(subject.name)
-    fresh = clone(estimator)
-    assert repr(fresh.get_params()) == repr(estimator.get_params())
-    assert not hasattr(fresh, "model_")
-    assert not hasattr(fresh, "classes_")
-    assert fresh.set_params(**estimator.get_params(deep=False)) is fresh
-    with pytest.raises(ValueError, match="Invalid parameter 'colour'"):
-        fresh.set_params(colour="green")
-
-
-@pytest.mark.parametrize(
-    "subject", [s for s in SUBJECTS if "n_jobs" in s.estimator.get_params(deep=False)], ids=str
-)
-def test_n_jobs_takes_effect_at_once_and_changes_no_answer(subject):
-    estimator = pickle.loads(pickle.dumps(fitted(subject.name)))
-    model = estimator.model_
-    expected = every_answer(model, asked())
-    for n_jobs in (3, -1, None):
-        estimator.set_params(n_jobs=n_jobs)
-        assert estimator.model_ is model
-        assert model.settings.n_jobs == n_jobs
-        assert differing(every_answer(model, asked()), expected) == []
-    for member in getattr(model, "members", []):
-        assert member.settings.n_jobs is None
-    with pytest.raises(ArgumentError, match="n_jobs must be"):
-        estimator.set_params(n_jobs=0)
-
-
 # Fitting.
 
 
@@ -307,7 +155,7 @@ def begin(subject, X, labels, **more):
     return subject.new().partial_fit(X, labels, **classes, **more)
 
 
-@pytest.mark.parametrize("subject", ONLINE, ids=str)
+@of_online
 def test_partial_fit_goes_on_in_the_order_of_the_rows(subject):
     X, y = training()
     whole, pieces = (pickle.loads(pickle.dumps(fitted(subject.name))) for _ in range(2))
@@ -549,176 +397,6 @@ def test_a_pickled_estimator_answers_and_goes_on_alike(subject):
         for each in (twin, other):
             each.partial_fit(X[:20], NAMES[y[:20]])
         assert np.array_equal(twin.predict_proba(asked()), other.predict_proba(asked()))
-
-
-# Refusals: each names what is wrong, and the estimator stays as it was.
-
-X2, Y2 = [[1.0, 0.0], [0.0, 1.0]], ["a", "b"]
-BAD_X = {
-    "NaN": ([[0.0, 1.0], [np.nan, 1.0]], "row 1 of X has NaN, inf"),
-    "inf": ([[np.inf, 1.0]], "row 0 of X has .*inf"),
-    "past float32": ([[0.0, 0.0], [0.0, 1e300]], "row 1 of X has .*past float32"),
-    "wrong width": ([[1.0, 2.0, 3.0]], "3 features.*2 features"),
-    "one dimension": ([1.0, 2.0], "Reshape your data"),
-    "three dimensions": (np.ones((1, 2, 1)), "two dimensions"),
-    "no rows": (np.empty((0, 2)), r"0 sample\(s\)"),
-    "no columns": (np.empty((2, 0)), r"0 feature\(s\)"),
-    "complex": (np.ones((1, 2), dtype=complex), "Complex"),
-    "words": ([["a", "b"]], "numbers"),
-    "dates": (np.array([["2020-01-01", "2020-01-02"]], dtype="M8[D]"), "numbers"),
-    "negative index": (
-        sparse.csr_array((np.ones(1, "f4"), np.zeros(1, "i4"), np.array([0, 1])), shape=(1, 2)),
-        r"row 0 of X has a feature index outside \[0, 2\): -1",
-    ),
-}
-BAD_X["negative index"][0].indices[0] = -1
-
-
-def small(subject):
-    """Return the estimator, fitted to two labels."""
-    if "given" in subject.name:
-        return subject.new().set_params(structure=["a", "b"]).fit(X2 * 5, Y2 * 5)
-    return subject.new().fit(X2 * 5, Y2 * 5)
-
-
-VARIANTS = [
-    *ONE_OF_EACH,
-    *(BY_NAME[name] for name in ("PECOC", "pool", "conditional, novelty", "Adacond of trees")),
-]
-of_variants = pytest.mark.parametrize("subject", VARIANTS, ids=str)
-
-
-@of_variants
-@pytest.mark.parametrize("case", BAD_X)
-def test_bad_features_are_refused_and_change_nothing(subject, case):
-    X, message = BAD_X[case]
-    estimator = small(subject)
-    if case == "NaN" and estimator.model_.missing:
-        return
-    before = pickle.dumps(estimator.model_)
-    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-    questions = [
-        lambda: estimator.predict(X),
-        lambda: estimator.predict_proba(X),
-        lambda: estimator.predict_top_k(X, 1),
-        lambda: estimator.predict_label_proba(X, ["a"] * n_rows),
-        lambda: estimator.predict_above(X, 0.5),
-        lambda: estimator.top_rows(X, ["a"], 1),
-    ]
-    if hasattr(estimator, "sample"):
-        questions.append(lambda: estimator.sample(X))
-    if hasattr(estimator, "explain") and n_rows == 1:
-        questions.append(lambda: estimator.explain(X, "a"))
-    if case not in ("wrong width", "no columns", "no rows"):
-        questions.append(lambda: estimator.fit(X, ["a"] * n_rows))
-    if subject.learns:
-        questions.append(lambda: estimator.partial_fit(X, ["a"] * n_rows))
-    for ask in questions:
-        with pytest.raises(DataError, match=message):
-            ask()
-    assert pickle.dumps(estimator.model_) == before
-    assert estimator.n_features_in_ == 2
-
-
-BAD_TARGETS = {
-    "too few": (["a"], DataError, "y has 1 (labels|rows) for the 2 rows"),
-    "none": (None, DataError, "requires y to be passed, but the target y is None"),
-    "mixed": (["c", 3], LabelTypeError, "all strings or all integers"),
-    "None in it": ([None, "a"], (LabelTypeError, DataError), "NoneType"),
-    "fractions": (np.array([0.5, 1.0]), (LabelTypeError, DataError), "continuous"),
-}
-
-
-@of_variants
-@pytest.mark.parametrize("case", BAD_TARGETS)
-def test_bad_targets_are_refused_and_change_nothing(subject, case):
-    y, error, message = BAD_TARGETS[case]
-    estimator = small(subject)
-    model, before = estimator.model_, pickle.dumps(estimator.model_)
-    for learn in learners(estimator):
-        with pytest.raises(error, match=message):
-            learn(X2, y)
-    assert estimator.model_ is model
-    assert pickle.dumps(model) == before
-
-
-BAD_WEIGHTS = {
-    "negative": ([1, -0.5], r"sample_weight\[1\] must be finite and >= 0, got -0.5"),
-    "NaN": ([np.nan, 1], r"sample_weight\[0\] must be finite"),
-    "too many": ([1, 2, 3], r"sample_weight must be .*of shape \(2,\)"),
-    "all zero": ([0, 0], "sample_weight must have a weight above zero"),
-}
-
-
-@of_variants
-@pytest.mark.parametrize("case", BAD_WEIGHTS)
-def test_bad_weights_are_refused_and_change_nothing(subject, case):
-    if isinstance(subject.estimator, ExtremeRegressor):  # takes no weights
-        return
-    weights, message = BAD_WEIGHTS[case]
-    estimator = small(subject)
-    model, before = estimator.model_, pickle.dumps(estimator.model_)
-    for learn in learners(estimator):
-        with pytest.raises(ArgumentError, match=message):
-            learn(X2, Y2, sample_weight=weights)
-    assert estimator.model_ is model
-    assert pickle.dumps(model) == before
-
-
-BAD_QUESTIONS = {
-    "k = 0": ("predict_top_k", (X2, 0), ArgumentError, "k must be .*got 0"),
-    "k > n": ("predict_top_k", (X2, 3), ArgumentError, r"n_labels=2\], got 3"),
-    "k = 1.5": ("predict_top_k", (X2, 1.5), ArgumentError, "k must be .*got 1.5"),
-    "label count": ("predict_label_proba", (X2, ["a"]), ArgumentError, "1 labels for the 2 rows"),
-    "label type": ("predict_label_proba", (X2, [3, 4]), LabelTypeError, "str, got int"),
-    "threshold 0": ("predict_above", (X2, 0), ArgumentError, r"threshold must be in \(0, 1\]"),
-    "threshold 2": ("predict_above", (X2, 2), ArgumentError, "threshold must be .*got 2"),
-    "no such label": ("top_rows", (X2, ["a", "z"], 1), ArgumentError, r"labels\[1\] must be one"),
-    "too many rows": ("top_rows", (X2, ["a"], 3), ArgumentError, r"n_rows=2\], got 3"),
-    "seed": ("sample", (X2, -1), ArgumentError, "random_state must be .*got -1"),
-    "seed True": ("sample", (X2, True), ArgumentError, "random_state must be .*got True"),
-    "seed text": ("sample", (X2, "x"), ArgumentError, "random_state must be .*got 'x'"),
-    "two rows": ("explain", (X2, "a"), ArgumentError, "x must be one row, got '2 rows'"),
-    "unseen": ("explain", (X2[0], "z"), ArgumentError, "one of the 2 labels learned, got 'z'"),
-    "beam": ("beam_top_k", (X2, 0), ArgumentError, "k must be .*got 0"),
-}
-TOO_LARGE = {
-    "proba": ("predict_proba", (X2,), "2 rows x 2 labels need 32 bytes, over max_bytes=15"),
-    "above": ("predict_above", (X2, 1e-9), "max_bytes=15"),
-    "rows": ("top_rows", (X2, ["a"], 1), "need 32 bytes, over max_bytes=15"),
-    "staged": ("staged_predict_proba", (X2,), "max_bytes=15"),
-}
-
-
-@of_variants
-def test_bad_questions_are_refused_and_change_nothing(subject):
-    estimator = small(subject)
-    before = pickle.dumps(estimator.model_)
-    n_asked = 0
-    for case, (method, arguments, error, message) in BAD_QUESTIONS.items():
-        if hasattr(estimator, method):
-            n_asked += 1
-            with pytest.raises(error, match=message):
-                getattr(estimator, method)(*arguments)
-            assert pickle.dumps(estimator.model_) == before, case
-    assert n_asked >= 9
-    for method, arguments, message in TOO_LARGE.values():
-        if hasattr(estimator, method):
-            with pytest.raises(TooLargeError, match=message):
-                list(getattr(estimator, method)(*arguments, max_bytes=15))
-
-
-@of_variants
-def test_labels_of_another_kind_are_not_learned(subject):
-    if not subject.learns:
-        return
-    estimator = small(subject)
-    before = pickle.dumps(estimator.model_)
-    with pytest.raises(LabelTypeError, match="this model's are str, got int"):
-        estimator.partial_fit(X2, [3, 4])
-    with pytest.raises(LabelTypeError, match="this model's are str, got int"):
-        estimator.partial_fit(X2, Y2, classes=[3, 4])
-    assert pickle.dumps(estimator.model_) == before
 
 
 # The package.
