@@ -162,14 +162,19 @@ class FrequencyTableModel(DenseAnswers, FittedModel):
 
     def probabilities(self, rows: Rows, *, max_bytes: int = MAX_DENSE_BYTES) -> NDArray[np.float64]:
         """Return the whole distribution, (n_rows, n_labels), columns in vocabulary order."""
-        n_columns = len(self.vocabulary)
-        check_dense_size(rows.n_rows, n_columns, max_bytes)
-        p = np.zeros((rows.n_rows, n_columns))
         with self._lock:
+            n_columns = len(self.vocabulary)
+            check_dense_size(rows.n_rows, n_columns, max_bytes)
+            p = np.zeros((rows.n_rows, n_columns))
             every, total = np.arange(len(self.totals)), float(self.totals.sum())
             for r, key in enumerate(_keys(rows)):
                 p[r, : len(every)] = self._p(self.tables.get(key, _EMPTY), every, total)
         return p
+
+    def has_learned(self, ids: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Return which label ids were seen with a weight above 0."""
+        totals = np.append(self.totals, 0.0)
+        return totals[np.clip(ids, -1, len(totals) - 1)] > 0
 
     def _p(self, table: dict[int, float], ids: NDArray[Any], total: float) -> NDArray[np.float64]:
         overall: NDArray[np.float64] = self.totals[ids] / total
