@@ -18,6 +18,12 @@ LineArrays lines(const ConditionalTree& model) {
   {
     nb::gil_scoped_release unlocked;
     const std::shared_lock shared(model.mutex());
+    const std::size_t n = model.table().size();
+    keys.reserve(n);
+    weights.reserve(n * block_size);
+    sums.reserve(n * block_size);
+    left.reserve(n * block_size);
+    right.reserve(n * block_size);
     for (const CountedLine* line : model.table().sorted_lines()) {
       keys.push_back(line->key);
       weights.insert(weights.end(), line->weight.begin(), line->weight.end());

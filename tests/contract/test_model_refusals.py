@@ -229,7 +229,7 @@ def test_a_threshold_is_above_zero_and_at_most_the_largest_probability(made):
 ANNOUNCING = [made for made in MADE if made.unlearned]
 
 
-@every([made for made in ANNOUNCING if made.subject.model != "FrequencyTableModel"])
+@every(ANNOUNCING)
 def test_a_label_that_is_only_announced_has_no_best_rows(made):
     model, rows = made.model, made.model.rows(asked())
     for label in made.unlearned:

@@ -13,6 +13,7 @@ the distinct identifiers among the last 24 tokens.
 
 from __future__ import annotations
 
+import os
 import random
 import sys
 import sysconfig
@@ -186,11 +187,12 @@ def source_files(folder: str | PathLike[str] | None = None) -> list[Path]:
     root = Path(sysconfig.get_paths()["stdlib"] if folder is None else folder)
     if not root.is_dir():
         raise ArgumentError.of("folder", str(root), "a folder that exists")
-    files = sorted(
-        path
-        for path in root.rglob("*.py")
-        if "site-packages" not in path.relative_to(root).parts and path.is_file()
-    )
+    files = []
+    for here, folders, names in os.walk(root):
+        # Not even looked into: what is installed there may be far more than the library itself.
+        folders[:] = [folder for folder in folders if folder != "site-packages"]
+        files += [Path(here, name) for name in names if name.endswith(".py")]
+    files = sorted(path for path in files if path.is_file())
     if not files:
         raise DataError(f"{root}: there is no *.py file below this folder.")
     random.Random(_FILE_ORDER_SEED).shuffle(files)  # noqa: S311 - an order, not a secret
