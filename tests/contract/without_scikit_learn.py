@@ -13,11 +13,6 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parents[2])]
 
-folder = Path(sys.argv[1])
-with open(folder / "wanted.pickle", "rb") as file:
-    wanted = pickle.load(file)
-asked, later = wanted["asked"], wanted["later"]
-
 
 def check_absent(*names):
     found = [name for name in names if name in sys.modules]
@@ -31,34 +26,51 @@ def run(*arguments):
     assert code == 0, arguments
 
 
-xc, svm = folder / "data.xc", folder / "data.svm"
-for data in (xc, svm):
-    model = folder / f"{data.suffix}.model"
-    run("stream", data, "-q", "-o", model, "--jobs", 2)
-    run("predict", model, data, "-q", "--top", 2)
-    run("predict", model, data, "-q", "--named", "--json")
+def ask_on_the_command_line(folder, conditional):
+    xc, svm = folder / "data.xc", folder / "data.svm"
+    for data in (xc, svm):
+        model = folder / f"{data.suffix}.model"
+        run("stream", data, "-q", "-o", model, "--jobs", 2)
+        run("predict", model, data, "-q", "--top", 2)
+        run("predict", model, data, "-q", "--named", "--json")
+        check_absent("scipy", "sklearn", "pandas")
+    for method in ("lomtree", "filtertree"):
+        run("stream", xc, "-q", "--model", method, "--json")
     check_absent("scipy", "sklearn", "pandas")
-for method in ("lomtree", "filtertree"):
-    run("stream", xc, "-q", "--model", method, "--json")
-check_absent("scipy", "sklearn", "pandas")
-run("predict", wanted["models"]["conditional"], xc, "-q", "--top", 3)
-check_absent("scipy", "sklearn", "pandas")
+    run("predict", conditional, xc, "-q", "--top", 3)
+    check_absent("scipy", "sklearn", "pandas")
 
-from tests.contract.questions import every_answer, learn  # noqa: E402
 
-import labeltrees  # noqa: E402
-from labeltrees.models.capabilities import Learns, can  # noqa: E402
+def ask_every_model(folder, models, asked, later):
+    from tests.contract.questions import every_answer, learn
 
-given, options = {}, [["--top", 2], ["--above", 0.2], ["--labelwise"]]
-for number, (name, path) in enumerate(wanted["models"].items()):
-    model = labeltrees.load_model(path)
-    given[name] = [every_answer(model, asked)]
-    if can(model, Learns):
-        learn(model, *later)
-        given[name].append(every_answer(model, asked))
-    run("predict", path, xc, "-q", *options[number % 3])  # to declare its options takes 0.1 s
-assert labeltrees.metrics.log_loss([0.5]) > 0
-check_absent("sklearn", "pandas")
-with open(folder / "given.pickle", "wb") as file:
-    pickle.dump(given, file)
-json.dump(sorted(given), sys.stderr)
+    import labeltrees
+    from labeltrees.models.capabilities import Learns, can
+
+    given, options = {}, [["--top", 2], ["--above", 0.2], ["--labelwise"]]
+    for number, (name, path) in enumerate(models.items()):
+        model = labeltrees.load_model(path)
+        given[name] = [every_answer(model, asked)]
+        if can(model, Learns):
+            learn(model, *later)
+            given[name].append(every_answer(model, asked))
+        # To declare its options takes 0.1 s.
+        run("predict", path, folder / "data.xc", "-q", *options[number % 3])
+    assert labeltrees.metrics.log_loss([0.5]) > 0
+    check_absent("sklearn", "pandas")
+    return given
+
+
+def main():
+    folder = Path(sys.argv[1])
+    with open(folder / "wanted.pickle", "rb") as file:
+        wanted = pickle.load(file)
+    ask_on_the_command_line(folder, wanted["models"]["conditional"])
+    given = ask_every_model(folder, wanted["models"], wanted["asked"], wanted["later"])
+    with open(folder / "given.pickle", "wb") as file:
+        pickle.dump(given, file)
+    json.dump(sorted(given), sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
