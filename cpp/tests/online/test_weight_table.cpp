@@ -70,25 +70,25 @@ TEST(lines_stay_where_they_are_even_if_more_come_than_there_is_room_for) {
     table.make_room(1);
     const std::size_t moves = table.n_moves();
     std::vector<WeightLine*> lines;
-    for (std::uint32_t f = 0; f < 150'000; ++f) {
+    for (std::uint32_t f = 0; f < 50'000; ++f) {
       lines.push_back(&table.obtain(WeightTable::key(round, f)));
       lines.back()->weight(1) = static_cast<float>(f);
     }
     CHECK(table.n_moves() == moves);
-    for (std::uint32_t f = 0; f < 150'000; ++f) {
+    for (std::uint32_t f = 0; f < 50'000; ++f) {
       const std::uint64_t key = WeightTable::key(round, f);
       CHECK(&table.obtain(key) == lines[f] && table.find(key) == lines[f]);
     }
   }
   table.make_room(1);
-  CHECK(table.size() == 450'000 && table.sorted_lines().size() == 450'000);
-  CHECK(table.find(WeightTable::key(2, 149'999))->weight(1) == 149'999.0f);
+  CHECK(table.size() == 150'000 && table.sorted_lines().size() == 150'000);
+  CHECK(table.find(WeightTable::key(2, 49'999))->weight(1) == 49'999.0f);
 }
 
 TEST(threads_add_lines_of_their_own_and_all_are_counted) {
   WeightTable table;
   Workers workers(2);
-  const std::uint32_t n = 60'000;
+  const std::uint32_t n = 30'000;
   for (std::uint32_t round = 0; round < 4; ++round) {  // the later ones split segments
     table.make_room(2 * n, &workers);
     workers.run(2, [&](std::size_t task, std::size_t) {
