@@ -59,6 +59,8 @@ def test_settings_reach_the_model(data, tmp_path, capsys):
     assert (told["trees"], told["examples"], told["labels"]) == (2, 600, 3)
     params = labeltrees.load(tmp_path / "m").get_params()
     assert (params["loss"], params["tail"], params["cost"]) == ("hinge", "xreg", 2)
+    run_json(capsys, "train", data[0], "-o", tmp_path / "m", "--model", "xreg", "--loss", "hinge")
+    assert labeltrees.load(tmp_path / "m").get_params()["loss"] == "hinge"
 
 
 @pytest.mark.parametrize(

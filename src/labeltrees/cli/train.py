@@ -84,11 +84,10 @@ def train(
         options = {
             "n_trees": trees,
             "cost": cost,
-            "loss": "hinge" if hinge else "logistic",
             "relevance": relevance,
             "tail": tail,
             "n_jobs": jobs,
-        }
+        } | ({"loss": "hinge"} if hinge else {})
         result = train_extreme_regressor(source, out, chosen, options, quiet=quiet)
     else:
         result = _train_stream(source, out, chosen, passes, keep_state=keep_state, quiet=quiet)
