@@ -6,7 +6,7 @@ namespace {
 
 void restore_one_against_all(OneAgainstAll* self, Vector<double> mass, Vector<std::uint64_t> keys,
                              Matrix<float> weights, Matrix<float> sums) {
-  nb::gil_scoped_release unlocked;
+  const Released released;
   new (self) OneAgainstAll(view(mass), view(keys), {weights.data(), weights.size()},
                            {sums.data(), sums.size()});
 }
@@ -22,6 +22,7 @@ void bind_one_against_all(nb::module_& module) {
           "grow",
           [](OneAgainstAll& model, std::int32_t n_labels) {
             need(n_labels >= 0, "n_labels must not be negative");
+            const Released released;
             const std::unique_lock alone(model.mutex());
             model.grow(static_cast<std::size_t>(n_labels));
           },
@@ -29,7 +30,8 @@ void bind_one_against_all(nb::module_& module) {
       .def("label_scores", named_of<OneAgainstAll>(&label_scores), nb::arg("starts").noconvert(),
            nb::arg("indices").noconvert(), nb::arg("values").noconvert(),
            nb::arg("labels").noconvert(), nb::arg("reading"))
-      .def_prop_ro("n_labels", &OneAgainstAll::n_labels);
+      .def_prop_ro("n_labels",
+                   number_of<OneAgainstAll>([](const OneAgainstAll& m) { return m.n_labels(); }));
   def_online_model(cls, AnyLabel{});
 }
 

@@ -5,26 +5,22 @@
 namespace labeltrees::bindings {
 namespace {
 
-// keys, weights, codes of the optimiser's sums, counts left and right; seven columns each
-using LineArrays =
-    std::tuple<OwnedVector<std::uint64_t>, OwnedMatrix<float>, OwnedMatrix<std::uint16_t>,
-               OwnedMatrix<std::uint8_t>, OwnedMatrix<std::uint8_t>>;
-
-LineArrays lines(const ConditionalTree& model) {
+// The lines of the table in order of their keys: weights, codes of the optimiser's sums, counts
+// left and right have seven columns each.
+struct CountedLines {
   std::vector<std::uint64_t> keys;
   std::vector<float> weights;
   std::vector<std::uint16_t> sums;
   std::vector<std::uint8_t> left, right;
-  {
-    nb::gil_scoped_release unlocked;
-    const std::shared_lock shared(model.mutex());
-    const std::size_t n = model.table().size();
+
+  explicit CountedLines(const CountedTable& table) {
+    const std::size_t n = table.size();
     keys.reserve(n);
     weights.reserve(n * block_size);
     sums.reserve(n * block_size);
     left.reserve(n * block_size);
     right.reserve(n * block_size);
-    for (const CountedLine* line : model.table().sorted_lines()) {
+    for (const CountedLine* line : table.sorted_lines()) {
       keys.push_back(line->key);
       weights.insert(weights.end(), line->weight.begin(), line->weight.end());
       sums.insert(sums.end(), line->sum_code.begin(), line->sum_code.end());
@@ -34,9 +30,29 @@ LineArrays lines(const ConditionalTree& model) {
       }
     }
   }
-  return {give(std::move(keys)), give(std::move(weights), block_size),
-          give(std::move(sums), block_size), give(std::move(left), block_size),
-          give(std::move(right), block_size)};
+  auto given() && {
+    return std::tuple(give(std::move(keys)), give(std::move(weights), block_size),
+                      give(std::move(sums), block_size), give(std::move(left), block_size),
+                      give(std::move(right), block_size));
+  }
+};
+
+std::vector<float> mixtures_in(const ConditionalTree& model) {
+  std::vector<float> values;
+  for (const Mixture& mixture : model.mixtures()) {
+    values.insert(values.end(), mixture.begin(), mixture.end());
+  }
+  return values;
+}
+
+// tree, masses, lines, mixtures: all of the same moment
+auto snapshot(const ConditionalTree& model) {
+  auto [tree, masses, lines, mixtures] = read_locked(model, [](const ConditionalTree& m) {
+    return std::tuple(LabelTree(m.tree()), std::vector<double>(m.masses()), CountedLines(m.table()),
+                      mixtures_in(m));
+  });
+  return std::tuple(std::move(tree), give(std::move(masses)), std::move(lines).given(),
+                    give(std::move(mixtures), n_mixed));
 }
 
 template <typename T>
@@ -55,7 +71,7 @@ void restore_conditional(ConditionalTree* self, const LabelTree& tree, Vector<do
   if (!fits(weights) || !fits(sums) || !fits(left) || !fits(right)) {
     throw TreeError("weights, sums and counts need seven values for every key");
   }
-  nb::gil_scoped_release unlocked;
+  const Released released;
   std::vector<CountedLine> lines(n);
   for (std::size_t i = 0; i < n; ++i) {
     lines[i].key = keys.data()[i];
@@ -70,15 +86,6 @@ void restore_conditional(ConditionalTree* self, const LabelTree& tree, Vector<do
     }
   }
   new (self) ConditionalTree(tree, view(mass), lines, {mixtures.data(), mixtures.size()});
-}
-
-OwnedMatrix<float> mixtures(const ConditionalTree& model) {
-  const std::shared_lock shared(model.mutex());
-  std::vector<float> values;
-  for (const Mixture& mixture : model.mixtures()) {
-    values.insert(values.end(), mixture.begin(), mixture.end());
-  }
-  return give(std::move(values), n_mixed);
 }
 
 }  // namespace
@@ -124,8 +131,8 @@ void bind_conditional_tree(nb::module_& module) {
       .def("learn", learner_of<Tree, ConditionalLearning>(AnyLabel{}, teach),
            nb::arg("starts").noconvert(), nb::arg("indices").noconvert(),
            nb::arg("values").noconvert(), nb::arg("labels").noconvert(),
-           nb::arg("weights").noconvert(), nb::arg("order").noconvert(), nb::arg("foresee_top"),
-           nb::arg("options"), nb::arg("foresee_label"))
+           nb::arg("weights").noconvert(), nb::arg("order").noconvert(), nb::arg("progress"),
+           nb::arg("foresee_top"), nb::arg("options"), nb::arg("foresee_label"))
       .def("label_probabilities", named_of<Tree, std::size_t>(named), nb::arg("starts").noconvert(),
            nb::arg("indices").noconvert(), nb::arg("values").noconvert(),
            nb::arg("labels").noconvert(), nb::arg("reading"), nb::arg("n_threads"))
@@ -135,11 +142,18 @@ void bind_conditional_tree(nb::module_& module) {
       .def("all_probabilities", all_of<Tree>(all), nb::arg("starts").noconvert(),
            nb::arg("indices").noconvert(), nb::arg("values").noconvert(), nb::arg("n_columns"),
            nb::arg("reading"))
-      .def("tree", [](const Tree& model) { return LabelTree(model.tree()); })
-      .def("lines", &lines)
-      .def("mixtures", &mixtures)
-      .def_prop_ro("n_labels", [](const Tree& m) { return m.tree().n_labels(); })
-      .def_prop_ro("n_nodes", [](const Tree& m) { return m.tree().n_nodes(); });
+      .def("tree", &tree_of<Tree>)
+      .def("tree_and_masses", &tree_and_masses<Tree>)
+      .def("lines",
+           [](const Tree& model) {
+             return read_locked(model, [](const Tree& m) { return CountedLines(m.table()); })
+                 .given();
+           })
+      .def("mixtures",
+           [](const Tree& model) { return give(read_locked(model, &mixtures_in), n_mixed); })
+      .def("snapshot", &snapshot)
+      .def_prop_ro("n_labels", number_of<Tree>([](const Tree& m) { return m.tree().n_labels(); }))
+      .def_prop_ro("n_nodes", number_of<Tree>([](const Tree& m) { return m.tree().n_nodes(); }));
   def_table(cls);
   module.def("depth_bound", &depth_bound, nb::arg("n_labels"), nb::arg("alpha"));
 }

@@ -6,7 +6,7 @@ namespace {
 
 void restore_pecoc(PecocTree* self, const LabelTree& tree, Vector<double> mass,
                    Vector<std::uint64_t> keys, Matrix<float> weights, Matrix<float> sums) {
-  nb::gil_scoped_release unlocked;
+  const Released released;
   new (self) PecocTree(tree, view(mass), view(keys), {weights.data(), weights.size()},
                        {sums.data(), sums.size()});
 }
@@ -39,7 +39,8 @@ void bind_pecoc_tree(nb::module_& module) {
   nb::class_<PecocTree> cls(module, "PecocTree", "A fixed label tree with a code at every node.");
   cls.def("__init__", &restore_pecoc, nb::arg("tree"), nb::arg("mass").noconvert(),
           nb::arg("keys").noconvert(), nb::arg("weights").noconvert(), nb::arg("sums").noconvert())
-      .def("tree", [](const PecocTree& model) { return LabelTree(model.tree()); })
+      .def("tree", &tree_of<PecocTree>)
+      .def("tree_and_masses", &tree_and_masses<PecocTree>)
       .def_prop_ro("n_labels", [](const PecocTree& m) { return m.tree().n_labels(); })
       .def_prop_ro("n_regressors", &PecocTree::n_regressors);
   def_online_model(

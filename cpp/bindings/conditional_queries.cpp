@@ -1,10 +1,5 @@
-#include <nanobind/stl/tuple.h>
-
-#include <shared_mutex>
-#include <tuple>
-
 #include "labeltrees/conditional/queries.hpp"
-#include "rows.hpp"
+#include "online_model.hpp"
 
 namespace labeltrees::bindings {
 namespace {
@@ -12,18 +7,16 @@ namespace {
 std::tuple<OwnedMatrix<LabelId>, OwnedMatrix<double>, OwnedVector<std::uint8_t>> beam_rows(
     const ConditionalTree& model, Starts starts, Indices indices, Values values, std::size_t k,
     std::size_t beam_width, const Reading& reading) {
-  const CsrView X = csr(starts, indices, values);
-  std::vector<LabelId> labels(X.n_rows() * k);
-  std::vector<double> p(X.n_rows() * k);
-  std::vector<std::uint8_t> certified(X.n_rows());
-  bool fits = false;
-  {
-    nb::gil_scoped_release unlocked;
-    const std::shared_lock shared(model.mutex());
-    fits = k >= 1 && k <= beam_width && k <= model.tree().n_labels();
-    if (fits) beam_labels(model, X, k, beam_width, reading, labels, p, certified);
-  }
-  need(fits, "k must be at least 1, at most beam_width, at most n_labels");
+  const HeldRows rows(starts, indices, values);
+  std::vector<LabelId> labels(rows.n_rows() * k);
+  std::vector<double> p(rows.n_rows() * k);
+  std::vector<std::uint8_t> certified(rows.n_rows());
+  ask_in_parts(model, rows, [&](const CsrView& X, std::size_t begin) {
+    need(k >= 1 && k <= beam_width && k <= model.tree().n_labels(),
+         "k must be at least 1, at most beam_width, at most n_labels");
+    beam_labels(model, X, k, beam_width, reading, rows_of(labels, begin, X, k),
+                rows_of(p, begin, X, k), rows_of(certified, begin, X));
+  });
   return {give(std::move(labels), k), give(std::move(p), k), give(std::move(certified))};
 }
 
@@ -31,45 +24,49 @@ std::tuple<OwnedMatrix<LabelId>, OwnedMatrix<double>, OwnedVector<std::uint8_t>>
 std::tuple<OwnedVector<std::int64_t>, OwnedVector<LabelId>, OwnedVector<double>> above_rows(
     const ConditionalTree& model, Starts starts, Indices indices, Values values, double threshold,
     double scale, std::size_t max_entries, const Reading& reading) {
-  const CsrView X = csr(starts, indices, values);
+  const HeldRows rows(starts, indices, values);
   need(threshold > 0, "threshold must be above 0");
-  SparseLabels found;
-  {
-    nb::gil_scoped_release unlocked;
-    const std::shared_lock shared(model.mutex());
-    if (!labels_above(model, X, threshold, scale, max_entries, reading, found)) found = {};
-  }
+  SparseLabels found{{0}, {}, {}};
+  ask_in_parts(model, rows, [&](const CsrView& X, std::size_t) {
+    if (found.starts.empty()) return;  // there were too many
+    SparseLabels more;
+    const std::size_t room = max_entries - found.labels.size();
+    if (labels_above(model, X, threshold, scale, room, reading, more)) {
+      append(more, found);
+    } else {
+      found = {};
+    }
+  });
   return {give(std::move(found.starts)), give(std::move(found.labels)), give(std::move(found.p))};
 }
 
 OwnedVector<LabelId> sample_rows(const ConditionalTree& model, Starts starts, Indices indices,
                                  Values values, Vector<double> uniforms, const Reading& reading) {
-  const CsrView X = csr(starts, indices, values);
-  need(uniforms.shape(0) == X.n_rows(), "uniforms need one entry for every row");
-  std::vector<LabelId> labels(X.n_rows());
-  {
-    nb::gil_scoped_release unlocked;
-    const std::shared_lock shared(model.mutex());
-    sample_labels(model, X, view(uniforms), reading, labels);
-  }
+  const HeldRows rows(starts, indices, values);
+  need(uniforms.shape(0) == rows.n_rows(), "uniforms need one entry for every row");
+  std::vector<LabelId> labels(rows.n_rows());
+  ask_in_parts(model, rows, [&](const CsrView& X, std::size_t begin) {
+    sample_labels(model, X, view(uniforms).subspan(begin, X.n_rows()), reading,
+                  rows_of(labels, begin, X));
+  });
   return give(std::move(labels));
 }
 
 std::tuple<OwnedMatrix<std::int64_t>, OwnedMatrix<double>> best_rows(
     const ConditionalTree& model, Starts starts, Indices indices, Values values,
     Vector<LabelId> labels, std::size_t k, const Reading& reading) {
-  const CsrView X = csr(starts, indices, values);
-  need(k >= 1 && k <= X.n_rows(), "k must be at least 1 and at most the number of rows");
+  const HeldRows held(starts, indices, values);
+  need(k >= 1 && k <= held.n_rows(), "k must be at least 1 and at most the number of rows");
   std::vector<std::int64_t> rows(labels.shape(0) * k);
   std::vector<double> p(labels.shape(0) * k);
-  bool known = true;
   {
-    nb::gil_scoped_release unlocked;
+    const LongWork work;
     const std::shared_lock shared(model.mutex());
-    for (const LabelId label : view(labels)) known &= model.tree().leaf_of(label) != none;
-    if (known) top_rows(model, X, view(labels), k, reading, rows, p);
+    for (const LabelId label : view(labels)) {
+      need(model.tree().leaf_of(label) != none, "a label has no leaf");
+    }
+    top_rows(model, held.all(), view(labels), k, reading, rows, p);
   }
-  need(known, "a label has no leaf");
   return {give(std::move(rows), k), give(std::move(p), k)};
 }
 
@@ -81,23 +78,21 @@ using Reported =
 
 Reported report_row(const ConditionalTree& model, Starts starts, Indices indices, Values values,
                     LabelId label, const Reading& reading) {
-  const CsrView X = csr(starts, indices, values);
-  need(X.n_rows() == 1, "one row is reported at a time");
+  const HeldRows rows(starts, indices, values);
+  need(rows.n_rows() == 1, "one row is reported at a time");
   PathReport report;
   std::vector<std::int32_t> n_left, n_right;
-  bool known = false;
   {
-    nb::gil_scoped_release unlocked;
+    const Released released;
     const std::shared_lock shared(model.mutex());
     const LabelTree& tree = model.tree();
-    known = tree.leaf_of(label) != none;
-    if (known) report = report_path(model, X.row(0), label, reading);
+    need(tree.leaf_of(label) != none, "the label has no leaf");
+    report = report_path(model, rows.all().row(0), label, reading);
     for (const NodeId node : report.nodes) {
       n_left.push_back(tree.n_leaves(tree.first_child(node)));
       n_right.push_back(tree.n_leaves(tree.first_child(node) + 1));
     }
   }
-  need(known, "the label has no leaf");
   const std::size_t n_features = report.features.size();
   return {give(std::move(report.nodes)),
           give(std::move(report.turns)),
@@ -113,7 +108,7 @@ Reported report_row(const ConditionalTree& model, Starts starts, Indices indices
 OwnedVector<std::uint8_t> which_have_leaves(const ConditionalTree& model, Vector<LabelId> labels) {
   std::vector<std::uint8_t> known;
   {
-    nb::gil_scoped_release unlocked;
+    const Released released;
     const std::shared_lock shared(model.mutex());
     for (const LabelId label : view(labels)) {
       known.push_back(model.tree().leaf_of(label) == none ? 0 : 1);

@@ -85,14 +85,15 @@ std::tuple<OwnedMatrix<LabelId>, OwnedMatrix<double>, OwnedVector<double>> top_l
     Forest& forest, Starts starts, Indices indices, Values values, std::size_t k,
     RelevanceSearch search, std::size_t beam_width, Indices held, std::size_t mass_width,
     std::size_t n_workers) {
-  const CsrView X = csr(starts, indices, values);
+  const HeldRows held_rows(starts, indices, values);
+  const CsrView X = held_rows.all();
   need(k >= 1 && beam_width >= 1 && n_workers >= 1, "k, beam_width and n_workers must be >= 1");
   check_held(held, X.n_rows());
   AskerPool& pool = forest.pool();
   std::vector<LabelId> labels(X.n_rows() * k);
   std::vector<double> p(labels.size()), masses(mass_width == 0 ? 0 : X.n_rows());
   {
-    nb::gil_scoped_release unlocked;
+    const LongWork work;
     relevance_top_labels(pool, X, k, search, beam_width, view(held), mass_width, n_workers, labels,
                          p, masses);
   }
@@ -101,13 +102,14 @@ std::tuple<OwnedMatrix<LabelId>, OwnedMatrix<double>, OwnedVector<double>> top_l
 
 OwnedVector<double> of_labels(Forest& forest, Starts starts, Indices indices, Values values,
                               Indices labels, Indices held, std::size_t n_workers) {
-  const CsrView X = csr(starts, indices, values);
+  const HeldRows held_rows(starts, indices, values);
+  const CsrView X = held_rows.all();
   need(labels.shape(0) == X.n_rows() && n_workers >= 1, "labels need one entry for every row");
   check_held(held, X.n_rows());
   AskerPool& pool = forest.pool();
   std::vector<double> p(X.n_rows());
   {
-    nb::gil_scoped_release unlocked;
+    const LongWork work;
     ask_rows(pool, X, view(held), n_workers,
              [&](std::size_t r, ForestAsker& asker) { p[r] = asker.label(labels.data()[r]); });
   }
@@ -116,12 +118,13 @@ OwnedVector<double> of_labels(Forest& forest, Starts starts, Indices indices, Va
 
 OwnedVector<double> masses_of(Forest& forest, Starts starts, Indices indices, Values values,
                               std::size_t width, std::size_t n_workers) {
-  const CsrView X = csr(starts, indices, values);
+  const HeldRows held_rows(starts, indices, values);
+  const CsrView X = held_rows.all();
   need(width >= 1 && n_workers >= 1, "width and n_workers must be >= 1");
   AskerPool& pool = forest.pool();
   std::vector<double> masses(X.n_rows());
   {
-    nb::gil_scoped_release unlocked;
+    const LongWork work;
     ask_rows(pool, X, {}, n_workers,
              [&](std::size_t r, ForestAsker& asker) { masses[r] = asker.mass(width); });
   }
@@ -130,12 +133,13 @@ OwnedVector<double> masses_of(Forest& forest, Starts starts, Indices indices, Va
 
 OwnedMatrix<double> all_labels(Forest& forest, Starts starts, Indices indices, Values values,
                                std::size_t n_workers) {
-  const CsrView X = csr(starts, indices, values);
+  const HeldRows held_rows(starts, indices, values);
+  const CsrView X = held_rows.all();
   AskerPool& pool = forest.pool();
   const std::size_t n = forest.n_labels();
   std::vector<double> p(X.n_rows() * n);
   {
-    nb::gil_scoped_release unlocked;
+    const LongWork work;
     ask_rows(pool, X, {}, n_workers,
              [&](std::size_t r, ForestAsker& asker) { asker.all(std::span(p).subspan(r * n, n)); });
   }
@@ -146,14 +150,15 @@ OwnedMatrix<double> all_labels(Forest& forest, Starts starts, Indices indices, V
 std::tuple<OwnedVector<std::int64_t>, OwnedVector<LabelId>, OwnedVector<double>> above(
     Forest& forest, Starts starts, Indices indices, Values values, Vector<double> thresholds,
     std::size_t max_entries) {
-  const CsrView X = csr(starts, indices, values);
+  const HeldRows held_rows(starts, indices, values);
+  const CsrView X = held_rows.all();
   need(thresholds.shape(0) == X.n_rows(), "thresholds need one entry for every row");
   AskerPool& pool = forest.pool();
   std::vector<std::int64_t> row_starts{0};
   std::vector<LabelId> labels;
   std::vector<double> p;
   {
-    nb::gil_scoped_release unlocked;
+    const LongWork work;
     ask_rows(pool, X, {}, 1, [&](std::size_t r, ForestAsker& asker) {
       if (labels.size() > max_entries) return;
       for (const ScoredLabel& found : asker.above(thresholds.data()[r])) {
@@ -172,7 +177,8 @@ std::tuple<OwnedVector<std::int64_t>, OwnedVector<LabelId>, OwnedVector<double>>
 std::tuple<OwnedVector<NodeId>, OwnedVector<std::int32_t>, OwnedVector<float>, OwnedMatrix<float>>
 report(Forest& forest, Starts starts, Indices indices, Values values, LabelId label,
        std::size_t t) {
-  const CsrView X = csr(starts, indices, values);
+  const HeldRows held_rows(starts, indices, values);
+  const CsrView X = held_rows.all();
   const LabelTree& tree = forest.tree(t);
   need(X.n_rows() == 1 && tree.leaf_of(label) != none, "one row and a known label");
   std::vector<NodeId> path;
@@ -200,7 +206,8 @@ std::tuple<OwnedMatrix<std::int64_t>, OwnedMatrix<double>> top_rows(
     Forest& forest, Starts starts, Indices indices, Values values, Indices labels, std::size_t k,
     bool exact, double factor, double log_power, double rest_power, Vector<double> offsets,
     std::size_t n_workers) {
-  const CsrView X = csr(starts, indices, values);
+  const HeldRows held_rows(starts, indices, values);
+  const CsrView X = held_rows.all();
   const auto wanted = view(labels);
   need(k >= 1 && k <= X.n_rows() && n_workers >= 1 && factor > 0, "k, factor or n_workers");
   need(offsets.shape(0) == 0 || offsets.shape(0) == X.n_rows(), "an offset for every row");
@@ -212,7 +219,7 @@ std::tuple<OwnedMatrix<std::int64_t>, OwnedMatrix<double>> top_rows(
   std::vector<std::int64_t> rows(wanted.size() * k);
   std::vector<double> p(rows.size());
   {
-    nb::gil_scoped_release unlocked;
+    const LongWork work;
     labelwise_top_rows(pool, X, wanted,
                        {k, factor, exact, log_power, rest_power, view(offsets), n_workers}, rows,
                        p);

@@ -56,16 +56,17 @@ Centroids centroids_of_used(const RelevanceData& data, std::size_t n_workers) {
 
 void make_data(RelevanceData* self, Starts starts, Indices indices, Values values, Starts y_starts,
                Indices y_labels, Values y_values, std::size_t n_labels, std::size_t n_workers) {
-  const CsrView X = csr(starts, indices, values), Y = csr(y_starts, y_labels, y_values);
+  const OwnedRows rows = copied_rows(starts, indices, values);
+  const OwnedRows relevance = copied_rows(y_starts, y_labels, y_values);
+  const CsrView X = rows.view(), Y = relevance.view();
   need(X.n_rows() == Y.n_rows() && n_workers >= 1, "X and Y need as many rows");
   for (const LabelId label : Y.indices) {
     need(label >= 0 && static_cast<std::size_t>(label) < n_labels, "no such label");
   }
   for (const float y : Y.values) need(y > 0 && y <= 1, "relevance must be in (0, 1]");
-  for (const std::int32_t f : X.indices) need(f >= 0, "a feature is negative");
   RelevanceData data;
   {
-    nb::gil_scoped_release unlocked;
+    const LongWork work;
     data.X = prepare_rows(X);
     transpose(Y, n_labels, data);
     data.centroids = centroids_of_used(data, n_workers);
@@ -76,7 +77,7 @@ void make_data(RelevanceData* self, Starts starts, Indices indices, Values value
 LabelTree tree_of(const RelevanceData& data, std::int32_t arity, std::int32_t max_leaf,
                   std::uint64_t seed, std::size_t n_workers) {
   need(arity >= 2 && max_leaf >= 1 && !data.used.empty() && n_workers >= 1, "no such tree");
-  nb::gil_scoped_release unlocked;
+  const LongWork work;
   if (data.used.size() == 1) {  // its regressor needs a node above it
     return LabelTree::restore(std::vector<NodeId>{none, 0}, std::vector{none, data.used[0]});
   }
@@ -106,7 +107,7 @@ TrainedRelevance train(const RelevanceData& data, const LabelTree& tree, Indices
     need(static_cast<std::size_t>(n) <= max_children, "a node has too many children");
   }
   need(tree.label_bound() < data.label_starts.size() && tree.n_nodes() > 1, "no such tree");
-  nb::gil_scoped_release unlocked;
+  const LongWork work;
   return train_relevance(tree, data.X, data.by_label(), view(held),
                          {loss, cost, cost_power, max_epochs, tolerance, least_weight,
                           weights_per_entry, seed, n_workers});
@@ -118,7 +119,8 @@ std::tuple<OwnedMatrix<float>, int, double> solve_node(Starts starts, Indices in
                                                        Matrix<float> targets, Values weights,
                                                        NodeLoss loss, float cost, int max_epochs,
                                                        double tolerance) {
-  const CsrView rows = csr(starts, indices, values);
+  const OwnedRows copy = copied_rows(starts, indices, values);
+  const CsrView rows = copy.view();
   const std::size_t n_children = targets.shape(1);
   need(targets.shape(0) == rows.n_rows() && weights.shape(0) == rows.n_rows(), "rows differ");
   for (const std::int32_t f : rows.indices) {

@@ -6,13 +6,11 @@ namespace {
 
 OwnedVector<LabelId> winners(const ConditionalTree& model, Starts starts, Indices indices,
                              Values values, const Reading& reading) {
-  const CsrView X = csr(starts, indices, values);
-  std::vector<LabelId> labels(X.n_rows());
-  {
-    nb::gil_scoped_release unlocked;
-    const std::shared_lock shared(model.mutex());
-    tournament_winners(model, X, reading, labels);
-  }
+  const HeldRows rows(starts, indices, values);
+  std::vector<LabelId> labels(rows.n_rows());
+  ask_in_parts(model, rows, [&](const CsrView& X, std::size_t begin) {
+    tournament_winners(model, X, reading, rows_of(labels, begin, X));
+  });
   return give(std::move(labels));
 }
 
@@ -28,8 +26,8 @@ void bind_filter_tree(nb::module_& module) {
   module.def("learn_tournament",
              learner_of<ConditionalTree, ConditionalLearning>(AnyLabel{}, &learn_tournament), model,
              starts, indices, values, labels, nb::arg("weights").noconvert(),
-             nb::arg("order").noconvert(), nb::arg("foresee_top"), nb::arg("options"),
-             nb::arg("foresee_label"));
+             nb::arg("order").noconvert(), nb::arg("progress"), nb::arg("foresee_top"),
+             nb::arg("options"), nb::arg("foresee_label"));
   module.def("tournament_winners", &winners, model, starts, indices, values, reading);
   module.def("tournament_probabilities", named_of<ConditionalTree>(&tournament_probabilities),
              model, starts, indices, values, labels, reading);

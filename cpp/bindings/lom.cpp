@@ -44,24 +44,43 @@ void restore_lom(LomTree* self, const Named& nodes, NodeId root, Vector<std::uin
   visit_arrays(arrays, [&]<typename T>(const char* name, std::vector<T>& array) {
     array = copied<T>(nodes, name);
   });
-  nb::gil_scoped_release unlocked;
+  const Released released;
   new (self) LomTree(arrays, root, view(used_slots), view(totals),
                      Ledgers(view(open_ledgers), view(entry_keys), view(counts), view(means)),
                      view(keys), {weights.data(), weights.size()}, {sums.data(), sums.size()},
                      BackOff(view(asked), view(drawn)));
 }
 
-// asked, drawn
-std::tuple<OwnedVector<double>, OwnedVector<double>> trust(const LomTree& model) {
-  const std::shared_lock shared(model.mutex());
-  const std::span<const double> asked = model.trust().asked(), drawn = model.trust().drawn();
-  return {give(std::vector(asked.begin(), asked.end())),
-          give(std::vector(drawn.begin(), drawn.end()))};
-}
+// Everything a LOMtree is made of, of one moment.
+struct LomState {
+  LomArrays nodes;
+  NodeId root;
+  std::vector<std::uint8_t> used_slots, open_ledgers;
+  std::vector<double> totals, asked, drawn;
+  std::vector<std::uint64_t> entry_keys;
+  std::vector<float> counts, means;
+  PlainLines lines;
 
-Named node_arrays(const LomTree& model) {
-  const std::shared_lock shared(model.mutex());
-  LomArrays arrays = model.arrays();
+  explicit LomState(const LomTree& model)
+      : nodes(model.arrays()),
+        root(model.root()),
+        used_slots(model.used_slots()),
+        totals(model.masses()),
+        asked(model.trust().asked().begin(), model.trust().asked().end()),
+        drawn(model.trust().drawn().begin(), model.trust().drawn().end()),
+        lines(model.table()) {
+    for (std::uint32_t part = 1; part <= model.ledgers().n_parts(); ++part) {
+      open_ledgers.push_back(model.ledgers().is_open(part) ? 1 : 0);
+    }
+    for (const SavedEntry& entry : model.ledgers().sorted_entries()) {
+      entry_keys.push_back(entry.key);
+      counts.push_back(entry.count);
+      means.push_back(entry.mean);
+    }
+  }
+};
+
+Named named_arrays(LomArrays& arrays) {
   Named named;
   visit_arrays(arrays, [&]<typename T>(const char* name, std::vector<T>& array) {
     named[name] = give(std::move(array));
@@ -69,41 +88,39 @@ Named node_arrays(const LomTree& model) {
   return named;
 }
 
-// keys, counts, means
-std::tuple<OwnedVector<std::uint64_t>, OwnedVector<float>, OwnedVector<float>> entries(
-    const LomTree& model) {
-  std::vector<std::uint64_t> keys;
-  std::vector<float> counts, means;
-  {
-    nb::gil_scoped_release unlocked;
-    const std::shared_lock shared(model.mutex());
-    for (const SavedEntry& entry : model.ledgers().sorted_entries()) {
-      keys.push_back(entry.key);
-      counts.push_back(entry.count);
-      means.push_back(entry.mean);
-    }
-  }
-  return {give(std::move(keys)), give(std::move(counts)), give(std::move(means))};
+Named node_arrays(const LomTree& model) {
+  LomArrays arrays = read_locked(model, [](const LomTree& m) { return m.arrays(); });
+  return named_arrays(arrays);
 }
 
-OwnedVector<std::uint8_t> open_ledgers(const LomTree& model) {
-  const std::shared_lock shared(model.mutex());
-  std::vector<std::uint8_t> open;
-  for (std::uint32_t part = 1; part <= model.ledgers().n_parts(); ++part) {
-    open.push_back(model.ledgers().is_open(part) ? 1 : 0);
-  }
-  return give(std::move(open));
+// By the names of restore_lom's arguments.
+Named snapshot(const LomTree& model) {
+  LomState state = read_locked(model, [](const LomTree& m) { return LomState(m); });
+  auto [keys, weights, sums] = std::move(state.lines).given();
+  Named named;
+  named["nodes"] = named_arrays(state.nodes);
+  named["root"] = state.root;
+  named["used_slots"] = give(std::move(state.used_slots));
+  named["totals"] = give(std::move(state.totals));
+  named["open_ledgers"] = give(std::move(state.open_ledgers));
+  named["entry_keys"] = give(std::move(state.entry_keys));
+  named["counts"] = give(std::move(state.counts));
+  named["means"] = give(std::move(state.means));
+  named["keys"] = keys;
+  named["weights"] = weights;
+  named["sums"] = sums;
+  named["asked"] = give(std::move(state.asked));
+  named["drawn"] = give(std::move(state.drawn));
+  return named;
 }
 
 OwnedVector<NodeId> leaves(const LomTree& model, Starts starts, Indices indices, Values values,
                            const Reading& reading) {
-  const CsrView X = csr(starts, indices, values);
-  std::vector<NodeId> leaf(X.n_rows());
-  {
-    nb::gil_scoped_release unlocked;
-    const std::shared_lock shared(model.mutex());
-    leaves_of_rows(model, X, reading, leaf);
-  }
+  const HeldRows rows(starts, indices, values);
+  std::vector<NodeId> leaf(rows.n_rows());
+  ask_in_parts(model, rows, [&](const CsrView& X, std::size_t begin) {
+    leaves_of_rows(model, X, reading, rows_of(leaf, begin, X));
+  });
   return give(std::move(leaf));
 }
 
@@ -113,7 +130,7 @@ OwnedVector<double> lom_probabilities_at(const LomTree& model, Vector<NodeId> no
   need(labels.shape(0) == nodes.shape(0), "labels need one entry for every node");
   std::vector<double> p(nodes.shape(0));
   {
-    nb::gil_scoped_release unlocked;
+    const LongWork work;
     const std::shared_lock shared(model.mutex());
     NodeDistribution distribution;
     for (std::size_t i = 0; i < p.size(); ++i) {
@@ -121,6 +138,7 @@ OwnedVector<double> lom_probabilities_at(const LomTree& model, Vector<NodeId> no
       need(id >= 0 && static_cast<std::size_t>(id) < model.n_nodes(), "there is no such node");
       distribution.assign(model, id);
       p[i] = distribution.probability(labels.data()[i]);
+      look_up();
     }
   }
   return give(std::move(p));
@@ -130,27 +148,30 @@ OwnedVector<double> lom_probabilities_at(const LomTree& model, Vector<NodeId> no
 std::tuple<OwnedVector<std::int64_t>, OwnedVector<LabelId>, OwnedVector<double>> lom_labels_above(
     const LomTree& model, Starts starts, Indices indices, Values values, double threshold,
     std::size_t max_entries, const Reading& reading) {
-  const CsrView X = csr(starts, indices, values);
+  const HeldRows rows(starts, indices, values);
   need(threshold > 0, "threshold must be above 0");
-  LomAbove found;
-  {
-    nb::gil_scoped_release unlocked;
-    const std::shared_lock shared(model.mutex());
-    found = labels_above(model, X, threshold, max_entries, reading);
-  }
+  LomAbove found{{0}, {}, {}};
+  ask_in_parts(model, rows, [&](const CsrView& X, std::size_t) {
+    if (found.starts.empty()) return;  // there were too many
+    LomAbove more = labels_above(model, X, threshold, max_entries - found.labels.size(), reading);
+    if (more.starts.empty()) {
+      found = {};
+    } else {
+      append(more, found);
+    }
+  });
   return {give(std::move(found.starts)), give(std::move(found.labels)), give(std::move(found.p))};
 }
 
 OwnedVector<LabelId> sample(const LomTree& model, Starts starts, Indices indices, Values values,
                             Vector<double> uniforms, const Reading& reading) {
-  const CsrView X = csr(starts, indices, values);
-  need(uniforms.shape(0) == X.n_rows(), "uniforms need one entry for every row");
-  std::vector<LabelId> labels(X.n_rows());
-  {
-    nb::gil_scoped_release unlocked;
-    const std::shared_lock shared(model.mutex());
-    sample_labels(model, X, view(uniforms), reading, labels);
-  }
+  const HeldRows rows(starts, indices, values);
+  need(uniforms.shape(0) == rows.n_rows(), "uniforms need one entry for every row");
+  std::vector<LabelId> labels(rows.n_rows());
+  ask_in_parts(model, rows, [&](const CsrView& X, std::size_t begin) {
+    sample_labels(model, X, view(uniforms).subspan(begin, X.n_rows()), reading,
+                  rows_of(labels, begin, X));
+  });
   return give(std::move(labels));
 }
 
@@ -160,10 +181,10 @@ using Route = std::tuple<OwnedVector<NodeId>, OwnedVector<float>, OwnedVector<st
 
 Route route(const LomTree& model, Starts starts, Indices indices, Values values,
             const Reading& reading) {
-  const CsrView X = csr(starts, indices, values);
-  need(X.n_rows() == 1, "one row is needed");
-  const std::shared_lock shared(model.mutex());
-  LomRoute found = report_route(model, X.row(0), reading);
+  const HeldRows rows(starts, indices, values);
+  need(rows.n_rows() == 1, "one row is needed");
+  LomRoute found = read_locked(
+      model, [&](const LomTree& m) { return report_route(m, rows.all().row(0), reading); });
   return {give(std::move(found.nodes)), give(std::move(found.margins)),
           give(std::move(found.features)), give(std::move(found.values)),
           give(std::move(found.weights))};
@@ -193,6 +214,7 @@ void bind_lom_tree(nb::module_& module) {
           nb::kw_only(), nb::arg("reading"), nb::arg("loss"), nb::arg("optimizer"),
           nb::arg("learning_rate"), nb::arg("max_splits"), nb::arg("splits_per_label"),
           nb::arg("swap_resistance"), nb::arg("again"));
+  const auto number = [](auto read) { return number_of<LomTree>(read); };
   nb::class_<LomTree> cls(module, "LomTree", "A decision tree that chooses its own partitions.");
   cls.def(nb::init<>())
       .def("__init__", &restore_lom, nb::arg("nodes"), nb::arg("root"),
@@ -201,11 +223,8 @@ void bind_lom_tree(nb::module_& module) {
            nb::arg("counts").noconvert(), nb::arg("means").noconvert(), nb::arg("keys").noconvert(),
            nb::arg("weights").noconvert(), nb::arg("sums").noconvert(),
            nb::arg("asked").noconvert(), nb::arg("drawn").noconvert())
-      .def("trust", &trust)
       .def("nodes", &node_arrays)
-      .def("entries", &entries)
-      .def("open_ledgers", &open_ledgers)
-      .def("used_slots", [](const LomTree& m) { return give(std::vector(m.used_slots())); })
+      .def("snapshot", &snapshot)
       .def("leaves", &leaves, nb::arg("starts").noconvert(), nb::arg("indices").noconvert(),
            nb::arg("values").noconvert(), nb::arg("reading"))
       .def("probabilities_at", &lom_probabilities_at, nb::arg("nodes").noconvert(),
@@ -217,24 +236,26 @@ void bind_lom_tree(nb::module_& module) {
            nb::arg("values").noconvert(), nb::arg("uniforms").noconvert(), nb::arg("reading"))
       .def("report_route", &route, nb::arg("starts").noconvert(), nb::arg("indices").noconvert(),
            nb::arg("values").noconvert(), nb::arg("reading"))
-      .def_prop_rw("back_off", &LomTree::back_off,
+      .def_prop_rw("back_off", number([](const LomTree& m) { return m.back_off(); }),
                    [](LomTree& model, double value) {
                      need(value >= 0 && value < 1e9, "back_off must be finite and not negative");
+                     const Released released;
                      const std::unique_lock alone(model.mutex());
                      model.set_back_off(value);
                    })
-      .def_prop_rw("n_rounds", &LomTree::n_rounds,
+      .def_prop_rw("n_rounds", number([](const LomTree& m) { return m.n_rounds(); }),
                    [](LomTree& model, double value) {
                      need(value >= 1 && value < 1e9, "n_rounds must be finite and at least 1");
+                     const Released released;
                      const std::unique_lock alone(model.mutex());
                      model.set_n_rounds(value);
                    })
-      .def_prop_ro("root", &LomTree::root)
-      .def_prop_ro("n_labels", &LomTree::n_labels)
-      .def_prop_ro("n_nodes", &LomTree::n_nodes)
-      .def_prop_ro("n_splits", &LomTree::n_splits)
-      .def_prop_ro("n_recyclings", &LomTree::n_recyclings)
-      .def_prop_ro("ledger_bytes", [](const LomTree& m) { return m.ledgers().n_bytes(); });
+      .def_prop_ro("root", number([](const LomTree& m) { return m.root(); }))
+      .def_prop_ro("n_labels", number([](const LomTree& m) { return m.n_labels(); }))
+      .def_prop_ro("n_nodes", number([](const LomTree& m) { return m.n_nodes(); }))
+      .def_prop_ro("n_splits", number([](const LomTree& m) { return m.n_splits(); }))
+      .def_prop_ro("n_recyclings", number([](const LomTree& m) { return m.n_recyclings(); }))
+      .def_prop_ro("ledger_bytes", number([](const LomTree& m) { return m.ledgers().n_bytes(); }));
   def_online_model<LomLearning>(cls, AnyLabel{});
 }
 

@@ -1,9 +1,11 @@
 #include "bindings.hpp"
+#include "interpreter.hpp"
 
 NB_MODULE(_core, module) {
   using namespace labeltrees::bindings;
   nb::set_leak_warnings(false);  // at exit others may still hold our objects; that is their right
   module.doc() = "The compiled core: arrays in, arrays out.";
+  bind_interpreter(module);
   bind_csr(module);
   bind_text_formats(module);
   bind_python_examples(module);

@@ -1,3 +1,4 @@
+#include "between_rows.hpp"
 #include "bindings.hpp"
 #include "labeltrees/online/regression.hpp"
 
@@ -24,6 +25,9 @@ void bind_regression(nb::module_& module) {
              bool again) { new (self) Learning{reading, optimizer, learning_rate, again}; },
           nb::kw_only(), nb::arg("reading"), nb::arg("optimizer"), nb::arg("learning_rate"),
           nb::arg("again"));
+  nb::class_<Progress>(module, "Progress", "How far a call of learn has come.")
+      .def(nb::init<>())
+      .def_ro("n_rows", &Progress::n_rows);
 }
 
 }  // namespace labeltrees::bindings

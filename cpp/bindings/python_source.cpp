@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "bindings.hpp"
+#include "interpreter.hpp"
 #include "labeltrees/machine/hash.hpp"
 #include "labeltrees/python_source/examples.hpp"
 
@@ -42,7 +43,7 @@ ExampleArrays rows_at(const PythonCorpus& corpus, Vector<std::int64_t> positions
   const auto places = view(positions);
   ExampleRows rows;
   {
-    nb::gil_scoped_release released;
+    const LongWork work;
     const auto is_place = [&](std::int64_t place) { return place >= 0 && place < n_tokens; };
     if (!std::all_of(places.begin(), places.end(), is_place))
       throw nb::index_error("no such place");
@@ -67,7 +68,7 @@ void bind_python_examples(nb::module_& module) {
           "add",
           [](PythonCorpus& corpus, const nb::bytes& source) {
             const std::string_view bytes = bytes_of(source);
-            nb::gil_scoped_release released;
+            const LongWork work;
             return corpus.add(bytes) == TokeniseOutcome::complete;
           },
           nb::arg("source").noconvert(), "Whether the file was one of tokens, not skipped.")

@@ -9,13 +9,14 @@ namespace {
 
 std::tuple<OwnedVector<std::int64_t>, OwnedVector<std::int32_t>, OwnedVector<float>> taken_rows(
     Starts starts, Indices indices, Values values, Starts rows) {
-  const CsrView X = csr(starts, indices, values);
+  const HeldRows held_rows(starts, indices, values);
+  const CsrView X = held_rows.all();
   for (const std::int64_t r : view(rows)) {
     need(r >= 0 && static_cast<std::size_t>(r) < X.n_rows(), "rows names a row that is not there");
   }
   OwnedRows taken;
   {
-    nb::gil_scoped_release unlocked;
+    const LongWork work;
     taken = take_rows(X, view(rows));
   }
   return {give(std::move(taken.row_starts)), give(std::move(taken.indices)),

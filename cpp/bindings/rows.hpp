@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "bindings.hpp"
+#include "interpreter.hpp"
 #include "labeltrees/rows/csr.hpp"
 
 namespace labeltrees::bindings {
@@ -16,16 +17,45 @@ inline void need(bool fits, const char* what) {
   if (!fits) throw nb::value_error(what);
 }
 
-// The arrays' contents are checked in Python; here only what would read outside them. Entries past
-// the last row are left out.
-inline CsrView csr(const Starts& starts, const Indices& indices, const Values& values) {
-  const auto s = view(starts);
-  need(!s.empty() && s.front() == 0 && std::is_sorted(s.begin(), s.end()) &&
-           static_cast<std::size_t>(s.back()) <= indices.shape(0) &&
-           indices.shape(0) == values.shape(0),
-       "starts, indices and values do not fit together");
-  const auto n = static_cast<std::size_t>(s.back());
-  return {s, view(indices).first(n), view(values).first(n)};
+// Rows whose starts nobody else can change: they are copied before they are checked, so that what
+// has been checked stays true while the GIL is released. Other threads may still change features
+// and values under way, to any values: use it where features are looked up, not where they are
+// places in an array. Entries past the last row are left out.
+class HeldRows {
+ public:
+  HeldRows(const Starts& starts, const Indices& indices, const Values& values)
+      : starts_(starts.data(), starts.data() + starts.shape(0)) {
+    need(!starts_.empty() && starts_.front() == 0 &&
+             std::is_sorted(starts_.begin(), starts_.end()) &&
+             static_cast<std::size_t>(starts_.back()) <= indices.shape(0) &&
+             indices.shape(0) == values.shape(0),
+         "starts, indices and values do not fit together");
+    const auto n = static_cast<std::size_t>(starts_.back());
+    indices_ = view(indices).first(n);
+    values_ = view(values).first(n);
+  }
+
+  std::size_t n_rows() const noexcept { return starts_.size() - 1; }
+  CsrView all() const noexcept { return {starts_, indices_, values_}; }
+  CsrView part(std::size_t begin, std::size_t count) const noexcept {
+    return {std::span(starts_).subspan(begin, count + 1), indices_, values_};
+  }
+
+ private:
+  std::vector<std::int64_t> starts_;
+  std::span<const std::int32_t> indices_;
+  std::span<const float> values_;
+};
+
+// Rows that nobody else can change at all.
+inline OwnedRows copied_rows(const Starts& starts, const Indices& indices, const Values& values) {
+  const HeldRows held(starts, indices, values);
+  const CsrView X = held.all();
+  OwnedRows copy{{X.row_starts.begin(), X.row_starts.end()},
+                 {X.indices.begin(), X.indices.end()},
+                 {X.values.begin(), X.values.end()}};
+  for (const std::int32_t feature : copy.indices) need(feature >= 0, "a feature is negative");
+  return copy;
 }
 
 }  // namespace labeltrees::bindings

@@ -28,12 +28,11 @@ Targets targets_of(const Starts& starts, const Indices& labels, const Reals& mas
 
 BinnedColumns bin(Starts starts, Indices indices, Values values, int max_bins,
                   std::size_t n_workers) {
-  const CsrView X = csr(starts, indices, values);
+  const OwnedRows X = copied_rows(starts, indices, values);
   need(max_bins >= 3 && max_bins <= 255 && n_workers >= 1, "max_bins or n_workers out of range");
-  for (const std::int32_t feature : X.indices) need(feature >= 0, "a feature is negative");
-  nb::gil_scoped_release unlocked;
+  const LongWork work;
   Workers workers(n_workers);
-  return bin_columns(X, max_bins, workers);
+  return bin_columns(X.view(), max_bins, workers);
 }
 
 SelfTerminatingTree grow_tree(const BinnedColumns& data, Starts target_starts,
@@ -48,7 +47,7 @@ SelfTerminatingTree grow_tree(const BinnedColumns& data, Starts target_starts,
   need(min_gain >= 0, "min_gain must be >= 0");
   need(n_workers >= 1, "n_workers out of range");
   const auto p = view(penalties);
-  nb::gil_scoped_release unlocked;
+  const LongWork work;
   return grow(
       data, targets, view(root),
       {{p.begin(), p.end()}, weight_power, min_gain, norm, criterion, split_terminated, n_workers});
@@ -83,7 +82,7 @@ OwnedVector<double> probabilities_at(const SelfTerminatingTree& tree, Indices no
   need(labels.shape(0) == nodes.shape(0), "labels need one entry for every node");
   std::vector<double> p(nodes.shape(0), 0.0);
   {
-    nb::gil_scoped_release unlocked;
+    const LongWork work;
     for (std::size_t i = 0; i < p.size(); ++i) {
       const LabelId label = labels.data()[i];
       if (label < 0 || static_cast<std::size_t>(label) >= tree.n_labels()) continue;
@@ -98,7 +97,7 @@ OwnedMatrix<double> distributions_at(const SelfTerminatingTree& tree, Indices no
   const std::size_t n = tree.n_labels();
   std::vector<double> p(nodes.shape(0) * n);
   {
-    nb::gil_scoped_release unlocked;
+    const LongWork work;
     for (std::size_t i = 0; i < nodes.shape(0); ++i) {
       distribution_at(tree, nodes.data()[i], std::span(p).subspan(i * n, n));
     }
@@ -113,7 +112,7 @@ std::tuple<OwnedMatrix<LabelId>, OwnedMatrix<double>> top_at(const SelfTerminati
   std::vector<LabelId> labels(nodes.shape(0) * k);
   std::vector<double> p(labels.size());
   {
-    nb::gil_scoped_release unlocked;
+    const LongWork work;
     for (std::size_t i = 0; i < nodes.shape(0); ++i) {
       top_labels_at(tree, nodes.data()[i], std::span(labels).subspan(i * k, k),
                     std::span(p).subspan(i * k, k));
@@ -179,10 +178,11 @@ void bind_self_terminating_tree(nb::module_& module) {
       .def(
           "leaves",
           [](const Tree& tree, Starts starts, Indices indices, Values values) {
-            const CsrView X = csr(starts, indices, values);
+            const HeldRows held_rows(starts, indices, values);
+            const CsrView X = held_rows.all();
             std::vector<NodeId> leaves;
             {
-              nb::gil_scoped_release unlocked;
+              const LongWork work;
               leaves = find_leaves(tree, X);
             }
             return give(std::move(leaves));

@@ -2,6 +2,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
+#include "interpreter.hpp"
 #include "labeltrees/machine/hash.hpp"
 #include "labeltrees/text/formats.hpp"
 
@@ -44,7 +45,7 @@ RowArrays parse(ParsedRows (*parser)(const TextBlock&, const Options&), const Te
                 const Options& options) {
   ParsedRows rows;
   {
-    nb::gil_scoped_release release;
+    const LongWork work;
     rows = parser(block, options);
   }
   return give_rows(std::move(rows));
@@ -126,7 +127,7 @@ void bind_text_formats(nb::module_& module) {
          Vector<std::int64_t> lines, std::int64_t n_features) {
         ParsedRows rows;
         {
-          nb::gil_scoped_release release;
+          const LongWork work;
           rows =
               gather_rows(view(row_starts), view(indices), view(values), view(lines), n_features);
         }

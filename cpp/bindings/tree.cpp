@@ -20,7 +20,8 @@ NodeId checked(const LabelTree& tree, NodeId node) {
 LabelTree kmeans(Vector<std::int64_t> starts, Vector<std::int32_t> indices, Vector<float> values,
                  Vector<LabelId> labels, Vector<float> weights, std::size_t n_labels,
                  std::int32_t arity, std::uint64_t seed, bool by_mass) {
-  const CsrView X = csr(starts, indices, values);
+  const OwnedRows rows = copied_rows(starts, indices, values);
+  const CsrView X = rows.view();
   const std::span<const LabelId> label = view(labels);
   const std::span<const float> weight = view(weights);
   need(label.size() == X.n_rows(), "labels need one entry for every row");
@@ -32,7 +33,7 @@ LabelTree kmeans(Vector<std::int64_t> starts, Vector<std::int32_t> indices, Vect
          "labels must be in [0, n_labels)");
     mass[static_cast<std::size_t>(label[r])] += weight.empty() ? 1.0 : double{weight[r]};
   }
-  nb::gil_scoped_release unlocked;
+  const LongWork work;
   const Centroids centroids = label_centroids(X, label, weight, n_labels);
   return kmeans_tree(
       centroids.view(), mass,
@@ -69,7 +70,7 @@ void bind_tree(nb::module_& module) {
       .def("child_counts", [](const LabelTree& tree) { return copy(tree.child_counts()); })
       .def("leaf_counts", [](const LabelTree& tree) { return copy(tree.leaf_counts()); })
       .def("depths", [](const LabelTree& tree) { return give(tree.depths()); })
-      .def("validate", &LabelTree::validate, nb::call_guard<nb::gil_scoped_release>());
+      .def("validate", &LabelTree::validate, nb::call_guard<Released>());
   module.def(
       "balanced_tree",
       [](Vector<LabelId> labels, std::int32_t arity) { return balanced_tree(view(labels), arity); },

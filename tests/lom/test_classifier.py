@@ -25,7 +25,7 @@ from labeltrees.errors import (
     ModelFormatError,
 )
 from labeltrees.models.lom.diagnostics import split_quality
-from labeltrees.models.lom.model import LomTreeModel
+from labeltrees.models.lom.model import LomTreeModel, _histograms
 
 
 def stream(seed, n_rows=600, n_features=8, n_labels=12, noise=0.4):
@@ -40,7 +40,7 @@ def shape(model: LomTreeModel):
     nodes = model.core.nodes()
     histograms = [{} for _ in nodes["left"]]
     labels = model.vocabulary.labels.tolist()
-    for node, label, count in zip(*model._histograms(), strict=True):
+    for node, label, count in zip(*_histograms(model.core.snapshot()), strict=True):
         histograms[node][labels[label]] = int(count)
 
     def of(node):
@@ -165,7 +165,7 @@ def check_tree(model: LomTreeModel, limit=None):
     assert (left >= 0).sum() == core.n_splits
     if limit is not None:
         assert core.n_splits <= limit
-    owner, _, count = model._histograms()
+    owner, _, count = _histograms(core.snapshot())
     sums = np.bincount(owner, weights=count, minlength=core.n_nodes)
     assert sums == pytest.approx(nodes["weight"])
     distinct = np.bincount(owner, minlength=core.n_nodes)
@@ -333,10 +333,15 @@ def test_back_off_beats_the_leaf_histogram_alone():
     assert losses[1] < losses[0]
 
 
+def trust_of(classifier):
+    state = classifier.model_.core.snapshot()
+    return state["asked"], state["drawn"]
+
+
 def test_trust_is_learned_from_rows_before_they_are_taught_and_in_the_first_pass_only():
     X, y = stream(4, n_labels=30, noise=1.0)
     once = LOMTreeClassifier(n_passes=1, shuffle=False).fit(X, y)
-    asked, drawn = once.model_.core.trust()
+    asked, drawn = trust_of(once)
     # Every row but the first of each label asks the leaf it ends in, and only some of them draw.
     at_leaf = asked[160:].sum() - 2 * 160
     n_empty = at_leaf - (len(y) - len(set(y.tolist())))
@@ -344,7 +349,7 @@ def test_trust_is_learned_from_rows_before_they_are_taught_and_in_the_first_pass
     assert (drawn > 0).all()
     assert (drawn < asked).all()
     thrice = LOMTreeClassifier(n_passes=3, shuffle=False).fit(X, y)
-    for ours, theirs in zip(thrice.model_.core.trust(), (asked, drawn), strict=True):
+    for ours, theirs in zip(trust_of(thrice), (asked, drawn), strict=True):
         assert np.array_equal(ours, theirs)
 
 

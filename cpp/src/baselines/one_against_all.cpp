@@ -56,7 +56,7 @@ void OneAgainstAll::grow(std::size_t n_labels) {
 
 void learn(OneAgainstAll& model, const CsrView& X, std::span<const LabelId> labels,
            std::span<const float> weights, std::span<const std::int64_t> order,
-           const Foresight& foresight, const Learning& options) {
+           const Foresight& foresight, const Learning& options, LearningWatch* watch) {
   PreparedRow row;
   BankTrainer trainer;
   std::vector<float> margins;
@@ -93,6 +93,7 @@ void learn(OneAgainstAll& model, const CsrView& X, std::span<const LabelId> labe
       foresight.top[i] = p.empty() ? none : static_cast<LabelId>(top - p.begin());
       foresight.p_top[i] = p.empty() ? 0.0 : *top;
     }
+    if (watch != nullptr) watch->learned(i + 1);
   }
 }
 

@@ -125,9 +125,9 @@ class ConditionalLearner {
 
 void learn(ConditionalTree& model, const CsrView& X, std::span<const LabelId> labels,
            std::span<const float> weights, std::span<const std::int64_t> order,
-           const Foresight& foresight, const ConditionalLearning& options) {
+           const Foresight& foresight, const ConditionalLearning& options, LearningWatch* watch) {
   if (options.n_threads > 1) {
-    return learn_in_batches(model, X, labels, weights, order, foresight, options);
+    return learn_in_batches(model, X, labels, weights, order, foresight, options, watch);
   }
   const CountedTable::Growing growing(model.table());
   ConditionalLearner learner(model, options);
@@ -157,6 +157,7 @@ void learn(ConditionalTree& model, const CsrView& X, std::span<const LabelId> la
     }
     if (weight > 0 && !learner.observe(labels[r], weight, p_label)) throw Diverged(r);
     if (!foresight.p_label.empty()) foresight.p_label[i] = p_label;
+    if (watch != nullptr) watch->learned(i + 1);
   }
 }
 

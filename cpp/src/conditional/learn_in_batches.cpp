@@ -298,7 +298,8 @@ class BatchLearner {
 
 void learn_in_batches(ConditionalTree& model, const CsrView& X, std::span<const LabelId> labels,
                       std::span<const float> weights, std::span<const std::int64_t> order,
-                      const Foresight& foresight, const ConditionalLearning& options) {
+                      const Foresight& foresight, const ConditionalLearning& options,
+                      LearningWatch* watch) {
   const std::size_t n = order.empty() ? X.n_rows() : order.size();
   const CountedTable::Growing growing(model.table());
   // Starting threads costs as much as learning some tens of rows.
@@ -333,6 +334,7 @@ void learn_in_batches(ConditionalTree& model, const CsrView& X, std::span<const 
     const std::size_t failed = learner.learn(weight_of);
     learner.finish(p_label);
     if (failed < count) throw Diverged(row_at(begin + failed));
+    if (watch != nullptr) watch->learned(begin + count);
   }
 }
 

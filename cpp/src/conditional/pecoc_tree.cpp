@@ -155,7 +155,7 @@ PecocTree::PecocTree(LabelTree tree, std::span<const double> mass,
 
 void learn(PecocTree& model, const CsrView& X, std::span<const LabelId> labels,
            std::span<const float> weights, std::span<const std::int64_t> order,
-           const Foresight& foresight, const Learning& options) {
+           const Foresight& foresight, const Learning& options, LearningWatch* watch) {
   PecocLearner learner(model, options);
   PreparedRow row;
   const std::size_t n = order.empty() ? X.n_rows() : order.size();
@@ -174,6 +174,7 @@ void learn(PecocTree& model, const CsrView& X, std::span<const LabelId> labels,
     if (!foresight.is_new.empty()) {
       foresight.is_new[i] = model.tree().leaf_of(labels[r]) == none ? 1 : 0;
     }
+    if (watch != nullptr) watch->learned(i + 1);
   }
 }
 

@@ -176,7 +176,8 @@ class TournamentLearner {
 
 void learn_tournament(ConditionalTree& model, const CsrView& X, std::span<const LabelId> labels,
                       std::span<const float> weights, std::span<const std::int64_t> order,
-                      const Foresight& foresight, const ConditionalLearning& options) {
+                      const Foresight& foresight, const ConditionalLearning& options,
+                      LearningWatch* watch) {
   TournamentLearner learner(model, options);
   PreparedRow row;
   const std::size_t n = order.empty() ? X.n_rows() : order.size();
@@ -186,6 +187,7 @@ void learn_tournament(ConditionalTree& model, const CsrView& X, std::span<const 
     learner.foresee(row, labels[r], i, foresight);
     const float weight = weights.empty() ? 1.0f : weights[r];
     if (weight > 0 && !learner.observe(row, labels[r], weight)) throw Diverged(r);
+    if (watch != nullptr) watch->learned(i + 1);
   }
 }
 

@@ -242,7 +242,7 @@ class LomLearner {
 
 void learn(LomTree& model, const CsrView& X, std::span<const LabelId> labels,
            std::span<const float> weights, std::span<const std::int64_t> order,
-           const Foresight& foresight, const LomLearning& options) {
+           const Foresight& foresight, const LomLearning& options, LearningWatch* watch) {
   LomLearner learner(model, options);
   const std::size_t n = order.empty() ? X.n_rows() : order.size();
   const auto row_at = [&](std::size_t i) {
@@ -256,6 +256,7 @@ void learn(LomTree& model, const CsrView& X, std::span<const LabelId> labels,
     learner.foresee(labels[r], i, foresight);
     const float weight = weights.empty() ? 1.0f : weights[r];
     if (weight > 0 && !learner.observe(labels[r], weight)) throw Diverged(r);
+    if (watch != nullptr) watch->learned(i + 1);
   }
 }
 

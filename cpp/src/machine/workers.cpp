@@ -1,6 +1,9 @@
 #include "labeltrees/machine/workers.hpp"
 
+#include <chrono>
 #include <utility>
+
+#include "labeltrees/machine/attention.hpp"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -43,7 +46,10 @@ Workers::~Workers() {
 
 void Workers::run(std::size_t n_tasks, const std::function<void(std::size_t, std::size_t)>& task) {
   if (threads_.empty() || n_tasks < 2) {
-    for (std::size_t number = 0; number < n_tasks; ++number) task(number, 0);
+    for (std::size_t number = 0; number < n_tasks; ++number) {
+      look_up();
+      task(number, 0);
+    }
     return;
   }
   {
@@ -56,20 +62,42 @@ void Workers::run(std::size_t n_tasks, const std::function<void(std::size_t, std
   }
   start_.notify_all();
   take_tasks(0);
-  watch_for([this] { return n_busy_ == 0; });
-  std::unique_lock lock(mutex_);
-  done_.wait(lock, [this] { return n_busy_ == 0; });
+  wait_for_others();
+  has_failed_ = false;
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
 void Workers::take_tasks(std::size_t worker) {
   try {
-    for (std::size_t number = next_++; number < n_tasks_; number = next_++) {
+    for (std::size_t number = next_++; number < n_tasks_ && !has_failed_; number = next_++) {
+      look_up();
       (*task_)(number, worker);
     }
   } catch (...) {
-    const std::lock_guard lock(mutex_);
-    if (!failure_) failure_ = std::current_exception();
+    fail();
+  }
+}
+
+// In a catch block: remembers the exception unless another came first.
+void Workers::fail() {
+  const std::lock_guard lock(mutex_);
+  if (!failure_) failure_ = std::current_exception();
+  has_failed_ = true;
+}
+
+void Workers::wait_for_others() {
+  constexpr auto between_looks = std::chrono::milliseconds(50);
+  const auto are_done = [this] { return n_busy_ == 0; };
+  watch_for(are_done);
+  std::unique_lock lock(mutex_);
+  while (!done_.wait_for(lock, between_looks, are_done)) {
+    lock.unlock();
+    try {
+      if (!has_failed_) look_up();
+    } catch (...) {
+      fail();
+    }
+    lock.lock();
   }
 }
 
@@ -79,6 +107,7 @@ void Workers::watch_for(const std::function<bool()>& happened) const {
 }
 
 void Workers::work(std::size_t worker) {
+  const Following following(has_failed_);
   std::size_t seen = 0;
   while (true) {
     watch_for([&] { return stopping_ || round_ != seen; });

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +21,26 @@ __all__ = ["LabelVocabulary"]
 _MAX_LABELS = 2**30  # a binary tree over them then has at most 2^31 - 1 nodes
 
 
+class _Adding:
+    """The lock of all who add labels; a child of fork gets a new one."""
+
+    def __init__(self) -> None:
+        self.renew()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self.renew)
+
+    def renew(self) -> None:
+        self.lock = threading.Lock()
+
+
+_adding = _Adding()
+
+
 class LabelVocabulary:
     """Labels in the order in which they were first seen; the id of a label never changes.
 
-    Labels are strings or integers, all of one kind, decided by the first.
+    Labels are strings or integers, all of one kind, decided by the first. Threads may add labels
+    and ask for them at the same time.
 
     Examples
     --------
@@ -38,13 +56,13 @@ class LabelVocabulary:
     def __init__(self, labels: ArrayLike = ()) -> None:
         self._id_of: dict[str | int, int] = {}
         self._kind: type[str] | type[int] | None = None
-        self._array: NDArray[Any] = np.empty(0, dtype=np.int64)  # may have room for more
+        self._names: list[str | int] = []  # by id; only grows, before `_id_of` does
+        self._array: NDArray[Any] = np.empty(0, dtype=np.int64)  # of the first names; has room
         self._n_in_array = 0
-        self._not_in_array: list[str | int] = []
         self.add(labels)
 
     def __len__(self) -> int:
-        return len(self._id_of)
+        return len(self._names)
 
     def __contains__(self, label: object) -> bool:
         return label in self._id_of
@@ -61,16 +79,22 @@ class LabelVocabulary:
     @property
     def labels(self) -> NDArray[Any]:
         """Every label, by id: an int64 array, or an object array of strings."""
-        if self._not_in_array:
-            if len(self) > len(self._array):  # doubled, so that labels may come one at a time
-                dtype = object if self._kind is str else np.int64
-                larger = np.empty(max(len(self), 2 * len(self._array)), dtype=dtype)
-                larger[: self._n_in_array] = self._array[: self._n_in_array]
-                self._array = larger
-            self._array[self._n_in_array : len(self)] = self._not_in_array
-            self._n_in_array = len(self)
-            self._not_in_array = []
-        return self._array[: len(self)]
+        n_labels = len(self._names)  # others may come meanwhile
+        if n_labels > self._n_in_array:
+            with _adding.lock:
+                self._fill_array()
+        return self._array[:n_labels]
+
+    def _fill_array(self) -> None:
+        n_labels, n_before = len(self._names), self._n_in_array
+        array = self._array
+        if n_labels > len(array):  # doubled, so that labels may come one at a time
+            dtype = object if self._kind is str else np.int64
+            array = np.empty(max(n_labels, 2 * len(array)), dtype=dtype)
+            array[:n_before] = self._array[:n_before]
+        array[n_before:n_labels] = self._names[n_before:n_labels]
+        self._array = array
+        self._n_in_array = n_labels
 
     def add(self, labels: ArrayLike) -> NDArray[np.int32]:
         """Return the ids of labels; those not seen before get the next ones.
@@ -80,15 +104,21 @@ class LabelVocabulary:
         values, kind = _as_list(labels)
         self._check_kind(kind)
         id_of = self._id_of
-        new = [label for label in dict.fromkeys(values) if label not in id_of]
-        if len(id_of) + len(new) > _MAX_LABELS:
-            raise DataError(f"a vocabulary holds at most {_MAX_LABELS} labels.")
-        if values:
-            self._kind = kind
-        for label in new:
-            id_of[label] = len(id_of)
-        self._not_in_array += new
+        if any(label not in id_of for label in values):
+            with _adding.lock:
+                self._check_kind(kind)
+                self._add_new(values, kind)
         return _to_ids(map(id_of.__getitem__, values), len(values))
+
+    def _add_new(self, values: list[Any], kind: type[str] | type[int] | None) -> None:
+        new = [label for label in dict.fromkeys(values) if label not in self._id_of]
+        n_before = len(self._names)
+        if n_before + len(new) > _MAX_LABELS:
+            raise DataError(f"a vocabulary holds at most {_MAX_LABELS} labels.")
+        ids = {label: n_before + i for i, label in enumerate(new)}
+        self._kind = kind
+        self._names += new
+        self._id_of.update(ids)
 
     def ids(self, labels: ArrayLike) -> NDArray[np.int32]:
         """Return the ids of labels, -1 for a label that is not in the vocabulary."""
@@ -99,9 +129,10 @@ class LabelVocabulary:
 
     def to_tensors(self) -> dict[str, NDArray[Any]]:
         """Return the labels as arrays of numbers, for the model file."""
+        names = self._names[:]  # others may come meanwhile
         if self._kind is not str:
-            return {"vocabulary.integers": self.labels.astype(np.int64)}
-        encoded = [str(label).encode("utf-8", "surrogatepass") for label in self._id_of]
+            return {"vocabulary.integers": np.array(names, dtype=np.int64)}
+        encoded = [str(label).encode("utf-8", "surrogatepass") for label in names]
         ends = np.cumsum([len(label) for label in encoded], dtype=np.int64)
         text = np.frombuffer(b"".join(encoded), dtype=np.uint8)
         return {"vocabulary.text": text, "vocabulary.ends": ends}

@@ -86,8 +86,10 @@ class DenseAnswers:
 
     def dense_pieces(self, rows: Rows) -> Iterator[tuple[slice, NDArray[np.float64]]]:
         """Yield consecutive rows and their distributions."""
-        for some in pieces(rows.n_rows, len(self.vocabulary)):
-            yield some, self.probabilities(rows.take(np.arange(some.start, some.stop)))
+        n_labels = len(self.vocabulary)  # more may come meanwhile
+        for some in pieces(rows.n_rows, n_labels):
+            part = rows.take(np.arange(some.start, some.stop))
+            yield some, self.probabilities(part)[:, :n_labels]
 
 
 def pieces(n_rows: int, n_labels: int, n_bytes: int | None = None) -> Iterator[slice]:

@@ -2,11 +2,12 @@
 // (section 4.3.1 of the paper). Everything costs O(n_labels nnz) a row.
 #pragma once
 
-#include <shared_mutex>
 #include <span>
 #include <vector>
 
+#include "labeltrees/machine/turn_lock.hpp"
 #include "labeltrees/online/answers.hpp"
+#include "labeltrees/online/learning_watch.hpp"
 #include "labeltrees/online/regressor_bank.hpp"
 
 namespace labeltrees {
@@ -32,12 +33,12 @@ class OneAgainstAll {
   }
 
   // Held shared by queries, alone by learning.
-  std::shared_mutex& mutex() const noexcept { return mutex_; }
+  TurnLock& mutex() const noexcept { return mutex_; }
 
  private:
   WeightTable table_;
   std::vector<double> mass_;
-  mutable std::shared_mutex mutex_;
+  mutable TurnLock mutex_;
 };
 
 // Every regressor learns every row: target 1 for the row's own label, 0 for all others. A new label
@@ -45,7 +46,7 @@ class OneAgainstAll {
 // arguments. One thread. Throws Diverged.
 void learn(OneAgainstAll& model, const CsrView& X, std::span<const LabelId> labels,
            std::span<const float> weights, std::span<const std::int64_t> order,
-           const Foresight& foresight, const Learning& options);
+           const Foresight& foresight, const Learning& options, LearningWatch* watch = nullptr);
 
 // scores[r] = f_y(x) of labels[r] in [0, 1], the paper's answer; 0 for a label without regressor.
 void label_scores(const OneAgainstAll& model, const CsrView& X, std::span<const LabelId> labels,

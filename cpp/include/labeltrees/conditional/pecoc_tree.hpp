@@ -3,12 +3,13 @@
 // the conditional probability tree.
 #pragma once
 
-#include <shared_mutex>
 #include <span>
 #include <vector>
 
 #include "labeltrees/conditional/pecoc.hpp"
+#include "labeltrees/machine/turn_lock.hpp"
 #include "labeltrees/online/answers.hpp"
+#include "labeltrees/online/learning_watch.hpp"
 #include "labeltrees/online/regressor_bank.hpp"
 #include "labeltrees/tree/label_tree.hpp"
 
@@ -35,7 +36,7 @@ class PecocTree {
   }
 
   // Held shared by queries, alone by learning.
-  std::shared_mutex& mutex() const noexcept { return mutex_; }
+  TurnLock& mutex() const noexcept { return mutex_; }
 
  private:
   LabelTree tree_;
@@ -43,7 +44,7 @@ class PecocTree {
   std::vector<Bank> banks_;
   std::vector<double> mass_;
   std::uint64_t n_regressors_ = 0;
-  mutable std::shared_mutex mutex_;
+  mutable TurnLock mutex_;
 };
 
 // Algorithm 2 at every node of the label's path, one gradient step a row; see the learn of the
@@ -51,7 +52,7 @@ class PecocTree {
 // its path times nnz: (k - 1) log_k n for arity k. One thread. Throws Diverged.
 void learn(PecocTree& model, const CsrView& X, std::span<const LabelId> labels,
            std::span<const float> weights, std::span<const std::int64_t> order,
-           const Foresight& foresight, const Learning& options);
+           const Foresight& foresight, const Learning& options, LearningWatch* watch = nullptr);
 
 // The questions of conditional/search.hpp, with the same promises; all multiply the same child
 // probabilities.

@@ -17,6 +17,7 @@ void teach_node(std::span<CountedLine* const> lines, std::size_t slot, const Pre
 // Learns the rows in batches, with options.n_threads > 1 threads; see learn.
 void learn_in_batches(ConditionalTree& model, const CsrView& X, std::span<const LabelId> labels,
                       std::span<const float> weights, std::span<const std::int64_t> order,
-                      const Foresight& foresight, const ConditionalLearning& options);
+                      const Foresight& foresight, const ConditionalLearning& options,
+                      LearningWatch* watch);
 
 }  // namespace labeltrees

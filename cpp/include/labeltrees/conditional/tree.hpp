@@ -10,11 +10,12 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <shared_mutex>
 #include <span>
 #include <vector>
 
+#include "labeltrees/machine/turn_lock.hpp"
 #include "labeltrees/online/answers.hpp"
+#include "labeltrees/online/learning_watch.hpp"
 #include "labeltrees/online/regression.hpp"
 #include "labeltrees/online/weight_table.hpp"
 #include "labeltrees/rows/csr.hpp"
@@ -89,7 +90,7 @@ class ConditionalTree {
   }
 
   // Held shared by queries, alone by learning, so that threads may ask while another learns.
-  std::shared_mutex& mutex() const noexcept { return mutex_; }
+  TurnLock& mutex() const noexcept { return mutex_; }
 
  private:
   Place place_below(NodeId parent, NodeId child) const noexcept;
@@ -101,7 +102,7 @@ class ConditionalTree {
   std::vector<Place> places_;
   std::vector<double> mass_;
   std::vector<std::int32_t> shallowest_;
-  mutable std::shared_mutex mutex_;
+  mutable TurnLock mutex_;
 };
 
 // kappa of the paper: no side of a node gets more than about this share of its labels.
@@ -118,6 +119,7 @@ double depth_bound(double n_labels, double alpha) noexcept;
 // several threads other rows of its batch may have been learned.
 void learn(ConditionalTree& model, const CsrView& X, std::span<const LabelId> labels,
            std::span<const float> weights, std::span<const std::int64_t> order,
-           const Foresight& foresight, const ConditionalLearning& options);
+           const Foresight& foresight, const ConditionalLearning& options,
+           LearningWatch* watch = nullptr);
 
 }  // namespace labeltrees

@@ -6,14 +6,15 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <shared_mutex>
 #include <span>
 #include <vector>
 
 #include "labeltrees/lom/back_off.hpp"
 #include "labeltrees/lom/common_labels.hpp"
 #include "labeltrees/lom/ledger.hpp"
+#include "labeltrees/machine/turn_lock.hpp"
 #include "labeltrees/online/answers.hpp"
+#include "labeltrees/online/learning_watch.hpp"
 #include "labeltrees/online/regression.hpp"
 #include "labeltrees/online/weight_table.hpp"
 #include "labeltrees/rows/csr.hpp"
@@ -144,7 +145,7 @@ class LomTree {
   double n_rounds() const noexcept { return n_rounds_; }
   void set_n_rounds(double value) noexcept { n_rounds_ = value; }
   // Held shared by queries, alone by learning.
-  std::shared_mutex& mutex() const noexcept { return mutex_; }
+  TurnLock& mutex() const noexcept { return mutex_; }
 
  private:
   bool has_room(const LomLearning& options) const noexcept;
@@ -170,7 +171,7 @@ class LomTree {
   std::vector<NodeId> last_leaf_;
   BackOff trust_;
   double back_off_ = 1, n_rounds_ = 1;
-  mutable std::shared_mutex mutex_;
+  mutable TurnLock mutex_;
 };
 
 // Algorithm 1 of the paper, mended; see the learn of the conditional tree for the arguments. Of a
@@ -178,6 +179,6 @@ class LomTree {
 // Diverged.
 void learn(LomTree& model, const CsrView& X, std::span<const LabelId> labels,
            std::span<const float> weights, std::span<const std::int64_t> order,
-           const Foresight& foresight, const LomLearning& options);
+           const Foresight& foresight, const LomLearning& options, LearningWatch* watch = nullptr);
 
 }  // namespace labeltrees

@@ -80,10 +80,13 @@ class ConditionalTreeModel(TreeModel):
         """Return the answers as the novelty mass before each row has them; count new rows."""
         if self.label_counts is None or again:
             return seen
-        at = taught.order if len(taught.order) else slice(None)
-        weights = taught.weights
-        learned = weights[at] > 0 if len(weights) else np.ones(len(seen.p_label), dtype=bool)
-        return _with_novelty(seen, self.label_counts, taught.ids[at], learned)
+        return _with_novelty(seen, self.label_counts, *taught.done())
+
+    def _cut_short(self, taught: Teaching, *, again: bool) -> None:
+        """Count the new rows that were learned."""
+        if self.label_counts is not None and not again:
+            ids, learned = taught.done()
+            self.label_counts.observe(ids[learned])
 
     def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
         """Return P(label given row), one label per row.
@@ -131,14 +134,13 @@ class ConditionalTreeModel(TreeModel):
 
         threshold = checks.number("threshold", threshold, 0, 1, open_low=True)
         max_entries = max(0, int(max_bytes) // BYTES_PER_ENTRY)
-        shape = (rows.n_rows, len(self.vocabulary))
         starts, ids, p = _core.labels_above(
             self.core, *rows.arrays, threshold, 1.0 - self.novelty_mass, max_entries,
             self.settings.reading,
         )  # fmt: skip
         if not len(starts):
             raise TooLargeError.of_threshold(rows.n_rows, max_entries, threshold, max_bytes)
-        return sparse.csr_array((p, ids, starts), shape=shape)
+        return sparse.csr_array((p, ids, starts), shape=(rows.n_rows, len(self.vocabulary)))
 
     def top_rows(
         self, rows: Rows, labels: ArrayLike, k: int, *, max_bytes: int = MAX_DENSE_BYTES
@@ -192,12 +194,13 @@ class ConditionalTreeModel(TreeModel):
 
         With ``keep_state=False`` only what questions need, in float16.
         """
+        # Before the rest, so that every label that is counted is in the file.
+        counts = None if self.label_counts is None else self.label_counts.snapshot()
         tensors, facts = super().to_tensors(keep_state=keep_state)
-        counts = self.label_counts
         if counts is not None:
             facts["novelty"] = {"n_once": counts.n_once, "n_examples": counts.n_examples}
             if not facts["frozen"]:
-                tensors["novelty.counts"] = counts.of(len(self.vocabulary))
+                tensors["novelty.counts"] = counts.counts
         return tensors, facts
 
     @classmethod

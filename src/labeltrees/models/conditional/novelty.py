@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ class LabelCounts:
     """How many examples each label had, and the mass they leave to labels not seen yet.
 
     The mass is N1 / N: the labels seen exactly once by the number of examples; 1 before the first.
-    An example counts once, whatever its weight.
+    An example counts once, whatever its weight. Threads may ask while one observes.
 
     Examples
     --------
@@ -39,16 +40,22 @@ class LabelCounts:
     def __post_init__(self) -> None:
         if not 0 <= self.n_once <= self.n_examples:
             raise ModelFormatError("there are more labels seen once than examples.")
+        self._lock = threading.Lock()
 
     @property
     def mass(self) -> float:
         """The probability that the next example has a label not seen yet."""
-        return self.n_once / self.n_examples if self.n_examples else 1.0
+        with self._lock:
+            return self.n_once / self.n_examples if self.n_examples else 1.0
 
     def observe(self, ids: NDArray[np.integer]) -> NDArray[np.float64]:
         """Count examples in turn; return the mass as it was before each. O(n log n) of the ids."""
         if not len(ids):
             return np.empty(0)
+        with self._lock:
+            return self._observe(ids)
+
+    def _observe(self, ids: NDArray[np.integer]) -> NDArray[np.float64]:
         self._make_room(int(ids.max()) + 1)
         before = self.counts[ids] + _earlier_equals(ids)
         change = (before == 0).astype(np.int64) - (before == 1)
@@ -60,17 +67,19 @@ class LabelCounts:
         np.divide(n_once[:-1], n_examples[:-1], out=mass, where=n_examples[:-1] > 0)
         return mass
 
-    def of(self, n_labels: int) -> NDArray[np.int64]:
-        """Return the counts of label ids below ``n_labels``."""
-        self._make_room(n_labels)
-        return self.counts[:n_labels].copy()
+    def snapshot(self) -> LabelCounts:
+        """Return a copy, of one moment and without room to spare."""
+        with self._lock:
+            n_labels = int(np.flatnonzero(self.counts)[-1]) + 1 if self.counts.any() else 0
+            return LabelCounts(self.n_once, self.n_examples, self.counts[:n_labels].copy())
 
     def check(self, n_labels: int) -> None:
         """Raise `ModelFormatError` unless the numbers fit together and to that many labels."""
         counts = self.counts
         if (
             counts.dtype != np.int64
-            or counts.shape != (n_labels,)
+            or counts.ndim != 1
+            or len(counts) > n_labels
             or bool((counts < 0).any())
             or int(counts.sum()) != self.n_examples
             or int((counts == 1).sum()) != self.n_once

@@ -73,7 +73,7 @@ class PecocTreeModel(DenseAnswers, BankModel):
 
     def describe(self) -> dict[str, Any]:
         """Return sizes and shape of the model."""
-        return describe_tree(self.tree, self.core) | {
+        return describe_tree(self.core) | {
             "can_learn": not self.frozen,
             "most_children": int(self.tree.n_children.max(initial=0)),
             "regressors": self.core.n_regressors,

@@ -145,11 +145,12 @@ class PooledTreesModel(DenseAnswers, FittedModel):
 
     def probabilities(self, rows: Rows, *, max_bytes: int = MAX_DENSE_BYTES) -> NDArray[np.float64]:
         """Return the whole distribution, (n_rows, n_labels), columns in vocabulary order."""
-        check_dense_size(rows.n_rows, len(self.vocabulary), max_bytes)
-        p = np.empty((rows.n_rows, len(self.vocabulary)))
-        for some in pieces(rows.n_rows, len(self.vocabulary)):
+        n_labels = len(self.vocabulary)  # more may come meanwhile
+        check_dense_size(rows.n_rows, n_labels, max_bytes)
+        p = np.empty((rows.n_rows, n_labels))
+        for some in pieces(rows.n_rows, n_labels):
             part = rows.take(np.arange(some.start, some.stop))
-            p[some] = pooled([member.probabilities(part) for member in self.members])
+            p[some] = pooled([m.probabilities(part)[:, :n_labels] for m in self.members])
         return p
 
     def describe(self) -> dict[str, Any]:

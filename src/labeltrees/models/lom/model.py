@@ -146,25 +146,20 @@ class LomTreeModel(TableModel):
 
         Of the rows given, or of the histograms gathered while learning.
         """
-        nodes = self.core.nodes()
         if rows is not None and labels is not None:
             ids = self.label_ids(rows, labels)
             known = ids >= 0
             leaves = self.leaves(rows)[known]
-            return diagnose(nodes, self.core.root, leaves, ids[known], np.ones(len(leaves)))
-        owner, label, count = self._histograms()
-        at_leaf = nodes["left"][owner] < 0
-        return diagnose(nodes, self.core.root, owner[at_leaf], label[at_leaf], count[at_leaf])
-
-    def _histograms(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Return node, label id and count of every entry of the nodes' histograms."""
-        keys, counts, _ = self.core.entries()
-        first = self.core.nodes()["ledger"].astype(np.int64)
-        owner = np.full(int(first.max()) + 3, -1)
-        owner[first + _HISTOGRAM] = np.arange(len(first))
-        node = owner[(keys >> np.uint64(32)).astype(np.int64)]
-        kept = node >= 0
-        return node[kept], keys.astype(np.uint32)[kept], counts[kept]
+            state = self.core.snapshot()  # after the leaves, so that it has them all
+            return diagnose(
+                state["nodes"], state["root"], leaves, ids[known], np.ones(len(leaves))
+            )
+        state = self.core.snapshot()
+        owner, label, count = _histograms(state)
+        at_leaf = state["nodes"]["left"][owner] < 0
+        return diagnose(
+            state["nodes"], state["root"], owner[at_leaf], label[at_leaf], count[at_leaf]
+        )
 
     def describe(self) -> dict[str, Any]:
         """Return sizes, shape and quality of the splits."""
@@ -181,13 +176,13 @@ class LomTreeModel(TableModel):
 
     def to_dot(self, names: Sequence[str], *, max_nodes: int) -> str:
         """Return the top of the tree as Graphviz DOT: a node's likeliest label and its size."""
-        nodes = self.core.nodes()
-        shown = [self.core.root]
+        state = self.core.snapshot()
+        nodes, shown = state["nodes"], [state["root"]]
         for node in shown:  # grows meanwhile
             if nodes["left"][node] >= 0 and len(shown) + 2 <= max_nodes:
                 shown += [int(nodes["left"][node]), int(nodes["right"][node])]
         lines = ["digraph tree {", "  node [shape=box];"]
-        tops = self._top_names(names)
+        tops = _top_names(state, names)
         for node in shown:
             name = tops.get(node, "").replace("\\", "\\\\").replace('"', '\\"')
             lines.append(f'  {node} [label="{name}\\n{nodes["weight"][node]:.6g} examples"];')
@@ -200,24 +195,17 @@ class LomTreeModel(TableModel):
         ]
         return "\n".join([*lines, "}", ""])
 
-    def _top_names(self, names: Sequence[str]) -> dict[int, str]:
-        """Return the most frequent label in every node's histogram."""
-        node, label, count = self._histograms()
-        order = np.lexsort((label, -count, node))
-        _, first = np.unique(node[order], return_index=True)
-        chosen = order[first]
-        return {int(node[i]): names[int(label[i])] for i in chosen}
-
     def to_tensors(self, *, keep_state: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return arrays and settings that `from_tensors` makes an equal model of.
 
         With ``keep_state=False`` the histograms and weights only; the answers stay the same.
         """
         frozen = self.frozen or not keep_state
-        nodes = self.core.nodes()
-        keys, weights, sums = self.core.lines()
-        entry_keys, counts, means = self.core.entries()
-        tensors = self.vocabulary.to_tensors() | {"mass": self.core.masses()}
+        n_rounds, state = self.n_rounds, self.core.snapshot()
+        nodes = state["nodes"]
+        keys, weights, sums = state["keys"], state["weights"], state["sums"]
+        entry_keys, counts, means = state["entry_keys"], state["counts"], state["means"]
+        tensors = self.vocabulary.to_tensors() | {"mass": state["totals"]}
         if frozen:
             used = (weights != 0).any(axis=1)
             keys, weights = keys[used], weights[used]
@@ -230,18 +218,19 @@ class LomTreeModel(TableModel):
         tensors |= {
             "table.keys": keys,
             "table.weights": weights,
-            "table.used_slots": self.core.used_slots(),
-            "ledgers.open": self.core.open_ledgers(),
+            "table.used_slots": state["used_slots"],
+            "ledgers.open": state["open_ledgers"],
             "ledgers.keys": entry_keys,
             "ledgers.counts": counts,
+            "back_off.asked": state["asked"],
+            "back_off.drawn": state["drawn"],
         }
-        tensors["back_off.asked"], tensors["back_off.drawn"] = self.core.trust()
         return tensors, {
             "settings": self.settings.to_dict(),
             "n_features": self.n_features,
             "frozen": frozen,
-            "root": self.core.root,
-            "n_rounds": self.n_rounds,
+            "root": state["root"],
+            "n_rounds": n_rounds,
         }
 
     @classmethod
@@ -273,3 +262,25 @@ class LomTreeModel(TableModel):
             if n_rounds < 1:
                 raise ModelFormatError("a model was learned at least once.")
             return cls(settings, vocabulary, core, int(facts["n_features"]), frozen, n_rounds)
+
+
+def _histograms(
+    state: dict[str, Any],
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return node, label id and count of every entry of the nodes' histograms."""
+    keys, counts = state["entry_keys"], state["counts"]
+    first = state["nodes"]["ledger"].astype(np.int64)
+    owner = np.full(int(first.max()) + 3, -1)
+    owner[first + _HISTOGRAM] = np.arange(len(first))
+    node = owner[(keys >> np.uint64(32)).astype(np.int64)]
+    kept = node >= 0
+    return node[kept], keys.astype(np.uint32)[kept], counts[kept]
+
+
+def _top_names(state: dict[str, Any], names: Sequence[str]) -> dict[int, str]:
+    """Return the most frequent label in every node's histogram."""
+    node, label, count = _histograms(state)
+    order = np.lexsort((label, -count, node))
+    _, first = np.unique(node[order], return_index=True)
+    chosen = order[first]
+    return {int(node[i]): names[int(label[i])] for i in chosen}

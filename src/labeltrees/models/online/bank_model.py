@@ -35,8 +35,8 @@ class BankModel(TableModel):
         With ``keep_state=False`` only what questions need, in float16.
         """
         frozen = self.frozen or not keep_state
-        tensors = self.vocabulary.to_tensors() | self._shape() | {"mass": self.core.masses()}
-        keys, weights, sums = self.core.lines()
+        mass, (keys, weights, sums) = self.core.masses_and_lines()
+        tensors = self.vocabulary.to_tensors() | self._shape() | {"mass": mass}
         if frozen:
             tensors |= pack_lines(keys, weights, {})
         else:

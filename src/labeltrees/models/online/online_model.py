@@ -42,13 +42,24 @@ class Teaching:
         order: NDArray[np.int64],
     ) -> None:
         self.ids, self.weights, self.order = ids, weights, order
-        self.arrays = (*rows.arrays, ids, weights, order)
+        self.progress = _core.Progress()
+        self.arrays = (*rows.arrays, ids, weights, order, self.progress)
+
+    def done(self) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+        """Return the label ids of the rows that have been dealt with, and which were learned."""
+        n_done = self.progress.n_rows
+        at = self.order[:n_done] if len(self.order) else slice(n_done)
+        ids = self.ids[at]
+        learned = self.weights[at] > 0 if len(self.weights) else np.ones(len(ids), dtype=bool)
+        return ids, learned
 
 
 class OnlineModel(FittedModel):
     """A model that learns one row after the other; a subclass knows what its core is.
 
-    Threads may ask while one learns.
+    Threads may learn, ask, describe and save at the same time; they take turns, and each finds the
+    model as after some whole row. Learning that is cut short, by Ctrl-C or by an error, leaves it
+    as after the last whole row (with ``n_jobs`` above 1: after the last batch of rows).
     """
 
     settings: Any
@@ -73,10 +84,14 @@ class OnlineModel(FittedModel):
         check_can_learn(self.frozen)
         self.check_width(rows)
         taught = Teaching(rows, self._ids_to_learn(labels, weights), weights, order)
-        with _learning_errors(self.settings):
-            p_label, is_new, top, p_top = self._teach(
-                taught, foresee=foresee, foresee_top=foresee_top, again=again
-            )
+        try:
+            with _learning_errors(self.settings):
+                p_label, is_new, top, p_top = self._teach(
+                    taught, foresee=foresee, foresee_top=foresee_top, again=again
+                )
+        except BaseException:
+            self._cut_short(taught, again=again)
+            raise
         seen = Foreseen(p_label, names_of(self.vocabulary, top), p_top, is_new.astype(bool))
         return self._noted(seen, taught, again=again)
 
@@ -96,6 +111,9 @@ class OnlineModel(FittedModel):
     def _noted(self, seen: Foreseen, taught: Teaching, *, again: bool) -> Foreseen:  # noqa: ARG002
         """Return what was foreseen, after whatever else is to be remembered of the rows."""
         return seen
+
+    def _cut_short(self, taught: Teaching, *, again: bool) -> None:
+        """Remember the rows that were learned before something went wrong."""
 
     def _ids_to_learn(
         self, labels: NDArray[Any], weights: NDArray[np.float32]

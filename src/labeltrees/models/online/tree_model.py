@@ -79,7 +79,7 @@ class TreeModel(OnlineModel):
 
     def describe(self) -> dict[str, Any]:
         """Return sizes and shape of the model."""
-        return describe_tree(self.tree, self.core) | {"can_learn": not self.frozen}
+        return describe_tree(self.core) | {"can_learn": not self.frozen}
 
     def to_dot(self, names: Sequence[str], *, max_nodes: int) -> str:
         """Return the top of the tree as Graphviz DOT."""
@@ -90,14 +90,15 @@ class TreeModel(OnlineModel):
 
         With ``keep_state=False`` only what questions need, in float16.
         """
-        frozen, tree = self.frozen or not keep_state, self.core.tree()
+        frozen = self.frozen or not keep_state
+        tree, mass, lines, mixtures = self.core.snapshot()
         tensors: dict[str, NDArray[Any]] = {
             "tree.parent": tree.parents(),
             "tree.label": tree.labels(),
-            "tree.mass": self.core.masses(),
-            "mixtures": self.core.mixtures(),
+            "tree.mass": mass,
+            "mixtures": mixtures,
         }
-        tensors |= CountedLines(*self.core.lines()).to_tensors(frozen=frozen)
+        tensors |= CountedLines(*lines).to_tensors(frozen=frozen)
         return tensors | self.vocabulary.to_tensors(), {
             "settings": self.settings.to_dict(),
             "n_features": self.n_features,
@@ -120,10 +121,12 @@ class TreeModel(OnlineModel):
             return cls(settings, vocabulary, core, int(facts["n_features"]), frozen)
 
 
-def describe_tree(tree: LabelTree, core: _core.ConditionalTree | _core.PecocTree) -> dict[str, Any]:
+def describe_tree(core: _core.ConditionalTree | _core.PecocTree) -> dict[str, Any]:
     """Return the sizes and shape of a tree of regressors, ready for JSON."""
+    of_core, masses = core.tree_and_masses()
+    tree = LabelTree(of_core)
     is_leaf = tree.label >= 0
-    mass, depths = core.masses()[is_leaf], tree.depths[is_leaf]
+    mass, depths = masses[is_leaf], tree.depths[is_leaf]
     facts: dict[str, Any] = {
         "weight_lines": core.n_lines,
         "table_bytes_in_memory": core.n_bytes,

@@ -1,0 +1,42 @@
+// Long work looks up from time to time, so that whoever waits for it can end it.
+#pragma once
+
+#include <atomic>
+
+namespace labeltrees {
+
+// What it throws ends the work.
+using Attention = void (*)();
+
+// While there is one, look_up calls `attention` on this thread about ten times a second.
+class Attentive {
+ public:
+  explicit Attentive(Attention attention) noexcept;
+  ~Attentive();
+  Attentive(const Attentive&) = delete;
+  Attentive& operator=(const Attentive&) = delete;
+
+ private:
+  Attention before_;
+};
+
+// Thrown by look_up on a thread whose work has failed elsewhere; the failure itself is told there.
+struct Abandoned {};
+
+// While there is one, look_up throws Abandoned on this thread once the flag is set.
+class Following {
+ public:
+  explicit Following(const std::atomic<bool>& is_over) noexcept;
+  ~Following();
+  Following(const Following&) = delete;
+  Following& operator=(const Following&) = delete;
+
+ private:
+  const std::atomic<bool>* before_;
+};
+
+// To be called every few milliseconds at most, where nothing is half done that outlives the work.
+// Costs tens of nanoseconds.
+void look_up();
+
+}  // namespace labeltrees
