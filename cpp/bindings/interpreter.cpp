@@ -67,12 +67,19 @@ void hear_signals() {
   if (is_main_thread() && PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 
-void bind_interpreter(nb::module_& module) {
+void bind_interpreter() {
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&end));
 #if defined(__unix__) || defined(__APPLE__)
   pthread_atfork(nullptr, nullptr, &forget_other_threads);
 #endif
-  nb::exception<LeftHalfDone>(module, "LeftHalfDone", PyExc_RuntimeError);
+  nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const LeftHalfDone& error) {
+      const nb::object kind = nb::module_::import_("labeltrees.errors").attr("ForkedModelError");
+      PyErr_SetString(kind.ptr(), error.what());
+    }
+  });
 }
 
 }  // namespace labeltrees::bindings

@@ -38,6 +38,6 @@ class LongWork {
 };
 
 // To be called once by the module: makes the interpreter's end known, and forks.
-void bind_interpreter(nb::module_& module);
+void bind_interpreter();
 
 }  // namespace labeltrees::bindings

@@ -5,7 +5,7 @@ NB_MODULE(_core, module) {
   using namespace labeltrees::bindings;
   nb::set_leak_warnings(false);  // at exit others may still hold our objects; that is their right
   module.doc() = "The compiled core: arrays in, arrays out.";
-  bind_interpreter(module);
+  bind_interpreter();
   bind_csr(module);
   bind_text_formats(module);
   bind_python_examples(module);

@@ -7,6 +7,7 @@ LabelTreesError
 ├── DataError (ValueError)            a feature matrix or data file with bad content
 │   └── DataFileError                 the same, naming file and line
 ├── FrozenModelError (RuntimeError)   learning asked of a model saved without its state
+├── ForkedModelError (RuntimeError)   a model in a child of fork that was changing in the parent
 ├── DivergedError (ArithmeticError)   weights grew without bound
 ├── TooLargeError (MemoryError)       an answer larger than the memory allowed for it
 └── ModelFormatError (ValueError)     a model file that is truncated, damaged or foreign
@@ -26,6 +27,7 @@ __all__ = [
     "DataError",
     "DataFileError",
     "DivergedError",
+    "ForkedModelError",
     "FrozenModelError",
     "LabelTreesError",
     "LabelTypeError",
@@ -79,6 +81,10 @@ class DataFileError(DataError):
 
 class FrozenModelError(LabelTreesError, RuntimeError):
     """Learning was asked of a model that was saved with ``keep_state=False``."""
+
+
+class ForkedModelError(LabelTreesError, RuntimeError):
+    """A model that another thread was changing when this process was forked."""
 
 
 class DivergedError(LabelTreesError, ArithmeticError):

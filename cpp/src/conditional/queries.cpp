@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "labeltrees/machine/attention.hpp"
+
 namespace labeltrees {
 namespace {
 
@@ -224,6 +226,7 @@ void top_rows(const ConditionalTree& model, const CsrView& X, std::span<const La
   std::vector<std::vector<RankedRow>> best(labels.size());  // heaps, the last of the best in front
   Walker walker(model, reading);
   for (std::size_t r = 0; r < X.n_rows(); ++r) {
+    look_up();
     if (!nodes.empty()) visits[0] = walker.start(X.row(r));
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       if (tree.is_leaf(nodes[i])) continue;

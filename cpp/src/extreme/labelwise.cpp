@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "labeltrees/machine/attention.hpp"
 #include "labeltrees/machine/index.hpp"
 #include "labeltrees/machine/workers.hpp"
 
@@ -94,8 +95,10 @@ class NodeScorer {
     }
     const std::size_t n = index(tree_.tree->n_children(node));
     const float* biases = &weights.biases[index(tree_.tree->first_child(node))];
+    constexpr std::size_t rows_between_looks = 256;
     float margins[max_children];
     for (std::size_t i = 0; i < points.size(); ++i) {
+      if (i % rows_between_looks == 0) look_up();
       std::fill(margins, margins + max_children, 0.0f);
       std::copy_n(biases, n, margins);
       add_margins(index(points[i].row), margins);

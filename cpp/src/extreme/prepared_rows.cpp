@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "labeltrees/extreme/training.hpp"
+#include "labeltrees/machine/attention.hpp"
 #include "labeltrees/machine/index.hpp"
 
 namespace labeltrees {
@@ -57,6 +58,7 @@ PreparedRows prepare_rows(const CsrView& X) {
   prepared.indices.reserve(X.indices.size());
   prepared.values.reserve(X.indices.size());
   for (std::size_t r = 0; r < X.n_rows(); ++r) {
+    look_up();
     const SparseRow row = X.row(r);
     double square = 0;
     for (const float value : row.values) square += static_cast<double>(value) * value;

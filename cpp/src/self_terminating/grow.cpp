@@ -4,6 +4,7 @@
 #include <memory>
 #include <tuple>
 
+#include "labeltrees/machine/attention.hpp"
 #include "labeltrees/machine/index.hpp"
 #include "labeltrees/self_terminating/partition.hpp"
 #include "labeltrees/self_terminating/tree.hpp"
@@ -201,7 +202,10 @@ class Grower {
     if (workers_) {
       workers_->run(n_blocks, search);
     } else {
-      for (std::size_t block = 0; block < n_blocks; ++block) search(block, 0);
+      for (std::size_t block = 0; block < n_blocks; ++block) {
+        look_up();
+        search(block, 0);
+      }
     }
     for (const auto& own : searches_) own->settle(statistics_, lambda, best);
     Split winner;

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <string>
 
+#include "labeltrees/machine/attention.hpp"
 #include "labeltrees/machine/index.hpp"
 
 namespace labeltrees {
@@ -80,6 +81,7 @@ void SelfTerminatingTree::link(std::int32_t n_features) {
 std::vector<NodeId> find_leaves(const SelfTerminatingTree& tree, const CsrView& X) {
   std::vector<NodeId> leaves(X.n_rows());
   for (std::size_t r = 0; r < X.n_rows(); ++r) {
+    look_up();
     const SparseRow row = X.row(r);
     NodeId node = 0;
     while (tree.left[index(node)] != none) {

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "labeltrees/machine/attention.hpp"
 #include "labeltrees/machine/hash.hpp"
 #include "labeltrees/machine/index.hpp"
 #include "labeltrees/machine/workers.hpp"
@@ -106,6 +107,7 @@ class Bisector {
     std::size_t n_left = 0;
     double cosine = -1;
     for (int i = 0; i < max_iterations; ++i) {
+      look_up();
       n_left = assign(labels, left, parts);
       const double before = std::exchange(cosine, recentre(labels));
       if (cosine - before < least_gain) break;

@@ -14,7 +14,8 @@ namespace labeltrees {
 struct LeftHalfDone : std::runtime_error {
   LeftHalfDone()
       : std::runtime_error(
-            "the process was forked while another thread was changing this model; load it anew") {}
+            "this process was forked while a thread of its parent was changing the model: load it "
+            "from a file, or fork when nobody learns.") {}
 };
 
 // Turns alternate: who comes to share while somebody waits to be alone waits too, and all who have
