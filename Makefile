@@ -1,4 +1,4 @@
-.PHONY: demo test check format bench setup
+.PHONY: demo test check format bench tsan setup
 
 # Each target is one script; the scripts do their own set-up in .venv.
 demo:
@@ -8,6 +8,10 @@ demo:
 test:
 	@tools/setup.sh dev
 	@tools/test.sh
+
+tsan:
+	@tools/setup.sh dev
+	@tools/sanitize.sh thread
 
 check:
 	@tools/setup.sh dev

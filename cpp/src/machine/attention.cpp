@@ -1,25 +1,28 @@
 #include "labeltrees/machine/attention.hpp"
 
-#include <chrono>
 #include <utility>
 
 namespace labeltrees {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto pause_between_looks = std::chrono::milliseconds(100);
-
 thread_local Attention attention = nullptr;
+thread_local std::chrono::milliseconds pause_between_looks{0};
 thread_local Clock::time_point next_look;
 thread_local const std::atomic<bool>* is_over = nullptr;
 
 }  // namespace
 
-Attentive::Attentive(Attention called) noexcept : before_(std::exchange(attention, called)) {
-  next_look = Clock::now() + pause_between_looks;
+Attentive::Attentive(Attention called, std::chrono::milliseconds pause) noexcept
+    : before_(std::exchange(attention, called)),
+      pause_before_(std::exchange(pause_between_looks, pause)) {
+  next_look = Clock::now() + pause;
 }
 
-Attentive::~Attentive() { attention = before_; }
+Attentive::~Attentive() {
+  attention = before_;
+  pause_between_looks = pause_before_;
+}
 
 Following::Following(const std::atomic<bool>& flag) noexcept
     : before_(std::exchange(is_over, &flag)) {}

@@ -2,22 +2,25 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 
 namespace labeltrees {
 
 // What it throws ends the work.
 using Attention = void (*)();
 
-// While there is one, look_up calls `attention` on this thread about ten times a second.
+// While there is one, look_up calls `attention` on this thread, but not more often than this.
 class Attentive {
  public:
-  explicit Attentive(Attention attention) noexcept;
+  explicit Attentive(Attention attention,
+                     std::chrono::milliseconds pause = std::chrono::milliseconds(100)) noexcept;
   ~Attentive();
   Attentive(const Attentive&) = delete;
   Attentive& operator=(const Attentive&) = delete;
 
  private:
   Attention before_;
+  std::chrono::milliseconds pause_before_;
 };
 
 // Thrown by look_up on a thread whose work has failed elsewhere; the failure itself is told there.
