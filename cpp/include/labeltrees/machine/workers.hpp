@@ -23,13 +23,15 @@ class Workers {
   std::size_t size() const noexcept { return threads_.size() + 1; }
 
   // Calls task(number, worker) for every number below n_tasks, in any order, worker < size(), and
-  // returns when all are done. The first exception thrown is thrown again here.
+  // returns when all are done. The first exception thrown ends the work as soon as the tasks begun
+  // are done, and is thrown again here.
   void run(std::size_t n_tasks, const std::function<void(std::size_t, std::size_t)>& task);
 
  private:
   void work(std::size_t worker);
   void take_tasks(std::size_t worker);
-  void watch_for(const std::function<bool()>& happened) const;
+  template <typename Happened>
+  void watch_for(Happened happened) const noexcept;
 
   std::vector<std::thread> threads_;
   std::mutex mutex_;
