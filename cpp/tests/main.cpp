@@ -24,10 +24,14 @@ void fail(const char* expression, const char* file, int line) {
 
 }  // namespace labeltrees::tests
 
-int main() {
+// With an argument: the tests that have it in their names.
+int main(int n_arguments, char** arguments) {
   using namespace labeltrees::tests;
-  int failed = 0;
+  const std::string part = n_arguments > 1 ? arguments[1] : "";
+  int total = 0, failed = 0;
   for (const TestCase& test : all_tests()) {
+    if (test.name.find(part) == std::string::npos) continue;
+    ++total;
     failures_in_test = 0;
     const auto started = std::chrono::steady_clock::now();
     try {
@@ -42,7 +46,6 @@ int main() {
       std::printf("FAILED %s\n", test.name.c_str());
     }
   }
-  const int total = static_cast<int>(all_tests().size());
   std::printf("core: %d passed, %d failed\n", total - failed, failed);
   return failed == 0 && total > 0 ? 0 : 1;
 }
