@@ -1,7 +1,10 @@
 // A hash that strangers cannot foresee, for tables whose keys they may choose.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <string_view>
 
 #if defined(_MSC_VER) && defined(_M_X64)
 #include <intrin.h>
@@ -42,7 +45,32 @@ inline std::uint64_t keyed_hash(std::uint64_t key, const HashSecret& secret) noe
   return fold_product(once ^ secret.second_offset, secret.second_factor);
 }
 
+// The same of a byte string. O(length).
+inline std::uint64_t keyed_hash(std::string_view bytes, const HashSecret& secret) noexcept {
+  std::uint64_t hash = secret.offset ^ bytes.size();
+  const char* at = bytes.data();
+  std::size_t left = bytes.size();
+  for (std::uint64_t word; left >= 8; at += 8, left -= 8) {
+    std::memcpy(&word, at, 8);
+    hash = fold_product(hash ^ word, secret.factor);
+  }
+  std::uint64_t tail = 0;
+  if (left != 0) std::memcpy(&tail, at, left);
+  hash = fold_product(hash ^ tail, secret.factor);
+  return fold_product(hash ^ secret.second_offset, secret.second_factor);
+}
+
 // Drawn once per process.
 extern const HashSecret process_secret;
+
+// For the standard library's maps and sets.
+struct KeyedHash {
+  std::size_t operator()(std::int64_t key) const noexcept {
+    return static_cast<std::size_t>(keyed_hash(static_cast<std::uint64_t>(key), process_secret));
+  }
+  std::size_t operator()(std::string_view key) const noexcept {
+    return static_cast<std::size_t>(keyed_hash(key, process_secret));
+  }
+};
 
 }  // namespace labeltrees
