@@ -78,8 +78,10 @@ LabelTree tree_of(const RelevanceData& data, std::int32_t arity, std::int32_t ma
                   std::uint64_t seed, std::size_t n_workers) {
   need(arity >= 2 && max_leaf >= 1 && !data.used.empty() && n_workers >= 1, "no such tree");
   const LongWork work;
+  const auto label_bound = static_cast<std::size_t>(data.used.back()) + 1;
   if (data.used.size() == 1) {  // its regressor needs a node above it
-    return LabelTree::restore(std::vector<NodeId>{none, 0}, std::vector{none, data.used[0]});
+    return LabelTree::restore(std::vector<NodeId>{none, 0}, std::vector{none, data.used[0]},
+                              label_bound);
   }
   const LabelTree tree = kmeans_tree(data.centroids.view(), {},
                                      {.arity = arity,
@@ -91,7 +93,7 @@ LabelTree tree_of(const RelevanceData& data, std::int32_t arity, std::int32_t ma
   for (LabelId& label : labels) {
     if (label != none) label = data.used[static_cast<std::size_t>(label)];
   }
-  return LabelTree::restore(tree.parents(), labels);
+  return LabelTree::restore(tree.parents(), labels, label_bound);
 }
 
 TrainedRelevance train(const RelevanceData& data, const LabelTree& tree, Indices held,

@@ -1,3 +1,7 @@
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+
 #include "labeltrees/tree/clustering.hpp"
 #include "labeltrees/tree/label_tree.hpp"
 #include "rows.hpp"
@@ -47,10 +51,13 @@ void bind_tree(nb::module_& module) {
   nb::class_<LabelTree>(module, "LabelTree", "A rooted tree whose leaves are labels.")
       .def_static(
           "restore",
-          [](Vector<NodeId> parent, Vector<LabelId> label) {
-            return LabelTree::restore(view(parent), view(label));
+          [](Vector<NodeId> parent, Vector<LabelId> label, std::optional<std::size_t> max_labels) {
+            return LabelTree::restore(view(parent), view(label),
+                                      max_labels.value_or(parent.shape(0)));
           },
-          nb::arg("parent").noconvert(), nb::arg("label").noconvert())
+          nb::arg("parent").noconvert(), nb::arg("label").noconvert(),
+          nb::arg("max_labels") = nb::none(),
+          "A tree of these nodes; labels are below max_labels, by default the number of nodes.")
       .def_static(
           "from_parents",
           [](Vector<NodeId> parent, Vector<LabelId> label) {

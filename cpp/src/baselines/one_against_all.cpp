@@ -70,11 +70,15 @@ void learn(OneAgainstAll& model, const CsrView& X, std::span<const LabelId> labe
     const float weight = weights.empty() ? 1.0f : weights[r];
     const std::size_t n_before = model.n_labels();
     const bool is_new = label < 0 || index(label) >= n_before;
-    if (weight > 0) model.grow(index(label) + 1);
-    margins.resize(model.n_labels());
+    const std::size_t n_labels = weight > 0 ? std::max(n_before, index(label) + 1) : n_before;
+    margins.resize(n_labels);
+    p.resize(n_before);
     if (weight > 0) {
-      targets.assign(model.n_labels(), 0);
+      targets.assign(n_labels, 0);
       targets[index(label)] = 1;
+      trainer.make_room(model.table(), Bank{1, static_cast<std::uint32_t>(n_labels)}.n_blocks(),
+                        row);
+      model.grow(n_labels);  // from here on nothing throws
       model.add_mass(label, weight);
       if (!trainer.train(model.table(), model.bank(), row, targets, weight, options, margins)) {
         throw Diverged(r);
@@ -82,7 +86,7 @@ void learn(OneAgainstAll& model, const CsrView& X, std::span<const LabelId> labe
     } else {
       bank_margins(model.table(), model.bank(), row, margins);
     }
-    p.resize(n_before);  // what was said before this row
+    // What was said before this row.
     normalise(std::span(margins).first(n_before), options.reading.loss, p);
     if (!foresight.is_new.empty()) foresight.is_new[i] = is_new ? 1 : 0;
     if (!foresight.p_label.empty()) {

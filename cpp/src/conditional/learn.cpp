@@ -37,22 +37,33 @@ class ConditionalLearner {
       model_.add_mass(0, weight);
       return true;
     }
-    NodeId leaf = tree.leaf_of(label);
+    const NodeId leaf = tree.leaf_of(label);
     const bool is_new = leaf == none;
-    if (is_new) leaf = model_.split_leaf(placement_.of_new(label, row()), label) + 1;
-    double p_path = 1;
-    if (!train_path(leaf, weight, p_path)) return false;
+    find_path(is_new ? placement_.of_new(label, row()) : leaf);
+    if (is_new) path().insert(path().begin(), model_.split_leaf(path()[0], label) + 1);
+    double p_path = 1;  // from the split on nothing throws
+    if (!train_path(weight, p_path)) return false;
     if (!is_new) p_label = p_path;
     return true;
   }
 
  private:
+  // The path to a leaf, and memory for all that is learned on it, or on one that is a node longer.
+  void find_path(NodeId leaf) {
+    path().clear();  // the tree may have grown since the path was expected
+    for (NodeId node = leaf; node != none; node = model_.tree().parent(node)) {
+      path().push_back(node);
+    }
+    const std::size_t n_nodes = path().size() + 1;
+    path().reserve(n_nodes);
+    opinions_.reserve(n_nodes);
+    own_lines_.reserve(n_nodes * row().size());
+    model_.table().make_room(n_nodes * row().size());
+  }
+
   // Asks every inner node above the leaf, then teaches each of them one step: what is foreseen is
   // what the model said before, although nodes share mixtures.
-  bool train_path(NodeId leaf, float weight, double& p_path) {
-    const LabelTree& tree = model_.tree();
-    path().clear();  // the tree may have grown since the path was expected
-    for (NodeId node = leaf; node != none; node = tree.parent(node)) path().push_back(node);
+  bool train_path(float weight, double& p_path) {
     if (!ask_path(p_path)) return false;
     for (std::size_t i = path().size() - 1; i > 0; --i) {
       teach_node(lines_at(i), model_.place(path()[i]).slot, row(), opinions_[i].said, goes_right(i),
@@ -64,7 +75,6 @@ class ConditionalLearner {
 
   // Fills opinions_ for path()[1 ..], and the lines of every block on the path.
   bool ask_path(double& p_path) {
-    model_.table().make_room(row().size() * path().size());
     own_lines_.clear();
     opinions_.resize(path().size());
     std::uint32_t block = 0;

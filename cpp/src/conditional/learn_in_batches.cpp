@@ -6,6 +6,7 @@
 #include "labeltrees/conditional/placement.hpp"
 #include "labeltrees/conditional/search.hpp"
 #include "labeltrees/conditional/teaching.hpp"
+#include "labeltrees/machine/room.hpp"
 #include "labeltrees/machine/workers.hpp"
 
 namespace labeltrees {
@@ -37,7 +38,10 @@ struct Turn {
 struct BatchRow {
   PreparedRow row;
   NodeId leaf = none;
-  NodeId spot = none;  // the leaf that a new label is to split, if that is known
+  NodeId spot = none;   // the leaf that a new label is to split, if that is known
+  bool is_new = false;  // its label got a leaf
+  bool is_planned = false;
+  double leaf_mass = 0;  // before
   std::vector<Turn> way;
 
   void find_way(const ConditionalTree& model, LabelId label) {
@@ -77,12 +81,14 @@ class BatchLearner {
         std::clamp(seen / 8, double{smallest_batch}, double{largest_batch}));
   }
 
+  // May throw: nothing has changed then.
   void read(std::size_t n, const auto& row_of, const auto& label_of) {
     rows_.resize(std::max(rows_.size(), n));
     n_rows_ = n;
     in_chunks([&](std::size_t i, std::size_t worker) {
       BatchRow& row = rows_[i];
       row.row.assign(row_of(i), options_.reading);
+      row.is_new = row.is_planned = false;
       row.find_way(model_, label_of(i));
       const bool has_spot = row.leaf == none && !model_.tree().empty();
       row.spot = has_spot ? placements_[worker].of_new(label_of(i), row.row) : none;
@@ -99,11 +105,12 @@ class BatchLearner {
   }
 
   // Gives the row's label a leaf if it has none, and notes what its path will have to learn.
-  // Returns whether the label is new.
+  // Returns whether the label is new. Where this or what comes after it before learning throws,
+  // take_back makes the model what it was.
   bool plan(std::size_t i, LabelId label, float weight) {
     const LabelTree& tree = model_.tree();
-    const bool is_new = tree.leaf_of(label) == none;
     BatchRow& planned = rows_[i];
+    const bool is_new = tree.leaf_of(label) == none;
     if (tree.empty()) {
       model_.add_root(label);
     } else if (is_new) {
@@ -111,8 +118,11 @@ class BatchLearner {
       const bool is_free = planned.spot != none && tree.is_leaf(planned.spot);
       model_.split_leaf(is_free ? planned.spot : placements_[0].of_new(label, planned.row), label);
     }
+    planned.is_new = is_new;
     // Rows before this one may have made the label's leaf, or split it.
     if (tree.leaf_of(label) != planned.leaf) planned.find_way(model_, label);
+    make_room(steps_, planned.way.size());
+    make_room(visits_, planned.way.size());
     for (const Turn& turn : planned.way) {
       if (visits_.empty() || visits_.back().row != i || visits_.back().block != turn.place.block) {
         visits_.push_back({turn.place.block, static_cast<std::uint32_t>(i),
@@ -124,23 +134,48 @@ class BatchLearner {
       steps_.push_back({turn.place.slot, turn.right, past});
       model_.add_mass(turn.node, weight);
     }
+    planned.leaf_mass = model_.mass(planned.leaf);
     model_.add_mass(planned.leaf, weight);
+    planned.is_planned = true;
     return is_new;
   }
 
-  // Learns what was planned. weight_of(i): of row i. Returns the first row, by its place in the
-  // batch, that made a margin not finite, or n_rows.
-  std::size_t learn(const auto& weight_of) {
-    std::size_t n_lines = 0;
-    for (const Visit& visit : visits_) n_lines += rows_[visit.row].row.size();
-    const bool one_by_one = model_.table().would_share(n_lines);
-    model_.table().make_room(n_lines, one_by_one ? nullptr : &workers_);
+  // Undoes what plan did, last row first.
+  void take_back() noexcept {
+    std::size_t step = steps_.size();
+    for (std::size_t i = n_rows_; i-- > 0;) {
+      const BatchRow& planned = rows_[i];
+      if (planned.is_planned) {
+        model_.set_mass(planned.leaf, planned.leaf_mass);
+        for (std::size_t t = planned.way.size(); t-- > 0;) {
+          model_.set_mass(planned.way[t].node, steps_[--step].past.all);
+        }
+      }
+      if (planned.is_new) model_.undo_split();
+    }
+  }
+
+  // All the memory that learning takes, and who learns what. May throw.
+  void prepare() {
+    std::size_t n_lines = 0, longest = 0;
+    for (const Visit& visit : visits_) {
+      n_lines += rows_[visit.row].row.size();
+      longest = std::max(longest, rows_[visit.row].row.size());
+    }
     share_out();
+    for (Scratch& scratch : scratch_) scratch.reserve(longest);
+    one_by_one_ = model_.table().would_share(n_lines);
+    model_.table().make_room(n_lines, one_by_one_ ? nullptr : &workers_);
+  }
+
+  // Learns what was planned and prepared. weight_of(i): of row i. Returns the first row, by its
+  // place in the batch, that made a margin not finite, or n_rows.
+  std::size_t learn(const auto& weight_of) {
     failed_.fill(n_rows_);
     taught_.fill({});
     copies_.fill(model_.mixtures());
     const auto part = [&](std::size_t p, std::size_t) { learn_part(p, weight_of); };
-    if (one_by_one) {
+    if (one_by_one_) {
       for (std::size_t p = 0; p < n_parts; ++p) part(p, 0);
     } else {
       workers_.run(n_parts, part);
@@ -201,11 +236,10 @@ class BatchLearner {
     return visits_[static_cast<std::uint32_t>(order_[at])];
   }
 
-  void learn_part(std::size_t p, const auto& weight_of) {
+  void learn_part(std::size_t p, const auto& weight_of) noexcept {
     const std::vector<std::uint32_t>& part = parts_[p];
     CountedTable& table = model_.table();
-    std::vector<const CountedLine*> guesses, next;
-    std::vector<CountedLine*> lines;
+    auto& [guesses, next, lines] = scratch_[p];
     const auto for_keys = [&](std::size_t at, const auto& use) {
       if (at >= part.size()) return;
       const Visit& visit = visits_[part[at]];
@@ -272,6 +306,18 @@ class BatchLearner {
     }
   }
 
+  // What a part needs while it learns a visit.
+  struct Scratch {
+    std::vector<const CountedLine*> guesses, next;
+    std::vector<CountedLine*> lines;
+
+    void reserve(std::size_t row_size) {
+      guesses.reserve(row_size);
+      next.reserve(row_size);
+      lines.reserve(row_size);
+    }
+  };
+
   struct Block {
     std::uint32_t begin, end;  // of its visits in order_
     std::size_t cost;
@@ -289,6 +335,8 @@ class BatchLearner {
   std::vector<std::uint64_t> order_;  // block and number of each visit, sorted
   std::vector<Block> blocks_;
   std::array<std::vector<std::uint32_t>, n_parts> parts_;
+  std::array<Scratch, n_parts> scratch_;
+  bool one_by_one_ = false;  // parts are learned one after the other
   std::array<Mixtures, n_parts> copies_;
   std::array<std::array<std::uint32_t, n_mixtures>, n_parts> taught_;
   std::array<std::size_t, n_parts> failed_;
@@ -323,13 +371,19 @@ void learn_in_batches(ConditionalTree& model, const CsrView& X, std::span<const 
                           foresight.p_top.subspan(begin, count));
     }
     const auto p_label = part_of(foresight.p_label, begin, count);
-    for (std::size_t i = 0; i < count; ++i) {
-      const LabelId label = labels[row_at(begin + i)];
-      const bool learned = weight_of(i) > 0;
-      const bool is_new =
-          learned ? learner.plan(i, label, weight_of(i)) : model.tree().leaf_of(label) == none;
-      if (!foresight.is_new.empty()) foresight.is_new[begin + i] = is_new ? 1 : 0;
-      if (!p_label.empty()) p_label[i] = is_new || !learned ? 0 : 1;
+    try {
+      for (std::size_t i = 0; i < count; ++i) {
+        const LabelId label = labels[row_at(begin + i)];
+        const bool learned = weight_of(i) > 0;
+        const bool is_new =
+            learned ? learner.plan(i, label, weight_of(i)) : model.tree().leaf_of(label) == none;
+        if (!foresight.is_new.empty()) foresight.is_new[begin + i] = is_new ? 1 : 0;
+        if (!p_label.empty()) p_label[i] = is_new || !learned ? 0 : 1;
+      }
+      learner.prepare();
+    } catch (...) {
+      learner.take_back();
+      throw;
     }
     const std::size_t failed = learner.learn(weight_of);
     learner.finish(p_label);

@@ -43,6 +43,11 @@ void project_on_simplex(std::span<double> p, double floor, std::vector<double>& 
   for (double& value : p) value = floor + std::max(value - shift, 0.0);
 }
 
+void PecocDecoder::reserve(std::size_t n_regressors) {
+  answers_.reserve(n_regressors + 1);
+  sorted_.reserve(n_regressors + 1);
+}
+
 void PecocDecoder::run(std::span<const float> margins, Loss loss, std::span<double> p) {
   const std::size_t n = p.size(), k = margins.size() + 1;
   if (n == 1) {

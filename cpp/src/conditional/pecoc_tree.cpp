@@ -22,6 +22,11 @@ class NodeReader {
     return from_margins(margins_, index(model.tree().n_children(node)), loss);
   }
 
+  // Gets the memory that from_margins takes for so many regressors.
+  void reserve(std::size_t n_regressors) {
+    p_child_.reserve(n_regressors + 1);
+    decoder_.reserve(n_regressors);
+  }
   std::span<const double> from_margins(std::span<const float> margins, std::size_t n_children,
                                        Loss loss) {
     p_child_.resize(n_children);
@@ -99,6 +104,7 @@ class PecocLearner {
   bool observe(const PreparedRow& row, LabelId label, float weight, double& p_label) {
     const LabelTree& tree = model_.tree();
     path_to(tree, label, path_);
+    make_room(row);  // from here on nothing throws
     p_label = 1;
     for (const NodeId node : path_) model_.add_mass(node, weight);
     for (std::size_t i = 0; i + 1 < path_.size(); ++i) {
@@ -117,6 +123,19 @@ class PecocLearner {
   }
 
  private:
+  // For what is learned on path_.
+  void make_room(const PreparedRow& row) {
+    std::size_t n_blocks = 0;
+    for (const NodeId node : path_) {
+      const Bank bank = model_.bank(node);
+      n_blocks += bank.n_blocks();
+      targets_.reserve(bank.n_regressors);
+      margins_.reserve(bank.n_regressors);
+      reader_.reserve(bank.n_regressors);
+    }
+    trainer_.make_room(model_.table(), n_blocks, row);
+  }
+
   PecocTree& model_;
   const Learning& options_;
   BestFirst search_;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "labeltrees/machine/index.hpp"
+#include "labeltrees/machine/room.hpp"
 
 namespace labeltrees {
 namespace {
@@ -33,7 +34,14 @@ Place ConditionalTree::place_below(NodeId parent, NodeId child) const noexcept {
   return {above.block, 2 * above.slot + 1 + side};
 }
 
+void ConditionalTree::make_room(std::size_t n_nodes) {
+  labeltrees::make_room(places_, n_nodes);
+  labeltrees::make_room(mass_, n_nodes);
+  labeltrees::make_room(shallowest_, n_nodes);
+}
+
 void ConditionalTree::add_root(LabelId label) {
+  make_room(1);
   tree_.add_root(label);
   places_.push_back(opens_block(0));
   mass_.push_back(0);
@@ -41,18 +49,35 @@ void ConditionalTree::add_root(LabelId label) {
 }
 
 NodeId ConditionalTree::split_leaf(NodeId leaf, LabelId new_label) {
+  make_room(2);
   const NodeId first = tree_.split_leaf(leaf, new_label);
   for (const NodeId child : {first, first + 1}) places_.push_back(place_below(leaf, child));
   mass_.push_back(mass(leaf));
   mass_.push_back(0);
   shallowest_.insert(shallowest_.end(), 2, 0);
-  for (NodeId node = leaf; node != none; node = tree_.parent(node)) {
+  measure_up(leaf);
+  return first;
+}
+
+void ConditionalTree::undo_split() noexcept {
+  const NodeId leaf = tree_.parents().back();
+  tree_.undo_split();
+  places_.resize(tree_.n_nodes());
+  mass_.resize(tree_.n_nodes());
+  shallowest_.resize(tree_.n_nodes());
+  if (leaf == none) return;
+  shallowest_[index(leaf)] = 0;
+  measure_up(tree_.parent(leaf));
+}
+
+// Tells the node and those above it that the nearest leaf may be another one.
+void ConditionalTree::measure_up(NodeId node) noexcept {
+  for (; node != none; node = tree_.parent(node)) {
     const NodeId left = tree_.first_child(node);
     const std::int32_t now = 1 + std::min(shallowest(left), shallowest(left + 1));
-    if (now == shallowest(node)) break;
+    if (now == shallowest(node)) return;
     shallowest_[index(node)] = now;
   }
-  return first;
 }
 
 void ConditionalTree::derive_from_tree() {

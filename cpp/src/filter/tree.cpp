@@ -114,9 +114,16 @@ class TournamentLearner {
 
   bool observe(const PreparedRow& row, LabelId label, float weight) {
     const LabelTree& tree = model_.tree();
-    if (tree.empty()) model_.add_root(label);
+    if (tree.empty()) {
+      model_.add_root(label);
+      model_.add_mass(0, weight);
+      return true;
+    }
     NodeId leaf = tree.leaf_of(label);
-    if (leaf == none) leaf = model_.split_leaf(place_of_new(label), label) + 1;
+    const bool is_new = leaf == none;
+    if (is_new) leaf = place_of_new(label);
+    make_room(leaf, row);
+    if (is_new) leaf = model_.split_leaf(leaf, label) + 1;  // from here on nothing throws
     for (NodeId node = leaf; node != none; node = tree.parent(node)) model_.add_mass(node, weight);
     block_ = 0;
     for (NodeId below = leaf; tree.parent(below) != none; below = tree.parent(below)) {
@@ -144,12 +151,24 @@ class TournamentLearner {
     return node;
   }
 
+  // For the lines of the matches above a leaf, or above one that is a node deeper.
+  void make_room(NodeId leaf, const PreparedRow& row) {
+    const LabelTree& tree = model_.tree();
+    lines_.reserve(row.size());
+    std::size_t n_blocks = 1;
+    std::uint32_t block = 0;
+    for (NodeId node = leaf; node != none; node = tree.parent(node)) {
+      n_blocks += model_.place(node).block != block ? 1 : 0;
+      block = model_.place(node).block;
+    }
+    model_.table().make_room(row.size() * n_blocks);
+  }
+
   // Teaches a node that the label's side should win, and tells whether it does now.
   bool play(NodeId node, const PreparedRow& row, bool right, float weight, bool& won) {
     const Place place = model_.place(node);
     if (place.block != block_) {
       block_ = place.block;
-      model_.table().make_room(row.size());
       lines_.clear();
       for (const std::uint32_t feature : row.features) {
         lines_.push_back(&model_.table().obtain(CountedTable::key(block_, feature)));

@@ -49,7 +49,8 @@ class LomLearner {
   // Goes on to the row expected, and finds the way it goes untaught.
   void advance(LabelId label) {
     std::swap(row_, next_);
-    model_.table().make_room(row_.size());  // lines now stay where they are until the next row
+    // Lines now stay where they are until the next row. As a rule those of few blocks are new.
+    model_.table().make_room(row_.size(), row_.size() * model_.max_path());
     way_.clear();
     n_views_ = 0;
     const BlockView* view = nullptr;
@@ -78,6 +79,7 @@ class LomLearner {
 
   // Learns the row. False if a score was not finite.
   bool observe(LabelId label, float weight) {
+    make_room(label);  // from here on nothing throws
     if (!options_.again) measure_trust(label, weight);
     model_.add_total(label, weight);
     NodeId at = model_.root();
@@ -118,6 +120,12 @@ class LomLearner {
   }
 
  private:
+  void make_room(LabelId label) {
+    model_.make_room(label, way_.size());
+    draws_.reserve(way_.size());
+    off_way_.lines.reserve(row_.size());
+  }
+
   NodeId child(NodeId at, const Margins& margins) const noexcept {
     const LomNode& here = model_.node(at);
     return margins[here.place.slot] < 0 ? here.left : here.right;

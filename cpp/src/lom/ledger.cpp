@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
+
+#include "labeltrees/machine/room.hpp"
 
 namespace labeltrees {
 namespace {
@@ -47,6 +50,12 @@ Ledgers::Ledgers(std::span<const std::uint8_t> is_open, std::span<const std::uin
   }
 }
 
+void Ledgers::make_room(std::size_t n_ledgers, std::size_t n_entries) {
+  labeltrees::make_room(heads_, n_ledgers);
+  if (3 * (used_ + n_entries) > 2 * capacity_) rebuild(n_entries);
+  labeltrees::make_room(links_, n_entries);
+}
+
 std::uint32_t Ledgers::open() {
   heads_.push_back(0);
   return n_parts() - n_ledger_parts + 1;
@@ -70,7 +79,7 @@ LedgerEntry& Ledgers::obtain(std::uint32_t ledger, LabelId label) {
     LedgerEntry& entry = place_of(wanted);
     if (entry.key == wanted) return entry;
   }
-  if (3 * (used_ + 1) > 2 * capacity_) grow();
+  make_room(0, 1);
   LedgerEntry& entry = place_of(wanted);
   entry.key = wanted;
   ++used_;
@@ -79,13 +88,15 @@ LedgerEntry& Ledgers::obtain(std::uint32_t ledger, LabelId label) {
   return entry;
 }
 
-// Keeps the entries and links of open ledgers only.
-void Ledgers::grow() {
+// Keeps the entries and links of open ledgers only, with room for so many more.
+void Ledgers::rebuild(std::size_t n_entries) {
   const std::span<const LedgerEntry> old(entries(), capacity_);
   const auto n_kept = static_cast<std::size_t>(
       std::count_if(old.begin(), old.end(), [&](const LedgerEntry& e) { return is_kept(e); }));
   std::size_t capacity = 16;
-  while (capacity < 3 * (n_kept + 1)) capacity *= 2;
+  while (capacity < 3 * (n_kept + 1) || 2 * capacity < 3 * (n_kept + n_entries)) capacity *= 2;
+  std::vector<Link> links{{none, 0}};
+  links.reserve(n_kept + 1);
   Pages before(capacity * sizeof(LedgerEntry));
   std::swap(before, pages_);
   capacity_ = capacity;
@@ -93,13 +104,12 @@ void Ledgers::grow() {
   for (const LedgerEntry& entry : old) {
     if (is_kept(entry)) place_of(entry.key) = entry;
   }
-  tidy_links(n_kept);
+  tidy_links(std::move(links));
 }
 
-// Puts the links of every open ledger side by side.
-void Ledgers::tidy_links(std::size_t n_kept) {
-  std::vector<Link> links{{none, 0}};
-  links.reserve(n_kept + 1);
+// Puts the links of every open ledger side by side. links: the one that ends all, and room for
+// them.
+void Ledgers::tidy_links(std::vector<Link> links) noexcept {
   for (std::uint32_t& head : heads_) {
     if (head == closed) continue;
     const std::size_t first = links.size();

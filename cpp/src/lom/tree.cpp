@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "labeltrees/machine/index.hpp"
+#include "labeltrees/machine/room.hpp"
 #include "labeltrees/online/regressor_bank.hpp"
 
 namespace labeltrees {
@@ -23,6 +24,14 @@ void LomTree::reset(NodeId id) {
   fresh.n_recycled = node(id).n_recycled;
   fresh.ledger = ledgers_.open();
   node(id) = fresh;
+}
+
+void LomTree::make_room(LabelId label, std::size_t n_untaught) {
+  labeltrees::make_room(nodes_, 2);
+  labeltrees::make_room(used_slots_, 1);
+  make_room_in_all(totals_, index(label) + 1);
+  make_room_in_all(last_leaf_, index(label) + 1);
+  ledgers_.make_room(2, max_path_ + 1 + n_untaught);
 }
 
 void LomTree::add_total(LabelId label, double weight) {
@@ -76,6 +85,13 @@ void LomTree::split(NodeId leaf, const LomLearning& options) {
   node(left).least = std::floor(here.least / 2);
   node(right).least = here.least - node(left).least;
   update_least(left);
+  max_path_ = std::max(max_path_, path_size(left));  // others got no longer
+}
+
+std::size_t LomTree::path_size(NodeId id) const noexcept {
+  std::size_t n_nodes = 0;
+  for (; id != none; id = node(id).parent) ++n_nodes;
+  return n_nodes;
 }
 
 NodeId LomTree::smallest_leaf() const noexcept {
@@ -251,24 +267,29 @@ LomTree::LomTree(const LomArrays& a, NodeId root, std::span<const std::uint8_t> 
   restore_lines(table_, keys, weights, sums, used_slots_.size());
 }
 
-// Every node is reached once from the root.
-void LomTree::check_shape() const {
+// Every node is reached once from the root. Finds the longest path.
+void LomTree::check_shape() {
   const auto fail = [](std::size_t i) {
     throw TreeError("node " + std::to_string(i) + " is not where its parent or children say");
   };
   const std::size_t n = nodes_.size();
   if (n % 2 == 0 || root_ < 0 || index(root_) >= n || node(root_).parent != none) fail(0);
-  std::vector<NodeId> stack{root_};
+  struct Reached {
+    NodeId id;
+    std::size_t n_above;
+  };
+  std::vector<Reached> stack{{root_, 0}};
   std::size_t n_reached = 0;
   while (!stack.empty()) {
-    const NodeId id = stack.back();
+    const auto [id, n_above] = stack.back();
     stack.pop_back();
+    max_path_ = std::max(max_path_, n_above + 1);
     if (++n_reached > n) fail(index(id));
     const LomNode& here = node(id);
     if (here.left == none && here.right == none) continue;
     for (const NodeId child : {here.left, here.right}) {
       if (child < 0 || index(child) >= n || node(child).parent != id) fail(index(id));
-      stack.push_back(child);
+      stack.push_back({child, n_above + 1});
     }
     if (here.left == here.right) fail(index(id));
   }

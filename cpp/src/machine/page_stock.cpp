@@ -6,14 +6,18 @@
 
 namespace labeltrees {
 
+PageStock::PageStock() {
+  orders_.reserve(most);
+  ready_.reserve(most + 1);  // one may be at work while the rest are ordered
+}
+
 void PageStock::order(std::size_t n_bytes) noexcept {
   const std::lock_guard alone(mutex_);
+  if (orders_.size() + ready_.size() < most) orders_.push_back(n_bytes);
+  if (is_busy_ || orders_.empty()) return;
+  if (maker_.joinable()) maker_.join();  // it is about to end
+  is_busy_ = true;
   try {
-    ready_.reserve(most + 1);
-    if (orders_.size() + ready_.size() < most) orders_.push_back(n_bytes);
-    if (is_busy_ || orders_.empty()) return;
-    if (maker_.joinable()) maker_.join();  // it is about to end
-    is_busy_ = true;
     maker_ = std::thread([this] { make_ready(); });
   } catch (const std::exception&) {
     orders_.clear();

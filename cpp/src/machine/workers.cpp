@@ -29,10 +29,16 @@ Workers::Workers(std::size_t n_workers) {
   for (std::size_t worker = 1; worker < n_workers; ++worker) {
     try {
       threads_.emplace_back([this, worker] { work(worker); });
-    } catch (const std::system_error&) {
-      break;  // fewer threads give the same result, later
+    } catch (const std::exception&) {
+      break;  // no memory or no thread: fewer threads give the same result, later
     }
   }
+}
+
+// Looks for a while whether it has happened; the caller has to make sure of it.
+template <typename Happened>
+void Workers::watch_for(Happened happened) const noexcept {
+  for (std::size_t i = 0; i < patience_ && !happened(); ++i) pause();
 }
 
 Workers::~Workers() {
@@ -79,7 +85,7 @@ void Workers::take_tasks(std::size_t worker) {
 }
 
 // In a catch block: remembers the exception unless another came first.
-void Workers::fail() {
+void Workers::fail() noexcept {
   const std::lock_guard lock(mutex_);
   if (!failure_) failure_ = std::current_exception();
   has_failed_ = true;
@@ -99,11 +105,6 @@ void Workers::wait_for_others() {
     }
     lock.lock();
   }
-}
-
-// Looks for a while whether it has happened; the caller has to make sure of it.
-void Workers::watch_for(const std::function<bool()>& happened) const {
-  for (std::size_t i = 0; i < patience_ && !happened(); ++i) pause();
 }
 
 void Workers::work(std::size_t worker) {

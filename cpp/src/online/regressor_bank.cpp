@@ -58,6 +58,11 @@ void bank_margins(const WeightTable& table, const Bank& bank, const PreparedRow&
   }
 }
 
+void BankTrainer::make_room(WeightTable& table, std::size_t n_blocks, const PreparedRow& row) {
+  lines_.reserve(row.size());
+  table.make_room(n_blocks * row.size());
+}
+
 bool BankTrainer::train(WeightTable& table, const Bank& bank, const PreparedRow& row,
                         std::span<const std::uint8_t> targets, float weight,
                         const Learning& options, std::span<float> margins) {
@@ -66,7 +71,6 @@ bool BankTrainer::train(WeightTable& table, const Bank& bank, const PreparedRow&
     for (const std::uint32_t feature : row.features) {
       table.prefetch(WeightTable::key(block, feature));
     }
-    table.make_room(row.size());
     lines_.clear();
     Margins margin{};
     for (std::size_t k = 0; k < row.size(); ++k) {

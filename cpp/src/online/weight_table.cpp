@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cstring>
+#include <thread>
+
+#include "labeltrees/machine/room.hpp"
 
 namespace labeltrees {
 
 template <typename Line>
 std::size_t LineTable<Line>::n_bytes() const noexcept {
-  std::size_t n_lines = n_waiting_;
+  std::size_t n_lines = n_spilt_;
   for (const auto& segment : segments_) n_lines += segment->capacity;
   return Segment::n_bytes(n_lines);
 }
@@ -24,10 +27,8 @@ void LineTable<Line>::limit_bytes(std::size_t n_bytes) noexcept {
 }
 
 template <typename Line>
-const Line* LineTable<Line>::find_exact(std::uint64_t key) const noexcept {
-  const std::uint64_t hash = mix_bits(key);
-  const Window& window = window_of(hash);
-  if (window.n_groups == 0) return nullptr;
+const Line* LineTable<Line>::search(const Window& window, std::uint64_t key,
+                                    std::uint64_t hash) noexcept {
   const std::uint8_t tag = TagGroup::of(hash);
   for (std::uint64_t group = window.home(hash);; group = window.after(group)) {
     const TagGroup& tags = window.tags[group];
@@ -36,12 +37,26 @@ const Line* LineTable<Line>::find_exact(std::uint64_t key) const noexcept {
           window.lines[group * group_size + static_cast<std::size_t>(std::countr_zero(fits))];
       if (read_shared(line.key) == key) return &line;
     }
-    if (tags.where(0) != 0) break;
+    if (tags.where(0) != 0) return nullptr;
   }
-  if (n_waiting_.load(std::memory_order_relaxed) == 0) return nullptr;
+}
+
+template <typename Line>
+const Line* LineTable<Line>::find_exact(std::uint64_t key) const noexcept {
+  const std::uint64_t hash = hash_of(key);
+  const Window& window = window_of(hash);
+  if (window.n_groups == 0) return nullptr;
+  if (const Line* line = search(window, key, hash); line != nullptr) return line;
+  return n_spilt_.load(std::memory_order_relaxed) == 0 ? nullptr : find_spilt(key, hash);
+}
+
+template <typename Line>
+const Line* LineTable<Line>::find_spilt(std::uint64_t key, std::uint64_t hash) const noexcept {
   const std::lock_guard alone(rare_);
-  const auto found = waiting_.find(key);
-  return found == waiting_.end() ? nullptr : &found->second;
+  for (const auto& spill : spills_) {
+    if (const Line* line = search(window_on(*spill), key, hash); line != nullptr) return line;
+  }
+  return nullptr;
 }
 
 template <typename Line>
@@ -63,13 +78,14 @@ template <typename Line>
 Line& LineTable<Line>::obtain_exact(std::uint64_t key) {
   if (const Line* line = find_exact(key); line != nullptr) return const_cast<Line&>(*line);
   if (segments_.empty()) make_room(1);
-  const std::uint64_t hash = mix_bits(key);
+  const std::uint64_t hash = hash_of(key);
   return add(window_of(hash), key, hash);
 }
 
 // Marks an empty place as the key's; there must be one.
 template <typename Line>
-Line& LineTable<Line>::take_place(const Window& window, std::uint64_t key, std::uint64_t hash) {
+Line& LineTable<Line>::take_place(const Window& window, std::uint64_t key,
+                                  std::uint64_t hash) noexcept {
   ++window.segment->used;
   std::uint64_t group = window.home(hash);
   std::uint32_t free = window.tags[group].where(0);
@@ -84,72 +100,133 @@ Line& LineTable<Line>::take_place(const Window& window, std::uint64_t key, std::
   return line;
 }
 
-// A new line at an empty place, or in waiting if that is the segment's last, which ends searches.
+// A new line at an empty place, or spilt if the segment has hardly any left.
 template <typename Line>
 Line& LineTable<Line>::add(const Window& window, std::uint64_t key, std::uint64_t hash) {
   Segment& segment = *window.segment;
-  if (alone_) {
-    ++size_;
-  } else {  // threads would get in each other's way counting; see count_lines
-    while (segment.adding.test_and_set(std::memory_order_acquire)) {
+  if (!alone_) {
+    constexpr int patience = 100;  // whoever is adding may have lost its processor
+    for (int i = 0; segment.adding.test_and_set(std::memory_order_acquire); ++i) {
+      if (i > patience) std::this_thread::yield();
     }
   }
   if (is_growing_ && segment.used == segment.foresight()) order_sibling(segment);
-  const bool crowds = !segment.crowded && segment.used >= segment.limit();
-  segment.crowded |= crowds;
-  const bool has_place = segment.used + 1 < segment.capacity;
-  Line* const line = has_place ? &take_place(window, key, hash) : nullptr;
+  if (segment.used >= segment.limit()) crowd(segment);
+  const bool has_place = segment.used < segment.brim();
+  Line* line = has_place ? &take_place(window, key, hash) : nullptr;
   if (!alone_) segment.adding.clear(std::memory_order_release);
-  if (has_place && !crowds) return *line;
+  if (!has_place) line = &spill(key, hash);
+  if (alone_) ++size_;  // threads would get in each other's way counting; see count_lines
+  return *line;
+}
+
+// Notes that make_room has to do something about the segment.
+template <typename Line>
+void LineTable<Line>::crowd(Segment& segment) noexcept {
+  if (segment.crowded) return;
+  segment.crowded = true;
   const std::lock_guard alone(rare_);
-  if (crowds) crowded_.push_back(&segment);
-  if (has_place) return *line;
-  n_waiting_.fetch_add(1, std::memory_order_relaxed);
-  Line& late = waiting_[key];
-  late.key = key;
-  return late;
+  crowded_.push_back(&segment);
+}
+
+template <typename Line>
+Line& LineTable<Line>::spill(std::uint64_t key, std::uint64_t hash) {
+  const std::lock_guard alone(rare_);
+  if (spills_.empty() || spills_.back()->used >= spills_.back()->limit()) add_spill(0);
+  Line& line = take_place(window_on(*spills_.back()), key, hash);
+  n_spilt_.fetch_add(1, std::memory_order_relaxed);
+  return line;
+}
+
+// Makes sure that n more lines can be added even if all of them belong in one segment. Nothing has
+// been spilt.
+template <typename Line>
+void LineTable<Line>::make_spill_room(std::size_t n) {
+  const Segment& only = *segments_[0];
+  // A segment that is not crowded has this many places left.
+  const std::size_t n_free =
+      depth_ == 0 ? only.brim() - only.used : Segment::brim_of(large) - Segment::limit_of(large);
+  if (n <= n_free) return;
+  const std::size_t n_spills = n - n_free;
+  if (spills_.empty() || spills_.back()->limit() < n_spills) {
+    add_spill(n_spills);
+    spills_.erase(spills_.begin(), spills_.end() - 1);
+  }
+  spills_.back()->depth = depth_;  // that lines of one segment do not all begin in one place
+}
+
+// Memory for n lines or more, at least as many as have been spilt.
+template <typename Line>
+void LineTable<Line>::add_spill(std::size_t n) {
+  std::uint64_t capacity = spills_.empty() ? smallest : 2 * spills_.back()->capacity;
+  while (Segment::limit_of(capacity) < n) capacity *= 2;
+  labeltrees::make_room(spills_, 1);
+  auto made = std::make_unique<Segment>();
+  made->pages = Pages(Segment::n_bytes(capacity));
+  made->capacity = capacity;
+  made->depth = depth_;
+  spills_.push_back(std::move(made));
 }
 
 template <typename Line>
 void LineTable<Line>::count_lines() noexcept {
   alone_ = true;
-  size_ = n_waiting_;
+  size_ = n_spilt_;
   for (const auto& segment : segments_) size_ += segment->used;
 }
 
 template <typename Line>
-void LineTable<Line>::make_room(std::size_t n, Workers* workers) {
+void LineTable<Line>::make_room(std::size_t n_likely, std::size_t n_most, Workers* workers) {
   if (!alone_) count_lines();
-  alone_ = workers == nullptr;
-  const std::size_t n_workers = alone_ ? 1 : workers->size();
+  const std::size_t n_workers = workers == nullptr ? 1 : workers->size();
   if (late_.size() < n_workers) late_.resize(n_workers);
-  if (segments_.empty()) {
-    segments_.push_back(std::make_unique<Segment>());
-    enlarge(*segments_[0], smallest);
-  }
+  if (segments_.empty()) add_first_segment();
   if (exact_limit_ != ~std::size_t{0}) {
-    n = std::min(n, exact_limit_ + n_shared_ - std::min(size(), exact_limit_ + n_shared_));
+    const std::size_t n_left =
+        exact_limit_ + n_shared_ - std::min(size(), exact_limit_ + n_shared_);
+    n_most = std::min(n_most, n_left);
+    n_likely = std::min(n_likely, n_left);
   }
   Segment& only = *segments_[0];
-  if (depth_ == 0 && only.used + n > only.limit() && only.capacity < large) {
+  if (depth_ == 0 && only.used + n_likely > only.limit() && only.capacity < large) {
     std::uint64_t capacity = only.capacity;
-    while (only.used + n > Segment::limit_of(capacity) && capacity < large) {
+    while (only.used + n_likely > Segment::limit_of(capacity) && capacity < large) {
       capacity = std::min(2 * capacity, large);
     }
     enlarge(only, capacity);
   }
-  while (!crowded_.empty() || !moves_.empty()) {
+  relieve_crowded(workers);
+  make_spill_room(n_most);
+  alone_ = workers == nullptr;
+}
+
+template <typename Line>
+void LineTable<Line>::add_first_segment() {
+  labeltrees::make_room(segments_, 1);
+  labeltrees::make_room(crowded_, 1);
+  auto made = std::make_unique<Segment>();
+  made->pages = Pages(Segment::n_bytes(smallest));
+  made->capacity = smallest;
+  segments_.push_back(std::move(made));
+  show(*segments_[0]);
+}
+
+// A segment for which there is no memory stays crowded, and is tried again the next time.
+template <typename Line>
+void LineTable<Line>::relieve_crowded(Workers* workers) {
+  while (!crowded_.empty() || !moves_.empty() || n_spilt_ != 0) {
     try {
-      for (Segment* segment : std::exchange(crowded_, {})) {
-        segment->crowded = false;
-        relieve(*segment);
+      while (!crowded_.empty()) {
+        relieve(*crowded_.back());
+        crowded_.back()->crowded = false;
+        crowded_.pop_back();
       }
-    } catch (...) {  // no memory; what is still crowded will say so again
+    } catch (...) {
       carry_all(workers);
       throw;
     }
     carry_all(workers);
-    if (crowded_.empty()) take_waiting();
+    if (crowded_.empty()) take_spilt();
   }
 }
 
@@ -158,14 +235,22 @@ void LineTable<Line>::relieve(Segment& segment) {
   if (segment.used < segment.limit()) return;
   if (segment.capacity < large) {
     enlarge(segment, std::min(2 * segment.capacity, large));
-  } else {
+  } else if (may_split(segment)) {
     split(segment);
+  } else {
+    enlarge(segment, 2 * segment.capacity);
   }
+}
+
+// Not where hashes are so much alike that the directory would outgrow what it leads to.
+template <typename Line>
+bool LineTable<Line>::may_split(const Segment& segment) const noexcept {
+  return segment.depth < depth_ || directory_.size() < most_places * segments_.size();
 }
 
 template <typename Line>
 void LineTable<Line>::enlarge(Segment& segment, std::uint64_t capacity) {
-  moves_.reserve(moves_.size() + 1);
+  labeltrees::make_room(moves_, 1);
   Pages pages(Segment::n_bytes(capacity));
   std::swap(pages, segment.pages);
   leave(segment, std::move(pages));
@@ -176,7 +261,7 @@ void LineTable<Line>::enlarge(Segment& segment, std::uint64_t capacity) {
 template <typename Line>
 std::uint64_t LineTable<Line>::sibling_capacity(const Segment& segment) const noexcept {
   const std::size_t n_segments = segments_.size();
-  return n_segments < 4 ? in_huge_pages(4 + n_segments) : segment.capacity;
+  return std::max(segment.capacity, n_segments < 4 ? in_huge_pages(4 + n_segments) : 0);
 }
 
 // A table with a limit may never need it.
@@ -189,10 +274,13 @@ void LineTable<Line>::order_sibling(const Segment& segment) noexcept {
 template <typename Line>
 void LineTable<Line>::split(Segment& segment) {
   // First all the memory that it takes, for that may throw; what is only reserved costs nothing.
-  moves_.reserve(moves_.size() + 1);
+  labeltrees::make_room(moves_, 1);
+  labeltrees::make_room(segments_, 1);
+  make_room_in_all(crowded_, segments_.size() + 1);
   for (std::vector<Line>& late : late_) late.reserve(segment.used);
   std::vector<Window> doubled;
   if (segment.depth == depth_) {
+    doubled.reserve(2 * directory_.size());
     for (const Window& window : directory_) doubled.insert(doubled.end(), 2, window);
   }
   auto made = std::make_unique<Segment>();
@@ -219,7 +307,7 @@ void LineTable<Line>::split(Segment& segment) {
 
 // Notes that the segment's lines are where they are no longer looked for.
 template <typename Line>
-void LineTable<Line>::leave(Segment& segment, Pages old_pages) {
+void LineTable<Line>::leave(Segment& segment, Pages old_pages) noexcept {
   moves_.push_back({&segment, std::move(old_pages), segment.capacity});
   segment.used = 0;
 }
@@ -239,8 +327,7 @@ void LineTable<Line>::carry_all(Workers* workers) {
 }
 
 template <typename Line>
-void LineTable<Line>::carry(Move& move, std::vector<Line>& late) {
-  if (move.old_capacity == 0) return;
+void LineTable<Line>::carry(Move& move, std::vector<Line>& late) noexcept {
   if (move.old_pages.start() == nullptr) return spread(*move.segment, late);
   const Line* const lines = Segment::lines_in(move.old_pages, move.old_capacity);
   for (std::uint64_t i = 0; i < move.old_capacity; ++i) {
@@ -253,7 +340,7 @@ void LineTable<Line>::carry(Move& move, std::vector<Line>& late) {
 // a line that stays finds its new place in the group it comes from or behind, among lines that have
 // moved already. The few others come last.
 template <typename Line>
-void LineTable<Line>::spread(Segment& segment, std::vector<Line>& late) {
+void LineTable<Line>::spread(Segment& segment, std::vector<Line>& late) noexcept {
   late.clear();
   std::array<Line, group_size> moved;
   for (std::uint64_t group = segment.capacity / group_size; group-- > 0;) {
@@ -263,7 +350,7 @@ void LineTable<Line>::spread(Segment& segment, std::vector<Line>& late) {
     segment.tags()[group] = {};
     std::memset(static_cast<void*>(lines), 0, group_size * sizeof(Line));
     for (auto line = moved.begin(); line != end; ++line) {
-      const std::uint64_t hash = mix_bits(line->key);
+      const std::uint64_t hash = hash_of(line->key);
       const Window& window = window_of(hash);
       const bool stays = window.segment == &segment;
       if (stays && (window.home(hash) < group || !has_place_behind(window, hash))) {
@@ -285,35 +372,58 @@ bool LineTable<Line>::has_place_behind(const Window& window, std::uint64_t hash)
   return group < window.n_groups;
 }
 
-// A line that the table has counted, but has not.
+// A line that the table has counted, but has not. There is a place: an enlarged segment has more
+// than before, and a segment that was split, or its sibling, no fewer.
 template <typename Line>
-void LineTable<Line>::put_in(const Line& line) {
-  const std::uint64_t hash = mix_bits(line.key);
+void LineTable<Line>::put_in(const Line& line) noexcept {
+  const std::uint64_t hash = hash_of(line.key);
   const Window& window = window_of(hash);
-  if (window.segment->used < window.segment->limit()) {
+  take_place(window, line.key, hash) = line;
+  if (window.segment->used > window.segment->limit()) crowd(*window.segment);
+}
+
+// Takes lines that were spilt to their segments, or says that these are still crowded.
+template <typename Line>
+void LineTable<Line>::take_spilt() noexcept {
+  if (n_spilt_ == 0) return;
+  ++n_moves_;
+  for (const auto& spill : spills_) take_spilt(*spill);
+  if (n_spilt_ == 0) spills_.clear();
+}
+
+// A line that has been taken leaves its tag, so that searches for others go on behind it.
+template <typename Line>
+void LineTable<Line>::take_spilt(Segment& spill) noexcept {
+  for (std::uint64_t i = 0; i < spill.capacity; ++i) {
+    if (i % group_size == 0 && spill.tags()[i / group_size].where(0) == 0xffffu) {
+      i += group_size - 1;  // memory not touched yet
+      continue;
+    }
+    Line& line = spill.lines()[i];
+    if (line.key == 0) continue;
+    const std::uint64_t hash = hash_of(line.key);
+    const Window& window = window_of(hash);
+    if (window.segment->used >= window.segment->limit()) {
+      crowd(*window.segment);
+      continue;
+    }
     take_place(window, line.key, hash) = line;
-  } else {
-    if (alone_) --size_;
-    add(window, line.key, hash) = line;
+    line.key = 0;
+    --n_spilt_;
   }
 }
 
 template <typename Line>
-void LineTable<Line>::take_waiting() {
-  if (waiting_.empty()) return;
-  n_waiting_ = 0;
-  ++n_moves_;
-  for (const auto& [key, line] : std::exchange(waiting_, {})) put_in(line);
+typename LineTable<Line>::Window LineTable<Line>::window_on(Segment& segment) noexcept {
+  return {segment.lines(), segment.tags(), segment.capacity / group_size, &segment, segment.depth};
 }
 
 // Copies what look-ups need of a segment to its places in the directory.
 template <typename Line>
-void LineTable<Line>::show(Segment& segment) {
+void LineTable<Line>::show(Segment& segment) noexcept {
   if (depth_ == 0) directory_[0].segment = &segment;
   for (Window& window : directory_) {
-    if (window.segment != &segment) continue;
-    window = {segment.lines(), segment.tags(), segment.capacity / group_size, &segment,
-              segment.depth};
+    if (window.segment == &segment) window = window_on(segment);
   }
 }
 
@@ -321,13 +431,14 @@ template <typename Line>
 std::vector<const Line*> LineTable<Line>::sorted_lines() const {
   std::vector<std::pair<std::uint64_t, const Line*>> order;  // sorts without chasing pointers
   order.reserve(size_);
-  for (const auto& segment : segments_) {
-    for (std::uint64_t i = 0; i < segment->capacity; ++i) {
-      const Line& line = segment->lines()[i];
-      if (line.key != 0) order.emplace_back(line.key, &line);
+  for (const auto* segments : {&segments_, &spills_}) {
+    for (const auto& segment : *segments) {
+      for (std::uint64_t i = 0; i < segment->capacity; ++i) {
+        const Line& line = segment->lines()[i];
+        if (line.key != 0) order.emplace_back(line.key, &line);
+      }
     }
   }
-  for (const auto& [key, line] : waiting_) order.emplace_back(key, &line);
   std::sort(order.begin(), order.end());
   std::vector<const Line*> lines(order.size());
   std::transform(order.begin(), order.end(), lines.begin(), [](const auto& o) { return o.second; });

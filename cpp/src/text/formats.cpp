@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "labeltrees/machine/hash.hpp"
+#include "labeltrees/machine/keyed_hash.hpp"
 #include "labeltrees/text/decimal.hpp"
 
 namespace labeltrees {
@@ -111,7 +112,7 @@ void sort_row(ParsedRows& rows, std::size_t begin, std::int64_t line) {
 void drop_repeated_labels(std::vector<std::int64_t>& labels, std::size_t begin) {
   const auto first = labels.begin() + static_cast<std::ptrdiff_t>(begin);
   if (std::adjacent_find(first, labels.end(), std::greater_equal<>()) == labels.end()) return;
-  std::unordered_set<std::int64_t> seen;
+  std::unordered_set<std::int64_t, KeyedHash> seen;
   labels.erase(
       std::remove_if(first, labels.end(), [&](std::int64_t l) { return !seen.insert(l).second; }),
       labels.end());
@@ -262,7 +263,7 @@ class LabelReader {
   LabelLists lists_;
   LabelKind kind_;
   std::vector<std::string_view> pieces_;
-  std::unordered_map<std::string_view, std::int64_t> numbers_;  // keys are views of the block
+  std::unordered_map<std::string_view, std::int64_t, KeyedHash> numbers_;  // views of the block
 };
 
 // "label importance 'tag" before the first bar. What touches the bar is a tag, quoted or not.

@@ -7,6 +7,7 @@
 
 #include "labeltrees/machine/hash.hpp"
 #include "labeltrees/machine/index.hpp"
+#include "labeltrees/machine/room.hpp"
 
 namespace labeltrees {
 namespace {
@@ -41,8 +42,18 @@ void check_arity(std::int32_t arity) {
 
 }  // namespace
 
-NodeId LabelTree::append(NodeId parent, LabelId label) {
-  if (parent_.size() >= max_nodes) throw TreeError("a tree holds at most 2^31 - 1 nodes");
+// For so many more nodes, and the label.
+void LabelTree::make_room(std::size_t n_nodes, LabelId label) {
+  if (parent_.size() + n_nodes > max_nodes) {
+    throw TreeError("a tree holds at most 2^31 - 1 nodes");
+  }
+  for (auto* array : {&parent_, &first_child_, &n_children_, &n_leaves_, &label_}) {
+    labeltrees::make_room(*array, n_nodes);
+  }
+  make_room_in_all(leaf_of_, index(label) + 1);
+}
+
+NodeId LabelTree::append(NodeId parent, LabelId label) noexcept {
   const auto node = static_cast<NodeId>(parent_.size());
   parent_.push_back(parent);
   first_child_.push_back(none);
@@ -59,6 +70,7 @@ void LabelTree::set_leaf(LabelId label, NodeId node) {
 
 NodeId LabelTree::add_root(LabelId label) {
   if (!empty()) throw TreeError("the tree has a root already");
+  make_room(1, label);
   const NodeId root = append(none, label);
   set_leaf(label, root);
   n_labels_ = 1;
@@ -68,6 +80,7 @@ NodeId LabelTree::add_root(LabelId label) {
 NodeId LabelTree::split_leaf(NodeId leaf, LabelId new_label) {
   if (!is_leaf(leaf)) throw TreeError("node " + number(leaf) + " is not a leaf");
   if (leaf_of(new_label) != none) throw TreeError("label " + number(new_label) + " has a leaf");
+  make_room(2, new_label);
   const LabelId old_label = label_[index(leaf)];
   const NodeId first = append(leaf, old_label);
   const NodeId second = append(leaf, new_label);
@@ -79,6 +92,23 @@ NodeId LabelTree::split_leaf(NodeId leaf, LabelId new_label) {
   ++n_labels_;
   for (NodeId node = leaf; node != none; node = parent_[index(node)]) ++n_leaves_[index(node)];
   return first;
+}
+
+void LabelTree::undo_split() noexcept {
+  const NodeId leaf = parent_.back();
+  const LabelId old_label = leaf == none ? none : label_[n_nodes() - 2];
+  leaf_of_[index(label_.back())] = none;
+  while (!leaf_of_.empty() && leaf_of_.back() == none) leaf_of_.pop_back();
+  for (auto* array : {&parent_, &first_child_, &n_children_, &n_leaves_, &label_}) {
+    array->resize(array->size() - (leaf == none ? 1 : 2));
+  }
+  --n_labels_;
+  if (leaf == none) return;
+  first_child_[index(leaf)] = none;
+  n_children_[index(leaf)] = 0;
+  label_[index(leaf)] = old_label;
+  set_leaf(old_label, leaf);
+  for (NodeId node = leaf; node != none; node = parent_[index(node)]) --n_leaves_[index(node)];
 }
 
 std::int32_t LabelTree::depth(NodeId node) const noexcept {
@@ -93,7 +123,8 @@ std::vector<std::int32_t> LabelTree::depths() const {
   return depth;
 }
 
-LabelTree LabelTree::restore(std::span<const NodeId> parent, std::span<const LabelId> label) {
+LabelTree LabelTree::restore(std::span<const NodeId> parent, std::span<const LabelId> label,
+                             std::size_t max_labels) {
   if (parent.size() != label.size()) throw TreeError("parent and label differ in length");
   if (parent.size() > max_nodes) throw TreeError("a tree holds at most 2^31 - 1 nodes");
   LabelTree tree;
@@ -124,8 +155,11 @@ LabelTree LabelTree::restore(std::span<const NodeId> parent, std::span<const Lab
                       (leaf ? "; a leaf's label is >= 0" : "; an inner node's is -1"));
     }
     if (leaf) {
-      // Label ids are dense in every tree the library makes; a sparse id would only waste memory.
-      if (index(label[i]) >= max_nodes - 1) throw TreeError("label ids end at 2^31 - 3");
+      if (index(label[i]) >= std::min(max_labels, max_nodes - 1)) {
+        throw TreeError("node " + number(static_cast<std::int64_t>(i)) + " has label " +
+                        number(label[i]) + ", and labels end before " +
+                        number(static_cast<std::int64_t>(std::min(max_labels, max_nodes - 1))));
+      }
       if (tree.leaf_of(label[i]) != none) {
         throw TreeError("label " + number(label[i]) + " has two leaves");
       }
@@ -173,11 +207,11 @@ LabelTree LabelTree::from_parents(std::span<const NodeId> parent, std::span<cons
     }
   }
   if (order.size() != n) throw TreeError("some nodes cannot be reached from the root: a cycle");
-  return restore(new_parent, new_label);
+  return restore(new_parent, new_label, max_nodes);
 }
 
 void LabelTree::validate() const {
-  const LabelTree again = restore(parent_, label_);
+  const LabelTree again = restore(parent_, label_, leaf_of_.size());
   if (again.first_child_ != first_child_ || again.n_children_ != n_children_ ||
       again.n_leaves_ != n_leaves_ || again.n_labels_ != n_labels_ || again.leaf_of_ != leaf_of_) {
     throw TreeError("the derived arrays do not follow from parent and label");
@@ -204,7 +238,7 @@ LabelTree balanced_tree(std::span<const LabelId> labels, std::int32_t arity) {
       range.emplace_back(begin + size * c / parts, begin + size * (c + 1) / parts);
     }
   }
-  return LabelTree::restore(parent, label);
+  return LabelTree::restore(parent, label, max_nodes);
 }
 
 LabelTree random_tree(std::int32_t n_labels, std::int32_t arity, std::uint64_t seed) {

@@ -1,11 +1,40 @@
+#include <algorithm>
+#include <bit>
 #include <random>
 #include <unordered_map>
 
 #include "../check.hpp"
+#include "../failing_allocator.hpp"
 #include "labeltrees/machine/workers.hpp"
 #include "labeltrees/online/weight_table.hpp"
 
 using namespace labeltrees;
+
+namespace {
+
+bool has_exactly(const WeightTable& table, std::uint32_t n) {
+  const auto lines = table.sorted_lines();
+  if (table.size() != n || lines.size() != n) return false;
+  for (std::uint32_t f = 0; f < n; ++f) {
+    const WeightLine* const line = table.find(WeightTable::key(1, f));
+    if (line != lines[f] || line->weight(0) != static_cast<float>(f)) return false;
+  }
+  return true;
+}
+
+// What mix_bits makes x of.
+std::uint64_t unmix(std::uint64_t x) {
+  constexpr std::uint64_t factor = 0xd6e8feb86659fd93ULL;
+  std::uint64_t inverse = 1;
+  for (int i = 0; i < 6; ++i) inverse *= 2 - factor * inverse;
+  for (int i = 0; i < 2; ++i) {
+    x ^= x >> 32;
+    x *= inverse;
+  }
+  return x ^ (x >> 32);
+}
+
+}  // namespace
 
 TEST(a_table_agrees_with_a_map_while_it_grows) {
   WeightTable table;
@@ -147,4 +176,71 @@ TEST(an_empty_table_finds_nothing_and_costs_nothing) {
 TEST(the_largest_block_and_feature_fit_in_a_key) {
   const std::uint64_t key = WeightTable::key(0xffffffffu, 0xfffffffeu);
   CHECK(WeightTable::block_of(key) == 0xffffffffu && WeightTable::feature_of(key) == 0xfffffffeu);
+}
+
+TEST(a_table_whose_every_allocation_fails_once_loses_nothing_and_goes_on_growing) {
+  WeightTable table;
+  const std::uint32_t n = 260'000;  // several splits
+  long n_failed = 0;
+  for (std::uint32_t f = 0; f < n; ++f) {
+    const auto add = [&] {
+      table.make_room(1);
+      table.obtain(WeightTable::key(1, f)).weight(0) = static_cast<float>(f);
+    };
+    for (long k = 0; tests::runs_out_of_memory(k, k % 2 == 1, add); ++k, ++n_failed) {
+      CHECK(has_exactly(table, f));
+    }
+  }
+  CHECK(n_failed > 20);
+  CHECK(has_exactly(table, n));
+  CHECK(table.n_bytes() < std::size_t{2} * n * sizeof(WeightLine) + (std::size_t{8} << 20));
+}
+
+TEST(room_that_was_made_is_there_when_there_is_no_more_memory) {
+  for (const std::uint32_t n : {10u, 3'000u, 150'000u}) {  // the last more than a segment holds
+    WeightTable table;
+    for (std::uint32_t round = 0; round < 2; ++round) {
+      table.make_room(n);
+      const auto add = [&] {
+        for (std::uint32_t f = round * n; f < (round + 1) * n; ++f) {
+          table.obtain(WeightTable::key(1, f)).weight(0) = static_cast<float>(f);
+        }
+      };
+      CHECK(!tests::runs_out_of_memory(0, true, add));
+      CHECK(has_exactly(table, (round + 1) * n));
+    }
+  }
+}
+
+TEST(workers_that_run_out_of_memory_leave_a_table_that_counts_right) {
+  WeightTable table;
+  Workers workers(2);
+  const std::uint32_t n = 70'000;
+  for (std::uint32_t round = 0; round < 4; ++round) {
+    const auto make_room = [&] { table.make_room(n, &workers); };
+    for (long k = 0; tests::runs_out_of_memory(k, false, make_room); ++k) {
+      CHECK(has_exactly(table, round * n));
+    }
+    workers.run(2, [&](std::size_t task, std::size_t) {
+      for (auto f = static_cast<std::uint32_t>(round * n + task); f < (round + 1) * n; f += 2) {
+        table.obtain(WeightTable::key(1, f)).weight(0) = static_cast<float>(f);
+      }
+    });
+    table.count_lines();
+  }
+  CHECK(has_exactly(table, 4 * n));
+}
+
+// The leading bits of their hashes were the same, and the directory doubled with every split.
+TEST(keys_chosen_against_mix_bits_do_not_make_a_table_larger_than_others) {
+  const std::uint32_t n = 150'000;
+  WeightTable chosen, ordinary;
+  for (std::uint32_t f = 0; f < n; ++f) {
+    chosen.make_room(1);
+    chosen.obtain(unmix(0x123456789abULL << 20 | (f + 1)));
+    ordinary.make_room(1);
+    ordinary.obtain(WeightTable::key(1, f));
+  }
+  CHECK(chosen.size() == n && ordinary.size() == n);
+  CHECK(chosen.n_bytes() <= ordinary.n_bytes());
 }

@@ -52,3 +52,29 @@ TEST(huffman_puts_heavy_labels_high) {
   CHECK(huffman_tree(std::vector<double>{}, 2).empty());
   CHECK(huffman_tree(std::vector<double>{3.0}, 4).n_nodes() == 1);
 }
+
+TEST(a_label_past_what_was_announced_is_refused_before_it_takes_memory) {
+  const std::vector<NodeId> parent{none, 0, 0};
+  const std::vector<LabelId> label{none, 0, 1'500'000'000};
+  CHECK_THROWS(LabelTree::restore(parent, label), TreeError);
+  CHECK_THROWS(LabelTree::restore(parent, label, 1'500'000'000), TreeError);
+  CHECK(LabelTree::restore(parent, std::vector<LabelId>{none, 0, 70}, 71).leaf_of(70) == 2);
+}
+
+TEST(a_split_can_be_taken_back) {
+  LabelTree tree;
+  tree.add_root(3);
+  tree.split_leaf(0, 9);
+  const LabelTree before = tree;
+  tree.split_leaf(1, 40);
+  tree.undo_split();
+  tree.validate();
+  CHECK(tree.parents() == before.parents() && tree.labels() == before.labels());
+  CHECK(tree.leaf_counts() == before.leaf_counts() && tree.label_bound() == before.label_bound());
+  CHECK(tree.n_labels() == 2 && tree.leaf_of(3) == 1 && tree.leaf_of(40) == none);
+  tree.undo_split();
+  tree.undo_split();
+  CHECK(tree.empty() && tree.n_labels() == 0 && tree.label_bound() == 0);
+  tree.add_root(0);
+  tree.validate();
+}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -118,7 +119,7 @@ def restored(parent: ArrayLike, label: ArrayLike) -> _core.LabelTree:
     >>> restored([-1, 0, 0], [-1, 7, 5]).labels().tolist()
     [-1, 7, 5]
     """
-    return _of_arrays(_core.LabelTree.restore, parent, label)
+    return _of_arrays(partial(_core.LabelTree.restore, max_labels=MAX_LABEL + 1), parent, label)
 
 
 @contextmanager

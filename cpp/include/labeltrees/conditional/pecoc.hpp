@@ -38,6 +38,8 @@ void project_on_simplex(std::span<double> p, double floor, std::vector<double>& 
 // least_share, summing to 1.
 class PecocDecoder {
  public:
+  // Gets the memory that run takes for so many regressors.
+  void reserve(std::size_t n_regressors);
   void run(std::span<const float> margins, Loss loss, std::span<double> p);
 
  private:

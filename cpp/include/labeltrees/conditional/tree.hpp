@@ -82,18 +82,22 @@ class ConditionalTree {
     return shallowest_[static_cast<std::size_t>(node)];
   }
 
+  // See LabelTree. The new leaf starts with mass 0.
   void add_root(LabelId label);
-  // See LabelTree::split_leaf. The new leaf starts with mass 0.
   NodeId split_leaf(NodeId leaf, LabelId new_label);
+  void undo_split() noexcept;
   void add_mass(NodeId node, double weight) noexcept {
     mass_[static_cast<std::size_t>(node)] += weight;
   }
+  void set_mass(NodeId node, double mass) noexcept { mass_[static_cast<std::size_t>(node)] = mass; }
 
   // Held shared by queries, alone by learning, so that threads may ask while another learns.
   TurnLock& mutex() const noexcept { return mutex_; }
 
  private:
   Place place_below(NodeId parent, NodeId child) const noexcept;
+  void make_room(std::size_t n_nodes);
+  void measure_up(NodeId node) noexcept;
   void derive_from_tree();
 
   LabelTree tree_;
@@ -116,7 +120,8 @@ double depth_bound(double n_labels, double alpha) noexcept;
 // passed over). New labels get leaves as they come. Foresight is indexed by position in the order.
 //
 // O(depth * nnz) per row, plus an exact search if foresight.top is asked for. Throws Diverged; with
-// several threads other rows of its batch may have been learned.
+// several threads other rows of its batch may have been learned. Throws std::bad_alloc: the model
+// is as after the last whole row then, or the last whole batch.
 void learn(ConditionalTree& model, const CsrView& X, std::span<const LabelId> labels,
            std::span<const float> weights, std::span<const std::int64_t> order,
            const Foresight& foresight, const ConditionalLearning& options,

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "labeltrees/machine/hash.hpp"
+#include "labeltrees/machine/keyed_hash.hpp"
 #include "labeltrees/machine/pages.hpp"
 #include "labeltrees/tree/label_tree.hpp"
 
@@ -55,6 +55,9 @@ class Ledgers {
   Ledgers(std::span<const std::uint8_t> is_open, std::span<const std::uint64_t> keys,
           std::span<const float> counts, std::span<const float> means);
 
+  // Makes ready for so many new ledgers and entries: open and obtain then do not throw, and entries
+  // stay where they are. Amortised O(1) an entry. Throws std::bad_alloc.
+  void make_room(std::size_t n_ledgers, std::size_t n_entries);
   std::uint32_t open();
   void close(std::uint32_t ledger) noexcept { heads_[index(ledger)] = closed; }
   // Of a ledger or one of its parts.
@@ -74,7 +77,8 @@ class Ledgers {
     const LedgerEntry* entry = find(ledger, label);
     return entry == nullptr ? 0.0f : entry->count;
   }
-  // The entry, made of zeros if there was none; valid until the next call. Amortised O(1).
+  // The entry, made of zeros if there was none; valid until the next call, or the next make_room if
+  // that was told of it. Amortised O(1).
   LedgerEntry& obtain(std::uint32_t ledger, LabelId label);
   void prefetch(std::uint32_t ledger, LabelId label) const noexcept {
 #if defined(__GNUC__)
@@ -109,14 +113,14 @@ class Ledgers {
   static std::size_t index(std::uint32_t part) noexcept { return (part - 1) / n_ledger_parts; }
   LedgerEntry* entries() const noexcept { return static_cast<LedgerEntry*>(pages_.start()); }
   std::size_t home(std::uint64_t key) const noexcept {
-    return static_cast<std::size_t>(mix_bits(key)) & (capacity_ - 1);
+    return static_cast<std::size_t>(keyed_hash(key, process_secret)) & (capacity_ - 1);
   }
   LedgerEntry& place_of(std::uint64_t key) const noexcept;
   bool is_kept(const LedgerEntry& entry) const noexcept {
     return entry.key != 0 && is_open(static_cast<std::uint32_t>(entry.key >> 32));
   }
-  void grow();
-  void tidy_links(std::size_t n_kept);
+  void rebuild(std::size_t n_entries);
+  void tidy_links(std::vector<Link> links) noexcept;
 
   Pages pages_;
   std::size_t capacity_ = 0;  // a power of two; less than two thirds of it are used

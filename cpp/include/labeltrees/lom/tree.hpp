@@ -106,6 +106,12 @@ class LomTree {
     ledgers_.for_labels(node.ledger, visit);
   }
 
+  // Gets the memory that learning an example of the label takes, one split included, when
+  // n_untaught nodes besides those it is taught at count it: the functions below then do not throw.
+  void make_room(LabelId label, std::size_t n_untaught);
+  // No path from the root has more nodes.
+  std::size_t max_path() const noexcept { return max_path_; }
+
   void add_total(LabelId label, double weight);
   // Adds an example to a node's histogram; returns what the node knows of the label, valid until
   // the next call. A row belongs to every node it is taught at, and to every node it would have
@@ -151,15 +157,17 @@ class LomTree {
   bool has_room(const LomLearning& options) const noexcept;
   void reset(NodeId id);
   NodeId smallest_leaf() const noexcept;
+  std::size_t path_size(NodeId id) const noexcept;
   void recycle(NodeId smallest);
   void update_least(NodeId id) noexcept;
   Place new_place(NodeId id);
-  void check_shape() const;
+  void check_shape();
   void check_places() const;
   void check_counts() const;
 
   std::vector<LomNode> nodes_;
   NodeId root_ = 0;
+  std::size_t max_path_ = 1;
   std::uint64_t n_made_ = 0;  // splits, recyclings included
   WeightTable table_;
   Ledgers ledgers_;
@@ -176,7 +184,7 @@ class LomTree {
 
 // Algorithm 1 of the paper, mended; see the learn of the conditional tree for the arguments. Of a
 // row's foresight nothing is computed that is not asked for. O(depth nnz) a row. One thread. Throws
-// Diverged.
+// Diverged, and std::bad_alloc: the model is as after the last whole row then.
 void learn(LomTree& model, const CsrView& X, std::span<const LabelId> labels,
            std::span<const float> weights, std::span<const std::int64_t> order,
            const Foresight& foresight, const LomLearning& options, LearningWatch* watch = nullptr);

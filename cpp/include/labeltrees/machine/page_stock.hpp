@@ -16,7 +16,7 @@ namespace labeltrees {
 // Threads: any number may order; while one takes or stops, none else calls anything.
 class PageStock {
  public:
-  PageStock() = default;
+  PageStock();
   ~PageStock() { stop(); }
   PageStock(const PageStock&) = delete;
   PageStock& operator=(const PageStock&) = delete;
@@ -35,8 +35,8 @@ class PageStock {
 
   void make_ready() noexcept;
 
-  std::mutex mutex_;  // guards all below but the atomic
-  std::vector<std::size_t> orders_;
+  std::mutex mutex_;                 // guards all below but the atomic
+  std::vector<std::size_t> orders_;  // has room for the most there can be, as has the next
   std::vector<Pages> ready_;
   std::size_t at_work_ = 0;  // size of the pages that are being made ready
   bool is_busy_ = false;     // the thread will look at the orders again

@@ -31,8 +31,9 @@ class Workers {
   void work(std::size_t worker);
   void take_tasks(std::size_t worker);
   void wait_for_others();
-  void fail();
-  void watch_for(const std::function<bool()>& happened) const;
+  void fail() noexcept;
+  template <typename Happened>
+  void watch_for(Happened happened) const noexcept;
 
   std::vector<std::thread> threads_;
   std::mutex mutex_;

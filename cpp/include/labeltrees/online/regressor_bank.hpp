@@ -37,6 +37,9 @@ void bank_margins(const WeightTable& table, const Bank& bank, const PreparedRow&
 // One gradient step of every regressor of a bank. Keeps its scratch memory from call to call.
 class BankTrainer {
  public:
+  // Gets all the memory that training banks of so many blocks in all with the row takes, so that
+  // train does not throw until the table has so many new lines. Throws std::bad_alloc.
+  void make_room(WeightTable& table, std::size_t n_blocks, const PreparedRow& row);
   // Regressor i learns targets[i], 0 or 1, with the row's weight; margins[i] becomes its margin
   // before the step. False if a margin is not finite; that block has not changed then.
   // O(n_regressors nnz).

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <unordered_map>
 #include <vector>
 
 #if defined(__SSE2__)
@@ -16,6 +15,7 @@
 #endif
 
 #include "labeltrees/machine/hash.hpp"
+#include "labeltrees/machine/keyed_hash.hpp"
 #include "labeltrees/machine/page_stock.hpp"
 #include "labeltrees/machine/pages.hpp"
 #include "labeltrees/machine/workers.hpp"
@@ -132,7 +132,10 @@ struct alignas(16) TagGroup {
 // open addressing by groups of sixteen lines whose tags, a byte of the hash each, lie together: a
 // search reads tags, which mostly stay in the processor's cache, and then as a rule the one line it
 // is after, or none if there is none. Lines lie in about the order of their hashes, so that a split
-// reads and writes memory in order.
+// reads and writes memory in order. The hash has a secret, so that no choice of keys makes the
+// table larger or searches longer than others do.
+//
+// What throws leaves every line as it is and where it is found.
 //
 // Threads: any number may call the const functions while none calls the others. From a make_room
 // that was given workers until count_lines, any number may also obtain, each its own keys, unless
@@ -176,7 +179,7 @@ class LineTable {
   }
   // Asks for what guess and find read first.
   void prefetch_tags(std::uint64_t key) const noexcept {
-    const std::uint64_t hash = mix_bits(key);
+    const std::uint64_t hash = hash_of(key);
     const Window& window = window_of(hash);
     prefetch_line(window.tags + window.home(hash));
   }
@@ -187,12 +190,16 @@ class LineTable {
   const Line* find(std::uint64_t key, const Line* guessed) const noexcept {
     return guessed == nullptr || read_shared(guessed->key) == key ? guessed : find(key);
   }
-  // Makes ready for about n calls of obtain, which then leave every line where it is, however many
-  // they become. Amortised O(n), which the workers share, if there are any.
-  void make_room(std::size_t n, Workers* workers = nullptr);
+  // Makes ready for n new lines. Calls of obtain then leave every line where it is, however many
+  // they become, and do not throw before there are n. Amortised O(n), which the workers share, if
+  // there are any. Throws std::bad_alloc.
+  void make_room(std::size_t n, Workers* workers = nullptr) { make_room(n, n, workers); }
+  // The same where as a rule far fewer come, about so many.
+  void make_room(std::size_t n_likely, std::size_t n_most, Workers* workers = nullptr);
   // Ends what make_room began for several threads.
   void count_lines() noexcept;
-  // The line of a key, made of zeros if there was none.
+  // The line of a key, made of zeros if there was none. Throws std::bad_alloc if more are new than
+  // make_room was told.
   Line& obtain(std::uint64_t key);
   // The same, where guess said this, and no lines have moved since.
   Line& obtain(std::uint64_t key, const Line* guessed) {
@@ -247,6 +254,11 @@ class LineTable {
     static constexpr std::uint64_t limit_of(std::uint64_t capacity) noexcept {
       return capacity - capacity / 16;
     }
+    // Until make_room has done something about it, half of the rest may be used.
+    std::uint64_t brim() const noexcept { return brim_of(capacity); }
+    static constexpr std::uint64_t brim_of(std::uint64_t capacity) noexcept {
+      return capacity - capacity / 32;
+    }
   };
   // A segment that has got other pages or been split, and where its lines still are.
   struct Move {
@@ -279,39 +291,56 @@ class LineTable {
     return n * Pages::huge / (sizeof(Line) + 1) / 64 * 64;
   }
   static constexpr std::uint64_t large = in_huge_pages(4);
+  // The directory is at most so many times as long as there are segments, whatever the keys.
+  static constexpr std::size_t most_places = 8;
+
+  static std::uint64_t hash_of(std::uint64_t key) noexcept {
+    return keyed_hash(key, process_secret);
+  }
 
   std::size_t place_of(std::uint64_t hash) const noexcept { return (hash >> 1) >> (63 - depth_); }
   const Window& window_of(std::uint64_t hash) const noexcept { return directory_[place_of(hash)]; }
   std::uint64_t shared_key(std::uint64_t key) const noexcept {
     return LineTable::key(shared_block, static_cast<std::uint32_t>(mix_bits(~key) % n_shared_));
   }
+  static const Line* search(const Window& window, std::uint64_t key, std::uint64_t hash) noexcept;
   const Line* find_exact(std::uint64_t key) const noexcept;
+  const Line* find_spilt(std::uint64_t key, std::uint64_t hash) const noexcept;
   template <bool is_to_add = false>
   const Line* guess_exact(std::uint64_t key) const noexcept;
   Line& obtain_exact(std::uint64_t key);
   Line& add(const Window& window, std::uint64_t key, std::uint64_t hash);
-  Line& take_place(const Window& window, std::uint64_t key, std::uint64_t hash);
+  static Line& take_place(const Window& window, std::uint64_t key, std::uint64_t hash) noexcept;
+  Line& spill(std::uint64_t key, std::uint64_t hash);
+  void make_spill_room(std::size_t n);
+  void add_spill(std::size_t n);
+  void crowd(Segment& segment) noexcept;
   void order_sibling(const Segment& segment) noexcept;
   std::uint64_t sibling_capacity(const Segment& segment) const noexcept;
+  void add_first_segment();
+  void relieve_crowded(Workers* workers);
   void relieve(Segment& segment);
+  bool may_split(const Segment& segment) const noexcept;
   void enlarge(Segment& segment, std::uint64_t capacity);
   void split(Segment& segment);
-  void leave(Segment& segment, Pages old_pages);
+  void leave(Segment& segment, Pages old_pages) noexcept;
   void carry_all(Workers* workers);
-  void carry(Move& move, std::vector<Line>& late);
-  void spread(Segment& segment, std::vector<Line>& late);
+  void carry(Move& move, std::vector<Line>& late) noexcept;
+  void spread(Segment& segment, std::vector<Line>& late) noexcept;
   bool has_place_behind(const Window& window, std::uint64_t hash) const noexcept;
-  void put_in(const Line& line);
-  void take_waiting();
-  void show(Segment& segment);
+  void put_in(const Line& line) noexcept;
+  void take_spilt() noexcept;
+  void take_spilt(Segment& spill) noexcept;
+  static Window window_on(Segment& segment) noexcept;
+  void show(Segment& segment) noexcept;
 
   std::vector<std::unique_ptr<Segment>> segments_;
   std::vector<Window> directory_ = std::vector<Window>(1);  // by leading bits of the hash
   unsigned depth_ = 0;                                      // how many
-  std::vector<Segment*> crowded_;
-  std::unordered_map<std::uint64_t, Line> waiting_;  // lines of segments without a free place
-  std::atomic<std::size_t> n_waiting_{0};
-  mutable std::mutex rare_;  // guards crowded_ and waiting_
+  std::vector<Segment*> crowded_;                           // has room for all segments
+  std::vector<std::unique_ptr<Segment>> spills_;  // lines of segments without a free place
+  std::atomic<std::size_t> n_spilt_{0};           // how many
+  mutable std::mutex rare_;                       // guards the three above
   std::vector<Move> moves_;
   std::vector<std::vector<Line>> late_;  // of each worker: lines that wait for the others to move
   std::size_t size_ = 0;
@@ -329,7 +358,7 @@ using CountedTable = LineTable<CountedLine>;
 template <typename Line>
 template <bool is_to_add>
 inline const Line* LineTable<Line>::guess_exact(std::uint64_t key) const noexcept {
-  const std::uint64_t hash = mix_bits(key);
+  const std::uint64_t hash = hash_of(key);
   const Window& window = window_of(hash);
   if (window.n_groups == 0) return nullptr;
   const std::uint8_t tag = TagGroup::of(hash);
@@ -346,7 +375,7 @@ inline const Line* LineTable<Line>::guess_exact(std::uint64_t key) const noexcep
       break;
     }
   }
-  return n_waiting_.load(std::memory_order_relaxed) == 0 ? nullptr : find_exact(key);
+  return n_spilt_.load(std::memory_order_relaxed) == 0 ? nullptr : find_exact(key);
 }
 
 extern template class LineTable<WeightLine>;

@@ -39,7 +39,7 @@ class TokenTable {
   bool is_identifier(TokenId token) const noexcept { return identifiers_[index(token)] != 0; }
 
  private:
-  std::size_t slot_of(std::string_view text, std::uint64_t hash) const noexcept;
+  std::size_t slot_of(std::string_view text) const noexcept;
   void grow();
 
   std::string texts_;

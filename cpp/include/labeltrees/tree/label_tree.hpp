@@ -32,15 +32,24 @@ class LabelTree {
  public:
   LabelTree() = default;
 
-  // Takes arrays that already satisfy the invariants, else throws TreeError. O(nodes).
-  static LabelTree restore(std::span<const NodeId> parent, std::span<const LabelId> label);
+  // Takes arrays that already satisfy the invariants and whose labels are below max_labels, else
+  // throws TreeError. O(nodes + max_labels), in memory too.
+  static LabelTree restore(std::span<const NodeId> parent, std::span<const LabelId> label,
+                           std::size_t max_labels);
+  // With labels below the number of nodes, so that the tree takes no more than the arrays allow.
+  static LabelTree restore(std::span<const NodeId> parent, std::span<const LabelId> label) {
+    return restore(parent, label, parent.size());
+  }
   // Takes any numbering of a tree, and renumbers it breadth first. Siblings keep their order.
   static LabelTree from_parents(std::span<const NodeId> parent, std::span<const LabelId> label);
 
+  // These leave the tree as it was if they throw.
   NodeId add_root(LabelId label);
   // The leaf keeps its id and becomes the parent of two new leaves: first its old label, then
   // new_label. Returns the id of the first; the second is one more.
   NodeId split_leaf(NodeId leaf, LabelId new_label);
+  // Takes back the last split_leaf or add_root.
+  void undo_split() noexcept;
 
   std::size_t n_nodes() const noexcept { return parent_.size(); }
   std::size_t n_labels() const noexcept { return n_labels_; }
@@ -72,7 +81,8 @@ class LabelTree {
   void validate() const;
 
  private:
-  NodeId append(NodeId parent, LabelId label);
+  void make_room(std::size_t n_nodes, LabelId label);
+  NodeId append(NodeId parent, LabelId label) noexcept;
   void set_leaf(LabelId label, NodeId node);
 
   std::vector<NodeId> parent_, first_child_, leaf_of_;

@@ -112,5 +112,5 @@ class PecocTreeModel(DenseAnswers, BankModel):
     ) -> _core.PecocTree:
         if tensors["tree.label"].max(initial=-1) >= n_labels:
             raise ModelFormatError("the tree has a label that the vocabulary does not name.")
-        tree = _core.LabelTree.restore(tensors["tree.parent"], tensors["tree.label"])
+        tree = _core.LabelTree.restore(tensors["tree.parent"], tensors["tree.label"], n_labels)
         return _core.PecocTree(tree, mass, *lines)

@@ -285,7 +285,8 @@ class ExtremeModel(FittedModel):
             for number in range(settings.n_trees):
                 parent, label = (tensors[f"tree{number}.{name}"] for name in ("parent", "label"))
                 arrays = tuple(tensors[f"tree{number}.{name}"] for name in _ARRAYS)
-                trees.append(RelevanceTreeArrays(_core.LabelTree.restore(parent, label), arrays))
+                tree = _core.LabelTree.restore(parent, label, len(vocabulary))
+                trees.append(RelevanceTreeArrays(tree, arrays))
             calibration = Calibration(*(float(value) for value in facts["calibration"]))
             if not (calibration.a > 0 and calibration.b >= 0):
                 raise ModelFormatError("the model's calibration is not monotone.")

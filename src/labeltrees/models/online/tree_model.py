@@ -110,9 +110,11 @@ class TreeModel(OnlineModel):
         """Return the model that `to_tensors` wrote down; raise `ModelFormatError` if it did not."""
         with file_parts():
             vocabulary, frozen = LabelVocabulary.from_tensors(tensors), bool(facts["frozen"])
-            tree = _core.LabelTree.restore(tensors["tree.parent"], tensors["tree.label"])
             if tensors["tree.label"].max(initial=-1) >= len(vocabulary):
                 raise ModelFormatError("the tree has a label that the vocabulary does not name.")
+            tree = _core.LabelTree.restore(
+                tensors["tree.parent"], tensors["tree.label"], len(vocabulary)
+            )
             lines = CountedLines.from_tensors(tensors, frozen=frozen)
             core = _core.ConditionalTree(
                 tree, tensors["tree.mass"], mixtures=tensors["mixtures"], **vars(lines)

@@ -1,0 +1,42 @@
+// Makes allocations fail on purpose: operator new of this program, and the mmap behind Pages.
+#pragma once
+
+#include <new>
+
+namespace labeltrees::tests {
+
+// While there is one, the n-th allocation from now fails, counting from 0 and over all threads; if
+// it is `for_good`, so do all after it.
+class FailingAllocator {
+ public:
+  explicit FailingAllocator(long n, bool for_good = false) noexcept;
+  ~FailingAllocator();
+  FailingAllocator(const FailingAllocator&) = delete;
+  FailingAllocator& operator=(const FailingAllocator&) = delete;
+
+  // Of those asked for since; more than n if one has failed.
+  long n_allocations() const noexcept;
+};
+
+// How many allocations a call makes.
+template <typename Call>
+long count_allocations(Call call) {
+  const FailingAllocator none_fails(-1);
+  call();
+  return none_fails.n_allocations();
+}
+
+// Whether a call runs out of memory where its n-th allocation fails. What else it throws is the
+// caller's.
+template <typename Call>
+bool runs_out_of_memory(long n, bool for_good, Call call) {
+  const FailingAllocator failing(n, for_good);
+  try {
+    call();
+  } catch (const std::bad_alloc&) {
+    return true;
+  }
+  return false;
+}
+
+}  // namespace labeltrees::tests

@@ -1,0 +1,315 @@
+// Every allocation of `learn` fails in turn. Afterwards the model is the one that learned the rows
+// before the one that failed, can be saved and loaded, and goes on to where it would have got.
+#include <cstring>
+#include <map>
+#include <memory>
+#include <random>
+
+#include "check.hpp"
+#include "failing_allocator.hpp"
+#include "labeltrees/baselines/one_against_all.hpp"
+#include "labeltrees/conditional/pecoc_tree.hpp"
+#include "labeltrees/conditional/search.hpp"
+#include "labeltrees/conditional/tree.hpp"
+#include "labeltrees/filter/tree.hpp"
+#include "labeltrees/lom/queries.hpp"
+#include "labeltrees/lom/tree.hpp"
+#include "options.hpp"
+
+namespace labeltrees::failed_allocations {
+namespace {
+
+constexpr std::size_t n_labels = 240;
+
+// Rows of which the first `n_known` are learned before anything fails.
+struct Rows {
+  std::vector<std::int64_t> starts{0};
+  std::vector<std::int32_t> indices;
+  std::vector<float> values;
+  std::vector<LabelId> labels;
+  std::size_t n_known;
+
+  Rows(std::size_t known, std::size_t more) : n_known(known) {
+    std::mt19937 random(1);
+    for (std::size_t r = 0; r < known + more; ++r) {
+      std::int32_t feature = 0;
+      for (int k = 0; k < 6; ++k) {
+        feature += static_cast<std::int32_t>(1 + random() % 40);
+        indices.push_back(feature);
+        values.push_back(static_cast<float>(1 + random() % 5));
+      }
+      starts.push_back(static_cast<std::int64_t>(indices.size()));
+      labels.push_back(static_cast<LabelId>(r < known ? random() % 60 : 40 + random() % 200));
+    }
+  }
+
+  std::size_t size() const { return labels.size(); }
+  CsrView view() const { return {starts, indices, values}; }
+  std::vector<std::int64_t> order(std::size_t begin, std::size_t end) const {
+    std::vector<std::int64_t> rows;
+    for (std::size_t r = begin; r < end; ++r) rows.push_back(static_cast<std::int64_t>(r));
+    return rows;
+  }
+};
+
+// A model's state as bytes; lines of zeros say nothing.
+class State {
+ public:
+  template <typename T>
+  void add(const T& value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    const auto* const bytes = reinterpret_cast<const char*>(&value);
+    bytes_.insert(bytes_.end(), bytes, bytes + sizeof value);
+  }
+  template <typename T>
+  void add_all(const T& values) {
+    add(std::size(values));
+    for (const auto& value : values) add(value);
+  }
+  template <typename Table>
+  void add_lines(const Table& table) {
+    const auto lines = table.sorted_lines();
+    CHECK(lines.size() == table.size());
+    for (const auto* line : lines) {
+      auto zeros = std::decay_t<decltype(*line)>{};
+      zeros.key = line->key;
+      if (std::memcmp(&zeros, line, sizeof zeros) != 0) add(*line);
+    }
+  }
+  bool operator==(const State&) const = default;
+
+ private:
+  std::vector<char> bytes_;
+};
+
+struct SavedLines {
+  std::vector<std::uint64_t> keys;
+  std::vector<float> weights, sums;
+
+  explicit SavedLines(const WeightTable& table) {
+    for (const WeightLine* line : table.sorted_lines()) {
+      keys.push_back(line->key);
+      for (std::size_t slot = 0; slot < block_size; ++slot) {
+        weights.push_back(line->weight(slot));
+        sums.push_back(line->sum(slot));
+      }
+    }
+  }
+};
+
+struct Conditional {
+  using Model = ConditionalTree;
+  static std::unique_ptr<Model> make() { return std::make_unique<Model>(); }
+  static void teach(Model& model, const Rows& rows, std::span<const std::int64_t> order) {
+    ConditionalLearning options = tests::conditional_learning;
+    options.reading.mixing = true;
+    learn(model, rows.view(), rows.labels, {}, order, {}, options);
+  }
+  static double n_learned(const Model& model) { return model.mass(0); }
+  static State state(const Model& model) {
+    model.tree().validate();
+    State state;
+    state.add_all(model.tree().parents());
+    state.add_all(model.tree().labels());
+    state.add_all(model.masses());
+    for (std::size_t i = 0; i < model.tree().n_nodes(); ++i) {
+      state.add(model.place(static_cast<NodeId>(i)));
+      state.add(model.shallowest(static_cast<NodeId>(i)));
+    }
+    state.add(model.mixtures());
+    state.add_lines(model.table());
+    return state;
+  }
+  static std::unique_ptr<Model> reload(const Model& model) {
+    std::vector<CountedLine> lines;
+    for (const CountedLine* line : model.table().sorted_lines()) lines.push_back(*line);
+    std::vector<float> mixtures;
+    for (const Mixture& m : model.mixtures()) mixtures.insert(mixtures.end(), m.begin(), m.end());
+    return std::make_unique<Model>(
+        LabelTree::restore(model.tree().parents(), model.tree().labels(), n_labels), model.masses(),
+        lines, mixtures);
+  }
+};
+
+struct Batches : Conditional {
+  static void teach(Model& model, const Rows& rows, std::span<const std::int64_t> order) {
+    ConditionalLearning options = tests::conditional_learning;
+    options.reading.mixing = true;
+    options.n_threads = 4;
+    learn(model, rows.view(), rows.labels, {}, order, {}, options);
+  }
+};
+
+struct Filter : Conditional {
+  static void teach(Model& model, const Rows& rows, std::span<const std::int64_t> order) {
+    learn_tournament(model, rows.view(), rows.labels, {}, order, {}, tests::conditional_learning);
+  }
+};
+
+struct Pecoc {
+  using Model = PecocTree;
+  static std::unique_ptr<Model> make() {
+    const LabelTree tree = random_tree(n_labels, 8, 1);
+    return std::make_unique<Model>(tree, std::vector<double>(tree.n_nodes()),
+                                   std::span<const std::uint64_t>{}, std::span<const float>{},
+                                   std::span<const float>{});
+  }
+  static void teach(Model& model, const Rows& rows, std::span<const std::int64_t> order) {
+    learn(model, rows.view(), rows.labels, {}, order, {}, tests::learning);
+  }
+  static double n_learned(const Model& model) { return model.masses()[0]; }
+  static State state(const Model& model) {
+    State state;
+    state.add_all(model.masses());
+    state.add_lines(model.table());
+    return state;
+  }
+  static std::unique_ptr<Model> reload(const Model& model) {
+    const SavedLines lines(model.table());
+    return std::make_unique<Model>(model.tree(), model.masses(), lines.keys, lines.weights,
+                                   lines.sums);
+  }
+};
+
+struct OneAgainst {
+  using Model = OneAgainstAll;
+  static std::unique_ptr<Model> make() { return std::make_unique<Model>(); }
+  static void teach(Model& model, const Rows& rows, std::span<const std::int64_t> order) {
+    learn(model, rows.view(), rows.labels, {}, order, {}, tests::learning);
+  }
+  static double n_learned(const Model& model) {
+    double sum = 0;
+    for (const double mass : model.masses()) sum += mass;
+    return sum;
+  }
+  static State state(const Model& model) {
+    State state;
+    state.add_all(model.masses());
+    state.add_lines(model.table());
+    return state;
+  }
+  static std::unique_ptr<Model> reload(const Model& model) {
+    const SavedLines lines(model.table());
+    return std::make_unique<Model>(model.masses(), lines.keys, lines.weights, lines.sums);
+  }
+};
+
+struct Lom {
+  using Model = LomTree;
+  static std::unique_ptr<Model> make() { return std::make_unique<Model>(); }
+  static void teach(Model& model, const Rows& rows, std::span<const std::int64_t> order) {
+    LomLearning options = tests::lom_learning;
+    options.splits_per_label = 0;
+    options.max_splits = 100;  // reached: leaves are recycled
+    learn(model, rows.view(), rows.labels, {}, order, {}, options);
+  }
+  static double n_learned(const Model& model) { return model.total_weight(); }
+  static State state(const Model& model) {
+    State state;
+    const LomArrays a = model.arrays();
+    for (const auto* ids : {&a.parent, &a.left, &a.right}) state.add_all(*ids);
+    for (const auto* numbers :
+         {&a.ledger, &a.block, &a.leaf_labels, &a.n_labels, &a.n_recycled, &a.split_number}) {
+      state.add_all(*numbers);
+    }
+    state.add_all(a.slot);
+    for (const auto* sums : {&a.least, &a.weight, &model.masses()}) state.add_all(*sums);
+    for (const auto* means : {&a.leaf_top, &a.top, &a.mean, &a.mean_weight}) state.add_all(*means);
+    state.add(model.root());
+    state.add(model.n_recyclings());
+    state.add_all(model.used_slots());
+    for (const SavedEntry& entry : model.ledgers().sorted_entries()) {
+      state.add(entry.key);
+      state.add(entry.count);
+      state.add(entry.mean);
+    }
+    state.add_all(model.trust().asked());
+    state.add_all(model.trust().drawn());
+    state.add_lines(model.table());
+    return state;
+  }
+  static std::unique_ptr<Model> reload(const Model& model) {
+    const Ledgers& ledgers = model.ledgers();
+    std::vector<std::uint8_t> open;
+    for (std::uint32_t p = 1; p <= ledgers.n_parts(); ++p) open.push_back(ledgers.is_open(p));
+    std::vector<std::uint64_t> keys;
+    std::vector<float> counts, means;
+    for (const SavedEntry& entry : ledgers.sorted_entries()) {
+      keys.push_back(entry.key);
+      counts.push_back(entry.count);
+      means.push_back(entry.mean);
+    }
+    const SavedLines lines(model.table());
+    return std::make_unique<Model>(model.arrays(), model.root(), model.used_slots(), model.masses(),
+                                   Ledgers(open, keys, counts, means), lines.keys, lines.weights,
+                                   lines.sums, model.trust());
+  }
+};
+
+template <typename Method>
+void fail_each_allocation(const Rows& rows, long most) {
+  const auto teach = [&](auto& model, std::size_t begin, std::size_t end) {
+    // An empty order would be all rows.
+    if (begin < end) Method::teach(model, rows, rows.order(begin, end));
+  };
+  const auto known = rows.order(0, rows.n_known), more = rows.order(rows.n_known, rows.size());
+  std::map<std::size_t, State> states;  // after so many rows, all at the first attempt
+  const auto state_after = [&](std::size_t n) -> const State& {
+    if (const auto found = states.find(n); found != states.end()) return found->second;
+    const auto model = Method::make();
+    Method::teach(*model, rows, known);
+    teach(*model, rows.n_known, n);
+    return states[n] = Method::state(*model);
+  };
+  const auto counted = Method::make();
+  Method::teach(*counted, rows, known);
+  const long n = tests::count_allocations([&] { Method::teach(*counted, rows, more); });
+  long n_failed = 0;
+  const long step = std::max(1L, n / most);
+  for (long k = 0; k < n; k += step) {
+    const auto model = Method::make();
+    Method::teach(*model, rows, known);
+    if (!tests::runs_out_of_memory(k, k / step % 2 == 1,
+                                   [&] { Method::teach(*model, rows, more); })) {
+      CHECK(Method::state(*model) == state_after(rows.size()));
+      continue;
+    }
+    ++n_failed;
+    const auto n_learned = static_cast<std::size_t>(Method::n_learned(*model));
+    CHECK(n_learned >= rows.n_known && n_learned <= rows.size());
+    CHECK(Method::state(*model) == state_after(n_learned));
+    const auto twin = Method::reload(*model);
+    CHECK(Method::state(*twin) == state_after(n_learned));
+    teach(*model, n_learned, rows.size());
+    CHECK(Method::state(*model) == state_after(rows.size()));
+  }
+  CHECK(n_failed > 0);
+}
+
+}  // namespace
+
+TEST(a_conditional_tree_without_memory_is_as_after_its_last_row) {
+  fail_each_allocation<Conditional>(Rows(100, 80), 150);
+}
+
+TEST(a_conditional_tree_without_memory_is_as_after_its_last_batch) {
+  fail_each_allocation<Batches>(Rows(100, 300), 60);
+}
+
+TEST(a_filter_tree_without_memory_is_as_after_its_last_row) {
+  fail_each_allocation<Filter>(Rows(100, 80), 150);
+}
+
+TEST(a_pecoc_tree_without_memory_is_as_after_its_last_row) {
+  fail_each_allocation<Pecoc>(Rows(50, 40), 150);
+}
+
+TEST(one_against_all_without_memory_is_as_after_its_last_row) {
+  fail_each_allocation<OneAgainst>(Rows(20, 20), 150);
+}
+
+TEST(a_lom_tree_without_memory_is_as_after_its_last_row) {
+  fail_each_allocation<Lom>(Rows(100, 150), 150);
+}
+
+}  // namespace labeltrees::failed_allocations
