@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from labeltrees import checks
 from labeltrees.errors import ModelFormatError
 
 if TYPE_CHECKING:
@@ -36,9 +37,11 @@ class LabelCounts:
     counts: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     """By label id; longer than needed, with zeros at the end; empty if it is not kept."""
 
-    def __post_init__(self) -> None:
-        if not 0 <= self.n_once <= self.n_examples:
-            raise ModelFormatError("there are more labels seen once than examples.")
+    @classmethod
+    def restore(cls, facts: dict[str, Any]) -> LabelCounts:
+        """Return the sums that a file tells; its counts are added and checked by the caller."""
+        n_examples = checks.integer("n_examples", facts["n_examples"], 0, 2**62)
+        return cls(checks.integer("n_once", facts["n_once"], 0, n_examples), n_examples)
 
     @property
     def mass(self) -> float:
@@ -72,6 +75,7 @@ class LabelCounts:
             counts.dtype != np.int64
             or counts.shape != (n_labels,)
             or bool((counts < 0).any())
+            or bool((counts > self.n_examples).any())  # else their sum could go round
             or int(counts.sum()) != self.n_examples
             or int((counts == 1).sum()) != self.n_once
         ):
