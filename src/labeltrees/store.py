@@ -152,7 +152,9 @@ def _map_tensors(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
             continue
         begin, end = entry["data_offsets"]
         part = content[start + begin : start + end]
-        tensors[name] = part.view(_DTYPES[entry["dtype"]]).reshape(entry["shape"])
+        array = part.view(_DTYPES[entry["dtype"]]).reshape(entry["shape"])
+        # The core reads numbers where numbers of their type may lie; a header can put them anywhere.
+        tensors[name] = array if array.flags.aligned else array.copy()
     return tensors
 
 

@@ -43,6 +43,56 @@ def test_a_sound_file_is_sound(name):
     exercise(model_from(stored(name)))
 
 
+def lom_without_ledgers():
+    """Nodes that say they have labels, and no ledger that has one."""
+    lom = stored("LOMtree").tensors
+    return {
+        name: array[:0] if name.startswith("ledgers.") and "open" not in name else array * 0
+        for name, array in lom.items()
+        if name.startswith("ledgers.k") or name in ("ledgers.counts", "ledgers.means", "nodes.weight")
+    }
+
+
+def extreme_with_rows_past_its_weights(n_children=1000, n_rows=1000):
+    """Rows of weights that start far behind the last weight, and an end that is right."""
+    return {
+        "vocabulary.text": np.frombuffer(b"".join(b"%06d" % i for i in range(n_children)), "u1"),
+        "vocabulary.ends": 6 + 6 * np.arange(n_children),
+        "tree0.parent": np.append(-1, np.zeros(n_children)).astype(np.int32),
+        "tree0.label": np.append(-1, np.arange(n_children)).astype(np.int32),
+        "tree0.biases": np.zeros(n_children + 1, np.float32),
+        "tree0.reach": np.ones(n_children + 1, np.float32),
+        "tree0.features": np.zeros(1, np.int32),
+        "tree0.feature_rows": np.array([0, n_rows], np.uint32),
+        "tree0.row_parents": np.zeros(n_rows, np.int32),
+        "tree0.row_starts": np.append(np.arange(n_rows) * n_children, 5).astype(np.uint32),
+        "tree0.columns": np.zeros(5, np.uint8),
+        "tree0.values": np.zeros(5, np.uint16),
+    }
+
+
+def tail_that_ends_below_zero():
+    """Starts that lead far away, and an end that SciPy takes for no entries at all."""
+    starts = stored("extreme, tail").tensors["tail.starts"].copy()
+    starts[3], starts[-1] = 2**40, -1
+    return {"tail.starts": starts}
+
+
+FORGERIES = {
+    "ledgers without entries": ("LOMtree", lom_without_ledgers),
+    "rows past the weights": ("extreme", extreme_with_rows_past_its_weights),
+    "a tail that ends below zero": ("extreme, tail", tail_that_ends_below_zero),
+}
+
+
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_tensors_that_are_wrong_together_are_refused(forgery):
+    name, forge = FORGERIES[forgery]
+    sound = stored(name)
+    with pytest.raises(ModelFormatError):
+        model_from(replace(sound, tensors=sound.tensors | forge()))
+
+
 @pytest.mark.filterwarnings("ignore:.*:RuntimeWarning")  # numbers past all measure may overflow
 @pytest.mark.parametrize("name", NAMES)
 def test_every_damaged_tensor_is_refused_or_harmless(name):
