@@ -153,7 +153,7 @@ def _map_tensors(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
         begin, end = entry["data_offsets"]
         part = content[start + begin : start + end]
         array = part.view(_DTYPES[entry["dtype"]]).reshape(entry["shape"])
-        # The core reads numbers where numbers of their type may lie; a header can put them anywhere.
+        # The core needs numbers where their type may lie, and a header can put them anywhere.
         tensors[name] = array if array.flags.aligned else array.copy()
     return tensors
 

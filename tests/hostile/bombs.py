@@ -8,15 +8,20 @@ from __future__ import annotations
 import json
 import resource
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from tests.hostile.files import stored
 
 from labeltrees.errors import ModelFormatError
 from labeltrees.models.registry import model_from
-from labeltrees.store import StoredModel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from labeltrees.store import StoredModel
 
 ALLOWED = 400 * 2**20
 """More than this no file here may take; each is below four MB."""
@@ -88,19 +93,20 @@ def main() -> None:
     """Load every bomb with so much memory and no more."""
     files = list(bombs())
     model_from(stored("pool"))
-    now = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (now + ALLOWED, now + ALLOWED))
+    n_pages = int(Path("/proc/self/statm").read_text().split()[0])
+    limit = n_pages * resource.getpagesize() + ALLOWED
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     for name, file, refused in files:
         try:
             model_from(file)
         except ModelFormatError:
             continue
         except BaseException as error:
-            print(f"{name}: {error!r}")
+            sys.stdout.write(f"{name}: {error!r}\n")
         else:
             if refused:
-                print(f"{name}: loaded")
+                sys.stdout.write(f"{name}: loaded\n")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

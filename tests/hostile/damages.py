@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 INTEGERS = (-1, -2, 1, 7, 2**15, 2**31 - 3, 2**31 - 1, 2**62, -(2**63), 2**64 - 1)
 FLOATS = (math.nan, math.inf, -math.inf, -1.0, 0.0, 1e-40, 0.75, 1e9, 1e38, 1e300)

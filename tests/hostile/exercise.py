@@ -1,9 +1,9 @@
-"""All that can be done with a model that was read from a file, and what must hold of its answers."""
+"""All that can be done with a model from a file, and what must hold of its answers."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -19,7 +19,9 @@ from labeltrees.models.capabilities import (
     Samples,
     can,
 )
-from labeltrees.models.model import FittedModel
+
+if TYPE_CHECKING:
+    from labeltrees.models.model import FittedModel
 
 N_ROWS = 6
 MAX_BYTES = 2**24

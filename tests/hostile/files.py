@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
@@ -20,8 +20,10 @@ from labeltrees import (
     OneAgainstAllClassifier,
     SelfTerminatingTreeClassifier,
 )
-from labeltrees.models.model import FittedModel
 from labeltrees.store import StoredModel
+
+if TYPE_CHECKING:
+    from labeltrees.models.model import FittedModel
 
 N_ROWS, N_FEATURES, N_LABELS = 40, 6, 5
 TREE = ConditionalTreeClassifier()
@@ -94,7 +96,10 @@ def seen_before(name: str) -> frozenset[str]:
     for other in NAMES:
         again = set()
         for tensor in sorted(stored(other).tensors):
-            kind = (_kind_of(stored(other), tensor), re.sub(r"^(members\.)?(tree)?\d+\.", "", tensor))
+            kind = (
+                _kind_of(stored(other), tensor),
+                re.sub(r"^(members\.)?(tree)?\d+\.", "", tensor),
+            )
             if kind in earlier:
                 again.add(tensor)
             earlier.add(kind)

@@ -66,9 +66,7 @@ class BoostingRecord:
     @classmethod
     def restore(cls, tensors: dict[str, NDArray[Any]], facts: dict[str, Any]) -> BoostingRecord:
         """Return the record that was written down; raise `ModelFormatError` if none was."""
-        arrays = {
-            name: store.tensor(tensors, f"boosting.{name}", np.float64) for name in _ARRAYS
-        }
+        arrays = {name: store.tensor(tensors, f"boosting.{name}", np.float64) for name in _ARRAYS}
         eta = checks.number("eta", facts["eta"], 0, 1, open_low=True, open_high=True)
         # Shares may be a rounding error above 1.
         shares = np.stack([arrays[name] for name in ("errors", "bound", "exceed")])
