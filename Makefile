@@ -1,4 +1,4 @@
-.PHONY: demo test check format bench setup
+.PHONY: demo test check format bench fuzz setup
 
 # Each target is one script; the scripts do their own set-up in .venv.
 demo:
@@ -20,3 +20,7 @@ format:
 bench:
 	@tools/setup.sh dev
 	@.venv/bin/python benchmarks/run.py
+
+fuzz:
+	@tools/setup.sh dev
+	@tools/fuzz.sh
