@@ -33,6 +33,7 @@ __all__ = [
     "LimitOption",
     "LineOption",
     "OrderOption",
+    "remembered_input",
 ]
 
 _ALL_FORMATS = (*FORMATS, "python")
@@ -100,9 +101,7 @@ class Input:
     @classmethod
     def like(cls, extra: dict[str, Any], path: str, *, format: str | None, **rest: Any) -> Input:  # noqa: A002
         """Return the input for a saved model, read as the model's own data was."""
-        remembered = extra.get("input", {})
-        if not isinstance(remembered, dict):
-            raise ModelFormatError("the model does not say how its input was read.")
+        remembered = remembered_input(extra)
         if format is None:
             try:
                 format = format_of(path)  # noqa: A001
@@ -164,12 +163,23 @@ def _tfidf_facts(vectorizer: Any) -> dict[str, Any]:
     return {"terms": terms, "idf": [float(value) for value in vectorizer.idf_]}
 
 
-def _tfidf_from(facts: dict[str, Any]) -> Vectorizer:
+def remembered_input(extra: dict[str, Any]) -> dict[str, Any]:
+    """Return how a model's input was read, {} if the file does not say."""
+    remembered = extra.get("input", {})
+    if not isinstance(remembered, dict):
+        raise ModelFormatError(f"the model's input cannot be {remembered!r:.60}.")
+    return remembered
+
+
+def _tfidf_from(facts: Any) -> Vectorizer:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     try:
-        vectorizer = TfidfVectorizer(vocabulary=facts["terms"])
-        vectorizer.idf_ = np.array(facts["idf"])
-    except (KeyError, TypeError, ValueError) as error:
+        terms, idf = facts["terms"], [checks.number("idf", each, 0) for each in facts["idf"]]
+        if len(terms) != len(idf) or not all(isinstance(term, str) for term in terms):
+            raise ValueError("terms and idf do not fit together")
+        vectorizer = TfidfVectorizer(vocabulary=terms)
+        vectorizer.idf_ = np.array(idf)
+    except (LookupError, TypeError, ValueError) as error:
         raise ModelFormatError(f"the model's TF-IDF terms cannot be used: {error}") from None
     return cast("Vectorizer", vectorizer)
