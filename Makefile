@@ -1,4 +1,4 @@
-.PHONY: demo test check format bench tsan setup
+.PHONY: demo test check format bench tsan fuzz setup
 
 # Each target is one script; the scripts do their own set-up in .venv.
 demo:
@@ -24,3 +24,7 @@ format:
 bench:
 	@tools/setup.sh dev
 	@.venv/bin/python benchmarks/run.py
+
+fuzz:
+	@tools/setup.sh dev
+	@tools/fuzz.sh

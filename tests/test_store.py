@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import stat
 
 import numpy as np
 import pytest
+from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
 import labeltrees
@@ -216,6 +218,91 @@ def test_another_projects_safetensors_file_is_refused(tmp_path):
     save_file({"layer": np.ones(3)}, tmp_path / "other")
     with pytest.raises(ModelFormatError, match="not of a labeltrees model"):
         labeltrees.load(tmp_path / "other")
+
+
+DEEP = "[" * 100_000 + "]" * 100_000
+DESCRIPTIONS = {
+    "a list": "[]",
+    "a number": "3",
+    "no JSON": "{",
+    "lists without end": DEEP,
+    "facts without end": f'{{"format_version": 2, "facts": {DEEP}}}',
+    "a number without end": '{"format_version": ' + "9" * 10_000 + "}",
+    "a value twice": '{"format_version": 2, "format_version": 2}',
+}
+FIELDS = {
+    "model": [None, 3, []],
+    "facts": [None, 3, []],
+    "extra": [None, 3, [1]],
+    "library_version": [None, 3],
+    "tensors": [None, 3, [], {}, {"mixtures": [1]}],
+}
+
+
+def describe(path, text):
+    """Give a file another description."""
+    save_file(load_file(path), path, metadata={"labeltrees": text})
+
+
+@pytest.mark.parametrize("mapped", [False, True])
+@pytest.mark.parametrize("text", DESCRIPTIONS)
+def test_a_description_that_is_none_is_refused(trained, text, mapped):
+    _, path, _, _ = trained
+    describe(path, DESCRIPTIONS[text])
+    with pytest.raises(ModelFormatError):
+        labeltrees.load(path, mapped=mapped)
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_a_description_whose_fields_are_of_other_types_is_refused(trained, field):
+    _, path, _, _ = trained
+    with safe_open(path, framework="numpy") as file:
+        sound = json.loads(file.metadata()["labeltrees"])
+    del sound["checksum"]
+    for value in [*FIELDS[field], "missing"]:
+        forged = sound | {field: value}
+        if value == "missing":
+            del forged[field]
+        checksum = hashlib.sha256(json.dumps(forged, sort_keys=True).encode()).hexdigest()
+        describe(path, json.dumps(forged | {"checksum": checksum}))
+        for mapped in (False, True):
+            with pytest.raises(ModelFormatError):
+                labeltrees.load_model(path, mapped=mapped)
+
+
+CONTAINERS = {
+    "shape past all memory": {"dtype": "F32", "shape": [0, 2**62]},
+    "a hundred dimensions": {"dtype": "F32", "shape": [0] * 100},
+    "a type that NumPy lacks": {"dtype": "F8_E4M3", "shape": [0]},
+    "a type that nobody knows": {"dtype": "Q9", "shape": [0]},
+    "a shape below zero": {"dtype": "F32", "shape": [-1]},
+}
+
+
+@pytest.mark.parametrize("mapped", [False, True])
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_a_container_with_an_absurd_tensor_is_refused(trained, container, mapped):
+    _, path, _, _ = trained
+    data = path.read_bytes()
+    start = 8 + int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:start]) | {
+        "strange": CONTAINERS[container] | {"data_offsets": [len(data) - start] * 2}
+    }
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + data[start:])
+    with pytest.raises(ModelFormatError):
+        labeltrees.load(path, mapped=mapped)
+
+
+def test_a_mapped_file_may_have_its_numbers_anywhere(trained):
+    model, path, X, _ = trained
+    data = path.read_bytes()
+    start = 8 + int.from_bytes(data[:8], "little")
+    for more in range(1, 4):
+        text = data[8:start] + b" " * more
+        path.write_bytes(len(text).to_bytes(8, "little") + text + data[start:])
+        moved = labeltrees.load(path, mapped=True)
+        assert np.array_equal(moved.predict_proba(X), model.predict_proba(X))
 
 
 def test_a_file_from_the_future_says_so(trained):

@@ -67,6 +67,7 @@ void restore_self_terminating(SelfTerminatingTree* self, Reals root, Indices lef
                            copy(missing_left), copy(gain),   copy(weight),  copy(factor),
                            copy(starts),       copy(labels), copy(p),       {}};
   tree.link(n_features);
+  tree.check_sums();
   new (self) SelfTerminatingTree(std::move(tree));
 }
 

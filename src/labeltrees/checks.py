@@ -99,7 +99,10 @@ def number(
     """
     real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
     if real:
-        found = float(value)  # type: ignore[arg-type]
+        try:
+            found = float(value)  # type: ignore[arg-type]
+        except OverflowError:  # an integer past all floats
+            found = math.inf
         inside = low < found if open_low else low <= found
         inside &= found < high if open_high else found <= high
         if inside and math.isfinite(found):

@@ -5,6 +5,10 @@ model's class, its facts (settings included), extra, a SHA-256 of every tensor's
 bytes, and a SHA-256 of all that. The same model always gives the same bytes. A file is written
 under another name, flushed to disk and renamed, so that a crash leaves the old file or the new
 one.
+
+Checksums tell damage, not intent: whoever restores a model takes its arrays by `tensor`, which
+checks type and dimensions, and looks at starts and ids (`check_starts`, `check_ids`) before they
+lead anywhere.
 """
 
 from __future__ import annotations
@@ -17,13 +21,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from labeltrees.errors import ModelFormatError
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from collections.abc import Mapping
 
-__all__ = ["FORMAT_VERSION", "StoredModel", "read", "write"]
+    from numpy.typing import DTypeLike, NDArray
+
+__all__ = [
+    "FORMAT_VERSION",
+    "StoredModel",
+    "check_ids",
+    "check_starts",
+    "read",
+    "tensor",
+    "write",
+]
 
 FORMAT = "labeltrees"
 FORMAT_VERSION = 2
@@ -31,6 +46,8 @@ _DTYPES = {
     "BOOL": "?", "U8": "u1", "I8": "i1", "U16": "<u2", "I16": "<i2", "F16": "<f2", "U32": "<u4",
     "I32": "<i4", "F32": "<f4", "U64": "<u8", "I64": "<i8", "F64": "<f8",
 }  # fmt: skip
+_FIELDS = {"model": str, "facts": dict, "extra": dict, "library_version": str, "tensors": dict}
+"""Of the description, besides version and checksum."""
 
 
 @dataclass(frozen=True)
@@ -95,8 +112,18 @@ def read(path: str | os.PathLike[str], *, mapped: bool = False) -> StoredModel:
             tensors = _map_tensors(path) if mapped else {n: file.get_tensor(n) for n in names}
     except ModelFormatError:
         raise
-    # The container's own checks raise errors of many types, none of which says "model".
-    except (SafetensorError, ValueError, TypeError, KeyError, OSError, OverflowError) as error:
+    # The container's own checks raise errors of many types, none of which says "model"; lists in
+    # lists without end are a RecursionError, which is a RuntimeError.
+    except (
+        SafetensorError,
+        ValueError,
+        TypeError,
+        LookupError,
+        AttributeError,
+        OSError,
+        OverflowError,
+        RuntimeError,
+    ) as error:
         raise ModelFormatError(f"{os.fspath(path)} is not a model file: {error}") from None
     known = description["tensors"]
     found = known if mapped else {name: _checksum(array) for name, array in tensors.items()}
@@ -116,8 +143,6 @@ def read(path: str | os.PathLike[str], *, mapped: bool = False) -> StoredModel:
 
 def _map_tensors(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
     """Return views of the tensors in the file, whose header safetensors has checked."""
-    import numpy as np
-
     content = np.memmap(path, dtype=np.uint8, mode="r").view(np.ndarray)
     start = 8 + int(content[:8].view("<u8")[0])
     header = json.loads(content[8:start].tobytes())
@@ -127,7 +152,9 @@ def _map_tensors(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
             continue
         begin, end = entry["data_offsets"]
         part = content[start + begin : start + end]
-        tensors[name] = part.view(_DTYPES[entry["dtype"]]).reshape(entry["shape"])
+        array = part.view(_DTYPES[entry["dtype"]]).reshape(entry["shape"])
+        # The core needs numbers where their type may lie, and a header can put them anywhere.
+        tensors[name] = array if array.flags.aligned else array.copy()
     return tensors
 
 
@@ -135,7 +162,7 @@ def _description(path: str | os.PathLike[str], metadata: dict[str, str]) -> dict
     name = os.fspath(path)
     if FORMAT not in metadata:
         raise ModelFormatError(f"{name} is a safetensors file, but not of a labeltrees model.")
-    description = json.loads(metadata[FORMAT])
+    description = json.loads(metadata[FORMAT], object_pairs_hook=_without_repeats)
     if not isinstance(description, dict):
         raise ModelFormatError(f"{name} is damaged: its description has changed.")
     version = description.get("format_version")
@@ -147,7 +174,74 @@ def _description(path: str | os.PathLike[str], metadata: dict[str, str]) -> dict
     checksum = description.pop("checksum", None)
     if _sha256(_canonical(description)) != checksum:
         raise ModelFormatError(f"{name} is damaged: its description has changed.")
+    for field_name, kind in _FIELDS.items():
+        if not isinstance(description.get(field_name), kind):
+            raise ModelFormatError(f"{name} is damaged: its description lacks {field_name!r}.")
     return description
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object; one that says a thing twice says nothing."""
+    content = dict(pairs)
+    if len(content) != len(pairs):
+        raise ValueError("its description names a value twice")
+    return content
+
+
+def tensor(
+    tensors: Mapping[str, NDArray[Any]], name: str, dtype: DTypeLike, *, ndim: int = 1
+) -> NDArray[Any]:
+    """Return a tensor of a file, or raise `ModelFormatError` if it is not what it should be.
+
+    >>> tensor({"ends": np.zeros(2)}, "ends", np.int64)
+    Traceback (most recent call last):
+    ...
+    labeltrees.errors.ModelFormatError: tensor 'ends' must have 1 dimension of int64, got (2,) of \
+float64.
+    """
+    if name not in tensors:
+        raise ModelFormatError(f"tensor {name!r} is missing.")
+    array = tensors[name]
+    if array.dtype != dtype or array.ndim != ndim:
+        raise ModelFormatError(
+            f"tensor {name!r} must have {ndim} dimension{'s' * (ndim > 1)} of "
+            f"{np.dtype(dtype).name}, got {array.shape} of {array.dtype.name}."
+        )
+    return array
+
+
+def check_starts(name: str, starts: NDArray[np.int64], n_lists: int, n_entries: int) -> None:
+    """Raise `ModelFormatError` unless list i of so many is entries ``starts[i]:starts[i + 1]``.
+
+    >>> check_starts("tail.starts", np.array([0, 3, -1]), 2, 3)
+    Traceback (most recent call last):
+    ...
+    labeltrees.errors.ModelFormatError: 'tail.starts' does not cut 3 entries into 2 lists.
+    """
+    fits = (
+        len(starts) == n_lists + 1
+        and int(starts[0]) == 0
+        and int(starts[-1]) == n_entries
+        and bool((starts[1:] >= starts[:-1]).all())
+    )
+    if not fits:
+        raise ModelFormatError(f"{name!r} does not cut {n_entries} entries into {n_lists} lists.")
+
+
+def check_ids(name: str, ids: NDArray[Any], n: int, *, low: int = 0) -> None:
+    """Raise `ModelFormatError` unless all ids are in [low, n).
+
+    >>> check_ids("tree.label", np.array([-1, 7]), 7, low=-1)
+    Traceback (most recent call last):
+    ...
+    labeltrees.errors.ModelFormatError: 'tree.label' has the id 7, and there are 7.
+    """
+    if not ids.size:
+        return
+    least, most = int(ids.min()), int(ids.max())
+    if least < low or most >= n:
+        wrong = least if least < low else most
+        raise ModelFormatError(f"{name!r} has the id {wrong}, and there are {n}.")
 
 
 def _canonical(description: dict[str, Any]) -> bytes:

@@ -117,6 +117,52 @@ def test_inspect_shows_the_model_and_draws_its_tree(model, tmp_path, capsys):
     assert "mean leaf depth" in capsys.readouterr().out
 
 
+def test_inspect_shows_a_pool_of_trees(tmp_path, capsys):
+    pool = labeltrees.ConditionalTreeClassifier(n_trees=2, structure="random")
+    pool.fit(np.eye(3), ["a", "b", "c"]).save(tmp_path / "pool")
+    assert run_json(capsys, "inspect", tmp_path / "pool")["settings"]["n_trees"] == 2
+
+
+FORGED_INPUTS = [
+    3,
+    [],
+    {"format": ["tsv"]},
+    {"tfidf": None},
+    {"tfidf": {"terms": ["a"], "idf": []}},
+    {"tfidf": {"terms": [1], "idf": [1.0]}},
+    {"tfidf": {"terms": ["a"], "idf": [float("nan")]}},
+    {"tfidf": {"terms": "ab", "idf": [1, "x"]}},
+]
+
+
+@pytest.mark.parametrize("forged", FORGED_INPUTS, ids=str)
+def test_a_model_that_says_nonsense_of_its_input_is_refused(forged, model, data, capsys):
+    labeltrees.load_model(model).save(model, extra={"input": forged})
+    argument = ["-"] if isinstance(forged, dict) and "format" in forged else [str(data[1])]
+    assert main(["predict", str(model), *argument]) in (1, 2)
+    err = capsys.readouterr().err
+    assert err.startswith("labeltrees: ")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["evaluate", "predict", "explain"])
+def test_commands_refuse_long_lines_unless_told_otherwise(command, model, tmp_path, capsys):
+    path = tmp_path / "long.tsv"
+    path.write_text("fruit\t" + "apple " * 5000 + "\n")
+    line = [command, str(model), str(path), "--max-line-bytes"]
+    assert main([*line, "30000"]) == 1
+    assert "long.tsv:1: the line is longer than max_line_bytes=30000" in capsys.readouterr().err
+    assert main([*line, "40000"]) == 0
+
+
+def test_a_file_of_predictions_may_have_no_endless_line_either(model, data, tmp_path, capsys):
+    found = tmp_path / "found.tsv"
+    found.write_text("fruit\t0.5\t" * 9)
+    line = ["evaluate", str(found), str(data[1]), "--predictions", "--max-line-bytes", "80"]
+    assert main(line) == 1
+    assert "found.tsv:1: the line is longer than max_line_bytes=80" in capsys.readouterr().err
+
+
 def test_demo_learns_any_folder_and_completes_code(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     code = tmp_path / "code"
@@ -136,6 +182,11 @@ FAILURES = {
     "no such file": (["stream", "nowhere.tsv"], 1, "nowhere.tsv"),
     "no such model": (["predict", "nowhere", "train.tsv"], 1, "no model file at nowhere"),
     "bad line": (["stream", "bad.tsv"], 1, "bad.tsv:2: "),
+    "long line": (
+        ["stream", "train.tsv", "--max-line-bytes", "5"],
+        1,
+        "train.tsv:1: the line is longer than max_line_bytes=5: raise that (--max-line-bytes)",
+    ),
     "not a model": (["inspect", "bad.tsv"], 1, "is not a model file"),
     "no labels": (["train", "empty.vw", "-o", "m"], 1, "empty.vw has no row with a label"),
     "unknown format": (["stream", "train.tsv", "--format", "arff"], 2, "--format must be 'xc'"),

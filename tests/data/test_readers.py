@@ -9,6 +9,8 @@ import io
 import math
 import random
 import sys
+import tracemalloc
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -315,20 +317,97 @@ def test_short_reads_are_put_together():
         assert rows_of(read_xc(Dribble(text))) == rows_of(read_xc(io.BytesIO(XC)))
 
 
-def test_memory_does_not_grow_with_the_file(tmp_path):
-    import tracemalloc
+def peak_of(run):
+    """The most memory that Python held while it ran."""
+    tracemalloc.start()
+    try:
+        run()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
+
+def test_memory_does_not_grow_with_the_file(tmp_path):
     def peak(n_rows):
         path = tmp_path / "rows.svm.gz"
         path.write_bytes(gzip.compress(b"1,2 3:0.5 7:1.25 9:2\n" * n_rows))
-        tracemalloc.start()
-        n_read = sum(chunk.n_rows for chunk in read_svmlight(path))
-        _, most = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-        assert n_read == n_rows
+        n_read = []
+        most = peak_of(lambda: n_read.extend(chunk.n_rows for chunk in read_svmlight(path)))
+        assert sum(n_read) == n_rows
         return most
 
     assert peak(1_000_000) < 1.5 * peak(200_000)
+
+
+LONG = {
+    "xc": (b"1 9 9\n", b"1 ", b"2:1 "),
+    "svmlight": (b"", b"1 ", b"2:1 "),
+    "vw": (b"", b"cat | ", b"x "),
+    "tsv": (b"", b"cat\t", b"word "),
+    "jsonl": (b"", b'{"label": 1, "text": "', b"word "),
+}
+"""The start of a file, of a row, and what it may have any number of times."""
+
+
+def bomb(kind, n_bytes, ahead=b""):
+    """A small gzip file of one endless line, after some others."""
+    start, row, word = LONG[kind]
+    pack = zlib.compressobj(9, wbits=31)
+    parts = [pack.compress(ahead + start + row)]
+    parts += [pack.compress(word * (2**20 // len(word))) for _ in range(n_bytes // 2**20)]
+    return b"".join([*parts, pack.flush()])
+
+
+@pytest.mark.parametrize("kind", LONG)
+def test_a_small_file_with_an_endless_line_is_refused_with_little_memory(kind):
+    data = bomb(kind, 2**25)
+    assert len(data) < 2**17
+    limit = 2**21
+
+    def read():
+        with pytest.raises(DataFileError, match="longer than max_line_bytes=2097152") as caught:
+            list(open_reader(io.BytesIO(data), format=kind, max_line_bytes=limit))
+        assert caught.value.line == (2 if kind == "xc" else 1)
+
+    read()  # what is imported is not the reader's
+    assert peak_of(read) < 4 * limit
+
+
+def test_a_header_without_end_is_refused():
+    with pytest.raises(DataFileError, match="<stream>:1: the line is longer than max_line_bytes"):
+        list(read_xc(io.BytesIO(b"1" * 3000), max_line_bytes=2000))
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("n_ahead", [0, 3, 70_000])
+def test_lines_before_one_that_is_too_long_are_read(n_ahead, packed):
+    text = b"7 1:1\n" * n_ahead + b"7 1:1 2:2\n" + b"8 1:1\n"
+    data = gzip.compress(text) if packed else text
+    chunks = read_svmlight(io.BytesIO(data), max_line_bytes=8)
+    n_rows = []
+    with pytest.raises(DataFileError, match=f":{n_ahead + 1}: the line is longer than"):
+        n_rows.extend(chunk.n_rows for chunk in chunks)
+    assert sum(n_rows) == n_ahead
+    (chunk,) = read_svmlight(io.BytesIO(text[-16:]), max_line_bytes=9)
+    assert chunk.n_rows == 2
+
+
+def test_a_line_may_be_as_long_as_the_limit_whatever_the_blocks(monkeypatch):
+    text = b"\xef\xbb\xbf" + b"".join(b"1 2:%0*d\n" % (n, 1) for n in range(1, 40))
+    for block in (1, 3, 17, 64, 1000):
+        monkeypatch.setattr(source, "BLOCK_BYTES", block)
+        assert sum(c.n_rows for c in read_svmlight(io.BytesIO(text), max_line_bytes=43)) == 39
+        with pytest.raises(DataFileError, match=":39: the line is longer"):
+            list(read_svmlight(io.BytesIO(text), max_line_bytes=42))
+        with pytest.raises(DataFileError, match=":39: the line is longer"):
+            list(read_svmlight(io.BytesIO(text[:-1]), max_line_bytes=42))
+
+
+@pytest.mark.parametrize("limit", [0, -1, 1.5, True, None, "9"])
+def test_a_bad_line_limit_is_named(limit):
+    for kind in LONG:
+        with pytest.raises(ArgumentError, match="max_line_bytes must be an integer >= 1, got"):
+            open_reader(io.BytesIO(b""), format=kind, max_line_bytes=limit)
 
 
 def test_a_byte_order_mark_is_skipped():

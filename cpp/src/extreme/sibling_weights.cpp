@@ -14,6 +14,7 @@ void need(bool fits, const char* what) {
 }  // namespace
 
 void SiblingWeights::validate(const LabelTree& tree) const {
+  // Nothing is looked up before it is known to be there: a file may say anything.
   need(feature_rows.size() == features.size() + 1 && row_starts.size() == row_parents.size() + 1 &&
            columns.size() == values.size() && biases.size() == tree.n_nodes(),
        "the weights' arrays do not fit together");
@@ -25,12 +26,13 @@ void SiblingWeights::validate(const LabelTree& tree) const {
     good &= features[i] > (i == 0 ? -1 : features[i - 1]) && feature_rows[i] <= feature_rows[i + 1];
   }
   need(good, "the weights' features do not increase");
+  need(std::is_sorted(row_starts.begin(), row_starts.end()), "the weights' rows do not follow");
   std::vector<std::int32_t> n_columns(tree.n_nodes());
   for (std::size_t node = 0; node < n_columns.size(); ++node) {
     n_columns[node] = tree.n_children(static_cast<NodeId>(node));
   }
   for (std::size_t r = 0; r < row_parents.size(); ++r) {
-    const auto parent = static_cast<std::size_t>(row_parents[r]);
+    const auto parent = static_cast<std::size_t>(row_parents[r]);  // below 0 is past all nodes
     need(parent < n_columns.size() && row_starts[r] < row_starts[r + 1] &&
              row_starts[r + 1] - row_starts[r] <= static_cast<std::uint32_t>(n_columns[parent]) &&
              columns[row_starts[r + 1] - 1] < n_columns[parent],

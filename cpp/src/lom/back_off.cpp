@@ -11,6 +11,9 @@ namespace {
 // A trust of one half, before anything is seen, counts as so many rows.
 constexpr double prior_rows = 2;
 
+// Of trust that was saved: no number of rows that can be learned leads beyond.
+constexpr double least_trust = 1e-60, most_rows = 1e60;
+
 // The power of two below x, from 0 to limit - 1.
 std::size_t power(double x, std::size_t limit) noexcept {
   return x < 1 ? 0 : std::min(static_cast<std::size_t>(std::ilogb(x)), limit - 1);
@@ -30,7 +33,8 @@ BackOff::BackOff(std::span<const double> asked, std::span<const double> drawn) {
   std::copy(asked.begin(), asked.end(), asked_.begin());
   std::copy(drawn.begin(), drawn.end(), drawn_.begin());
   for (std::size_t c = 0; c < n_classes; ++c) {
-    if (!(drawn_[c] > 0 && drawn_[c] < asked_[c] && std::isfinite(asked_[c]))) {
+    // So far from 0 that the back-off it makes is finite.
+    if (!(drawn_[c] > least_trust * asked_[c] && drawn_[c] < asked_[c] && asked_[c] < most_rows)) {
       throw TreeError("no trust of a class of nodes is 0 or 1");
     }
   }

@@ -156,7 +156,7 @@ class LomLearner {
       const double trust = model_.trust().trust(c);
       const double drawn = trust * model_.count(here, label) / here.weight;
       p = drawn + (1 - trust) * p;
-      draws_.push_back({c, drawn / p});
+      draws_.push_back({c, p > 0 ? drawn / p : 0});
     }
     double left = weight;
     for (std::size_t i = draws_.size(); i-- > 0;) {

@@ -59,7 +59,7 @@ double NodeDistribution::through_path(double total, Count count) const noexcept 
   for (std::size_t i = 0; i < path_.size(); ++i) {
     p = backed_off(count(i), p, *path_[i].node, path_[i].kappa);
   }
-  return (1 - base_share) * p + base_share * base;
+  return std::min(1.0, (1 - base_share) * p + base_share * base);
 }
 
 void NodeDistribution::weigh_steps() {
@@ -228,7 +228,7 @@ void NodeDistribution::all(std::span<double> p) const {
   }
   for (std::size_t i = 0; i < p.size(); ++i) {
     const double total = model_->total(static_cast<LabelId>(i));
-    p[i] = total == 0 ? 0.0 : (1 - base_share) * p[i] + base_share * (total / n);
+    p[i] = total == 0 ? 0.0 : std::min(1.0, (1 - base_share) * p[i] + base_share * (total / n));
   }
 }
 
@@ -250,7 +250,8 @@ LabelId NodeDistribution::draw(double u) {
       if (place < count) return label;
       place -= count;
     }
-    if (kappa == 0) return labels.back();
+    if (kappa == 0 && !labels.empty()) return labels.back();
+    if (kappa == 0) continue;
     u = std::min(place / kappa, 1 - 1e-16);
   }
   double place = u * model_->total_weight();

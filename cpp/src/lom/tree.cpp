@@ -322,20 +322,39 @@ void LomTree::check_places() const {
 }
 
 void LomTree::check_counts() const {
+  // Far beyond what can be learned, and far from where a product of counts is infinite.
+  const auto is_count = [](double value) { return value >= 0 && value < 1e100; };
   for (const LomNode& here : nodes_) {
-    const bool finite = std::isfinite(here.mean) && here.mean_weight >= 0 && here.least >= 0 &&
-                        std::isfinite(here.least) && here.weight >= 0 &&
-                        std::isfinite(here.weight) && here.leaf_top >= 0;
+    const bool finite = std::isfinite(here.mean) && here.mean_weight >= 0 && is_count(here.least) &&
+                        is_count(here.weight) && here.leaf_top >= 0;
     if (!finite) throw TreeError("a node's counts are not finite or negative");
+    check_histogram(here);
     if (here.left == none) continue;
     if (here.least != std::min(node(here.left).least, node(here.right).least)) {
       throw TreeError("a node does not know the smallest leaf below it");
     }
   }
+  if (!is_count(total_weight_)) throw TreeError("the totals add up to too much");
   for (const SavedEntry& entry : ledgers_.sorted_entries()) {
     if (!(total(static_cast<LabelId>(entry.key & 0xffffffffu)) > 0)) {
       throw TreeError("a ledger has a label that was never learned");
     }
+  }
+}
+
+// A node knows how many labels its histogram has, and what they weigh. Its counts are floats that
+// were added up one by one: they may be twice their true sum, where each addition is rounded up,
+// and any part of it, where they have stopped to grow.
+void LomTree::check_histogram(const LomNode& here) const {
+  double sum = 0;
+  std::uint32_t n_labels = 0;
+  for_labels(here, [&](LabelId label) {
+    const double count = ledgers_.count(here.ledger, label);
+    n_labels += count > 0 ? 1 : 0;
+    sum += count;
+  });
+  if (n_labels != here.n_labels || sum > 2 * here.weight || (n_labels == 0 && here.weight > 0)) {
+    throw TreeError("a node's histogram is not what the node says of it");
   }
 }
 

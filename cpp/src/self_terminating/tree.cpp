@@ -33,6 +33,97 @@ float value_of(const SparseRow& row, std::int32_t feature) noexcept {
 
 bool is_probability(double p) noexcept { return p >= 0.0 && p <= 1.0 + 1e-9; }
 
+// The sum of every node's distribution, from its parent's and the labels listed. Goes down and up
+// the tree with one number for each label, its last listed p, and the factors since.
+class DistributionSums {
+ public:
+  explicit DistributionSums(const SelfTerminatingTree& tree) : tree_(tree) {
+    for (const double p : tree.root) last_.push_back({p, {}});
+  }
+
+  // Throws TreeError if a sum is not 1. O(nodes + listed).
+  void check() {
+    const double sum = std::accumulate(tree_.root.begin(), tree_.root.end(), 0.0);
+    need(is_one(sum), "a distribution that does not sum to 1", 0);
+    std::vector<Step> way;
+    push_children(0, sum, {}, way);
+    while (!way.empty()) {
+      Step& step = way.back();
+      if (step.n_undone != none_yet) {
+        undo(step.n_undone);
+        way.pop_back();
+        continue;
+      }
+      step.n_undone = undone_.size();
+      const Step here = step;  // children move the steps
+      const Shrinking now = here.above.and_then(tree_.factor[index(here.node)]);
+      const double below = enter(here, now);
+      need(is_one(below), "a distribution that does not sum to 1", index(here.node));
+      push_children(here.node, below, now, way);
+    }
+  }
+
+ private:
+  static constexpr std::size_t none_yet = static_cast<std::size_t>(-1);
+  // The product of factors: a factor of 0 has no logarithm.
+  struct Shrinking {
+    double log = 0;
+    std::size_t n_zeros = 0;
+    Shrinking and_then(double factor) const {
+      return factor > 0 ? Shrinking{log + std::log(factor), n_zeros} : Shrinking{log, n_zeros + 1};
+    }
+  };
+  struct Last {
+    double p;
+    Shrinking at;  // when it was listed
+  };
+  struct Step {
+    NodeId node;
+    double sum_above;
+    Shrinking above;
+    std::size_t n_undone;
+  };
+  struct Undo {
+    LabelId label;
+    Last last;
+  };
+
+  static bool is_one(double sum) { return std::abs(sum - 1.0) <= 1e-6; }
+
+  void push_children(NodeId node, double sum, const Shrinking& now, std::vector<Step>& way) const {
+    const NodeId left = tree_.left[index(node)];
+    if (left == none) return;
+    way.push_back({left, sum, now, none_yet});
+    way.push_back({left + 1, sum, now, none_yet});
+  }
+
+  double enter(const Step& step, const Shrinking& now) {
+    double unlisted = step.sum_above, listed = 0;
+    for (std::int64_t i = tree_.starts[index(step.node)]; i < tree_.starts[index(step.node) + 1];
+         ++i) {
+      const LabelId label = tree_.labels[static_cast<std::size_t>(i)];
+      Last& last = last_[index(label)];
+      if (last.at.n_zeros == step.above.n_zeros) {
+        unlisted -= last.p * std::exp(step.above.log - last.at.log);
+      }
+      undone_.push_back({label, last});
+      last = {tree_.p[static_cast<std::size_t>(i)], now};
+      listed += last.p;
+    }
+    return tree_.factor[index(step.node)] * std::max(unlisted, 0.0) + listed;
+  }
+
+  void undo(std::size_t n_kept) {
+    for (; undone_.size() > n_kept; undone_.pop_back()) {
+      last_[index(undone_.back().label)] = undone_.back().last;
+    }
+  }
+
+  const SelfTerminatingTree& tree_;
+  std::vector<Last> last_;  // by label
+  std::vector<Undo> undone_;
+};
+
 }  // namespace
 
 double shrink(double p, double factor) noexcept {
@@ -56,8 +147,8 @@ void SelfTerminatingTree::link(std::int32_t n_features) {
   parent.assign(n, none);
   for (std::size_t node = 0; node < n; ++node) {
     need(is_probability(factor[node]) || node == 0, "a factor outside [0, 1]", node);
-    need(std::isfinite(gain[node]) && std::isfinite(weight[node]),
-         "a gain or weight that is not finite", node);
+    need(std::isfinite(gain[node]) && std::isfinite(weight[node]) && weight[node] >= 0,
+         "a gain or weight that is not finite, or a weight below 0", node);
     const auto begin = static_cast<std::size_t>(starts[node]),
                end = static_cast<std::size_t>(starts[node + 1]);
     for (std::size_t i = begin; i < end; ++i) {
@@ -77,6 +168,8 @@ void SelfTerminatingTree::link(std::int32_t n_features) {
   }
   for (std::size_t node = 1; node < n; ++node) need(parent[node] != none, "no parent", node);
 }
+
+void SelfTerminatingTree::check_sums() const { DistributionSums(*this).check(); }
 
 std::vector<NodeId> find_leaves(const SelfTerminatingTree& tree, const CsrView& X) {
   std::vector<NodeId> leaves(X.n_rows());

@@ -108,8 +108,47 @@ TEST(a_lom_tree_that_does_not_fit_together_is_refused) {
         .n_nodes();
   };
   LomArrays arrays = model.arrays();
+  std::fill(arrays.weight.begin(), arrays.weight.end(), 0.0);  // as the ledgers are empty
+  std::fill(arrays.n_labels.begin(), arrays.n_labels.end(), 0u);
   CHECK(restored(arrays, model.root()) == 11);
   CHECK_THROWS(restored(arrays, 99), TreeError);
   arrays.left[static_cast<std::size_t>(model.root())] = model.root();
   CHECK_THROWS(restored(arrays, model.root()), TreeError);
+}
+
+TEST(a_saved_tree_whose_histograms_are_not_its_nodes_is_refused) {
+  const Examples examples = noisy_examples(300, 6);
+  LomTree model;
+  learn(model, examples.rows(), examples.labels, {}, {}, {}, greedy(5));
+  std::vector<std::uint8_t> open;
+  for (std::uint32_t part = 1; part <= model.ledgers().n_parts(); ++part) {
+    open.push_back(model.ledgers().is_open(part) ? 1 : 0);
+  }
+  std::vector<std::uint64_t> keys;
+  std::vector<float> counts, means;
+  for (const SavedEntry& entry : model.ledgers().sorted_entries()) {
+    keys.push_back(entry.key);
+    counts.push_back(entry.count);
+    means.push_back(entry.mean);
+  }
+  const auto restored = [&](const LomArrays& arrays, std::size_t n_entries) {
+    Ledgers ledgers(open, std::span(keys).first(n_entries), std::span(counts).first(n_entries),
+                    std::span(means).first(n_entries));
+    const LomTree again(arrays, model.root(), model.used_slots(), model.masses(),
+                        std::move(ledgers), {}, {}, {}, model.trust());
+  };
+  const LomArrays sound = model.arrays();
+  restored(sound, keys.size());
+  CHECK_THROWS(restored(sound, 0), TreeError);  // labels, and no ledger that has one
+  for (std::size_t node = 0; node < sound.weight.size(); ++node) {
+    LomArrays arrays = sound;
+    arrays.weight[node] = 0;
+    CHECK_THROWS(restored(arrays, keys.size()), TreeError);
+    arrays = sound;
+    ++arrays.n_labels[node];
+    CHECK_THROWS(restored(arrays, keys.size()), TreeError);
+    arrays = sound;
+    arrays.weight[node] = 1e200;
+    CHECK_THROWS(restored(arrays, keys.size()), TreeError);
+  }
 }

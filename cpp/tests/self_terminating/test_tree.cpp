@@ -157,5 +157,29 @@ TEST(arrays_that_are_no_self_terminating_tree_throw) {
   tree.starts.pop_back();
   CHECK_THROWS(tree.link(3), TreeError);
   tree = sound;
+  tree.weight[0] = -1;
+  CHECK_THROWS(tree.link(3), TreeError);
+  tree = sound;
   tree.link(3);
+}
+
+TEST(distributions_that_do_not_sum_to_one_are_noticed_at_any_node) {
+  const Data data = noisy_rows(300, 3, 12);
+  const auto sound = grow(binned(data), {{}, data.labels, {}}, thirds, paper(0.5));
+  sound.check_sums();
+  CHECK(sound.n_nodes() > 5);
+  for (std::size_t node = 1; node < sound.n_nodes(); ++node) {
+    auto tree = sound;
+    const auto begin = static_cast<std::size_t>(tree.starts[node]);
+    if (begin == static_cast<std::size_t>(tree.starts[node + 1])) {
+      tree.factor[node] *= 0.99;
+    } else {
+      tree.p[begin] = tree.p[begin] < 0.5 ? tree.p[begin] + 0.01 : tree.p[begin] - 0.01;
+    }
+    CHECK_THROWS(tree.check_sums(), TreeError);
+  }
+  auto tree = sound;
+  std::fill(tree.p.begin(), tree.p.end(), 0.0);
+  std::fill(tree.factor.begin(), tree.factor.end(), 0.0);
+  CHECK_THROWS(tree.check_sums(), TreeError);
 }

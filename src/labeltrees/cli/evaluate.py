@@ -9,10 +9,18 @@ import numpy as np
 import typer
 
 from labeltrees import metrics
-from labeltrees.cli.inputs import FormatOption, Input, InputArgument, LabelsOption, LimitOption
+from labeltrees.cli.inputs import (
+    FormatOption,
+    Input,
+    InputArgument,
+    LabelsOption,
+    LimitOption,
+    LineOption,
+)
 from labeltrees.cli.multilabel import from_file, from_model, read_truth, say_scores
 from labeltrees.cli.opening import ModelArgument, open_model
 from labeltrees.cli.report import JsonOption, QuietOption, say_json, say_pairs
+from labeltrees.data.readers.source import MAX_LINE_BYTES
 from labeltrees.errors import ArgumentError, DataError
 from labeltrees.progress import Progress
 
@@ -27,6 +35,7 @@ def evaluate(
     labels: LabelsOption = "each",
     format: FormatOption = None,  # noqa: A002
     limit: LimitOption = None,
+    max_line_bytes: LineOption = MAX_LINE_BYTES,
     seed: Annotated[int, typer.Option(min=0, help="Seed of --labels draw.")] = 0,
     multilabel: Annotated[
         bool,
@@ -49,15 +58,20 @@ def evaluate(
     With --multilabel, --labelwise or --predictions, and for an xreg model: a table of the
     metrics of many labels per row.
     """
+    lines: dict[str, Any] = {"max_line_bytes": max_line_bytes}
     if predictions:
-        source = Input.choose(data, format=format, limit=limit)
-        counts = read_truth(Input.choose(train, format=format), str) if train else None
+        source = Input.choose(data, format=format, limit=limit, **lines)
+        counts = read_truth(Input.choose(train, format=format, **lines), str) if train else None
         say_scores(*from_file(model, source), top=top, train=counts, labelwise=labelwise, json=json)
         return
     stored, opened = open_model(model)
-    source = Input.like(stored.extra, data, format=format, limit=limit, labels=labels, seed=seed)
+    source = Input.like(
+        stored.extra, data, format=format, limit=limit, labels=labels, seed=seed, **lines
+    )
     if multilabel or labelwise or stored.model == "ExtremeModel":
-        counts = read_truth(Input.like(stored.extra, train, format=None)) if train else None
+        counts = None
+        if train:
+            counts = read_truth(Input.like(stored.extra, train, format=None, **lines))
         k = max(2 * top, _LEAST_PREDICTED)
         answers = from_model(opened, source, k, labelwise=labelwise, quiet=quiet)
         say_scores(*answers, top=top, train=counts, labelwise=labelwise, json=json)

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import typer
 
-from labeltrees.cli.inputs import FormatOption, Input, InputArgument
+from labeltrees.cli.inputs import FormatOption, Input, InputArgument, LineOption
 from labeltrees.cli.methods import as_options
 from labeltrees.cli.opening import ModelArgument, open_model
 from labeltrees.cli.report import JsonOption, say, say_json
+from labeltrees.data.readers.source import MAX_LINE_BYTES
 from labeltrees.errors import ArgumentError
 from labeltrees.models.capabilities import Explains, demand
 
@@ -29,13 +30,16 @@ def explain(
     ] = None,
     features: Annotated[int, typer.Option(min=0, help="How many features per turn.")] = 10,
     format: FormatOption = None,  # noqa: A002
+    max_line_bytes: LineOption = MAX_LINE_BYTES,
     json: JsonOption = False,
 ) -> None:
     """Print the path of a label for one row: each turn and what supports it."""
     stored, opened = open_model(model)
     demand(opened, Explains, "explain")
     assert isinstance(opened, Explains)
-    source = Input.like(stored.extra, data, format=format, limit=row + 1)
+    source = Input.like(
+        stored.extra, data, format=format, limit=row + 1, max_line_bytes=max_line_bytes
+    )
     x = _row(source, row)
     opened.check_width(x)
     chosen = opened.top_labels(x, 1).labels[0, 0] if label is None else _as_label(opened, label)

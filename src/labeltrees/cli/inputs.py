@@ -14,6 +14,7 @@ from labeltrees.data.chunk import Chunk, OneLabel
 from labeltrees.data.python_source import PythonSource
 from labeltrees.data.readers import fit_tfidf, open_reader
 from labeltrees.data.readers.formats import FORMATS, format_of
+from labeltrees.data.readers.source import MAX_LINE_BYTES
 from labeltrees.errors import ArgumentError, ModelFormatError
 
 if TYPE_CHECKING:
@@ -24,7 +25,16 @@ if TYPE_CHECKING:
     from labeltrees.data.readers.vectorizers import Vectorizer
     from labeltrees.data.rows import Rows
 
-__all__ = ["FormatOption", "Input", "InputArgument", "LabelsOption", "LimitOption", "OrderOption"]
+__all__ = [
+    "FormatOption",
+    "Input",
+    "InputArgument",
+    "LabelsOption",
+    "LimitOption",
+    "LineOption",
+    "OrderOption",
+    "remembered_input",
+]
 
 _ALL_FORMATS = (*FORMATS, "python")
 _TEXT_FORMATS = ("tsv", "jsonl", "parquet")
@@ -44,6 +54,9 @@ LabelsOption = Annotated[
     str, typer.Option(help="Rows with several labels: learn 'each', 'draw' one, or the 'first'.")
 ]
 LimitOption = Annotated[int | None, typer.Option(min=1, help="Read at most this many rows.")]
+LineOption = Annotated[
+    int, typer.Option("--max-line-bytes", min=1, help="Refuse longer lines than this.")
+]
 OrderOption = Annotated[
     str, typer.Option(help="With --format python: the order of examples, 'files' or 'shuffled'.")
 ]
@@ -59,6 +72,7 @@ class Input:
     limit: int | None = None
     order: str = "files"
     seed: int = 0
+    max_line_bytes: int = MAX_LINE_BYTES
     vectorizer: Vectorizer | None = field(default=None, repr=False)
 
     @classmethod
@@ -81,12 +95,13 @@ class Input:
             return chosen
         if chosen.format != "tsv":
             raise ArgumentError.of("--vectorizer", vectorizer, "used with --format tsv")
-        return replace(chosen, vectorizer=cast("Vectorizer", fit_tfidf(path)))
+        fitted = fit_tfidf(path, max_line_bytes=chosen.max_line_bytes)
+        return replace(chosen, vectorizer=cast("Vectorizer", fitted))
 
     @classmethod
     def like(cls, extra: dict[str, Any], path: str, *, format: str | None, **rest: Any) -> Input:  # noqa: A002
         """Return the input for a saved model, read as the model's own data was."""
-        remembered = extra.get("input", {})
+        remembered = remembered_input(extra)
         if format is None:
             try:
                 format = format_of(path)  # noqa: A001
@@ -120,7 +135,12 @@ class Input:
             yield from PythonSource(folder, order=order, seed=self.seed, limit=self.limit)
             return
         left = self.limit
-        for chunk in open_reader(self.path, format=self.format, vectorizer=self.vectorizer):
+        for chunk in open_reader(
+            self.path,
+            format=self.format,
+            vectorizer=self.vectorizer,
+            max_line_bytes=self.max_line_bytes,
+        ):
             if left is not None and chunk.n_rows >= left:
                 yield chunk.head(left)
                 return
@@ -143,12 +163,23 @@ def _tfidf_facts(vectorizer: Any) -> dict[str, Any]:
     return {"terms": terms, "idf": [float(value) for value in vectorizer.idf_]}
 
 
-def _tfidf_from(facts: dict[str, Any]) -> Vectorizer:
+def remembered_input(extra: dict[str, Any]) -> dict[str, Any]:
+    """Return how a model's input was read, {} if the file does not say."""
+    remembered = extra.get("input", {})
+    if not isinstance(remembered, dict):
+        raise ModelFormatError(f"the model's input cannot be {remembered!r:.60}.")
+    return remembered
+
+
+def _tfidf_from(facts: Any) -> Vectorizer:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     try:
-        vectorizer = TfidfVectorizer(vocabulary=facts["terms"])
-        vectorizer.idf_ = np.array(facts["idf"])
-    except (KeyError, TypeError, ValueError) as error:
+        terms, idf = facts["terms"], [checks.number("idf", each, 0) for each in facts["idf"]]
+        if len(terms) != len(idf) or not all(isinstance(term, str) for term in terms):
+            raise ValueError("terms and idf do not fit together")
+        vectorizer = TfidfVectorizer(vocabulary=terms)
+        vectorizer.idf_ = np.array(idf)
+    except (LookupError, TypeError, ValueError) as error:
         raise ModelFormatError(f"the model's TF-IDF terms cannot be used: {error}") from None
     return cast("Vectorizer", vectorizer)

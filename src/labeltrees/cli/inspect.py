@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from labeltrees.cli.inputs import remembered_input
 from labeltrees.cli.opening import ModelArgument, open_model
 from labeltrees.cli.report import JsonOption, say, say_json, say_pairs, say_table
 
@@ -27,7 +28,7 @@ def inspect(
     """Print a model's shape, sizes, vocabulary, settings, checksums and tree statistics."""
     stored, opened = open_model(model)
     facts = _facts(model, stored, opened)
-    settings, described = stored.facts["settings"], opened.describe()
+    settings, described = opened.settings.to_dict(), opened.describe()
     shown = opened.vocabulary.labels[:labels].tolist()
     tensors: list[dict[str, Any]] = [
         {"name": name, "dtype": str(array.dtype), "shape": list(array.shape),
@@ -68,5 +69,5 @@ def _facts(path: Path, stored: store.StoredModel, model: FittedModel) -> dict[st
         "labels": len(model.vocabulary),
         "label_type": "text" if model.vocabulary.is_text else "integer",
         "features": model.n_features,
-        "input": stored.extra.get("input", {}).get("format"),
+        "input": remembered_input(stored.extra).get("format"),
     }

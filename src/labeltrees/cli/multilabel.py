@@ -12,6 +12,7 @@ import numpy as np
 from labeltrees import metrics
 from labeltrees.cli.report import say_json, say_pairs, say_table
 from labeltrees.cli.whole_file import stacked
+from labeltrees.data.readers.source import read_blocks
 from labeltrees.errors import DataError, DataFileError
 from labeltrees.models.capabilities import BestRows, demand
 from labeltrees.progress import Progress
@@ -84,7 +85,7 @@ def from_model(
 def from_file(path: Path, source: Input) -> tuple[LabelRows, LabelRows]:
     """Return the truth and the predictions of a file that ``labeltrees predict`` wrote."""
     truth, found = read_truth(source, str), LabelRows()
-    for labels, scores in _read_predictions(path, source.limit):
+    for labels, scores in _read_predictions(path, source):
         found.add(labels, scores)
     if found.n_rows != truth.n_rows:
         raise DataError(
@@ -167,14 +168,15 @@ def _add_best_rows(found: LabelRows, model: FittedModel, rows: Rows, k: int) -> 
         found.add(labels, scores)
 
 
-def _read_predictions(path: Path, limit: int | None) -> Iterator[LabelsAndScores]:
-    with path.open(encoding="utf-8") as file:
-        for number, line in enumerate(file, start=1):
-            if limit is not None and number > limit:
+def _read_predictions(path: Path, source: Input) -> Iterator[LabelsAndScores]:
+    for first_line, text in read_blocks(path, source.max_line_bytes):
+        lines = text.decode().removesuffix("\n").split("\n")
+        for number, line in enumerate(lines, first_line):
+            if source.limit is not None and number > source.limit:
                 return
             try:
-                labels, scores = _parsed(line.rstrip("\n"))
-            except (ValueError, KeyError, TypeError):
+                labels, scores = _parsed(line.removesuffix("\r"))
+            except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
                 wanted = "label<TAB>score pairs, or JSON with labels and probabilities"
                 raise DataFileError(path, number, f"a line must have {wanted}.") from None
             if not all(np.isfinite(scores)) or min(scores, default=0) < 0:

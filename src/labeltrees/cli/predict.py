@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from labeltrees.cli.inputs import FormatOption, Input, InputArgument, LimitOption
+from labeltrees.cli.inputs import FormatOption, Input, InputArgument, LimitOption, LineOption
 from labeltrees.cli.methods import as_options
 from labeltrees.cli.opening import ModelArgument, open_model
 from labeltrees.cli.report import JsonOption, QuietOption, say
 from labeltrees.cli.whole_file import stacked
+from labeltrees.data.readers.source import MAX_LINE_BYTES
 from labeltrees.errors import ArgumentError
 from labeltrees.models.capabilities import Above, BestRows, demand
 from labeltrees.progress import Progress
@@ -41,6 +42,7 @@ def predict(
     ] = False,
     format: FormatOption = None,  # noqa: A002
     limit: LimitOption = None,
+    max_line_bytes: LineOption = MAX_LINE_BYTES,
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -53,7 +55,9 @@ def predict(
         raise ArgumentError("--named and --above ask different questions; give one of them.")
     if labelwise and (named or above is not None):
         raise ArgumentError("--labelwise asks another question than --named and --above.")
-    source = Input.like(stored.extra, data, format=format, limit=limit)
+    source = Input.like(
+        stored.extra, data, format=format, limit=limit, max_line_bytes=max_line_bytes
+    )
     if labelwise:
         for line in _labelwise(opened, list(source.chunks()), top, json=json):
             say(line)

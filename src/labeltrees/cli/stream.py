@@ -14,6 +14,7 @@ from labeltrees.cli.inputs import (
     InputArgument,
     LabelsOption,
     LimitOption,
+    LineOption,
     OrderOption,
 )
 from labeltrees.cli.methods import Chosen, with_method
@@ -26,6 +27,7 @@ from labeltrees.cli.report import (
     say_json,
     say_pairs,
 )
+from labeltrees.data.readers.source import MAX_LINE_BYTES
 from labeltrees.errors import DataError
 from labeltrees.metrics import ProgressiveValidation
 from labeltrees.progress import Progress
@@ -37,6 +39,7 @@ def stream(
     format: FormatOption = None,  # noqa: A002
     labels: LabelsOption = "each",
     limit: LimitOption = None,
+    max_line_bytes: LineOption = MAX_LINE_BYTES,
     order: OrderOption = "files",
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Where to save the model afterwards.")
@@ -57,6 +60,7 @@ def stream(
         limit=limit,
         order=order,
         seed=chosen.seed,
+        max_line_bytes=max_line_bytes,
     )
     validation = ProgressiveValidation(n_expected=limit)
     with Progress("streaming", total=limit, enabled=not quiet) as progress:

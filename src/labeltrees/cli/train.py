@@ -14,11 +14,13 @@ from labeltrees.cli.inputs import (
     InputArgument,
     LabelsOption,
     LimitOption,
+    LineOption,
     OrderOption,
 )
 from labeltrees.cli.methods import Chosen, TrainedModelOption, with_method
 from labeltrees.cli.report import JsonOption, QuietOption, say_json, say_pairs
 from labeltrees.cli.whole_file import BASES, train_boosted, train_extreme_regressor
+from labeltrees.data.readers.source import MAX_LINE_BYTES
 from labeltrees.errors import ArgumentError, DataError
 from labeltrees.metrics import ProgressiveValidation
 from labeltrees.progress import Progress
@@ -34,6 +36,7 @@ def train(
     ] = None,
     labels: LabelsOption = "each",
     limit: LimitOption = None,
+    max_line_bytes: LineOption = MAX_LINE_BYTES,
     order: OrderOption = "files",
     passes: Annotated[int, typer.Option(min=1, help="Number of passes over the data.")] = 1,
     keep_state: Annotated[
@@ -74,6 +77,7 @@ def train(
         limit=limit,
         order=order,
         seed=chosen.seed,
+        max_line_bytes=max_line_bytes,
     )
     if model == "adacond":
         result = train_boosted(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from labeltrees import store
 from labeltrees.errors import DataError, LabelTypeError, ModelFormatError
 
 if TYPE_CHECKING:
@@ -141,14 +142,16 @@ class LabelVocabulary:
     def from_tensors(cls, tensors: dict[str, NDArray[Any]]) -> LabelVocabulary:
         """Return the vocabulary that `to_tensors` wrote down."""
         if "vocabulary.integers" in tensors:
-            labels: list[str] | list[int] = tensors["vocabulary.integers"].tolist()
+            integers = store.tensor(tensors, "vocabulary.integers", np.int64)
+            labels: list[str] | list[int] = integers.tolist()
         else:
-            text, ends = tensors["vocabulary.text"].tobytes(), tensors["vocabulary.ends"].tolist()
-            if any(a > b for a, b in pairwise([0, *ends])) or (ends or [0])[-1] != len(text):
-                raise ModelFormatError("the vocabulary's ends do not fit its text.")
+            text = store.tensor(tensors, "vocabulary.text", np.uint8).tobytes()
+            ends = store.tensor(tensors, "vocabulary.ends", np.int64)
+            starts = np.concatenate([[0], ends])
+            store.check_starts("vocabulary.ends", starts, len(ends), len(text))
             try:
                 labels = [
-                    text[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise([0, *ends])
+                    text[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(starts.tolist())
                 ]
             except UnicodeDecodeError:
                 raise ModelFormatError("the vocabulary is not UTF-8 text.") from None

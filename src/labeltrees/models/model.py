@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, 
 import numpy as np
 
 from labeltrees import __version__, checks, store
-from labeltrees.data.rows import as_rows
+from labeltrees.data.rows import MAX_FEATURES, as_rows
 from labeltrees.errors import ArgumentError, DataError, ModelFormatError, TooLargeError
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ __all__ = [
     "check_top_rows",
     "file_parts",
     "names_of",
+    "stored_width",
 ]
 
 MAX_DENSE_BYTES = 2**32
@@ -155,8 +156,17 @@ class FittedModel(ABC):
 
     @classmethod
     @abstractmethod
-    def from_tensors(cls, tensors: dict[str, NDArray[Any]], facts: dict[str, Any]) -> Self:
-        """Return the model that `to_tensors` wrote down, or raise `ModelFormatError`."""
+    def from_tensors(
+        cls,
+        tensors: dict[str, NDArray[Any]],
+        facts: dict[str, Any],
+        vocabulary: LabelVocabulary | None = None,
+    ) -> Self:
+        """Return the model that `to_tensors` wrote down, or raise `ModelFormatError`.
+
+        Models of a mixture share one ``vocabulary``; None is the one among the tensors. A file may
+        be forged: whatever is accepted here must answer every question.
+        """
 
     def rows(self, X: Any) -> Rows:
         """Return ``X`` as rows this model can be asked about, or raise `DataError`."""
@@ -197,6 +207,11 @@ class FittedModel(ABC):
     def __setstate__(self, state: dict[str, Any]) -> None:
         restored = self.from_tensors(state["tensors"], state["facts"])
         self.__dict__.update(restored.__dict__)
+
+
+def stored_width(facts: dict[str, Any]) -> int:
+    """Return the number of features that a file tells."""
+    return checks.integer("n_features", facts["n_features"], 1, MAX_FEATURES)
 
 
 @contextmanager

@@ -46,8 +46,11 @@ class Settings:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, values: Any) -> Self:
-        """Return the settings that `to_dict` wrote down, or raise `ModelFormatError`."""
+    def from_dict(cls, values: Any, *, n_labels: int | None = None) -> Self:  # noqa: ARG003
+        """Return the settings that `to_dict` wrote down, or raise `ModelFormatError`.
+
+        With ``n_labels``, label ids in them must be below it: a file could name any.
+        """
         if not isinstance(values, dict) or set(values) != set(cls.names()):
             raise ModelFormatError(f"the settings are not those of {cls.__name__}.")
         return cls(**values)

@@ -27,7 +27,8 @@ struct SiblingWeights {
   std::span<const std::uint16_t> values;        // halves
   std::span<const float> biases;                // of every node; that of the root is not used
 
-  // Throws TreeError unless every number points inside the arrays and the tree. O(rows).
+  // Throws TreeError unless every number points inside the arrays and the tree, whatever the arrays
+  // hold; but columns are only looked at where rows end. O(rows).
   void validate(const LabelTree& tree) const;
 };
 

@@ -164,6 +164,7 @@ class LomTree {
   void check_shape();
   void check_places() const;
   void check_counts() const;
+  void check_histogram(const LomNode& node) const;
 
   std::vector<LomNode> nodes_;
   NodeId root_ = 0;

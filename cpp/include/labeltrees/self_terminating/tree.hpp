@@ -38,6 +38,9 @@ struct SelfTerminatingTree {
   // Fills parent; throws TreeError, saying why, if the arrays do not describe a tree over
   // n_features features. O(nodes + listed).
   void link(std::int32_t n_features);
+  // Throws TreeError if a node's distribution does not sum to 1; for linked trees that were not
+  // grown here. O(nodes + labels + listed).
+  void check_sums() const;
 };
 
 // A label's p where its branch has none of it: factor p, not below the least positive number if

@@ -79,10 +79,12 @@ def chunk_of(parsed: _core.ParsedRows, width: int) -> Chunk:
     )
 
 
-def parse_chunks(source: Source, chunk_rows: int, parse: Parser, width: int) -> Iterator[Chunk]:
+def parse_chunks(
+    source: Source, chunk_rows: int, max_line_bytes: int, parse: Parser, width: int
+) -> Iterator[Chunk]:
     """Yield the chunks of a text file in which each line is a row."""
     name = source_name(source)
-    for first_line, text in read_blocks(source):
+    for first_line, text in read_blocks(source, max_line_bytes):
         begin, line = 0, first_line
         while begin < len(text):
             try:

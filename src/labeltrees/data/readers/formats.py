@@ -10,7 +10,7 @@ from labeltrees.checks import choice
 from labeltrees.data.readers.assembly import CHUNK_ROWS
 from labeltrees.data.readers.json_lines import read_jsonl
 from labeltrees.data.readers.parquet import read_parquet
-from labeltrees.data.readers.source import Source, source_name
+from labeltrees.data.readers.source import MAX_LINE_BYTES, Source, source_name
 from labeltrees.data.readers.svmlight import read_svmlight
 from labeltrees.data.readers.tsv import read_tsv
 from labeltrees.data.readers.vw import read_vw
@@ -27,12 +27,19 @@ __all__ = ["FORMATS", "SUFFIXES", "format_of", "open_reader"]
 
 
 class _NumberReader(Protocol):
-    def __call__(self, path: Source, *, chunk_rows: int) -> Iterator[Chunk]: ...
+    def __call__(
+        self, path: Source, *, chunk_rows: int, max_line_bytes: int
+    ) -> Iterator[Chunk]: ...
 
 
 class _TextReader(Protocol):
     def __call__(
-        self, path: Source, *, vectorizer: Vectorizer | None, chunk_rows: int
+        self,
+        path: Source,
+        *,
+        vectorizer: Vectorizer | None,
+        chunk_rows: int,
+        max_line_bytes: int,
     ) -> Iterator[Chunk]: ...
 
 
@@ -66,6 +73,7 @@ def open_reader(
     format: str | None = None,  # noqa: A002
     vectorizer: Vectorizer | None = None,
     chunk_rows: int = CHUNK_ROWS,
+    max_line_bytes: int = MAX_LINE_BYTES,
 ) -> Iterator[Chunk]:
     """Return the chunks of a file in any format, read with the format's default options.
 
@@ -79,6 +87,8 @@ def open_reader(
         Makes features of texts, as for `read_tsv`; for formats with text only.
     chunk_rows : int
         The largest number of rows in a chunk.
+    max_line_bytes : int
+        A longer line raises an error, so that a small compressed file cannot take all memory.
 
     Examples
     --------
@@ -89,11 +99,13 @@ def open_reader(
     """
     chosen = format_of(path) if format is None else choice("format", format, FORMATS)
     if chosen in TEXT_FORMATS:
-        return TEXT_FORMATS[chosen](path, vectorizer=vectorizer, chunk_rows=chunk_rows)
+        return TEXT_FORMATS[chosen](
+            path, vectorizer=vectorizer, chunk_rows=chunk_rows, max_line_bytes=max_line_bytes
+        )
     if vectorizer is not None:
         allowed = f"None for the format {chosen}, which has no text"
         raise ArgumentError.of("vectorizer", vectorizer, allowed)
-    return NUMBER_FORMATS[chosen](path, chunk_rows=chunk_rows)
+    return NUMBER_FORMATS[chosen](path, chunk_rows=chunk_rows, max_line_bytes=max_line_bytes)
 
 
 def format_of(source: Source) -> str:

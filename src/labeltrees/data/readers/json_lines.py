@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, NoReturn
 from labeltrees.data.readers import source as blocks
 from labeltrees.data.readers.assembly import CHUNK_ROWS, check_chunk_rows, check_width
 from labeltrees.data.readers.records import RecordReader
-from labeltrees.data.readers.source import Source, read_blocks, source_name
+from labeltrees.data.readers.source import (
+    MAX_LINE_BYTES,
+    Source,
+    check_line_limit,
+    read_blocks,
+    source_name,
+)
 from labeltrees.data.readers.vectorizers import Vectorizer, check_vectorizer
 from labeltrees.errors import DataFileError
 
@@ -26,6 +32,7 @@ def read_jsonl(
     vectorizer: Vectorizer | None = None,
     n_features: int | None = None,
     chunk_rows: int = CHUNK_ROWS,
+    max_line_bytes: int = MAX_LINE_BYTES,
 ) -> Iterator[Chunk]:
     """Return the chunks of a file with one JSON object on each line.
 
@@ -45,6 +52,8 @@ def read_jsonl(
         The number of columns for ``"indices"``; None gives ``UNBOUNDED_WIDTH``.
     chunk_rows : int
         The largest number of rows in a chunk.
+    max_line_bytes : int
+        A longer line raises an error, so that a small compressed file cannot take all memory.
 
     Examples
     --------
@@ -55,18 +64,19 @@ def read_jsonl(
     (array([3, 1]), array([[0.5, 0. , 1. ]], dtype=float32))
     """
     chunk_rows = check_chunk_rows(chunk_rows)
+    max_line_bytes = check_line_limit(max_line_bytes)
     check_vectorizer(vectorizer)
-    return _chunks(path, vectorizer, check_width(n_features), chunk_rows)
+    records = RecordReader(source_name(path), check_width(n_features), vectorizer)
+    return _chunks(path, records, chunk_rows, max_line_bytes)
 
 
 def _chunks(
-    source: Source, vectorizer: Vectorizer | None, width: int, chunk_rows: int
+    source: Source, records: RecordReader, chunk_rows: int, max_line_bytes: int
 ) -> Iterator[Chunk]:
-    name = source_name(source)
+    name = records.name
     decode = json.JSONDecoder(parse_constant=_refuse).decode
-    records = RecordReader(name, width, vectorizer)
     size = 0
-    for first_line, block in read_blocks(source):
+    for first_line, block in read_blocks(source, max_line_bytes):
         for line, text in enumerate(block.decode().split("\n"), first_line):
             if not text or text.isspace():
                 continue

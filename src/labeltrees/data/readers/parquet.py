@@ -11,10 +11,13 @@ from labeltrees.data.readers.assembly import CHUNK_ROWS, check_chunk_rows, check
 from labeltrees.data.readers.records import FIELDS, RecordReader
 from labeltrees.data.readers.source import (
     GZIP_MAGIC,
+    MAX_LINE_BYTES,
     Source,
+    check_line_limit,
     open_source,
     read_pieces,
     source_name,
+    too_long,
 )
 from labeltrees.data.readers.vectorizers import Vectorizer, check_vectorizer
 from labeltrees.errors import DataFileError
@@ -33,6 +36,7 @@ def read_parquet(
     vectorizer: Vectorizer | None = None,
     n_features: int | None = None,
     chunk_rows: int = CHUNK_ROWS,
+    max_line_bytes: int = MAX_LINE_BYTES,
 ) -> Iterator[Chunk]:
     """Return the chunks of a Parquet file whose columns are the fields of `read_jsonl`.
 
@@ -50,6 +54,9 @@ def read_parquet(
         The number of columns for ``indices``; None gives ``UNBOUNDED_WIDTH``.
     chunk_rows : int
         The largest number of rows in a chunk.
+    max_line_bytes : int
+        A row whose text is longer raises an error. How much a file's pages expand to is up to
+        pyarrow.
 
     Examples
     --------
@@ -63,25 +70,26 @@ def read_parquet(
     """
     chunk_rows = check_chunk_rows(chunk_rows)
     check_vectorizer(vectorizer)
-    width = check_width(n_features)
+    records = RecordReader(source_name(path), check_width(n_features), vectorizer)
+    max_line_bytes = check_line_limit(max_line_bytes)
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError as error:
         raise ImportError(
             "Parquet files need pyarrow: pip install 'labeltrees[parquet]'"
         ) from error
-    return _chunks(path, vectorizer, width, chunk_rows)
+    return _chunks(path, records, chunk_rows, max_line_bytes)
 
 
 def _chunks(
-    source: Source, vectorizer: Vectorizer | None, width: int, chunk_rows: int
+    source: Source, records: RecordReader, chunk_rows: int, max_line_bytes: int
 ) -> Iterator[Chunk]:
-    name = source_name(source)
-    records = RecordReader(name, width, vectorizer)
-    line = 1
+    name, line = records.name, 1
     with _seekable(source) as file:
         for batch in _batches(file, name, chunk_rows):
             for record in _records(batch, name, line):
+                if len(str(record.get("text") or "")) > max_line_bytes:
+                    raise DataFileError(name, line, too_long(max_line_bytes))
                 records.add(record, line)
                 line += 1
             if len(records):

@@ -8,12 +8,22 @@ import zlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
+from labeltrees import checks
 from labeltrees.errors import ArgumentError, DataFileError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Source", "open_source", "read_blocks", "read_pieces", "source_name"]
+__all__ = [
+    "MAX_LINE_BYTES",
+    "Source",
+    "check_line_limit",
+    "open_source",
+    "read_blocks",
+    "read_pieces",
+    "source_name",
+    "too_long",
+]
 
 #: A path, an open binary file, or "-" for the standard input.
 Source: TypeAlias = str | os.PathLike[str] | BinaryIO
@@ -21,6 +31,9 @@ Source: TypeAlias = str | os.PathLike[str] | BinaryIO
 # XC text of 56 MB on two shared cores: 402 MB/s with 512 KiB, 364 with 1 MiB, 329 with 4 MiB,
 # 288 with 16 MiB. Larger blocks make larger chunks, which can suit the next step better.
 BLOCK_BYTES = 2**20
+#: The longest line that is read unless the caller allows more: about a million features. A few
+#: packed bytes can stand for a line of gigabytes.
+MAX_LINE_BYTES = 2**24
 GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -67,11 +80,31 @@ def read_pieces(file: BinaryIO) -> Iterator[bytes]:
         yield from pieces
 
 
-def read_blocks(source: Source) -> Iterator[tuple[int, bytes]]:
+def check_line_limit(max_line_bytes: int) -> int:
+    """Return the length of the longest line that is read, or raise `ArgumentError`."""
+    return checks.integer("max_line_bytes", max_line_bytes, 1)
+
+
+def too_long(limit: int) -> str:
+    """Return what is wrong with a line longer than the limit, and what to do.
+
+    >>> too_long(1000)
+    'the line is longer than max_line_bytes=1000: raise that (--max-line-bytes) if it is right.'
+    """
+    return (
+        f"the line is longer than max_line_bytes={limit}: raise that (--max-line-bytes) if it is "
+        "right."
+    )
+
+
+def read_blocks(
+    source: Source, max_line_bytes: int = MAX_LINE_BYTES
+) -> Iterator[tuple[int, bytes]]:
     r"""Yield ``(first_line, text)``: about ``BLOCK_BYTES`` of complete lines of valid UTF-8.
 
     Where a block ends depends on the content only, not on how it was compressed or delivered. The
-    lines before bad bytes are yielded before the error is raised.
+    lines before bad bytes, or before one that is too long, are yielded before the error is raised.
+    No more than a line and a block are held, however much a compressed file expands to.
 
     >>> import io
     >>> list(read_blocks(io.BytesIO(b"one\ntwo\n")))
@@ -81,17 +114,23 @@ def read_blocks(source: Source) -> Iterator[tuple[int, bytes]]:
     with open_source(source) as file:
         pieces = read_pieces(file)
         tail: list[bytes] = []
-        surplus, failure = b"", None
+        surplus, failure, n_held = b"", None, 0
         while True:
             block, surplus, failure = _fill(pieces, surplus)
             at_end = len(block) < BLOCK_BYTES and failure is None
             cut = len(block) if at_end else block.rfind(b"\n") + 1
             if cut == 0 and not at_end and failure is None:
                 tail.append(block)
+                n_held += len(block)
+                if n_held > max_line_bytes + len(BYTE_ORDER_MARK):
+                    raise DataFileError(name, line, too_long(max_line_bytes))
                 continue
             text = b"".join((*tail, block[:cut])) if cut or at_end else b""
             if line == 1:
                 text = text.removeprefix(BYTE_ORDER_MARK)
+            valid = _short_prefix(text, max_line_bytes)
+            if valid < len(text):
+                failure, text = too_long(max_line_bytes), text[:valid]
             valid = _valid_prefix(text)
             if valid:
                 yield line, text[:valid]
@@ -103,6 +142,7 @@ def read_blocks(source: Source) -> Iterator[tuple[int, bytes]]:
             if at_end:
                 return
             tail = [block[cut:]]
+            n_held = len(tail[0])
 
 
 def _read(file: BinaryIO) -> bytes:
@@ -146,6 +186,17 @@ def _fill(pieces: Iterator[bytes], surplus: bytes) -> tuple[bytes, bytes, str | 
         size += len(piece)
     data = b"".join(held)
     return data[:BLOCK_BYTES], data[BLOCK_BYTES:], failure
+
+
+def _short_prefix(text: bytes, limit: int) -> int:
+    """Return the length of the complete lines before the first that is longer than the limit."""
+    begin = 0
+    while len(text) - begin > limit:
+        # All lines that end within the next `limit` + 1 bytes are short enough.
+        begin, before = text.rfind(b"\n", begin, begin + limit + 1) + 1, begin
+        if begin <= before:
+            return before
+    return len(text)
 
 
 def _valid_prefix(text: bytes) -> int:

@@ -13,6 +13,7 @@ from labeltrees.data.readers.assembly import (
     check_width,
     parse_chunks,
 )
+from labeltrees.data.readers.source import MAX_LINE_BYTES, check_line_limit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +30,7 @@ def read_svmlight(
     n_features: int | None = None,
     zero_based: bool = True,
     chunk_rows: int = CHUNK_ROWS,
+    max_line_bytes: int = MAX_LINE_BYTES,
 ) -> Iterator[Chunk]:
     r"""Return the chunks of a file of rows ``label,label feature:value ... # comment``.
 
@@ -46,6 +48,8 @@ def read_svmlight(
         can be read either way: the default leaves column 0 empty.
     chunk_rows : int
         The largest number of rows in a chunk.
+    max_line_bytes : int
+        A longer line raises an error, so that a small compressed file cannot take all memory.
 
     Examples
     --------
@@ -56,7 +60,8 @@ def read_svmlight(
     array([[0.5, 0. , 2. ], [0. , 1. , 0. ]], dtype=float32)
     """
     chunk_rows = check_chunk_rows(chunk_rows)
+    max_line_bytes = check_line_limit(max_line_bytes)
     width = check_width(n_features)
     first = flag("zero_based", zero_based)
     parse = partial(_core.parse_svmlight, n_features=width, zero_based=first)
-    return parse_chunks(path, chunk_rows, parse, width)
+    return parse_chunks(path, chunk_rows, max_line_bytes, parse, width)

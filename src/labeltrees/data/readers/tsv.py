@@ -9,7 +9,13 @@ import numpy as np
 from labeltrees.data.chunk import Chunk
 from labeltrees.data.readers import source as blocks
 from labeltrees.data.readers.assembly import CHUNK_ROWS, check_chunk_rows
-from labeltrees.data.readers.source import Source, read_blocks, source_name
+from labeltrees.data.readers.source import (
+    MAX_LINE_BYTES,
+    Source,
+    check_line_limit,
+    read_blocks,
+    source_name,
+)
 from labeltrees.data.readers.vectorizers import (
     Vectorizer,
     check_vectorizer,
@@ -33,6 +39,7 @@ def read_tsv(
     vectorizer: Vectorizer | None = None,
     label_separator: str | None = " ",
     chunk_rows: int = CHUNK_ROWS,
+    max_line_bytes: int = MAX_LINE_BYTES,
 ) -> Iterator[Chunk]:
     r"""Return the chunks of a file of lines ``label label<TAB>text``.
 
@@ -49,6 +56,8 @@ def read_tsv(
         What separates labels; None if a line has one label, which may contain spaces.
     chunk_rows : int
         The largest number of rows in a chunk.
+    max_line_bytes : int
+        A longer line raises an error, so that a small compressed file cannot take all memory.
 
     Examples
     --------
@@ -58,12 +67,20 @@ def read_tsv(
     (array(['greet', 'polite'], dtype=object), (1, 1048576), 2)
     """
     chunk_rows = check_chunk_rows(chunk_rows)
+    max_line_bytes = check_line_limit(max_line_bytes)
     check_vectorizer(vectorizer)
     _check_separator(label_separator)
-    return _chunks(path, vectorizer, label_separator, chunk_rows)
+    return _chunks(
+        _lines(path, max_line_bytes), source_name(path), vectorizer, label_separator, chunk_rows
+    )
 
 
-def fit_tfidf(path: Source, *, vectorizer: TfidfVectorizer | None = None) -> TfidfVectorizer:
+def fit_tfidf(
+    path: Source,
+    *,
+    vectorizer: TfidfVectorizer | None = None,
+    max_line_bytes: int = MAX_LINE_BYTES,
+) -> TfidfVectorizer:
     r"""Return a TfidfVectorizer fitted to the texts of a file for `read_tsv`.
 
     The result is that of ``vectorizer.fit(texts)``, in one pass and with memory for the
@@ -75,6 +92,8 @@ def fit_tfidf(path: Source, *, vectorizer: TfidfVectorizer | None = None) -> Tfi
         Where to read, gzipped or not.
     vectorizer : TfidfVectorizer or None
         The parameters; it is not changed. None: scikit-learn's defaults.
+    max_line_bytes : int
+        A longer line raises an error.
 
     Examples
     --------
@@ -83,17 +102,21 @@ def fit_tfidf(path: Source, *, vectorizer: TfidfVectorizer | None = None) -> Tfi
     >>> fitted.get_feature_names_out()
     array(['good', 'morning', 'night'], dtype=object)
     """
-    return fit_texts((text for _, _, text in _lines(path)), vectorizer)
+    limit = check_line_limit(max_line_bytes)
+    return fit_texts((text for _, _, text in _lines(path, limit)), vectorizer)
 
 
 def _chunks(
-    source: Source, vectorizer: Vectorizer | None, separator: str | None, chunk_rows: int
+    lines: Iterator[tuple[int, str, str]],
+    name: str,
+    vectorizer: Vectorizer | None,
+    separator: str | None,
+    chunk_rows: int,
 ) -> Iterator[Chunk]:
-    name = source_name(source)
     make = vectorizer if vectorizer is not None else default_vectorizer()
     held: list[tuple[int, str, str]] = []
     size = 0
-    for row in _lines(source):
+    for row in lines:
         held.append(row)
         size += len(row[2])
         if len(held) == chunk_rows or size >= blocks.BLOCK_BYTES:
@@ -118,10 +141,10 @@ def _chunk(
     return Chunk(rows, np.array(labels, np.object_), label_starts, None, int(lines[0]), lines)
 
 
-def _lines(source: Source) -> Iterator[tuple[int, str, str]]:
+def _lines(source: Source, max_line_bytes: int) -> Iterator[tuple[int, str, str]]:
     """Yield line, labels and text of each line that is not empty."""
     name = source_name(source)
-    for first_line, block in read_blocks(source):
+    for first_line, block in read_blocks(source, max_line_bytes):
         for line, text in enumerate(block.decode().split("\n"), first_line):
             labels, tab, rest = text.removesuffix("\r").partition("\t")
             if tab:

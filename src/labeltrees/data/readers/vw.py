@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from labeltrees import _core
 from labeltrees.checks import choice
 from labeltrees.data.readers.assembly import CHUNK_ROWS, check_chunk_rows, parse_chunks
+from labeltrees.data.readers.source import MAX_LINE_BYTES, check_line_limit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +35,7 @@ def read_vw(
     multilabel: bool | Literal["auto"] = "auto",
     label_type: Literal["auto", "int", "str"] = "auto",
     chunk_rows: int = CHUNK_ROWS,
+    max_line_bytes: int = MAX_LINE_BYTES,
 ) -> Iterator[Chunk]:
     r"""Return the chunks of a file in Vowpal Wabbit's text format.
 
@@ -53,6 +55,8 @@ def read_vw(
         a name after it is then an error.
     chunk_rows : int
         The largest number of rows in a chunk.
+    max_line_bytes : int
+        A longer line raises an error, so that a small compressed file cannot take all memory.
 
     Examples
     --------
@@ -62,9 +66,12 @@ def read_vw(
     (['cat'], [0, 1, 1], [2.0, 1.0])
     """
     chunk_rows = check_chunk_rows(chunk_rows)
+    max_line_bytes = check_line_limit(max_line_bytes)
     lists = LISTS[choice("multilabel", multilabel, LISTS)]
     kind = KINDS[choice("label_type", label_type, KINDS)]
-    return parse_chunks(path, chunk_rows, _VwParser(lists, kind), _core.HASHED_WIDTH)
+    return parse_chunks(
+        path, chunk_rows, max_line_bytes, _VwParser(lists, kind), _core.HASHED_WIDTH
+    )
 
 
 class _VwParser:

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 from labeltrees import _core
 from labeltrees.data.chunk import UNBOUNDED_WIDTH
 from labeltrees.data.readers.assembly import CHUNK_ROWS, check_chunk_rows, chunk_of, file_error
-from labeltrees.data.readers.source import Source, read_blocks, source_name
+from labeltrees.data.readers.source import (
+    MAX_LINE_BYTES,
+    Source,
+    check_line_limit,
+    read_blocks,
+    source_name,
+)
 from labeltrees.errors import DataFileError
 
 if TYPE_CHECKING:
@@ -21,7 +27,9 @@ __all__ = ["read_xc"]
 HEADER = re.compile(rb"[ \t]*(\d{1,18})[ \t]+(\d{1,18})[ \t]+(\d{1,18})[ \t]*\r?\n?")
 
 
-def read_xc(path: Source, *, chunk_rows: int = CHUNK_ROWS) -> Iterator[Chunk]:
+def read_xc(
+    path: Source, *, chunk_rows: int = CHUNK_ROWS, max_line_bytes: int = MAX_LINE_BYTES
+) -> Iterator[Chunk]:
     r"""Return the chunks of a file in the XC repository's format.
 
     The first line is ``n_rows n_features n_labels``; every other line is a row
@@ -34,6 +42,8 @@ def read_xc(path: Source, *, chunk_rows: int = CHUNK_ROWS) -> Iterator[Chunk]:
         Where to read, gzipped or not.
     chunk_rows : int
         The largest number of rows in a chunk.
+    max_line_bytes : int
+        A longer line raises an error, so that a small compressed file cannot take all memory.
 
     Examples
     --------
@@ -45,12 +55,12 @@ def read_xc(path: Source, *, chunk_rows: int = CHUNK_ROWS) -> Iterator[Chunk]:
     ([4, 1], [0, 2, 2])
     """
     chunk_rows = check_chunk_rows(chunk_rows)
-    return _chunks(path, chunk_rows)
+    return _chunks(path, chunk_rows, check_line_limit(max_line_bytes))
 
 
-def _chunks(source: Source, chunk_rows: int) -> Iterator[Chunk]:
+def _chunks(source: Source, chunk_rows: int, max_line_bytes: int) -> Iterator[Chunk]:
     name, line, n_rows, left = source_name(source), 1, -1, -1
-    for first_line, text in read_blocks(source):
+    for first_line, text in read_blocks(source, max_line_bytes):
         begin, line = 0, first_line
         if n_rows < 0:
             n_rows, n_features, n_labels, begin = _header(name, text)

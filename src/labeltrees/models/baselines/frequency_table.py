@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from labeltrees import checks, store
 from labeltrees.checks import Number, setting
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ModelFormatError
@@ -22,6 +23,7 @@ from labeltrees.models.model import (
     check_k,
     file_parts,
     names_of,
+    stored_width,
 )
 from labeltrees.models.online.online_model import check_can_learn, ids_to_learn
 from labeltrees.models.settings import Settings
@@ -177,7 +179,7 @@ class FrequencyTableModel(DenseAnswers, FittedModel):
         return totals[np.clip(ids, -1, len(totals) - 1)] > 0
 
     def _p(self, table: dict[int, float], ids: NDArray[Any], total: float) -> NDArray[np.float64]:
-        overall: NDArray[np.float64] = self.totals[ids] / total
+        overall: NDArray[np.float64] = self.totals[ids] / total if total > 0 else np.zeros(len(ids))
         seen = sum(table.values())
         if seen == 0:
             return overall
@@ -227,34 +229,55 @@ class FrequencyTableModel(DenseAnswers, FittedModel):
 
     @classmethod
     def from_tensors(
-        cls, tensors: dict[str, NDArray[Any]], facts: dict[str, Any]
+        cls,
+        tensors: dict[str, NDArray[Any]],
+        facts: dict[str, Any],
+        vocabulary: LabelVocabulary | None = None,
     ) -> FrequencyTableModel:
         """Return the model that `to_tensors` wrote down; raise `ModelFormatError` if it did not."""
         with file_parts():
-            vocabulary = LabelVocabulary.from_tensors(tensors)
-            keys, sizes = tensors["rows.keys"], tensors["rows.sizes"]
-            labels, weights = tensors["pairs.labels"], tensors["pairs.weights"]
-            totals = tensors["totals"].astype(np.float64)
-            fits = (
-                keys.shape == (len(sizes), _KEY_BYTES)
-                and (sizes > 0).all()
-                and int(sizes.sum()) == len(labels) == len(weights)
-                and len(totals) <= len(vocabulary)
-                and (not len(labels) or (labels.min() >= 0 and labels.max() < len(totals)))
-                and ((weights > 0) & np.isfinite(weights)).all()
-                and ((totals >= 0) & np.isfinite(totals)).all()
-            )
-            if not fits:
-                raise ModelFormatError("the model's parts do not fit together.")
-            tables, end = {}, np.cumsum(sizes).tolist()
-            for key, size, stop in zip(keys, sizes.tolist(), end, strict=True):
-                here = slice(stop - size, stop)
-                tables[key.tobytes()] = dict(
-                    zip(labels[here].tolist(), weights[here].tolist(), strict=True)
-                )
             settings = FrequencyTableSettings.from_dict(facts["settings"])
-            width, frozen = int(facts["n_features"]), bool(facts["frozen"])
+            width, frozen = stored_width(facts), checks.flag("frozen", facts["frozen"])
+            if vocabulary is None:
+                vocabulary = LabelVocabulary.from_tensors(tensors)
+            totals = store.tensor(tensors, "totals", np.float64).copy()
+            if len(totals) > len(vocabulary):
+                raise ModelFormatError("there is a count of a label that nobody named.")
+            tables = _restored_tables(tensors, totals, frozen=frozen)
             return cls(settings, width, vocabulary, totals, tables, frozen)
+
+
+def _restored_tables(
+    tensors: dict[str, NDArray[Any]], totals: NDArray[np.float64], *, frozen: bool
+) -> dict[bytes, dict[int, float]]:
+    """Return the tables of a file's rows, which must agree with the labels' totals."""
+    keys = store.tensor(tensors, "rows.keys", np.uint8, ndim=2)
+    sizes = store.tensor(tensors, "rows.sizes", np.int64)
+    labels = store.tensor(tensors, "pairs.labels", np.int32)
+    weights = store.tensor(tensors, "pairs.weights", np.float32 if frozen else np.float64)
+    store.check_ids("pairs.labels", labels, len(totals))
+    store.check_ids("rows.sizes", sizes, len(labels) + 1, low=1)
+    ends = np.cumsum(sizes)
+    store.check_starts("rows.sizes", np.concatenate([[0], ends]), len(keys), len(labels))
+    summed = np.bincount(labels, weights, minlength=len(totals))
+    fits = (
+        keys.shape[1] == _KEY_BYTES
+        and len(labels) == len(weights)
+        and (weights > 0).all()
+        and (totals >= 0).all()
+        and np.isfinite(totals.sum())
+        and np.allclose(summed, totals, rtol=1e-3, atol=0)  # float32, added in another order
+    )
+    if not fits:
+        raise ModelFormatError("the counts of rows and labels do not fit together.")
+    tables = {}
+    for key, size, stop in zip(keys, sizes.tolist(), ends.tolist(), strict=True):
+        here = slice(stop - size, stop)
+        pairs = zip(labels[here].tolist(), weights[here].tolist(), strict=True)
+        tables[key.tobytes()] = dict(pairs)
+    if len(tables) != len(keys) or sum(map(len, tables.values())) != len(labels):
+        raise ModelFormatError("a row or one of its labels is there twice.")
+    return tables
 
 
 def _keys(rows: Rows) -> Iterator[bytes]:

@@ -25,6 +25,7 @@ from labeltrees.models.model import (
     check_k,
     check_top_rows,
     file_parts,
+    stored_width,
 )
 from labeltrees.models.registry import model_class
 from labeltrees.models.settings import Settings
@@ -98,6 +99,8 @@ class AdacondModel(FittedModel):
         self._columns = [self._columns_of(member.vocabulary) for member in self.members]
 
     def _columns_of(self, vocabulary: LabelVocabulary) -> NDArray[np.int32] | None:
+        if vocabulary is self.vocabulary:
+            return None
         ids = self.vocabulary.ids(vocabulary.labels)
         same = len(ids) == len(self.vocabulary) and np.array_equal(ids, np.arange(len(ids)))
         return None if same else ids
@@ -346,17 +349,23 @@ class AdacondModel(FittedModel):
         }
 
     @classmethod
-    def from_tensors(cls, tensors: dict[str, NDArray[Any]], facts: dict[str, Any]) -> AdacondModel:
+    def from_tensors(
+        cls,
+        tensors: dict[str, NDArray[Any]],
+        facts: dict[str, Any],
+        vocabulary: LabelVocabulary | None = None,
+    ) -> AdacondModel:
         """Return the model that `to_tensors` wrote down; raise `ModelFormatError` if it did not."""
         with file_parts():
             settings = AdacondSettings.from_dict(facts["settings"])
-            vocabulary = LabelVocabulary.from_tensors(tensors)
+            if vocabulary is None:
+                vocabulary = LabelVocabulary.from_tensors(tensors)
             record = BoostingRecord.restore(tensors, facts["record"])
             members = [
-                _restore_member(tensors, number, **member)
+                _restore_member(tensors, vocabulary, number, **member)
                 for number, member in enumerate(facts["members"])
             ]
-            n_features = int(facts["n_features"])
+            n_features = stored_width(facts)
             if len(members) != len(record.errors) or any(
                 member.n_features != n_features for member in members
             ):
@@ -368,14 +377,19 @@ class AdacondModel(FittedModel):
 
 
 def _restore_member(
-    tensors: dict[str, NDArray[Any]], number: int, *, model: str, facts: dict[str, Any]
+    tensors: dict[str, NDArray[Any]],
+    shared: LabelVocabulary,
+    number: int,
+    *,
+    model: str,
+    facts: dict[str, Any],
 ) -> Model:
     prefix = f"members.{number}."
     own = {name.removeprefix(prefix): array for name, array in tensors.items()
            if name.startswith(prefix)}  # fmt: skip
-    if not any(name.startswith("vocabulary.") for name in own):
-        own |= {name: array for name, array in tensors.items() if name.startswith("vocabulary.")}
-    return model_class(model).from_tensors(own, facts)
+    # One vocabulary for all: a copy for each could be many times the file.
+    has_own = any(name.startswith("vocabulary.") for name in own)
+    return model_class(model).from_tensors(own, facts, None if has_own else shared)
 
 
 def _taken(rows: Rows, chosen: NDArray[np.int64]) -> Rows:

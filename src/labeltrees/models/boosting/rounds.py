@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from labeltrees import checks, store
 from labeltrees.errors import ModelFormatError
 
 if TYPE_CHECKING:
@@ -65,13 +66,20 @@ class BoostingRecord:
     @classmethod
     def restore(cls, tensors: dict[str, NDArray[Any]], facts: dict[str, Any]) -> BoostingRecord:
         """Return the record that was written down; raise `ModelFormatError` if none was."""
-        arrays = {name: tensors[f"boosting.{name}"] for name in _ARRAYS}
-        shapes = {(array.dtype.str, array.shape) for array in arrays.values()}
-        if len(shapes) != 1 or arrays["errors"].dtype != np.float64 or arrays["errors"].ndim != 1:
+        arrays = {name: store.tensor(tensors, f"boosting.{name}", np.float64) for name in _ARRAYS}
+        eta = checks.number("eta", facts["eta"], 0, 1, open_low=True, open_high=True)
+        # Shares may be a rounding error above 1.
+        shares = np.stack([arrays[name] for name in ("errors", "bound", "exceed")])
+        with np.errstate(invalid="ignore"):
+            weights = mixture_weights(arrays["log_betas"])
+        if (
+            shares.shape[1] != len(weights)
+            or not ((shares >= 0) & (shares <= 1 + 1e-6)).all()
+            or not (weights >= 0).all()
+            or not isinstance(facts["stop_reason"], str)
+        ):
             raise ModelFormatError("the record of the rounds does not fit together.")
-        if not len(arrays["errors"]) or np.isnan(arrays["log_betas"]).any():
-            raise ModelFormatError("the record of the rounds does not fit together.")
-        return cls(float(facts["eta"]), str(facts["stop_reason"]), **arrays)
+        return cls(eta, facts["stop_reason"], **arrays)
 
 
 @dataclass

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
     from labeltrees.data.rows import Rows
+    from labeltrees.data.vocabulary import LabelVocabulary
     from labeltrees.models.online.explanation import Explanation
     from labeltrees.models.online.online_model import Teaching
 
@@ -204,13 +205,17 @@ class ConditionalTreeModel(TreeModel):
         return tensors, facts
 
     @classmethod
-    def from_tensors(cls, tensors: dict[str, NDArray[Any]], facts: dict[str, Any]) -> Self:
+    def from_tensors(
+        cls,
+        tensors: dict[str, NDArray[Any]],
+        facts: dict[str, Any],
+        vocabulary: LabelVocabulary | None = None,
+    ) -> Self:
         """Return the model that `to_tensors` wrote down; raise `ModelFormatError` if it did not."""
-        model = super().from_tensors(tensors, facts)
+        model = super().from_tensors(tensors, facts, vocabulary)
         with file_parts():
             if model.settings.novelty:
-                seen = facts["novelty"]
-                model.label_counts = LabelCounts(seen["n_once"], seen["n_examples"])
+                model.label_counts = LabelCounts.restore(facts["novelty"])
                 if not model.frozen:
                     model.label_counts.counts = tensors["novelty.counts"].copy()
                     model.label_counts.check(len(model.vocabulary))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from labeltrees import checks
 from labeltrees.errors import ModelFormatError
 
 if TYPE_CHECKING:
@@ -38,9 +39,13 @@ class LabelCounts:
     """By label id; longer than needed, with zeros at the end; empty if it is not kept."""
 
     def __post_init__(self) -> None:
-        if not 0 <= self.n_once <= self.n_examples:
-            raise ModelFormatError("there are more labels seen once than examples.")
         self._lock = threading.Lock()
+
+    @classmethod
+    def restore(cls, facts: dict[str, Any]) -> LabelCounts:
+        """Return the sums that a file tells; its counts are added and checked by the caller."""
+        n_examples = checks.integer("n_examples", facts["n_examples"], 0, 2**62)
+        return cls(checks.integer("n_once", facts["n_once"], 0, n_examples), n_examples)
 
     @property
     def mass(self) -> float:
@@ -81,6 +86,7 @@ class LabelCounts:
             or counts.ndim != 1
             or len(counts) > n_labels
             or bool((counts < 0).any())
+            or bool((counts > self.n_examples).any())  # else their sum could go round
             or int(counts.sum()) != self.n_examples
             or int((counts == 1).sum()) != self.n_once
         ):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labeltrees import _core
-from labeltrees.errors import ArgumentError, ModelFormatError
+from labeltrees import _core, store
+from labeltrees.errors import ArgumentError
 from labeltrees.models.conditional.settings import ConditionalSettings
 from labeltrees.models.dense import DenseAnswers
 from labeltrees.models.online.bank_model import NO_LINES, BankModel, Lines
@@ -110,7 +110,7 @@ class PecocTreeModel(DenseAnswers, BankModel):
     def _restore_core(
         cls, tensors: dict[str, NDArray[Any]], mass: NDArray[Any], lines: Lines, n_labels: int
     ) -> _core.PecocTree:
-        if tensors["tree.label"].max(initial=-1) >= n_labels:
-            raise ModelFormatError("the tree has a label that the vocabulary does not name.")
-        tree = _core.LabelTree.restore(tensors["tree.parent"], tensors["tree.label"], n_labels)
+        label = store.tensor(tensors, "tree.label", np.int32)
+        store.check_ids("tree.label", label, n_labels, low=-1)
+        tree = _core.LabelTree.restore(tensors["tree.parent"], label, n_labels)
         return _core.PecocTree(tree, mass, *lines)

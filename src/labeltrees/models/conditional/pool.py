@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError, ModelFormatError
 from labeltrees.models.conditional.model import ConditionalTreeModel
 from labeltrees.models.conditional.pecoc import PecocTreeModel
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from labeltrees.data.rows import Rows
-    from labeltrees.data.vocabulary import LabelVocabulary
     from labeltrees.tree import LabelTree
 
 __all__ = ["PooledTreesModel", "pooled"]
@@ -74,6 +74,8 @@ class PooledTreesModel(DenseAnswers, FittedModel):
         self.vocabulary = self.members[0].vocabulary
         self.n_features = self.members[0].n_features
         for member in self.members[1:]:
+            if member.vocabulary is self.vocabulary:
+                continue
             if member.vocabulary.labels.tolist() != self.vocabulary.labels.tolist():
                 raise ArgumentError("the trees of a pool must have the same labels.")
             member.vocabulary = self.vocabulary  # one for all, so that ids stay the same
@@ -182,19 +184,40 @@ class PooledTreesModel(DenseAnswers, FittedModel):
 
     @classmethod
     def from_tensors(
-        cls, tensors: dict[str, NDArray[Any]], facts: dict[str, Any]
+        cls,
+        tensors: dict[str, NDArray[Any]],
+        facts: dict[str, Any],
+        vocabulary: LabelVocabulary | None = None,
     ) -> PooledTreesModel:
         """Return the model that `to_tensors` wrote down; raise `ModelFormatError` if it did not."""
-        shared = {name: array for name, array in tensors.items() if name.startswith("vocabulary.")}
         with file_parts():
+            if vocabulary is None:
+                vocabulary = LabelVocabulary.from_tensors(tensors)
             members = [
-                _KINDS[about["model"]].from_tensors(shared | _own(tensors, number), about["facts"])
+                _KINDS[about["model"]].from_tensors(
+                    _own(tensors, number), about["facts"], vocabulary
+                )
                 for number, about in enumerate(facts["members"])
             ]
-            first = set(members[0].tree.label.tolist())
-            if any(set(member.tree.label.tolist()) != first for member in members):
-                raise ModelFormatError("the trees of the pool do not have the same labels.")
+            _check_alike(members)
             return cls(members)
+
+
+def _check_alike(members: Sequence[Member]) -> None:
+    """Raise `ModelFormatError` unless the trees differ in nothing but structure and seed."""
+    first, *others = members
+    labels = set(first.tree.label.tolist())
+    for member in others:
+        settings = replace(member.settings, random_state=first.settings.random_state)
+        if (
+            settings != first.settings
+            or member.frozen != first.frozen
+            or member.n_features != first.n_features
+            or set(member.tree.label.tolist()) != labels
+        ):
+            raise ModelFormatError("the trees of the pool are not of one kind.")
+    if first.settings.novelty:
+        raise ModelFormatError("a pool of trees has no novelty.")
 
 
 _KINDS: dict[str, type[Member]] = {

@@ -108,8 +108,9 @@ class ConditionalSettings(RegressorSettings):
         return plain | {"structure": structure_to_json(self.structure)}
 
     @classmethod
-    def from_dict(cls, values: Any) -> Self:
+    def from_dict(cls, values: Any, *, n_labels: int | None = None) -> Self:
         """Return the settings that `to_dict` wrote down, or raise `ModelFormatError`."""
         if isinstance(values, dict) and "structure" in values:
-            values = values | {"structure": structure_from_json(values["structure"])}
-        return super().from_dict(values)
+            structure = structure_from_json(values["structure"], n_labels=n_labels)
+            values = values | {"structure": structure}
+        return super().from_dict(values, n_labels=n_labels)

@@ -7,9 +7,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from labeltrees import checks
-from labeltrees.errors import ArgumentError
+from labeltrees.errors import ArgumentError, ModelFormatError
 from labeltrees.models.model import file_parts
 from labeltrees.tree import LabelTree, unfold
+from labeltrees.tree.formats import from_json
 
 __all__ = [
     "Structure",
@@ -66,18 +67,34 @@ def structure_to_json(structure: Structure) -> Any:
     return structure
 
 
-def structure_from_json(value: Any) -> Any:
+def structure_from_json(value: Any, *, n_labels: int | None = None) -> Any:
     """Return the structure that `structure_to_json` wrote down; tuples come back as lists.
+
+    With ``n_labels`` a tree's labels must be below it, so that a short text cannot ask for memory
+    for two thousand million of them.
 
     >>> structure_from_json(structure_to_json([["cat", "dog"], "car"]))
     [['cat', 'dog'], 'car']
     """
-    if not isinstance(value, dict):
+    if isinstance(value, str):
         return value
     with file_parts():
         if "tree" in value:
-            return LabelTree.from_json(value["tree"])
-        items: list[Any] = [[] if item is None else item for item in value["leaves"]]
-        for above, item in zip(value["parent"][1:], items[1:], strict=True):
-            items[above].append(item)
-        return items[0] if items else []
+            parent, label = from_json(value["tree"])
+            if n_labels is not None and not all(each < n_labels for each in label):
+                raise ModelFormatError("the structure has a label that the vocabulary lacks.")
+            return LabelTree.restore(parent, label)
+        return _nested(value["parent"], value["leaves"])
+
+
+def _nested(parent: list[Any], leaves: list[Any]) -> list[Any]:
+    """Return the lists of which `unfold` gives these."""
+    items: list[Any] = [[] if item is None else item for item in leaves]
+    for node, (above, item) in enumerate(zip(parent[1:], items[1:], strict=True), 1):
+        items[checks.integer("parent", above, 0, node - 1)].append(item)
+    lists: list[Any] = items[0] if items else []
+    if not all(item is None or isinstance(item, str | int) for item in leaves):
+        raise ModelFormatError("the structure has a leaf that is no label.")
+    if unfold(lists) != (parent, leaves):
+        raise ModelFormatError("the structure's parents and leaves do not fit together.")
+    return lists

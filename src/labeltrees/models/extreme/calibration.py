@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labeltrees import _core
+from labeltrees import _core, checks
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["Calibration"]
 
 _LEAST = 1e-15  # of probabilities and masses, as in the core's calibration.hpp
+_FARTHEST = 1e6  # of the numbers, beyond the bounds of every fit
 _LEAST_HITS = 20  # with fewer there is nothing to fit
 
 
@@ -32,6 +35,17 @@ class Calibration:
     b: float = 1.0
     c: float = 0.0
     d: float = 0.0
+
+    @classmethod
+    def restore(cls, values: Sequence[Any]) -> Calibration:
+        """Return the map that a file tells, as far from the identity as `fit` may go or farther."""
+        a, b, c, d = values
+        return cls(
+            checks.number("a", a, 0, _FARTHEST, open_low=True),
+            checks.number("b", b, 0, _FARTHEST),
+            checks.number("c", c, -_FARTHEST, _FARTHEST),
+            checks.number("d", d, -_FARTHEST, _FARTHEST),
+        )
 
     @property
     def is_identity(self) -> bool:

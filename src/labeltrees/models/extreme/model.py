@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from labeltrees import _core, checks
+from labeltrees import _core, checks, store
 from labeltrees.data.vocabulary import LabelVocabulary
-from labeltrees.errors import ModelFormatError, TooLargeError
+from labeltrees.errors import TooLargeError
 from labeltrees.models.explanation import check_question
 from labeltrees.models.extreme.calibration import Calibration
 from labeltrees.models.extreme.explanation import RelevanceExplanation, relevance_steps
@@ -27,6 +27,7 @@ from labeltrees.models.model import (
     check_top_rows,
     file_parts,
     names_of,
+    stored_width,
 )
 from labeltrees.tree import LabelTree
 
@@ -276,26 +277,29 @@ class ExtremeModel(FittedModel):
         }
 
     @classmethod
-    def from_tensors(cls, tensors: dict[str, NDArray[Any]], facts: dict[str, Any]) -> ExtremeModel:
+    def from_tensors(
+        cls,
+        tensors: dict[str, NDArray[Any]],
+        facts: dict[str, Any],
+        vocabulary: LabelVocabulary | None = None,
+    ) -> ExtremeModel:
         """Return the model that `to_tensors` wrote down; raise `ModelFormatError` if it did not."""
         with file_parts():
             settings = ExtremeSettings.from_dict(facts["settings"])
-            vocabulary = LabelVocabulary.from_tensors(tensors)
-            trees = []
-            for number in range(settings.n_trees):
-                parent, label = (tensors[f"tree{number}.{name}"] for name in ("parent", "label"))
-                arrays = tuple(tensors[f"tree{number}.{name}"] for name in _ARRAYS)
-                tree = _core.LabelTree.restore(parent, label, len(vocabulary))
-                trees.append(RelevanceTreeArrays(tree, arrays))
-            calibration = Calibration(*(float(value) for value in facts["calibration"]))
-            if not (calibration.a > 0 and calibration.b >= 0):
-                raise ModelFormatError("the model's calibration is not monotone.")
+            if vocabulary is None:
+                vocabulary = LabelVocabulary.from_tensors(tensors)
+            n_labels, width = len(vocabulary), stored_width(facts)
+            trees = [
+                _restored_tree(tensors, f"tree{number}.", n_labels)
+                for number in range(settings.n_trees)
+            ]
             tail = None
             if settings.tail is not None:
                 tail = TailClassifier.from_tensors(
-                    tensors, settings.tail, settings.tail_weight, len(vocabulary)
+                    tensors, settings.tail, settings.tail_weight, (n_labels, width)
                 )
-            width, scale = int(facts["n_features"]), float(facts["scale"])
+            calibration = Calibration.restore(facts["calibration"])
+            scale = checks.number("scale", facts["scale"], 0, open_low=True)
             return cls(settings, vocabulary, trees, width, scale, calibration, tail)
 
     def top_rows(
@@ -322,6 +326,15 @@ class ExtremeModel(FittedModel):
         )  # fmt: skip
         values = self._value(p.ravel(), mass[found.ravel()] if len(mass) else mass)
         return TopRows(found[place], values.reshape(p.shape)[place])
+
+
+def _restored_tree(
+    tensors: dict[str, NDArray[Any]], prefix: str, n_labels: int
+) -> RelevanceTreeArrays:
+    label = store.tensor(tensors, f"{prefix}label", np.int32)
+    store.check_ids(f"{prefix}label", label, n_labels, low=-1)
+    tree = _core.LabelTree.restore(tensors[f"{prefix}parent"], label, n_labels)
+    return RelevanceTreeArrays(tree, tuple(tensors[f"{prefix}{name}"] for name in _ARRAYS))
 
 
 def forest_of(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from labeltrees import store
 from labeltrees.errors import ModelFormatError
 
 if TYPE_CHECKING:
@@ -80,20 +81,25 @@ class TailClassifier:
 
     @classmethod
     def from_tensors(
-        cls, tensors: dict[str, NDArray[Any]], kind: str, weight: float, n_labels: int
+        cls, tensors: dict[str, NDArray[Any]], kind: str, weight: float, shape: tuple[int, int]
     ) -> TailClassifier:
-        """Return the classifier that `to_tensors` wrote down."""
+        """Return the classifier that `to_tensors` wrote down, of so many labels and features."""
         from scipy import sparse
 
-        starts, indices = tensors["tail.starts"], tensors["tail.indices"]
-        values = tensors["tail.values"].astype(np.float32)
-        width = int(tensors["tail.width"][0])
-        means = sparse.csr_array((values, indices, starts), shape=(n_labels, width))
-        try:
-            means.check_format(full_check=True)
-        except ValueError as error:
-            raise ModelFormatError(f"the tail classifier is damaged: {error}") from None
-        return cls(kind, weight, means)
+        # SciPy takes starts that end below 0 for no entries and looks no farther.
+        starts = store.tensor(tensors, "tail.starts", np.int64)
+        indices = store.tensor(tensors, "tail.indices", np.int32)
+        values = store.tensor(tensors, "tail.values", np.float16)
+        width = store.tensor(tensors, "tail.width", np.int64)
+        store.check_starts("tail.starts", starts, shape[0], len(indices))
+        store.check_ids("tail.indices", indices, shape[1])
+        if width.tolist() != [shape[1]] or len(values) != len(indices):
+            raise ModelFormatError("the tail classifier does not fit the model.")
+        if not (np.abs(values) <= 1).all():  # of vectors of length 1
+            raise ModelFormatError("a value of the tail classifier is not in [-1, 1].")
+        return cls(
+            kind, weight, sparse.csr_array((values.astype(np.float32), indices, starts), shape)
+        )
 
 
 def _unit(rows: Rows) -> sparse.csr_array:

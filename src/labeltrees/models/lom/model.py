@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labeltrees import _core, checks
+from labeltrees import _core, checks, store
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ModelFormatError, TooLargeError
 from labeltrees.models.explanation import check_question
@@ -21,6 +21,7 @@ from labeltrees.models.model import (
     check_top_rows,
     file_parts,
     names_of,
+    stored_width,
 )
 from labeltrees.models.online.table_model import TableModel
 
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     from labeltrees.models.online.online_model import Teaching
 
 __all__ = ["LomTreeModel"]
+
+MAX_ROUNDS = 10**9 - 1
+"""So often, at most, each row was learned."""
 
 _HISTOGRAM = 2  # the place of a node's histogram among its three ledgers
 
@@ -234,17 +238,28 @@ class LomTreeModel(TableModel):
         }
 
     @classmethod
-    def from_tensors(cls, tensors: dict[str, NDArray[Any]], facts: dict[str, Any]) -> LomTreeModel:
+    def from_tensors(
+        cls,
+        tensors: dict[str, NDArray[Any]],
+        facts: dict[str, Any],
+        vocabulary: LabelVocabulary | None = None,
+    ) -> LomTreeModel:
         """Return the model that `to_tensors` wrote down; raise `ModelFormatError` if it did not."""
         with file_parts():
-            vocabulary, frozen = LabelVocabulary.from_tensors(tensors), bool(facts["frozen"])
+            settings = LomSettings.from_dict(facts["settings"])
+            frozen = checks.flag("frozen", facts["frozen"])
+            if vocabulary is None:
+                vocabulary = LabelVocabulary.from_tensors(tensors)
+            mass = store.tensor(tensors, "mass", np.float64)
+            if len(mass) > len(vocabulary):
+                raise ModelFormatError("there is a count of a label that nobody named.")
             weights, counts = tensors["table.weights"], tensors["ledgers.counts"]
             core = _core.LomTree(
                 {name.removeprefix("nodes."): array
                  for name, array in tensors.items() if name.startswith("nodes.")},
-                int(facts["root"]),
+                checks.integer("root", facts["root"], 0, 2**31 - 1),
                 tensors["table.used_slots"],
-                tensors["mass"],
+                mass,
                 tensors["ledgers.open"],
                 tensors["ledgers.keys"],
                 counts,
@@ -255,13 +270,8 @@ class LomTreeModel(TableModel):
                 tensors["back_off.asked"],
                 tensors["back_off.drawn"],
             )  # fmt: skip
-            if len(tensors["mass"]) > len(vocabulary):
-                raise ModelFormatError("there is a count of a label that nobody named.")
-            settings = LomSettings.from_dict(facts["settings"])
-            n_rounds = int(facts["n_rounds"])
-            if n_rounds < 1:
-                raise ModelFormatError("a model was learned at least once.")
-            return cls(settings, vocabulary, core, int(facts["n_features"]), frozen, n_rounds)
+            n_rounds = checks.integer("n_rounds", facts["n_rounds"], 1, MAX_ROUNDS)
+            return cls(settings, vocabulary, core, stored_width(facts), frozen, n_rounds)
 
 
 def _histograms(

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from labeltrees import checks
 from labeltrees.data.vocabulary import LabelVocabulary
-from labeltrees.models.model import file_parts
+from labeltrees.models.model import file_parts, stored_width
 from labeltrees.models.online.lines import SLOTS, pack_lines, unpack_lines
 from labeltrees.models.online.table_model import TableModel
 
@@ -48,18 +49,25 @@ class BankModel(TableModel):
         }
 
     @classmethod
-    def from_tensors(cls, tensors: dict[str, NDArray[Any]], facts: dict[str, Any]) -> Self:
+    def from_tensors(
+        cls,
+        tensors: dict[str, NDArray[Any]],
+        facts: dict[str, Any],
+        vocabulary: LabelVocabulary | None = None,
+    ) -> Self:
         """Return the model that `to_tensors` wrote down; raise `ModelFormatError` if it did not."""
         with file_parts():
-            vocabulary = LabelVocabulary.from_tensors(tensors)
-            if facts["frozen"]:
+            if vocabulary is None:
+                vocabulary = LabelVocabulary.from_tensors(tensors)
+            frozen = checks.flag("frozen", facts["frozen"])
+            settings = cls.settings_class.from_dict(facts["settings"], n_labels=len(vocabulary))
+            if frozen:
                 keys, weights, _ = unpack_lines(tensors)
                 lines = keys, weights, np.zeros_like(weights)
             else:
                 lines = tensors["table.keys"], tensors["table.weights"], tensors["table.sums"]
             core = cls._restore_core(tensors, tensors["mass"], lines, len(vocabulary))
-            settings = cls.settings_class.from_dict(facts["settings"])
-            return cls(settings, vocabulary, core, int(facts["n_features"]), bool(facts["frozen"]))
+            return cls(settings, vocabulary, core, stored_width(facts), frozen)
 
     @abstractmethod
     def _shape(self) -> dict[str, NDArray[Any]]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from labeltrees import store
 from labeltrees.errors import ArgumentError, ModelFormatError
 
 if TYPE_CHECKING:
@@ -84,15 +85,18 @@ def unpack_lines(
     tensors: dict[str, NDArray[Any]], counts: Sequence[str] = ()
 ) -> tuple[NDArray[np.uint64], NDArray[np.float32], dict[str, NDArray[np.uint8]]]:
     """Return the keys, weights and counts that `pack_lines` wrote down."""
-    blocks, sizes = tensors["packed.blocks"], tensors["packed.block_sizes"]
-    features, masks = tensors["packed.features"], tensors["packed.masks"]
+    blocks = store.tensor(tensors, "packed.blocks", np.uint32)
+    sizes = store.tensor(tensors, "packed.block_sizes", np.uint32)
+    features = store.tensor(tensors, "packed.features", np.uint32)
+    masks = store.tensor(tensors, "packed.masks", np.uint8)
+    packed = {"weights": store.tensor(tensors, "packed.weights", np.float16)}
+    packed |= {name: store.tensor(tensors, f"packed.{name}", np.uint8) for name in counts}
+    if len(blocks) != len(sizes) or len(masks) != len(features) or not (masks > 1).all():
+        raise ModelFormatError("the packed weights do not fit together.")
+    # A line without a slot in use is not written: it would take ten times its place in memory.
     used = np.unpackbits(masks[:, None], axis=1, count=SLOTS).astype(bool)
-    packed = {name: tensors[f"packed.{name}"] for name in ("weights", *counts)}
-    if (
-        len(blocks) != len(sizes)
-        or int(sizes.sum(dtype=np.uint64)) != len(features)
-        or len(masks) != len(features)
-        or any(array.shape != (int(used.sum()),) for array in packed.values())
+    if int(sizes.sum(dtype=np.uint64)) != len(features) or any(
+        len(array) != int(used.sum()) for array in packed.values()
     ):
         raise ModelFormatError("the packed weights do not fit together.")
     keys = np.repeat(blocks.astype(np.uint64), sizes) << np.uint64(32) | features

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from labeltrees import _core, checks
+from labeltrees import _core, checks, store
 from labeltrees.data.vocabulary import LabelVocabulary
-from labeltrees.errors import ModelFormatError
 from labeltrees.models.explanation import check_question
-from labeltrees.models.model import file_parts
+from labeltrees.models.model import file_parts, stored_width
 from labeltrees.models.online.explanation import Explanation, steps_of
 from labeltrees.models.online.lines import CountedLines
 from labeltrees.models.online.online_model import OnlineModel
@@ -106,21 +105,26 @@ class TreeModel(OnlineModel):
         }
 
     @classmethod
-    def from_tensors(cls, tensors: dict[str, NDArray[Any]], facts: dict[str, Any]) -> Self:
+    def from_tensors(
+        cls,
+        tensors: dict[str, NDArray[Any]],
+        facts: dict[str, Any],
+        vocabulary: LabelVocabulary | None = None,
+    ) -> Self:
         """Return the model that `to_tensors` wrote down; raise `ModelFormatError` if it did not."""
         with file_parts():
-            vocabulary, frozen = LabelVocabulary.from_tensors(tensors), bool(facts["frozen"])
-            if tensors["tree.label"].max(initial=-1) >= len(vocabulary):
-                raise ModelFormatError("the tree has a label that the vocabulary does not name.")
-            tree = _core.LabelTree.restore(
-                tensors["tree.parent"], tensors["tree.label"], len(vocabulary)
-            )
+            if vocabulary is None:
+                vocabulary = LabelVocabulary.from_tensors(tensors)
+            frozen = checks.flag("frozen", facts["frozen"])
+            settings = cls.settings_class.from_dict(facts["settings"], n_labels=len(vocabulary))
+            label = store.tensor(tensors, "tree.label", np.int32)
+            store.check_ids("tree.label", label, len(vocabulary), low=-1)
+            tree = _core.LabelTree.restore(tensors["tree.parent"], label, len(vocabulary))
             lines = CountedLines.from_tensors(tensors, frozen=frozen)
             core = _core.ConditionalTree(
                 tree, tensors["tree.mass"], mixtures=tensors["mixtures"], **vars(lines)
             )
-            settings = cls.settings_class.from_dict(facts["settings"])
-            return cls(settings, vocabulary, core, int(facts["n_features"]), frozen)
+            return cls(settings, vocabulary, core, stored_width(facts), frozen)
 
 
 def describe_tree(core: _core.ConditionalTree | _core.PecocTree) -> dict[str, Any]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from labeltrees import _core
+from labeltrees import _core, checks
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ModelFormatError, TooLargeError
 from labeltrees.models.dense import DenseAnswers
@@ -18,6 +19,7 @@ from labeltrees.models.model import (
     check_dense_size,
     check_k,
     file_parts,
+    stored_width,
 )
 from labeltrees.models.self_terminating.settings import SelfTerminatingSettings
 
@@ -105,7 +107,7 @@ class SelfTerminatingTreeModel(DenseAnswers, FittedModel):
             "terminated_leaves": int((is_leaf & self._is_terminated()).sum()),
             "depth": int(depths.max()),
             "mean_leaf_depth": float(depths.mean()),
-            "mean_depth_of_an_example": float(np.average(depths, weights=weight)),
+            "mean_depth_of_an_example": _average(depths, weight),
             "examples_learned": float(weight.sum()),
             "features_used": len(set(self.core.feature()[~is_leaf].tolist())),
             "probabilities_stored": len(self.core.p()),
@@ -190,19 +192,35 @@ class SelfTerminatingTreeModel(DenseAnswers, FittedModel):
         return tensors | self.vocabulary.to_tensors(), facts
 
     @classmethod
-    def from_tensors(cls, tensors: dict[str, NDArray[Any]], facts: dict[str, Any]) -> Self:
+    def from_tensors(
+        cls,
+        tensors: dict[str, NDArray[Any]],
+        facts: dict[str, Any],
+        vocabulary: LabelVocabulary | None = None,
+    ) -> Self:
         """Return the model that `to_tensors` wrote down; raise `ModelFormatError` if it did not."""
         with file_parts():
             settings = SelfTerminatingSettings.from_dict(facts["settings"])
-            vocabulary = LabelVocabulary.from_tensors(tensors)
-            n_features = int(facts["n_features"])
-            penalties = [float(penalty) for penalty in facts["penalties"]]
+            if vocabulary is None:
+                vocabulary = LabelVocabulary.from_tensors(tensors)
+            n_features = stored_width(facts)
+            penalties = [_penalty(penalty) for penalty in facts["penalties"]]
+            power = checks.number("weight_power", facts["weight_power"], 0, 1, open_high=True)
+            gain = checks.number("min_gain", facts["min_gain"], 0)
             arrays: list[Any] = [tensors[f"tree.{name}"] for name in _TENSORS]
-            power, gain = float(facts["weight_power"]), float(facts["min_gain"])
             core = _core.SelfTerminatingTree(*[*arrays, n_features])
             if core.n_labels != len(vocabulary) or not penalties:
                 raise ModelFormatError("the tree's labels or penalties are not its own.")
             return cls(settings, vocabulary, core, n_features, penalties, power, gain)
+
+
+def _penalty(value: Any) -> float:
+    """Return the penalty of a depth; inf lets no branch move."""
+    return math.inf if value == math.inf else checks.number("penalties", value, 0)
+
+
+def _average(depths: NDArray[np.int32], weight: NDArray[np.float64]) -> float:
+    return float(np.average(depths, weights=weight)) if weight.sum() > 0 else float(depths.mean())
 
 
 def _name(names: Sequence[str] | None, feature: int) -> str:

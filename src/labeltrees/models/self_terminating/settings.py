@@ -40,7 +40,7 @@ def _penalty(name: str, value: Any) -> Any:
     if not isinstance(value, (str, bytes, bool)):
         try:
             table = [float(each) for each in (value if np.ndim(value) else [value])]
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             table = []
         if table and all(each >= 0 for each in table):
             return table if np.ndim(value) else table[0]
