@@ -42,16 +42,15 @@ Member = ConditionalTreeModel | PecocTreeModel
 def pooled(distributions: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Return the geometric mean of distributions (rows of matrices), scaled to sum to 1.
 
-    Labels that the first gives 0 stay at 0.
+    Labels that the first gives 0 stay at 0; all of them, if it gives nothing else.
 
     >>> pooled([np.array([[0.9, 0.1]]), np.array([[0.5, 0.5]])]).round(2).tolist()
     [[0.75, 0.25]]
     """
     log_mean = np.mean([np.log(np.maximum(p, TINY)) for p in distributions], axis=0)
-    log_mean[distributions[0] == 0] = -np.inf
-    log_mean -= log_mean.max(axis=1, keepdims=True)
-    p_label = np.exp(log_mean)
-    return p_label / p_label.sum(axis=1, keepdims=True)  # type: ignore[no-any-return]
+    log_mean -= log_mean.max(axis=1, keepdims=True, initial=np.log(TINY))
+    p_label = np.where(distributions[0] == 0, 0.0, np.exp(log_mean))
+    return p_label / np.maximum(p_label.sum(axis=1, keepdims=True), TINY)  # type: ignore[no-any-return]
 
 
 @dataclass
@@ -204,16 +203,17 @@ class PooledTreesModel(DenseAnswers, FittedModel):
 
 
 def _check_alike(members: Sequence[Member]) -> None:
-    """Raise `ModelFormatError` unless the trees differ in nothing but structure and seed."""
+    """Raise `ModelFormatError` unless the trees differ in nothing but structure and seed.
+
+    Saved while it learned, a pool has trees that know labels which others will know soon.
+    """
     first, *others = members
-    labels = set(first.tree.label.tolist())
     for member in others:
         settings = replace(member.settings, random_state=first.settings.random_state)
         if (
             settings != first.settings
             or member.frozen != first.frozen
             or member.n_features != first.n_features
-            or set(member.tree.label.tolist()) != labels
         ):
             raise ModelFormatError("the trees of the pool are not of one kind.")
     if first.settings.novelty:
