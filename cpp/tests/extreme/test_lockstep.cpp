@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <utility>
 
 #include "../../src/extreme/lockstep_kernels.hpp"
 #include "../check.hpp"
@@ -71,7 +73,8 @@ TEST(epochs_are_the_same_for_every_instruction_set) {
     square.push_back(sum);
     order.push_back(r);
   }
-  for (const bool hinge : {false, true}) {
+  for (const auto& [hinge, cost] :
+       {std::pair{false, 3.0f}, {true, 3.0f}, {false, 1e6f}, {true, 1e6f}}) {
     std::vector<float> w[2];
     double gap[2];
     for (int set = 0; set < 2; ++set) {
@@ -80,8 +83,9 @@ TEST(epochs_are_the_same_for_every_instruction_set) {
       const LockstepEpoch epoch{
           starts.data(),  features.data(), values.data(),        order.data(),
           n_rows,         n_features,      target_starts.data(), children.data(),
-          targets.data(), weights.data(),  square.data(),        3.0f,
-          1e-4f,          w[set].data(),   dual.data(),          width};
+          targets.data(), weights.data(),  square.data(),        cost,
+          1e-4f,          500.0f,          w[set].data(),        dual.data(),
+          width};
       const LockstepKernels& kernels = set == 0 ? portable::kernels : lockstep_kernels();
       for (int i = 0; i < 4; ++i) {
         gap[set] = hinge ? kernels.hinge_epoch(epoch) : kernels.logistic_epoch(epoch);
@@ -89,5 +93,6 @@ TEST(epochs_are_the_same_for_every_instruction_set) {
     }
     CHECK(w[0] == w[1]);
     CHECK(gap[0] == gap[1] && gap[0] > 0);
+    CHECK(std::ranges::any_of(w[0], [](float weight) { return weight > 0.5f; }));
   }
 }
