@@ -14,7 +14,7 @@ void normalise(std::span<const float> margins, Loss loss, std::span<double> p) {
   const double floor = least_share(margins.size());
   double sum = 0;
   for (std::size_t i = 0; i < margins.size(); ++i) {
-    p[i] = std::max(estimate(margins[i], loss), floor);
+    p[i] = std::max(floor, estimate(margins[i], loss));  // a margin that is no number: the floor
     sum += p[i];
   }
   for (std::size_t i = 0; i < margins.size(); ++i) p[i] /= sum;
@@ -70,11 +70,17 @@ void learn(OneAgainstAll& model, const CsrView& X, std::span<const LabelId> labe
     const float weight = weights.empty() ? 1.0f : weights[r];
     const std::size_t n_before = model.n_labels();
     const bool is_new = label < 0 || index(label) >= n_before;
-    if (weight > 0) model.grow(index(label) + 1);
-    margins.resize(model.n_labels());
+    const std::size_t n_labels = weight > 0 ? std::max(n_before, index(label) + 1) : n_before;
+    margins.resize(n_labels);
     if (weight > 0) {
-      targets.assign(model.n_labels(), 0);
+      targets.assign(n_labels, 0);
       targets[index(label)] = 1;
+      const Bank bank{model.bank().first_block, static_cast<std::uint32_t>(n_labels)};
+      if (may_diverge(options.reading) &&
+          !may_train(model.table(), bank, row, targets, weight, options, margins)) {
+        throw Diverged(r);
+      }
+      model.grow(n_labels);
       model.add_mass(label, weight);
       if (!trainer.train(model.table(), model.bank(), row, targets, weight, options, margins)) {
         throw Diverged(r);

@@ -27,8 +27,8 @@ class ConditionalLearner {
     return found;
   }
 
-  // Learns the prepared row and returns the probability its label had before; false if a margin
-  // was not finite, in which case no weight has changed.
+  // Learns the prepared row and returns the probability its label had before; false if a weight
+  // would grow past all measure, in which case nothing has changed.
   bool observe(LabelId label, float weight, double& p_label) {
     const LabelTree& tree = model_.tree();
     p_label = 0;
@@ -39,7 +39,15 @@ class ConditionalLearner {
     }
     NodeId leaf = tree.leaf_of(label);
     const bool is_new = leaf == none;
-    if (is_new) leaf = model_.split_leaf(placement_.of_new(label, row()), label) + 1;
+    if (may_diverge(options_.reading)) largest_ = row().largest();
+    if (is_new) {
+      const NodeId spot = placement_.of_new(label, row());
+      if (may_diverge(options_.reading) &&
+          !may_teach_path(model_, spot, row(), weight, options_, lines_)) {
+        return false;
+      }
+      leaf = model_.split_leaf(spot, label) + 1;
+    }
     double p_path = 1;
     if (!train_path(leaf, weight, p_path)) return false;
     if (!is_new) p_label = p_path;
@@ -53,7 +61,7 @@ class ConditionalLearner {
     const LabelTree& tree = model_.tree();
     path().clear();  // the tree may have grown since the path was expected
     for (NodeId node = leaf; node != none; node = tree.parent(node)) path().push_back(node);
-    if (!ask_path(p_path)) return false;
+    if (!ask_path(weight, p_path)) return false;
     for (std::size_t i = path().size() - 1; i > 0; --i) {
       teach_node(lines_at(i), model_.place(path()[i]).slot, row(), opinions_[i].said, goes_right(i),
                  weight, model_.mixture(path()[i]), options_);
@@ -63,7 +71,7 @@ class ConditionalLearner {
   }
 
   // Fills opinions_ for path()[1 ..], and the lines of every block on the path.
-  bool ask_path(double& p_path) {
+  bool ask_path(float weight, double& p_path) {
     model_.table().make_room(row().size() * path().size());
     own_lines_.clear();
     opinions_.resize(path().size());
@@ -79,12 +87,19 @@ class ConditionalLearner {
       NodeOpinion& said = opinions_[i].said;
       ask_slot(model_.place(path()[i]).slot, lines_at(i), row(), past_of(model_, path()[i]),
                model_.mixture(path()[i]), options_.reading, said);
-      if (!std::isfinite(said.margin)) return false;
+      if (may_diverge(options_.reading) && !may_teach(said.margin, goes_right(i), weight)) {
+        return false;
+      }
       const double p_node = said.p_node;
       p_path *= goes_right(i) ? p_node : 1.0 - p_node;
     }
     rows_.next().fetch_rest(model_.table());
     return true;
+  }
+
+  bool may_teach(float margin, bool right, float weight) const noexcept {
+    return may_step(weight * slope(margin, right, options_.reading.loss), largest_,
+                    options_.optimizer, options_.learning_rate);
   }
 
   void obtain_lines(std::size_t i, std::uint32_t block) {
@@ -113,6 +128,8 @@ class ConditionalLearner {
   ExpectedRows rows_{true};
   TopSearch search_;
   Placement placement_;
+  BlockLines lines_;                     // scratch memory
+  float largest_ = 0;                    // value of the row, where learning may diverge
   std::vector<CountedLine*> own_lines_;  // of the row in every block on the path
   struct PathOpinion {
     NodeOpinion said;

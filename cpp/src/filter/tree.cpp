@@ -1,10 +1,10 @@
 #include "labeltrees/filter/tree.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "labeltrees/conditional/node_probability.hpp"
 #include "labeltrees/conditional/search.hpp"
+#include "labeltrees/conditional/teaching.hpp"
 #include "labeltrees/machine/index.hpp"
 
 namespace labeltrees {
@@ -112,19 +112,27 @@ class TournamentLearner {
     foresight.p_top[i] = first == none ? 0.0 : matches_.p(first);
   }
 
+  // False if a weight would grow past all measure, in which case nothing has changed.
   bool observe(const PreparedRow& row, LabelId label, float weight) {
     const LabelTree& tree = model_.tree();
-    if (tree.empty()) model_.add_root(label);
     NodeId leaf = tree.leaf_of(label);
-    if (leaf == none) leaf = model_.split_leaf(place_of_new(label), label) + 1;
+    const NodeId spot = leaf != none || tree.empty() ? leaf : place_of_new(label);
+    if (spot != none && may_diverge(options_.reading) &&
+        !may_teach_path(model_, spot, row, weight, options_, found_)) {
+      return false;
+    }
+    if (tree.empty()) {
+      model_.add_root(label);
+      leaf = 0;
+    } else if (leaf == none) {
+      leaf = model_.split_leaf(spot, label) + 1;
+    }
     for (NodeId node = leaf; node != none; node = tree.parent(node)) model_.add_mass(node, weight);
     block_ = 0;
     for (NodeId below = leaf; tree.parent(below) != none; below = tree.parent(below)) {
       const NodeId node = tree.parent(below);
       const bool right = below != tree.first_child(node);
-      bool won = false;
-      if (!play(node, row, right, weight, won)) return false;
-      if (!won) break;
+      if (!play(node, row, right, weight)) break;
     }
     return true;
   }
@@ -145,7 +153,7 @@ class TournamentLearner {
   }
 
   // Teaches a node that the label's side should win, and tells whether it does now.
-  bool play(NodeId node, const PreparedRow& row, bool right, float weight, bool& won) {
+  bool play(NodeId node, const PreparedRow& row, bool right, float weight) {
     const Place place = model_.place(node);
     if (place.block != block_) {
       block_ = place.block;
@@ -156,12 +164,10 @@ class TournamentLearner {
       }
     }
     const float margin = ask_node(model_, node, lines_, row, options_.reading).margin;
-    if (!std::isfinite(margin)) return false;
     step_lines(lines_, row, place.slot, weight * slope(margin, right, options_.reading.loss),
                options_);
     const double p = ask_node(model_, node, lines_, row, options_.reading).p_node;
-    won = right ? p > 0.5 : p <= 0.5;
-    return true;
+    return right ? p > 0.5 : p <= 0.5;
   }
 
   ConditionalTree& model_;
@@ -170,6 +176,7 @@ class TournamentLearner {
   MatchReader reader_;
   std::uint32_t block_ = 0;
   std::vector<CountedLine*> lines_;
+  BlockLines found_;  // scratch memory
 };
 
 }  // namespace
