@@ -21,7 +21,7 @@ MAX_FEATURES = 2**31 - 1
 """Feature indices are 32-bit; a matrix may be at most this wide."""
 
 MAX_WEIGHT = 1e9
-"""The largest weight of a row: 10^20 rows of it have squared gradients whose sum a float32 holds."""
+"""The largest weight of a row: a float32 holds the squared gradients of 10^20 such rows."""
 
 _BAD_OR_MISSING = "inf or a number past float32"
 _BAD = f"NaN, {_BAD_OR_MISSING}"
