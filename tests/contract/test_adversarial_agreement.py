@@ -190,7 +190,8 @@ def test_ten_thousand_equal_columns_are_one(estimator):
     y = TURNS % 3
     one = np.where(y == 1, 1.0, -1.0)[:, None].astype(np.float32)
     given = {"optimizer": "sgd", "learning_rate": 0.5, "bias": 0.0, "n_passes": 1}
-    answers = []
-    for X in (one, np.repeat(one, 10_000, axis=1)):
-        answers.append(estimator.set_params(**given).fit(X, y).predict_proba(X[:3]))
+    answers = [
+        estimator.set_params(**given).fit(X, y).predict_proba(X[:3])
+        for X in (one, np.repeat(one, 10_000, axis=1))
+    ]
     assert answers[1] == pytest.approx(answers[0], rel=1e-3)

@@ -92,7 +92,7 @@ struct TreeRows {
 class NodeScorer {
  public:
   NodeScorer(const RelevanceTree& tree, const RelevanceForest& forest, const TreeRows& rows)
-      : tree_(tree), forest_(forest), rows_(rows), place_(tree.weights.features.size(), none) {}
+      : tree_(tree), forest_(forest), rows_(rows), place_(tree.weights.features.size(), no_row) {}
 
   // answers: points x n_children.
   void score(NodeId node, std::span<const ScoredRow> points, float* answers) {
@@ -101,7 +101,7 @@ class NodeScorer {
     const std::uint32_t end = rows_.node_starts[index(node) + 1];
     for (std::uint32_t i = begin; i < end; ++i) {
       const std::uint32_t r = rows_.node_rows[i];
-      place_[rows_.row_feature[r]] = static_cast<std::int32_t>(r);
+      place_[rows_.row_feature[r]] = r;
     }
     const std::size_t n = index(tree_.tree->n_children(node));
     const float* biases = &weights.biases[index(tree_.tree->first_child(node))];
@@ -114,18 +114,17 @@ class NodeScorer {
       std::copy_n(margins, n, answers + i * n);
     }
     for (std::uint32_t i = begin; i < end; ++i)
-      place_[rows_.row_feature[rows_.node_rows[i]]] = none;
+      place_[rows_.row_feature[rows_.node_rows[i]]] = no_row;
   }
 
  private:
   void add_margins(std::size_t row, float* margins) const {
     const SiblingWeights& weights = tree_.weights;
     for (std::int64_t k = rows_.starts[row]; k < rows_.starts[row + 1]; ++k) {
-      const std::int32_t r = place_[rows_.features[static_cast<std::size_t>(k)]];
-      if (r == none) continue;
+      const std::uint32_t r = place_[rows_.features[static_cast<std::size_t>(k)]];
+      if (r == no_row) continue;
       const float x = rows_.values[static_cast<std::size_t>(k)];
-      for (std::uint32_t i = weights.row_starts[index(r)]; i < weights.row_starts[index(r) + 1];
-           ++i) {
+      for (std::uint32_t i = weights.row_starts[r]; i < weights.row_starts[r + 1]; ++i) {
         margins[weights.columns[i]] += x * half_to_float(weights.values[i]);
       }
     }
@@ -134,7 +133,9 @@ class NodeScorer {
   const RelevanceTree& tree_;
   const RelevanceForest& forest_;
   const TreeRows& rows_;
-  std::vector<std::int32_t> place_;  // of each feature in the node at hand; none between calls
+  // Rows of weights are fewer than 2^32, so that no row has this number; see join_weights.
+  static constexpr std::uint32_t no_row = std::numeric_limits<std::uint32_t>::max();
+  std::vector<std::uint32_t> place_;  // of each feature in the node at hand; no_row between calls
 };
 
 // One pass over one tree: the candidates of every label asked for.

@@ -3,6 +3,7 @@
 // Children never mix and nothing is fused, so every set gives the same bits.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 

@@ -15,10 +15,21 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from scipy.sparse import csr_array
 
-__all__ = ["MAX_FEATURES", "MAX_WEIGHT", "Rows", "as_rows", "as_weights", "check_weights"]
+__all__ = [
+    "MAX_FEATURES",
+    "MAX_ROWS",
+    "MAX_WEIGHT",
+    "Rows",
+    "as_rows",
+    "as_weights",
+    "check_weights",
+]
 
 MAX_FEATURES = 2**31 - 1
 """Feature indices are 32-bit; a matrix may be at most this wide."""
+
+MAX_ROWS = 2**31 - 1
+"""So are the numbers of rows; a matrix may be at most this long."""
 
 MAX_WEIGHT = 1e9
 """The largest weight of a row: a float32 holds the squared gradients of 10^20 such rows."""
@@ -180,6 +191,8 @@ def _check_shape(shape: tuple[int, int], n_features: int | None) -> None:
         raise DataError(
             f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required."
         )
+    if shape[0] > MAX_ROWS:
+        raise DataError(f"X may have at most {MAX_ROWS} rows, got {shape[0]}: pass them in parts.")
     if shape[1] > MAX_FEATURES:
         raise DataError(f"X may have at most {MAX_FEATURES} features, got {shape[1]}.")
     if n_features is not None and shape[1] != n_features:
