@@ -204,14 +204,14 @@ report(Forest& forest, Starts starts, Indices indices, Values values, LabelId la
 
 std::tuple<OwnedMatrix<std::int64_t>, OwnedMatrix<double>> top_rows(
     Forest& forest, Starts starts, Indices indices, Values values, Indices labels, std::size_t k,
-    bool exact, double factor, double log_power, double rest_power, Vector<double> offsets,
+    bool exact, double factor, double a, double b, double c, double d, Vector<double> masses,
     std::size_t n_workers) {
   const HeldRows held_rows(starts, indices, values);
   const CsrView X = held_rows.all();
   const auto wanted = view(labels);
   need(k >= 1 && k <= X.n_rows() && n_workers >= 1 && factor > 0, "k, factor or n_workers");
-  need(offsets.shape(0) == 0 || offsets.shape(0) == X.n_rows(), "an offset for every row");
-  need(log_power > 0 && rest_power >= 0, "powers must keep the order");
+  need(masses.shape(0) == 0 || masses.shape(0) == X.n_rows(), "a mass for every row");
+  need(a > 0 && b >= 0, "the calibration must keep the order");
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     need(wanted[i] >= 0 && (i == 0 || wanted[i] > wanted[i - 1]), "labels must increase");
   }
@@ -220,9 +220,8 @@ std::tuple<OwnedMatrix<std::int64_t>, OwnedMatrix<double>> top_rows(
   std::vector<double> p(rows.size());
   {
     const LongWork work;
-    labelwise_top_rows(pool, X, wanted,
-                       {k, factor, exact, log_power, rest_power, view(offsets), n_workers}, rows,
-                       p);
+    labelwise_top_rows(pool, X, wanted, {k, factor, exact, {a, b, c, d}, view(masses), n_workers},
+                       rows, p);
   }
   return {give(std::move(rows), k), give(std::move(p), k)};
 }
@@ -269,8 +268,8 @@ void bind_relevance_forest(nb::module_& module) {
            nb::arg("values").noconvert(), nb::arg("thresholds").noconvert(), nb::arg("max_entries"))
       .def("top_rows", &top_rows, nb::arg("starts").noconvert(), nb::arg("indices").noconvert(),
            nb::arg("values").noconvert(), nb::arg("labels").noconvert(), nb::arg("k"),
-           nb::arg("exact"), nb::arg("factor"), nb::arg("log_power"), nb::arg("rest_power"),
-           nb::arg("offsets").noconvert(), nb::arg("n_workers"))
+           nb::arg("exact"), nb::arg("factor"), nb::arg("a"), nb::arg("b"), nb::arg("c"),
+           nb::arg("d"), nb::arg("masses").noconvert(), nb::arg("n_workers"))
       .def("report", &report, nb::arg("starts").noconvert(), nb::arg("indices").noconvert(),
            nb::arg("values").noconvert(), nb::arg("label"), nb::arg("tree"));
 }

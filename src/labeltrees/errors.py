@@ -88,7 +88,12 @@ class ForkedModelError(LabelTreesError, RuntimeError):
 
 
 class DivergedError(LabelTreesError, ArithmeticError):
-    """The weights grew without bound: the learning rate is too large for the data."""
+    """The weights would grow without bound: the learning rate is too large for the data.
+
+    The row that the error names has changed nothing; those before it were learned. With several
+    threads (``n_jobs``), other rows learned together with it may have been learned, or in part.
+    Either way the model answers, can be saved, and goes on learning.
+    """
 
 
 class TooLargeError(LabelTreesError, MemoryError):

@@ -113,8 +113,9 @@ def test_bad_targets_are_refused_and_change_nothing(subject, case):
 
 
 BAD_WEIGHTS = {
-    "negative": ([1, -0.5], r"sample_weight\[1\] must be finite and >= 0, got -0.5"),
-    "NaN": ([np.nan, 1], r"sample_weight\[0\] must be finite"),
+    "negative": ([1, -0.5], r"sample_weight\[1\] must be in \[0, 1e\+09\], got -0.5"),
+    "NaN": ([np.nan, 1], r"sample_weight\[0\] must be in"),
+    "huge": ([1, 1.1e9], r"sample_weight\[1\] must be in \[0, 1e\+09\], got 1100000000.0"),
     "too many": ([1, 2, 3], r"sample_weight must be .*of shape \(2,\)"),
     "all zero": ([0, 0], "sample_weight must have a weight above zero"),
 }

@@ -201,3 +201,10 @@ def test_a_feature_that_a_row_has_twice_is_summed():
     rows = as_rows(sparse.csr_array((*parts, np.array([0, 2, 3], np.int32)), shape=(2, 2)))
     assert rows.starts.tolist() == [0, 1, 2]
     assert (rows.indices.tolist(), rows.values.tolist()) == ([1, 0], [3.0, 4.0])
+
+
+def test_more_rows_than_can_be_numbered_are_refused(monkeypatch):
+    monkeypatch.setattr("labeltrees.data.rows.MAX_ROWS", 3)
+    assert as_rows(np.ones((3, 1))).n_rows == 3
+    with pytest.raises(DataError, match="at most 3 rows, got 4"):
+        as_rows(np.ones((4, 1)))

@@ -102,3 +102,14 @@ def test_a_row_of_nothing_moves_the_bias_alone():
     weights, _, _ = solve_node(np.zeros((10, 3)), np.full((10, 1), 0.8), np.ones(10), 100.0)
     assert weights[:3].tolist() == [[0], [0], [0]]
     assert 1 / (1 + np.exp(-weights[3, 0])) == pytest.approx(0.8, abs=0.01)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "hinge"])
+@pytest.mark.parametrize("cost", [1e2, 1e4, 1e6, 1e9])
+def test_a_large_cost_is_learned_as_well_as_a_small_one(loss, cost):
+    # Rows of each child have a feature of their own: the more an error costs, the surer they are.
+    own = np.tile(np.eye(4), (10, 1))
+    weights, _, _ = solve_node(own, own, np.ones(40), cost, loss, max_epochs=12, tolerance=1e-3)
+    margins = own @ weights[:4] + weights[4]
+    assert margins[own == 1].min() > 0.8
+    assert margins[own == 0].max() < -0.8

@@ -7,6 +7,8 @@ What it shares with every estimator is in tests/contract.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -17,6 +19,8 @@ from tests.references.extreme import ReferenceTree, labelwise, node_problem, uni
 import labeltrees
 from labeltrees import ExtremeRegressor
 from labeltrees.errors import ArgumentError, ModelFormatError, TooLargeError
+from labeltrees.models.extreme.calibration import Calibration
+from labeltrees.models.extreme.model import RelevanceTreeArrays
 
 EXACT = {"tolerance": 0.0, "max_epochs": 400, "min_weight": 0.0, "calibrate": False}
 
@@ -122,6 +126,34 @@ def test_every_question_gives_the_same_number(n_trees, calibrate):
     assert str(labels[0, 0]) in str(reason)
 
 
+def own_features(n_rows, n_labels):
+    """Rows that have one label each, and a feature that no other label's rows have."""
+    label = np.arange(n_rows) % n_labels
+    one_hot = sparse.csr_array((np.ones(n_rows, np.float32), (np.arange(n_rows), label)))
+    return one_hot, label
+
+
+@pytest.mark.parametrize("loss", ["logistic", "hinge"])
+@pytest.mark.parametrize("cost", [1e2, 1e4, 1e6])
+def test_separable_labels_are_learned_at_every_cost(loss, cost):
+    X, label = own_features(300, 6)
+    model = ExtremeRegressor(cost=cost, n_trees=1, loss=loss).fit(X, X)
+    assert (model.predict_top_k(X, 1).labels[:, 0] == label).all()
+    assert model.predict_label_proba(X, label).min() > 0.9
+
+
+def test_every_node_learns_where_the_cost_grows_with_what_is_below_it():
+    X, label = own_features(1200, 300)
+    model = ExtremeRegressor(
+        arity=2, max_leaf=2, n_trees=1, cost=100, cost_power=1, inner_power=1, calibrate=False
+    ).fit(X, X)
+    trained = model.model_.trees[0]
+    parents_with_weights = trained.arrays[2]
+    inner = np.flatnonzero(trained.tree.child_counts() > 0)
+    assert np.setdiff1d(inner, parents_with_weights).tolist() == []
+    assert (model.predict_top_k(X, 1).labels[:, 0] == label).all()
+
+
 # Labelwise inference.
 
 
@@ -142,6 +174,66 @@ def test_exact_labelwise_inference_is_transposed_pointwise(seed, n_trees, k, cal
     assert ours == pytest.approx(best[known], rel=1e-12)  # ties may be in another order
     some = np.array(known)[::-1][:3]
     assert np.array_equal(model.top_rows(asked, some, k, exact=True).rows, rows[some])
+
+
+CALIBRATIONS = [
+    Calibration(), Calibration(b=0.0), Calibration(b=0.0, d=0.3), Calibration(0.5, 2.0, -1.0, 2.0),
+    Calibration(20.0, 20.0, 20.0, -5.0),
+]  # fmt: skip
+
+
+def certain_model(seed, loss, n_trees, calibration):
+    """A model whose weights are so large that answers are 0 and 1 exactly (hinge), or 1."""
+    rng = np.random.default_rng(seed)
+    X, Y = data(seed % 5, n_rows=120, n_features=6, n_labels=8)
+    model = ExtremeRegressor(
+        n_trees=n_trees, arity=2, max_leaf=3, max_epochs=2, loss=loss, calibrate=False
+    ).fit(X, Y)
+    trees = []
+    for tree in model.model_.trees:
+        arrays = list(tree.arrays)
+        values, biases = arrays[5], arrays[6]
+        large = rng.choice([-200.0, -1.0, 1.0, 200.0, 200.0], size=len(values))
+        arrays[5] = large.astype(np.float16).view(values.dtype)
+        arrays[6] = rng.choice([-200.0, 0.0, 200.0, 200.0], size=len(biases)).astype(biases.dtype)
+        trees.append(RelevanceTreeArrays(tree.tree, tuple(arrays)))
+    model.model_ = replace(model.model_, trees=trees, calibration=calibration)
+    return model, X[:40]
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 10_000),
+    st.sampled_from(["logistic", "hinge"]),
+    st.integers(1, 3),
+    st.integers(1, 40),
+    st.sampled_from(CALIBRATIONS),
+)
+def test_exact_labelwise_inference_is_brute_force_where_labels_are_certain(
+    seed, loss, n_trees, k, calibration
+):
+    model, X = certain_model(seed, loss, n_trees, calibration)
+    p = model.predict_proba(X)
+    assert np.isfinite(p).all()
+    rows, values = model.top_rows(X, k=k, exact=True)
+    known = [label for label in range(8) if rows[label, 0] >= 0]
+    _, best = sorted_labels(p.T, k)
+    assert np.array_equal(values[known], best[known])
+    assert np.array_equal(np.take_along_axis(p.T[known], rows[known], axis=1), best[known])
+    assert all(len(set(found)) == k for found in rows[known].tolist())
+    assert not p[:, np.setdiff1d(np.arange(8), known)].any()
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_exact_labelwise_inference_finds_the_best_rows_of_a_hinge_model(seed):
+    rng = np.random.default_rng(seed)
+    label = rng.integers(0, 20, 1500)
+    feature = np.where(rng.random(1500) < 0.3, rng.integers(0, 20, 1500), label)
+    X = np.hstack([np.eye(20)[feature], rng.random((1500, 10)) * (rng.random((1500, 10)) < 0.1)])
+    model = ExtremeRegressor(loss="hinge", n_trees=1, cost=10.0).fit(X, np.eye(20)[label])
+    asked = X[:300].astype(np.float32)
+    values = model.top_rows(asked, k=3, exact=True).probabilities
+    assert np.array_equal(values, sorted_labels(model.predict_proba(asked).T, 3)[1])
 
 
 @pytest.mark.parametrize("factor", [0.5, 1.0, 4.0])

@@ -100,6 +100,52 @@ def test_growing_agrees_with_the_reference(problem):
     assert tree.get_n_leaves() == reference.n_leaves
 
 
+@st.composite
+def matrices_with_stored_zeros(draw):
+    """CSR in which any entry may be absent, a stored zero or a value; and the dense matrix."""
+    n, n_features = draw(st.integers(2, 8)), draw(st.integers(1, 4))
+    entry = st.sampled_from([None, None, 0.0, 0.0, -0.0, 1.0, 3.0, -2.0])
+    cells = draw(st.lists(st.lists(entry, min_size=n_features, max_size=n_features),
+                          min_size=n, max_size=n))  # fmt: skip
+    stored = np.array([[cell is not None for cell in row] for row in cells])
+    dense = np.array([[cell or 0.0 for cell in row] for row in cells], dtype=np.float32)
+    starts = np.append(0, np.cumsum(stored.sum(axis=1)))
+    rows = sparse.csr_array((dense[stored], np.nonzero(stored)[1], starts), shape=dense.shape)
+    return rows, dense, draw(st.integers(0, 2**32))
+
+
+@settings(max_examples=150, deadline=None)
+@given(matrices_with_stored_zeros())
+def test_stored_zeros_are_zeros(problem):
+    rows, X, seed = problem
+    rng = np.random.default_rng(seed)
+    y = np.append([0, 1], rng.integers(2, size=len(X) - 2))
+    weights = rng.uniform(0.2, 2, size=len(X)).astype(np.float32)
+    options = {"penalty": 0.3, "weight_power": 0, "min_gain": 0, "split_terminated": False}
+    reference = ReferenceSelfTerminatingTree(X, np.eye(2)[y] * weights[:, None], **options)
+    tree = SelfTerminatingTreeClassifier(criterion="entropy", **options)
+    tree.fit(rows, y, sample_weight=weights)
+    assert tree.predict_proba(rows) == pytest.approx(reference.p, abs=1e-9)
+    assert tree.get_n_leaves() == reference.n_leaves
+
+
+@pytest.mark.parametrize("n_rows", [2, 3, 50, 5000])
+def test_zeros_stored_in_one_row_are_not_taken_for_complete_rows(n_rows):
+    # As many stored entries as rows times features that are not zero everywhere, all in row 0.
+    starts = np.full(n_rows + 1, n_rows)
+    starts[0] = 0
+    values = np.zeros(n_rows, np.float32)
+    values[-1] = 3
+    X = sparse.csr_array((values, np.arange(n_rows), starts), shape=(n_rows, n_rows))
+    y = np.arange(n_rows) % 3
+    tree = SelfTerminatingTreeClassifier(penalty=0.1, weight_power=0, min_gain=0).fit(X, y)
+    tidy = X.copy()
+    tidy.eliminate_zeros()
+    other = clone(tree).fit(tidy, y)
+    assert (tree.predict_proba(X) == other.predict_proba(tidy)).all()
+    assert set(np.flatnonzero(tree.feature_importances_)) <= {n_rows - 1}
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_growing_under_the_joint_norm_agrees_with_the_reference(seed):
     rng = np.random.default_rng(seed)

@@ -14,7 +14,7 @@ void normalise(std::span<const float> margins, Loss loss, std::span<double> p) {
   const double floor = least_share(margins.size());
   double sum = 0;
   for (std::size_t i = 0; i < margins.size(); ++i) {
-    p[i] = std::max(estimate(margins[i], loss), floor);
+    p[i] = std::max(floor, estimate(margins[i], loss));  // a margin that is no number: the floor
     sum += p[i];
   }
   for (std::size_t i = 0; i < margins.size(); ++i) p[i] /= sum;
@@ -76,8 +76,12 @@ void learn(OneAgainstAll& model, const CsrView& X, std::span<const LabelId> labe
     if (weight > 0) {
       targets.assign(n_labels, 0);
       targets[index(label)] = 1;
-      trainer.make_room(model.table(), Bank{1, static_cast<std::uint32_t>(n_labels)}.n_blocks(),
-                        row);
+      const Bank bank{model.bank().first_block, static_cast<std::uint32_t>(n_labels)};
+      if (may_diverge(options.reading) &&
+          !may_train(model.table(), bank, row, targets, weight, options, margins)) {
+        throw Diverged(r);
+      }
+      trainer.make_room(model.table(), bank.n_blocks(), row);
       model.grow(n_labels);  // from here on nothing throws
       model.add_mass(label, weight);
       if (!trainer.train(model.table(), model.bank(), row, targets, weight, options, margins)) {

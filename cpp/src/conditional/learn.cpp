@@ -27,8 +27,8 @@ class ConditionalLearner {
     return found;
   }
 
-  // Learns the prepared row and returns the probability its label had before; false if a margin
-  // was not finite, in which case no weight has changed.
+  // Learns the prepared row and returns the probability its label had before; false if a weight
+  // would grow past all measure, in which case nothing has changed.
   bool observe(LabelId label, float weight, double& p_label) {
     const LabelTree& tree = model_.tree();
     p_label = 0;
@@ -39,8 +39,15 @@ class ConditionalLearner {
     }
     const NodeId leaf = tree.leaf_of(label);
     const bool is_new = leaf == none;
+    if (may_diverge(options_.reading)) largest_ = row().largest();
     find_path(is_new ? placement_.of_new(label, row()) : leaf);
-    if (is_new) path().insert(path().begin(), model_.split_leaf(path()[0], label) + 1);
+    if (is_new) {
+      if (may_diverge(options_.reading) &&
+          !may_teach_path(model_, path()[0], row(), weight, options_, lines_)) {
+        return false;
+      }
+      path().insert(path().begin(), model_.split_leaf(path()[0], label) + 1);
+    }
     double p_path = 1;  // from the split on nothing throws
     if (!train_path(weight, p_path)) return false;
     if (!is_new) p_label = p_path;
@@ -64,7 +71,7 @@ class ConditionalLearner {
   // Asks every inner node above the leaf, then teaches each of them one step: what is foreseen is
   // what the model said before, although nodes share mixtures.
   bool train_path(float weight, double& p_path) {
-    if (!ask_path(p_path)) return false;
+    if (!ask_path(weight, p_path)) return false;
     for (std::size_t i = path().size() - 1; i > 0; --i) {
       teach_node(lines_at(i), model_.place(path()[i]).slot, row(), opinions_[i].said, goes_right(i),
                  weight, model_.mixture(path()[i]), options_);
@@ -74,7 +81,7 @@ class ConditionalLearner {
   }
 
   // Fills opinions_ for path()[1 ..], and the lines of every block on the path.
-  bool ask_path(double& p_path) {
+  bool ask_path(float weight, double& p_path) {
     own_lines_.clear();
     opinions_.resize(path().size());
     std::uint32_t block = 0;
@@ -89,12 +96,19 @@ class ConditionalLearner {
       NodeOpinion& said = opinions_[i].said;
       ask_slot(model_.place(path()[i]).slot, lines_at(i), row(), past_of(model_, path()[i]),
                model_.mixture(path()[i]), options_.reading, said);
-      if (!std::isfinite(said.margin)) return false;
+      if (may_diverge(options_.reading) && !may_teach(said.margin, goes_right(i), weight)) {
+        return false;
+      }
       const double p_node = said.p_node;
       p_path *= goes_right(i) ? p_node : 1.0 - p_node;
     }
     rows_.next().fetch_rest(model_.table());
     return true;
+  }
+
+  bool may_teach(float margin, bool right, float weight) const noexcept {
+    return may_step(weight * slope(margin, right, options_.reading.loss), largest_,
+                    options_.optimizer, options_.learning_rate);
   }
 
   void obtain_lines(std::size_t i, std::uint32_t block) {
@@ -123,6 +137,8 @@ class ConditionalLearner {
   ExpectedRows rows_{true};
   TopSearch search_;
   Placement placement_;
+  BlockLines lines_;                     // scratch memory
+  float largest_ = 0;                    // value of the row, where learning may diverge
   std::vector<CountedLine*> own_lines_;  // of the row in every block on the path
   struct PathOpinion {
     NodeOpinion said;

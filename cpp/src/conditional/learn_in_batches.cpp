@@ -169,7 +169,7 @@ class BatchLearner {
   }
 
   // Learns what was planned and prepared. weight_of(i): of row i. Returns the first row, by its
-  // place in the batch, that made a margin not finite, or n_rows.
+  // place in the batch, that would have made a weight grow past all measure, or n_rows.
   std::size_t learn(const auto& weight_of) {
     failed_.fill(n_rows_);
     taught_.fill({});
@@ -275,13 +275,18 @@ class BatchLearner {
 
   bool learn_visit(Visit& visit, std::span<CountedLine* const> lines, const PreparedRow& row,
                    float weight, std::size_t p) {
+    const float largest = may_diverge(options_.reading) ? row.largest() : 0;
     for (std::uint32_t s = visit.first; s < visit.first + visit.n_steps; ++s) {
       const Step& step = steps_[s];
       const std::size_t kind = mixture_of(step.past.all);
       Mixture& mixture = copies_[p][kind];
       NodeOpinion said;
       ask_slot(step.slot, lines, row, step.past, mixture, options_.reading, said);
-      if (!std::isfinite(said.margin)) return false;
+      if (may_diverge(options_.reading) &&
+          !may_step(weight * slope(said.margin, step.right, options_.reading.loss), largest,
+                    options_.optimizer, options_.learning_rate)) {
+        return false;
+      }
       visit.p *= step.right ? said.p_node : 1.0 - said.p_node;
       teach_node(lines, step.slot, row, said, step.right, weight, mixture, options_);
       ++taught_[p][kind];

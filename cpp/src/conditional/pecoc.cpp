@@ -1,6 +1,7 @@
 #include "labeltrees/conditional/pecoc.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "labeltrees/online/regressor_bank.hpp"
@@ -43,6 +44,15 @@ void project_on_simplex(std::span<double> p, double floor, std::vector<double>& 
   for (double& value : p) value = floor + std::max(value - shift, 0.0);
 }
 
+namespace {
+
+// A margin that is no number, of weights and values past all measure, says nothing.
+double answer(float margin, Loss loss) noexcept {
+  return std::isnan(margin) ? 0.5 : estimate(margin, loss);
+}
+
+}  // namespace
+
 void PecocDecoder::reserve(std::size_t n_regressors) {
   answers_.reserve(n_regressors + 1);
   sorted_.reserve(n_regressors + 1);
@@ -56,12 +66,12 @@ void PecocDecoder::run(std::span<const float> margins, Loss loss, std::span<doub
   }
   const double floor = least_share(n);
   if (n == 2) {  // the conditional probability tree's node, to the last bit
-    p[1] = std::clamp(estimate(margins[0], loss), floor, 1.0 - floor);
+    p[1] = std::min(std::max(floor, answer(margins[0], loss)), 1.0 - floor);
     p[0] = 1.0 - p[1];
     return;
   }
   answers_.resize(k);
-  for (std::size_t i = 1; i < k; ++i) answers_[i] = estimate(margins[i - 1], loss);
+  for (std::size_t i = 1; i < k; ++i) answers_[i] = answer(margins[i - 1], loss);
   decode(answers_);
   for (std::size_t j = 0; j < n; ++j) p[j] = answers_[k - 1 - j];
   project_on_simplex(p, floor, sorted_);

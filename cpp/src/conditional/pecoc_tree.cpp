@@ -104,15 +104,13 @@ class PecocLearner {
   bool observe(const PreparedRow& row, LabelId label, float weight, double& p_label) {
     const LabelTree& tree = model_.tree();
     path_to(tree, label, path_);
+    if (may_diverge(options_.reading) && !may_learn(row, weight)) return false;
     make_room(row);  // from here on nothing throws
     p_label = 1;
     for (const NodeId node : path_) model_.add_mass(node, weight);
     for (std::size_t i = 0; i + 1 < path_.size(); ++i) {
       const Bank bank = model_.bank(path_[i]);
-      const auto child = index(path_[i + 1] - tree.first_child(path_[i]));
-      targets_.resize(bank.n_regressors);
-      margins_.resize(bank.n_regressors);
-      code_targets(child, targets_);
+      const std::size_t child = aim(i, bank);
       if (!trainer_.train(model_.table(), bank, row, targets_, weight, options_, margins_)) {
         return false;
       }
@@ -134,6 +132,24 @@ class PecocLearner {
       reader_.reserve(bank.n_regressors);
     }
     trainer_.make_room(model_.table(), n_blocks, row);
+  }
+
+  // Sets the targets of the bank at the path's i-th node; returns the child that is taught.
+  std::size_t aim(std::size_t i, const Bank& bank) {
+    const std::size_t child = index(path_[i + 1] - model_.tree().first_child(path_[i]));
+    targets_.resize(bank.n_regressors);
+    margins_.resize(bank.n_regressors);
+    code_targets(child, targets_);
+    return child;
+  }
+
+  bool may_learn(const PreparedRow& row, float weight) {
+    for (std::size_t i = 0; i + 1 < path_.size(); ++i) {
+      const Bank bank = model_.bank(path_[i]);
+      aim(i, bank);
+      if (!may_train(model_.table(), bank, row, targets_, weight, options_, margins_)) return false;
+    }
+    return true;
   }
 
   PecocTree& model_;

@@ -38,4 +38,25 @@ void teach_node(std::span<CountedLine* const> lines, std::size_t slot, const Pre
   teach_mixture(mixture, said, right, std::min(weight, 1.0f));
 }
 
+bool may_teach_path(const ConditionalTree& model, NodeId leaf, const PreparedRow& row, float weight,
+                    const Learning& options, BlockLines& lines) {
+  const LabelTree& tree = model.tree();
+  const float largest = row.largest();
+  const auto may = [&](float slope) {
+    return may_step(slope, largest, options.optimizer, options.learning_rate);
+  };
+  std::uint32_t block = 0;
+  for (NodeId below = leaf, node = tree.parent(leaf); node != none; node = tree.parent(node)) {
+    if (model.place(node).block != block) {
+      block = model.place(node).block;
+      find_lines(model.table(), block, row, lines);
+    }
+    const float margin = ask_node(model, node, lines, row, options.reading).margin;
+    const bool right = below != tree.first_child(node);
+    if (!may(weight * slope(margin, right, options.reading.loss))) return false;
+    below = node;
+  }
+  return may(weight);  // of a node without weights yet
+}
+
 }  // namespace labeltrees

@@ -22,11 +22,22 @@ bool row_before(const ScoredRow& a, const ScoredRow& b) {
 }
 
 // What ranks a row; grows with p.
-double score_of(double p, std::int32_t row, const Labelwise& options) {
-  if (options.offsets.empty()) return p;
-  return options.log_power * std::log(p) - options.rest_power * std::log1p(-p) +
-         options.offsets[index(row)];
-}
+class Ranking {
+ public:
+  explicit Ranking(const Labelwise& options) : map_(options.calibration) {
+    for (const double mass : options.masses) shifts_.push_back(logit_shift(map_, mass));
+  }
+  double score(double p, std::int32_t row) const {
+    return shifts_.empty() ? p : calibrated_logit(map_, p, shifts_[index(row)]);
+  }
+  // A little less than a label's bar. Rounding may score a parent, or the best of several trees,
+  // below a child or the trees' mean; candidates too many cost nothing.
+  double below(double bar) const { return shifts_.empty() ? bar * (1 - 1e-12) : bar - 1e-9; }
+
+ private:
+  const Calibration map_;
+  std::vector<double> shifts_;  // of every row; empty if p itself ranks
+};
 constexpr double worst_score = -std::numeric_limits<double>::infinity();
 
 // The n best of the rows, in any order.
@@ -82,7 +93,7 @@ struct TreeRows {
 class NodeScorer {
  public:
   NodeScorer(const RelevanceTree& tree, const RelevanceForest& forest, const TreeRows& rows)
-      : tree_(tree), forest_(forest), rows_(rows), place_(tree.weights.features.size(), none) {}
+      : tree_(tree), forest_(forest), rows_(rows), place_(tree.weights.features.size(), no_row) {}
 
   // answers: points x n_children.
   void score(NodeId node, std::span<const ScoredRow> points, float* answers) {
@@ -91,7 +102,7 @@ class NodeScorer {
     const std::uint32_t end = rows_.node_starts[index(node) + 1];
     for (std::uint32_t i = begin; i < end; ++i) {
       const std::uint32_t r = rows_.node_rows[i];
-      place_[rows_.row_feature[r]] = static_cast<std::int32_t>(r);
+      place_[rows_.row_feature[r]] = r;
     }
     const std::size_t n = index(tree_.tree->n_children(node));
     const float* biases = &weights.biases[index(tree_.tree->first_child(node))];
@@ -106,18 +117,17 @@ class NodeScorer {
       std::copy_n(margins, n, answers + i * n);
     }
     for (std::uint32_t i = begin; i < end; ++i)
-      place_[rows_.row_feature[rows_.node_rows[i]]] = none;
+      place_[rows_.row_feature[rows_.node_rows[i]]] = no_row;
   }
 
  private:
   void add_margins(std::size_t row, float* margins) const {
     const SiblingWeights& weights = tree_.weights;
     for (std::int64_t k = rows_.starts[row]; k < rows_.starts[row + 1]; ++k) {
-      const std::int32_t r = place_[rows_.features[static_cast<std::size_t>(k)]];
-      if (r == none) continue;
+      const std::uint32_t r = place_[rows_.features[static_cast<std::size_t>(k)]];
+      if (r == no_row) continue;
       const float x = rows_.values[static_cast<std::size_t>(k)];
-      for (std::uint32_t i = weights.row_starts[index(r)]; i < weights.row_starts[index(r) + 1];
-           ++i) {
+      for (std::uint32_t i = weights.row_starts[r]; i < weights.row_starts[r + 1]; ++i) {
         margins[weights.columns[i]] += x * half_to_float(weights.values[i]);
       }
     }
@@ -126,7 +136,9 @@ class NodeScorer {
   const RelevanceTree& tree_;
   const RelevanceForest& forest_;
   const TreeRows& rows_;
-  std::vector<std::int32_t> place_;  // of each feature in the node at hand; none between calls
+  // Rows of weights are fewer than 2^32, so that no row has this number; see join_weights.
+  static constexpr std::uint32_t no_row = std::numeric_limits<std::uint32_t>::max();
+  std::vector<std::uint32_t> place_;  // of each feature in the node at hand; no_row between calls
 };
 
 // One pass over one tree: the candidates of every label asked for.
@@ -135,12 +147,13 @@ class TreePass {
   // bars: of every label asked for, or empty for Algorithm 1, which keeps n_kept rows of each.
   TreePass(const RelevanceTree& tree, const RelevanceForest& forest, const CsrView& X,
            std::span<const LabelId> labels, std::span<const double> bars, std::size_t n_kept,
-           const Labelwise& options, Workers& workers)
+           const Labelwise& options, const Ranking& ranking, Workers& workers)
       : tree_(tree),
         n_rows_(X.n_rows()),
         bars_(bars),
         n_kept_(n_kept),
         options_(options),
+        ranking_(ranking),
         workers_(workers),
         rows_(tree, X),
         found(labels.size()) {
@@ -154,7 +167,7 @@ class TreePass {
       if (leaf == none) continue;
       place_[index(leaf)] = static_cast<std::int32_t>(i);
       wanted_[index(leaf)] = 1;
-      bar_[index(leaf)] = bars.empty() ? worst_score : bars[i];
+      bar_[index(leaf)] = bars.empty() ? worst_score : ranking.below(bars[i]);
     }
     for (std::size_t n = n_nodes; n-- > 1;) {
       const std::size_t parent = index(tree.tree->parent(static_cast<NodeId>(n)));
@@ -173,6 +186,7 @@ class TreePass {
   std::span<const double> bars_;
   std::size_t n_kept_;
   const Labelwise& options_;
+  const Ranking& ranking_;
   Workers& workers_;
   TreeRows rows_;
   std::vector<NodeScorer> scorers_;
@@ -241,7 +255,7 @@ class TreePass {
       std::vector<ScoredRow> points;
       for (std::size_t i = 0; i < task.points.size(); ++i) {
         const double p = task.points[i].p * static_cast<double>(answers[i * n + c]);
-        const double score = score_of(p, task.points[i].row, options_);
+        const double score = ranking_.score(p, task.points[i].row);
         if (score >= bar_[index(child)]) points.push_back({p, score, task.points[i].row});
       }
       const bool is_label = tree_.tree->is_leaf(child);
@@ -265,7 +279,8 @@ class TreePass {
 
 // Replaces every candidate's score by the mean of all trees, each candidate once.
 void fill_in(AskerPool& pool, const CsrView& X, std::span<const LabelId> labels,
-             const Labelwise& options, std::vector<std::vector<ScoredRow>>& found) {
+             const Ranking& ranking, std::size_t n_workers,
+             std::vector<std::vector<ScoredRow>>& found) {
   struct Pair {
     std::int32_t row;
     std::uint32_t label, place;
@@ -288,11 +303,11 @@ void fill_in(AskerPool& pool, const CsrView& X, std::span<const LabelId> labels,
   std::vector<std::size_t> begin(X.n_rows() + 1, 0);
   for (const Pair& pair : pairs) ++begin[index(pair.row) + 1];
   std::partial_sum(begin.begin(), begin.end(), begin.begin());
-  ask_rows(pool, X, {}, options.n_workers, [&](std::size_t r, ForestAsker& asker) {
+  ask_rows(pool, X, {}, n_workers, [&](std::size_t r, ForestAsker& asker) {
     for (std::size_t i = begin[r]; i < begin[r + 1]; ++i) {
       ScoredRow& candidate = found[pairs[i].label][pairs[i].place];
       candidate.p = asker.label(labels[pairs[i].label]);
-      candidate.score = score_of(candidate.p, candidate.row, options);
+      candidate.score = ranking.score(candidate.p, candidate.row);
     }
   });
 }
@@ -301,19 +316,20 @@ void fill_in(AskerPool& pool, const CsrView& X, std::span<const LabelId> labels,
 std::vector<std::vector<ScoredRow>> candidates(AskerPool& pool, const CsrView& X,
                                                std::span<const LabelId> labels,
                                                std::span<const double> bars,
-                                               const Labelwise& options, Workers& workers) {
+                                               const Labelwise& options, const Ranking& ranking,
+                                               Workers& workers) {
   const RelevanceForest& forest = pool.forest();
   const bool alone = forest.trees.size() == 1;
   const std::size_t n_kept = alone ? options.k : options.k + 10;
   std::vector<std::vector<ScoredRow>> found(labels.size());
   for (const RelevanceTree& tree : forest.trees) {
-    TreePass pass(tree, forest, X, labels, bars, n_kept, options, workers);
+    TreePass pass(tree, forest, X, labels, bars, n_kept, options, ranking, workers);
     pass.run();
     for (std::size_t l = 0; l < labels.size(); ++l) {
       found[l].insert(found[l].end(), pass.found[l].begin(), pass.found[l].end());
     }
   }
-  if (!alone) fill_in(pool, X, labels, options, found);
+  if (!alone) fill_in(pool, X, labels, ranking, options.n_workers, found);
   for (auto& rows : found) {
     keep_best(rows, options.k);
     std::sort(rows.begin(), rows.end(), row_before);
@@ -327,13 +343,14 @@ void labelwise_top_rows(AskerPool& pool, const CsrView& X, std::span<const Label
                         const Labelwise& options, std::span<std::int64_t> rows,
                         std::span<double> p) {
   Workers workers(options.n_workers);
-  auto found = candidates(pool, X, labels, {}, options, workers);
+  const Ranking ranking(options);
+  auto found = candidates(pool, X, labels, {}, options, ranking, workers);
   if (options.exact) {
     std::vector<double> bars;
     for (const auto& best : found) {
       bars.push_back(best.size() == options.k ? best.back().score : worst_score);
     }
-    found = candidates(pool, X, labels, bars, options, workers);
+    found = candidates(pool, X, labels, bars, options, ranking, workers);
   }
   const std::size_t k = options.k;
   for (std::size_t l = 0; l < labels.size(); ++l) {

@@ -3,6 +3,7 @@
 // Children never mix and nothing is fused, so every set gives the same bits.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -22,9 +23,12 @@ struct LockstepEpoch {
   const float* weights;
   const float* square;  // |x|^2 + 1 of every row
   float cost;
-  float least_step;  // of a dual variable, as a share of its row's cost; smaller ones are not made
-  float* w;          // (n_features + 1) x width
-  float* dual;       // n_rows x width
+  // Steps of a dual variable that are smaller than this share of its row's cost, or of largest_cost
+  // where the row's is larger, are not made.
+  float least_step;
+  float largest_cost;
+  float* w;     // (n_features + 1) x width
+  float* dual;  // n_rows x width
   std::size_t width;
 };
 

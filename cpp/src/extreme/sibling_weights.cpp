@@ -40,6 +40,12 @@ void SiblingWeights::validate(const LabelTree& tree) const {
   }
 }
 
+void check_weight_count(std::size_t n_weights) {
+  if (n_weights > std::numeric_limits<std::uint32_t>::max()) {
+    throw std::length_error("a tree holds at most 2^32 - 1 weights; raise min_weight");
+  }
+}
+
 OwnedSiblingWeights join_weights(std::vector<NodeWeights>& nodes,
                                  std::span<const std::int32_t> names, std::vector<float> biases) {
   OwnedSiblingWeights joined;
@@ -47,9 +53,7 @@ OwnedSiblingWeights join_weights(std::vector<NodeWeights>& nodes,
   std::vector<std::uint32_t> n_rows(names.size() + 1, 0), n_weights(names.size() + 1, 0);
   std::size_t total = 0;
   for (const NodeWeights& siblings : nodes) total += siblings.values.size();
-  if (total > std::numeric_limits<std::uint32_t>::max()) {
-    throw std::length_error("a tree holds at most 2^32 weights");
-  }
+  check_weight_count(total);
   for (const NodeWeights& siblings : nodes) {
     for (std::size_t r = 0; r < siblings.features.size(); ++r) {
       const auto f = static_cast<std::size_t>(siblings.features[r]);

@@ -103,12 +103,12 @@ class NodeGatherer {
           rows_.push_back(entries.indices[k]);
           last_.push_back(none);
         }
-        std::int32_t& last = last_[index(local)];
-        if (last != none && targets_[index(last)].child == c) {
-          Target& target = targets_[index(last)];
+        std::int64_t& last = last_[index(local)];
+        if (last != none && targets_[static_cast<std::size_t>(last)].child == c) {
+          Target& target = targets_[static_cast<std::size_t>(last)];
           target.relevance = std::max(target.relevance, entries.values[k]);
         } else {
-          last = static_cast<std::int32_t>(targets_.size());
+          last = static_cast<std::int64_t>(targets_.size());
           targets_.push_back({local, c, entries.values[k]});
         }
       }
@@ -187,7 +187,8 @@ class NodeGatherer {
   const CsrView& by_label_;
   std::span<const std::int32_t> held_;
   std::vector<std::int32_t> local_row_, local_feature_;  // none between calls
-  std::vector<std::int32_t> rows_, last_, place_, features_;
+  std::vector<std::int32_t> rows_, place_, features_;
+  std::vector<std::int64_t> last_;  // target of each row; there may be more than 2^31
   std::vector<Target> targets_;
   std::vector<std::int64_t> starts_, target_starts_;
   std::vector<std::int32_t> indices_, target_children_;
@@ -223,6 +224,7 @@ class NodeWeightsBuilder {
   NodeWeights finish(const std::vector<std::int32_t>& features, double max_weights) {
     if (static_cast<double>(entries_.size()) > max_weights)
       keep(static_cast<std::size_t>(max_weights));
+    check_weight_count(entries_.size());
     for (const Entry& entry : entries_) ++counts_[index(entry.feature) + 1];
     NodeWeights siblings;
     std::vector<std::uint32_t> next(features.size(), 0);

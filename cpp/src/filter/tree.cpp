@@ -1,10 +1,10 @@
 #include "labeltrees/filter/tree.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "labeltrees/conditional/node_probability.hpp"
 #include "labeltrees/conditional/search.hpp"
+#include "labeltrees/conditional/teaching.hpp"
 #include "labeltrees/machine/index.hpp"
 
 namespace labeltrees {
@@ -112,6 +112,7 @@ class TournamentLearner {
     foresight.p_top[i] = first == none ? 0.0 : matches_.p(first);
   }
 
+  // False if a weight would grow past all measure, in which case nothing has changed.
   bool observe(const PreparedRow& row, LabelId label, float weight) {
     const LabelTree& tree = model_.tree();
     if (tree.empty()) {
@@ -122,6 +123,10 @@ class TournamentLearner {
     NodeId leaf = tree.leaf_of(label);
     const bool is_new = leaf == none;
     if (is_new) leaf = place_of_new(label);
+    if (may_diverge(options_.reading) &&
+        !may_teach_path(model_, leaf, row, weight, options_, found_)) {
+      return false;
+    }
     make_room(leaf, row);
     if (is_new) leaf = model_.split_leaf(leaf, label) + 1;  // from here on nothing throws
     for (NodeId node = leaf; node != none; node = tree.parent(node)) model_.add_mass(node, weight);
@@ -129,9 +134,7 @@ class TournamentLearner {
     for (NodeId below = leaf; tree.parent(below) != none; below = tree.parent(below)) {
       const NodeId node = tree.parent(below);
       const bool right = below != tree.first_child(node);
-      bool won = false;
-      if (!play(node, row, right, weight, won)) return false;
-      if (!won) break;
+      if (!play(node, row, right, weight)) break;
     }
     return true;
   }
@@ -165,7 +168,7 @@ class TournamentLearner {
   }
 
   // Teaches a node that the label's side should win, and tells whether it does now.
-  bool play(NodeId node, const PreparedRow& row, bool right, float weight, bool& won) {
+  bool play(NodeId node, const PreparedRow& row, bool right, float weight) {
     const Place place = model_.place(node);
     if (place.block != block_) {
       block_ = place.block;
@@ -175,12 +178,10 @@ class TournamentLearner {
       }
     }
     const float margin = ask_node(model_, node, lines_, row, options_.reading).margin;
-    if (!std::isfinite(margin)) return false;
     step_lines(lines_, row, place.slot, weight * slope(margin, right, options_.reading.loss),
                options_);
     const double p = ask_node(model_, node, lines_, row, options_.reading).p_node;
-    won = right ? p > 0.5 : p <= 0.5;
-    return true;
+    return right ? p > 0.5 : p <= 0.5;
   }
 
   ConditionalTree& model_;
@@ -189,6 +190,7 @@ class TournamentLearner {
   MatchReader reader_;
   std::uint32_t block_ = 0;
   std::vector<CountedLine*> lines_;
+  BlockLines found_;  // scratch memory
 };
 
 }  // namespace

@@ -77,8 +77,10 @@ class LomLearner {
     foresight.p_top[i] = found.p_label;
   }
 
-  // Learns the row. False if a score was not finite.
+  // Learns the row. False if a weight would grow past all measure, in which case nothing has
+  // changed.
   bool observe(LabelId label, float weight) {
+    if (may_diverge_ && !may_learn(label, weight)) return false;
     make_room(label);  // from here on nothing throws
     if (!options_.again) measure_trust(label, weight);
     model_.add_total(label, weight);
@@ -105,14 +107,12 @@ class LomLearner {
       const NodeId untaught = child(at, view->margins);
       const float target = here.mean > entry.mean ? -1.0f : 1.0f;
       const float score = train(*view, here.place.slot, target, weight);
-      const bool fails = !std::isfinite(score);
-      if (!fails) model_.count_score(at, entry, score, weight);
+      model_.count_score(at, entry, score, weight);
       at = score < 0 ? here.left : here.right;
-      if (together && (fails || at != untaught)) {
+      if (together && at != untaught) {
         count_rest(n_together, label, weight);
         together = false;
       }
-      if (fails) return false;
       ++n_together;
     }
     model_.remember_leaf(label, at);
@@ -170,8 +170,40 @@ class LomLearner {
   float train(BlockView& view, std::size_t slot, float target, float weight) {
     const float margin = view.margins[slot];
     const float slope = weight * partition_slope(margin, target, options_.loss);
-    if (slope == 0 || !std::isfinite(margin)) return margin;
-    return step(view, slot, slope);
+    return slope == 0 ? margin : step(view, slot, slope);
+  }
+
+  // Goes the way that the row will go when it is taught, and changes nothing.
+  bool may_learn(LabelId label, float weight) {
+    const float largest = row_.largest();
+    const auto may = [&](float slope) {
+      return may_step(slope, largest, options_.optimizer, options_.learning_rate);
+    };
+    const BlockView* view = nullptr;
+    for (NodeId at = model_.root(); !model_.is_leaf(at);) {
+      const LomNode& here = model_.node(at);
+      if (view == nullptr || view->block != here.place.block) {
+        view = &see(off_way_, here.place.block);
+      }
+      const float target = here.mean > model_.mean_score(here, label) ? -1.0f : 1.0f;
+      float score = view->margins[here.place.slot];
+      const float slope = weight * partition_slope(score, target, options_.loss);
+      if (!may(slope)) return false;
+      if (slope != 0) score = score_after(*view, here.place.slot, slope);
+      if (!std::isfinite(score)) return false;
+      at = score < 0 ? here.left : here.right;
+    }
+    return may(weight);  // of a node without weights yet
+  }
+
+  float score_after(const BlockView& view, std::size_t slot, float slope) const noexcept {
+    static const WeightLine unused{};
+    float margin = 0;
+    for (std::size_t k = 0; k < row_.size(); ++k) {
+      const WeightLine& line = view.lines[k] == nullptr ? unused : *view.lines[k];
+      margin += row_.values[k] * stepped(line, slot, slope * row_.values[k]).weight;
+    }
+    return margin;
   }
 
   const BlockView& next_view(std::uint32_t block) {
@@ -210,29 +242,29 @@ class LomLearner {
   float step(BlockView& view, std::size_t slot, float slope) {
     if (!view.has_all) obtain_lines(view);
     float margin = 0;
-    const float rate = options_.learning_rate;
     for (std::size_t k = 0; k < row_.size(); ++k) {
-      const float gradient = slope * row_.values[k];
-      float& w = view.lines[k]->weight(slot);
-      if (options_.optimizer == Optimizer::sgd) {
-        w -= rate * gradient;
-      } else {
-        const float sum = view.lines[k]->sum(slot) += gradient * gradient;
-        w -= rate * gradient / std::sqrt(sum + adagrad_floor);
-      }
-      margin += row_.values[k] * w;
+      WeightLine& line = *view.lines[k];
+      const Stepped next = stepped(line, slot, slope * row_.values[k]);
+      line.weight(slot) = next.weight;
+      line.sum(slot) = next.sum;
+      margin += row_.values[k] * next.weight;
     }
-    if (!std::isfinite(margin)) forget(view, slot);
     return margin;
   }
 
-  // Weights past all measure are given up, so that the model can still be asked and saved.
-  void forget(BlockView& view, std::size_t slot) noexcept {
-    for (WeightLine* line : view.lines) line->weight(slot) = line->sum(slot) = 0;
+  struct Stepped {
+    float weight, sum;
+  };
+  Stepped stepped(const WeightLine& line, std::size_t slot, float gradient) const noexcept {
+    const float rate = options_.learning_rate, w = line.weight(slot), sum = line.sum(slot);
+    if (options_.optimizer == Optimizer::sgd) return {w - rate * gradient, sum};
+    const float more = sum + gradient * gradient;
+    return {w - rate * gradient / std::sqrt(more + adagrad_floor), more};
   }
 
   LomTree& model_;
   const LomLearning& options_;
+  const bool may_diverge_ = options_.loss == PartitionLoss::squared || !options_.reading.normalize;
   PreparedRow row_, next_;
   NodeDistribution distribution_;
   struct Draw {

@@ -63,6 +63,18 @@ void BankTrainer::make_room(WeightTable& table, std::size_t n_blocks, const Prep
   table.make_room(n_blocks * row.size());
 }
 
+bool may_train(const WeightTable& table, const Bank& bank, const PreparedRow& row,
+               std::span<const std::uint8_t> targets, float weight, const Learning& options,
+               std::span<float> margins) {
+  bank_margins(table, bank, row, margins);
+  const float largest = row.largest();
+  for (std::size_t i = 0; i < margins.size(); ++i) {
+    const float s = weight * slope(margins[i], targets[i] != 0, options.reading.loss);
+    if (!may_step(s, largest, options.optimizer, options.learning_rate)) return false;
+  }
+  return true;
+}
+
 bool BankTrainer::train(WeightTable& table, const Bank& bank, const PreparedRow& row,
                         std::span<const std::uint8_t> targets, float weight,
                         const Learning& options, std::span<float> margins) {

@@ -133,9 +133,12 @@ void sort_by_bin(std::span<const Entry> entries, std::span<const std::uint8_t> e
   }
 }
 
-// The features that occur, in order.
+// The features that are not zero everywhere, in order.
 std::vector<std::int32_t> features_of(const CsrView& X) {
-  std::vector<std::int32_t> features(X.indices.begin(), X.indices.end());
+  std::vector<std::int32_t> features;
+  for (std::size_t e = 0; e < X.indices.size(); ++e) {
+    if (X.values[e] != 0.0f) features.push_back(X.indices[e]);
+  }
   std::sort(features.begin(), features.end());
   features.erase(std::unique(features.begin(), features.end()), features.end());
   return features;
@@ -152,7 +155,7 @@ class ColumnOf {
       features_ = features_of(X);
       sizes_.assign(features_.size(), 0);
       for (std::size_t e = 0; e < X.indices.size(); ++e) {
-        sizes_[(*this)(X.indices[e])] += X.values[e] != 0.0f;
+        if (X.values[e] != 0.0f) ++sizes_[(*this)(X.indices[e])];
       }
       return;
     }
@@ -168,6 +171,7 @@ class ColumnOf {
       sizes_.push_back(static_cast<std::size_t>(counts[f]));
     }
   }
+  // Of a feature that is not zero everywhere.
   std::size_t operator()(std::int32_t feature) const {
     if (!table_.empty()) {
       return static_cast<std::size_t>(table_[static_cast<std::size_t>(feature)]);
@@ -183,6 +187,17 @@ class ColumnOf {
   std::vector<std::size_t> sizes_;
 };
 
+// Whether every row stores exactly these features, so that the place in the row is the column.
+// Numbers of entries would not tell: a row may store zeros, of features that are left out.
+bool stores_all(const CsrView& X, std::span<const std::int32_t> features) {
+  if (X.indices.size() != features.size() * X.n_rows()) return false;
+  for (std::size_t r = 0; r < X.n_rows(); ++r) {
+    const auto stored = X.row(r).indices;
+    if (!std::equal(stored.begin(), stored.end(), features.begin(), features.end())) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 BinnedColumns bin_columns(const CsrView& X, int max_bins, Workers& workers) {
@@ -193,8 +208,7 @@ BinnedColumns bin_columns(const CsrView& X, int max_bins, Workers& workers) {
     starts[c + 1] = starts[c] + column_of.sizes()[c];
   std::vector<Entry> entries(starts.back());
   std::vector<std::size_t> next(starts.begin(), starts.end() - 1);
-  // If every row has every feature, the place in the row is the column.
-  const bool all = X.indices.size() == features.size() * X.n_rows();
+  const bool all = stores_all(X, features);
   for (std::size_t r = 0; r < X.n_rows(); ++r) {
     const SparseRow row = X.row(r);
     for (std::size_t i = 0; i < row.size(); ++i) {

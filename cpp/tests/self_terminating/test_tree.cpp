@@ -183,3 +183,85 @@ TEST(distributions_that_do_not_sum_to_one_are_noticed_at_any_node) {
   std::fill(tree.factor.begin(), tree.factor.end(), 0.0);
   CHECK_THROWS(tree.check_sums(), TreeError);
 }
+
+namespace {
+
+// Rows that store every entry of a dense matrix that is not NaN, zeros included.
+Data stored(const std::vector<std::vector<float>>& matrix) {
+  Data data;
+  for (const auto& row : matrix) {
+    for (std::size_t f = 0; f < row.size(); ++f) {
+      if (std::isnan(row[f])) continue;
+      data.indices.push_back(static_cast<std::int32_t>(f));
+      data.values.push_back(row[f]);
+    }
+    data.starts.push_back(static_cast<std::int64_t>(data.indices.size()));
+  }
+  return data;
+}
+
+Data without_zeros(const Data& data) {
+  Data tidy;
+  for (std::size_t r = 0; r + 1 < data.starts.size(); ++r) {
+    const SparseRow row = data.view().row(r);
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (row.values[i] == 0.0f) continue;
+      tidy.indices.push_back(row.indices[i]);
+      tidy.values.push_back(row.values[i]);
+    }
+    tidy.starts.push_back(static_cast<std::int64_t>(tidy.indices.size()));
+  }
+  return tidy;
+}
+
+bool same_columns(const BinnedColumns& a, const BinnedColumns& b) {
+  if (a.columns.size() != b.columns.size()) return false;
+  for (std::size_t c = 0; c < a.columns.size(); ++c) {
+    const Column &x = a.columns[c], &y = b.columns[c];
+    if (x.feature != y.feature || x.dense != y.dense || x.begin != y.begin || x.end != y.end ||
+        x.zero_bin != y.zero_bin || x.lows != y.lows || x.highs != y.highs) {
+      return false;
+    }
+  }
+  return a.rows == b.rows && a.bins == b.bins && a.dense_bins == b.dense_bins;
+}
+
+}  // namespace
+
+TEST(stored_zeros_change_no_column) {
+  const float no = std::numeric_limits<float>::quiet_NaN();  // not stored
+  const std::vector<std::vector<std::vector<float>>> matrices{
+      {{0, 3}, {no, no}},        // as many entries as columns that are not zero times rows
+      {{0, 1, 2}, {0, no, no}},  // rows of unequal length
+      {{0, 0, 1}, {no, no, no}, {no, no, no}},
+      {{1, 0, no}, {1, no, 0}},  // every row as long, of other features
+      {{0, 1}, {2, 0}},          // all stored: the quick way
+      {{0, 0}, {0, 0}},
+      {{no, 0, 5, no}, {0, no, no, 5}, {no, 0, 5, no}},
+  };
+  for (const auto& matrix : matrices) {
+    const Data data = stored(matrix);
+    CHECK(same_columns(binned(data), binned(without_zeros(data))));
+  }
+}
+
+TEST(stored_zeros_of_many_and_of_wide_rows_change_no_column) {
+  std::mt19937 random(5);
+  for (const std::int32_t stride : {1, 100'000}) {  // a table of features, or a search among them
+    for (const std::size_t n_rows : {2u, 3u, 10u, 200u}) {
+      Data data;
+      for (std::size_t r = 0; r < n_rows; ++r) {
+        // One row stores as many zeros as there are rows, so that counts alone look complete.
+        const std::size_t n = r == 0 ? n_rows : 0;
+        for (std::size_t f = 0; f < n; ++f) {
+          data.indices.push_back(static_cast<std::int32_t>(f) * stride);
+          data.values.push_back(f + 1 == n ? 1.0f + static_cast<float>(random() % 9) : 0.0f);
+        }
+        data.starts.push_back(static_cast<std::int64_t>(data.indices.size()));
+      }
+      const BinnedColumns columns = binned(data);
+      CHECK(columns.columns.size() == 1);
+      CHECK(same_columns(columns, binned(without_zeros(data))));
+    }
+  }
+}

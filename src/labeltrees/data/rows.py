@@ -15,10 +15,24 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from scipy.sparse import csr_array
 
-__all__ = ["MAX_FEATURES", "Rows", "as_rows", "as_weights"]
+__all__ = [
+    "MAX_FEATURES",
+    "MAX_ROWS",
+    "MAX_WEIGHT",
+    "Rows",
+    "as_rows",
+    "as_weights",
+    "check_weights",
+]
 
 MAX_FEATURES = 2**31 - 1
 """Feature indices are 32-bit; a matrix may be at most this wide."""
+
+MAX_ROWS = 2**31 - 1
+"""So are the numbers of rows; a matrix may be at most this long."""
+
+MAX_WEIGHT = 1e9
+"""The largest weight of a row: a float32 holds the squared gradients of 10^20 such rows."""
 
 _BAD_OR_MISSING = "inf or a number past float32"
 _BAD = f"NaN, {_BAD_OR_MISSING}"
@@ -177,6 +191,8 @@ def _check_shape(shape: tuple[int, int], n_features: int | None) -> None:
         raise DataError(
             f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required."
         )
+    if shape[0] > MAX_ROWS:
+        raise DataError(f"X may have at most {MAX_ROWS} rows, got {shape[0]}: pass them in parts.")
     if shape[1] > MAX_FEATURES:
         raise DataError(f"X may have at most {MAX_FEATURES} features, got {shape[1]}.")
     if n_features is not None and shape[1] != n_features:
@@ -247,10 +263,19 @@ def as_weights(
         raise ArgumentError.of(
             name, f"shape {weights.shape}", f"of shape ({n_rows},), one weight per row"
         )
-    with np.errstate(over="ignore"):
-        narrow = weights.astype(np.float32)
-    wrong = ~(np.isfinite(narrow) & (weights >= 0))
+    check_weights(weights, name=name)
+    return weights.astype(np.float32)
+
+
+def check_weights(weights: NDArray[np.floating[Any]], *, name: str = "sample_weight") -> None:
+    """Raise `ArgumentError` unless every weight is in [0, MAX_WEIGHT].
+
+    >>> check_weights(np.array([1, -1]))
+    Traceback (most recent call last):
+    ...
+    labeltrees.errors.ArgumentError: sample_weight[1] must be in [0, 1e+09], got -1.0.
+    """
+    wrong = ~((weights >= 0) & (weights <= MAX_WEIGHT))
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise ArgumentError.of(f"{name}[{row}]", float(weights[row]), "finite and >= 0")
-    return narrow
+        raise ArgumentError.of(f"{name}[{row}]", float(weights[row]), f"in [0, {MAX_WEIGHT:g}]")

@@ -318,8 +318,9 @@ class ExtremeRegressor(LabelEstimator):
         Returns
         -------
         TopRows
-            ``rows`` and ``probabilities``, both of shape (len(labels), k). Of rows that give the
-            same, the first; row -1 where there is none.
+            ``rows`` and ``probabilities``, both of shape (len(labels), k). Rows are ranked by the
+            logarithm of the odds, which tells more apart than probabilities near 1 do; of equals,
+            the first. Row -1 where there is none.
 
         Examples
         --------

@@ -27,8 +27,11 @@ class OnlineClassifier(LabelClassifier):
         ----------
         X : matrix of shape (n_rows, n_features), sparse or dense
         y : labels of shape (n_rows,), strings or integers
-        sample_weight : numbers >= 0 of shape (n_rows,), optional
-            A row of weight 0 is as if it were not there.
+        sample_weight : numbers in [0, 1e9] of shape (n_rows,), optional
+            A row of weight 0 is as if it were not there. Weights should be near 1. AdaGrad divides
+            a step by the root of the sum of squared gradients, which is kept between 1e-12 and
+            1e7: rows of weights below 1e-6 hardly move anything, and where many weights are above
+            1000 steps do not get smaller.
 
         Returns
         -------
@@ -64,7 +67,7 @@ class OnlineClassifier(LabelClassifier):
         classes : labels, optional
             Not needed unless the estimator says so; if given, they take the next places of
             ``classes_``.
-        sample_weight : numbers >= 0 of shape (n_rows,), optional
+        sample_weight : numbers in [0, 1e9] of shape (n_rows,), optional
 
         Returns
         -------
@@ -93,7 +96,7 @@ class OnlineClassifier(LabelClassifier):
         ----------
         X : matrix of shape (n_rows, n_features), sparse or dense
         y : labels of shape (n_rows,), strings or integers
-        sample_weight : numbers >= 0 of shape (n_rows,), optional
+        sample_weight : numbers in [0, 1e9] of shape (n_rows,), optional
         top : bool, default True
             Whether the likeliest label of each row is found as well.
 

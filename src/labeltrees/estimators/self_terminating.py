@@ -145,7 +145,7 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
             NaN is a missing value: each split sends it to the better side.
         y : labels of shape (n_rows,), or a matrix (dense or sparse) of shape (n_rows, n_labels)
             The rows of a matrix are distributions.
-        sample_weight : numbers >= 0 of shape (n_rows,), optional
+        sample_weight : numbers in [0, 1e9] of shape (n_rows,), optional
             A row of weight 0 is as if it were not there.
         classes : labels of shape (n_labels,), optional
             Names the columns of a matrix; else they are 0, 1, ...

@@ -11,16 +11,27 @@ struct Calibration {
   double a, b, c, d;
 };
 
+// What a row's mass adds to its logits.
+inline double logit_shift(const Calibration& map, double mass) {
+  constexpr double least_mass = 1e-15;
+  return map.c + map.d * std::log(std::max(mass, least_mass));
+}
+
+// logit q, which grows with p: finite at p = 1, -inf at p = 0.
+inline double calibrated_logit(const Calibration& map, double p, double shift) {
+  constexpr double most = 1 - 0x1p-53;
+  double logit = map.a * std::log(p) + shift;
+  if (map.b != 0) logit -= map.b * std::log1p(-std::min(p, most));
+  return logit;
+}
+
 // Replaces the probabilities p, as many of each row as of any other, by the calibrated ones; masses
 // has one m for every row. O(p).
 inline void calibrate(const Calibration& map, std::span<const double> masses, std::span<double> p) {
-  constexpr double least_mass = 1e-15, most = 1 - 0x1p-53;
   const std::size_t width = masses.empty() ? 0 : p.size() / masses.size();
   for (std::size_t i = 0; i < width * masses.size(); ++i) {
-    const double shift = map.c + map.d * std::log(std::max(masses[i / width], least_mass));
-    double logit = map.a * std::log(p[i]) + shift;
-    if (map.b != 0) logit -= map.b * std::log1p(-std::min(p[i], most));
-    p[i] = 1 / (1 + std::exp(-logit));
+    const double shift = logit_shift(map, masses[i / width]);
+    p[i] = 1 / (1 + std::exp(-calibrated_logit(map, p[i], shift)));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "labeltrees/extreme/calibration.hpp"
 #include "labeltrees/extreme/search.hpp"
 #include "labeltrees/rows/csr.hpp"
 
@@ -18,10 +19,10 @@ struct Labelwise {
   // Provably the k best rows: those that Algorithm 1 finds set a bar for every label, and a second
   // pass drops a row at a node only where it is below the bar of every label under it.
   bool exact;
-  // Rows are ranked by log_power ln p - rest_power ln(1 - p) + offsets[row], as calibrated; without
-  // offsets by p itself. log_power > 0, rest_power >= 0.
-  double log_power, rest_power;
-  std::span<const double> offsets;
+  // Rows are ranked by their calibrated logits, which tell apart what rounds to the same
+  // probability; without masses by p itself. calibration.a > 0, calibration.b >= 0.
+  Calibration calibration;
+  std::span<const double> masses;
   std::size_t n_workers;
 };
 

@@ -56,4 +56,7 @@ struct NodeWeights {
 OwnedSiblingWeights join_weights(std::vector<NodeWeights>& nodes,
                                  std::span<const std::int32_t> names, std::vector<float> biases);
 
+// Throws std::length_error for more weights than 32-bit places can number.
+void check_weight_count(std::size_t n_weights);
+
 }  // namespace labeltrees

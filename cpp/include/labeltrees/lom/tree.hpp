@@ -100,6 +100,11 @@ class LomTree {
   double count(const LomNode& node, LabelId label) const noexcept {
     return ledgers_.count(node.ledger, label);
   }
+  // The mean score of a label's examples at a node; 0 before there are any.
+  float mean_score(const LomNode& node, LabelId label) const noexcept {
+    const LedgerEntry* entry = ledgers_.find(node.ledger, label);
+    return entry == nullptr ? 0.0f : entry->mean;
+  }
   // Calls visit(label) for every label in a node's histogram.
   template <typename Visit>
   void for_labels(const LomNode& node, Visit visit) const {

@@ -18,6 +18,8 @@ struct PreparedRow {
   std::vector<std::uint32_t> features;
   std::vector<float> values;
   std::size_t size() const noexcept { return features.size(); }
+  // The largest absolute value; 0 for a row of nothing.
+  float largest() const noexcept;
 
   void assign(const SparseRow& row, const Reading& reading);
 };

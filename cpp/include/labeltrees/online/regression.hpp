@@ -30,7 +30,7 @@ struct Learning {
   bool again;
 };
 
-// A regressor's value stopped being finite while learning from `row`; rows before it were learned.
+// Learning from `row` would have made a weight grow past all measure; rows before it were learned.
 class Diverged : public std::runtime_error {
  public:
   explicit Diverged(std::size_t row)
@@ -51,6 +51,22 @@ inline double estimate(float margin, Loss loss) noexcept {
 // The loss's derivative by the margin of a regressor whose target is 1 (right) or 0.
 inline float slope(float margin, bool right, Loss loss) noexcept {
   return (loss == Loss::squared ? margin : sigmoid(margin)) - (right ? 1.0f : 0.0f);
+}
+
+// Whether steps may grow without bound. The others' are at most learning_rate times the row's
+// weight times the bias or 1, too little for any number of rows to pass float's range.
+inline bool may_diverge(const Reading& reading) noexcept {
+  return reading.loss == Loss::squared || !reading.normalize;
+}
+
+// Whether a regressor may make a step of this slope for a row whose largest value is `largest`. So
+// large a limit is passed by learning that diverges alone; no sum of steps within it, or of their
+// squares, passes float's range. False if the slope is not a number.
+inline bool may_step(float slope, float largest, Optimizer optimizer,
+                     float learning_rate) noexcept {
+  constexpr float limit = 1e18f;
+  const float rate = optimizer == Optimizer::sgd ? std::max(learning_rate, 1.0f) : 1.0f;
+  return rate * std::max(std::abs(slope), 1.0f) * largest <= limit && std::isfinite(slope);
 }
 
 // Added to AdaGrad's sums, to keep their square root away from 0 where a gradient is 0.

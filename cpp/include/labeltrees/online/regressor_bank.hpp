@@ -34,6 +34,12 @@ Margins block_margins(const WeightTable& table, std::uint32_t block, const Prepa
 void bank_margins(const WeightTable& table, const Bank& bank, const PreparedRow& row,
                   std::span<float> margins);
 
+// Whether every regressor of a bank may learn the row, as `train` would. Changes no weight; margins
+// is scratch memory of n_regressors. O(n_regressors nnz).
+bool may_train(const WeightTable& table, const Bank& bank, const PreparedRow& row,
+               std::span<const std::uint8_t> targets, float weight, const Learning& options,
+               std::span<float> margins);
+
 // One gradient step of every regressor of a bank. Keeps its scratch memory from call to call.
 class BankTrainer {
  public:

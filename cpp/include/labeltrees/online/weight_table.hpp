@@ -86,12 +86,21 @@ inline void prefetch_line(const void* at) noexcept {
 }
 
 // Numbers that a thread may read while another writes them; which of the two it sees is all one.
+#if defined(__cpp_lib_atomic_ref)
 inline std::uint64_t read_shared(const std::uint64_t& number) noexcept {
   return std::atomic_ref(const_cast<std::uint64_t&>(number)).load(std::memory_order_relaxed);
 }
 inline void write_shared(std::uint64_t& number, std::uint64_t value) noexcept {
   std::atomic_ref(number).store(value, std::memory_order_relaxed);
 }
+#else  // libc++ before 19
+inline std::uint64_t read_shared(const std::uint64_t& number) noexcept {
+  return __atomic_load_n(&number, __ATOMIC_RELAXED);
+}
+inline void write_shared(std::uint64_t& number, std::uint64_t value) noexcept {
+  __atomic_store_n(&number, value, __ATOMIC_RELAXED);
+}
+#endif
 
 // A byte of the hash of each of sixteen lines; 0 marks an empty line.
 struct alignas(16) TagGroup {

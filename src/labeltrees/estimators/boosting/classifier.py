@@ -128,7 +128,7 @@ class AdacondClassifier(LabelClassifier):
             NaN is allowed where the base allows it.
         y : labels of shape (n_rows,), or a matrix (dense or sparse) of shape (n_rows, n_labels)
             The rows of a matrix are distributions.
-        sample_weight : numbers >= 0 of shape (n_rows,), optional
+        sample_weight : numbers in [0, 1e9] of shape (n_rows,), optional
             The first round's distribution, in which the bound holds.
         classes : labels of shape (n_labels,), optional
             Names the columns of a matrix; else they are 0, 1, ...

@@ -11,6 +11,7 @@ import numpy as np
 
 from labeltrees import checks, store
 from labeltrees.checks import Number, setting
+from labeltrees.data.rows import check_weights
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ModelFormatError
 from labeltrees.models.dense import DenseAnswers
@@ -100,6 +101,7 @@ class FrequencyTableModel(DenseAnswers, FittedModel):
         """Count rows in turn and return what was foreseen of each."""
         check_can_learn(self.frozen)
         self.check_width(rows)
+        check_weights(weights)
         n = rows.n_rows
         p_label, p_top, is_new = np.zeros(n), np.zeros(n), np.zeros(n, dtype=bool)
         top = np.full(n, -1, dtype=np.int32)

@@ -63,10 +63,6 @@ class Calibration:
         q = _core.calibrated(p.ravel(), mass, self.a, self.b, self.c, self.d)
         return q.reshape(p.shape)
 
-    def offsets(self, mass: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what a row's mass adds to its logits."""
-        return np.asarray(self.d * np.log(np.maximum(mass, _LEAST)))
-
     def invert(self, q: float, mass: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return of each row a p that is given at most q, the largest to a relative 1e-12."""
         low, high = np.full(len(mass), -690.0), np.full(len(mass), 40.0)

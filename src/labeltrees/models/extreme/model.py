@@ -319,10 +319,10 @@ class ExtremeModel(FittedModel):
         k = check_top_rows(named, ids >= 0, n_labels, k, rows.n_rows, max_bytes)
         factor = checks.number("factor", factor, 0, open_low=True)
         wanted, place = np.unique(ids, return_inverse=True)
-        mass, c = self._mass(rows), self.calibration
+        mass = self._mass(rows)
         found, p = self.core.top_rows(
-            *rows.arrays, wanted, k, checks.flag("exact", exact), factor, c.a, c.b,
-            c.offsets(mass) if len(mass) else mass, self.n_jobs,
+            *rows.arrays, wanted, k, checks.flag("exact", exact), factor,
+            *astuple(self.calibration), mass, self.n_jobs,
         )  # fmt: skip
         values = self._value(p.ravel(), mass[found.ravel()] if len(mass) else mass)
         return TopRows(found[place], values.reshape(p.shape)[place])

@@ -15,7 +15,10 @@ from labeltrees.metrics.propensity import label_propensities
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Relevance", "as_relevance"]
+__all__ = ["MAX_RELEVANCE", "Relevance", "as_relevance"]
+
+MAX_RELEVANCE = 1e9
+_LEAST_SHARE = 1e-30  # of the largest relevance; smaller ones count as this, and costs stay floats
 
 
 @dataclass(frozen=True)
@@ -60,8 +63,8 @@ def as_relevance(Y: Any, *, classes: ArrayLike | None = None) -> Relevance:
     Parameters
     ----------
     Y : sparse or dense matrix, sequence of label lists, sequence of dicts, or one label per row
-        A matrix of shape (n_rows, n_labels) holds relevance >= 0, a dict a label's relevance;
-        labels of a list have relevance 1.
+        A matrix of shape (n_rows, n_labels) holds relevance in [0, 1e9], a dict a label's
+        relevance; labels of a list have relevance 1.
     classes : array of n_labels labels, optional
         Names for the columns of a matrix; 0, 1, ... by default.
 
@@ -101,11 +104,13 @@ def _of_matrix(Y: Any, classes: ArrayLike | None) -> Relevance:
         values = matrix.data.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(f"y must be labels or a matrix of relevance: {error}") from None
-    wrong = ~(np.isfinite(values) & (values >= 0))
+    wrong = ~((values >= 0) & (values <= MAX_RELEVANCE))
     if wrong.any():
         entry = int(np.argmax(wrong))
         row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
-        raise DataError(f"row {row} of y has {values[entry]}; relevance must be finite and >= 0.")
+        raise DataError(
+            f"row {row} of y has {values[entry]}; relevance must be in [0, {MAX_RELEVANCE:g}]."
+        )
     matrix = sparse.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
@@ -158,5 +163,5 @@ def _scaled(
     if not len(values):
         raise DataError("y has no relevance above 0: at least one row needs a label.")
     scale = float(values.max())
-    share = np.maximum(values / scale, np.finfo(np.float32).tiny).astype(np.float32)
+    share = np.maximum(values / scale, _LEAST_SHARE).astype(np.float32)
     return Relevance(starts, labels, share, vocabulary, scale)

@@ -46,7 +46,15 @@ class TailClassifier:
         has = sparse.csr_array(
             (ones, relevance.labels, relevance.starts), shape=(rows.n_rows, n_labels)
         )
-        means = _normalised(sparse.csr_array(has.T @ X, dtype=np.float32))
+        # scipy's product takes memory for every column: those of no row are left out of it.
+        used, columns = np.unique(X.indices, return_inverse=True)
+        narrow = sparse.csr_array((X.data, columns, X.indptr), shape=(rows.n_rows, len(used)))
+        sums = sparse.csr_array(has.T @ narrow, dtype=np.float32)
+        means = _normalised(
+            sparse.csr_array(
+                (sums.data, used[sums.indices], sums.indptr), shape=(n_labels, rows.n_features)
+            )
+        )
         means.data = means.data.astype(np.float16).astype(np.float32)  # as they are saved
         return cls(kind, weight, means)
 
@@ -109,9 +117,16 @@ def _unit(rows: Rows) -> sparse.csr_array:
 def _normalised(matrix: sparse.csr_array) -> sparse.csr_array:
     from scipy import sparse
 
-    lengths = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
+    with np.errstate(over="ignore", under="ignore"):
+        lengths = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
+    odd = np.flatnonzero(~((lengths > 1e-15) & (lengths < 1e15)) & (np.diff(matrix.indptr) > 0))
+    lengths[odd] = 0
     scale = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
     data = matrix.data * np.repeat(scale, np.diff(matrix.indptr))
+    for row in odd.tolist():  # squares past float32, or a row of stored zeros
+        entries = slice(matrix.indptr[row], matrix.indptr[row + 1])
+        wide = matrix.data[entries].astype(np.float64)
+        data[entries] = wide / max(float(np.linalg.norm(wide)), np.finfo(np.float64).tiny)
     return sparse.csr_array(
         (data.astype(np.float32), matrix.indices, matrix.indptr), shape=matrix.shape
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from labeltrees import _core
+from labeltrees.data.rows import check_weights
 from labeltrees.errors import DivergedError, FrozenModelError
 from labeltrees.models.model import FittedModel, Foreseen, names_of
 
@@ -83,6 +84,7 @@ class OnlineModel(FittedModel):
         """
         check_can_learn(self.frozen)
         self.check_width(rows)
+        check_weights(weights)
         taught = Teaching(rows, self._ids_to_learn(labels, weights), weights, order)
         try:
             with _learning_errors(self.settings):
@@ -147,5 +149,5 @@ def _learning_errors(settings: OnlineSettings) -> Iterator[None]:
     except _core.Diverged as error:
         raise DivergedError(
             f"{error}: learning_rate={settings.learning_rate:g} is too large for "
-            f"optimizer={settings.optimizer!r} on this data."
+            f"optimizer={settings.optimizer!r} on this data; lower it, or scale the values of X."
         ) from None
