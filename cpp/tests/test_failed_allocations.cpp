@@ -11,9 +11,12 @@
 #include "labeltrees/conditional/pecoc_tree.hpp"
 #include "labeltrees/conditional/search.hpp"
 #include "labeltrees/conditional/tree.hpp"
+#include "labeltrees/extreme/training.hpp"
 #include "labeltrees/filter/tree.hpp"
 #include "labeltrees/lom/queries.hpp"
 #include "labeltrees/lom/tree.hpp"
+#include "labeltrees/self_terminating/tree.hpp"
+#include "labeltrees/tree/clustering.hpp"
 #include "options.hpp"
 
 namespace labeltrees::failed_allocations {
@@ -286,6 +289,21 @@ void fail_each_allocation(const Rows& rows, long most) {
   CHECK(n_failed > 0);
 }
 
+// A kernel that makes its result anew says that there is no memory, or gives the same result.
+template <typename Kernel>
+void fail_each_allocation_of(Kernel kernel, long most) {
+  const auto expected = kernel();
+  const long n = tests::count_allocations(kernel);
+  long n_failed = 0;
+  const long step = std::max(1L, n / most);
+  for (long k = 0; k < n; k += step) {
+    const bool failed =
+        tests::runs_out_of_memory(k, k / step % 2 == 1, [&] { CHECK(kernel() == expected); });
+    n_failed += failed ? 1 : 0;
+  }
+  CHECK(n_failed > 0);
+}
+
 }  // namespace
 
 TEST(a_conditional_tree_without_memory_is_as_after_its_last_row) {
@@ -310,6 +328,55 @@ TEST(one_against_all_without_memory_is_as_after_its_last_row) {
 
 TEST(a_lom_tree_without_memory_is_as_after_its_last_row) {
   fail_each_allocation<Lom>(Rows(100, 150), 150);
+}
+
+TEST(clustering_without_memory_says_so) {
+  const Rows rows(300, 0);
+  fail_each_allocation_of(
+      [&] {
+        const Centroids centroids = label_centroids(rows.view(), rows.labels, {}, 60);
+        return kmeans_tree(centroids.view(), {},
+                           {.arity = 2, .seed = 0, .by_mass = false, .max_leaf = 1, .n_workers = 3})
+            .labels();
+      },
+      100);
+}
+
+TEST(growing_a_self_terminating_tree_without_memory_says_so) {
+  const Rows rows(60, 0);
+  const std::vector<double> root(60, 1.0 / 60);
+  fail_each_allocation_of(
+      [&] {
+        Workers workers(3);
+        const BinnedColumns columns = bin_columns(rows.view(), 255, workers);
+        return grow(columns, {{}, rows.labels, {}}, root,
+                    {{0.5}, 0.5, 0.0, Norm::l1, Criterion::gini, true, 3})
+            .threshold;
+      },
+      30);
+}
+
+TEST(training_an_extreme_regressor_without_memory_says_so) {
+  const Rows rows(150, 0);
+  const PreparedRows X = prepare_rows(rows.view());
+  std::vector<std::int64_t> starts{0};
+  std::vector<std::int32_t> rows_of_labels;
+  for (LabelId label = 0; label < 60; ++label) {
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      if (rows.labels[r] == label) rows_of_labels.push_back(static_cast<std::int32_t>(r));
+    }
+    starts.push_back(static_cast<std::int64_t>(rows_of_labels.size()));
+  }
+  const std::vector<float> relevance(rows_of_labels.size(), 1.0f);
+  const std::vector<std::int32_t> held(rows.size(), none);
+  const LabelTree tree = random_tree(60, 4, 1);
+  fail_each_allocation_of(
+      [&] {
+        return train_relevance(tree, X, {starts, rows_of_labels, relevance}, held,
+                               {NodeLoss::logistic, 1.0f, 0.0f, 5, 0.1, 0.01f, 10.0, 1, 3})
+            .weights.values;
+      },
+      50);
 }
 
 }  // namespace labeltrees::failed_allocations

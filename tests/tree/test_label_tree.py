@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from labeltrees import _core
 from labeltrees.errors import ArgumentError, TooLargeError, TreeStructureError
 from labeltrees.tree import MAX_LABEL, LabelTree, builders
 
@@ -451,3 +452,13 @@ def test_arbitrary_arrays_give_a_valid_tree_or_a_typed_error(parent, label) -> N
         except TreeStructureError:
             continue
         tree.validate()
+
+
+def test_the_core_takes_no_memory_for_labels_that_it_was_not_told_of() -> None:
+    parent = np.array([-1, 0, 0], dtype=np.int32)
+    label = np.array([-1, 0, 1_500_000_000], dtype=np.int32)
+    for bounds in ({}, {"max_labels": 2}, {"max_labels": 1_500_000_000}):
+        with pytest.raises(_core.TreeError, match="label 1500000000"):
+            _core.LabelTree.restore(parent, label, **bounds)
+    label[2] = 7
+    assert _core.LabelTree.restore(parent, label, max_labels=8).leaf_of(7) == 2
