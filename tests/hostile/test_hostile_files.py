@@ -90,6 +90,28 @@ def test_tensors_that_are_wrong_together_are_refused(forgery):
         model_from(replace(sound, tensors=sound.tensors | forge()))
 
 
+def inside(name):
+    """Return a boosted model of one round whose member is the model of another file."""
+    member, outer = stored(name), stored("Adacond of stumps")
+    tensors = {f"members.0.{tensor}": array for tensor, array in member.tensors.items()}
+    tensors |= {t: a for t, a in outer.tensors.items() if t.startswith("vocabulary.")}
+    tensors |= {t: a[:1] for t, a in outer.tensors.items() if t.startswith("boosting.")}
+    facts = outer.facts | {"members": [{"model": member.model, "facts": member.facts}]}
+    return replace(outer, tensors=tensors, facts=facts)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_any_model_may_be_boosted_in_a_file_if_it_gives_distributions(name):
+    if name.startswith("extreme"):
+        with pytest.raises(ModelFormatError, match="no distribution"):
+            model_from(inside(name))
+    elif stored(name).tensors.keys() & {"vocabulary.integers"}:
+        with pytest.raises(ModelFormatError):  # its labels are others
+            model_from(inside(name))
+    else:
+        exercise(model_from(inside(name)))
+
+
 @pytest.mark.filterwarnings("ignore:.*:RuntimeWarning")  # numbers past all measure may overflow
 @pytest.mark.parametrize("name", NAMES)
 def test_every_damaged_tensor_is_refused_or_harmless(name):

@@ -370,6 +370,8 @@ class AdacondModel(FittedModel):
                 member.n_features != n_features for member in members
             ):
                 raise ModelFormatError("the members are not those of the rounds.")
+            if not all(can(member, Samples) for member in members):
+                raise ModelFormatError("a member's answers are no distribution.")
             model = cls(settings, vocabulary, members, record, n_features)
             if any(columns is not None and (columns < 0).any() for columns in model._columns):
                 raise ModelFormatError("a member has a label that the vocabulary does not name.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labeltrees import _core, store
+from labeltrees import _core
 from labeltrees.errors import ArgumentError
 from labeltrees.models.conditional.settings import ConditionalSettings
 from labeltrees.models.dense import DenseAnswers
@@ -110,7 +110,5 @@ class PecocTreeModel(DenseAnswers, BankModel):
     def _restore_core(
         cls, tensors: dict[str, NDArray[Any]], mass: NDArray[Any], lines: Lines, n_labels: int
     ) -> _core.PecocTree:
-        label = store.tensor(tensors, "tree.label", np.int32)
-        store.check_ids("tree.label", label, n_labels, low=-1)
-        tree = _core.LabelTree.restore(tensors["tree.parent"], label, n_labels)
+        tree = _core.LabelTree.restore(tensors["tree.parent"], tensors["tree.label"], n_labels)
         return _core.PecocTree(tree, mass, *lines)

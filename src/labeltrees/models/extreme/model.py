@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from labeltrees import _core, checks, store
+from labeltrees import _core, checks
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import TooLargeError
 from labeltrees.models.explanation import check_question
@@ -331,9 +331,8 @@ class ExtremeModel(FittedModel):
 def _restored_tree(
     tensors: dict[str, NDArray[Any]], prefix: str, n_labels: int
 ) -> RelevanceTreeArrays:
-    label = store.tensor(tensors, f"{prefix}label", np.int32)
-    store.check_ids(f"{prefix}label", label, n_labels, low=-1)
-    tree = _core.LabelTree.restore(tensors[f"{prefix}parent"], label, n_labels)
+    parent, label = tensors[f"{prefix}parent"], tensors[f"{prefix}label"]
+    tree = _core.LabelTree.restore(parent, label, n_labels)
     return RelevanceTreeArrays(tree, tuple(tensors[f"{prefix}{name}"] for name in _ARRAYS))
 
 

@@ -155,9 +155,7 @@ class LomTreeModel(TableModel):
             known = ids >= 0
             leaves = self.leaves(rows)[known]
             state = self.core.snapshot()  # after the leaves, so that it has them all
-            return diagnose(
-                state["nodes"], state["root"], leaves, ids[known], np.ones(len(leaves))
-            )
+            return diagnose(state["nodes"], state["root"], leaves, ids[known], np.ones(len(leaves)))
         state = self.core.snapshot()
         owner, label, count = _histograms(state)
         at_leaf = state["nodes"]["left"][owner] < 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from labeltrees import _core, checks, store
+from labeltrees import _core, checks
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.models.explanation import check_question
 from labeltrees.models.model import file_parts, stored_width
@@ -117,9 +117,9 @@ class TreeModel(OnlineModel):
                 vocabulary = LabelVocabulary.from_tensors(tensors)
             frozen = checks.flag("frozen", facts["frozen"])
             settings = cls.settings_class.from_dict(facts["settings"], n_labels=len(vocabulary))
-            label = store.tensor(tensors, "tree.label", np.int32)
-            store.check_ids("tree.label", label, len(vocabulary), low=-1)
-            tree = _core.LabelTree.restore(tensors["tree.parent"], label, len(vocabulary))
+            tree = _core.LabelTree.restore(
+                tensors["tree.parent"], tensors["tree.label"], len(vocabulary)
+            )
             lines = CountedLines.from_tensors(tensors, frozen=frozen)
             core = _core.ConditionalTree(
                 tree, tensors["tree.mass"], mixtures=tensors["mixtures"], **vars(lines)
