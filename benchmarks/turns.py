@@ -32,7 +32,7 @@ LEARNED, ASKED = 100, 300
 WAIT = 1.0  # seconds before the signal
 
 
-class Enough(Exception):
+class EnoughError(Exception):
     """What the signal's handler raises."""
 
 
@@ -92,7 +92,7 @@ def delay_of(call) -> float | None:
     sent = []
 
     def handle(*_):
-        raise Enough
+        raise EnoughError
 
     def send() -> None:
         sent.append(time.perf_counter())
@@ -106,7 +106,7 @@ def delay_of(call) -> float | None:
         timer.cancel()
         timer.join()
         return None
-    except Enough:
+    except EnoughError:
         return time.perf_counter() - sent[0]
 
 

@@ -12,6 +12,8 @@ import pytest
 from tests.contract.questions import NO_WEIGHTS, same_state
 from tests.contract.subjects import SUBJECTS
 
+import labeltrees
+from labeltrees import FrequencyTableClassifier
 from labeltrees.data.rows import as_rows
 
 pytestmark = pytest.mark.skipif(
@@ -28,7 +30,7 @@ INTERRUPTED = [
 ]
 
 
-class Enough(Exception):
+class EnoughError(Exception):
     """What a signal's handler raises, as Python's own does for Ctrl-C."""
 
 
@@ -49,6 +51,10 @@ def learn(model, rows, labels, n_times):
     model.learn(rows, labels, NO_WEIGHTS, order=order, foresee=False)
 
 
+def learn_in_turn(model, rows, labels):
+    model.learn(rows, labels, NO_WEIGHTS, foresee=False)
+
+
 @pytest.mark.skipif(
     threading.current_thread() is not threading.main_thread(), reason="signals need the main thread"
 )
@@ -58,13 +64,13 @@ def test_learning_that_is_interrupted_ends_after_a_whole_row(subject):
     endless = 2_000_000
 
     def handle(*_):
-        raise Enough
+        raise EnoughError
 
     model = new_model(subject, labels)
     before = signal.signal(signal.SIGALRM, handle)
     signal.setitimer(signal.ITIMER_REAL, 0.15)
     try:
-        with pytest.raises(Enough):
+        with pytest.raises(EnoughError):
             learn(model, rows, labels, endless)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -75,6 +81,29 @@ def test_learning_that_is_interrupted_ends_after_a_whole_row(subject):
     if n_learned > 0:  # else the signal was faster than the first row
         learn(undisturbed, rows, labels, n_learned)
     same_state(model.to_tensors(keep_state=True), undisturbed.to_tensors(keep_state=True))
+
+
+def test_counting_that_is_interrupted_leaves_a_table_that_can_be_saved(tmp_path, monkeypatch):
+    rows, labels = rows_and_labels(50)
+    model = FrequencyTableClassifier().partial_fit(np.eye(2, N_FEATURES), labels[:2]).model_
+    for n_counted in range(1, 40):
+
+        class Cut(dict):
+            left = n_counted
+
+            def get(self, key, default=None):
+                self.left -= 1
+                if self.left == 0:
+                    self.setdefault(key, {})  # as between two steps of counting
+                    raise EnoughError
+                return dict.get(self, key, default)
+
+        monkeypatch.setattr(model, "tables", Cut(model.tables))
+        with pytest.raises(EnoughError):
+            learn_in_turn(model, rows, labels)
+        model.save(tmp_path / "model")
+        again = labeltrees.load_model(tmp_path / "model")
+        assert np.array_equal(again.totals, model.totals)
 
 
 def run(program, *, expect=0):

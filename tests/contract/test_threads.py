@@ -8,10 +8,10 @@ import threading
 
 import numpy as np
 import pytest
-
-import labeltrees
 from tests.contract.questions import NO_WEIGHTS, every_answer, same_state
 from tests.contract.subjects import N_FEATURES, SUBJECTS
+
+import labeltrees
 
 N_BLOCKS, BLOCK = 6, 60
 LEARNERS = [subject for subject in SUBJECTS if subject.learns and not subject.several]
@@ -66,7 +66,7 @@ class Busy:
             while not self._over.is_set():
                 function()
                 self._rounds[number] += 1
-        except BaseException as error:  # noqa: BLE001 - shown to the test
+        except BaseException as error:
             self.errors.append(error)
 
     @property

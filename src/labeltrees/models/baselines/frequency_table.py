@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -105,7 +106,7 @@ class FrequencyTableModel(DenseAnswers, FittedModel):
         n = rows.n_rows
         p_label, p_top, is_new = np.zeros(n), np.zeros(n), np.zeros(n, dtype=bool)
         top = np.full(n, -1, dtype=np.int32)
-        with self._lock:
+        with self._lock, self._agreement():
             ids = ids_to_learn(self.vocabulary, labels, weights)
             self.totals = np.pad(self.totals, (0, len(self.vocabulary) - len(self.totals)))
             total, best = float(self.totals.sum()), int(np.argmax(self.totals))
@@ -128,6 +129,19 @@ class FrequencyTableModel(DenseAnswers, FittedModel):
                     best = label
         top = top if foresee_top else top[:0]
         return Foreseen(p_label, names_of(self.vocabulary, top), p_top[: len(top)], is_new)
+
+    @contextmanager
+    def _agreement(self) -> Iterator[None]:
+        """Make tables and totals agree if counting is cut short in the middle of a row."""
+        try:
+            yield
+        except BaseException:
+            self.tables = {key: table for key, table in self.tables.items() if table}
+            self.totals = np.zeros(len(self.vocabulary))
+            for table in self.tables.values():
+                for label, weight in table.items():
+                    self.totals[label] += weight
+            raise
 
     def learn_in_passes(
         self, rows: Rows, labels: NDArray[Any], weights: NDArray[np.float32]
