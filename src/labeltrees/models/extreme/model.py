@@ -320,9 +320,10 @@ class ExtremeModel(FittedModel):
         factor = checks.number("factor", factor, 0, open_low=True)
         wanted, place = np.unique(ids, return_inverse=True)
         mass = self._mass(rows)
+        how = self.calibration
         found, p = self.core.top_rows(
             *rows.arrays, wanted, k, checks.flag("exact", exact), factor,
-            *astuple(self.calibration), mass, self.n_jobs,
+            how.a, how.b, how.c, how.d, mass, self.n_jobs,
         )  # fmt: skip
         values = self._value(p.ravel(), mass[found.ravel()] if len(mass) else mass)
         return TopRows(found[place], values.reshape(p.shape)[place])
