@@ -127,9 +127,12 @@ class TournamentLearner {
         !may_teach_path(model_, leaf, row, weight, options_, found_)) {
       return false;
     }
-    make_room(leaf, row);
-    if (is_new) leaf = model_.split_leaf(leaf, label) + 1;  // from here on nothing throws
-    for (NodeId node = leaf; node != none; node = tree.parent(node)) model_.add_mass(node, weight);
+    find_path(leaf, row);
+    if (is_new) {
+      leaf = model_.split_leaf(leaf, label) + 1;  // from here on nothing throws
+      model_.add_mass(leaf, weight);
+    }
+    for (const NodeId node : path_) model_.add_mass(node, weight);
     block_ = 0;
     for (NodeId below = leaf; tree.parent(below) != none; below = tree.parent(below)) {
       const NodeId node = tree.parent(below);
@@ -154,17 +157,14 @@ class TournamentLearner {
     return node;
   }
 
-  // For the lines of the matches above a leaf, or above one that is a node deeper.
-  void make_room(NodeId leaf, const PreparedRow& row) {
-    const LabelTree& tree = model_.tree();
+  // The path from a leaf up, and memory for the lines of its matches, or of those of a leaf that is
+  // a node deeper.
+  void find_path(NodeId leaf, const PreparedRow& row) {
+    path_.clear();
+    for (NodeId node = leaf; node != none; node = model_.tree().parent(node)) path_.push_back(node);
     lines_.reserve(row.size());
-    std::size_t n_blocks = 1;
-    std::uint32_t block = 0;
-    for (NodeId node = leaf; node != none; node = tree.parent(node)) {
-      n_blocks += model_.place(node).block != block ? 1 : 0;
-      block = model_.place(node).block;
-    }
-    model_.table().make_room(row.size() * n_blocks);
+    const std::size_t n_blocks = path_.size() / 3 + 1;  // of three levels each
+    model_.table().make_room(row.size(), row.size() * n_blocks);
   }
 
   // Teaches a node that the label's side should win, and tells whether it does now.
@@ -189,6 +189,7 @@ class TournamentLearner {
   AllMatches matches_;
   MatchReader reader_;
   std::uint32_t block_ = 0;
+  std::vector<NodeId> path_;
   std::vector<CountedLine*> lines_;
   BlockLines found_;  // scratch memory
 };
