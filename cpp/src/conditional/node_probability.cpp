@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "labeltrees/machine/elementary.hpp"
+
 namespace labeltrees {
 
 namespace {
@@ -39,7 +41,7 @@ Counts one_more(std::size_t left, std::size_t right, bool to_right) {
 }
 
 float log_count(std::size_t n) {
-  return static_cast<float>(std::log(static_cast<double>(n) + vote_prior));
+  return static_cast<float>(elementary::log(static_cast<double>(n) + vote_prior));
 }
 
 void confirm(const CountedTable& table, std::uint32_t block, const PreparedRow& row,
@@ -193,7 +195,7 @@ void ask_slot(std::size_t slot, std::span<const CountedLine* const> lines, const
     opinion.margin = add_features<true>(lines, row, slot, inputs);
     inputs[n_vote_classes] = opinion.margin;
     inputs[n_vote_classes + 1] =
-        std::log(static_cast<float>((past.right + prior_prior) / (past.left + prior_prior)));
+        elementary::log(static_cast<float>((past.right + prior_prior) / (past.left + prior_prior)));
     opinion.log_odds = mixed(mixture, inputs);
     sharpness = reading.sharpness;
   } else {

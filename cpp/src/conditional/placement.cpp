@@ -1,7 +1,8 @@
 #include "labeltrees/conditional/placement.hpp"
 
 #include <algorithm>
-#include <cmath>
+
+#include "labeltrees/machine/elementary.hpp"
 
 namespace labeltrees {
 
@@ -42,9 +43,9 @@ double Placement::objective(NodeId node, const PreparedRow& row) const {
 
 // A label of a given tree may have no examples yet; two such sides count as equal.
 double Placement::size_of(NodeId node) const {
-  return std::log2(options_.balance == Balance::labels
-                       ? static_cast<double>(model_.tree().n_leaves(node))
-                       : std::max(model_.mass(node), 1e-300));
+  return elementary::log2(options_.balance == Balance::labels
+                              ? static_cast<double>(model_.tree().n_leaves(node))
+                              : std::max(model_.mass(node), 1e-300));
 }
 
 // The preferred child, unless every leaf below it is so deep that a split would break the depth

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "labeltrees/machine/elementary.hpp"
 #include "labeltrees/machine/index.hpp"
 #include "labeltrees/machine/room.hpp"
 
@@ -16,13 +17,15 @@ Place opens_block(NodeId node) { return {static_cast<std::uint32_t>(node) + 1, 0
 
 }  // namespace
 
-double balance_share(double alpha) noexcept { return 1.0 / (1.0 + std::exp2(1.0 - 1.0 / alpha)); }
+double balance_share(double alpha) noexcept {
+  return 1.0 / (1.0 + elementary::exp2(1.0 - 1.0 / alpha));
+}
 
 double depth_bound(double n_labels, double alpha) noexcept {
   if (alpha <= 0) return std::numeric_limits<double>::infinity();
-  const double per_level = -std::log(balance_share(alpha));
+  const double per_level = -elementary::log(balance_share(alpha));
   if (per_level <= 0) return std::numeric_limits<double>::infinity();
-  return std::log(n_labels) / per_level + 2;
+  return elementary::log(n_labels) / per_level + 2;
 }
 
 // A node joins its parent's block at the next local level, or opens a block below the third. The

@@ -1,11 +1,11 @@
 #include "labeltrees/extreme/lockstep.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <utility>
 
 #include "labeltrees/machine/attention.hpp"
+#include "labeltrees/machine/elementary.hpp"
 #include "labeltrees/machine/hash.hpp"
 #include "lockstep_kernels.hpp"
 
@@ -109,7 +109,7 @@ void LockstepSolver::learn(const NodeProblem& problem, std::size_t n_rows, int m
   double weight = 0;
   for (std::size_t r = 0; r < n_rows; ++r) weight += static_cast<double>(problem.weights[r]);
   at_zero_ = static_cast<double>(options.cost) * weight * static_cast<double>(width_) *
-             (logistic ? std::log(2.0) : 1.0);
+             (logistic ? elementary::ln_2 : 1.0);
   for (int i = 0; i < max_epochs; ++i) {
     shuffle(order_, combine_hashes(options.seed, static_cast<std::uint64_t>(epochs_)));
     gap_ = 0;

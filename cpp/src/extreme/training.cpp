@@ -5,6 +5,7 @@
 #include <functional>
 #include <numeric>
 
+#include "labeltrees/machine/elementary.hpp"
 #include "labeltrees/machine/hash.hpp"
 #include "labeltrees/machine/index.hpp"
 #include "labeltrees/machine/workers.hpp"
@@ -383,7 +384,7 @@ class Trainer {
     for (const float s : problem.weights) weight += static_cast<double>(s);
     const double ratio = static_cast<double>(n_rows()) / std::max(weight, 1e-9);
     return static_cast<float>(static_cast<double>(options_.cost) *
-                              std::pow(ratio, static_cast<double>(options_.cost_power)));
+                              elementary::pow(ratio, static_cast<double>(options_.cost_power)));
   }
 
   std::size_t n_rows() const { return X_.starts.size() - 1; }

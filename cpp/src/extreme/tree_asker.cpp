@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "labeltrees/extreme/search.hpp"
+#include "labeltrees/machine/elementary.hpp"
 #include "labeltrees/machine/index.hpp"
 #include "lockstep_kernels.hpp"
 
@@ -116,13 +117,13 @@ void answer_margins(const LabelTree& tree, NodeId node, NodeLoss loss, double in
   } else {
     for (std::int32_t c = 0; c < n; ++c) {
       const float slack = std::max(0.0f, 1.0f - margins[c]);
-      margins[c] = std::exp(-slack * slack);
+      margins[c] = elementary::exp(-slack * slack);
     }
   }
   if (inner_power == 1.0) return;
   const auto power = static_cast<float>(inner_power);
   for (std::int32_t c = 0; c < n; ++c) {
-    if (!tree.is_leaf(tree.first_child(node) + c)) margins[c] = std::pow(margins[c], power);
+    if (!tree.is_leaf(tree.first_child(node) + c)) margins[c] = elementary::pow(margins[c], power);
   }
 }
 

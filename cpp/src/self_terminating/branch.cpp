@@ -1,8 +1,9 @@
 #include "labeltrees/self_terminating/branch.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
+
+#include "labeltrees/machine/elementary.hpp"
 
 namespace labeltrees {
 namespace {
@@ -10,7 +11,7 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 double relative_entropy(double p, double u, double weight) noexcept {
-  return p > 0 ? p * std::log(p / (weight * u)) : 0.0;
+  return p > 0 ? p * elementary::log(p / (weight * u)) : 0.0;
 }
 
 }  // namespace
@@ -105,7 +106,7 @@ double BranchSolver::shift(const Branch& branch, double sign, double half) {
 double BranchSolver::multiplier(const Branch& branch, const Clip& clip) const noexcept {
   if (clip.terminates()) return 0.0;
   if (criterion_ == Criterion::gini) return 0.5 * (clip.below + clip.above) / branch.weight;
-  return clip.low > 0 ? 0.5 * std::log(clip.high / clip.low) : infinity;
+  return clip.low > 0 ? 0.5 * elementary::log(clip.high / clip.low) : infinity;
 }
 
 std::pair<Clip, Clip> BranchSolver::solve_siblings(const Branch& left, const Branch& right,
@@ -138,7 +139,7 @@ double branch_gain(Criterion criterion, const Branch& branch, const Clip& clip) 
     }
     return gain / (2.0 * weight);
   }
-  if (clip.low > 0) gain = branch.rest * clip.low * std::log(clip.low / weight);
+  if (clip.low > 0) gain = branch.rest * clip.low * elementary::log(clip.low / weight);
   for (std::size_t i = 0; i < branch.counts.size(); ++i) {
     const double p = clip.apply(branch.counts[i], branch.prior[i]);
     gain += relative_entropy(p, branch.prior[i], weight);

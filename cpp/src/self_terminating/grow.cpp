@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <memory>
 #include <tuple>
 
 #include "labeltrees/machine/attention.hpp"
+#include "labeltrees/machine/elementary.hpp"
 #include "labeltrees/machine/index.hpp"
 #include "labeltrees/self_terminating/partition.hpp"
 #include "labeltrees/self_terminating/tree.hpp"
@@ -160,7 +160,7 @@ class Grower {
     s.phi_of.resize(s.count.size());
     for (std::size_t i = 0; i < s.count.size(); ++i) {
       const double count = s.count[i], prior = s.prior[i];
-      s.link[i] = ground_.gini() ? prior : std::log(prior);
+      s.link[i] = ground_.gini() ? prior : elementary::log(prior);
       s.phi_of[i] = ground_.phi(count);
       s.phi += s.phi_of[i];
       s.link_sum += count * s.link[i];

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "labeltrees/machine/elementary.hpp"
 #include "labeltrees/machine/index.hpp"
 
 namespace labeltrees {
@@ -33,7 +34,7 @@ void raise(std::atomic<float>& best, float value) noexcept {
 
 double Penalty::of(double weight) const noexcept {
   if (power == 0.0) return factor;
-  return factor * (power == 0.5 ? std::sqrt(weight) : std::pow(weight, power));
+  return factor * (power == 0.5 ? std::sqrt(weight) : elementary::pow(weight, power));
 }
 
 bool Split::better_than(const Split& other) const noexcept {
@@ -49,14 +50,14 @@ Phi::Phi(Criterion criterion, std::size_t n_counts)
     : criterion_(criterion), table_(criterion == Criterion::entropy ? n_counts : 0, 0.0) {
   for (std::size_t count = 2; count < table_.size(); ++count) {
     const double x = static_cast<double>(count);
-    table_[count] = x * std::log(x);
+    table_[count] = x * elementary::log(x);
   }
 }
 
 double Phi::operator()(double count) const noexcept {
   if (!table_.empty()) return table_[static_cast<std::size_t>(count)];
   if (criterion_ == Criterion::gini) return 0.5 * count * count;
-  return count > 0 ? count * std::log(count) : 0.0;
+  return count > 0 ? count * elementary::log(count) : 0.0;
 }
 
 SplitSearch::SplitSearch(const BinnedColumns& data, const Targets& targets, const Phi& phi,

@@ -2,8 +2,9 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <span>
+
+#include "labeltrees/machine/elementary.hpp"
 
 namespace labeltrees {
 
@@ -14,14 +15,14 @@ struct Calibration {
 // What a row's mass adds to its logits.
 inline double logit_shift(const Calibration& map, double mass) {
   constexpr double least_mass = 1e-15;
-  return map.c + map.d * std::log(std::max(mass, least_mass));
+  return map.c + map.d * elementary::log(std::max(mass, least_mass));
 }
 
 // logit q, which grows with p: finite at p = 1, -inf at p = 0.
 inline double calibrated_logit(const Calibration& map, double p, double shift) {
   constexpr double most = 1 - 0x1p-53;
-  double logit = map.a * std::log(p) + shift;
-  if (map.b != 0) logit -= map.b * std::log1p(-std::min(p, most));
+  double logit = map.a * elementary::log(p) + shift;
+  if (map.b != 0) logit -= map.b * elementary::log1p(-std::min(p, most));
   return logit;
 }
 
@@ -31,7 +32,7 @@ inline void calibrate(const Calibration& map, std::span<const double> masses, st
   const std::size_t width = masses.empty() ? 0 : p.size() / masses.size();
   for (std::size_t i = 0; i < width * masses.size(); ++i) {
     const double shift = logit_shift(map, masses[i / width]);
-    p[i] = 1 / (1 + std::exp(-calibrated_logit(map, p[i], shift)));
+    p[i] = 1 / (1 + elementary::exp(-calibrated_logit(map, p[i], shift)));
   }
 }
 

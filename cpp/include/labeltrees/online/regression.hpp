@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "labeltrees/machine/elementary.hpp"
+
 namespace labeltrees {
 
 enum class Loss { logistic, squared };
@@ -40,11 +42,11 @@ class Diverged : public std::runtime_error {
 // Every conditional probability stays this far from 0 and 1, so that log loss is finite.
 inline constexpr double probability_floor = 1e-6;
 
-inline float sigmoid(float log_odds) noexcept { return 1.0f / (1.0f + std::exp(-log_odds)); }
+inline float sigmoid(float log_odds) noexcept { return 1.0f / (1.0f + elementary::exp(-log_odds)); }
 
 // The sigmoid, or the margin clipped to [0, 1] for squared loss.
 inline double estimate(float margin, Loss loss) noexcept {
-  if (loss == Loss::logistic) return 1.0 / (1.0 + std::exp(-static_cast<double>(margin)));
+  if (loss == Loss::logistic) return 1.0 / (1.0 + elementary::exp(-static_cast<double>(margin)));
   return std::clamp(static_cast<double>(margin), 0.0, 1.0);
 }
 
