@@ -37,4 +37,4 @@ fi
 # Python itself keeps memory at its end, and asks for more than there is in some tests.
 ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:handle_segv=1 LD_PRELOAD=$preload \
   PYTHONPATH=$PWD/$build/package:$PWD python -m pytest -q -p no:cacheprovider -n "$(nproc)" \
-  tests/contract/test_threads.py
+  tests/contract/test_threads.py tests/contract/test_edge_data.py tests/hostile/test_hostile_files.py
