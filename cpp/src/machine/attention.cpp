@@ -22,6 +22,7 @@ Attentive::Attentive(Attention called, std::chrono::milliseconds pause) noexcept
 Attentive::~Attentive() {
   attention = before_;
   pause_between_looks = pause_before_;
+  next_look = Clock::now() + pause_before_;
 }
 
 Following::Following(const std::atomic<bool>& flag) noexcept

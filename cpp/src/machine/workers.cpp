@@ -51,10 +51,11 @@ Workers::~Workers() {
 }
 
 void Workers::run(std::size_t n_tasks, const std::function<void(std::size_t, std::size_t)>& task) {
+  look_up();
   if (threads_.empty() || n_tasks < 2) {
     for (std::size_t number = 0; number < n_tasks; ++number) {
-      look_up();
       task(number, 0);
+      look_up();
     }
     return;
   }
