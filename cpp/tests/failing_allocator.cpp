@@ -50,6 +50,7 @@ long FailingAllocator::n_allocations() const noexcept { return n_asked; }
 
 }  // namespace labeltrees::tests
 
+#if !defined(__SANITIZE_THREAD__)  // which has an operator new and an mmap of its own
 void* operator new(std::size_t n) { return labeltrees::tests::allocate(n, 1); }
 void* operator new[](std::size_t n) { return labeltrees::tests::allocate(n, 1); }
 void* operator new(std::size_t n, std::align_val_t alignment) {
@@ -79,4 +80,5 @@ extern "C" void* mmap(void* at, std::size_t n_bytes, int protection, int flags, 
   if (labeltrees::tests::is_to_fail()) return MAP_FAILED;
   return reinterpret_cast<void*>(syscall(SYS_mmap, at, n_bytes, protection, flags, file, offset));
 }
+#endif
 #endif
