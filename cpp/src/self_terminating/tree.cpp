@@ -7,6 +7,7 @@
 #include <string>
 
 #include "labeltrees/machine/attention.hpp"
+#include "labeltrees/machine/elementary.hpp"
 #include "labeltrees/machine/index.hpp"
 
 namespace labeltrees {
@@ -70,7 +71,7 @@ class DistributionSums {
     double log = 0;
     std::size_t n_zeros = 0;
     Shrinking and_then(double factor) const {
-      return factor > 0 ? Shrinking{log + std::log(factor), n_zeros} : Shrinking{log, n_zeros + 1};
+      return factor > 0 ? Shrinking{log + elementary::log(factor), n_zeros} : Shrinking{log, n_zeros + 1};
     }
   };
   struct Last {
@@ -104,7 +105,7 @@ class DistributionSums {
       const LabelId label = tree_.labels[static_cast<std::size_t>(i)];
       Last& last = last_[index(label)];
       if (last.at.n_zeros == step.above.n_zeros) {
-        unlisted -= last.p * std::exp(step.above.log - last.at.log);
+        unlisted -= last.p * elementary::exp(step.above.log - last.at.log);
       }
       undone_.push_back({label, last});
       last = {tree_.p[static_cast<std::size_t>(i)], now};

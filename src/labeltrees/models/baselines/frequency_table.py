@@ -106,8 +106,9 @@ class FrequencyTableModel(DenseAnswers, FittedModel):
         n = rows.n_rows
         p_label, p_top, is_new = np.zeros(n), np.zeros(n), np.zeros(n, dtype=bool)
         top = np.full(n, -1, dtype=np.int32)
-        with self._lock, self._agreement():
+        with self._lock:
             ids = ids_to_learn(self.vocabulary, labels, weights)
+        with self._lock, self._agreement():
             self.totals = np.pad(self.totals, (0, len(self.vocabulary) - len(self.totals)))
             total, best = float(self.totals.sum()), int(np.argmax(self.totals))
             for r, (key, label) in enumerate(zip(_keys(rows), ids.tolist(), strict=True)):
