@@ -21,7 +21,7 @@ add_row() { table+=$'\n'$(printf '%-14s %12s %9s' "$1" "$2" "$3"); [ "$3" = 0 ] 
 fuzz_text() {
   local part=$1 findings=$out/$1 corpus=$out/corpus/$1 log=$out/$1.log ended=0 n_inputs n_found
   mkdir -p "$findings" "$corpus"
-  build/fuzzers/cpp/fuzz/fuzz_"$part" -max_total_time="$seconds" -seed="$seed" -max_len=4096 -timeout=20 \
+  build/fuzzers/cpp/fuzz/fuzz_"$part" -max_total_time="$seconds" -seed="$seed" -max_len=4096 -timeout=60 -report_slow_units=60 \
     -print_final_stats=1 -artifact_prefix="$findings/" "$corpus" "cpp/fuzz/corpus/$part" >"$log" 2>&1 || ended=$?
   n_inputs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
   n_found=$(find "$findings" -type f | wc -l)
