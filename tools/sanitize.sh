@@ -18,7 +18,7 @@ cmake -S . -B "$build" -G Ninja -DLABELTREES_TESTS=ON -DLABELTREES_MODULE=$modul
 cmake --build "$build" --target $([ $module = ON ] && echo _core) core_tests >"$build.log" 2>&1 ||
   { tail -n 40 "$build.log"; exit 1; }
 if [ "$sanitizers" = thread ]; then
-  exec "$build/core_tests" threads
+  exec "$build/core_tests" threads_
 fi
 "$build/core_tests"
 

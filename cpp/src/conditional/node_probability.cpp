@@ -202,7 +202,6 @@ void ask_slot(std::size_t slot, std::span<const CountedLine* const> lines, const
     opinion.log_odds = opinion.margin = add_features<false>(lines, row, slot, opinion.inputs);
   }
   const double sharp = estimate(sharpness * opinion.log_odds, reading.loss);
-  opinion.estimate = reading.mixing ? sigmoid(opinion.log_odds) : static_cast<float>(sharp);
   // Written so that a NaN, of weights and values past all measure, becomes the floor.
   opinion.p_node =
       sharp > probability_floor ? std::min(sharp, 1.0 - probability_floor) : probability_floor;

@@ -35,7 +35,7 @@ double Placement::objective(NodeId node, const PreparedRow& row) const {
   double value = 0;
   if (alpha < 1) {
     const NodeOpinion opinion = ask_node(model_, node, lines_, row, options_.reading);
-    value += (1 - alpha) * 2 * (static_cast<double>(opinion.estimate) - 0.5);
+    value += (1 - alpha) * 2 * (static_cast<double>(unsharpened(opinion, options_.reading)) - 0.5);
   }
   if (alpha > 0) value += alpha * (size_of(left) - size_of(left + 1));
   return value;

@@ -20,7 +20,7 @@ void count(std::span<CountedLine* const> lines, std::size_t slot, const Prepared
 
 // Moves the mixture along its gradient, so that inputs of proven worth count for more.
 void teach_mixture(Mixture& mixture, const NodeOpinion& said, bool right, float weight) noexcept {
-  const float error = said.estimate - (right ? 1.0f : 0.0f);
+  const float error = sigmoid(said.log_odds) - (right ? 1.0f : 0.0f);
   for (std::size_t i = 0; i < n_mixed; ++i) {
     const float input = std::clamp(said.inputs[i], -input_limit, input_limit);
     mixture[i] -= mixing_rate * weight * error * input;

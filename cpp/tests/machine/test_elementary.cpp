@@ -70,8 +70,8 @@ const double most = std::numeric_limits<double>::max();
 TEST(exponentials_are_right_to_a_unit_in_the_last_place) {
   if (!has_more_digits) return;
   const auto check = [](double x) {
-    CHECK(ulps(elementary::exp(x), std::exp(static_cast<long double>(x))) < 1.0);
-    CHECK(ulps(elementary::exp2(x), std::exp2(static_cast<long double>(x))) < 1.5);
+    CHECK(ulps(elementary::exp(x), std::exp(static_cast<long double>(x))) < 0.6);
+    CHECK(ulps(elementary::exp2(x), std::exp2(static_cast<long double>(x))) < 0.6);
   };
   over(-2, 2, 20'000, check);
   over(-745, 709, 20'000, check);
@@ -179,5 +179,5 @@ TEST(elementary_functions_have_the_bits_they_had) {
     add(elementary::log(static_cast<float>(std::fabs(x))));
     add(elementary::pow(y, 0.4));
   });
-  CHECK(digest == 0x72c66d4ae50393d0u);
+  CHECK(digest == 0x82a0493b40904629u);
 }

@@ -73,9 +73,14 @@ struct NodeOpinion {
   float margin;    // w . x
   Mixture inputs;  // what the log-odds are mixed of; not filled without mixing
   float log_odds;  // of right against left, before sharpening
-  float estimate;  // in [0, 1]: the sigmoid of log_odds, or the margin clipped for squared loss
   double p_node;   // after sharpening, and kept away from 0 and 1: what learning and queries use
 };
+
+// The node's estimate before sharpening, in [0, 1].
+inline float unsharpened(const NodeOpinion& said, const Reading& reading) noexcept {
+  return reading.mixing ? sigmoid(said.log_odds)
+                        : static_cast<float>(estimate(said.log_odds, reading.loss));
+}
 
 // What a node has seen: the weight of the examples that came to it, and where they went.
 struct NodePast {
