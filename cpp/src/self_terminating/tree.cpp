@@ -71,7 +71,8 @@ class DistributionSums {
     double log = 0;
     std::size_t n_zeros = 0;
     Shrinking and_then(double factor) const {
-      return factor > 0 ? Shrinking{log + elementary::log(factor), n_zeros} : Shrinking{log, n_zeros + 1};
+      return factor > 0 ? Shrinking{log + elementary::log(factor), n_zeros}
+                        : Shrinking{log, n_zeros + 1};
     }
   };
   struct Last {
