@@ -70,7 +70,8 @@ const double most = std::numeric_limits<double>::max();
 TEST(exponentials_are_right_to_a_unit_in_the_last_place) {
   if (!has_more_digits) return;
   const auto check = [](double x) {
-    CHECK(ulps(elementary::exp(x), std::exp(static_cast<long double>(x))) < 0.6);
+    const double most_ulps = x > -708 ? 0.6 : 1.0;  // denormal results are rounded twice
+    CHECK(ulps(elementary::exp(x), std::exp(static_cast<long double>(x))) < most_ulps);
     CHECK(ulps(elementary::exp2(x), std::exp2(static_cast<long double>(x))) < 0.6);
   };
   over(-2, 2, 20'000, check);
