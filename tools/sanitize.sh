@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # `sanitize.sh address,undefined`: the core's tests, then the Python tests of what strangers may
 # send, with core and bindings under these sanitizers.
-# `sanitize.sh thread`: the core's tests of threads.
+# `sanitize.sh thread [NAME]`: the core's tests of threads, or those with this in their names.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 PATH=$PWD/.venv/bin:$PATH
@@ -18,7 +18,7 @@ cmake -S . -B "$build" -G Ninja -DLABELTREES_TESTS=ON -DLABELTREES_MODULE=$modul
 cmake --build "$build" --target $([ $module = ON ] && echo _core) core_tests >"$build.log" 2>&1 ||
   { tail -n 40 "$build.log"; exit 1; }
 if [ "$sanitizers" = thread ]; then
-  exec "$build/core_tests" threads_
+  exec "$build/core_tests" "${2:-threads}"
 fi
 "$build/core_tests"
 

@@ -59,8 +59,9 @@ class GivesWay final : public LearningWatch {
 
 // Two threads learn, one asks, and one looks at everything that is saved.
 template <typename Model>
-void use_from_all_sides(Model& model, const auto& teach, const auto& ask, const auto& look) {
-  const Taught first = stream_of(1, 400, 120), second = stream_of(2, 400, 200);
+void use_from_all_sides(Model& model, const auto& teach, const auto& ask, const auto& look,
+                        int n_rows = 400) {
+  const Taught first = stream_of(1, n_rows, 120), second = stream_of(2, n_rows, 200);
   std::atomic<int> n_learners{2};
   std::atomic<bool> is_sound{true};
   const auto learner = [&](const Taught& taught) {
@@ -166,5 +167,6 @@ TEST(threads_learn_ask_and_save_one_against_all) {
       [](const OneAgainstAll& m) {
         return m.masses().size() == m.n_labels() &&
                m.table().sorted_lines().size() == m.table().size();
-      });
+      },
+      100);
 }
