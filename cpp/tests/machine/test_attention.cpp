@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "../check.hpp"
+#include "../labelled_rows.hpp"
 #include "../options.hpp"
 #include "labeltrees/conditional/queries.hpp"
 #include "labeltrees/extreme/labelwise.hpp"
@@ -21,25 +22,15 @@ namespace {
 struct Stop {};
 [[noreturn]] void stop() { throw Stop(); }
 
-struct LabelledRows {
-  std::vector<std::int64_t> starts{0};
-  std::vector<std::int32_t> indices;
-  std::vector<float> values;
-  std::vector<LabelId> labels;
-  CsrView view() const { return {starts, indices, values}; }
-};
-
-LabelledRows labelled_rows(int n_rows, int n_labels) {
+tests::LabelledRows labelled_rows(int n_rows, int n_labels) {
   std::mt19937 random(7);
-  LabelledRows data;
+  tests::LabelledRows data;
   for (int r = 0; r < n_rows; ++r) {
     for (std::int32_t f = 0; f < 12; ++f) {
       if (random() % 2 != 0) continue;
-      data.indices.push_back(f);
-      data.values.push_back(static_cast<float>(1 + random() % 5));
+      data.add_entry(f, static_cast<float>(1 + random() % 5));
     }
-    data.starts.push_back(static_cast<std::int64_t>(data.indices.size()));
-    data.labels.push_back(static_cast<LabelId>(random() % static_cast<unsigned>(n_labels)));
+    data.end_row(static_cast<LabelId>(random() % static_cast<unsigned>(n_labels)));
   }
   return data;
 }
@@ -101,7 +92,7 @@ TEST(threads_workers_end_soon_when_one_of_them_fails_and_work_again_after) {
 }
 
 TEST(long_work_of_every_kind_can_be_ended) {
-  const LabelledRows data = labelled_rows(400, 20);
+  const tests::LabelledRows data = labelled_rows(400, 20);
   for (const std::size_t n_workers : {1u, 3u}) {
     Workers workers(n_workers);
     CHECK(can_be_ended([&] { bin_columns(data.view(), 255, workers); }));

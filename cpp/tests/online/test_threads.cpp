@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "../check.hpp"
+#include "../labelled_rows.hpp"
 #include "../options.hpp"
 #include "labeltrees/baselines/one_against_all.hpp"
 #include "labeltrees/conditional/search.hpp"
@@ -19,13 +20,7 @@ using namespace labeltrees;
 
 namespace {
 
-struct Taught {
-  std::vector<std::int64_t> starts{0};
-  std::vector<std::int32_t> indices;
-  std::vector<float> values;
-  std::vector<LabelId> labels;
-  CsrView view() const { return {starts, indices, values}; }
-};
+using Taught = tests::LabelledRows;
 
 Taught stream_of(unsigned seed, int n_rows, int n_labels) {
   std::mt19937 random(seed);
@@ -33,11 +28,9 @@ Taught stream_of(unsigned seed, int n_rows, int n_labels) {
   for (int r = 0; r < n_rows; ++r) {
     auto f = static_cast<std::int32_t>(random() % 7);
     for (int k = 0; k < 6; ++k, f += 1 + static_cast<std::int32_t>(random() % 300)) {
-      taught.indices.push_back(f);
-      taught.values.push_back(static_cast<float>(1 + random() % 5));
+      taught.add_entry(f, static_cast<float>(1 + random() % 5));
     }
-    taught.starts.push_back(static_cast<std::int64_t>(taught.indices.size()));
-    taught.labels.push_back(static_cast<LabelId>(random() % static_cast<unsigned>(n_labels)));
+    taught.end_row(static_cast<LabelId>(random() % static_cast<unsigned>(n_labels)));
   }
   return taught;
 }
@@ -101,7 +94,8 @@ bool asked_by_name(const auto& model, auto... more) {
 bool is_whole(const ConditionalTree& model) {
   model.tree().validate();
   return model.masses().size() == model.tree().n_nodes() &&
-         model.table().sorted_lines().size() == model.table().size() && model.table().n_bytes() > 0;
+         model.table().sorted_lines().size() == model.table().size() &&
+         model.table().n_bytes() >= sizeof(CountedLine) * model.table().size();
 }
 
 }  // namespace
