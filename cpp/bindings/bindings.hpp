@@ -55,6 +55,7 @@ void bind_pecoc_tree(nb::module_& module);
 void bind_text_formats(nb::module_& module);
 void bind_python_examples(nb::module_& module);
 void bind_queries(nb::module_& module);
+void bind_refined_trees(nb::module_& module);
 void bind_regression(nb::module_& module);
 void bind_relevance_forest(nb::module_& module);
 void bind_relevance_training(nb::module_& module);

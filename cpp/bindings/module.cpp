@@ -13,6 +13,7 @@ NB_MODULE(_core, module) {
   bind_regression(module);
   bind_conditional_tree(module);
   bind_queries(module);
+  bind_refined_trees(module);
   bind_pecoc_tree(module);
   bind_one_against_all(module);
   bind_self_terminating_tree(module);

@@ -15,6 +15,7 @@
 #include "labeltrees/filter/tree.hpp"
 #include "labeltrees/lom/queries.hpp"
 #include "labeltrees/lom/tree.hpp"
+#include "labeltrees/refined/refined_trees.hpp"
 #include "labeltrees/self_terminating/tree.hpp"
 #include "labeltrees/tree/clustering.hpp"
 #include "options.hpp"
@@ -134,11 +135,49 @@ struct Conditional {
   }
 };
 
+struct Refined {
+  using Model = RefinedTrees;
+  static std::unique_ptr<Model> make() {
+    return std::make_unique<Model>(Trees{std::make_shared<ConditionalTree>()}, 4);
+  }
+  static void teach(Model& model, const Rows& rows, std::span<const std::int64_t> order) {
+    ConditionalLearning options = tests::conditional_learning;
+    options.reading.mixing = true;
+    learn(model, rows.view(), rows.labels, {}, order, {}, options);
+  }
+  static double n_learned(const Model& model) { return model.first().mass(0); }
+  static State state(const Model& model) {
+    State state = Conditional::state(model.first());
+    state.add(model.experts().mixtures());
+    state.add_lines(model.experts().table());
+    return state;
+  }
+  static std::unique_ptr<Model> reload(const Model& model) {
+    std::vector<PairLine> lines;
+    for (const PairLine* line : model.experts().table().sorted_lines()) lines.push_back(*line);
+    std::vector<float> mixtures;
+    for (const Mixture& m : model.experts().mixtures()) {
+      mixtures.insert(mixtures.end(), m.begin(), m.end());
+    }
+    return std::make_unique<Model>(Trees{Conditional::reload(model.first())}, 4, lines, mixtures,
+                                   model.experts().scale(), n_labels);
+  }
+};
+
 struct Batches : Conditional {
   static void teach(Model& model, const Rows& rows, std::span<const std::int64_t> order) {
     ConditionalLearning options = tests::conditional_learning;
     options.reading.mixing = true;
     options.n_threads = 4;
+    learn(model, rows.view(), rows.labels, {}, order, {}, options);
+  }
+};
+
+struct RefinedBatches : Refined {
+  static void teach(Model& model, const Rows& rows, std::span<const std::int64_t> order) {
+    ConditionalLearning options = tests::conditional_learning;
+    options.reading.mixing = true;
+    options.n_threads = 3;
     learn(model, rows.view(), rows.labels, {}, order, {}, options);
   }
 };
@@ -312,6 +351,31 @@ TEST(a_conditional_tree_without_memory_is_as_after_its_last_row) {
 
 TEST(a_conditional_tree_without_memory_is_as_after_its_last_batch) {
   fail_each_allocation<Batches>(Rows(100, 300), 60);
+}
+
+TEST(a_refined_tree_without_memory_is_as_after_its_last_row) {
+  fail_each_allocation<Refined>(Rows(100, 80), 150);
+}
+
+TEST(a_refined_tree_without_memory_is_as_after_its_last_batch) {
+  fail_each_allocation<RefinedBatches>(Rows(100, 300), 60);
+}
+
+TEST(fitting_experts_without_memory_says_so) {
+  const Rows rows(150, 0);
+  const std::size_t k = 4;
+  ConditionalLearning options = tests::conditional_learning;
+  const auto model = Refined::make();
+  std::vector<LabelId> candidates(rows.size() * k);
+  std::vector<double> p_trees(rows.size() * k);
+  const Proposals proposals{candidates, p_trees};
+  learn_trees(*model, rows.view(), rows.labels, {}, {}, proposals, options);
+  fail_each_allocation_of(
+      [&] {
+        fit_experts(*model, rows.view(), rows.labels, {}, {}, proposals, 1, options);
+        return Refined::state(*model);
+      },
+      60);
 }
 
 TEST(a_filter_tree_without_memory_is_as_after_its_last_row) {

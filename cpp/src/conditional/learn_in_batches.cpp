@@ -95,6 +95,12 @@ class BatchLearner {
     });
   }
 
+  void show(BatchCompanion& companion, std::size_t begin) {
+    shown_.clear();
+    for (std::size_t i = 0; i < n_rows_; ++i) shown_.push_back(&rows_[i].row);
+    companion.read(begin, shown_, workers_);
+  }
+
   void foresee_top(std::span<LabelId> top, std::span<double> p_top) {
     in_chunks([&](std::size_t i, std::size_t worker) {
       Found found{none, 0.0};
@@ -170,15 +176,20 @@ class BatchLearner {
 
   // Learns what was planned and prepared. weight_of(i): of row i. Returns the first row, by its
   // place in the batch, that would have made a weight grow past all measure, or n_rows.
-  std::size_t learn(const auto& weight_of) {
+  std::size_t learn(const auto& weight_of, BatchCompanion* companion) {
     failed_.fill(n_rows_);
     taught_.fill({});
     copies_.fill(model_.mixtures());
-    const auto part = [&](std::size_t p, std::size_t) { learn_part(p, weight_of); };
     if (one_by_one_) {
-      for (std::size_t p = 0; p < n_parts; ++p) part(p, 0);
+      if (companion != nullptr) companion->learn();
+      for (std::size_t p = 0; p < n_parts; ++p) learn_part(p, weight_of);
+    } else if (companion == nullptr) {
+      workers_.run(n_parts, [&](std::size_t p, std::size_t) { learn_part(p, weight_of); });
     } else {
-      workers_.run(n_parts, part);
+      workers_.run(n_parts + 1, [&](std::size_t task, std::size_t) {
+        if (task == 0) return companion->learn();  // the longest
+        learn_part(task - 1, weight_of);
+      });
     }
     model_.table().count_lines();
     average_mixtures();
@@ -281,7 +292,7 @@ class BatchLearner {
       const std::size_t kind = mixture_of(step.past.all);
       Mixture& mixture = copies_[p][kind];
       NodeOpinion said;
-      ask_slot(step.slot, lines, row, step.past, mixture, options_.reading, said);
+      ask_slot(step.slot, lines, row.values, step.past, mixture, options_.reading, said);
       if (may_diverge(options_.reading) &&
           !may_step(weight * slope(said.margin, step.right, options_.reading.loss), largest,
                     options_.optimizer, options_.learning_rate)) {
@@ -334,6 +345,7 @@ class BatchLearner {
   std::vector<Placement> placements_;  // of each worker
   std::vector<TopSearch> searches_;    // of each worker
   std::vector<BatchRow> rows_;
+  std::vector<const PreparedRow*> shown_;
   std::size_t n_rows_ = 0;
   std::vector<Visit> visits_;  // row by row, each from the root down
   std::vector<Step> steps_;
@@ -352,7 +364,7 @@ class BatchLearner {
 void learn_in_batches(ConditionalTree& model, const CsrView& X, std::span<const LabelId> labels,
                       std::span<const float> weights, std::span<const std::int64_t> order,
                       const Foresight& foresight, const ConditionalLearning& options,
-                      LearningWatch* watch) {
+                      LearningWatch* watch, BatchCompanion* companion) {
   const std::size_t n = order.empty() ? X.n_rows() : order.size();
   const CountedTable::Growing growing(model.table());
   // Starting threads costs as much as learning some tens of rows.
@@ -371,6 +383,7 @@ void learn_in_batches(ConditionalTree& model, const CsrView& X, std::span<const 
     learner.read(
         count, [&](std::size_t i) { return X.row(row_at(begin + i)); },
         [&](std::size_t i) { return labels[row_at(begin + i)]; });
+    if (companion != nullptr) learner.show(*companion, begin);
     if (!foresight.top.empty()) {
       learner.foresee_top(foresight.top.subspan(begin, count),
                           foresight.p_top.subspan(begin, count));
@@ -390,7 +403,7 @@ void learn_in_batches(ConditionalTree& model, const CsrView& X, std::span<const 
       learner.take_back();
       throw;
     }
-    const std::size_t failed = learner.learn(weight_of);
+    const std::size_t failed = learner.learn(weight_of, companion);
     learner.finish(p_label);
     if (failed < count) throw Diverged(row_at(begin + failed));
     if (watch != nullptr) watch->learned(begin + count);

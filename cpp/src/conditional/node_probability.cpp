@@ -146,8 +146,8 @@ NodeOpinion ask_node(const ConditionalTree& model, NodeId node,
                      std::span<const CountedLine* const> lines, const PreparedRow& row,
                      const Reading& reading) noexcept {
   NodeOpinion opinion;
-  ask_slot(model.place(node).slot, lines, row, past_of(model, node), model.mixture(node), reading,
-           opinion);
+  ask_slot(model.place(node).slot, lines, row.values, past_of(model, node), model.mixture(node),
+           reading, opinion);
   return opinion;
 }
 
@@ -155,13 +155,13 @@ namespace {
 
 // The margin, and with mixing the votes.
 template <bool mixing>
-float add_features(std::span<const CountedLine* const> lines, const PreparedRow& row,
+float add_features(std::span<const CountedLine* const> lines, std::span<const float> values,
                    std::size_t slot, Mixture& votes) noexcept {
   float margin = 0;
   for (std::size_t k = 0; k < lines.size(); ++k) {
     if (lines[k] == nullptr) continue;
     const CountedLine& line = *lines[k];
-    const float x = row.values[k];
+    const float x = values[k];
     margin += x * line.weight[slot];
     if constexpr (mixing) {
       const Vote vote = vote_of(line.counts[slot]);
@@ -170,6 +170,8 @@ float add_features(std::span<const CountedLine* const> lines, const PreparedRow&
   }
   return margin;
 }
+
+}  // namespace
 
 // Four sums at once, always in this order.
 float mixed(const Mixture& mixture, const Mixture& inputs) noexcept {
@@ -183,23 +185,21 @@ float mixed(const Mixture& mixture, const Mixture& inputs) noexcept {
 }
 static_assert(n_vote_classes % 4 == 0 && n_mixed == n_vote_classes + 2);
 
-}  // namespace
-
-void ask_slot(std::size_t slot, std::span<const CountedLine* const> lines, const PreparedRow& row,
-              const NodePast& past, const Mixture& mixture, const Reading& reading,
-              NodeOpinion& opinion) noexcept {
+void ask_slot(std::size_t slot, std::span<const CountedLine* const> lines,
+              std::span<const float> values, const NodePast& past, const Mixture& mixture,
+              const Reading& reading, NodeOpinion& opinion) noexcept {
   float sharpness = 1.0f;
   if (reading.mixing) {
     Mixture& inputs = opinion.inputs;
     std::memset(inputs.data(), 0, sizeof inputs);
-    opinion.margin = add_features<true>(lines, row, slot, inputs);
+    opinion.margin = add_features<true>(lines, values, slot, inputs);
     inputs[n_vote_classes] = opinion.margin;
     inputs[n_vote_classes + 1] =
         elementary::log(static_cast<float>((past.right + prior_prior) / (past.left + prior_prior)));
     opinion.log_odds = mixed(mixture, inputs);
     sharpness = reading.sharpness;
   } else {
-    opinion.log_odds = opinion.margin = add_features<false>(lines, row, slot, opinion.inputs);
+    opinion.log_odds = opinion.margin = add_features<false>(lines, values, slot, opinion.inputs);
   }
   const double sharp = estimate(sharpness * opinion.log_odds, reading.loss);
   // Written so that a NaN, of weights and values past all measure, becomes the floor.

@@ -7,54 +7,10 @@
 namespace labeltrees {
 namespace {
 
-// A node on the way down, with the index of its block's lines, or none if not looked up yet.
-struct ReachedNode {
-  double p_path;
-  NodeId node;
-  std::int32_t lines;
-};
-
 bool comes_first(const ReachedNode& a, const ReachedNode& b) noexcept {
   // Ties go to the older node, as in the exact search.
   return a.p_path != b.p_path ? a.p_path > b.p_path : a.node < b.node;
 }
-
-// Walks down from the root for one row at a time; the lines of a block are looked up once.
-class Walker {
- public:
-  Walker(const ConditionalTree& model, const Reading& reading) : model_(model), reading_(reading) {}
-
-  ReachedNode start(const SparseRow& row) {
-    row_.assign(row, reading_);
-    n_blocks_ = 0;
-    return {1.0, 0, none};
-  }
-
-  double p_right(ReachedNode& visit) {
-    if (visit.lines == none) {
-      visit.lines = static_cast<std::int32_t>(n_blocks_++);
-      if (lines_.size() < n_blocks_) lines_.emplace_back();
-      find_lines(model_.table(), model_.place(visit.node).block, row_, lines_[n_blocks_ - 1]);
-    }
-    const BlockLines& lines = lines_[static_cast<std::size_t>(visit.lines)];
-    return ask_node(model_, visit.node, lines, row_, reading_).p_node;
-  }
-
-  // A child of an inner node whose p_right was asked for.
-  ReachedNode child(const ReachedNode& visit, double p_right, bool right) const {
-    const NodeId node = model_.tree().first_child(visit.node) + (right ? 1 : 0);
-    const bool same_block = model_.place(node).block == model_.place(visit.node).block;
-    return {visit.p_path * (right ? p_right : 1.0 - p_right), node,
-            same_block ? visit.lines : none};
-  }
-
- private:
-  const ConditionalTree& model_;
-  const Reading& reading_;
-  PreparedRow row_;
-  std::vector<BlockLines> lines_;
-  std::size_t n_blocks_ = 0;
-};
 
 class BeamSearch {
  public:
@@ -139,6 +95,8 @@ bool labels_above(const ConditionalTree& model, const CsrView& X, double thresho
   std::vector<ReachedNode> stack;
   std::vector<std::pair<LabelId, double>> found;
   answer.starts.assign(1, 0);
+  answer.labels.clear();
+  answer.p.clear();
   for (std::size_t r = 0; r < X.n_rows(); ++r) {
     stack.clear();
     found.clear();
@@ -204,59 +162,77 @@ std::vector<NodeId> nodes_above(const LabelTree& tree, std::span<const LabelId> 
   return nodes;
 }
 
-struct RankedRow {
-  double p;
-  std::int64_t row;
-};
+}  // namespace
 
-bool ranks_first(const RankedRow& a, const RankedRow& b) noexcept {
+bool BestRows::ranks_first(const RankedRow& a, const RankedRow& b) noexcept {
   return a.p != b.p ? a.p > b.p : a.row < b.row;
 }
 
-}  // namespace
+void BestRows::add(std::size_t label, std::int64_t row, double p) {
+  std::vector<RankedRow>& heap = best_[label];
+  const RankedRow ranked{p, row};
+  if (heap.size() == k_) {
+    if (!ranks_first(ranked, heap.front())) return;
+    std::pop_heap(heap.begin(), heap.end(), ranks_first);
+    heap.pop_back();
+  }
+  heap.push_back(ranked);
+  std::push_heap(heap.begin(), heap.end(), ranks_first);
+}
+
+void BestRows::finish(std::span<std::int64_t> rows, std::span<double> p) {
+  for (std::size_t i = 0; i < best_.size(); ++i) {
+    std::sort_heap(best_[i].begin(), best_[i].end(), ranks_first);
+    for (std::size_t j = 0; j < k_; ++j) {
+      rows[i * k_ + j] = best_[i][j].row;
+      p[i * k_ + j] = best_[i][j].p;
+    }
+  }
+}
+
+SharedPaths::SharedPaths(const ConditionalTree& model, std::span<const LabelId> labels,
+                         const Reading& reading)
+    : tree_(model.tree()),
+      nodes_(nodes_above(tree_, labels)),
+      at_(tree_.n_nodes()),
+      visits_(nodes_.size()),
+      walker_(model, reading) {
+  for (std::size_t i = 0; i < nodes_.size(); ++i) at_[static_cast<std::size_t>(nodes_[i])] = i;
+  for (const LabelId label : labels) {
+    leaves_.push_back(at_[static_cast<std::size_t>(tree_.leaf_of(label))]);
+  }
+}
+
+void SharedPaths::ask(const SparseRow& row, std::span<double> p) {
+  if (!nodes_.empty()) visits_[0] = walker_.start(row);
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (tree_.is_leaf(nodes_[i])) continue;
+    const double p_right = walker_.p_right(visits_[i]);
+    const NodeId left = tree_.first_child(nodes_[i]);
+    for (const NodeId child : {left, left + 1}) {
+      const std::size_t place = at_[static_cast<std::size_t>(child)];
+      if (nodes_[place] == child) {
+        visits_[place] = walker_.child(visits_[i], p_right, child != left);
+      }
+    }
+  }
+  for (std::size_t i = 0; i < leaves_.size(); ++i) p[i] = visits_[leaves_[i]].p_path;
+}
 
 void top_rows(const ConditionalTree& model, const CsrView& X, std::span<const LabelId> labels,
               std::size_t k, const Reading& reading, std::span<std::int64_t> rows,
               std::span<double> p) {
-  const LabelTree& tree = model.tree();
-  const std::vector<NodeId> nodes = nodes_above(tree, labels);
-  std::vector<std::size_t> at(tree.n_nodes());  // the place of each of them in `nodes`
-  for (std::size_t i = 0; i < nodes.size(); ++i) at[static_cast<std::size_t>(nodes[i])] = i;
-  std::vector<ReachedNode> visits(nodes.size());
-  std::vector<std::vector<RankedRow>> best(labels.size());  // heaps, the last of the best in front
-  Walker walker(model, reading);
+  SharedPaths paths(model, labels, reading);
+  BestRows best(labels.size(), k);
+  std::vector<double> p_labels(labels.size());
   for (std::size_t r = 0; r < X.n_rows(); ++r) {
     look_up();
-    if (!nodes.empty()) visits[0] = walker.start(X.row(r));
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      if (tree.is_leaf(nodes[i])) continue;
-      const double p_right = walker.p_right(visits[i]);
-      const NodeId left = tree.first_child(nodes[i]);
-      for (const NodeId child : {left, left + 1}) {
-        const std::size_t place = at[static_cast<std::size_t>(child)];
-        if (nodes[place] == child) visits[place] = walker.child(visits[i], p_right, child != left);
-      }
-    }
+    paths.ask(X.row(r), p_labels);
     for (std::size_t i = 0; i < labels.size(); ++i) {
-      const auto leaf = static_cast<std::size_t>(tree.leaf_of(labels[i]));
-      const RankedRow row{visits[at[leaf]].p_path, static_cast<std::int64_t>(r)};
-      std::vector<RankedRow>& heap = best[i];
-      if (heap.size() == k) {
-        if (!ranks_first(row, heap.front())) continue;
-        std::pop_heap(heap.begin(), heap.end(), ranks_first);
-        heap.pop_back();
-      }
-      heap.push_back(row);
-      std::push_heap(heap.begin(), heap.end(), ranks_first);
+      best.add(i, static_cast<std::int64_t>(r), p_labels[i]);
     }
   }
-  for (std::size_t i = 0; i < labels.size(); ++i) {
-    std::sort_heap(best[i].begin(), best[i].end(), ranks_first);
-    for (std::size_t j = 0; j < k; ++j) {
-      rows[i * k + j] = best[i][j].row;
-      p[i * k + j] = best[i][j].p;
-    }
-  }
+  best.finish(rows, p);
 }
 
 namespace {

@@ -1,9 +1,5 @@
 #include "labeltrees/conditional/search.hpp"
 
-#include <algorithm>
-
-#include "labeltrees/machine/workers.hpp"
-
 namespace labeltrees {
 
 bool TopSearch::comes_later(const Candidate& a, const Candidate& b) noexcept {
@@ -46,18 +42,6 @@ std::size_t TopSearch::run(const ConditionalTree& model, const PreparedRow& row,
 }
 
 namespace {
-
-// Calls answer(rows, first) for parts of X that threads share out; every part has many rows.
-template <typename Answer>
-void share_rows(const CsrView& X, std::size_t n_threads, const Answer& answer) {
-  constexpr std::size_t part = 256;
-  if (n_threads < 2 || X.n_rows() <= part) return answer(X, 0);
-  Workers workers(std::min(n_threads, (X.n_rows() + part - 1) / part));
-  workers.run((X.n_rows() + part - 1) / part, [&](std::size_t number, std::size_t) {
-    const std::size_t first = number * part, n = std::min(part, X.n_rows() - first);
-    answer({X.row_starts.subspan(first, n + 1), X.indices, X.values}, first);
-  });
-}
 
 void label_probabilities_of(const ConditionalTree& model, const CsrView& X,
                             std::span<const LabelId> labels, const Reading& reading,

@@ -9,7 +9,7 @@ namespace labeltrees {
 void PreparedRow::assign(const SparseRow& row, const Reading& reading) {
   features.clear();
   values.clear();
-  float scale = 1.0f;
+  float scale = reading.normalize ? 1.0f : reading.scale;
   double wide_scale = 0;  // where a float cannot hold it
   if (reading.normalize) {
     double square = 0;

@@ -31,19 +31,18 @@ const Line* LineTable<Line>::search(const Window& window, std::uint64_t key,
                                     std::uint64_t hash) noexcept {
   const std::uint8_t tag = TagGroup::of(hash);
   for (std::uint64_t group = window.home(hash);; group = window.after(group)) {
-    const TagGroup& tags = window.tags[group];
-    for (std::uint32_t fits = tags.where(tag); fits != 0; fits &= fits - 1) {
+    auto [fits, free] = window.tags[group].matches(tag);
+    for (; fits != 0; fits &= fits - 1) {
       const Line& line =
           window.lines[group * group_size + static_cast<std::size_t>(std::countr_zero(fits))];
       if (read_shared(line.key) == key) return &line;
     }
-    if (tags.where(0) != 0) return nullptr;
+    if (free != 0) return nullptr;
   }
 }
 
 template <typename Line>
-const Line* LineTable<Line>::find_exact(std::uint64_t key) const noexcept {
-  const std::uint64_t hash = hash_of(key);
+const Line* LineTable<Line>::find_exact(std::uint64_t key, std::uint64_t hash) const noexcept {
   const Window& window = window_of(hash);
   if (window.n_groups == 0) return nullptr;
   if (const Line* line = search(window, key, hash); line != nullptr) return line;
@@ -66,6 +65,12 @@ const Line* LineTable<Line>::find(std::uint64_t key) const noexcept {
 }
 
 template <typename Line>
+const Line* LineTable<Line>::guess_sharing(std::uint64_t key) const noexcept {
+  const Line* const line = guess_exact(key);
+  return line == nullptr ? guess_exact(shared_key(key)) : line;
+}
+
+template <typename Line>
 Line& LineTable<Line>::obtain(std::uint64_t key) {
   if (is_sharing()) {
     const Line* line = find_exact(key);
@@ -76,9 +81,9 @@ Line& LineTable<Line>::obtain(std::uint64_t key) {
 
 template <typename Line>
 Line& LineTable<Line>::obtain_exact(std::uint64_t key) {
-  if (const Line* line = find_exact(key); line != nullptr) return const_cast<Line&>(*line);
-  if (segments_.empty()) make_room(1);
   const std::uint64_t hash = hash_of(key);
+  if (const Line* line = find_exact(key, hash); line != nullptr) return const_cast<Line&>(*line);
+  if (segments_.empty()) make_room(1);
   return add(window_of(hash), key, hash);
 }
 
@@ -447,5 +452,6 @@ std::vector<const Line*> LineTable<Line>::sorted_lines() const {
 
 template class LineTable<WeightLine>;
 template class LineTable<CountedLine>;
+template class LineTable<PairLine>;
 
 }  // namespace labeltrees

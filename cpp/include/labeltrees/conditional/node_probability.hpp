@@ -93,10 +93,14 @@ NodePast past_of(const ConditionalTree& model, NodeId node) noexcept;
 NodeOpinion ask_node(const ConditionalTree& model, NodeId node,
                      std::span<const CountedLine* const> lines, const PreparedRow& row,
                      const Reading& reading) noexcept;
-// The same of a regressor in a slot, with a given past and mixture.
-void ask_slot(std::size_t slot, std::span<const CountedLine* const> lines, const PreparedRow& row,
-              const NodePast& past, const Mixture& mixture, const Reading& reading,
-              NodeOpinion& opinion) noexcept;
+// The same of a regressor in a slot, with a given past and mixture. values: the row's, of each
+// line; features without a line may be left out.
+void ask_slot(std::size_t slot, std::span<const CountedLine* const> lines,
+              std::span<const float> values, const NodePast& past, const Mixture& mixture,
+              const Reading& reading, NodeOpinion& opinion) noexcept;
+
+// The inputs weighed by the mixture and summed, always in the same order.
+float mixed(const Mixture& mixture, const Mixture& inputs) noexcept;
 
 // What counts say: the log-odds log((right + c) / (left + c)), and the class of trust it belongs
 // to. Counts of nothing say 0.

@@ -9,6 +9,7 @@
 
 #include "labeltrees/conditional/node_probability.hpp"
 #include "labeltrees/conditional/tree.hpp"
+#include "labeltrees/conditional/walker.hpp"
 
 namespace labeltrees {
 
@@ -44,9 +45,47 @@ bool labels_above(const ConditionalTree& model, const CsrView& X, double thresho
 void sample_labels(const ConditionalTree& model, const CsrView& X, std::span<const double> uniforms,
                    const Reading& reading, std::span<LabelId> labels);
 
+// The k rows that give each of some labels its largest probabilities; of rows that give the same,
+// the first.
+class BestRows {
+ public:
+  BestRows(std::size_t n_labels, std::size_t k) : k_(k), best_(n_labels) {}
+
+  // Rows come in their order.
+  void add(std::size_t label, std::int64_t row, double p);
+  // Row-major (n_labels, k), likeliest first; every label must have had k rows.
+  void finish(std::span<std::int64_t> rows, std::span<double> p);
+
+ private:
+  struct RankedRow {
+    double p;
+    std::int64_t row;
+  };
+  static bool ranks_first(const RankedRow& a, const RankedRow& b) noexcept;
+  std::size_t k_;
+  std::vector<std::vector<RankedRow>> best_;  // heaps, the last of the best in front
+};
+
+// The probabilities of some labels, which are distinct and have leaves, for one row after the
+// other. Nodes that several labels share are asked once: O(nodes above the labels, nnz) a row.
+class SharedPaths {
+ public:
+  SharedPaths(const ConditionalTree& model, std::span<const LabelId> labels,
+              const Reading& reading);
+  // p[i]: of labels[i].
+  void ask(const SparseRow& row, std::span<double> p);
+
+ private:
+  const LabelTree& tree_;
+  std::vector<NodeId> nodes_;        // the labels' leaves and all above them, parents first
+  std::vector<std::size_t> at_;      // the place of each of them in nodes_
+  std::vector<std::size_t> leaves_;  // the place of each label's leaf
+  std::vector<ReachedNode> visits_;
+  Walker walker_;
+};
+
 // Row-major (n_labels, k): the k rows that give labels[i] its largest probabilities, likeliest
 // first; of rows that give the same, the first. Labels are distinct and have leaves; k <= n_rows.
-// Nodes that several labels share are asked once: O(nodes above the labels, nnz) a row.
 void top_rows(const ConditionalTree& model, const CsrView& X, std::span<const LabelId> labels,
               std::size_t k, const Reading& reading, std::span<std::int64_t> rows,
               std::span<double> p);

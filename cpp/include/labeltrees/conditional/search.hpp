@@ -2,10 +2,12 @@
 // last bit on a label's probability: the product of node probabilities from the root down.
 #pragma once
 
+#include <algorithm>
 #include <span>
 
 #include "labeltrees/conditional/node_probability.hpp"
 #include "labeltrees/conditional/tree.hpp"
+#include "labeltrees/machine/workers.hpp"
 
 namespace labeltrees {
 
@@ -27,6 +29,18 @@ class TopSearch {
   std::vector<Candidate> heap_;
   std::vector<BlockLines> lines_;
 };
+
+// Calls answer(rows, first) for parts of X that threads share out; every part has many rows.
+template <typename Answer>
+void share_rows(const CsrView& X, std::size_t n_threads, const Answer& answer) {
+  constexpr std::size_t part = 256;
+  if (n_threads < 2 || X.n_rows() <= part) return answer(X, 0);
+  Workers workers(std::min(n_threads, (X.n_rows() + part - 1) / part));
+  workers.run((X.n_rows() + part - 1) / part, [&](std::size_t number, std::size_t) {
+    const std::size_t first = number * part, n = std::min(part, X.n_rows() - first);
+    answer({X.row_starts.subspan(first, n + 1), X.indices, X.values}, first);
+  });
+}
 
 // p[r] = probability of labels[r] given row r; 0 for a label without a leaf. O(depth nnz) a row.
 void label_probabilities(const ConditionalTree& model, const CsrView& X,

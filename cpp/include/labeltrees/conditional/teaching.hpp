@@ -5,6 +5,7 @@
 
 #include "labeltrees/conditional/node_probability.hpp"
 #include "labeltrees/conditional/tree.hpp"
+#include "labeltrees/machine/workers.hpp"
 
 namespace labeltrees {
 
@@ -19,10 +20,24 @@ void teach_node(std::span<CountedLine* const> lines, std::size_t slot, const Pre
 bool may_teach_path(const ConditionalTree& model, NodeId leaf, const PreparedRow& row, float weight,
                     const Learning& options, BlockLines& lines);
 
+// Who learns the same batches of rows as a tree, at the same time.
+class BatchCompanion {
+ public:
+  // rows[i] is the i-th row of the batch, and the begin + i-th of the order. The tree has learned
+  // all batches before. May throw: nothing is learned then.
+  virtual void read(std::size_t begin, std::span<const PreparedRow* const> rows,
+                    Workers& workers) = 0;
+  // Learns what was read, while the tree does: it must not look at the tree.
+  virtual void learn() noexcept = 0;
+
+ protected:
+  ~BatchCompanion() = default;
+};
+
 // Learns the rows in batches, with options.n_threads > 1 threads; see learn.
 void learn_in_batches(ConditionalTree& model, const CsrView& X, std::span<const LabelId> labels,
                       std::span<const float> weights, std::span<const std::int64_t> order,
                       const Foresight& foresight, const ConditionalLearning& options,
-                      LearningWatch* watch);
+                      LearningWatch* watch, BatchCompanion* companion = nullptr);
 
 }  // namespace labeltrees

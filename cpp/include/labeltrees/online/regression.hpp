@@ -21,6 +21,7 @@ struct Reading {
   float bias;       // value of a constant feature added to every row; 0 for none
   bool mixing;      // mix the regressor's margin with votes of counts; logistic loss only
   float sharpness;  // factor of a mixed log-odds
+  float scale = 1;  // of rows that keep their length
 };
 
 // What every regressor has to know.

@@ -1,4 +1,4 @@
-// Weights of very many sparse linear regressors, seven to a cache line.
+// Weights of very many sparse linear regressors, seven to a cache line or one by one.
 #pragma once
 
 #include <array>
@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #if defined(__SSE2__)
@@ -52,29 +53,40 @@ constexpr Counts pack_counts(std::size_t left, std::size_t right) noexcept {
 constexpr std::size_t left_count(Counts counts) noexcept { return counts & 63u; }
 constexpr std::size_t right_count(Counts counts) noexcept { return counts >> 6; }
 
-// The same with counts of the examples that went left and right. To make room for them a sum has 16
-// bits: no sign, 6 bits of exponent (2^-40 to 2^23, beyond which it stays) and 10 of fraction.
+// An optimiser's sum in 16 bits: no sign, 6 bits of exponent (2^-40 to 2^23, beyond which it stays)
+// and 10 of fraction.
+inline constexpr std::uint32_t sum_code_offset = std::uint32_t{127 - 40} << 10;
+inline float decode_sum(std::uint16_t code) noexcept {
+  const std::uint32_t is_stored = -std::uint32_t{code != 0};  // a mask: no loop has to branch
+  return std::bit_cast<float>(((code + sum_code_offset) << 13) & is_stored);
+}
+// Rounds to the nearest that can be stored. sum >= 0.
+inline std::uint16_t encode_sum(float sum) noexcept {
+  const std::uint32_t bits = (std::bit_cast<std::uint32_t>(sum) + 0x1000u) >> 13;
+  const std::uint32_t above = bits < sum_code_offset ? 0 : bits - sum_code_offset;
+  return static_cast<std::uint16_t>(above < 0xffffu ? above : 0xffffu);
+}
+
+// The same with counts of the examples that went left and right, and sums that leave room for them.
 struct alignas(64) CountedLine {
   std::uint64_t key = 0;
   std::array<float, block_size> weight{};
   std::array<std::uint16_t, block_size> sum_code{};
   std::array<Counts, block_size> counts{};
 
-  float sum(std::size_t slot) const noexcept {
-    const std::uint32_t code = sum_code[slot];
-    return code == 0 ? 0.0f : std::bit_cast<float>((code + code_offset) << 13);
-  }
-  // Rounds to the nearest that can be stored. value >= 0.
-  void set_sum(std::size_t slot, float value) noexcept {
-    const std::uint32_t bits = (std::bit_cast<std::uint32_t>(value) + 0x1000u) >> 13;
-    const std::uint32_t above = bits < code_offset ? 0 : bits - code_offset;
-    sum_code[slot] = static_cast<std::uint16_t>(above < 0xffffu ? above : 0xffffu);
-  }
-
- private:
-  static constexpr std::uint32_t code_offset = std::uint32_t{127 - 40} << 10;
+  float sum(std::size_t slot) const noexcept { return decode_sum(sum_code[slot]); }
+  void set_sum(std::size_t slot, float value) noexcept { sum_code[slot] = encode_sum(value); }
 };
 static_assert(sizeof(CountedLine) == 64);
+
+// One feature's part in one regressor alone, with counts.
+struct alignas(16) PairLine {
+  std::uint64_t key = 0;
+  float weight = 0;
+  std::uint16_t sum_code = 0;
+  Counts counts = 0;
+};
+static_assert(sizeof(PairLine) == 16);
 
 // Asks the processor to fetch the cache line at an address.
 inline void prefetch_line(const void* at) noexcept {
@@ -111,17 +123,25 @@ struct alignas(16) TagGroup {
     return byte == 0 ? 1 : byte;
   }
   // Bit i is set where tag i has this value.
-  std::uint32_t where(std::uint8_t value) const noexcept {
+  std::uint32_t where(std::uint8_t value) const noexcept { return matches(value).fits; }
+  struct Matches {
+    std::uint32_t fits, free;  // where a tag has the value, where it is 0
+  };
+  Matches matches(std::uint8_t value) const noexcept {
 #if defined(__SSE2__)
     const __m128i tags = _mm_set_epi64x(static_cast<std::int64_t>(read_shared(words[1])),
                                         static_cast<std::int64_t>(read_shared(words[0])));
-    return static_cast<std::uint32_t>(
-        _mm_movemask_epi8(_mm_cmpeq_epi8(tags, _mm_set1_epi8(static_cast<char>(value)))));
+    const auto where = [&](std::uint8_t each) {
+      return static_cast<std::uint32_t>(
+          _mm_movemask_epi8(_mm_cmpeq_epi8(tags, _mm_set1_epi8(static_cast<char>(each)))));
+    };
+    return {where(value), where(0)};
 #else
-    std::uint32_t found = 0;
+    Matches found{0, 0};
     for (std::size_t i = 0; i < 16; ++i) {
       const auto tag = static_cast<std::uint8_t>(read_shared(words[i / 8]) >> (8 * (i % 8)));
-      found |= std::uint32_t{tag == value} << i;
+      found.fits |= std::uint32_t{tag == value} << i;
+      found.free |= std::uint32_t{tag == 0} << i;
     }
     return found;
 #endif
@@ -179,12 +199,11 @@ class LineTable {
   const Line* find(std::uint64_t key) const noexcept;
   // The line that a key has if it has one, as far as its tag tells; asks the processor to fetch it.
   const Line* guess(std::uint64_t key) const noexcept {
-    const Line* line = guess_exact(key);
-    return line == nullptr && is_sharing() ? guess_exact(shared_key(key)) : line;
+    return is_sharing() ? guess_sharing(key) : guess_exact(key);
   }
   // As guess; where there is no line, asks for the place where obtain would put one.
   const Line* guess_place(std::uint64_t key) const noexcept {
-    return is_sharing() ? guess(key) : guess_exact<true>(key);
+    return is_sharing() ? guess_sharing(key) : guess_exact<true>(key);
   }
   // Asks for what guess and find read first.
   void prefetch_tags(std::uint64_t key) const noexcept {
@@ -193,6 +212,18 @@ class LineTable {
     prefetch_line(window.tags + window.home(hash));
   }
   void prefetch(std::uint64_t key) const noexcept { (void)guess(key); }
+  // Where a search begins.
+  struct Home {
+    const TagGroup* tags;
+    const Line* lines;
+    std::uint8_t tag;
+  };
+  // Guesses for many keys at once, so that they wait for memory together: asks for the tags of all,
+  // then for the lines, and if is_to_add for places as guess_place does. guesses[i]: of keys[i].
+  // homes: scratch memory of as many.
+  template <bool is_to_add = false>
+  void guess_all(std::span<const std::uint64_t> keys, std::span<Home> homes,
+                 std::span<const Line*> guesses) const noexcept;
   // Grows whenever lines move, which makes guesses void.
   std::size_t n_moves() const noexcept { return n_moves_; }
   // As find, where guess said this, and no lines have moved since.
@@ -313,10 +344,15 @@ class LineTable {
     return LineTable::key(shared_block, static_cast<std::uint32_t>(mix_bits(~key) % n_shared_));
   }
   static const Line* search(const Window& window, std::uint64_t key, std::uint64_t hash) noexcept;
-  const Line* find_exact(std::uint64_t key) const noexcept;
+  const Line* find_exact(std::uint64_t key, std::uint64_t hash) const noexcept;
+  const Line* find_exact(std::uint64_t key) const noexcept { return find_exact(key, hash_of(key)); }
   const Line* find_spilt(std::uint64_t key, std::uint64_t hash) const noexcept;
+  template <bool is_to_add>
+  static const Line* pick(const TagGroup& tags, const TagGroup::Matches& matches,
+                          const Line* lines) noexcept;
   template <bool is_to_add = false>
   const Line* guess_exact(std::uint64_t key) const noexcept;
+  const Line* guess_sharing(std::uint64_t key) const noexcept;
   Line& obtain_exact(std::uint64_t key);
   Line& add(const Window& window, std::uint64_t key, std::uint64_t hash);
   static Line& take_place(const Window& window, std::uint64_t key, std::uint64_t hash) noexcept;
@@ -363,6 +399,27 @@ class LineTable {
 
 using WeightTable = LineTable<WeightLine>;
 using CountedTable = LineTable<CountedLine>;
+using PairTable = LineTable<PairLine>;
+
+// The first of a group's lines that match, nullptr if none does; asks for all that do, or else for
+// the place where one would be added. Which it will be cannot be foreseen: masks, so that nothing
+// branches on it.
+template <typename Line>
+template <bool is_to_add>
+inline const Line* LineTable<Line>::pick(const TagGroup& tags, const TagGroup::Matches& matches,
+                                         const Line* lines) noexcept {
+  const auto [fits, free] = matches;
+  for (std::uint32_t more = fits & (fits - 1); more != 0; more &= more - 1) {
+    prefetch_line(lines + std::countr_zero(more));
+  }
+  const std::uintptr_t found = -std::uintptr_t{fits != 0};
+  const std::uint32_t place =
+      is_to_add ? fits | (free & ~static_cast<std::uint32_t>(found)) : fits | 0x10000u;
+  const auto line = reinterpret_cast<std::uintptr_t>(lines + std::countr_zero(place));
+  const auto otherwise = is_to_add ? line : reinterpret_cast<std::uintptr_t>(&tags);
+  prefetch_line(reinterpret_cast<const void*>((line & found) | (otherwise & ~found)));
+  return reinterpret_cast<const Line*>(line & found);
+}
 
 template <typename Line>
 template <bool is_to_add>
@@ -370,24 +427,41 @@ inline const Line* LineTable<Line>::guess_exact(std::uint64_t key) const noexcep
   const std::uint64_t hash = hash_of(key);
   const Window& window = window_of(hash);
   if (window.n_groups == 0) return nullptr;
+  if (n_spilt_.load(std::memory_order_relaxed) != 0) return find_exact(key, hash);
   const std::uint8_t tag = TagGroup::of(hash);
   for (std::uint64_t group = window.home(hash);; group = window.after(group)) {
-    const TagGroup& tags = window.tags[group];
-    Line* const lines = window.lines + group * group_size;
-    if (std::uint32_t fits = tags.where(tag); fits != 0) {
-      const Line* const first = lines + std::countr_zero(fits);
-      for (; fits != 0; fits &= fits - 1) prefetch_line(lines + std::countr_zero(fits));
-      return first;
-    }
-    if (const std::uint32_t free = tags.where(0); free != 0) {
-      if constexpr (is_to_add) prefetch_line(lines + std::countr_zero(free));
-      break;
-    }
+    const TagGroup::Matches matches = window.tags[group].matches(tag);
+    if ((matches.fits | matches.free) == 0) continue;
+    return pick<is_to_add>(window.tags[group], matches, window.lines + group * group_size);
   }
-  return n_spilt_.load(std::memory_order_relaxed) == 0 ? nullptr : find_exact(key);
+}
+
+template <typename Line>
+template <bool is_to_add>
+inline void LineTable<Line>::guess_all(std::span<const std::uint64_t> keys, std::span<Home> homes,
+                                       std::span<const Line*> guesses) const noexcept {
+  if (is_sharing() || segments_.empty() || n_spilt_.load(std::memory_order_relaxed) != 0) {
+    for (std::size_t i = 0; i < keys.size(); ++i) guesses[i] = guess(keys[i]);
+    return;
+  }
+  const Window* const directory = directory_.data();
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const std::uint64_t hash = hash_of(keys[i]);
+    const Window& window = directory[place_of(hash)];
+    const std::uint64_t group = window.home(hash);
+    homes[i] = {window.tags + group, window.lines + group * group_size, TagGroup::of(hash)};
+    prefetch_line(homes[i].tags);
+  }
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const TagGroup::Matches matches = homes[i].tags->matches(homes[i].tag);
+    guesses[i] = (matches.fits | matches.free) == 0
+                     ? guess_exact<is_to_add>(keys[i])
+                     : pick<is_to_add>(*homes[i].tags, matches, homes[i].lines);
+  }
 }
 
 extern template class LineTable<WeightLine>;
 extern template class LineTable<CountedLine>;
+extern template class LineTable<PairLine>;
 
 }  // namespace labeltrees

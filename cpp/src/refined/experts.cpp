@@ -1,0 +1,213 @@
+#include "labeltrees/refined/experts.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "labeltrees/machine/elementary.hpp"
+
+namespace labeltrees {
+namespace {
+
+constexpr float mixing_rate = 0.002f;
+constexpr float input_limit = 8.0f;
+constexpr float m_limit = 40.0f;   // e^m stays a float64 that Z can hold
+constexpr double least_p = 1e-12;  // below it, log p_trees says no more
+constexpr std::size_t margin_input = n_vote_classes, trees_input = n_vote_classes + 1;
+
+}  // namespace
+
+// Before anything is known of their worth: the trees at their word, experts at half of theirs.
+Experts::Experts() {
+  Mixture untaught;
+  untaught.fill(0.05f);
+  untaught[margin_input] = 0.5f;
+  untaught[trees_input] = 1.0f;
+  mixtures_.fill(untaught);
+}
+
+void Experts::trust(float of_trees, float of_experts) noexcept {
+  for (Mixture& mixture : mixtures_) {
+    mixture[trees_input] = of_trees;
+    mixture[margin_input] = of_experts;
+  }
+}
+
+Experts::Experts(std::span<const PairLine> lines, std::span<const float> mixtures, float scale,
+                 std::size_t n_labels)
+    : scale_(scale) {
+  if (!std::isfinite(scale) || scale < 0) throw TreeError("the rows' scale is out of range");
+  const auto finite = [](float value) { return std::isfinite(value); };
+  if (mixtures.size() != n_mixtures * n_mixed) throw TreeError("mixtures have the wrong size");
+  if (!std::all_of(mixtures.begin(), mixtures.end(), finite)) {
+    throw TreeError("mixtures must be finite");
+  }
+  for (std::size_t i = 0; i < mixtures.size(); ++i) {
+    mixtures_[i / n_mixed][i % n_mixed] = mixtures[i];
+  }
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const std::uint32_t block = PairTable::block_of(lines[i].key);
+    const bool is_label = block == PairTable::shared_block || (block > 0 && block <= n_labels);
+    if ((i > 0 && lines[i].key <= lines[i - 1].key) || !is_label) {
+      throw TreeError("pair " + std::to_string(i) + " is out of order or names no label");
+    }
+    if (!finite(lines[i].weight)) {
+      throw TreeError("pair " + std::to_string(i) + " has a weight that is not finite");
+    }
+    table_.make_room(1);
+    table_.put_back(lines[i]);
+  }
+}
+
+void Refiner::name_lines(LabelId label, const PreparedRow& row) {
+  for (const std::uint32_t feature : row.features) keys_.push_back(Experts::key(label, feature));
+}
+
+void Refiner::expect(const Experts& experts, const PreparedRow& row, const Proposal& proposal) {
+  keys_.clear();
+  for (const Candidate& candidate : proposal.candidates) name_lines(candidate.label, row);
+  homes_.resize(keys_.size());
+  lines_.resize(keys_.size());
+  experts.table().guess_all(keys_, homes_, lines_);
+}
+
+void Refiner::expect(const Experts& experts, const PreparedRow& row, const Proposal& proposal,
+                     LabelId truth) {
+  keys_.clear();
+  for (const Candidate& candidate : proposal.candidates) name_lines(candidate.label, row);
+  if (proposal.find(truth) == proposal.candidates.size()) name_lines(truth, row);
+  homes_.resize(keys_.size());
+  lines_.resize(keys_.size());
+  experts.table().guess_all<true>(keys_, homes_, lines_);
+}
+
+void Refiner::make_room(Experts& experts, const PreparedRow& row, std::size_t n_candidates) {
+  reserve(n_candidates, row.size());
+  experts.table().make_room(row.size(), (n_candidates + 1) * row.size());
+}
+
+void Refiner::reserve(std::size_t n_candidates, std::size_t n_features) {
+  const std::size_t n = n_candidates + 1;  // and the truth
+  opinions_.reserve(n);
+  own_.reserve(n);
+  keys_.reserve(n * n_features);
+  homes_.reserve(n * n_features);
+  lines_.reserve(n * n_features);
+  guessed_.reserve(n_features);
+}
+
+void Refiner::ask_expert(const PairTable& table, std::size_t i, const PreparedRow& row,
+                         const Reading& reading) noexcept {
+  Opinion& said = opinions_[i];
+  const std::span<const PairLine*> lines = lines_of(i, row);
+  std::size_t n_guessed = 0;
+  for (std::size_t j = 0; j < lines.size(); ++j) {  // does not branch on what cannot be foreseen
+    guessed_[n_guessed] = j;
+    n_guessed += lines[j] != nullptr;
+  }
+  said.inputs.fill(0);
+  float margin = 0;
+  for (const std::size_t j : std::span(guessed_).first(n_guessed)) {
+    lines[j] = table.find(keys_[i * row.size() + j], lines[j]);
+    if (lines[j] == nullptr) continue;
+    const float x = row.values[j];
+    margin += x * lines[j]->weight;
+    if (!reading.mixing) continue;
+    const Vote vote = vote_of(lines[j]->counts);
+    said.inputs[vote.trust] += x * vote.log_odds;
+  }
+  said.margin = said.inputs[margin_input] = margin;
+}
+
+void Refiner::ask(const Experts& experts, const PreparedRow& row, const Proposal& proposal,
+                  const Reading& reading) {
+  const std::vector<Candidate>& candidates = proposal.candidates;
+  opinions_.resize(candidates.size());
+  guessed_.resize(row.size());
+  z_ = proposal.rest;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    ask_expert(experts.table(), i, row, reading);
+    Opinion& said = opinions_[i];
+    const double p_trees = std::max(candidates[i].p_trees, least_p);
+    said.inputs[trees_input] = static_cast<float>(elementary::log(p_trees));
+    const float m = mixed(experts.mixture(candidates[i].mass), said.inputs);
+    said.m = m > -m_limit ? std::min(m, m_limit) : -m_limit;  // also of a NaN
+    said.e = elementary::exp(static_cast<double>(said.m));
+    z_ += said.e;
+  }
+  if (candidates.empty()) z_ = 1;
+}
+
+std::size_t Refiner::best() const noexcept {
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < opinions_.size(); ++i) {
+    if (opinions_[i].e > opinions_[best].e) best = i;
+  }
+  return best;
+}
+
+void Refiner::teach(Experts& experts, const PreparedRow& row, const Proposal& proposal,
+                    const Candidate& truth, float weight, const Learning& options) noexcept {
+  const std::vector<Candidate>& candidates = proposal.candidates;
+  const std::size_t n = candidates.size(), at = proposal.find(truth.label);
+  const bool is_outside = at == n;
+  if (!options.again) {
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto error = static_cast<float>(q(i)) - (i == at ? 1.0f : 0.0f);
+      Mixture& mixture = experts.mixture(candidates[i].mass);
+      for (std::size_t u = 0; u < n_mixed; ++u) {
+        const float input = std::clamp(opinions_[i].inputs[u], -input_limit, input_limit);
+        mixture[u] -= mixing_rate * std::min(weight, 1.0f) * error * input;
+      }
+    }
+  }
+  if (is_outside) {
+    opinions_.emplace_back();  // its e is 0, so that it is not the best of the candidates
+    ask_expert(experts.table(), n, row, options.reading);
+  }
+  double z = std::max(0.0, proposal.rest - (is_outside ? truth.p_trees : 0.0));
+  own_.resize(opinions_.size());
+  for (std::size_t i = 0; i < opinions_.size(); ++i) {
+    const double p_trees = i < n ? candidates[i].p_trees : truth.p_trees;
+    own_[i] = own_opinion(p_trees, opinions_[i].margin);
+    z += own_[i];
+  }
+  for (std::size_t i = 0; i < opinions_.size(); ++i) {
+    const double own = z > 0 ? own_[i] / z : 0.0;
+    const auto slope = static_cast<float>(own - (i == at ? 1.0 : 0.0));
+    if (!matters(slope, options)) continue;
+    teach_expert(experts, i, row, i == at, weight * slope, options);
+  }
+}
+
+void Refiner::teach_expert(Experts& experts, std::size_t i, const PreparedRow& row, bool is_truth,
+                           float slope, const Learning& options) noexcept {
+  const bool counts = options.reading.mixing && !options.again;
+  const std::span<const PairLine*> lines = lines_of(i, row);
+  for (std::size_t j = 0; j < lines.size(); ++j) {
+    PairLine& line = experts.table().obtain(keys_[i * row.size() + j], lines[j]);
+    step_pair(line, slope * row.values[j], options);
+    if (counts && row.features[j] != bias_feature) {
+      line.counts = count_example(line.counts, is_truth == (row.values[j] > 0));
+    }
+  }
+}
+
+Refiner::Reasons Refiner::reasons(const Experts& experts, std::size_t i,
+                                  const Proposal& proposal) const {
+  const Mixture& mixture = experts.mixture(proposal.candidates[i].mass);
+  Reasons reasons{opinions_[i].m, mixture[trees_input] * opinions_[i].inputs[trees_input], {}};
+  const std::size_t n_features = lines_.size() / opinions_.size();
+  for (std::size_t j = 0; j < n_features; ++j) {
+    const PairLine* line = lines_[i * n_features + j];
+    if (line == nullptr) {
+      reasons.weights.push_back(0);
+      continue;
+    }
+    const Vote vote = vote_of(line->counts);
+    reasons.weights.push_back(mixture[margin_input] * line->weight +
+                              mixture[vote.trust] * vote.log_odds);
+  }
+  return reasons;
+}
+
+}  // namespace labeltrees
