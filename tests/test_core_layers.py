@@ -21,6 +21,7 @@ BELOW: dict[str, set[str]] = {
     "online": {"machine", "rows", "tree"},
     "conditional": {"machine", "rows", "tree", "online"},
     "filter": {"machine", "rows", "tree", "online", "conditional"},
+    "refined": {"machine", "rows", "tree", "online", "conditional"},
     "lom": {"machine", "rows", "tree", "online"},
     "baselines": {"machine", "rows", "tree", "online"},
     "self_terminating": {"machine", "rows", "tree"},

@@ -28,7 +28,7 @@ def stream(seed, n_rows=1500, n_features=60, n_labels=80):
 @pytest.fixture
 def trained(tmp_path):
     X, y = stream(0)
-    model = ConditionalTreeClassifier(random_state=3).partial_fit(X[:800], y[:800])
+    model = ConditionalTreeClassifier(random_state=3, refine=0).partial_fit(X[:800], y[:800])
     path = tmp_path / "model.safetensors"
     model.save(path)
     return model, path, X, y

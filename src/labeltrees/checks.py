@@ -182,23 +182,27 @@ class Check(Protocol):
 
 @dataclass(frozen=True)
 class Integer:
-    """`integer` as an entry of a table; ``optional`` allows None."""
+    """`integer` as an entry of a table; ``optional`` allows None, ``words`` some names instead."""
 
     low: int
     high: int | None = None
     optional: bool = False
+    words: tuple[str, ...] = ()
 
-    def __call__(self, name: str, value: Any) -> int | None:
+    def __call__(self, name: str, value: Any) -> Any:
         """Return the checked value."""
-        if self.optional:
-            if value is None:
-                return None
-            try:
-                return integer(name, value, self.low, self.high)
-            except ArgumentError:
-                allowed = f"None or {_integers(self.low, self.high)}"
-                raise ArgumentError.of(name, value, allowed) from None
-        return integer(name, value, self.low, self.high)
+        if self.optional and value is None:
+            return None
+        if isinstance(value, str) and value in self.words:
+            return str(value)
+        others = (["None"] if self.optional else []) + [repr(word) for word in self.words]
+        try:
+            return integer(name, value, self.low, self.high)
+        except ArgumentError:
+            if not others:
+                raise
+            allowed = " or ".join([*others, _integers(self.low, self.high)])
+            raise ArgumentError.of(name, value, allowed) from None
 
 
 @dataclass(frozen=True)

@@ -61,8 +61,9 @@ def test_a_temperature_is_found_again(modules, by_depth):
 def test_the_stream_is_scored_under_every_lever(modules, monkeypatch, capsys):
     import levers
 
-    few = {name: levers.LEVERS[name] for name in ("defaults", "`mixing=False`")}
+    few = {name: levers.LEVERS[name] for name in ("the plain tree", "`mixing=False`")}
     monkeypatch.setattr(levers, "LEVERS", few)
+    monkeypatch.setattr(levers, "REFINED", {"defaults: refined": {}})
     arguments = ["levers.py", "--limit", "2000", "--only", "stream", "batch"]
     monkeypatch.setattr(sys, "argv", arguments)
     levers.main()
@@ -71,7 +72,8 @@ def test_the_stream_is_scored_under_every_lever(modules, monkeypatch, capsys):
         "Stream, 2,000 examples",
         "Stream, frozen after 80 %",
     ]
-    assert len(re.findall(r"^\| `fit` with", said, re.MULTILINE)) == 4
+    assert len(re.findall(r"^\| plain, `structure=", said, re.MULTILINE)) == 4
+    assert said.count("| defaults: refined |") == 2
     assert said.count("| `mixing=False` |") == 1
 
 
@@ -79,7 +81,9 @@ def test_a_small_set_is_scored_under_every_lever(modules, monkeypatch):
     import levers
     from online_sections.small_data import SmallSet
 
-    monkeypatch.setattr(levers, "LEVERS", {"defaults": {}})
+    monkeypatch.setattr(levers, "LEVERS", {"plain": {}})
+    monkeypatch.setattr(levers, "REFINED", {"refined": {}})
+    monkeypatch.setattr(levers, "REFINED_BATCH", {"one refined tree": {"n_trees": 1}})
     monkeypatch.setattr(levers, "BATCH_LEVERS", {"two trees": {"n_trees": 2}})
     rng = np.random.default_rng(0)
     y = rng.integers(5, size=300)
@@ -88,6 +92,6 @@ def test_a_small_set_is_scored_under_every_lever(modules, monkeypatch):
     data = SmallSet("easy", parts[0], parts[1], (X[:0], y[:1]))
     printed = levers.sets_table(data).splitlines()[2:]
     errors = [float(line.split("|")[2]) for line in printed]
-    assert len(errors) == 4
+    assert len(errors) == 6
     assert max(errors) < 10
     assert levers.nodes_table(data).count("\n") == 1 + 6

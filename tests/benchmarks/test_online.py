@@ -53,6 +53,7 @@ def test_every_section_reports_without_peers(run, work, capsys):
         "Small sets",
         "LOMtree and filter tree",
         "Arity",
+        "Refined trees",
     ]
     assert {path.name for path in (work / "plots").iterdir()} == PICTURES
     assert str(work) not in said
@@ -94,6 +95,27 @@ def test_small_sets_are_learned_by_every_structure(run, easy_data, monkeypatch, 
     ours = re.findall(r"^\| labeltrees, ([\w ]+)", said, re.MULTILINE)
     pools = ["8 kmeans trees", "8 kmeans trees", "one against all"]
     assert [name.strip() for name in ours] == [*small_sets.STRUCTURES, *pools]
+
+
+def test_refined_trees_are_compared_on_the_stream_on_small_sets_and_as_labels_grow(
+    run, easy_data, monkeypatch, capsys
+):
+    from online_sections import our_runs, refinement, refinement_small_sets
+
+    monkeypatch.setattr(refinement_small_sets, "STRENGTHS", (1.0,))
+    run("--only", "refinement", "--limit", "500", "--data", str(easy_data))
+    said = capsys.readouterr().out
+    on_stream = list(our_runs.makers(refinement.OURS))
+    on_small_sets = list(our_runs.makers(refinement_small_sets.OURS))
+    assert re.findall(r"^\| labeltrees, ([^|]+) \|", said, re.MULTILINE) == [
+        *(f"{name}, frozen" for name in on_stream),
+        *(f"{name}, progressive" for name in on_stream),
+        *on_small_sets,
+    ]
+    assert "27 rows to learn, 27 to test, 3 labels" in said
+    assert "| multinomial logistic | 1 | 0.00 |" in said
+    growing = [name for name in on_stream if name in refinement.GROWING]
+    assert re.findall(r"^\| ([^|]+) \| 500 \|", said, re.MULTILINE) == growing * 2
 
 
 def test_arities_run_from_the_tree_to_one_node(run, work, easy_data, capsys):

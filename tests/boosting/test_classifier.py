@@ -38,7 +38,7 @@ from labeltrees.errors import (
 from labeltrees.models.conditional.model import ConditionalTreeModel
 
 STUMP = SelfTerminatingTreeClassifier(penalty=0.5, min_gain=0)
-TREE = ConditionalTreeClassifier()
+TREE = ConditionalTreeClassifier(structure="online", n_trees=1, refine=0)
 OWN = {
     "self-terminating tree": STUMP,
     "conditional tree": TREE,

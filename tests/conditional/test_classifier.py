@@ -112,7 +112,7 @@ def test_long_streams_agree_with_the_reference_step_by_step(seed):
 
 def check_every_step(X, y, weights, options):
     reference = ReferenceConditionalTree(X.shape[1], **options)
-    model = ConditionalTreeClassifier(**options)
+    model = ConditionalTreeClassifier(**options, refine=0)
     seen = model.progressive_fit(X, y, sample_weight=weights)
     for i, label in enumerate(y):
         p = reference.observe(X[i], label, 1.0 if weights is None else weights[i])
@@ -174,7 +174,7 @@ def test_the_tree_is_never_deeper_than_theorem_7_allows(alpha, balance):
     rng = np.random.default_rng(6)
     y = rng.zipf(1.3, size=3000) % 700
     X = sparse.random_array((3000, 50), density=0.1, rng=rng, format="csr", dtype=np.float32)
-    model = ConditionalTreeClassifier(alpha=alpha, balance=balance, learning_rate=5.0)
+    model = ConditionalTreeClassifier(alpha=alpha, balance=balance, learning_rate=5.0, refine=0)
     for start in range(0, 3000, 500):
         model.partial_fit(X[start : start + 500], y[start : start + 500])
         assert model.tree_.depth <= _core.depth_bound(model.tree_.n_labels, alpha)
@@ -182,8 +182,9 @@ def test_the_tree_is_never_deeper_than_theorem_7_allows(alpha, balance):
 
 def test_several_passes_fit_better_than_one():
     X, y = stream(7)
-    once = ConditionalTreeClassifier(n_passes=1).fit(X, y)
-    often = ConditionalTreeClassifier(n_passes=10).fit(X, y)
+    plain = {"structure": "online", "n_trees": 1, "refine": 0}
+    once = ConditionalTreeClassifier(**plain, n_passes=1).fit(X, y)
+    often = ConditionalTreeClassifier(**plain, n_passes=10).fit(X, y)
     assert (
         np.log(often.predict_label_proba(X, y)).mean()
         > np.log(once.predict_label_proba(X, y)).mean() + 0.05

@@ -26,8 +26,9 @@ def wide_rows(n_rows=4000, n_features=100_000, seed=0):
 @pytest.mark.parametrize("arity", [2, 8])
 def test_the_table_stays_within_its_limit_and_the_model_still_learns(arity):
     X, y = wide_rows()
-    free = ConditionalTreeClassifier(arity=arity).fit(X, y)
-    limited = ConditionalTreeClassifier(arity=arity, max_memory=LIMIT).fit(X, y)
+    options = {"arity": arity, "structure": "online", "n_trees": 1, "refine": 0}
+    free = ConditionalTreeClassifier(**options).fit(X, y)
+    limited = ConditionalTreeClassifier(**options, max_memory=LIMIT).fit(X, y)
     assert free.model_.core.n_bytes > 2 * LIMIT
     assert limited.model_.core.n_bytes <= LIMIT
     X_test, y_test = wide_rows(500, seed=1)

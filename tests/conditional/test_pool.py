@@ -26,7 +26,7 @@ def noisy_rows(seed, n_rows=400, n_labels=12, n_features=20):
 
 @pytest.fixture(scope="module")
 def model():
-    return ConditionalTreeClassifier(structure="kmeans", n_trees=3).fit(*noisy_rows(0))
+    return ConditionalTreeClassifier(structure="kmeans", n_trees=3, refine=0).fit(*noisy_rows(0))
 
 
 def pooled_slowly(distributions):
@@ -60,7 +60,9 @@ def test_a_pool_is_made_of_the_trees_of_following_seeds(model):
     X, y = noisy_rows(0)
     rows = noisy_rows(1, n_rows=30)[0]
     trees = [
-        ConditionalTreeClassifier(structure="kmeans", random_state=seed).fit(X, y)
+        ConditionalTreeClassifier(structure="kmeans", n_trees=1, refine=0, random_state=seed).fit(
+            X, y
+        )
         for seed in range(3)
     ]
     assert len({tree.tree_.to_json() for tree in trees}) > 1
@@ -83,13 +85,15 @@ def test_a_pool_has_less_loss_than_any_of_its_trees(model):
 @pytest.mark.parametrize("structure", ["online", "random", "huffman"])
 def test_every_structure_and_arity_can_be_pooled(structure, arity):
     X, y = noisy_rows(0)
-    model = ConditionalTreeClassifier(structure=structure, arity=arity, n_trees=2).fit(X, y)
+    model = ConditionalTreeClassifier(structure=structure, arity=arity, n_trees=2, refine=0).fit(
+        X, y
+    )
     assert model.predict_proba(X[:5]).sum(axis=1) == pytest.approx(np.ones(5))
 
 
 def test_a_pool_goes_on_learning_and_takes_new_labels():
     X, y = noisy_rows(0)
-    model = ConditionalTreeClassifier(structure="kmeans", n_trees=3).fit(X, y)
+    model = ConditionalTreeClassifier(structure="kmeans", n_trees=3, refine=0).fit(X, y)
     before = model.predict_proba(X[:5])
     model.partial_fit(10 * np.eye(20)[[7] * 30], ["new"] * 30)
     assert model.classes_[-1] == "new"
@@ -133,14 +137,16 @@ def test_what_a_pool_cannot_answer_is_refused(model, ask, message):
 def test_a_stream_cannot_start_with_a_pool_nor_a_pool_keep_novelty():
     X, y = noisy_rows(0, n_rows=20)
     with pytest.raises(ArgumentError, match="n_trees=2 needs fit"):
-        ConditionalTreeClassifier(n_trees=2).partial_fit(X, y)
-    with pytest.raises(ArgumentError, match="n_trees must be 1 with novelty=True, got 2"):
-        ConditionalTreeClassifier(n_trees=2, novelty=True).fit(X, y)
+        ConditionalTreeClassifier(n_trees=2, refine=0).partial_fit(X, y)
+    with pytest.raises(ArgumentError, match="n_trees must be 1 with novelty=True and refine=0"):
+        ConditionalTreeClassifier(n_trees=2, novelty=True, refine=0).fit(X, y)
 
 
 def test_a_pool_of_trees_over_other_labels_is_refused(model):
     X, y = noisy_rows(0)
-    other = ConditionalTreeClassifier().fit(X[y != "label 3"], y[y != "label 3"])
+    other = ConditionalTreeClassifier(structure="online", n_trees=1, refine=0).fit(
+        X[y != "label 3"], y[y != "label 3"]
+    )
     with pytest.raises(ArgumentError, match="must have the same labels"):
         PooledTreesModel([model.model_.members[0], other.model_])
 
@@ -156,7 +162,7 @@ def test_a_forged_pool_is_refused(model, damage):
         del tensors["2.tree.parent"]
     else:
         other, about = (
-            ConditionalTreeClassifier(structure=["label 0", "label 1"])
+            ConditionalTreeClassifier(structure=["label 0", "label 1"], refine=0)
             .fit(np.eye(20)[[0, 1]], ["label 0", "label 1"])
             .model_.to_tensors(keep_state=True)
         )

@@ -1,4 +1,4 @@
-"""The further questions to a conditional tree: beam, threshold, draw, reasons, novelty.
+"""The further questions to a plain conditional tree: beam, threshold, draw, reasons, novelty.
 
 Worked example -> agreement with the whole distribution -> invariants -> boundaries -> errors.
 """
@@ -25,10 +25,12 @@ from labeltrees.errors import (
 )
 from labeltrees.models.conditional.model import ConditionalTreeModel
 
+TWO_ROWS = [[1.0], [2.0]], ["a", "b"]
+
 
 @st.composite
 def fitted(draw):
-    """A model with trees of all shapes, and rows to ask about."""
+    """A plain model with trees of all shapes, and rows to ask about."""
     n_labels = draw(st.integers(1, 40))
     X, y = stream(draw(st.integers(0, 10**6)), n_rows=100, n_features=6, n_labels=n_labels)
     model = ConditionalTreeClassifier(
@@ -38,6 +40,7 @@ def fitted(draw):
         alpha=draw(st.sampled_from([0.0, 0.05, 0.3, 1.0])),
         learning_rate=draw(st.sampled_from([0.02, 0.5])),
         novelty=draw(st.booleans()),
+        refine=0,
     )
     return model.partial_fit(X, y), X[:8]
 
@@ -216,7 +219,7 @@ def test_contributions_add_up_to_the_margin_and_turns_to_the_probability(problem
 
 
 def test_a_tree_of_one_label_has_nothing_to_explain():
-    model = ConditionalTreeClassifier().fit([[1.0]], ["only"])
+    model = ConditionalTreeClassifier(refine=0).fit([[1.0]], ["only"])
     reason = model.explain([1.0], "only")
     assert reason.steps == ()
     assert str(reason) == "P(only) = 1 after 0 turns"
@@ -309,7 +312,7 @@ def test_novelty_travels_with_the_file(tmp_path, keep_state):
     [None, 3, {}, {"n_once": 3, "n_examples": 2}, {"n_once": -1, "n_examples": 2}, {"mass": 0.5}],
 )
 def test_novelty_that_makes_no_sense_is_refused(novelty, keep_state):
-    model = ConditionalTreeClassifier(novelty=True).fit([[1.0], [2.0]], ["a", "b"]).model_
+    model = ConditionalTreeClassifier(novelty=True, refine=0).fit(*TWO_ROWS).model_
     tensors, facts = model.to_tensors(keep_state=keep_state)
     with pytest.raises(ModelFormatError):
         ConditionalTreeModel.from_tensors(tensors, facts | {"novelty": novelty})
@@ -317,7 +320,7 @@ def test_novelty_that_makes_no_sense_is_refused(novelty, keep_state):
 
 @pytest.mark.parametrize("counts", [[1], [1, 2], [1, 1, 0], [3, -1], [1.0, 1.0]])
 def test_counts_that_do_not_fit_are_refused(counts):
-    model = ConditionalTreeClassifier(novelty=True).fit([[1.0], [2.0]], ["a", "b"]).model_
+    model = ConditionalTreeClassifier(novelty=True, refine=0).fit(*TWO_ROWS).model_
     tensors, facts = model.to_tensors(keep_state=True)
     with pytest.raises(ModelFormatError, match="counts of labels"):
         ConditionalTreeModel.from_tensors(tensors | {"novelty.counts": np.array(counts)}, facts)
@@ -365,7 +368,7 @@ def test_asking_anything_while_another_thread_learns_is_safe():
 def test_an_estimate_with_novelty_still_learns_as_the_reference_does():
     X, y = stream(7, n_rows=60)
     reference = ReferenceConditionalTree(X.shape[1])
-    model = ConditionalTreeClassifier(novelty=True).partial_fit(X, y)
+    model = ConditionalTreeClassifier(novelty=True, refine=0).partial_fit(X, y)
     for row, label in zip(X, y, strict=True):
         reference.observe(row, label)
     assert model.tree_.parent.tolist() == reference.parents()

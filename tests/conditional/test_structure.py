@@ -42,7 +42,9 @@ def learned_by_reference(model, tree, X, y):
 @pytest.mark.parametrize("structure", ["huffman", "kmeans", NESTED, LabelTree.balanced(5)])
 def test_a_fixed_tree_learns_like_the_reference_on_it(structure):
     X, y = stream(0, n_rows=60)
-    model = ConditionalTreeClassifier(structure=structure, n_passes=1, shuffle=False).fit(X, y)
+    model = ConditionalTreeClassifier(
+        structure=structure, n_trees=1, refine=0, n_passes=1, shuffle=False
+    ).fit(X, y)
     reference = learned_by_reference(model, model.tree_, X, y)
     for row, p in zip(X[:10], model.predict_proba(X[:10]), strict=True):
         expected = reference.distribution(row)
@@ -157,8 +159,8 @@ def test_a_stream_cannot_start_on_a_tree_from_all_the_data(structure):
     ("structure", "error", "message"),
     [
         ("given", ArgumentError, "structure must be"),
-        (3, ArgumentError, "structure must be 'online', 'random'"),
-        (None, ArgumentError, "structure must be 'online'"),
+        (3, ArgumentError, "structure must be 'auto', 'online', 'random'"),
+        (None, ArgumentError, "structure must be 'auto', 'online'"),
         ([["cat"], []], TreeStructureError, "empty list"),
         ([["cat", "cat"], "dog"], TreeStructureError, "two leaves"),
         (["cat", 3], LabelTypeError, "all strings or all integers"),

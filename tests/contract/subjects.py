@@ -51,6 +51,7 @@ CAN = {
     "ConditionalTreeModel": DENSE | {Explains, BeamSearch, Learns},
     "PecocTreeModel": DENSE | {Learns},
     "PooledTreesModel": DENSE | {Learns},
+    "RefinedTreesModel": DENSE | {Explains, BeamSearch, Learns},
     "FilterTreeModel": DENSE | {Explains, Learns},
     "LomTreeModel": DENSE | {Explains, Learns},
     "SelfTerminatingTreeModel": DENSE,
@@ -86,11 +87,26 @@ class Subject:
         return clone(self.estimator)
 
 
-TREE, STUMP = ConditionalTreeClassifier(), SelfTerminatingTreeClassifier(penalty=0.5, min_gain=0)
+PLAIN = {"structure": "online", "n_trees": 1, "refine": 0}
+"""The parameters of one tree without experts that grows with the labels."""
+TREE = ConditionalTreeClassifier(**PLAIN)
+STUMP = SelfTerminatingTreeClassifier(penalty=0.5, min_gain=0)
 NESTED = [[[0, 1], [2, [3, 4]]], [5, [6, [7, 8]]]]
 
 SUBJECTS = [
-    Subject("conditional", TREE, "ConditionalTreeModel"),
+    Subject("conditional", ConditionalTreeClassifier(), "RefinedTreesModel"),
+    Subject(
+        "refined, one tree",
+        ConditionalTreeClassifier(structure="online", n_trees=1, refine=3),
+        "RefinedTreesModel",
+    ),
+    Subject(
+        "refined, two trees and novelty",
+        ConditionalTreeClassifier(structure="random", n_trees=2, refine=20, novelty=True),
+        "RefinedTreesModel",
+        on_stream=False,
+    ),
+    Subject("conditional, plain", TREE, "ConditionalTreeModel"),
     Subject(
         "conditional of the paper",
         ConditionalTreeClassifier(
@@ -100,17 +116,17 @@ SUBJECTS = [
     ),
     Subject(
         "conditional, novelty",
-        ConditionalTreeClassifier(novelty=True),
+        ConditionalTreeClassifier(**PLAIN, novelty=True),
         "ConditionalTreeModel",
     ),
     Subject(
         "conditional, given tree",
         ConditionalTreeClassifier(structure=LabelTree.from_nested(NESTED)),
-        "ConditionalTreeModel",
+        "RefinedTreesModel",
     ),
     Subject(
         "conditional, huffman",
-        ConditionalTreeClassifier(structure="huffman", n_passes=2),
+        ConditionalTreeClassifier(structure="huffman", n_passes=2, refine=0),
         "ConditionalTreeModel",
         on_stream=False,
     ),
@@ -122,7 +138,7 @@ SUBJECTS = [
     Subject("PECOC", ConditionalTreeClassifier(arity=4), "PecocTreeModel"),
     Subject(
         "pool",
-        ConditionalTreeClassifier(structure="kmeans", n_trees=2),
+        ConditionalTreeClassifier(structure="kmeans", n_trees=2, refine=0),
         "PooledTreesModel",
         on_stream=False,
     ),

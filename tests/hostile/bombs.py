@@ -65,26 +65,39 @@ def with_many_members(name: str, n_members: int, n_labels: int) -> StoredModel:
     return replace(file, tensors=tensors | rounds, facts=facts)
 
 
-def with_empty_lines(n_lines: int) -> StoredModel:
+def with_many_trees(n_trees: int) -> StoredModel:
+    """Return a file that says it has more trees than it has."""
+    file = stored("refined")
+    return replace(file, facts=file.facts | {"n_trees": n_trees})
+
+
+def with_empty_lines(n_lines: int, name: str, prefix: str = "") -> StoredModel:
     """Return a file of packed lines that have no weight."""
-    file = stored("conditional, frozen")
-    none = {name: file.tensors[f"packed.{name}"][:0] for name in ("weights", "left", "right")}
+    file = stored(name)
+    none = {
+        name: file.tensors[f"{prefix}packed.{name}"][:0] for name in ("weights", "left", "right")
+    }
     packed = none | {
         "blocks": np.array([1], np.uint32),
         "block_sizes": np.array([n_lines], np.uint32),
         "features": np.arange(n_lines, dtype=np.uint32),
         "masks": np.zeros(n_lines, np.uint8),
     }
-    return replace(file, tensors=file.tensors | {f"packed.{n}": t for n, t in packed.items()})
+    return replace(
+        file, tensors=file.tensors | {f"{prefix}packed.{n}": t for n, t in packed.items()}
+    )
 
 
 def bombs() -> Iterator[tuple[str, StoredModel, bool]]:
     """Yield the name of each bomb, the file, and whether it must be refused."""
     yield "a far label", with_far_label("conditional", "tree.label"), True
+    yield "a far label, refined", with_far_label("refined", "0.tree.label"), True
     yield "a far label, PECOC", with_far_label("PECOC", "tree.label"), True
     yield "a far label, extreme", with_far_label("extreme", "tree0.label"), True
     yield "a far label in the structure", with_far_structure(), True
-    yield "empty lines", with_empty_lines(800_000), True
+    yield "empty lines", with_empty_lines(800_000, "conditional, frozen"), True
+    yield "empty lines, refined", with_empty_lines(800_000, "refined, frozen", "0."), True
+    yield "many refined trees", with_many_trees(1000), True
     yield "many members", with_many_members("Adacond of trees", 300, 30_000), False
     yield "many trees", with_many_members("pool", 300, 30_000), False
 

@@ -26,21 +26,26 @@ if TYPE_CHECKING:
     from labeltrees.models.model import FittedModel
 
 N_ROWS, N_FEATURES, N_LABELS = 40, 6, 5
-TREE = ConditionalTreeClassifier()
+PLAIN = {"structure": "online", "n_trees": 1, "refine": 0}
+TREE = ConditionalTreeClassifier(**PLAIN)
 STUMP = SelfTerminatingTreeClassifier(penalty=0.2, min_gain=0)
 
 ESTIMATORS = {
     "conditional": TREE,
-    "conditional, novelty": ConditionalTreeClassifier(novelty=True),
+    "conditional, novelty": ConditionalTreeClassifier(**PLAIN, novelty=True),
     "conditional, max_memory": ConditionalTreeClassifier(max_memory=2**20, loss="squared"),
     "conditional, given tree": ConditionalTreeClassifier(
-        structure=LabelTree.from_nested([[0, 1], [2, [3, 4]]])
+        structure=LabelTree.from_nested([[0, 1], [2, [3, 4]]]), refine=0
     ),
     "conditional, nested lists": ConditionalTreeClassifier(
-        structure=[["a0", "a1"], ["a2", ["a3", "a4"]]]
+        structure=[["a0", "a1"], ["a2", ["a3", "a4"]]], refine=0
+    ),
+    "refined": ConditionalTreeClassifier(structure="online", n_trees=1, refine=3),
+    "refined, two trees": ConditionalTreeClassifier(
+        structure="kmeans", n_trees=2, refine=20, novelty=True
     ),
     "PECOC": ConditionalTreeClassifier(arity=4),
-    "pool": ConditionalTreeClassifier(structure="random", n_trees=2),
+    "pool": ConditionalTreeClassifier(structure="random", n_trees=2, refine=0),
     "pool of PECOC": ConditionalTreeClassifier(n_trees=2, arity=4),
     "filter tree": FilterTreeClassifier(n_passes=1),
     "LOMtree": LOMTreeClassifier(n_passes=2),
@@ -57,12 +62,13 @@ ESTIMATORS = {
     ),
 }
 FROZEN = [
-    "conditional", "conditional, novelty", "PECOC", "pool", "filter tree", "LOMtree",
+    "conditional", "conditional, novelty", "refined", "refined, two trees", "PECOC", "pool",
+    "filter tree", "LOMtree",
     "one against all", "frequency table", "Adacond of trees",
 ]  # fmt: skip
 WITH_OWN_SETTINGS = [
-    "conditional", "conditional, nested lists", "filter tree", "LOMtree", "self-terminating",
-    "one against all", "frequency table", "Adacond of stumps", "extreme, tail",
+    "conditional", "conditional, nested lists", "refined", "filter tree", "LOMtree",
+    "self-terminating", "one against all", "frequency table", "Adacond of stumps", "extreme, tail",
 ]  # fmt: skip
 """Files whose settings the others repeat."""
 NAMES = [*ESTIMATORS, *(f"{name}, frozen" for name in FROZEN)]
@@ -111,5 +117,7 @@ def seen_before(name: str) -> frozenset[str]:
 def _kind_of(file: StoredModel, tensor: str) -> str:
     """Return the class of the model, or of its member, that a tensor belongs to."""
     member = re.match(r"(?:members\.)?(\d+)\.", tensor)
+    if file.model == "RefinedTreesModel":
+        return "ConditionalTreeModel" if member else file.model
     model = file.facts["members"][int(member[1])]["model"] if member else file.model
     return model.replace("FilterTree", "ConditionalTree")  # restored by the same code

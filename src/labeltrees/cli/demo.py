@@ -71,7 +71,11 @@ def demo(
     if not json:
         say(f"Which identifier comes next? {n_examples:,} examples from {where},")
         say(f"order: {order}. Each is predicted first, then learned, on one core.\n")
-    run = _Run(n_examples, start_on_stream(ConditionalSettings(), N_FEATURES))
+    run = _Run(
+        n_examples,
+        start_on_stream(ConditionalSettings(), N_FEATURES),
+        start_on_stream(ConditionalSettings(refine=0), N_FEATURES),
+    )
     with Progress("learning", total=n_examples, enabled=not quiet) as progress:
         run.over(source, progress)
     run.model.save(out, keep_state=keep_state, extra={"input": {"format": "python"}})
@@ -90,14 +94,16 @@ def demo(
 
 @dataclass
 class _Run:
-    """The model beside the two rivals that learn nothing, over the same stream."""
+    """The refined tree beside a plain one and two rivals that learn nothing, over one stream."""
 
     n_examples: int
     model: Any
+    plain: Any
     seconds_learning: float = 0.0
 
     def __post_init__(self) -> None:
         self.validation = ProgressiveValidation(n_expected=self.n_examples)
+        self.plain_scores = ProgressiveValidation(n_expected=self.n_examples)
         self.table_scores = ProgressiveValidation(n_expected=self.n_examples)
         self.cache_scores = ProgressiveValidation(n_expected=self.n_examples)
 
@@ -109,6 +115,10 @@ class _Run:
             self.seconds_learning += time.perf_counter() - started
             correct = seen.top == chunk.labels
             self.validation.update(seen.p_label, correct, seen.p_top, is_new=seen.is_new)
+            said = self.plain.learn(chunk.rows, chunk.labels, _ALL_ALIKE, foresee_top=True)
+            self.plain_scores.update(
+                said.p_label, said.top == chunk.labels, said.p_top, is_new=said.is_new
+            )
             foreseen, p_label = table.foresee(chunk.labels)
             self.table_scores.update(p_label, foreseen, is_new=seen.is_new)
             hits = cache.foresee(chunk.contexts, chunk.labels)
@@ -149,7 +159,8 @@ def _tell(run: _Run, summary: ProgressiveSummary) -> None:
 def _rivals(run: _Run, summary: ProgressiveSummary) -> list[tuple[str, float | None, float | None]]:
     rows: list[tuple[str, float | None, float | None]] = []
     for name, scores, has_probabilities in (
-        ("conditional probability tree", summary, True),
+        ("conditional probability tree, refined", summary, True),
+        ("the tree alone", run.plain_scores.summary(), True),
         ("cache: last label after the same 3, 2 or 1 tokens", run.cache_scores.summary(), False),
         ("frequency table", run.table_scores.summary(), True),
     ):
@@ -171,7 +182,8 @@ def _as_json(
     run: _Run, summary: ProgressiveSummary, out: Path, completions: list[dict[str, Any]]
 ) -> dict[str, Any]:
     return {
-        "tree": summary.to_dict(),
+        "refined": summary.to_dict(),
+        "tree": run.plain_scores.summary().to_dict(),
         "cache_accuracy_tail": (run.cache_scores.summary().tail or summary).accuracy,
         "frequency_table_accuracy_tail": (run.table_scores.summary().tail or summary).accuracy,
         "labels": len(run.model.vocabulary),

@@ -125,6 +125,9 @@ def _choose(
         float | None, typer.Option(help="Weight of balance for new labels, in [0, 1].")
     ] = None,
     balance: Annotated[str | None, typer.Option(help="Balance 'examples' or 'labels'.")] = None,
+    refine: Annotated[
+        int | None, typer.Option(help=f"conditional: candidates to refine, 0 for none. {_OWN}")
+    ] = None,
     max_splits: Annotated[
         int | None, typer.Option(help="lomtree: most inner nodes. By default grows with labels.")
     ] = None,
@@ -151,6 +154,7 @@ def _choose(
             ("structure", structure),
             ("alpha", alpha),
             ("balance", balance),
+            ("refine", refine),
             ("max_splits", max_splits),
             ("swap_resistance", swap_resistance),
             ("loss", loss),

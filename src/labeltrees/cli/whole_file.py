@@ -132,7 +132,9 @@ def _base(name: str, chosen: Chosen, n_passes: int) -> Any:
 
     if checks.choice("--base", name, BASES) == "tree":
         own = chosen.given | {"random_state": chosen.seed, "n_jobs": chosen.jobs}
-        return ConditionalTreeClassifier(**own, n_passes=n_passes)
+        # Plain trees, because rounds are many.
+        plain: dict[str, Any] = {"structure": "online", "n_trees": 1, "refine": 0}
+        return ConditionalTreeClassifier(**plain | own, n_passes=n_passes)
     return {
         "self-terminating": SelfTerminatingTreeClassifier(random_state=chosen.seed),
         "one-against-all": OneAgainstAllClassifier(random_state=chosen.seed),

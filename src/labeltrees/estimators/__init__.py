@@ -42,6 +42,7 @@ _OF_MODEL: dict[str, type[LabelEstimator]] = {
     "ConditionalTreeModel": ConditionalTreeClassifier,
     "PecocTreeModel": ConditionalTreeClassifier,
     "PooledTreesModel": ConditionalTreeClassifier,
+    "RefinedTreesModel": ConditionalTreeClassifier,
     "FilterTreeModel": FilterTreeClassifier,
     "LomTreeModel": LOMTreeClassifier,
     "SelfTerminatingTreeModel": SelfTerminatingTreeClassifier,

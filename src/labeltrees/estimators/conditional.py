@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from labeltrees.data.rows import Rows
     from labeltrees.models.conditional.pecoc import PecocTreeModel
     from labeltrees.models.conditional.pool import PooledTreesModel
-    from labeltrees.models.conditional.settings import BalanceName
+    from labeltrees.models.conditional.refined import RefinedTreesModel
+    from labeltrees.models.conditional.settings import Auto, BalanceName
     from labeltrees.models.conditional.structure import Structure
     from labeltrees.models.model import BeamLabels
     from labeltrees.models.online.settings import LossName, OptimizerName
@@ -37,21 +38,28 @@ class ConditionalTreeClassifier(OnlineClassifier):
     A binary tree has the labels as leaves and a linear regressor at every inner node; a label's
     probability is the product of the regressors' answers along its path. Labels need not be known
     in advance: each new one is given a leaf by Algorithm 3 of Beygelzimer et al., "Conditional
-    probability tree estimation analysis and algorithms" (UAI 2009).
+    probability tree estimation analysis and algorithms" (UAI 2009). Then the tree's likeliest
+    labels are *refined*: each label has a small regressor of its own, which is asked only where
+    the label is a candidate. Probabilities get about as good as one-against-all's, and still cost
+    O(log n_labels).
 
-    The paper's own algorithm is ``balance="labels", loss="squared", optimizer="sgd"``; with squared
-    loss nothing is mixed.
+    By default `fit` sees that all data are there: it makes four refined "kmeans" trees (one above
+    100,000 rows), at some thirty times the cost of one plain tree (docs/refinement.md).
+    `partial_fit` grows one refined tree, at three to four times the cost of a plain one
+    (``refine=0``). The paper's own algorithm is ``balance="labels", loss="squared",
+    optimizer="sgd"``; with squared loss nothing is mixed or refined.
 
     Parameters
     ----------
-    structure : name, nested lists or LabelTree, default "online"
-        A name is "online", "random", "balanced", "huffman" or "kmeans".
-        Where labels have their leaves. The first three say where a new label goes: by the paper's
-        rule (5), by coin tosses, or to the side with fewer labels (rule (5) with alpha = 1).
-        "huffman" (frequent labels are shallow) and "kmeans" (labels with similar rows are near)
-        are built by `fit` from all its data. Nested lists such as ``[["cat", "dog"], "car"]`` are
-        the tree itself; so is a `LabelTree`, whose leaves are positions in ``classes_``, as in
-        ``tree_``. Labels that the tree does not have are added by rule (5).
+    structure : name, nested lists or LabelTree, default "auto"
+        A name is "auto", "online", "random", "balanced", "huffman" or "kmeans".
+        Where labels have their leaves. "online", "random" and "balanced" say where a new label
+        goes: by the paper's rule (5), by coin tosses, or to the side with fewer labels (rule (5)
+        with alpha = 1). "huffman" (frequent labels are shallow) and "kmeans" (labels with similar
+        rows are near) are built by `fit` from all its data. "auto" is "kmeans" for `fit` of
+        refined trees, else "online". Nested lists such as ``[["cat", "dog"], "car"]`` are the tree
+        itself; so is a `LabelTree`, whose leaves are positions in ``classes_``, as in ``tree_``.
+        Labels that the tree does not have are added by rule (5).
     arity : int, a power of two, default 2
         Children of a node. More than 2 make it conditional PECOC: a node asks about ``arity - 1``
         regressors, an example about ``(arity - 1) log(n) / log(arity)``, and errors multiply over
@@ -59,11 +67,17 @@ class ConditionalTreeClassifier(OnlineClassifier):
         ("online": the binary tree of a first pass, levels joined; "random" and "balanced": over
         all labels at once), or the first `partial_fit` over its ``classes``. A given tree has its
         own arity.
-    n_trees : int >= 1, default 1
-        Trees that `fit` learns, each with a seed and so an order of rows of its own, and with
-        "kmeans" and "random" a structure. The geometric mean of their distributions, scaled to
-        sum to 1, is far better than one tree's, best with "kmeans"; the scale needs all labels, so
-        questions then cost O(n_trees n_labels) per row. `partial_fit` can only go on with them.
+    n_trees : int >= 1 or "auto", default "auto"
+        Trees that `fit` learns, each with a seed of its own. Refined ("kmeans" and "random" only,
+        whose structures differ by their seeds), candidates and probabilities are those of their
+        arithmetic mean, at O(n_trees log n_labels) per question. With ``refine=0`` it is their
+        geometric mean, scaled to sum to 1: the scale needs all labels, so questions then cost
+        O(n_trees n_labels) per row. `partial_fit` can only go on with several. "auto": see above.
+    refine : int >= 0 or "auto", default "auto"
+        How many labels of a row are refined: the likeliest that a beam of that width finds. All
+        answers stay exact whatever the candidates. 0: none. "auto" is 4 for `partial_fit` and 8
+        for `fit`; 0 with squared loss, with more than two children per node, with less than 4 MiB
+        of ``max_memory``, and for several trees that would be alike.
     alpha : float in [0, 1], default 0.6
         Weight of balance against the regressors' opinion in rule (5). 0 has no depth bound.
     balance : {"examples", "labels"}, default "examples"
@@ -79,15 +93,17 @@ class ConditionalTreeClassifier(OnlineClassifier):
         Whether each node's log-odds are mixed of its regressor's margin and the votes of feature
         counts, with weights learned over all nodes. Logistic loss only; costs a little time, and
         improves probabilities much.
-    sharpness : float > 0, default 1.2
+    sharpness : float > 0 or "auto", default "auto"
         Factor of mixed log-odds. Nodes that are right on average multiply to paths that are too
-        timid; a little more than 1 mends it.
+        timid; a little more than 1 mends it ("auto" without refinement: 1.2). Experts mend it for
+        candidates by themselves, and all other labels are better a little less sharp (0.9).
     n_passes : int >= 1, default 1
         How often `fit` goes over the data. `partial_fit` goes once.
     shuffle : bool, default True
         Whether `fit` takes the rows of each pass in random order.
     normalize : bool, default True
-        Whether rows are scaled to Euclidean length 1.
+        Whether rows are scaled to Euclidean length 1. The experts that `fit` makes scale all rows
+        by one number instead, so that they have length 1 on average.
     bias : float >= 0, default 0.25
         Value of a constant feature added to every row; 0 for none.
     novelty : bool, default False
@@ -95,15 +111,16 @@ class ConditionalTreeClassifier(OnlineClassifier):
         seen exactly once by the examples seen, whatever their weights (a row counts once, also
         in the passes of `fit`). All labels' probabilities are multiplied by what is left.
     max_memory : int or None, default None
-        Most bytes that the table of weights may take (the tree itself takes about 100 bytes a label
-        beside it). When it is full, weights of features new to a node are shared among them: the
-        model gets worse, not larger. None: no limit.
+        Most bytes that the tables of weights may take (a tree itself takes about 100 bytes a label
+        beside them); experts get a quarter of it. When one is full, weights of features new to a
+        node or a label are shared among them: the model gets worse, not larger. None: no limit.
     n_jobs : int or None, default None
         How many threads learn and answer; None is 1, -1 all cores. With more than one, rows are
         learned in batches of up to 1,024 whose new labels are placed first: the model is not that
         of one thread, but about as good, and the same for any number of threads above one. What
         `progressive_fit` foresees of a row then knows nothing of its batch's labels' places but
-        its own. Only ``arity=2`` uses them.
+        its own, and candidates are those of the batch's start. Only ``arity=2`` uses them, and
+        several refined trees only to answer.
     random_state : int, RandomState or None, default 0
         Seed of the shuffling and the coin tosses.
 
@@ -113,7 +130,7 @@ class ConditionalTreeClassifier(OnlineClassifier):
         The labels: sorted after `fit`, in first-seen order as `partial_fit` adds to them.
     tree_ : LabelTree
         The tree, over indices into ``classes_``; the first of several.
-    model_ : ConditionalTreeModel, PecocTreeModel or PooledTreesModel
+    model_ : RefinedTreesModel, ConditionalTreeModel, PecocTreeModel or PooledTreesModel
         The fitted model, usable without scikit-learn.
     n_features_in_ : int
         Width of the data.
@@ -133,21 +150,22 @@ class ConditionalTreeClassifier(OnlineClassifier):
     """
 
     _model_class = ConditionalTreeModel
-    model_: ConditionalTreeModel | PecocTreeModel | PooledTreesModel
+    model_: ConditionalTreeModel | PecocTreeModel | PooledTreesModel | RefinedTreesModel
 
     def __init__(
         self,
         *,
         structure: Structure = Default.structure,
         arity: int = Default.arity,
-        n_trees: int = Default.n_trees,
+        n_trees: int | Auto = Default.n_trees,
+        refine: int | Auto = Default.refine,
         alpha: float = Default.alpha,
         balance: BalanceName = Default.balance,
         loss: LossName = Default.loss,
         optimizer: OptimizerName = Default.optimizer,
         learning_rate: float = Default.learning_rate,
         mixing: bool = Default.mixing,
-        sharpness: float = Default.sharpness,
+        sharpness: float | Auto = Default.sharpness,
         n_passes: int = Default.n_passes,
         shuffle: bool = Default.shuffle,
         normalize: bool = Default.normalize,
@@ -160,6 +178,7 @@ class ConditionalTreeClassifier(OnlineClassifier):
         self.structure = structure
         self.arity = arity
         self.n_trees = n_trees
+        self.refine = refine
         self.alpha = alpha
         self.balance = balance
         self.loss = loss

@@ -23,6 +23,7 @@ MODELS = {
     "ConditionalTreeModel": "labeltrees.models.conditional.model",
     "PecocTreeModel": "labeltrees.models.conditional.pecoc",
     "PooledTreesModel": "labeltrees.models.conditional.pool",
+    "RefinedTreesModel": "labeltrees.models.conditional.refined",
     "FilterTreeModel": "labeltrees.models.filter.model",
     "LomTreeModel": "labeltrees.models.lom.model",
     "SelfTerminatingTreeModel": "labeltrees.models.self_terminating.model",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, Self, get_args
 
 from labeltrees import _core, checks
@@ -10,7 +11,9 @@ from labeltrees.checks import Choice, Flag, Integer, Number, Threads, setting
 from labeltrees.errors import ArgumentError
 from labeltrees.models.conditional.structure import (
     Structure,
+    StructureName,
     check_structure,
+    is_binary,
     structure_from_json,
     structure_name,
     structure_to_json,
@@ -23,6 +26,21 @@ BalanceName = Literal["examples", "labels"]
 BALANCES = {name: getattr(_core.Balance, name) for name in get_args(BalanceName)}
 MIN_TABLE = 2**20
 """The least memory, in bytes, that a table can be kept within."""
+MIN_REFINED = 2**22
+"""The same of one tree and its experts."""
+
+STREAM_CANDIDATES = 4
+"""What `refine="auto"` is where rows come one after the other: search is what they cost most."""
+FIT_CANDIDATES = 8
+"""What it is where `fit` sees them all."""
+FIT_TREES = 4
+"""What `n_trees="auto"` is for `fit` of refined trees from so many rows at most, else 1:"""
+MOST_ROWS_OF_TREES = 100_000
+
+SEEDED = ("auto", "kmeans", "random")
+"""Structures of which each seed has its own tree; "auto" is one of them for `fit`."""
+
+Auto = Literal["auto"]
 
 
 def _arity(name: str, value: Any) -> int:
@@ -45,13 +63,14 @@ class ConditionalSettings(RegressorSettings):
     labeltrees.errors.ArgumentError: alpha must be in [0, 1], got 2.
     """
 
-    structure: Structure = setting("online", check_structure)
+    structure: Structure = setting("auto", check_structure)
     arity: int = setting(2, _arity)
-    n_trees: int = setting(1, Integer(1, 1000))
+    n_trees: int | Auto = setting("auto", Integer(1, 1000, words=("auto",)))
+    refine: int | Auto = setting("auto", Integer(0, 1000, words=("auto",)))
     alpha: float = setting(0.6, Number(0, 1))
     balance: BalanceName = setting("examples", Choice(get_args(BalanceName)))
     mixing: bool = setting(True, Flag())
-    sharpness: float = setting(1.2, Number(0, 10, open_low=True))
+    sharpness: float | Auto = setting("auto", Number(0, 10, open_low=True, words=("auto",)))
     n_passes: int = setting(1, Integer(1))
     novelty: bool = setting(False, Flag())
     max_memory: int | None = setting(None, Integer(MIN_TABLE, 2**63 - 1, optional=True))
@@ -59,8 +78,68 @@ class ConditionalSettings(RegressorSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.n_trees > 1 and self.novelty:
-            raise ArgumentError.of("n_trees", self.n_trees, "1 with novelty=True")
+        if self.n_trees not in ("auto", 1) and self.novelty and not self.is_refined:
+            raise ArgumentError.of("n_trees", self.n_trees, "1 with novelty=True and refine=0")
+        if self.refine == "auto" or self.refine == 0:
+            return
+        if self.arity > 2 or not is_binary(self.structure):
+            allowed = "'auto' or 0 where nodes have more than two children"
+            raise ArgumentError.of("refine", self.refine, allowed)
+        if self.n_trees not in ("auto", 1) and self.structure_name not in SEEDED:
+            allowed = "'kmeans' or 'random' for several refined trees: others would be alike"
+            raise ArgumentError.of("structure", self.structure, allowed)
+        if not self._has_room:
+            allowed = f"at least {self._least_refined} with refine={self.refine}"
+            raise ArgumentError.of("max_memory", self.max_memory, allowed)
+
+    @property
+    def _least_refined(self) -> int:
+        """The least memory, in bytes, that the trees and their experts can be kept within."""
+        return MIN_REFINED // 2 * max(2, 1 if self.n_trees == "auto" else self.n_trees)
+
+    @property
+    def _has_room(self) -> bool:
+        return self.max_memory is None or self.max_memory >= self._least_refined
+
+    @cached_property
+    def is_refined(self) -> bool:
+        """Whether experts refine what the trees say.
+
+        By default they do for binary trees by logistic loss, unless there is hardly any memory or
+        several trees would be alike; squared loss is for the paper's own algorithm.
+        """
+        if self.refine != "auto":
+            return self.refine > 0
+        differ = self.n_trees in ("auto", 1) or self.structure_name in SEEDED
+        binary = self.arity == 2 and is_binary(self.structure)
+        return self.loss == "logistic" and binary and self._has_room and differ
+
+    def n_candidates(self, *, on_all: bool) -> int:
+        """How many labels are refined, if `fit` sees all rows or if they come one by one."""
+        if self.refine != "auto":
+            return self.refine
+        return FIT_CANDIDATES if on_all else STREAM_CANDIDATES
+
+    def on_all(self, n_rows: int) -> ConditionalSettings:
+        """Return the settings with the structure and the number of trees that `fit` chooses."""
+        several = (
+            self.is_refined
+            and self.max_memory is None
+            and self.structure_name in SEEDED
+            and n_rows <= MOST_ROWS_OF_TREES
+        )
+        return self._with_structure("kmeans" if self.is_refined else "online", several)
+
+    def on_stream(self) -> ConditionalSettings:
+        """Return the settings with the structure and the number of trees of a stream."""
+        return self._with_structure("online", False)
+
+    def _with_structure(self, structure: StructureName, several: bool) -> ConditionalSettings:
+        return replace(
+            self,
+            structure=structure if self.structure_name == "auto" else self.structure,
+            n_trees=(FIT_TREES if several else 1) if self.n_trees == "auto" else self.n_trees,
+        )
 
     @property
     def structure_name(self) -> str:
@@ -80,8 +159,15 @@ class ConditionalSettings(RegressorSettings):
             normalize=self.normalize,
             bias=self.bias,
             mixing=self.mixing and self.loss == "logistic",
-            sharpness=self.sharpness,
+            sharpness=self._sharpness,
         )
+
+    @property
+    def _sharpness(self) -> float:
+        # Experts sharpen what they refine, and all else is better spread out.
+        if self.sharpness == "auto":
+            return 0.9 if self.is_refined else 1.2
+        return self.sharpness
 
     def tree_learning(self, *, again: bool = False) -> _core.ConditionalLearning:
         """Return how the core learns a binary tree, which may grow."""
@@ -111,6 +197,7 @@ class ConditionalSettings(RegressorSettings):
     def from_dict(cls, values: Any, *, n_labels: int | None = None) -> Self:
         """Return the settings that `to_dict` wrote down, or raise `ModelFormatError`."""
         if isinstance(values, dict) and "structure" in values:
+            values = {"refine": 0} | values  # files had none before there were experts
             structure = structure_from_json(values["structure"], n_labels=n_labels)
             values = values | {"structure": structure}
         return super().from_dict(values, n_labels=n_labels)

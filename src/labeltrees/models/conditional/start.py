@@ -12,7 +12,8 @@ from labeltrees.errors import ArgumentError
 from labeltrees.models.conditional.model import ConditionalTreeModel
 from labeltrees.models.conditional.pecoc import PecocTreeModel
 from labeltrees.models.conditional.pool import PooledTreesModel
-from labeltrees.models.conditional.structure import leaves_of
+from labeltrees.models.conditional.refined import RefinedTreesModel
+from labeltrees.models.conditional.structure import is_binary, leaves_of
 from labeltrees.tree import LabelTree, unfold
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ __all__ = ["start_on_all", "start_on_stream"]
 FROM_DATA = ("huffman", "kmeans")
 """Structures that can only be built once all the data are there."""
 
-Single = ConditionalTreeModel | PecocTreeModel
+Single = ConditionalTreeModel | PecocTreeModel  # refined ones are conditional
 
 
 def start_on_all(
@@ -36,9 +37,20 @@ def start_on_all(
     weights: NDArray[np.float32],
 ) -> Single | PooledTreesModel:
     """Return a model that has learned nothing yet, with the tree that suits all these rows."""
-    seeds = [(settings.random_state + i) % 2**64 for i in range(settings.n_trees)]
+    chosen = settings.on_all(rows.n_rows)
+    assert chosen.n_trees != "auto"
+    seeds = [(settings.random_state + i) % 2**64 for i in range(chosen.n_trees)]
+    vocabulary = _vocabulary_of(chosen, labels, weights)
+    trees = [
+        _tree_on_all(replace(chosen, random_state=seed), vocabulary, rows, labels, weights)
+        for seed in seeds
+    ]
+    if settings.is_refined:
+        n_candidates = settings.n_candidates(on_all=True)
+        return RefinedTreesModel.over(settings, rows.n_features, vocabulary, trees, n_candidates)
     members = [
-        _one_on_all(replace(settings, random_state=seed), rows, labels, weights) for seed in seeds
+        _on_tree(replace(settings, random_state=seed), rows.n_features, vocabulary, tree)
+        for seed, tree in zip(seeds, trees, strict=True)
     ]
     return members[0] if len(members) == 1 else PooledTreesModel(members)
 
@@ -47,7 +59,9 @@ def start_on_stream(
     settings: ConditionalSettings, n_features: int, classes: ArrayLike | None = None
 ) -> Single:
     """Return a model that has learned nothing yet, for rows still to come."""
+    given, settings = settings, settings.on_stream()
     structure, name, arity = settings.structure, settings.structure_name, settings.arity
+    assert settings.n_trees != "auto"
     if settings.n_trees > 1:
         raise ArgumentError(
             f"n_trees={settings.n_trees} needs fit: on one stream the trees would be alike. "
@@ -71,26 +85,37 @@ def start_on_stream(
     vocabulary = LabelVocabulary(() if classes is None else classes)
     if isinstance(structure, (list, tuple)):
         vocabulary.add(leaves_of(structure))
-    return _on_tree(settings, n_features, vocabulary, _tree_over(vocabulary, settings))
+    tree = _tree_over(vocabulary, settings)
+    if given.is_refined:
+        n_candidates = given.n_candidates(on_all=False)
+        return RefinedTreesModel.over(given, n_features, vocabulary, [tree], n_candidates)
+    return _on_tree(given, n_features, vocabulary, tree)
 
 
-def _one_on_all(
+def _vocabulary_of(
+    settings: ConditionalSettings, labels: NDArray[Any], weights: NDArray[np.float32]
+) -> LabelVocabulary:
+    """Return the labels that are learned or in the given tree, sorted."""
+    seen = LabelVocabulary(labels[weights > 0] if len(weights) else labels)
+    if isinstance(settings.structure, (list, tuple)):
+        seen.add(leaves_of(settings.structure))
+    return LabelVocabulary(np.sort(seen.labels))
+
+
+def _tree_on_all(
     settings: ConditionalSettings,
+    vocabulary: LabelVocabulary,
     rows: Rows,
     labels: NDArray[Any],
     weights: NDArray[np.float32],
-) -> Single:
-    structure, name, arity = settings.structure, settings.structure_name, settings.arity
-    seen = LabelVocabulary(labels[weights > 0] if len(weights) else labels)
-    if isinstance(structure, (list, tuple)):
-        seen.add(leaves_of(structure))
-    vocabulary = LabelVocabulary(np.sort(seen.labels))
+) -> LabelTree | None:
+    """Return the tree that suits these rows; None if it is to grow as they are learned."""
+    name, arity = settings.structure_name, settings.arity
     ids = vocabulary.ids(labels)
-    tree: LabelTree | None
     if name == "huffman":
-        tree = LabelTree.huffman(_label_weights(ids, weights, len(vocabulary)), arity=arity)
-    elif name == "kmeans":
-        tree = LabelTree.kmeans(
+        return LabelTree.huffman(_label_weights(ids, weights, len(vocabulary)), arity=arity)
+    if name == "kmeans":
+        return LabelTree.kmeans(
             rows,
             ids,
             n_labels=len(vocabulary),
@@ -99,14 +124,12 @@ def _one_on_all(
             balance=settings.balance,
             seed=settings.random_state,
         )
-    elif name == "online" and arity > 2:
+    if name == "online" and arity > 2:
         binary = ConditionalTreeModel.empty(settings, rows.n_features)
         binary.vocabulary = vocabulary
         binary.learn(rows, labels, weights)
-        tree = binary.tree.collapsed(arity.bit_length() - 1)
-    else:
-        tree = _tree_over(vocabulary, settings)
-    return _on_tree(settings, rows.n_features, vocabulary, tree)
+        return binary.tree.collapsed(arity.bit_length() - 1)
+    return _tree_over(vocabulary, settings)
 
 
 def _tree_over(vocabulary: LabelVocabulary, settings: ConditionalSettings) -> LabelTree | None:
@@ -131,8 +154,7 @@ def _on_tree(
         model = ConditionalTreeModel.empty(settings, n_features)
         model.vocabulary = vocabulary
         return model
-    is_binary = bool(np.isin(tree.n_children, (0, 2)).all())
-    if is_binary and (settings.arity == 2 or settings.structure_name == "given"):
+    if is_binary(tree) and (settings.arity == 2 or settings.structure_name == "given"):
         return ConditionalTreeModel.on_tree(settings, n_features, vocabulary, tree)
     if settings.novelty:
         raise ArgumentError("novelty=True needs a binary tree: arity=2, two children per node.")

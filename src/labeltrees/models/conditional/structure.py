@@ -16,13 +16,14 @@ __all__ = [
     "Structure",
     "StructureName",
     "check_structure",
+    "is_binary",
     "leaves_of",
     "structure_from_json",
     "structure_name",
     "structure_to_json",
 ]
 
-StructureName = Literal["online", "random", "balanced", "huffman", "kmeans"]
+StructureName = Literal["auto", "online", "random", "balanced", "huffman", "kmeans"]
 Structure = StructureName | list[Any] | tuple[Any, ...] | LabelTree
 
 
@@ -45,6 +46,21 @@ def structure_name(structure: Structure) -> str:
     ('kmeans', 'given')
     """
     return structure if isinstance(structure, str) else "given"
+
+
+def is_binary(structure: Structure) -> bool:
+    """Return whether every inner node has two children; a name says nothing else.
+
+    >>> is_binary("kmeans"), is_binary([["cat", "dog"], "car"]), is_binary(["cat", "dog", "car"])
+    (True, True, False)
+    """
+    if isinstance(structure, str):
+        return True
+    if isinstance(structure, LabelTree):
+        return bool(np.isin(structure.n_children, (0, 2)).all())
+    children = np.bincount(np.maximum(unfold(structure)[0], 0))
+    children[0] -= 1  # the root is nobody's child
+    return bool(np.isin(children, (0, 2)).all())
 
 
 def leaves_of(lists: Any) -> list[Any]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Explanation", "Step", "steps_of"]
+__all__ = ["Explanation", "Refinement", "Step", "refinement_of", "steps_of"]
 
 
 @dataclass(frozen=True)
@@ -59,16 +59,54 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Refinement:
+    """What becomes of the trees' probability: ``margin = log p_trees, weighed, + the expert's``.
+
+    The label's probability is e^margin over the sum of the same of all candidates and of the
+    trees' probabilities of all others; of a label that is no candidate, p_trees over that sum.
+    """
+
+    n_trees: int
+    """The path is the first one's."""
+    p_trees: float
+    """The trees' probability of the label: their mean."""
+    is_candidate: bool
+    """Whether the trees found the label likely enough for its expert to be asked."""
+    margin: float = 0.0
+    of_trees: float = 0.0
+    """The trees' part in the margin."""
+    contributions: tuple[Contribution, ...] = ()
+    """The features that the label's own expert finds strongest, strongest first."""
+    other: float = 0.0
+    """What the features not listed add up to."""
+    bias: float = 0.0
+    """What does not depend on the row: the constant feature."""
+
+    def to_lines(self) -> list[str]:
+        """Return what the trees say, and a line for each feature that the expert weighs."""
+        who = "the tree" if self.n_trees == 1 else f"{self.n_trees} trees"
+        says = f"{who} {'says' if self.n_trees == 1 else 'say'} {self.p_trees:.4g}"
+        if not self.is_candidate:
+            return [f"     {says}, too little for the label's own expert to be asked"]
+        support = support_lines(self.contributions, self.other, self.bias)
+        if not support:
+            return [f"     {says}; the label's own expert has nothing to add"]
+        return [f"     {says}; what the label's own expert adds:", *support]
+
+
+@dataclass(frozen=True)
 class Explanation:
     """The path of one label for one row; ``str`` of it is a text to read."""
 
     label: int | str
     p_label: float
-    """The product of the turns' probabilities, times 1 - novelty_mass."""
+    """The product of the turns' probabilities, refined if experts do, times 1 - novelty_mass."""
     novelty_mass: float
     """What is reserved for labels not seen yet."""
     steps: tuple[Step, ...]
     """From the root to the leaf's parent; none if the model knows one label only."""
+    refinement: Refinement | None = None
+    """What experts make of it; None in a plain tree."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the whole as plain values, ready for JSON."""
@@ -82,6 +120,8 @@ class Explanation:
             lines[0] += f"; {self.novelty_mass:.4g} is kept for labels not seen yet"
         for step in self.steps:
             lines += step.to_lines()
+        if self.refinement is not None:
+            lines += self.refinement.to_lines()
         return "\n".join(lines)
 
     def __str__(self) -> str:
@@ -119,3 +159,23 @@ def steps_of(
         steps.append(step)
         p_path *= step.p_turn
     return tuple(steps)
+
+
+def refinement_of(
+    report: Sequence[Any],
+    n_trees: int,
+    *,
+    n_features: int,
+    feature_names: Sequence[str] | None,
+) -> Refinement:
+    """Return what ``_core.report_refinement`` returns, with the ``n_features`` strongest features.
+
+    What is neither the trees' part nor a feature's is the constant feature's.
+    """
+    p_trees, _, is_candidate, margin, of_trees, features, values, weights = report
+    if not is_candidate:
+        return Refinement(n_trees, p_trees, is_candidate)
+    listed, other, bias = strongest_features(
+        features, values, weights, margin - of_trees, n_features=n_features, names=feature_names
+    )
+    return Refinement(n_trees, p_trees, is_candidate, margin, of_trees, listed, other, bias)

@@ -15,7 +15,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["SLOTS", "CountedLines", "pack_lines", "unpack_lines"]
+__all__ = [
+    "SLOTS",
+    "CountedLines",
+    "halved",
+    "pack_keys",
+    "pack_lines",
+    "unpack_keys",
+    "unpack_lines",
+]
 
 SLOTS = 7
 """Regressors in a line of the table: a binary subtree of three levels."""
@@ -59,6 +67,24 @@ def pack_lines(
     Of a line only the mask of its slots in use and those slots' weights and counts are kept; a
     line without any is dropped.
     """
+    halves = halved(weights)
+    used = halves != 0
+    for matrix in counts.values():
+        used |= matrix != 0
+    kept = used.any(axis=1)
+    keys, used = keys[kept], used[kept]
+    return (
+        {f"packed.{name}": array for name, array in pack_keys(keys).items()}
+        | {
+            "packed.masks": np.packbits(used, axis=1).ravel(),
+            "packed.weights": halves[kept][used],
+        }
+        | {f"packed.{name}": matrix[kept][used] for name, matrix in counts.items()}
+    )
+
+
+def halved(weights: NDArray[np.float32]) -> NDArray[np.float16]:
+    """Return weights as a file that only answers has them, or raise `ArgumentError`."""
     with np.errstate(over="ignore"):
         halves = weights.astype(np.float16)
     if not np.isfinite(halves).all():
@@ -66,40 +92,47 @@ def pack_lines(
             "keep_state=False stores weights as float16, and a weight is past 65504; "
             "save with keep_state=True."
         )
-    used = halves != 0
-    for matrix in counts.values():
-        used |= matrix != 0
-    kept = used.any(axis=1)
-    keys, used = keys[kept], used[kept]
+    return halves
+
+
+def pack_keys(keys: NDArray[np.uint64]) -> dict[str, NDArray[np.uint32]]:
+    """Return increasing keys (block << 32) + feature as blocks, how many each has, and features.
+
+    >>> keys = np.array([(1 << 32) + 5, (1 << 32) + 7, (4 << 32) + 5], np.uint64)
+    >>> {name: array.tolist() for name, array in pack_keys(keys).items()}
+    {'blocks': [1, 4], 'block_sizes': [2, 1], 'features': [5, 7, 5]}
+    """
     blocks, sizes = np.unique((keys >> np.uint64(32)).astype(np.uint32), return_counts=True)
-    return {
-        "packed.blocks": blocks,
-        "packed.block_sizes": sizes.astype(np.uint32),
-        "packed.features": (keys & np.uint64(0xFFFFFFFF)).astype(np.uint32),
-        "packed.masks": np.packbits(used, axis=1).ravel(),
-        "packed.weights": halves[kept][used],
-    } | {f"packed.{name}": matrix[kept][used] for name, matrix in counts.items()}
+    features = (keys & np.uint64(0xFFFFFFFF)).astype(np.uint32)
+    return {"blocks": blocks, "block_sizes": sizes.astype(np.uint32), "features": features}
+
+
+def unpack_keys(tensors: Mapping[str, NDArray[Any]], prefix: str) -> NDArray[np.uint64]:
+    """Return the keys that `pack_keys` wrote down, or raise `ModelFormatError`."""
+    blocks, sizes, features = (
+        store.tensor(tensors, f"{prefix}{name}", np.uint32)
+        for name in ("blocks", "block_sizes", "features")
+    )
+    if len(blocks) != len(sizes) or int(sizes.sum(dtype=np.uint64)) != len(features):
+        raise ModelFormatError("the packed weights do not fit together.")
+    keys: NDArray[np.uint64] = np.repeat(blocks.astype(np.uint64), sizes) << np.uint64(32)
+    return keys | features.astype(np.uint64)
 
 
 def unpack_lines(
     tensors: dict[str, NDArray[Any]], counts: Sequence[str] = ()
 ) -> tuple[NDArray[np.uint64], NDArray[np.float32], dict[str, NDArray[np.uint8]]]:
     """Return the keys, weights and counts that `pack_lines` wrote down."""
-    blocks = store.tensor(tensors, "packed.blocks", np.uint32)
-    sizes = store.tensor(tensors, "packed.block_sizes", np.uint32)
-    features = store.tensor(tensors, "packed.features", np.uint32)
+    keys = unpack_keys(tensors, "packed.")
     masks = store.tensor(tensors, "packed.masks", np.uint8)
     packed = {"weights": store.tensor(tensors, "packed.weights", np.float16)}
     packed |= {name: store.tensor(tensors, f"packed.{name}", np.uint8) for name in counts}
-    if len(blocks) != len(sizes) or len(masks) != len(features) or not (masks > 1).all():
+    if len(masks) != len(keys) or not (masks > 1).all():
         raise ModelFormatError("the packed weights do not fit together.")
     # A line without a slot in use is not written: it would take ten times its place in memory.
     used = np.unpackbits(masks[:, None], axis=1, count=SLOTS).astype(bool)
-    if int(sizes.sum(dtype=np.uint64)) != len(features) or any(
-        len(array) != int(used.sum()) for array in packed.values()
-    ):
+    if any(len(array) != int(used.sum()) for array in packed.values()):
         raise ModelFormatError("the packed weights do not fit together.")
-    keys = np.repeat(blocks.astype(np.uint64), sizes) << np.uint64(32) | features
     weights = np.zeros((len(keys), SLOTS), np.float32)
     weights[used] = packed.pop("weights")
     counted = {name: np.zeros((len(keys), SLOTS), np.uint8) for name in counts}

@@ -26,7 +26,14 @@ if TYPE_CHECKING:
         NDArray[np.float64], NDArray[np.uint8], NDArray[np.int32], NDArray[np.float64]
     ]
 
-__all__ = ["IN_TURN", "OnlineModel", "Teaching", "check_can_learn", "ids_to_learn"]
+__all__ = [
+    "IN_TURN",
+    "OnlineModel",
+    "Teaching",
+    "check_can_learn",
+    "ids_to_learn",
+    "learning_errors",
+]
 
 IN_TURN: NDArray[np.int64] = np.empty(0, dtype=np.int64)
 """The order of rows learned one after the other."""
@@ -87,7 +94,7 @@ class OnlineModel(FittedModel):
         check_weights(weights)
         taught = Teaching(rows, self._ids_to_learn(labels, weights), weights, order)
         try:
-            with _learning_errors(self.settings):
+            with learning_errors(self.settings):
                 p_label, is_new, top, p_top = self._teach(
                     taught, foresee=foresee, foresee_top=foresee_top, again=again
                 )
@@ -142,7 +149,7 @@ def ids_to_learn(
 
 
 @contextmanager
-def _learning_errors(settings: OnlineSettings) -> Iterator[None]:
+def learning_errors(settings: OnlineSettings) -> Iterator[None]:
     """Say which setting is to blame where the core's weights diverge."""
     try:
         yield

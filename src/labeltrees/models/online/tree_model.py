@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from labeltrees.data.rows import Rows
 
-__all__ = ["TreeModel", "describe_tree"]
+__all__ = ["TreeModel", "describe_tree", "tree_core", "tree_tensors", "untaught_core"]
 
 
 @dataclass
@@ -39,16 +39,14 @@ class TreeModel(OnlineModel):
     @classmethod
     def empty(cls, settings: Any, n_features: int) -> Self:
         """Return a model that knows no label yet."""
-        return cls(settings, LabelVocabulary(), _core.ConditionalTree(), n_features)
+        return cls(settings, LabelVocabulary(), untaught_core(None), n_features)
 
     @classmethod
     def on_tree(
         cls, settings: Any, n_features: int, vocabulary: LabelVocabulary, tree: LabelTree
     ) -> Self:
         """Return a model that has learned nothing yet on a binary tree over vocabulary ids."""
-        empty = _core.ConditionalTree()
-        nothing = np.zeros(tree.n_nodes), *empty.lines(), empty.mixtures()
-        return cls(settings, vocabulary, _core.ConditionalTree(tree.core, *nothing), n_features)
+        return cls(settings, vocabulary, untaught_core(tree), n_features)
 
     @property
     def tree(self) -> LabelTree:
@@ -90,19 +88,27 @@ class TreeModel(OnlineModel):
         With ``keep_state=False`` only what questions need, in float16.
         """
         frozen = self.frozen or not keep_state
-        tree, mass, lines, mixtures = self.core.snapshot()
-        tensors: dict[str, NDArray[Any]] = {
-            "tree.parent": tree.parents(),
-            "tree.label": tree.labels(),
-            "tree.mass": mass,
-            "mixtures": mixtures,
-        }
-        tensors |= CountedLines(*lines).to_tensors(frozen=frozen)
-        return tensors | self.vocabulary.to_tensors(), {
+        tensors, facts = self._core_tensors(frozen=frozen)
+        return tensors | self.vocabulary.to_tensors(), facts | {
             "settings": self.settings.to_dict(),
             "n_features": self.n_features,
             "frozen": frozen,
         }
+
+    def _core_tensors(self, *, frozen: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return what `_core_of` makes an equal core of."""
+        return tree_tensors(*self.core.snapshot(), frozen=frozen), {}
+
+    @classmethod
+    def _core_of(
+        cls,
+        tensors: dict[str, NDArray[Any]],
+        facts: dict[str, Any],  # noqa: ARG003 - for cores that consist of more
+        n_labels: int,
+        *,
+        frozen: bool,
+    ) -> Any:
+        return tree_core(tensors, n_labels, frozen=frozen)
 
     @classmethod
     def from_tensors(
@@ -117,17 +123,51 @@ class TreeModel(OnlineModel):
                 vocabulary = LabelVocabulary.from_tensors(tensors)
             frozen = checks.flag("frozen", facts["frozen"])
             settings = cls.settings_class.from_dict(facts["settings"], n_labels=len(vocabulary))
-            tree = _core.LabelTree.restore(
-                tensors["tree.parent"], tensors["tree.label"], len(vocabulary)
-            )
-            lines = CountedLines.from_tensors(tensors, frozen=frozen)
-            core = _core.ConditionalTree(
-                tree, tensors["tree.mass"], mixtures=tensors["mixtures"], **vars(lines)
-            )
+            core = cls._core_of(tensors, facts, len(vocabulary), frozen=frozen)
             return cls(settings, vocabulary, core, stored_width(facts), frozen)
 
 
-def describe_tree(core: _core.ConditionalTree | _core.PecocTree) -> dict[str, Any]:
+def tree_tensors(
+    tree: _core.LabelTree,
+    mass: NDArray[np.float64],
+    lines: Sequence[NDArray[Any]],
+    mixtures: NDArray[np.float32],
+    *,
+    frozen: bool,
+) -> dict[str, NDArray[Any]]:
+    """Return a snapshot of the core's tree as arrays, or only what answering needs of it."""
+    tensors: dict[str, NDArray[Any]] = {
+        "tree.parent": tree.parents(),
+        "tree.label": tree.labels(),
+        "tree.mass": mass,
+        "mixtures": mixtures,
+    }
+    return tensors | CountedLines(*lines).to_tensors(frozen=frozen)
+
+
+def tree_core(
+    tensors: dict[str, NDArray[Any]], n_labels: int, *, frozen: bool
+) -> _core.ConditionalTree:
+    """Return the core's tree that `tree_tensors` wrote down."""
+    tree = _core.LabelTree.restore(tensors["tree.parent"], tensors["tree.label"], n_labels)
+    lines = CountedLines.from_tensors(tensors, frozen=frozen)
+    return _core.ConditionalTree(
+        tree, tensors["tree.mass"], mixtures=tensors["mixtures"], **vars(lines)
+    )
+
+
+def untaught_core(tree: LabelTree | None) -> _core.ConditionalTree:
+    """Return a tree of the core that has learned nothing yet: this one, or one that will grow."""
+    empty = _core.ConditionalTree()
+    if tree is None:
+        return empty
+    nothing = np.zeros(tree.n_nodes), *empty.lines(), empty.mixtures()
+    return _core.ConditionalTree(tree.core, *nothing)
+
+
+def describe_tree(
+    core: _core.ConditionalTree | _core.RefinedTrees | _core.PecocTree,
+) -> dict[str, Any]:
     """Return the sizes and shape of a tree of regressors, ready for JSON."""
     of_core, masses = core.tree_and_masses()
     tree = LabelTree(of_core)

@@ -1,0 +1,167 @@
+"""Conditional trees whose probabilities label-wise experts refine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from labeltrees import _core, checks, store
+from labeltrees.data.vocabulary import LabelVocabulary
+from labeltrees.models.conditional.model import ConditionalTreeModel
+from labeltrees.models.online.explanation import Explanation, refinement_of
+from labeltrees.models.online.lines import halved, pack_keys, unpack_keys
+from labeltrees.models.online.online_model import Teaching, learning_errors
+from labeltrees.models.online.tree_model import tree_core, tree_tensors, untaught_core
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from labeltrees.data.rows import Rows
+    from labeltrees.models.conditional.settings import ConditionalSettings
+    from labeltrees.tree import LabelTree
+
+__all__ = ["RefinedTreesModel"]
+
+MOST_CANDIDATES = 1000
+MOST_TREES = 1000
+
+
+@dataclass
+class RefinedTreesModel(ConditionalTreeModel):
+    """Trees that propose candidates, and a linear expert of each label that refines them.
+
+    P(label given row) is e^m / Z for candidates and p / Z for all others, p being the mean of the
+    trees' probabilities, m what the label's expert makes of it, and Z what makes the sum 1. Every
+    question finds the candidates of a row once: O(n_trees * n_candidates * depth * nnz). Rows must
+    be checked (`rows`). Threads may ask while one learns.
+    """
+
+    core: _core.RefinedTrees  # type: ignore[assignment]
+
+    @classmethod
+    def over(
+        cls,
+        settings: ConditionalSettings,
+        n_features: int,
+        vocabulary: LabelVocabulary,
+        trees: Sequence[LabelTree | None],
+        n_candidates: int,
+    ) -> Self:
+        """Return a model that has learned nothing yet, on these trees; None is one that grows."""
+        core = _core.RefinedTrees([untaught_core(tree) for tree in trees], n_candidates)
+        return cls(settings, vocabulary, core, n_features)
+
+    @classmethod
+    def empty(cls, settings: ConditionalSettings, n_features: int) -> Self:
+        """Return a model of one tree that knows no label yet."""
+        n_candidates = settings.n_candidates(on_all=False)
+        return cls.over(settings, n_features, LabelVocabulary(), [None], n_candidates)
+
+    def learn_in_passes(
+        self, rows: Rows, labels: NDArray[Any], weights: NDArray[np.float32]
+    ) -> None:
+        """Teach the trees all rows, and then the experts what the trees said of untaught rows."""
+        ids = self._ids_to_learn(labels, weights)
+        first, *others = self.settings.orders(rows.n_rows)
+        taught = Teaching(rows, ids, weights, first)
+        with learning_errors(self.settings):
+            proposed = self.core.learn_trees(*taught.arrays, self.settings.tree_learning())
+            self._cut_short(taught, again=False)
+            for order in others:
+                again = Teaching(rows, ids, weights, order)
+                self.core.learn_trees(*again.arrays, self.settings.tree_learning(again=True))
+            self.core.fit_experts(
+                *rows.arrays, ids, weights, first, *proposed, self.settings.random_state,
+                self.settings.learning(again=True),
+            )  # fmt: skip
+
+    def explain(
+        self,
+        rows: Rows,
+        label: int | str,
+        *,
+        n_features: int = 10,
+        feature_names: Sequence[str] | None = None,
+    ) -> Explanation:
+        """Return the path of a label in the first tree, and what its expert makes of it."""
+        reason = super().explain(rows, label, n_features=n_features, feature_names=feature_names)
+        label_id = int(self.vocabulary.ids([label])[0])
+        report = _core.report_refinement(self.core, *rows.arrays, label_id, self.settings.reading)
+        refinement = refinement_of(
+            report, self.core.n_trees, n_features=n_features, feature_names=feature_names
+        )
+        return replace(reason, refinement=refinement)
+
+    def describe(self) -> dict[str, Any]:
+        """Return sizes and shape of the model; the shape is the first tree's."""
+        return super().describe() | {
+            "trees": self.core.n_trees,
+            "candidates": self.core.n_candidates,
+            "expert_pairs": self.core.n_pairs,
+            "experts_bytes_in_memory": self.core.n_pair_bytes,
+        }
+
+    def _core_tensors(self, *, frozen: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        trees, pairs, mixtures, scale = self.core.snapshot()
+        experts: dict[str, NDArray[Any]] = dict(zip(_PAIRS, pairs, strict=True))
+        experts["mixtures"] = mixtures
+        if frozen:
+            del experts["sums"]
+            experts["weights"] = halved(experts["weights"])
+            experts |= pack_keys(experts.pop("keys"))
+        tensors = {f"experts.{name}": array for name, array in experts.items()}
+        for number, tree in enumerate(trees):
+            own = tree_tensors(*tree, frozen=frozen)
+            tensors |= {f"{number}.{name}": array for name, array in own.items()}
+        facts = {"n_trees": len(trees), "n_candidates": self.core.n_candidates}
+        return tensors, facts | {"scale": float(scale)}
+
+    @classmethod
+    def _core_of(
+        cls,
+        tensors: dict[str, NDArray[Any]],
+        facts: dict[str, Any],
+        n_labels: int,
+        *,
+        frozen: bool,
+    ) -> _core.RefinedTrees:
+        n_trees = checks.integer("n_trees", facts["n_trees"], 1, MOST_TREES)
+        own: list[dict[str, NDArray[Any]]] = [{} for _ in range(n_trees)]
+        for name, array in tensors.items():
+            number, _, rest = name.partition(".")
+            if number.isdecimal() and int(number) < n_trees:
+                own[int(number)][rest] = array
+        trees = [tree_core(each, n_labels, frozen=frozen) for each in own]
+        of_pairs = {}
+        for name, kind in _PAIRS.items():
+            if not frozen:
+                of_pairs[name] = store.tensor(tensors, f"experts.{name}", kind)
+            elif name == "keys":
+                of_pairs[name] = unpack_keys(tensors, "experts.")
+            elif name == "sums":
+                of_pairs[name] = np.zeros(len(of_pairs["keys"]), kind)
+            else:
+                stored = np.float16 if name == "weights" else kind
+                of_pairs[name] = store.tensor(tensors, f"experts.{name}", stored).astype(kind)
+        return _core.RefinedTrees(
+            trees,
+            checks.integer("n_candidates", facts["n_candidates"], 1, MOST_CANDIDATES),
+            **of_pairs,
+            mixtures=tensors["experts.mixtures"],
+            scale=checks.number("scale", facts["scale"], 0, 3e38),
+            n_labels=n_labels,
+        )
+
+
+_PAIRS: dict[str, Any] = {
+    "keys": np.uint64,
+    "weights": np.float32,
+    "sums": np.uint16,
+    "others": np.uint8,
+    "own": np.uint8,
+}
+"""What the experts' table has of each pair of label and feature."""
