@@ -44,6 +44,8 @@ ROUNDS = 20
 BOOSTED, BASE = "boosted tree", "its base learner alone"
 ALONE, NEAR = "best tree alone", "nearest neighbours"
 STREAM_ETA = 0.9
+PLAIN = {"structure": "online", "n_trees": 1, "refine": 0}
+"""One tree alone: what is boosted should be quick."""
 BLOCK = 20_000
 SCORES = {
     "total variation": m.total_variation,
@@ -158,13 +160,14 @@ def examples(order: str) -> tuple[sparse.csr_matrix, np.ndarray]:
 
 def stream(order: str) -> str:
     X, y = examples(order)
-    base = ConditionalTreeClassifier()
+    base = ConditionalTreeClassifier(**PLAIN)
     errors: dict[str, list] = {"single": [], "mean of five": [], "boosted": []}
     train = []
     for begin in range(BLOCK, len(y), BLOCK):
         past, block = slice(begin), slice(begin, begin + BLOCK)
         trees = [
-            ConditionalTreeClassifier(random_state=seed).fit(X[past], y[past]) for seed in range(5)
+            ConditionalTreeClassifier(**PLAIN, random_state=seed).fit(X[past], y[past])
+            for seed in range(5)
         ]
         p = [one.predict_label_proba(X[block], y[block]) for one in trees]
         errors["single"].append(1 - p[0])
@@ -188,7 +191,9 @@ def memory() -> str:
     X, y = examples("shuffled")
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     started = time.perf_counter()
-    model = AdacondClassifier(ConditionalTreeClassifier(), eta=STREAM_ETA, n_rounds=5).fit(X, y)
+    model = AdacondClassifier(ConditionalTreeClassifier(**PLAIN), eta=STREAM_ETA, n_rounds=5).fit(
+        X, y
+    )
     seconds = time.perf_counter() - started
     model.predict_top_k(X[:10_000], 5)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -30,11 +30,33 @@ from online_sections.node_levers import (
 from online_sections.scores import Answers
 from online_sections.small_data import Part, SmallSet, small_sets
 
+PLAIN = {"refine": 0, "structure": "online", "n_trees": 1}
 KMEANS = {"structure": "kmeans"}
 OFF = {"mixing": False}
 RATES = (0.3, 3.0)
+REFINED: dict[str, dict[str, Any]] = {
+    "defaults: refined": {},
+    "`refine=2`": {"refine": 2},
+    "`refine=8`": {"refine": 8},
+    "`refine=16`": {"refine": 16},
+    "refined, `sharpness=0.8`": {"sharpness": 0.8},
+    "refined, `sharpness=1.0`": {"sharpness": 1.0},
+    "refined, `sharpness=1.2`": {"sharpness": 1.2},
+    "refined, `mixing=False`": OFF,
+    "refined, `learning_rate=0.5`": {"learning_rate": 0.5},
+    "refined, `balance='labels'`": {"balance": "labels"},
+}
+"""What the experts can do, beside the defaults."""
+REFINED_BATCH: dict[str, dict[str, Any]] = {
+    "refined, `n_trees=1`": {"n_trees": 1},
+    "refined, `n_trees=1, refine=16`": {"n_trees": 1, "refine": 16},
+    "refined, `n_trees=2`": {"n_trees": 2},
+    "refined, `n_trees=8`": {"n_trees": 8},
+    "refined, `n_trees=1, structure='online'`": {"n_trees": 1, "structure": "online"},
+    "refined, `n_passes=3`": {"n_passes": 3},
+}
 LEVERS: dict[str, dict[str, Any]] = {
-    "defaults": {},
+    "the plain tree": {},
     "`learning_rate=0.3`": {"learning_rate": 0.3},
     "`learning_rate=0.5`": {"learning_rate": 0.5},
     "`learning_rate=2`": {"learning_rate": 2.0},
@@ -84,7 +106,8 @@ def stream_table(limit: int) -> str:
     """Every lever of the online tree, on the first examples of the shuffled stream."""
     source = PythonSource(order="shuffled", limit=limit)
     rows = []
-    for name, settings in LEVERS.items():
+    tried = REFINED | {name: PLAIN | settings for name, settings in LEVERS.items()}
+    for name, settings in tried.items():
         model, parts = ConditionalTreeClassifier(**settings), []
         for chunk in source:
             seen = model.progressive_fit(chunk.features, chunk.labels)
@@ -104,21 +127,24 @@ def batch_table(limit: int) -> str:
     known = np.isin(test[1].astype(str), train[1].astype(str))
     test = (test[0][known], test[1][known])
     rows = []
-    for structure in ("online", "random", "huffman", "kmeans"):
-        model = ConditionalTreeClassifier(structure=structure).fit(*train)
+    names = ("online", "random", "huffman", "kmeans")
+    tried = {f"plain, `structure={name!r}`": PLAIN | {"structure": name} for name in names}
+    tried |= {"defaults: refined": {}, "refined, `n_trees=1`": {"n_trees": 1}}
+    for name, settings in tried.items():
+        model = ConditionalTreeClassifier(**settings).fit(*train)
         top, p_top = model.predict_top_k(test[0], 1)
         p_label = model.predict_label_proba(*test)
         new = np.zeros(len(p_label), dtype=bool)
-        name = f"`fit` with `structure={structure!r}`"
         rows.append(scored(Answers(name, top[:, 0] == test[1], p_label, p_top[:, 0], new)))
     return table(["lever", *SCORES], rows)
 
 
 def sets_table(data: SmallSet) -> str:
     """Every lever by `fit`, on the rows to choose by."""
+    plain = {name: PLAIN | settings for name, settings in (LEVERS | BATCH_LEVERS).items()}
     rows = [
         scored(answered(name, ConditionalTreeClassifier(**settings).fit(*data.train), data.valid))
-        for name, settings in (LEVERS | BATCH_LEVERS).items()
+        for name, settings in (REFINED | REFINED_BATCH | plain).items()
     ]
     for n_passes in (1, 5):
         model = OneAgainstAllClassifier(n_passes=n_passes).fit(*data.train)
@@ -133,7 +159,7 @@ def nodes_table(data: SmallSet) -> str:
     """
     X, y = data.valid
     fitting, scoring = slice(0, None, 2), slice(1, None, 2)
-    model = ConditionalTreeClassifier(structure="kmeans", sharpness=1.0).fit(*data.train)
+    model = ConditionalTreeClassifier(**PLAIN | KMEANS, sharpness=1.0).fit(*data.train)
     tree, p = model.tree_, model.predict_proba(X)
     odds = node_log_odds(tree, p)
     place = {label: i for i, label in enumerate(model.classes_.tolist())}
@@ -143,15 +169,15 @@ def nodes_table(data: SmallSet) -> str:
         fitted = fit_temperature(tree, odds[fitting], ids[fitting], by_depth=by_depth)
         tried[f"the same, {name}"] = distribution(tree, apply_temperature(tree, odds, fitted))
     several = [
-        ConditionalTreeClassifier(structure=tree, sharpness=1.0, learning_rate=rate).fit(
-            *data.train
-        )
+        ConditionalTreeClassifier(
+            structure=tree, refine=0, n_trees=1, sharpness=1.0, learning_rate=rate
+        ).fit(*data.train)
         for rate in RATES
     ]
     both = [node_log_odds(tree, each.predict_proba(X)) for each in several]
     tried[f"the same, rates {RATES} pooled at the nodes"] = distribution(tree, sum(both) / 2)
     trees = [
-        ConditionalTreeClassifier(structure="kmeans", random_state=seed).fit(*data.train)
+        ConditionalTreeClassifier(**PLAIN | KMEANS, random_state=seed).fit(*data.train)
         for seed in range(4)
     ]
     four = [each.predict_proba(X) for each in trees]

@@ -1,4 +1,4 @@
-"""Our online trees beside VW, fastText and River: cost and quality, measured in one run.
+"""Our online trees beside VW, fastText, River and PyTorch: cost and quality, measured in one run.
 
     python benchmarks/online.py                         # every section, 200,000 examples
     python benchmarks/online.py --full --data DIR       # 1.5 million as well, and small sets
@@ -26,6 +26,7 @@ from online_sections import (
     growth,
     quality,
     queries,
+    refinement,
     small_sets,
     threads,
 )
@@ -40,6 +41,7 @@ SECTIONS = {
     "small_sets": small_sets.section,
     "decision_trees": decision_trees.section,
     "arity": arity.section,
+    "refinement": refinement.section,
 }
 
 

@@ -19,6 +19,8 @@ PACKAGES = {
         (("fasttext-numpy2",), ("fasttext-wheel", "numpy<2"), ("fasttext", "numpy<2")),
     ),
     "river": ("river", (("river",),)),
+    # Its wheel for Linux does not start without 3 GB of CUDA's libraries, wherever it computes.
+    "torch": ("torch", (("torch", "numpy"),)),
     "omikuji": ("omikuji", (("omikuji", "numpy"),)),
     # It was built against NumPy 1, and its SciPy matrices are those of before 1.14.
     "pecos": ("pecos.xmc.xlinear", (("libpecos", "numpy<2", "scipy<1.14"),)),

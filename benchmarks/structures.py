@@ -13,6 +13,7 @@ import gzip
 import platform
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -20,17 +21,23 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 import labeltrees
 from labeltrees import ConditionalTreeClassifier, OneAgainstAllClassifier
 
+
+def plain(**settings: Any) -> ConditionalTreeClassifier:
+    """Return one tree that nothing refines: structures are compared by themselves."""
+    return ConditionalTreeClassifier(n_trees=1, refine=0, **settings)
+
+
 MODELS = {
-    "online": lambda seed: ConditionalTreeClassifier(random_state=seed),
-    "online, arity 4": lambda seed: ConditionalTreeClassifier(arity=4, random_state=seed),
-    "random": lambda seed: ConditionalTreeClassifier(structure="random", random_state=seed),
-    "Huffman": lambda seed: ConditionalTreeClassifier(structure="huffman", random_state=seed),
-    "k-means by labels": lambda seed: ConditionalTreeClassifier(
+    "online": lambda seed: plain(structure="online", random_state=seed),
+    "online, arity 4": lambda seed: plain(structure="online", arity=4, random_state=seed),
+    "random": lambda seed: plain(structure="random", random_state=seed),
+    "Huffman": lambda seed: plain(structure="huffman", random_state=seed),
+    "k-means by labels": lambda seed: plain(
         structure="kmeans", balance="labels", random_state=seed
     ),
     "one against all": lambda seed: OneAgainstAllClassifier(random_state=seed),
 } | {
-    f"k-means, arity {arity}": lambda seed, arity=arity: ConditionalTreeClassifier(
+    f"k-means, arity {arity}": lambda seed, arity=arity: plain(
         structure="kmeans", arity=arity, random_state=seed
     )
     for arity in (2, 4, 8, 16, 256)

@@ -67,34 +67,49 @@ def choosing(data: Path, name: str, limit: int | None) -> Split:
     return _written(f"{split.name}-choosing", X[rest], Y[rest], X[valid], Y[valid])
 
 
+def training_rows(data: Path, name: str, limit: int | None) -> tuple[csr_array, csr_array]:
+    """Return the set's training rows and their labels; its test rows are not read."""
+    if not name.startswith("yso-en"):
+        return _xc_rows(data / name / "train.txt.gz", limit)
+    X, Y, _ = _text_rows(data / "yso-en", name, limit)
+    return X, Y
+
+
 def _xc_set(folder: Path, limit: int | None) -> tuple[tuple[csr_array, csr_array], ...]:
-    parts = []
-    for name in ("train.txt.gz", "test.txt.gz"):
-        path = folder / name
-        with gzip.open(path, "rt") as file:
-            n_labels = int(file.readline().split()[2])
-        X, Y = [], []
-        for chunk in read_xc(path):
-            X.append(chunk.features)
-            ones = np.ones(len(chunk.labels), dtype=np.float32)
-            shape = (chunk.n_rows, n_labels)
-            Y.append(csr_array((ones, chunk.labels, chunk.label_starts), shape=shape))
-        X, Y = vstack(X, format="csr")[:limit], vstack(Y, format="csr")[:limit]
-        parts.append((csr_array(normalize(X)), Y))
-    return tuple(parts)
+    return tuple(_xc_rows(folder / f"{part}.txt.gz", limit) for part in ("train", "test"))
+
+
+def _xc_rows(path: Path, limit: int | None) -> tuple[csr_array, csr_array]:
+    with gzip.open(path, "rt") as file:
+        n_labels = int(file.readline().split()[2])
+    X, Y = [], []
+    for chunk in read_xc(path):
+        X.append(chunk.features)
+        ones = np.ones(len(chunk.labels), dtype=np.float32)
+        shape = (chunk.n_rows, n_labels)
+        Y.append(csr_array((ones, chunk.labels, chunk.label_starts), shape=shape))
+    X, Y = vstack(X, format="csr")[:limit], vstack(Y, format="csr")[:limit]
+    return csr_array(normalize(X)), Y
 
 
 def _text_set(
     folder: Path, name: str, limit: int | None
 ) -> tuple[tuple[csr_array, csr_array], ...]:
+    X, Y, vectorizer = _text_rows(folder, name, limit)
+    labels, texts = _lines(folder / "test.tsv.gz", limit)
+    return (X, Y), (csr_array(vectorizer.transform(texts)), _label_rows(labels, Y.shape[1]))
+
+
+def _text_rows(
+    folder: Path, name: str, limit: int | None
+) -> tuple[csr_array, csr_array, TfidfVectorizer]:
     n_rows = limit if name.endswith("-full") else min(YSO_ROWS, limit or YSO_ROWS)
     with gzip.open(folder / "labels.txt.gz", "rt") as file:
         n_labels = sum(1 for _ in file)
     vectorizer = TfidfVectorizer(dtype=np.float32)
     labels, texts = _lines(folder / "train.tsv.gz", n_rows)
-    train = csr_array(vectorizer.fit_transform(texts)), _label_rows(labels, n_labels)
-    labels, texts = _lines(folder / "test.tsv.gz", limit)
-    return train, (csr_array(vectorizer.transform(texts)), _label_rows(labels, n_labels))
+    X = csr_array(vectorizer.fit_transform(texts))
+    return X, _label_rows(labels, n_labels), vectorizer
 
 
 def _lines(path: Path, n_rows: int | None) -> tuple[list[str], list[str]]:

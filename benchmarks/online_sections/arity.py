@@ -94,6 +94,8 @@ def fitted(
         ConditionalTreeClassifier(
             structure=structure,
             arity=arity,
+            n_trees=1,
+            refine=0,
             n_passes=N_PASSES,
             learning_rate=rate,
             mixing=False,

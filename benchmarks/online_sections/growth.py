@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from labeltrees import ConditionalTreeClassifier
-from online_sections import plots
+from online_sections import our_runs, plots
 from online_sections.markdown import notes, number, table
 
 if TYPE_CHECKING:
@@ -21,11 +21,20 @@ if TYPE_CHECKING:
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 N_ROUNDS = 3  # how often each label is learned before time is taken
 N_CALLS = 5
-CALL_ROWS = (4_000, 4_000, 500)  # of each call that learns, asks for P(label), searches
+CALL_ROWS = (4_000, 4_000, 500, 500)  # that learn, ask for P(label), search 1, search 5
 CHUNK_ROWS = 16_384
 CODE_BITS = 20
 SCRAMBLER = 0x9E3D5  # odd, so multiplying by it permutes the codes
-HEADER = ["labels", "depth", "accuracy", "learn µs", "P(label) µs", "exact top 1 µs", "MB"]
+HEADER = [
+    "labels",
+    "depth",
+    "accuracy",
+    "learn µs",
+    "P(label) µs",
+    "exact top 1 µs",
+    "exact top 5 µs",
+    "MB",
+]
 
 
 @dataclass(frozen=True)
@@ -38,6 +47,7 @@ class Point:
     learn: float
     p_label: float
     top_1: float
+    top_5: float
     megabytes: float
 
 
@@ -53,7 +63,7 @@ def section(options: Options) -> str:
         "for each bit, so labels differ little, probabilities are flat and search must look far.",
         f"Each label is learned {N_ROUNDS} times, in random order. Times are the median of "
         f"{N_CALLS} calls that learn {CALL_ROWS[0]:,} rows, ask for P(label) of {CALL_ROWS[1]:,} "
-        f"others, and search {CALL_ROWS[2]:,} others.",
+        f"others, and search {CALL_ROWS[2]:,} others for the top 1 and as many for the top 5.",
     )
     parts = ["### Growth with the number of labels\n"]
     for title, points in (("Windows of bits.\n", easy), ("Single bits.\n", hard)):
@@ -61,29 +71,34 @@ def section(options: Options) -> str:
     return "\n".join([*parts, said, "", *plots.links("growth")])
 
 
-def measure(n_labels: int, make_rows: Callable[[np.ndarray], csr_array]) -> Point:
+def measure(
+    n_labels: int,
+    make_rows: Callable[[np.ndarray], csr_array],
+    make: Callable[[], Any] = ConditionalTreeClassifier,
+) -> Point:
     """Learn every label a few times, then time each kind of call."""
     random = np.random.default_rng(0)
-    model = ConditionalTreeClassifier()
+    model = make()
     for _ in range(N_ROUNDS):
         order = random.permutation(n_labels)
         for start in range(0, n_labels, CHUNK_ROWS):
             labels = order[start : start + CHUNK_ROWS]
             model.partial_fit(make_rows(labels), labels)
-    learn, p_label, top_1, hits = [], [], [], []
+    learn, p_label, top_1, top_5, hits = [], [], [], [], []
     for _ in range(N_CALLS):
         # Each call has labels of its own, lest the one before has warmed their memory.
-        y, asked, searched = (random.integers(n_labels, size=size) for size in CALL_ROWS)
+        y, asked, searched, listed = (random.integers(n_labels, size=size) for size in CALL_ROWS)
         learn.append(timed(model.partial_fit, make_rows(y), y)[1])
         p_label.append(timed(model.predict_label_proba, make_rows(asked), asked)[1])
         top, seconds = timed(model.predict_top_k, make_rows(searched), 1)
         top_1.append(seconds)
+        top_5.append(timed(model.predict_top_k, make_rows(listed), 5)[1])
         hits.append((top.labels[:, 0] == searched).mean())
     costs = [
         float(np.median(calls)) / size * 1e6
-        for calls, size in zip((learn, p_label, top_1), CALL_ROWS, strict=True)
+        for calls, size in zip((learn, p_label, top_1, top_5), CALL_ROWS, strict=True)
     ]
-    megabytes = model.model_.core.n_bytes / 1e6
+    megabytes = our_runs.megabytes(model)
     return Point(n_labels, model.tree_.depth, float(np.mean(hits)), *costs, megabytes)
 
 
@@ -122,12 +137,16 @@ def row(point: Point) -> list[str]:
         f"{point.n_labels:,}",
         str(point.depth),
         number(point.accuracy, 3),
-        *(number(each, 1) for each in (point.learn, point.p_label, point.top_1)),
+        *(number(each, 1) for each in costs_of(point)),
         number(point.megabytes, 0),
     ]
 
 
 def ratios(points: list[Point]) -> list[str]:
     first, last = points[0], points[-1]
-    costs = [getattr(last, name) / getattr(first, name) for name in ("learn", "p_label", "top_1")]
+    costs = [late / early for late, early in zip(costs_of(last), costs_of(first), strict=True)]
     return ["last / first", "-", "-", *(f"{cost:.1f}" for cost in costs), "-"]
+
+
+def costs_of(point: Point) -> tuple[float, ...]:
+    return point.learn, point.p_label, point.top_1, point.top_5

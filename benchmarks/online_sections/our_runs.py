@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,14 +27,23 @@ def progressive(order: str, limit: int) -> Answers:
     return progressive_of("labeltrees", ConditionalTreeClassifier, order, limit)
 
 
-@functools.cache
 def progressive_of(name: str, make: Callable[[], Any], order: str, limit: int) -> Answers:
-    model = make()
-    parts = []
+    return timed_progressive(name, make, order, limit)[0]
+
+
+@functools.cache
+def timed_progressive(
+    name: str, make: Callable[[], Any], order: str, limit: int
+) -> tuple[Answers, float]:
+    """Return the answers, and the seconds that foreseeing and learning took without reading."""
+    model, parts, seconds = make(), [], 0.0
     for chunk in PythonSource(order=order, limit=limit):  # type: ignore[arg-type]
+        started = time.perf_counter()
         seen = model.progressive_fit(chunk.features, chunk.labels)
+        seconds += time.perf_counter() - started
         parts.append((seen.top == chunk.labels, seen.p_label, seen.p_top, seen.is_new))
-    return Answers(f"{name}, progressive", *map(np.concatenate, zip(*parts, strict=True)))
+    told = Answers(f"{name}, progressive", *map(np.concatenate, zip(*parts, strict=True)))
+    return told, seconds
 
 
 @functools.cache
@@ -45,6 +55,11 @@ def frozen(order: str, limit: int) -> Answers:
 @functools.cache
 def frozen_of(name: str, make: Callable[[], Any], order: str, limit: int) -> Answers:
     model, rest = learned_head(order, limit, make)
+    return told(f"{name}, frozen", model, rest)
+
+
+def told(name: str, model: Any, rest: list[Any]) -> Answers:
+    """Return what a model says of rows that it does not learn."""
     known = set(model.classes_.tolist())
     parts = []
     for features, labels in rest:
@@ -52,7 +67,7 @@ def frozen_of(name: str, make: Callable[[], Any], order: str, limit: int) -> Ans
         p_label = model.predict_label_proba(features, labels)
         is_new = np.array([label not in known for label in labels])
         parts.append((top[:, 0] == labels, p_label, p_top[:, 0], is_new))
-    return Answers(f"{name}, frozen", *map(np.concatenate, zip(*parts, strict=True)))
+    return Answers(name, *map(np.concatenate, zip(*parts, strict=True)))
 
 
 @functools.cache
@@ -67,17 +82,38 @@ def learned_head(
     order: str, limit: int, make: Callable[[], Any] = ConditionalTreeClassifier
 ) -> tuple[Any, list[Any]]:
     """Return a model that has learned four fifths, and the rest in (features, labels)."""
-    model, rest, n_seen = make(), [], 0
+    return timed_head(order, limit, make)[:2]
+
+
+def timed_head(order: str, limit: int, make: Callable[[], Any]) -> tuple[Any, list[Any], float]:
+    """As `learned_head`, with the seconds that learning took without reading."""
+    model, rest, n_seen, seconds = make(), [], 0, 0.0
     source = PythonSource(order=order, limit=limit)  # type: ignore[arg-type]
     n_head = tail_start(source.count())
     for chunk in source:
         here = min(max(n_head - n_seen, 0), chunk.n_rows)
         if here:
+            started = time.perf_counter()
             model.partial_fit(chunk.features[:here], chunk.labels[:here])
+            seconds += time.perf_counter() - started
         if here < chunk.n_rows:
             rest.append((chunk.features[here:], chunk.labels[here:]))
         n_seen += chunk.n_rows
-    return model, rest
+    return model, rest, seconds
+
+
+def makers(settings: dict[str, dict[str, Any]]) -> dict[str, Callable[[], Any]]:
+    """Return what makes each contestant."""
+    return {
+        name: functools.partial(ConditionalTreeClassifier, **each)
+        for name, each in settings.items()
+    }
+
+
+def megabytes(model: Any) -> float:
+    """Return the size of all tables of a fitted model of ours."""
+    facts = model.model_.describe()
+    return sum(facts[name] for name in facts if name.endswith("bytes_in_memory")) / 1e6
 
 
 @functools.cache

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from online_sections.scores import Answers
-from online_sections.stream_file import StreamFile, copy_rows
+from online_sections.stream_file import StreamFile, copy_rows, tail_start
 from peers import WORK, peer
 from processes import Measured, run_measured
 
@@ -28,6 +29,20 @@ MOST_LABELS = 64_000  # VW has to be told; the whole stream has 63,931
 #: (5, 1) was no better than (10, .5), and a rate of 2 came apart on more.
 FASTTEXT_SETTINGS = ((1, 0.5), (5, 0.5), (10, 0.5))
 
+#: Adaptive softmax's learning rates, of which the best on the first tenth of the stream is taken.
+ADAPTIVE_RATES = (0.02, 0.05, 0.1, 0.2)
+APART = 0.1
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Seconds of learning, microseconds of a question per row, and megabytes of the model."""
+
+    train_seconds: float | None = None
+    top_us: float | None = None
+    label_us: float | None = None
+    megabytes: float | None = None
+
 
 @dataclass(frozen=True, eq=False)
 class PeerRun:
@@ -36,6 +51,7 @@ class PeerRun:
     answers: Answers
     measured: Measured
     command: str
+    costs: Costs | None = None
 
 
 def vw_learner(kind: str, file: StreamFile, bits: int) -> tuple[str, ...]:
@@ -64,10 +80,24 @@ def vw_frozen(kind: str, file: StreamFile, bits: int) -> PeerRun:
     copy_rows(file.path, tail, file.tail_start, file.n_examples)
     options = (*vw_learner(kind, file, bits), "--quiet")
     measured = run_vw("-d", str(head), *options, "-f", str(model))
-    run_vw("-d", str(tail), "-t", "-i", str(model), "--quiet", "-p", str(answers))
+    costs = vw_costs(measured, model, tail, answers, file.n_examples - file.tail_start)
     correct = read_labels(answers) == file.labels()[file.tail_start :]
     command = f"{shown('head.vw', *options, '-f MODEL')} && {shown('tail.vw', '-t -i MODEL')}"
-    return PeerRun(Answers(f"VW `--{kind} -b {bits}`, frozen", correct), measured, command)
+    answers_told = Answers(f"VW `--{kind} -b {bits}`, frozen", correct)
+    return PeerRun(answers_told, measured, command, costs)
+
+
+def vw_costs(
+    learned: Measured, model: Path, rows: Path, answers: Path, n_rows: int, *options: str
+) -> Costs:
+    """Ask a saved model about a file; what loading it alone takes is not counted as asking."""
+    nothing = WORK / "vw-nothing"
+    nothing.write_text("")
+    asking = ("-t", "-i", str(model), "--quiet", "-p", str(answers), *options)
+    loaded = run_vw("-d", str(nothing), *asking)
+    asked = run_vw("-d", str(rows), *asking)
+    seconds = max(asked.wall_seconds - loaded.wall_seconds, 0.0)
+    return Costs(learned.wall_seconds, seconds / n_rows * 1e6, megabytes=learned.peak_mb)
 
 
 def run_vw(*arguments: str) -> Measured:
@@ -86,20 +116,76 @@ def read_labels(path: Path) -> np.ndarray:
 @functools.cache
 def fasttext_frozen(file: StreamFile, epochs: int, rate: float) -> PeerRun:
     """fastText learns four fifths by hierarchical softmax; the last fifth is predicted."""
-    head, tail, answers = (WORK / f"fasttext-{part}.txt" for part in ("head", "tail", "out"))
+    head, tail = (WORK / f"fasttext-{part}.txt" for part in ("head", "tail"))
     copy_rows(file.path, head, 0, file.tail_start, label="__label__{}")
     copy_rows(file.path, tail, file.tail_start, file.n_examples, label="__label__{}")
-    program = str(PROGRAMS / "fasttext_program.py")
-    settings = [str(epochs), str(rate)]
-    measured = run_measured(
-        [peer("fasttext").python, program, str(head), str(tail), str(answers), *settings]
-    )
-    labels, p_top = np.loadtxt(answers, ndmin=2).T
-    correct = labels.astype(np.int64) == file.labels()[file.tail_start :]
-    passes = "1 epoch" if epochs == 1 else f"{epochs} epochs"
-    name = f"fastText `hs`, {passes}, frozen"
+    told = run_program("fasttext", "fasttext_program.py", head, tail, epochs, rate, "hs")
+    labels = file.labels()
+    name = f"fastText `hs`, {passes(epochs)}, frozen"
     command = f"train_supervised({head.name}, loss='hs', epoch={epochs}, lr={rate}, thread=1)"
-    return PeerRun(Answers(name, correct, p_top=p_top), measured, command)
+    answers = told.answers(name, labels[file.tail_start :], labels[: file.tail_start])
+    return PeerRun(answers, told.measured, command, told.costs)
+
+
+@functools.cache
+def adaptive_softmax_frozen(file: StreamFile, epochs: int) -> PeerRun:
+    """PyTorch's adaptive softmax learns four fifths, whose labels it is told of before."""
+    rate = adaptive_rate(file, epochs)
+    told = adaptive_softmax(file, file.tail_start, file.n_examples, epochs, rate)
+    labels = file.labels()
+    name = f"PyTorch adaptive softmax, {passes(epochs)}, frozen"
+    command = f"AdaptiveLogSoftmaxWithLoss over EmbeddingBag, Adagrad(lr={rate}), {passes(epochs)}"
+    answers = told.answers(name, labels[file.tail_start :], labels[: file.tail_start])
+    return PeerRun(answers, told.measured, command, told.costs)
+
+
+def adaptive_rate(file: StreamFile, epochs: int) -> float:
+    """Return the rate with the least log loss on the last fifth of the first tenth of the file."""
+    n_apart = max(round(APART * file.n_examples), 10)
+    cut = tail_start(n_apart)
+    labels = file.labels()[:n_apart]
+
+    def loss(rate: float) -> float:
+        told = adaptive_softmax(file, cut, n_apart, epochs, rate)
+        return told.answers("", labels[cut:], labels[:cut]).log_loss_seen or float("inf")
+
+    return min(ADAPTIVE_RATES, key=loss)
+
+
+def adaptive_softmax(file: StreamFile, cut: int, stop: int, epochs: int, rate: float) -> Told:
+    head, tail = (WORK / f"adaptive-{part}.vw" for part in ("head", "tail"))
+    copy_rows(file.path, head, 0, cut)
+    copy_rows(file.path, tail, cut, stop)
+    return run_program("torch", "adaptive_softmax_program.py", head, tail, epochs, rate)
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """What one of our programs wrote of the rows asked: likeliest label, its P, the truth's P."""
+
+    top: np.ndarray
+    p_top: np.ndarray
+    p_label: np.ndarray
+    measured: Measured
+    costs: Costs
+
+    def answers(self, name: str, truth: np.ndarray, learned: np.ndarray) -> Answers:
+        is_new = ~np.isin(truth, learned)
+        return Answers(name, self.top == truth, self.p_label, self.p_top, is_new)
+
+
+def run_program(name: str, program: str, train: Path, asked: Path, *settings: object) -> Told:
+    """Run a program of this folder in a peer's environment."""
+    out = WORK / f"{name}-out.txt"
+    command = [peer(name).python, str(PROGRAMS / program), str(train), str(asked), str(out)]
+    measured = run_measured([*command, *map(str, settings)])
+    top, p_top, p_label = np.loadtxt(out, ndmin=2).T
+    costs = Costs(**json.loads(measured.output.splitlines()[-1]))
+    return Told(top.astype(np.int64), p_top, np.minimum(p_label, 1), measured, costs)
+
+
+def passes(epochs: int) -> str:
+    return "1 epoch" if epochs == 1 else f"{epochs} epochs"
 
 
 @functools.cache

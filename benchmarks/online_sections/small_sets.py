@@ -21,8 +21,10 @@ from peers import WORK, MissingPeerError, peer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from online_sections.options import Options
+    from processes import Measured
 
 STRUCTURES = ("online", "random", "balanced", "huffman", "kmeans")
 N_TREES = 8
@@ -135,6 +137,7 @@ def tree_learner(structure: str, n_trees: int = 1) -> Callable[..., Learned]:
         model = ConditionalTreeClassifier(
             structure=structure,
             n_trees=n_trees,
+            refine=0,
             n_passes=n_passes,
             learning_rate=rate,
             mixing=mixing,
@@ -167,27 +170,35 @@ def learned(model: Any, data: SmallSet) -> Learned:
 
 
 def one_against_all(data: SmallSet, n_passes: int, rate: float) -> Learned:
-    """VW's ``--oaa`` with probabilities; the cache of the parsed file is made anew each time."""
-    files = {part: WORK / f"small-{part}.vw" for part in ("train", "valid", "test")}
-    for part, path in files.items():
-        write_rows(*getattr(data, part), path)
-    model, out = WORK / "small-model", WORK / "small-out"
+    """VW's ``--oaa`` with probabilities."""
+    model, measured = vw_every_label(data, n_passes, rate)
+    path, out = WORK / "small-asked.vw", WORK / "small-out"
+    answers = []
+    for part in (data.valid, data.test):
+        write_rows(*part, path)
+        asked = ("-t", "-i", str(model), "--probabilities", "--quiet", "-p", str(out))
+        run_vw("-d", str(path), *asked)
+        answers.append(read_probabilities(out))
+    return answers[0], answers[1], measured.cpu_seconds
+
+
+def vw_every_label(data: SmallSet, n_passes: int, rate: float) -> tuple[Path, Measured]:
+    """Return the file of a model that VW learned; its cache is made anew each time."""
+    path, model = WORK / "small-train.vw", WORK / "small-model"
+    write_rows(*data.train, path)
     measured = run_vw(
-        *("-d", str(files["train"]), "--oaa", str(data.n_labels), "--loss_function", "logistic"),
+        *("-d", str(path), "--oaa", str(data.n_labels), "--loss_function", "logistic"),
         *("--probabilities", "-b", "24", "-l", str(rate), "--passes", str(n_passes)),
         *("--holdout_off", "--cache_file", str(WORK / "small-cache"), "-k", "--quiet"),
         *("-f", str(model)),
     )
-    answers = []
-    for part in ("valid", "test"):
-        asked = ("-t", "-i", str(model), "--probabilities", "--quiet", "-p", str(out))
-        run_vw("-d", str(files[part]), *asked)
-        rows = [
-            [float(pair.split(":")[1]) for pair in line.split()]
-            for line in out.read_text().splitlines()
-        ]
-        answers.append(np.array(rows))
-    return answers[0], answers[1], measured.cpu_seconds
+    return model, measured
+
+
+def read_probabilities(path: Path) -> np.ndarray:
+    """Return VW's lines of ``label:p`` as a matrix."""
+    lines = path.read_text().splitlines()
+    return np.array([[float(pair.split(":")[1]) for pair in line.split()] for line in lines])
 
 
 def write_rows(X: Any, y: np.ndarray, path: Any) -> None:

@@ -1,0 +1,149 @@
+"""Refined trees beside the plain tree and the peers: quality, time and memory in one table."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse import vstack
+
+from online_sections import growth, our_runs, peer_runs, refinement_small_sets
+from online_sections.markdown import notes, number, table
+from online_sections.options import SHORT_STREAM
+from online_sections.peer_runs import TABLE_BITS, Costs
+from online_sections.queries import N_ROWS, best_of
+from online_sections.stream_file import StreamFile, stream_file, tail_start
+from peers import WORK, MissingPeerError, peer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from online_sections.options import Options
+    from online_sections.scores import Answers
+
+#: Our contestants on the stream and in growth, by what is not the default of `partial_fit`.
+OURS: dict[str, dict[str, Any]] = {
+    "plain tree": {"refine": 0},
+    "refine=4": {"refine": 4},
+    "refine=8": {"refine": 8},
+    "refine=16": {"refine": 16},
+    "default": {},
+}
+GROWING = ("plain tree", "default")
+ADAPTIVE_EPOCHS = (1, 5)
+VW_KINDS = ("log_multi", "recall_tree")
+HEADER = ["learner", "accuracy", "log loss (seen)", "ECE@1", "train s", "top 1 µs", "P(label) µs",
+          "MB"]  # fmt: skip
+GROWTH_HEADER = ["learner", *growth.HEADER]
+ORDER = "shuffled"
+
+
+def section(options: Options) -> str:
+    """Return a table of each length of the stream, one of each small set, and the growth."""
+    parts = ["### Refined trees\n"]
+    parts += [on_stream(length, with_peers=options.with_peers) for length in options.lengths]
+    if options.data is None:
+        parts.append("Small sets are left out: no folder of data was given (`--data DIR`).\n")
+    else:
+        parts.append(refinement_small_sets.tables(options))
+    parts.append(on_growing_labels(options))
+    return "\n".join(parts)
+
+
+def on_stream(length: int, *, with_peers: bool) -> str:
+    """Return the table of the shuffled stream: frozen after four fifths, ours also progressive."""
+    rows, lines = [], []
+    for name, make in our_runs.makers(OURS).items():
+        rows.append(row(*frozen(f"labeltrees, {name}, frozen", make, length)))
+    for name, make in our_runs.makers(OURS).items():
+        told, seconds = our_runs.timed_progressive(f"labeltrees, {name}", make, ORDER, length)
+        n_rows = len(told.correct)
+        rows.append(row(told.tail(n_rows - tail_start(n_rows)), Costs(seconds)))
+        lines.append(f"{told.name}: {n_rows / seconds:,.0f} examples/s foreseen and learned.")
+    if with_peers:
+        for name, run_peer in peer_contestants(stream_file(ORDER, length, WORK)):
+            try:
+                run = run_peer()
+            except MissingPeerError as error:
+                lines += [str(error)] * (str(error) not in lines)
+                continue
+            rows.append(row(run.answers, run.costs))
+            lines.append(f"{peer(name).version}: `{run.command}`")
+    said = (
+        "*Frozen* learns the first 80 %, in one pass if no epochs are named, and is asked about "
+        "the rest; *progressive* "
+        "foresees each row, then learns it, and is scored on the same rows. Log loss counts rows "
+        "whose label was learned before, floor 1e-9; ECE@1 has 15 bins of equal mass. Seconds are "
+        "of one thread. Ours and PyTorch's are of rows in memory, fastText's and VW's from their "
+        "files; of VW's questions the loading of the model is taken off. MB: all that learning "
+        "needs to go on; fastText's two matrices, VW's peak. Adaptive softmax is told of all "
+        "labels of the 80 % and of their frequencies before it starts, and its rate, one of "
+        f"{peer_runs.ADAPTIVE_RATES}, is chosen on the first tenth of the stream."
+    )
+    title = f"Built-in stream, shuffled, first {length:,} examples; scores of the last 20 %.\n"
+    return "\n".join([title, table(HEADER, rows), "", notes(said, *lines), ""])
+
+
+def frozen(name: str, make: Callable[[], Any], length: int) -> tuple[Answers, Costs]:
+    """Return what a model of ours says after four fifths of the stream, and what that costs."""
+    model, rest, seconds = our_runs.timed_head(ORDER, length, make)
+    X = vstack([features for features, _ in rest], format="csr")[:N_ROWS]
+    y = np.concatenate([labels for _, labels in rest])[:N_ROWS]
+    top = best_of(lambda: model.predict_top_k(X, 1)) / len(y) * 1e6
+    label = best_of(lambda: model.predict_label_proba(X, y)) / len(y) * 1e6
+    costs = Costs(seconds, top, label, our_runs.megabytes(model))
+    return our_runs.told(name, model, rest), costs
+
+
+def peer_contestants(
+    file: StreamFile,
+) -> list[tuple[str, Callable[[], peer_runs.PeerRun]]]:
+    """Return each peer's runs; over the whole stream, for time's sake, only some.
+
+    VW's `--oaa` looks at every label and is left to the small sets.
+    """
+    is_short = file.n_examples <= SHORT_STREAM
+    runs: list[tuple[str, Callable[[], peer_runs.PeerRun]]] = [
+        ("fasttext", functools.partial(peer_runs.fasttext_frozen, file, *settings))
+        for settings in peer_runs.FASTTEXT_SETTINGS
+    ]
+    runs += [
+        ("torch", functools.partial(peer_runs.adaptive_softmax_frozen, file, epochs))
+        for epochs in (ADAPTIVE_EPOCHS if is_short else ADAPTIVE_EPOCHS[:1])
+    ]
+    runs += [
+        ("vw", functools.partial(peer_runs.vw_frozen, kind, file, TABLE_BITS))
+        for kind in (VW_KINDS if is_short else VW_KINDS[:1])
+    ]
+    return runs
+
+
+def row(answers: Answers, costs: Costs | None) -> list[str]:
+    costs = costs or Costs()
+    cells = [
+        answers.name,
+        number(answers.accuracy),
+        number(answers.log_loss_seen, 3),
+        number(answers.calibration_error, 3),
+        number(costs.train_seconds, 1),
+        *(number(each, 1) for each in (costs.top_us, costs.label_us)),
+        number(costs.megabytes, 0),
+    ]
+    print(*cells, sep=" | ", file=sys.stderr, flush=True)
+    return cells
+
+
+def on_growing_labels(options: Options) -> str:
+    """Return what questions cost at more and more labels, with and without refinement."""
+    sizes = [size for size in growth.SIZES if size <= (options.limit or growth.SIZES[-1])]
+    parts = []
+    for title, make_rows in (("Windows", growth.window_rows), ("Single bits", growth.bit_rows)):
+        rows = []
+        for name, make in our_runs.makers({name: OURS[name] for name in GROWING}).items():
+            points = [growth.measure(size, make_rows, make) for size in sizes or [options.limit]]
+            rows += [[name, *growth.row(point)] for point in points]
+            rows.append([name, *growth.ratios(points)])
+        parts += [f"{title}: cost by the number of labels.\n", table(GROWTH_HEADER, rows), ""]
+    return "\n".join([*parts, notes("Data and calls are those of *growth*."), ""])
