@@ -17,7 +17,19 @@ from labeltrees.errors import ArgumentError
 if TYPE_CHECKING:
     from labeltrees.models.settings import Settings
 
-__all__ = ["Method", "TrainedModelOption", "as_options", "with_method"]
+__all__ = [
+    "BASES",
+    "STREAMS",
+    "WHOLE_FILES",
+    "Chosen",
+    "Method",
+    "Wanted",
+    "as_options",
+    "with_method",
+    "with_wanted",
+]
+
+_PANEL = "Settings of the model"
 
 
 @dataclass(frozen=True)
@@ -59,25 +71,27 @@ STREAMS = {
 WHOLE_FILES = {
     "xreg": Method("extreme.settings:ExtremeSettings"),
     "adacond": Method("boosting.model:AdacondSettings"),
+    "one-against-all": Method("baselines.one_against_all:OneAgainstAllSettings"),
 }
 """What only `train` can make."""
+BASES = ("tree", "self-terminating", "one-against-all", "frequency-table")
+"""What "adacond" can boost."""
 
-_TYPED = {"random_state": "seed", "n_jobs": "jobs", "n_trees": "trees"}
+_TYPED = {
+    "random_state": "seed",
+    "n_jobs": "jobs",
+    "n_trees": "trees",
+    "n_passes": "passes",
+    "n_rounds": "rounds",
+}
 """Options that are not called as their parameters."""
 
 _OWN = "By default the model's own."
 
-TrainedModelOption = Annotated[
-    str,
-    typer.Option(
-        "--model", help=f"{', '.join(STREAMS)}; from the whole file: {', '.join(WHOLE_FILES)}."
-    ),
-]
-
 
 @dataclass(frozen=True)
 class Chosen:
-    """The method that a command's options name, and those of its settings that were given."""
+    """A method, and those of its settings that were given."""
 
     name: str
     method: Method
@@ -88,9 +102,54 @@ class Chosen:
     def settings(self, **more: Any) -> Any:
         """Return the checked settings, with more of them; errors name the options as typed."""
         kind = self.method.settings_class
-        values = self.given | {"random_state": self.seed, "n_jobs": self.jobs} | more
+        values = {"random_state": self.seed, "n_jobs": self.jobs} | self.given | more
         known = {name: value for name, value in values.items() if name in kind.names()}
         return as_options(kind, known, _TYPED)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The options of methods that were given, before it is known which method they are for."""
+
+    given: dict[str, Any]
+    seed: int
+    jobs: int | None
+
+    def of(self, name: str, *, why: str = "") -> Chosen:
+        """Return the method with its settings; an option that it does not use is an error.
+
+        ``why`` says why it was chosen, if the user did not name it.
+        """
+        method = (STREAMS | WHOLE_FILES)[name]
+        usable = set(method.settings_class.names())
+        if name == "adacond":
+            usable |= {"base"}
+            if self.given.get("base", "tree") == "tree":
+                usable |= set(STREAMS["conditional"].settings_class.names())
+        for option in sorted(set(self.given) - usable):
+            typed = _TYPED.get(option, option).replace("_", "-")
+            base = self.given.get("base")
+            with_base = f" with --base {base}" if name == "adacond" and base else ""
+            message = f"--{typed} is not an option of --model {name}{with_base}"
+            if why:
+                message += f", which was chosen because {why}; say --model to choose another"
+            raise ArgumentError(f"{message}.")
+        chosen = Chosen(name, method, self.given, self.seed, self.jobs)
+        chosen.settings()  # wrong values are refused before any work is done
+        return chosen
+
+    def check(self, names: tuple[str, ...]) -> None:
+        """Raise `ArgumentError` unless one of these methods can use all the options."""
+        refused = None
+        for name in names:
+            try:
+                self.of(name)
+            except ArgumentError as error:
+                refused = refused or error
+            else:
+                return
+        if refused is not None:
+            raise refused
 
 
 def as_options(
@@ -116,68 +175,146 @@ def as_options(
         raise
 
 
-def _choose(
-    model: Annotated[str, typer.Option(help=f"{', '.join(STREAMS)}.")] = "conditional",
+def _stream_options(
     structure: Annotated[
-        str | None, typer.Option(help=f"online, random or balanced. {_OWN}")
+        str | None,
+        typer.Option(
+            help=f"online, random or balanced; of a whole file also huffman or kmeans. {_OWN}",
+            rich_help_panel=_PANEL,
+        ),
     ] = None,
     alpha: Annotated[
-        float | None, typer.Option(help="Weight of balance for new labels, in [0, 1].")
+        float | None,
+        typer.Option(help="Weight of balance for new labels, in [0, 1].", rich_help_panel=_PANEL),
     ] = None,
-    balance: Annotated[str | None, typer.Option(help="Balance 'examples' or 'labels'.")] = None,
+    balance: Annotated[
+        str | None,
+        typer.Option(help="Balance 'examples' or 'labels'.", rich_help_panel=_PANEL),
+    ] = None,
     refine: Annotated[
-        int | None, typer.Option(help=f"conditional: candidates to refine, 0 for none. {_OWN}")
+        int | None,
+        typer.Option(
+            help=f"conditional: candidates to refine, 0 for none. {_OWN}", rich_help_panel=_PANEL
+        ),
     ] = None,
     max_splits: Annotated[
-        int | None, typer.Option(help="lomtree: most inner nodes. By default grows with labels.")
+        int | None,
+        typer.Option(
+            help="lomtree: most inner nodes. By default grows with labels.", rich_help_panel=_PANEL
+        ),
     ] = None,
     swap_resistance: Annotated[
-        float | None, typer.Option(help="lomtree: resistance to recycling leaves, at least 1.")
+        float | None,
+        typer.Option(
+            help="lomtree: resistance to recycling leaves, at least 1.", rich_help_panel=_PANEL
+        ),
     ] = None,
     loss: Annotated[
         str | None,
-        typer.Option(help=f"logistic, squared; lomtree: hinge, absolute as well. {_OWN}"),
+        typer.Option(
+            help=f"logistic, squared; lomtree: hinge, absolute as well; xreg: logistic, hinge. "
+            f"{_OWN}",
+            rich_help_panel=_PANEL,
+        ),
     ] = None,
-    optimizer: Annotated[str | None, typer.Option(help=f"adagrad or sgd. {_OWN}")] = None,
+    optimizer: Annotated[
+        str | None, typer.Option(help=f"adagrad or sgd. {_OWN}", rich_help_panel=_PANEL)
+    ] = None,
     learning_rate: Annotated[
-        float | None, typer.Option("--learning-rate", "-l", help=f"Size of the steps. {_OWN}")
+        float | None,
+        typer.Option(
+            "--learning-rate", "-l", help=f"Size of the steps. {_OWN}", rich_help_panel=_PANEL
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
     jobs: Annotated[int, typer.Option(help="Threads, -1 for all cores.")] = 1,
-    *,
-    methods: dict[str, Method],
-) -> Chosen:
-    checks.choice("--model", model, methods)
-    given = {
-        name: value
-        for name, value in (
-            ("structure", structure),
-            ("alpha", alpha),
-            ("balance", balance),
-            ("refine", refine),
-            ("max_splits", max_splits),
-            ("swap_resistance", swap_resistance),
-            ("loss", loss),
-            ("optimizer", optimizer),
-            ("learning_rate", learning_rate),
-        )
-        if value is not None
-    }
-    # What is boosted by default is a conditional tree, to which these options then belong.
-    owner = STREAMS["conditional"] if model == "adacond" else methods[model]
-    for name in sorted(given):
-        if name not in owner.settings_class.names():
-            raise ArgumentError(f"--{name.replace('_', '-')} is not an option of --model {model}.")
-    chosen = Chosen(model, owner, given, seed, jobs)
-    chosen.settings()  # wrong values are refused before any work is done
-    return chosen
+) -> None:
+    """Hold the options of methods that learn row by row; they are settings of the same name."""
+
+
+def _file_options(
+    trees: Annotated[
+        int | None,
+        typer.Option(help=f"conditional, xreg: number of trees. {_OWN}", rich_help_panel=_PANEL),
+    ] = None,
+    passes: Annotated[
+        int | None,
+        typer.Option(help=f"Number of passes over the data. {_OWN}", rich_help_panel=_PANEL),
+    ] = None,
+    cost: Annotated[
+        float | None,
+        typer.Option(
+            help="xreg: cost of errors. By default 3, lower above 100,000 rows.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None,
+    relevance: Annotated[
+        str | None,
+        typer.Option(
+            help="xreg: 'propensity' gives rare labels more weight.", rich_help_panel=_PANEL
+        ),
+    ] = None,
+    tail: Annotated[
+        str | None,
+        typer.Option(
+            help="xreg: rank with the tail classifier 'xreg' or 'pfastrexml'.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None,
+    base: Annotated[
+        str | None,
+        typer.Option(help=f"adacond: {', '.join(BASES)}.", rich_help_panel=_PANEL),
+    ] = None,
+    rounds: Annotated[
+        int | None,
+        typer.Option(help="adacond: how many rounds at most.", rich_help_panel=_PANEL),
+    ] = None,
+    eta: Annotated[
+        str | None,
+        typer.Option(
+            help="adacond: the error a row may have, in (0, 1), 'auto' or 'median'.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None,
+    max_memory: Annotated[
+        int | None,
+        typer.Option(
+            help="conditional, xreg: bytes that weights may take.", rich_help_panel=_PANEL
+        ),
+    ] = None,
+) -> None:
+    """Hold the options of methods that only `train` has."""
+
+
+_PARAMETERS = {
+    "trees": "n_trees",
+    "passes": "n_passes",
+    "rounds": "n_rounds",
+}
+"""Parameters that are not called as their options."""
+
+
+def _wanted(arguments: dict[str, Any]) -> Wanted:
+    """Return what options say; those that were not given are None."""
+    values = dict(arguments)
+    seed, jobs = values.pop("seed"), values.pop("jobs")
+    given = {_PARAMETERS.get(n, n): value for n, value in values.items() if value is not None}
+    if "eta" in given:
+        given["eta"] = _number(given["eta"])
+    if "base" in given:
+        checks.choice("--base", given["base"], BASES)
+    return Wanted(given, seed, jobs)
+
+
+def _number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def with_method(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the methods' options in place of its parameter ``chosen``.
-
-    A command with a parameter ``model`` of its own is told the name, which may then also be one of
-    a model that needs the whole file.
+    """Give a command that learns row by row the methods' options, in place of ``chosen``.
 
     >>> import inspect
     >>> @with_method
@@ -185,17 +322,50 @@ def with_method(command: Callable[..., None]) -> Callable[..., None]:
     >>> list(inspect.signature(learn).parameters)[:3]
     ['data', 'model', 'structure']
     """
-    options = dict(inspect.signature(_choose, eval_str=True).parameters)
-    del options["methods"]
+
+    def model(
+        model: Annotated[str, typer.Option(help=f"{', '.join(STREAMS)}.")] = "conditional",
+    ) -> None: ...
+
+    def chosen(arguments: dict[str, Any]) -> Chosen:
+        name = checks.choice("--model", arguments.pop("model"), STREAMS)
+        return _wanted(arguments).of(name)
+
+    return _with_options(command, (model, _stream_options), "chosen", chosen)
+
+
+def with_wanted(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command that trains from files the options of all methods, in place of ``wanted``.
+
+    >>> import inspect
+    >>> @with_wanted
+    ... def learn(data: str, wanted: Wanted): ...
+    >>> "trees" in inspect.signature(learn).parameters
+    True
+    """
+    return _with_options(command, (_file_options, _stream_options), "wanted", _wanted)
+
+
+def _with_options(
+    command: Callable[..., None],
+    holders: tuple[Callable[..., None], ...],
+    place: str,
+    read: Callable[[dict[str, Any]], Any],
+) -> Callable[..., None]:
+    """Return the command with the holders' options; what ``read`` makes of them is ``place``."""
+    options = {
+        name: parameter
+        for holder in holders
+        for name, parameter in inspect.signature(holder, eval_str=True).parameters.items()
+    }
     own = inspect.signature(command, eval_str=True)
-    methods = STREAMS | (WHOLE_FILES if "model" in own.parameters else {})
-    parameters = [p for p in own.parameters.values() if p.name != "chosen"]
-    parameters += [p for p in options.values() if p.name not in own.parameters]
+    parameters = [p for p in own.parameters.values() if p.name != place]
+    parameters += list(options.values())
 
     @functools.wraps(command)
     def run(**arguments: Any) -> None:
-        chosen = _choose(**{name: arguments[name] for name in options}, methods=methods)
-        command(**{n: a for n, a in arguments.items() if n in own.parameters}, chosen=chosen)
+        read_of = read({name: arguments.pop(name) for name in options})
+        command(**arguments, **{place: read_of})
 
     named = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
     vars(run)["__signature__"] = own.replace(parameters=named)

@@ -1,13 +1,14 @@
-"""`labeltrees train`: learn from a file and save the model; a tree at constant memory."""
+"""`labeltrees train`: the model that suits a file, measured on rows held out, and saved."""
 
 from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from labeltrees import checks
 from labeltrees.cli.inputs import (
     FormatOption,
     Input,
@@ -17,121 +18,107 @@ from labeltrees.cli.inputs import (
     LineOption,
     OrderOption,
 )
-from labeltrees.cli.methods import Chosen, TrainedModelOption, with_method
-from labeltrees.cli.report import JsonOption, QuietOption, say_json, say_pairs
-from labeltrees.cli.whole_file import BASES, train_boosted, train_extreme_regressor
+from labeltrees.cli.methods import STREAMS, WHOLE_FILES, Wanted, with_wanted
+from labeltrees.cli.out import check_out, default_out
+from labeltrees.cli.report import JsonOption, QuietOption, say_json
+from labeltrees.cli.trained import say_trained
+from labeltrees.cli.training_run import CHOOSES, TrainingRun
 from labeltrees.data.readers.source import MAX_LINE_BYTES
-from labeltrees.errors import ArgumentError, DataError
-from labeltrees.metrics import ProgressiveValidation
-from labeltrees.progress import Progress
+from labeltrees.errors import ArgumentError
+
+_VECTORIZERS = ("tfidf", "hashing")
 
 
-@with_method
+@with_wanted
 def train(
     data: InputArgument,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where to save the model.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Where to save the model. By default DATA.safetensors."),
+    ] = None,
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model", help=f"auto, or one of {', '.join((*STREAMS, *WHOLE_FILES))}."
+        ),
+    ] = "auto",
+    fast: Annotated[bool, typer.Option("--fast", help="One tree: quicker, a little worse.")] = False,
+    best: Annotated[
+        bool, typer.Option("--best", help="More trees: slower, a little better.")
+    ] = False,
+    online: Annotated[
+        bool,
+        typer.Option("--online", help="Learn row by row at constant memory, in mixed order."),
+    ] = False,
+    in_order: Annotated[
+        bool, typer.Option("--in-order", help="The same, in the order of the file.")
+    ] = False,
+    init: Annotated[
+        Path | None, typer.Option(help="Go on from this model: learn row by row.")
+    ] = None,
     format: FormatOption = None,  # noqa: A002
     vectorizer: Annotated[
-        str | None, typer.Option(help="For text: 'hashing' (default) or 'tfidf'.")
+        str | None,
+        typer.Option(help="For text: 'tfidf' of words and pairs of words, or 'hashing'."),
     ] = None,
     labels: LabelsOption = "each",
     limit: LimitOption = None,
     max_line_bytes: LineOption = MAX_LINE_BYTES,
     order: OrderOption = "files",
-    passes: Annotated[int, typer.Option(min=1, help="Number of passes over the data.")] = 1,
     keep_state: Annotated[
         bool, typer.Option(help="Whether the saved model can go on learning.")
     ] = True,
-    model: TrainedModelOption = "conditional",
-    base: Annotated[str, typer.Option(help=f"adacond: {', '.join(BASES)}.")] = "tree",
-    rounds: Annotated[int, typer.Option(min=1, help="adacond: how many rounds at most.")] = 5,
-    eta: Annotated[
-        str, typer.Option(help="adacond: the error a row may have, in (0, 1), 'auto' or 'median'.")
-    ] = "auto",
-    trees: Annotated[int, typer.Option(help="xreg: number of trees.")] = 3,
-    cost: Annotated[
-        float | None,
-        typer.Option(help="xreg: cost of errors. By default 3, lower above 100,000 rows."),
-    ] = None,
-    hinge: Annotated[bool, typer.Option("--hinge", help="xreg: hinge loss (Parabel).")] = False,
-    relevance: Annotated[
-        str | None, typer.Option(help="xreg: 'propensity' gives rare labels more weight.")
-    ] = None,
-    tail: Annotated[
-        str | None, typer.Option(help="xreg: rank with the tail classifier 'xreg' or 'pfastrexml'.")
-    ] = None,
-    jobs: Annotated[int, typer.Option(help="Threads, -1 for all cores.")] = 1,
     json: JsonOption = False,
     quiet: QuietOption = False,
     *,
-    chosen: Chosen,
+    wanted: Wanted,
 ) -> None:
-    """Learn a model from a data file and save it."""
-    if data == "-" and (passes > 1 or vectorizer == "tfidf"):
-        raise ArgumentError("the standard input can be read only once: use --passes 1, no tfidf.")
+    """Learn the model that suits a data file, measure it on rows held out, and save it."""
+    started = time.perf_counter()
+    checks.choice("--model", model, ("auto", *STREAMS, *WHOLE_FILES))
+    if vectorizer is not None:
+        checks.choice("--vectorizer", vectorizer, _VECTORIZERS)
+    if fast and best:
+        raise ArgumentError("--fast and --best exclude each other.")
+    one_by_one = online or in_order or init is not None
+    wanted.check(_possible(model, one_by_one=one_by_one))
+    target = default_out(data) if out is None else out
+    check_out(target)
     source = Input.choose(
         data,
         format=format,
-        vectorizer=vectorizer,
         labels=labels,
         limit=limit,
         order=order,
-        seed=chosen.seed,
+        seed=wanted.seed,
         max_line_bytes=max_line_bytes,
     )
-    if model == "adacond":
-        result = train_boosted(
-            source, out, chosen, base=base, n_rounds=rounds, eta=eta, n_passes=passes,
-            keep_state=keep_state,
-        )  # fmt: skip
-    elif model == "xreg":
-        options = {
-            "n_trees": trees,
-            "cost": cost,
-            "relevance": relevance,
-            "tail": tail,
-            "n_jobs": jobs,
-        } | ({"loss": "hinge"} if hinge else {})
-        result = train_extreme_regressor(source, out, chosen, options, quiet=quiet)
+    run = TrainingRun(
+        source, target, model, wanted,
+        effort="fast" if fast else "best" if best else "usual",
+        vectorizer=vectorizer, keep_state=keep_state, quiet=quiet,
+    )  # fmt: skip
+    if init is not None:
+        trained = run.go_on(init, in_order=in_order)
+    elif one_by_one or source.format == "python":
+        trained = run.online(in_order=in_order or source.format == "python")
     else:
-        result = _train_stream(source, out, chosen, passes, keep_state=keep_state, quiet=quiet)
+        trained = run.choose()
+    trained.seconds = time.perf_counter() - started
     if json:
-        say_json(result)
+        say_json(trained.to_dict())
     else:
-        say_pairs({name.replace("_", " "): value for name, value in result.items()})
+        say_trained(trained)
 
 
-def _train_stream(
-    source: Input, out: Path, chosen: Chosen, passes: int, *, keep_state: bool, quiet: bool
-) -> dict[str, Any]:
-    """Learn row by row, in the file's order; save; return what there is to say."""
-    started = time.perf_counter()
-    validation = ProgressiveValidation()
-    model = None
-    for number in range(passes):
-        with Progress(f"pass {number + 1} of {passes}", enabled=not quiet) as progress:
-            for rows, labels, weights in source.examples():
-                if model is None:
-                    model = chosen.method.start(chosen.settings(), rows.n_features)
-                seen = model.learn(rows, labels, weights)
-                if number == 0:
-                    validation.update(seen.p_label, is_new=seen.is_new, sample_weight=weights)
-                loss, n_labels = validation.summary().squared_loss, len(model.vocabulary)
-                progress.advance(len(labels), loss=loss, labels=n_labels)
-    if model is None:
-        raise DataError(f"{source.path} has no row with a label.")
-    seconds = time.perf_counter() - started
-    model.save(out, keep_state=keep_state, extra=source.facts())
-    summary = validation.summary()
-    return {
-        "model": str(out),
-        "examples": summary.n_rows,
-        "passes": passes,
-        "labels": len(model.vocabulary),
-        "depth": model.describe()["depth"],
-        "seconds": round(seconds, 3),
-        "examples_per_second": round(passes * summary.n_rows / seconds),
-        "progressive_squared_loss": summary.squared_loss,
-        "progressive_log_loss_seen": summary.log_loss_seen,
-        "file_bytes": out.stat().st_size,
-    }
+def _possible(model: str, *, one_by_one: bool) -> tuple[str, ...]:
+    """Return the methods that may be meant, before the data are known."""
+    if model == "auto":
+        return ("conditional",) if one_by_one else CHOOSES
+    if one_by_one and model not in STREAMS:
+        allowed = ", ".join(STREAMS)
+        raise ArgumentError(
+            f"--model {model} needs the whole file; --online, --in-order and --init are for "
+            f"{allowed}."
+        )
+    return (model,)

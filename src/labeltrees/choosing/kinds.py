@@ -1,0 +1,72 @@
+"""What kind of data a file holds, and which method suits it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from labeltrees.choosing.gathering import Gathered
+
+__all__ = ["Kind", "kind_of", "method_for"]
+
+_SHARE_OF_SEVERAL = 0.01
+"""Rows with several labels may be mistakes if there are fewer than this share of them."""
+_SORTED_SHARE = 0.5
+_LEAST_ROWS_SORTED = 20
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What there is to know of gathered rows before a method is chosen."""
+
+    n_rows: int
+    n_labels: int
+    labels_per_row: float
+    several: bool
+    """Whether rows have several labels, and not by mistake."""
+    graded: bool
+    """Whether labels have a relevance of their own."""
+    text: bool
+    sorted: bool
+    """Whether rows with the same label follow each other."""
+
+
+def kind_of(data: Gathered) -> Kind:
+    """Return what kind of data these are."""
+    counts = data.n_labels_of_row
+    distinct, ids = np.unique(data.labels, return_inverse=True)
+    return Kind(
+        n_rows=data.n_rows,
+        n_labels=len(distinct),
+        labels_per_row=float(counts.mean()),
+        several=float((counts > 1).mean()) >= _SHARE_OF_SEVERAL,
+        graded=data.relevance is not None and bool((data.relevance != 1).any()),
+        text=data.texts is not None,
+        sorted=_is_sorted(ids[data.label_starts[:-1]], len(distinct)),
+    )
+
+
+def method_for(kind: Kind) -> tuple[str, str]:
+    """Return the name of the method that suits the data, and why.
+
+    >>> kind = Kind(1000, 50, 1.0, several=False, graded=False, text=True, sorted=True)
+    >>> method_for(kind)
+    ('conditional', 'every row has one label')
+    """
+    if kind.graded:
+        return "xreg", "labels have grades of relevance"
+    if kind.several:
+        return "xreg", f"rows have {kind.labels_per_row:.1f} labels on average"
+    return "conditional", "every row has one label"
+
+
+def _is_sorted(ids: np.ndarray, n_labels: int) -> bool:
+    """Whether neighbours have the same label far more often than chance would have it."""
+    if len(ids) < _LEAST_ROWS_SORTED or n_labels < 2:
+        return False
+    same = float((ids[1:] == ids[:-1]).mean())
+    chance = float(((np.bincount(ids) / len(ids)) ** 2).sum())
+    return same > chance + _SORTED_SHARE * (1 - chance)

@@ -1,0 +1,58 @@
+"""What a chosen model is compared with: how often labels are seen, and one regressor per label."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from labeltrees.choosing.fitting import Recipe
+from labeltrees.choosing.scores import N_TOP, Answers
+
+if TYPE_CHECKING:
+    from labeltrees.choosing.gathering import Gathered
+    from labeltrees.choosing.kinds import Kind
+
+__all__ = ["most_frequent", "one_against_all"]
+
+_MOST_WORK = 5e8
+"""Labels times stored values of all rows that one-against-all may cost: about a second."""
+_MOST_LABELS_TOGETHER = 256
+
+
+def most_frequent(learned: Gathered, asked: Gathered) -> Answers:
+    """Return the answers of one who knows only how often each label was seen."""
+    labels, counts = np.unique(learned.labels, return_counts=True)
+    order = np.argsort(-counts, kind="stable")[:N_TOP]
+    share = counts / counts.sum()
+    per_row = counts / learned.n_rows
+    place = np.searchsorted(labels, asked.labels[asked.label_starts[:-1]])
+    place = np.minimum(place, len(labels) - 1)
+    known = labels[place] == asked.labels[asked.label_starts[:-1]]
+    return Answers(
+        np.tile(labels[order], (asked.n_rows, 1)),
+        np.tile(np.minimum(per_row[order], 1.0), (asked.n_rows, 1)),
+        np.where(known, share[place], 0.0),
+    )
+
+
+def one_against_all(data: Gathered, kind: Kind, *, seed: int, jobs: int | None) -> Recipe | None:
+    """Return the recipe of a regressor for each label; None if that would take long.
+
+    Of rows with several labels it is logistic regression of each label against the rest: a tree
+    whose root has all labels as children.
+    """
+    if kind.n_labels * len(data.rows.indices) > _MOST_WORK:
+        return None
+    if kind.several:
+        from labeltrees.models.extreme.settings import ExtremeSettings
+
+        if kind.n_labels > _MOST_LABELS_TOGETHER or kind.graded:
+            return None
+        settings = ExtremeSettings(
+            n_trees=1, max_leaf=_MOST_LABELS_TOGETHER, random_state=seed, n_jobs=jobs
+        )
+        return Recipe("xreg", settings)
+    from labeltrees.models.baselines.one_against_all import OneAgainstAllSettings
+
+    return Recipe("one-against-all", OneAgainstAllSettings(random_state=seed), seed=seed)

@@ -1,0 +1,146 @@
+"""A model of all rows, measured on rows that it had not learned from."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from labeltrees.choosing.features import Features
+from labeltrees.choosing.fitting import Recipe, fit
+from labeltrees.choosing.gathering import without_features
+from labeltrees.choosing.holding_out import splits
+from labeltrees.choosing.rivals import most_frequent, one_against_all
+from labeltrees.choosing.scores import Answers, ask, scores
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+    from labeltrees.choosing.gathering import Gathered
+    from labeltrees.choosing.kinds import Kind
+    from labeltrees.models.model import FittedModel
+
+    Stage = Callable[[str], AbstractContextManager[Any]]
+
+__all__ = ["MOST_ROWS_TWICE", "Measured", "Outcome", "train_on_all"]
+
+MOST_ROWS_TWICE = 100_000
+"""Up to so many rows a model learns again from all of them after it has been measured."""
+_LEAST_ROWS = 10
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was measured on held-out rows."""
+
+    n_rows: int
+    """How many rows were held out, in all parts."""
+    n_parts: int
+    """1, or into how many parts all rows were split, each held out once."""
+    table: dict[str, dict[str, float]]
+    """The scores of the model and its rivals, by name."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A trained model and what there is to say of it."""
+
+    model: FittedModel
+    features: Features
+    measured: Measured | None
+    """None if there were too few rows to measure by."""
+    from_all: bool
+    """Whether the model has learned from the held-out rows as well."""
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+def train_on_all(
+    data: Gathered,
+    kind: Kind,
+    recipe: Recipe,
+    *,
+    features: Features,
+    name: str = "the model",
+    jobs: int | None = None,
+    stage: Stage = nullcontext,
+) -> Outcome:
+    """Return the model of a recipe, measured on held-out rows and then taught all.
+
+    Parameters
+    ----------
+    data : Gathered
+    kind : Kind
+        Of the data.
+    recipe : Recipe
+    features : Features
+        How features are made of texts, not fitted yet.
+    name : str
+        What the model is called in the table.
+    jobs : int or None
+        Threads for its rivals.
+    stage : function of a text, returns a context
+        Told what is being done.
+    """
+    clock = _Clock(stage)
+    parts = splits(data.n_rows, recipe.seed) if data.n_rows >= _LEAST_ROWS else []
+    answers: dict[str, list[Answers]] = {}
+    asked: list[Gathered] = []
+    model, fitted = None, features
+    for learned_rows, held_rows in parts:
+        learned, held = data.take(learned_rows), data.take(held_rows)
+        with clock("making features"):
+            fitted, learned = features.fit(learned)
+            held = fitted.apply(held)
+        with clock("learning"):
+            model = fit(recipe, learned)
+        with clock("measuring"):
+            answers.setdefault(name, []).append(ask(model, held, several=kind.several))
+        rival = one_against_all(learned, kind, seed=recipe.seed, jobs=jobs)
+        if rival is not None and not _alike(rival, recipe):
+            with clock("learning one-against-all, to compare"):
+                told = ask(fit(rival, learned), held, several=kind.several)
+                answers.setdefault("one-against-all", []).append(told)
+        answers.setdefault("most frequent labels", []).append(most_frequent(learned, held))
+        asked.append(held)
+    measured = _measured(answers, asked, several=kind.several) if parts else None
+    from_all = model is None or data.n_rows <= MOST_ROWS_TWICE
+    if from_all:
+        with clock("making features"):
+            fitted, whole = features.fit(data)
+        with clock("learning from all rows"):
+            model = fit(recipe, whole)
+    assert model is not None
+    return Outcome(model, fitted, measured, from_all, clock.seconds)
+
+
+def _measured(
+    answers: dict[str, list[Answers]], asked: list[Gathered], *, several: bool
+) -> Measured:
+    table = {}
+    for who, parts in answers.items():
+        if len(parts) < len(asked):
+            continue  # it was affordable for some parts only
+        table[who] = scores(Answers.joined(parts), without_features(asked), several=several)
+    return Measured(sum(part.n_rows for part in asked), len(asked), table)
+
+
+def _alike(rival: Recipe, recipe: Recipe) -> bool:
+    return rival.method == recipe.method and rival.settings == recipe.settings
+
+
+class _Clock:
+    """Seconds by what was done meanwhile."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def __call__(self, what: str) -> Iterator[None]:
+        started = time.perf_counter()
+        with self.stage(what):
+            yield
+        spent = time.perf_counter() - started
+        self.seconds[what] = self.seconds.get(what, 0.0) + spent

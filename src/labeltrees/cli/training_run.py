@@ -1,0 +1,291 @@
+"""One training: read, choose, learn, measure, save."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from labeltrees.choosing.features import Features
+from labeltrees.choosing.gathering import Gathered, gather, room_for_data
+from labeltrees.choosing.kinds import Kind, kind_of, method_for
+from labeltrees.choosing.streaming import learn_stream
+from labeltrees.choosing.training import train_on_all
+from labeltrees.cli.methods import STREAMS, Chosen, Wanted
+from labeltrees.cli.opening import open_model
+from labeltrees.cli.recipes import Effort, recipe_of
+from labeltrees.cli.trained import Trained
+from labeltrees.errors import ArgumentError
+from labeltrees.progress import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from labeltrees.cli.inputs import Input
+    from labeltrees.data.chunk import Chunk
+
+__all__ = ["CHOOSES", "TrainingRun"]
+
+CHOOSES = ("conditional", "xreg")
+"""What `--model auto` takes, by the data."""
+
+
+class TrainingRun:
+    """What `labeltrees train` was told, and the ways to carry it out."""
+
+    def __init__(
+        self,
+        source: Input,
+        out: Path,
+        model: str,
+        wanted: Wanted,
+        *,
+        effort: Effort,
+        vectorizer: str | None,
+        keep_state: bool,
+        quiet: bool,
+    ) -> None:
+        self.source, self.out, self.model, self.wanted = source, out, model, wanted
+        self.effort, self.vectorizer = effort, vectorizer
+        self.keep_state, self.quiet = keep_state, quiet
+
+    def choose(self) -> Trained:
+        """Train on the whole file if it fits into memory, and else row by row."""
+        with Progress("reading", enabled=not self.quiet) as progress:
+            chunks = _counted(self.source.raw_chunks(), progress)
+            data, rest = gather(chunks, room_for_data(), name=self.source.path)
+        if rest is not None:
+            return self._too_large(data, rest)
+        kind = kind_of(data)
+        chosen, why = self._chosen(kind)
+        recipe = recipe_of(chosen, effort=self.effort, one_label=self.source.labels)
+        name = _in_words(recipe.method, recipe.settings, kind.n_rows)
+        outcome = train_on_all(
+            data, kind, recipe,
+            features=self._features(data), name="labeltrees", jobs=chosen.jobs, stage=self._stage,
+        )  # fmt: skip
+        self._save(outcome.model, outcome.features.transform)
+        return Trained(
+            self.out,
+            self.source.path,
+            [*self._found(kind, data), *self.source.notes],
+            recipe.method,
+            name + _on_features(outcome.features, outcome.model.n_features),
+            why,
+            data.n_rows,
+            len(outcome.model.vocabulary),
+            data.n_without_label,
+            outcome.measured,
+            outcome.from_all,
+            facts=_sizes(outcome.model) | recipe.facts,
+            advice=self._advice(kind, data, outcome.measured),
+        )
+
+    def online(self, *, in_order: bool) -> Trained:
+        """Learn row by row, at constant memory."""
+        chosen = self.wanted.of(self._stream_name())
+        chunks = self.source.chunks()
+        why = "rows are to be learned in their order" if in_order else "--online was given"
+        return self._stream(chosen, chunks, in_order=in_order, why=why, found=[])
+
+    def go_on(self, init: Path, *, in_order: bool) -> Trained:
+        """Go on from a saved model."""
+        stored, model = open_model(init)
+        if self.model != "auto" or self.wanted.given:
+            raise ArgumentError("--init goes on with the model's own settings: give none of them.")
+        if not hasattr(model, "learn"):
+            raise ArgumentError(f"--init {init}: {stored.model} cannot learn row by row.")
+        source = self.source.read_like(stored)
+        self.source = source
+        return self._stream(
+            None, source.chunks(), in_order=in_order, why=f"--init {init} was given", found=[],
+            start=model,
+        )  # fmt: skip
+
+    def _too_large(self, data: Gathered, rest: Iterator[Chunk]) -> Trained:
+        """Learn what was read and all the rest row by row."""
+        found = [
+            f"There is no room for the whole file in memory, so it is learned row by row. "
+            f"The first {data.n_rows:,} rows were looked at."
+        ]
+        chosen = self.wanted.of(self._stream_name(), why="the file does not fit into memory")
+        self.source = self.source.hashed()
+        chunks = self.source.with_features(chain([data.as_chunk()], rest))
+        return self._stream(
+            chosen, chunks, in_order=False, found=found, several=kind_of(data).several,
+            why="the file does not fit into memory",
+        )  # fmt: skip
+
+    def _stream(
+        self,
+        chosen: Chosen | None,
+        chunks: Iterable[Chunk],
+        *,
+        in_order: bool,
+        why: str,
+        found: list[str],
+        several: bool = False,
+        start: Any = None,
+    ) -> Trained:
+        def make(n_features: int) -> Any:
+            if start is not None:
+                return start
+            assert chosen is not None
+            return chosen.method.start(chosen.settings(), n_features)
+
+        with Progress("learning", enabled=not self.quiet) as progress:
+            streamed = learn_stream(
+                chunks,
+                make,
+                in_order=in_order,
+                one_label=self.source.labels,
+                several=several,
+                seed=self.wanted.seed,
+                name="labeltrees",
+                advance=lambda n, shown: progress.advance(n, **shown),
+            )
+        self._save(streamed.model, self.source.vectorizer)
+        summary, model = streamed.progressive, streamed.model
+        method = type(model).__name__ if chosen is None else chosen.name
+        order = "in the order of the file" if in_order else "in mixed order"
+        return Trained(
+            self.out,
+            self.source.path,
+            [*found, *self.source.notes],
+            method,
+            f"{_NAMES.get(method, method)} that learns row by row, {order}",
+            why,
+            summary.n_rows,
+            len(model.vocabulary),
+            streamed.n_without_label,
+            streamed.measured,
+            from_all=in_order,
+            progressive={
+                "squared_loss": summary.squared_loss,
+                "log_loss_seen": summary.log_loss_seen,
+            },
+            facts=_sizes(model),
+            advice=[self._ask_line()],
+        )
+
+    def _stream_name(self) -> str:
+        if self.model == "auto":
+            return "conditional"
+        if self.model not in STREAMS:
+            raise ArgumentError(
+                f"--model {self.model} needs all rows in memory, and they do not fit; "
+                f"{', '.join(STREAMS)} learn row by row."
+            )
+        return self.model
+
+    def _chosen(self, kind: Kind) -> tuple[Chosen, str]:
+        if self.model != "auto":
+            return self.wanted.of(self.model), "--model says so"
+        name, why = method_for(kind)
+        return self.wanted.of(name, why=why), why
+
+    def _features(self, data: Gathered) -> Features:
+        if data.texts is None:
+            return Features()
+        from labeltrees.transforms import default_text_features, hashed_text_features
+
+        if self.vectorizer == "hashing":
+            return Features(hashed_text_features())
+        return Features(default_text_features(data.n_rows))
+
+    def _save(self, model: Any, transform: Any) -> None:
+        from labeltrees.transforms import save_with_transform
+
+        save_with_transform(
+            model, transform, self.out, keep_state=self.keep_state, extra=self.source.facts()
+        )
+
+    @contextmanager
+    def _stage(self, what: str) -> Iterator[None]:
+        with Progress(what, enabled=not self.quiet):
+            yield
+
+    def _found(self, kind: Kind, data: Gathered) -> list[str]:
+        what = "texts" if kind.text else "rows of features"
+        labels = "one label each"
+        if kind.several:
+            labels = f"{kind.labels_per_row:.1f} labels each on average"
+        sentences = [
+            f"{self.source.path}: {kind.n_rows:,} {what}, {labels}, "
+            f"{kind.n_labels:,} different labels."
+        ]
+        if data.n_without_label:
+            sentences.append(f"Rows without a label: {data.n_without_label:,}; they were left out.")
+        if kind.sorted:
+            sentences.append("Rows are sorted by label; they were shuffled.")
+        return sentences
+
+    def _advice(self, kind: Kind, data: Gathered, measured: Any) -> list[str]:
+        import numpy as np
+
+        _, counts = np.unique(data.labels, return_counts=True)
+        once = int((counts == 1).sum())
+        sentences = []
+        if once > len(counts) / 10:
+            sentences.append(
+                f"{once:,} of {len(counts):,} labels have a single row: more rows of them would "
+                "help most."
+            )
+        if measured is not None and _is_behind(measured.table):
+            sentences.append(
+                "One-against-all was better on the held-out rows; for so few labels it is "
+                "affordable: --model one-against-all."
+            )
+        return [*sentences, self._ask_line()]
+
+    def _ask_line(self) -> str:
+        suffix = "new.txt" if self.source.is_text else "new rows"
+        return f"Ask it: labeltrees predict {self.out} {suffix!r} --top 5"
+
+
+def _is_behind(table: dict[str, dict[str, float]]) -> bool:
+    ours, rival = table.get("labeltrees", {}), table.get("one-against-all", {})
+    if "log loss" not in ours or "log loss" not in rival:
+        return False
+    return rival["log loss"] < 0.98 * ours["log loss"] and rival["accuracy"] > ours["accuracy"]
+
+
+def _counted(chunks: Iterable[Chunk], progress: Progress) -> Iterator[Chunk]:
+    for chunk in chunks:
+        progress.advance(chunk.n_rows)
+        yield chunk
+
+
+_NAMES = {
+    "conditional": "a conditional probability tree",
+    "xreg": "extreme regression",
+    "lomtree": "a LOMtree",
+    "filtertree": "a filter tree",
+    "adacond": "boosting",
+    "one-against-all": "one-against-all",
+}
+
+
+def _in_words(method: str, settings: Any, n_rows: int) -> str:
+    if method == "xreg":
+        return f"extreme regression with {settings.n_trees} trees"
+    if method != "conditional":
+        return _NAMES[method]
+    actual = settings.on_all(n_rows)
+    trees = "a tree" if actual.n_trees == 1 else f"{actual.n_trees} trees"
+    refined = ", refined by an expert for each label" if settings.is_refined else ""
+    return f"{trees} of conditional probabilities ({actual.structure_name}{refined})"
+
+
+def _on_features(features: Features, n_features: int) -> str:
+    if features.transform is None:
+        return ""
+    if features.names is None:
+        return " on hashed words"
+    return f" on TF-IDF of {n_features:,} words and pairs of words"
+
+
+def _sizes(model: Any) -> dict[str, Any]:
+    facts = model.describe()
+    return {name: facts[name] for name in ("trees", "depth", "weights") if name in facts}
