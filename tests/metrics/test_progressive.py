@@ -191,3 +191,53 @@ def test_bad_arguments_are_named_and_change_nothing(call, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         call(stream)
     assert stream.summary() == before
+
+
+@given(STREAM, STREAM)
+def test_a_stream_goes_on_from_its_state_to_the_last_bit(before, after):
+    whole = ProgressiveValidation(n_expected=20, block_size=3, max_points=4)
+    feed(whole, before)
+    restored = ProgressiveValidation.from_state(json.loads(json.dumps(whole.state())))
+    for stream in (whole, restored):
+        feed(stream, after)
+    assert restored.summary() == whole.summary()
+    assert restored.state() == whole.state()
+
+
+def test_the_curve_keeps_few_points_of_a_long_stream():
+    stream = ProgressiveValidation(block_size=10, max_points=8)
+    for step in range(100):
+        stream.update(np.full(7, step / 100), np.full(7, step % 2 == 0))
+    points = stream.summary().curve
+    assert len(points) <= 9
+    assert points[-1].n_rows == 700
+    assert stream.block_size in (80, 160)
+    whole = stream.summary().squared_loss
+    ends = [0, *(point.n_rows for point in points)]
+    weighed = sum(
+        point.squared_loss * (end - begin)
+        for point, (begin, end) in zip(points, itertools.pairwise(ends), strict=True)
+    )
+    assert weighed / 700 == pytest.approx(whole)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"sums": []},
+        {"sums": [[1, 0, [0] * 9, [0] * 9]] * 2},
+        {"sums": [[1, 0, [math.nan] * 9, [0] * 9]] * 3},
+        {"sums": [[-1, 0, [0] * 9, [0] * 9]] * 3},
+        {"cells": [[[1000], [0] * 3, [0] * 3]] * 2},
+        {"cells": [[[1], [0] * 2, [0] * 3]] * 2},
+        {"points": [[1, 2]]},
+        {"points": [["a", 0, 0, 0]]},
+        {"floor": 0},
+        {"tail_start": "x"},
+    ],
+)
+def test_a_forged_state_is_refused(change):
+    with pytest.raises(ArgumentError):
+        ProgressiveValidation.from_state(ProgressiveValidation().state() | change)
+    with pytest.raises(ArgumentError):
+        ProgressiveValidation.from_state([change])

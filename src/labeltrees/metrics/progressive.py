@@ -40,6 +40,7 @@ __all__ = ["CurvePoint", "ProgressiveSummary", "ProgressiveValidation", "StreamS
 
 _N_CELLS = 1000  # of equal width; they are merged into _N_BINS of equal mass when asked
 _N_BINS = 15
+_SETTINGS = ("tail_start", "block_size", "max_points", "floor", "delta")
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,8 @@ class ProgressiveSummary(StreamScores):
 class ProgressiveValidation:
     """Scores of a stream of rows that are predicted before they are learned.
 
-    Memory grows by one curve point per block of rows.
+    Memory does not grow with the stream: when the curve has ``max_points``, neighbours become one
+    and blocks twice as long.
 
     Sums are compensated, so the result does not depend on how the stream is cut into updates
     beyond the last bits; blocks and tail are cut exactly.
@@ -127,7 +129,9 @@ class ProgressiveValidation:
     tail_fraction : float in (0, 1], default 0.2
         The part of the stream whose scores are kept separately.
     block_size : int, default 10_000
-        The number of rows per point of the learning curve.
+        The number of rows per point of the learning curve, at first.
+    max_points : int, default 1000
+        The most points that the curve may have, at least 2.
     floor : float in (0, 1), default 1e-9
         The least probability that the log loss counts.
     delta : float in (0, 1), default 0.05
@@ -149,10 +153,12 @@ class ProgressiveValidation:
         n_expected: int | None = None,
         tail_fraction: float = 0.2,
         block_size: int = 10_000,
+        max_points: int = 1000,
         floor: float = LOG_FLOOR,
         delta: float = 0.05,
     ) -> None:
         self.block_size = integer("block_size", block_size, 1)
+        self.max_points = integer("max_points", max_points, 2)
         self.delta = number("delta", delta, 0, 1, open_low=True, open_high=True)
         self.floor = number("floor", floor, 0, 1, open_low=True, open_high=True)
         fraction = number("tail_fraction", tail_fraction, 0, 1, open_low=True)
@@ -215,8 +221,7 @@ class ProgressiveValidation:
                 for cells in (self._cells, *([self._tail_cells] if in_tail else [])):
                     cells.add(top[rows], hit[rows], weight[rows])
             if self._block.n_rows == self.block_size:
-                self._points.append(self._point())
-                self._block = _Sums()
+                self._end_block()
 
     def _terms(
         self,
@@ -243,6 +248,14 @@ class ProgressiveValidation:
         cuts = [border - begin for border in sorted(borders)]
         return list(itertools.pairwise(cuts))
 
+    def _end_block(self) -> None:
+        self._points.append(self._point())
+        self._block = _Sums()
+        # An even number of points: the next block begins where one of twice the length does.
+        if len(self._points) >= self.max_points and len(self._points) % 2 == 0:
+            self._points = list(map(_mean_point, self._points[::2], self._points[1::2]))
+            self.block_size *= 2
+
     def _point(self) -> CurvePoint:
         scores = self._block
         return CurvePoint(self.n_rows, scores.accuracy, scores.squared_loss, scores.log_loss)
@@ -251,6 +264,44 @@ class ProgressiveValidation:
     def curve(self) -> list[CurvePoint]:
         """The learning curve: scores of each block of rows, the last of which may be shorter."""
         return self._points + ([self._point()] if self._block.n_rows else [])
+
+    def scores(self) -> StreamScores:
+        """Return the scores so far, without curve and tail, which take longer."""
+        return StreamScores(**self._scores(self._whole))
+
+    def state(self) -> dict[str, Any]:
+        """Return all that `from_state` needs to go on from here, as values that JSON takes."""
+        return {
+            **{name: getattr(self, name) for name in _SETTINGS},
+            "sums": [part.state() for part in (self._whole, self._tail, self._block)],
+            "cells": [part.state() for part in (self._cells, self._tail_cells)],
+            "points": [list(dataclasses.astuple(point)) for point in self._points],
+        }
+
+    @classmethod
+    def from_state(cls, state: Any) -> ProgressiveValidation:
+        """Return the validation that `state` wrote down, equal to the last bit.
+
+        >>> stream = ProgressiveValidation()
+        >>> stream.update([0.25])
+        >>> ProgressiveValidation.from_state(stream.state()).summary() == stream.summary()
+        True
+        """
+        try:
+            start = state["tail_start"]
+            restored = cls(**{name: state[name] for name in _SETTINGS if name != "tail_start"})
+            restored.tail_start = None if start is None else integer("tail_start", start, 0)
+            parts = (restored._whole, restored._tail, restored._block)
+            for part, own in zip(parts, state["sums"], strict=True):
+                part.restore(own)
+            cells = (restored._cells, restored._tail_cells)
+            for cell, own in zip(cells, state["cells"], strict=True):
+                cell.restore(own)
+            restored._points = [_restored_point(*point) for point in state["points"]]
+        except (LookupError, TypeError, ValueError) as error:
+            message = f"this is not the state of a progressive validation: {error}"
+            raise ArgumentError(message) from None
+        return restored
 
     def summary(self) -> ProgressiveSummary:
         """Return all scores so far."""
@@ -290,6 +341,16 @@ class _CompensatedSum:
     def __init__(self, *shape: int) -> None:
         self._sum, self._lost = np.zeros(shape), np.zeros(shape)
 
+    def state(self, columns: Any = slice(None)) -> list[list[float]]:
+        return [part[..., columns].ravel().tolist() for part in (self._sum, self._lost)]
+
+    def restore(self, state: Any, columns: Any = slice(None)) -> None:
+        for part, own in zip((self._sum, self._lost), state, strict=True):
+            numbers = np.array(own, np.float64)
+            if not np.isfinite(numbers).all():
+                raise ValueError("a sum is not finite")
+            part[..., columns] = numbers.reshape(part[..., columns].shape)
+
     def add(self, terms: FloatArray, at: Any = ...) -> None:
         old = self._sum[at]
         new = old + terms
@@ -309,6 +370,14 @@ class _Sums:
         self.n_rows = 0
         self.n_new = 0
         self._sums = _CompensatedSum(9)
+
+    def state(self) -> list[Any]:
+        return [self.n_rows, self.n_new, *self._sums.state()]
+
+    def restore(self, state: Any) -> None:
+        n_rows, n_new, *sums = state
+        self.n_rows, self.n_new = integer("n_rows", n_rows, 0), integer("n_new", n_new, 0)
+        self._sums.restore(sums)
 
     def add(self, sums: FloatArray, n_rows: int, n_new: int) -> None:
         self._sums.add(sums)
@@ -352,6 +421,14 @@ class _Cells:
     def __init__(self) -> None:
         self._sums = _CompensatedSum(3, _N_CELLS)
 
+    def state(self) -> list[Any]:
+        filled = np.flatnonzero(self._sums.value.any(axis=0))
+        return [filled.tolist(), *self._sums.state(filled)]
+
+    def restore(self, state: Any) -> None:
+        filled, *sums = state
+        self._sums.restore(sums, [integer("cell", cell, 0, _N_CELLS - 1) for cell in filled])
+
     def add(self, p: FloatArray, hit: NDArray[np.bool_], weight: FloatArray) -> None:
         cell = np.minimum((p * _N_CELLS).astype(np.int64), _N_CELLS - 1)
         cells, index = np.unique(cell, return_inverse=True)
@@ -365,6 +442,23 @@ class _Cells:
         if not filled.size:
             return None
         return equal_mass_bins(filled, _N_BINS).expected_calibration_error
+
+
+def _mean_point(first: CurvePoint, second: CurvePoint) -> CurvePoint:
+    """Return one point for two blocks of the same length."""
+
+    def mean(name: str) -> float | None:
+        values = [getattr(point, name) for point in (first, second)]
+        known = [value for value in values if value is not None]
+        return sum(known) / len(known) if known else None
+
+    return CurvePoint(second.n_rows, mean("accuracy"), mean("squared_loss"), mean("log_loss"))
+
+
+def _restored_point(n_rows: Any, *scores: Any) -> CurvePoint:
+    known = [None if score is None else number("score", score, 0) for score in scores]
+    accuracy, squared_loss, log_loss = known
+    return CurvePoint(integer("n_rows", n_rows, 0), accuracy, squared_loss, log_loss)
 
 
 def _at_most_one(mean: float | None) -> float | None:

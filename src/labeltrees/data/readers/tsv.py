@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -71,7 +72,7 @@ def read_tsv(
     check_vectorizer(vectorizer)
     _check_separator(label_separator)
     return _chunks(
-        _lines(path, max_line_bytes), source_name(path), vectorizer, label_separator, chunk_rows
+        _blocks(path, max_line_bytes), source_name(path), vectorizer, label_separator, chunk_rows
     )
 
 
@@ -103,11 +104,12 @@ def fit_tfidf(
     array(['good', 'morning', 'night'], dtype=object)
     """
     limit = check_line_limit(max_line_bytes)
-    return fit_texts((text for _, _, text in _lines(path, limit)), vectorizer)
+    lines = chain.from_iterable(_blocks(path, limit))
+    return fit_texts((text for _, _, text in lines), vectorizer)
 
 
 def _chunks(
-    lines: Iterator[tuple[int, str, str]],
+    line_blocks: Iterator[Iterator[tuple[int, str, str]]],
     name: str,
     vectorizer: Vectorizer | None,
     separator: str | None,
@@ -116,14 +118,16 @@ def _chunks(
     make = vectorizer if vectorizer is not None else default_vectorizer()
     held: list[tuple[int, str, str]] = []
     size = 0
-    for row in lines:
-        held.append(row)
-        size += len(row[2])
-        if len(held) == chunk_rows or size >= blocks.BLOCK_BYTES:
+    for lines in line_blocks:
+        for row in lines:
+            held.append(row)
+            size += len(row[2])
+            if len(held) == chunk_rows or size >= blocks.BLOCK_BYTES:
+                yield _chunk(name, held, make, separator)
+                held, size = [], 0
+        if held:  # rows of a pipe do not wait for more
             yield _chunk(name, held, make, separator)
             held, size = [], 0
-    if held:
-        yield _chunk(name, held, make, separator)
 
 
 def _chunk(
@@ -141,16 +145,20 @@ def _chunk(
     return Chunk(rows, np.array(labels, np.object_), label_starts, None, int(lines[0]), lines)
 
 
-def _lines(source: Source, max_line_bytes: int) -> Iterator[tuple[int, str, str]]:
-    """Yield line, labels and text of each line that is not empty."""
+def _blocks(source: Source, max_line_bytes: int) -> Iterator[Iterator[tuple[int, str, str]]]:
     name = source_name(source)
     for first_line, block in read_blocks(source, max_line_bytes):
-        for line, text in enumerate(block.decode().split("\n"), first_line):
-            labels, tab, rest = text.removesuffix("\r").partition("\t")
-            if tab:
-                yield line, labels, rest
-            elif labels.strip():
-                raise DataFileError(name, line, "there is no tab between labels and text.")
+        yield _lines(name, first_line, block)
+
+
+def _lines(name: str, first_line: int, block: bytes) -> Iterator[tuple[int, str, str]]:
+    """Yield line, labels and text of each line that is not empty."""
+    for line, text in enumerate(block.decode().split("\n"), first_line):
+        labels, tab, rest = text.removesuffix("\r").partition("\t")
+        if tab:
+            yield line, labels, rest
+        elif labels.strip():
+            raise DataFileError(name, line, "there is no tab between labels and text.")
 
 
 def _check_separator(separator: str | None) -> None:
