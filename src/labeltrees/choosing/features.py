@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from labeltrees.data.rows import as_rows
+from labeltrees.errors import DataError
 
 if TYPE_CHECKING:
-    from labeltrees.choosing.gathering import Gathered
+    from labeltrees.data.chunk import Chunk
 
 __all__ = ["Features"]
 
@@ -20,21 +21,24 @@ class Features:
     transform: Any = None
     """A scikit-learn vectoriser."""
 
-    def fit(self, data: Gathered) -> tuple[Features, Gathered]:
+    def fit(self, data: Chunk) -> tuple[Features, Chunk]:
         """Return features fitted to these texts, and the data with them."""
         if data.texts is None or self.transform is None:
             return self, data
         from sklearn.base import clone
 
         fitted = clone(self.transform)
-        rows = as_rows(fitted.fit_transform(data.texts))
-        return replace(self, transform=fitted), data.with_rows(rows)
+        try:
+            rows = as_rows(fitted.fit_transform(data.texts))
+        except ValueError as error:  # such as an empty vocabulary
+            raise DataError(f"no features can be made of the texts: {error}") from None
+        return replace(self, transform=fitted), replace(data, rows=rows)
 
-    def apply(self, data: Gathered) -> Gathered:
+    def apply(self, data: Chunk) -> Chunk:
         """Return the data with the features of their texts."""
         if data.texts is None or self.transform is None:
             return data
-        return data.with_rows(as_rows(self.transform.transform(data.texts)))
+        return replace(data, rows=as_rows(self.transform.transform(data.texts)))
 
     @property
     def names(self) -> list[str] | None:

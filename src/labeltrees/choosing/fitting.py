@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
+from labeltrees.choosing.gathering import label_lists
 from labeltrees.data.targets import learned_labels
 
 if TYPE_CHECKING:
-    from labeltrees.choosing.gathering import Gathered
-    from labeltrees.data.chunk import OneLabel
+    from labeltrees.data.chunk import Chunk, OneLabel
     from labeltrees.models.model import FittedModel
 
 __all__ = ["Recipe", "fit"]
@@ -29,14 +29,14 @@ class Recipe:
     """What the last fit had to say of itself."""
 
 
-def fit(recipe: Recipe, data: Gathered) -> FittedModel:
+def fit(recipe: Recipe, data: Chunk) -> FittedModel:
     """Return the model that a recipe makes of the data."""
     if recipe.method == "xreg":
         return _fit_extreme(recipe.settings, data)
     if recipe.method == "adacond":
         return _fit_boosted(recipe, data)
     how = cast("OneLabel", recipe.one_label)
-    rows, labels, weights = data.as_chunk().examples(how, recipe.seed)
+    rows, labels, weights = data.examples(how, recipe.seed)
     model: Any
     if recipe.method == "conditional":
         from labeltrees.models.conditional.start import start_on_all
@@ -70,23 +70,23 @@ def _one_against_all() -> Any:
 _KINDS = {"lomtree": _lom, "filtertree": _filter, "one-against-all": _one_against_all}
 
 
-def _fit_extreme(settings: Any, data: Gathered) -> FittedModel:
+def _fit_extreme(settings: Any, data: Chunk) -> FittedModel:
     from labeltrees.models.extreme.relevance import as_relevance
     from labeltrees.models.extreme.training import train_extreme
 
-    relevance = as_relevance(data.label_lists())
+    relevance = as_relevance(label_lists(data))
     if settings.relevance == "propensity":
         relevance = relevance.weighted_by_propensity()
     return train_extreme(data.rows, relevance, settings)
 
 
-def _fit_boosted(recipe: Recipe, data: Gathered) -> FittedModel:
+def _fit_boosted(recipe: Recipe, data: Chunk) -> FittedModel:
     from sklearn.base import clone
 
     from labeltrees.estimators import AdacondClassifier
 
     how = cast("OneLabel", recipe.one_label)
-    rows, labels, weights = data.as_chunk().examples(how, recipe.seed)
+    rows, labels, weights = data.examples(how, recipe.seed)
     settings = recipe.settings
     boosted = AdacondClassifier(clone(recipe.base), eta=settings.eta, n_rounds=settings.n_rounds)
     boosted.fit(rows, labels, sample_weight=weights)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from labeltrees.choosing.gathering import Gathered
+    from labeltrees.data.chunk import Chunk
 
 __all__ = ["Kind", "kind_of", "method_for"]
 
@@ -34,9 +34,9 @@ class Kind:
     """Whether rows with the same label follow each other."""
 
 
-def kind_of(data: Gathered) -> Kind:
+def kind_of(data: Chunk) -> Kind:
     """Return what kind of data these are."""
-    counts = data.n_labels_of_row
+    counts = np.diff(data.label_starts)
     distinct, ids = np.unique(data.labels, return_inverse=True)
     return Kind(
         n_rows=data.n_rows,

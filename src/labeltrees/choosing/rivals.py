@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from labeltrees.choosing.fitting import Recipe
+from labeltrees.choosing.gathering import first_labels
 from labeltrees.choosing.scores import N_TOP, Answers
 
 if TYPE_CHECKING:
-    from labeltrees.choosing.gathering import Gathered
     from labeltrees.choosing.kinds import Kind
+    from labeltrees.data.chunk import Chunk
 
 __all__ = ["most_frequent", "one_against_all"]
 
@@ -20,15 +21,15 @@ _MOST_WORK = 5e8
 _MOST_LABELS_TOGETHER = 256
 
 
-def most_frequent(learned: Gathered, asked: Gathered) -> Answers:
+def most_frequent(learned: Chunk, asked: Chunk) -> Answers:
     """Return the answers of one who knows only how often each label was seen."""
     labels, counts = np.unique(learned.labels, return_counts=True)
     order = np.argsort(-counts, kind="stable")[:N_TOP]
     share = counts / counts.sum()
     per_row = counts / learned.n_rows
-    place = np.searchsorted(labels, asked.labels[asked.label_starts[:-1]])
-    place = np.minimum(place, len(labels) - 1)
-    known = labels[place] == asked.labels[asked.label_starts[:-1]]
+    truth = first_labels(asked)
+    place = np.minimum(np.searchsorted(labels, truth), len(labels) - 1)
+    known = labels[place] == truth
     return Answers(
         np.tile(labels[order], (asked.n_rows, 1)),
         np.tile(np.minimum(per_row[order], 1.0), (asked.n_rows, 1)),
@@ -36,7 +37,7 @@ def most_frequent(learned: Gathered, asked: Gathered) -> Answers:
     )
 
 
-def one_against_all(data: Gathered, kind: Kind, *, seed: int, jobs: int | None) -> Recipe | None:
+def one_against_all(data: Chunk, kind: Kind, *, seed: int, jobs: int | None) -> Recipe | None:
     """Return the recipe of a regressor for each label; None if that would take long.
 
     Of rows with several labels it is logistic regression of each label against the rest: a tree

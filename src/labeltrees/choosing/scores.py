@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from labeltrees import metrics
+from labeltrees.choosing.gathering import first_labels, weights_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from labeltrees.choosing.gathering import Gathered
+    from labeltrees.data.chunk import Chunk
     from labeltrees.models.model import FittedModel
 
 __all__ = ["Answers", "ask", "scores"]
@@ -43,16 +44,17 @@ class Answers:
         )
 
 
-def ask(model: FittedModel, data: Gathered, *, several: bool) -> Answers:
+def ask(model: FittedModel, data: Chunk, *, several: bool) -> Answers:
     """Return what a model says of rows."""
     n_labels = getattr(model, "n_tree_labels", len(model.vocabulary))
     top = model.top_labels(data.rows, min(N_TOP, n_labels))
-    first = data.labels[data.label_starts[:-1]]
-    p = np.zeros(data.n_rows) if several else model.label_probabilities(data.rows, first)
+    p = np.zeros(data.n_rows)
+    if not several:
+        p = model.label_probabilities(data.rows, first_labels(data))
     return Answers(top.labels, np.asarray(top[1]), p)
 
 
-def scores(answers: Answers, data: Gathered, *, several: bool) -> dict[str, float]:
+def scores(answers: Answers, data: Chunk, *, several: bool) -> dict[str, float]:
     """Return accuracy or P@k, log loss and calibration, by name; what cannot be told is left out.
 
     Log loss is over labels that the model knows: no probability is right for others.
@@ -60,8 +62,8 @@ def scores(answers: Answers, data: Gathered, *, several: bool) -> dict[str, floa
     return _of_several(answers, data) if several else _of_one(answers, data)
 
 
-def _of_one(answers: Answers, data: Gathered) -> dict[str, float]:
-    truth, weight = data.labels[data.label_starts[:-1]], data.weights
+def _of_one(answers: Answers, data: Chunk) -> dict[str, float]:
+    truth, weight = first_labels(data), weights_of(data)
     seen = answers.p_label > 0
     top, p_top = answers.labels, answers.probabilities
     found = {"accuracy": metrics.top_k_accuracy(truth, top[:, :1], sample_weight=weight)}
@@ -75,12 +77,13 @@ def _of_one(answers: Answers, data: Gathered) -> dict[str, float]:
     return found
 
 
-def _of_several(answers: Answers, data: Gathered) -> dict[str, float]:
+def _of_several(answers: Answers, data: Chunk) -> dict[str, float]:
     known = np.unique(data.labels).tolist()
     told = {label for label in answers.labels.ravel().tolist() if label is not None}
     names = [*known, *sorted(told.difference(known))]
-    values = None if data.relevance is None else data.relevance
-    truth = metrics.label_matrix(data.labels, values, classes=names, starts=data.label_starts)
+    truth = metrics.label_matrix(
+        data.labels, data.relevance, classes=names, starts=data.label_starts
+    )
     told_p = np.where(np.isfinite(answers.probabilities), answers.probabilities, np.nan)
     found = metrics.label_matrix(answers.labels, told_p, classes=names)
     ks = [k for k in (1, 3, 5) if k <= answers.labels.shape[1]]

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from labeltrees.choosing.gathering import Gathered, stacked, without_features
-from labeltrees.choosing.scores import Answers, ask, scores
+from labeltrees.choosing.kinds import kind_of
+from labeltrees.choosing.scores import ask, scores
 from labeltrees.choosing.training import Measured
 from labeltrees.data.ahead import read_ahead
-from labeltrees.data.shuffle import shuffled
+from labeltrees.data.shuffle import joined, shuffled
 from labeltrees.errors import DataError
 from labeltrees.metrics import ProgressiveValidation
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["BUFFER_ROWS", "Streamed", "learn_stream"]
 
 BUFFER_ROWS = 200_000
-"""Rows that wait in memory, so that those which follow each other in the file do not in learning."""
+"""Rows that wait in memory, so that neighbours in the file are not neighbours in learning."""
 _HELD_SHARE = 0.05
 _MOST_HELD = 10_000
 
@@ -38,7 +38,7 @@ class Streamed:
     """Of predictions made before each row was learned, in the order in which rows were learned."""
     measured: Measured | None
     """On rows that were not learned; None if all were."""
-    n_without_label: int
+    n_unlabelled: int
 
 
 @dataclass
@@ -62,21 +62,22 @@ class _HeldOut:
 
 
 def learn_stream(
-    chunks: Iterable[Chunk],
+    read: Callable[[], Iterable[Chunk]],
     start: Callable[[int], Any],
     *,
     in_order: bool,
     one_label: str = "each",
-    several: bool = False,
+    n_passes: int = 1,
     seed: int = 0,
     name: str = "the model",
-    advance: Callable[[int, dict[str, object]], None] = lambda n, shown: None,
+    advance: Callable[[int, dict[str, object]], None] | None = None,
 ) -> Streamed:
     """Learn chunk by chunk, through a shuffle buffer unless the order is to be kept.
 
     Parameters
     ----------
-    chunks : chunks of a file
+    read : function without arguments
+        Returns the chunks of a file; called for every pass over it.
     start : function of a number of features
         Returns the model that learns.
     in_order : bool
@@ -84,57 +85,55 @@ def learn_stream(
         is kept from learning, and the model is measured by them.
     one_label : {"each", "draw", "first"}
         What is learned of rows with several labels.
-    several : bool
-        Whether rows have several labels, and answers are measured by all of them.
+    n_passes : int
+        How often all rows are learned, but those kept apart.
     seed : int
     name : str
         What the model is called in the table.
     advance : function of a number of rows and what to show
     """
-    held = _HeldOut(0.0 if in_order else _HELD_SHARE, np.random.default_rng(seed))
-    counted = _Counted(chunks)
-    learned: Iterator[Chunk] = (held.split(chunk) for chunk in counted)
-    if not in_order:
-        learned = shuffled(learned, BUFFER_ROWS, seed)
     how = cast("OneLabel", one_label)
-    validation, model = ProgressiveValidation(), None
-    for rows, labels, weights in read_ahead(chunk.examples(how, seed) for chunk in learned):
-        if not rows.n_rows:
-            continue
-        model = start(rows.n_features) if model is None else model
-        seen = model.learn(rows, labels, weights)
-        validation.update(seen.p_label, is_new=seen.is_new, sample_weight=weights)
-        loss = validation.summary().log_loss_seen or 0.0
-        advance(len(labels), {"loss": loss, "labels": len(model.vocabulary)})
-    if model is None:
+    validation, model, first = ProgressiveValidation(), None, None
+    for number in range(n_passes):
+        held = _HeldOut(0.0 if in_order else _HELD_SHARE, np.random.default_rng(seed))
+        counted = _Counted(read())
+        first = first or (held, counted)
+        learned: Iterator[Chunk] = (held.split(chunk) for chunk in counted)
+        if not in_order:
+            learned = shuffled(learned, BUFFER_ROWS, seed + number)
+        for rows, labels, weights in read_ahead(chunk.examples(how, seed) for chunk in learned):
+            if not rows.n_rows:
+                continue
+            model = start(rows.n_features) if model is None else model
+            seen = model.learn(rows, labels, weights, again=number > 0)
+            if number == 0:
+                validation.update(seen.p_label, is_new=seen.is_new, sample_weight=weights)
+            if advance is not None:
+                loss = validation.summary().log_loss_seen or 0.0
+                advance(len(labels), {"loss": loss, "labels": len(model.vocabulary)})
+    if model is None or first is None:
         raise DataError("the data have no row with a label.")
-    measured = _measure(model, held.parts, several=several, name=name)
-    return Streamed(model, validation.summary(), measured, counted.n_without)
+    measured = _measure(model, first[0].parts, name=name)
+    return Streamed(model, validation.summary(), measured, first[1].n_unlabelled)
 
 
 class _Counted:
     """Chunks, and how many of their rows had no label."""
 
     def __init__(self, chunks: Iterable[Chunk]) -> None:
-        self.chunks, self.n_without = chunks, 0
+        self.chunks, self.n_unlabelled = chunks, 0
 
     def __iter__(self) -> Iterator[Chunk]:
         for chunk in self.chunks:
-            self.n_without += int((np.diff(chunk.label_starts) == 0).sum())
+            self.n_unlabelled += chunk.n_unlabelled
             yield chunk
 
 
-def _measure(model: Any, parts: list[Chunk], *, several: bool, name: str) -> Measured | None:
+def _measure(model: Any, parts: list[Chunk], *, name: str) -> Measured | None:
     kept = [part for part in parts if part.n_rows]
     if not kept:
         return None
-    asked = [
-        Gathered(
-            stacked([part.rows]), part.labels, part.label_starts,
-            np.ones(part.n_rows, np.float32) if part.weights is None else part.weights,
-        )
-        for part in kept
-    ]  # fmt: skip
-    answers = Answers.joined([ask(model, part, several=several) for part in asked])
-    data = without_features(asked)
+    data = joined(kept)
+    several = kind_of(data).several
+    answers = ask(model, data, several=several)
     return Measured(data.n_rows, 1, {name: scores(answers, data, several=several)})

@@ -7,19 +7,19 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from labeltrees.choosing.features import Features
 from labeltrees.choosing.fitting import Recipe, fit
-from labeltrees.choosing.gathering import without_features
 from labeltrees.choosing.holding_out import splits
 from labeltrees.choosing.rivals import most_frequent, one_against_all
 from labeltrees.choosing.scores import Answers, ask, scores
+from labeltrees.data.shuffle import joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
-    from labeltrees.choosing.gathering import Gathered
+    from labeltrees.choosing.features import Features
     from labeltrees.choosing.kinds import Kind
+    from labeltrees.data.chunk import Chunk
     from labeltrees.models.model import FittedModel
 
     Stage = Callable[[str], AbstractContextManager[Any]]
@@ -57,7 +57,7 @@ class Outcome:
 
 
 def train_on_all(
-    data: Gathered,
+    data: Chunk,
     kind: Kind,
     recipe: Recipe,
     *,
@@ -70,7 +70,7 @@ def train_on_all(
 
     Parameters
     ----------
-    data : Gathered
+    data : Chunk
     kind : Kind
         Of the data.
     recipe : Recipe
@@ -86,7 +86,7 @@ def train_on_all(
     clock = _Clock(stage)
     parts = splits(data.n_rows, recipe.seed) if data.n_rows >= _LEAST_ROWS else []
     answers: dict[str, list[Answers]] = {}
-    asked: list[Gathered] = []
+    asked: list[Chunk] = []
     model, fitted = None, features
     for learned_rows, held_rows in parts:
         learned, held = data.take(learned_rows), data.take(held_rows)
@@ -115,14 +115,12 @@ def train_on_all(
     return Outcome(model, fitted, measured, from_all, clock.seconds)
 
 
-def _measured(
-    answers: dict[str, list[Answers]], asked: list[Gathered], *, several: bool
-) -> Measured:
+def _measured(answers: dict[str, list[Answers]], asked: list[Chunk], *, several: bool) -> Measured:
     table = {}
     for who, parts in answers.items():
         if len(parts) < len(asked):
             continue  # it was affordable for some parts only
-        table[who] = scores(Answers.joined(parts), without_features(asked), several=several)
+        table[who] = scores(Answers.joined(parts), joined(asked), several=several)
     return Measured(sum(part.n_rows for part in asked), len(asked), table)
 
 

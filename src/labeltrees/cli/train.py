@@ -38,11 +38,11 @@ def train(
     ] = None,
     model: Annotated[
         str,
-        typer.Option(
-            "--model", help=f"auto, or one of {', '.join((*STREAMS, *WHOLE_FILES))}."
-        ),
+        typer.Option("--model", help=f"auto, or one of {', '.join((*STREAMS, *WHOLE_FILES))}."),
     ] = "auto",
-    fast: Annotated[bool, typer.Option("--fast", help="One tree: quicker, a little worse.")] = False,
+    fast: Annotated[
+        bool, typer.Option("--fast", help="One tree: quicker, a little worse.")
+    ] = False,
     best: Annotated[
         bool, typer.Option("--best", help="More trees: slower, a little better.")
     ] = False,

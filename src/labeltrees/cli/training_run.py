@@ -6,8 +6,10 @@ from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from labeltrees.choosing.features import Features
-from labeltrees.choosing.gathering import Gathered, gather, room_for_data
+from labeltrees.choosing.gathering import gather, room_for_data
 from labeltrees.choosing.kinds import Kind, kind_of, method_for
 from labeltrees.choosing.streaming import learn_stream
 from labeltrees.choosing.training import train_on_all
@@ -19,9 +21,10 @@ from labeltrees.errors import ArgumentError
 from labeltrees.progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from labeltrees.choosing.training import Measured
     from labeltrees.cli.inputs import Input
     from labeltrees.data.chunk import Chunk
 
@@ -54,9 +57,10 @@ class TrainingRun:
         """Train on the whole file if it fits into memory, and else row by row."""
         with Progress("reading", enabled=not self.quiet) as progress:
             chunks = _counted(self.source.raw_chunks(), progress)
-            data, rest = gather(chunks, room_for_data(), name=self.source.path)
-        if rest is not None:
-            return self._too_large(data, rest)
+            gathered = gather(chunks, room_for_data(), name=self.source.path)
+        data = gathered.data
+        if gathered.rest is not None:
+            return self._too_large(data, gathered.rest)
         kind = kind_of(data)
         chosen, why = self._chosen(kind)
         recipe = recipe_of(chosen, effort=self.effort, one_label=self.source.labels)
@@ -69,25 +73,24 @@ class TrainingRun:
         return Trained(
             self.out,
             self.source.path,
-            [*self._found(kind, data), *self.source.notes],
+            [*self._found(kind, gathered.n_unlabelled), *self.source.notes],
             recipe.method,
             name + _on_features(outcome.features, outcome.model.n_features),
             why,
             data.n_rows,
             len(outcome.model.vocabulary),
-            data.n_without_label,
+            gathered.n_unlabelled,
             outcome.measured,
             outcome.from_all,
             facts=_sizes(outcome.model) | recipe.facts,
-            advice=self._advice(kind, data, outcome.measured),
+            advice=self._advice(data, outcome.measured),
         )
 
     def online(self, *, in_order: bool) -> Trained:
         """Learn row by row, at constant memory."""
         chosen = self.wanted.of(self._stream_name())
-        chunks = self.source.chunks()
         why = "rows are to be learned in their order" if in_order else "--online was given"
-        return self._stream(chosen, chunks, in_order=in_order, why=why, found=[])
+        return self._stream(chosen, self.source.chunks, in_order=in_order, why=why)
 
     def go_on(self, init: Path, *, in_order: bool) -> Trained:
         """Go on from a saved model."""
@@ -98,12 +101,10 @@ class TrainingRun:
             raise ArgumentError(f"--init {init}: {stored.model} cannot learn row by row.")
         source = self.source.read_like(stored)
         self.source = source
-        return self._stream(
-            None, source.chunks(), in_order=in_order, why=f"--init {init} was given", found=[],
-            start=model,
-        )  # fmt: skip
+        why = f"--init {init} was given"
+        return self._stream(None, source.chunks, in_order=in_order, why=why, start=model)
 
-    def _too_large(self, data: Gathered, rest: Iterator[Chunk]) -> Trained:
+    def _too_large(self, data: Chunk, rest: Iterator[Chunk]) -> Trained:
         """Learn what was read and all the rest row by row."""
         found = [
             f"There is no room for the whole file in memory, so it is learned row by row. "
@@ -111,21 +112,22 @@ class TrainingRun:
         ]
         chosen = self.wanted.of(self._stream_name(), why="the file does not fit into memory")
         self.source = self.source.hashed()
-        chunks = self.source.with_features(chain([data.as_chunk()], rest))
-        return self._stream(
-            chosen, chunks, in_order=False, found=found, several=kind_of(data).several,
-            why="the file does not fit into memory",
-        )  # fmt: skip
+        once = iter([self.source.with_features(chain([data], rest))])
+
+        def read() -> Iterable[Chunk]:
+            return next(once, None) or self.source.chunks()
+
+        why = "the file does not fit into memory"
+        return self._stream(chosen, read, in_order=False, why=why, found=found)
 
     def _stream(
         self,
         chosen: Chosen | None,
-        chunks: Iterable[Chunk],
+        read: Callable[[], Iterable[Chunk]],
         *,
         in_order: bool,
         why: str,
-        found: list[str],
-        several: bool = False,
+        found: Sequence[str] = (),
         start: Any = None,
     ) -> Trained:
         def make(n_features: int) -> Any:
@@ -136,11 +138,11 @@ class TrainingRun:
 
         with Progress("learning", enabled=not self.quiet) as progress:
             streamed = learn_stream(
-                chunks,
+                read,
                 make,
                 in_order=in_order,
                 one_label=self.source.labels,
-                several=several,
+                n_passes=1 if chosen is None else chosen.given.get("n_passes", 1),
                 seed=self.wanted.seed,
                 name="labeltrees",
                 advance=lambda n, shown: progress.advance(n, **shown),
@@ -158,7 +160,7 @@ class TrainingRun:
             why,
             summary.n_rows,
             len(model.vocabulary),
-            streamed.n_without_label,
+            streamed.n_unlabelled,
             streamed.measured,
             from_all=in_order,
             progressive={
@@ -185,7 +187,7 @@ class TrainingRun:
         name, why = method_for(kind)
         return self.wanted.of(name, why=why), why
 
-    def _features(self, data: Gathered) -> Features:
+    def _features(self, data: Chunk) -> Features:
         if data.texts is None:
             return Features()
         from labeltrees.transforms import default_text_features, hashed_text_features
@@ -206,7 +208,7 @@ class TrainingRun:
         with Progress(what, enabled=not self.quiet):
             yield
 
-    def _found(self, kind: Kind, data: Gathered) -> list[str]:
+    def _found(self, kind: Kind, n_unlabelled: int) -> list[str]:
         what = "texts" if kind.text else "rows of features"
         labels = "one label each"
         if kind.several:
@@ -215,15 +217,13 @@ class TrainingRun:
             f"{self.source.path}: {kind.n_rows:,} {what}, {labels}, "
             f"{kind.n_labels:,} different labels."
         ]
-        if data.n_without_label:
-            sentences.append(f"Rows without a label: {data.n_without_label:,}; they were left out.")
+        if n_unlabelled:
+            sentences.append(f"Rows without a label: {n_unlabelled:,}; they were left out.")
         if kind.sorted:
             sentences.append("Rows are sorted by label; they were shuffled.")
         return sentences
 
-    def _advice(self, kind: Kind, data: Gathered, measured: Any) -> list[str]:
-        import numpy as np
-
+    def _advice(self, data: Chunk, measured: Measured | None) -> list[str]:
         _, counts = np.unique(data.labels, return_counts=True)
         once = int((counts == 1).sum())
         sentences = []
