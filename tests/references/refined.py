@@ -9,7 +9,7 @@ import numpy as np
 from scipy import optimize
 from tests.references.conditional import ReferenceConditionalTree, rounded_sum, vote_class
 
-LEAST_SHARE = 0.01
+LEAST_SHARE = 0.05
 """Paths are given up that have less than this share of the likeliest met."""
 
 

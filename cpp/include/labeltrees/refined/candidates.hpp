@@ -54,7 +54,7 @@ class PathAsker {
 // together: a row waits for memory once in three levels, not once for each node.
 class CandidateSearch {
  public:
-  static constexpr double least_share = 1e-2;
+  static constexpr double least_share = 5e-2;
 
   // O(n_trees k depth nnz). If least is 0, of three labels or more k are candidates, or all.
   void run(const Trees& trees, const PreparedRow& row, std::size_t k, const Reading& reading,
