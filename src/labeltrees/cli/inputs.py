@@ -15,10 +15,11 @@ from labeltrees.data.python_source import PythonSource
 from labeltrees.data.readers import fit_tfidf, open_reader
 from labeltrees.data.readers.formats import FORMATS, format_of
 from labeltrees.data.readers.source import MAX_LINE_BYTES
+from labeltrees.data.readers.vectorizers import default_vectorizer
 from labeltrees.errors import ArgumentError, ModelFormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -127,8 +128,22 @@ class Input:
             return None
         return list(cast("Any", self.vectorizer).get_feature_names_out())
 
-    def chunks(self) -> Iterator[Chunk]:
-        """Return the chunks, at most ``limit`` rows in all."""
+    def chunks(self, skip: int = 0) -> Iterator[Chunk]:
+        """Return the chunks of at most ``limit`` rows, without the first ``skip`` of them.
+
+        What is skipped is read, as a file's first rows can tell how to read the rest, but no
+        features are made of its texts.
+        """
+        n_before = 0
+        for chunk in self._limited(skip):
+            n_skipped = min(max(skip - n_before, 0), chunk.n_rows)
+            n_before += chunk.n_rows
+            if n_skipped == 0:
+                yield chunk
+            elif n_skipped < chunk.n_rows:
+                yield chunk.take(np.arange(n_skipped, chunk.n_rows))
+
+    def _limited(self, skip: int) -> Iterator[Chunk]:
         if self.format == "python":
             folder = None if self.path == "stdlib" else self.path
             order = cast("Any", self.order)
@@ -138,7 +153,7 @@ class Input:
         for chunk in open_reader(
             self.path,
             format=self.format,
-            vectorizer=self.vectorizer,
+            vectorizer=self._skipping(skip),
             max_line_bytes=self.max_line_bytes,
         ):
             if left is not None and chunk.n_rows >= left:
@@ -146,6 +161,11 @@ class Input:
                 return
             yield chunk
             left = None if left is None else left - chunk.n_rows
+
+    def _skipping(self, skip: int) -> Vectorizer | None:
+        if skip == 0 or self.format not in _TEXT_FORMATS:
+            return self.vectorizer
+        return _Skipping(self.vectorizer or default_vectorizer(), skip)
 
     def examples(self) -> Iterator[tuple[Rows, NDArray[Any], NDArray[np.float32]]]:
         """Return (rows, labels, weights) with one label per row, chunk by chunk, read ahead."""
@@ -156,6 +176,24 @@ class Input:
             rows, labels, weights = chunk.examples(cast("OneLabel", self.labels), self.seed)
             if rows.n_rows:
                 yield rows, labels, weights
+
+
+class _Skipping:
+    """A vectoriser that makes no features of the first ``n_left`` texts."""
+
+    def __init__(self, vectorizer: Vectorizer, n_left: int) -> None:
+        self.vectorizer, self.n_left = vectorizer, n_left
+        self.width: int = vectorizer.transform([""]).shape[1]
+
+    def transform(self, raw_documents: Iterable[str]) -> Any:
+        from scipy.sparse import csr_array
+
+        texts = list(raw_documents)
+        if len(texts) > self.n_left:
+            self.n_left = 0
+            return self.vectorizer.transform(texts)
+        self.n_left -= len(texts)
+        return csr_array((len(texts), self.width), dtype=np.float32)
 
 
 def _tfidf_facts(vectorizer: Any) -> dict[str, Any]:
