@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import glob
+import io
+import json
+import os
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
@@ -19,10 +23,11 @@ from labeltrees.data.readers.vectorizers import default_vectorizer
 from labeltrees.errors import ArgumentError, ModelFormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from labeltrees.data.readers.source import Source
     from labeltrees.data.readers.vectorizers import Vectorizer
     from labeltrees.data.rows import Rows
 
@@ -34,6 +39,7 @@ __all__ = [
     "LimitOption",
     "LineOption",
     "OrderOption",
+    "expanded",
     "remembered_input",
 ]
 
@@ -75,6 +81,8 @@ class Input:
     seed: int = 0
     max_line_bytes: int = MAX_LINE_BYTES
     vectorizer: Vectorizer | None = field(default=None, repr=False)
+    opened: Source | None = field(default=None, repr=False)
+    """What to read instead of the path."""
 
     @classmethod
     def choose(
@@ -110,10 +118,23 @@ class Input:
                 if "format" not in remembered:
                     raise
                 format = remembered["format"]  # noqa: A001
+            if format == "xc" and remembered.get("format") in _TEXT_FORMATS:
+                format = "tsv"  # noqa: A001  (a .txt of texts)
         chosen = cls.choose(path, format=format, **rest)
         if "tfidf" not in remembered or chosen.format not in _TEXT_FORMATS:
             return chosen
         return replace(chosen, vectorizer=_tfidf_from(remembered["tfidf"]))
+
+    @classmethod
+    def of_texts(cls, extra: dict[str, Any], texts: Sequence[str]) -> Input:
+        """Return texts that were typed as the input of a model that has learned from texts."""
+        known = remembered_input(extra).get("format")
+        if known not in _TEXT_FORMATS:
+            learned = "another kind of input" if known is None else f"the format {known}"
+            raise ArgumentError(f"--text: this model has learned from {learned}, not from texts.")
+        lines = "".join(json.dumps({"text": text}) + "\n" for text in texts)
+        chosen = cls.like(extra, "--text", format="jsonl")
+        return replace(chosen, opened=io.BytesIO(lines.encode()))
 
     def facts(self) -> dict[str, Any]:
         """Return what a model needs to read its input the same way again, ready for JSON."""
@@ -151,7 +172,7 @@ class Input:
             return
         left = self.limit
         for chunk in open_reader(
-            self.path,
+            self.path if self.opened is None else self.opened,
             format=self.format,
             vectorizer=self._skipping(skip),
             max_line_bytes=self.max_line_bytes,
@@ -176,6 +197,22 @@ class Input:
             rows, labels, weights = chunk.examples(cast("OneLabel", self.labels), self.seed)
             if rows.n_rows:
                 yield rows, labels, weights
+
+
+def expanded(paths: Sequence[str]) -> list[str]:
+    """Return the files that are named, those that match a pattern such as 'part-*.tsv' in order."""
+    found: list[str] = []
+    for path in paths:
+        if path == "-" or os.path.exists(path) or not glob.has_magic(path):
+            found.append(path)
+            continue
+        matches = sorted(glob.glob(path, recursive=True))
+        if not matches:
+            raise ArgumentError(f"no file matches {path!r}.")
+        found += matches
+    if found.count("-") > 1:
+        raise ArgumentError("the standard input can be read only once, got '-' twice.")
+    return found
 
 
 class _Skipping:

@@ -25,6 +25,7 @@ __all__ = [
     "say_all",
     "say_curve",
     "say_json",
+    "say_now",
     "say_pairs",
     "say_table",
     "stop_writing",
@@ -55,6 +56,15 @@ def say(text: str = "") -> None:
     """Write a line to stdout; end the command quietly if nobody reads it any more."""
     try:
         (sys.stderr if _to_stderr.get() else sys.stdout).write(f"{text}\n")
+    except BrokenPipeError:
+        stop_writing()
+        raise typer.Exit(0) from None
+
+
+def say_now() -> None:
+    """Write what is held back; end the command quietly if nobody reads it any more."""
+    try:
+        sys.stdout.flush()
     except BrokenPipeError:
         stop_writing()
         raise typer.Exit(0) from None
