@@ -70,6 +70,7 @@ class StoredModel:
 
 def write(path: str | os.PathLike[str], model: StoredModel) -> None:
     """Write a model file; the file appears whole or not at all."""
+    from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
     description = {
@@ -91,6 +92,9 @@ def write(path: str | os.PathLike[str], model: StoredModel) -> None:
         Path(temporary).chmod(0o666 & ~_umask())
         os.replace(temporary, target)
         _flush(target.parent)
+    except SafetensorError as error:  # as it says that a disk is full
+        Path(temporary).unlink(missing_ok=True)
+        raise OSError(f"{os.fspath(path)} could not be written: {error}.") from None
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise

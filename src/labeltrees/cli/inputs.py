@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import glob
+import io
+import json
+import os
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
@@ -15,13 +19,15 @@ from labeltrees.data.python_source import PythonSource
 from labeltrees.data.readers import fit_tfidf, open_reader
 from labeltrees.data.readers.formats import FORMATS, format_of
 from labeltrees.data.readers.source import MAX_LINE_BYTES
+from labeltrees.data.readers.vectorizers import default_vectorizer
 from labeltrees.errors import ArgumentError, ModelFormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from labeltrees.data.readers.source import Source
     from labeltrees.data.readers.vectorizers import Vectorizer
     from labeltrees.data.rows import Rows
 
@@ -33,6 +39,7 @@ __all__ = [
     "LimitOption",
     "LineOption",
     "OrderOption",
+    "expanded",
     "remembered_input",
 ]
 
@@ -74,6 +81,8 @@ class Input:
     seed: int = 0
     max_line_bytes: int = MAX_LINE_BYTES
     vectorizer: Vectorizer | None = field(default=None, repr=False)
+    opened: Source | None = field(default=None, repr=False)
+    """What to read instead of the path."""
 
     @classmethod
     def choose(
@@ -109,10 +118,23 @@ class Input:
                 if "format" not in remembered:
                     raise
                 format = remembered["format"]  # noqa: A001
+            if format == "xc" and remembered.get("format") in _TEXT_FORMATS:
+                format = "tsv"  # noqa: A001  (a .txt of texts)
         chosen = cls.choose(path, format=format, **rest)
         if "tfidf" not in remembered or chosen.format not in _TEXT_FORMATS:
             return chosen
         return replace(chosen, vectorizer=_tfidf_from(remembered["tfidf"]))
+
+    @classmethod
+    def of_texts(cls, extra: dict[str, Any], texts: Sequence[str]) -> Input:
+        """Return texts that were typed as the input of a model that has learned from texts."""
+        known = remembered_input(extra).get("format")
+        if known not in _TEXT_FORMATS:
+            learned = "another kind of input" if known is None else f"the format {known}"
+            raise ArgumentError(f"--text: this model has learned from {learned}, not from texts.")
+        lines = "".join(json.dumps({"text": text}) + "\n" for text in texts)
+        chosen = cls.like(extra, "--text", format="jsonl")
+        return replace(chosen, opened=io.BytesIO(lines.encode()))
 
     def facts(self) -> dict[str, Any]:
         """Return what a model needs to read its input the same way again, ready for JSON."""
@@ -127,8 +149,22 @@ class Input:
             return None
         return list(cast("Any", self.vectorizer).get_feature_names_out())
 
-    def chunks(self) -> Iterator[Chunk]:
-        """Return the chunks, at most ``limit`` rows in all."""
+    def chunks(self, skip: int = 0) -> Iterator[Chunk]:
+        """Return the chunks of at most ``limit`` rows, without the first ``skip`` of them.
+
+        What is skipped is read, as a file's first rows can tell how to read the rest, but no
+        features are made of its texts.
+        """
+        n_before = 0
+        for chunk in self._limited(skip):
+            n_skipped = min(max(skip - n_before, 0), chunk.n_rows)
+            n_before += chunk.n_rows
+            if n_skipped == 0:
+                yield chunk
+            elif n_skipped < chunk.n_rows:
+                yield chunk.take(np.arange(n_skipped, chunk.n_rows))
+
+    def _limited(self, skip: int) -> Iterator[Chunk]:
         if self.format == "python":
             folder = None if self.path == "stdlib" else self.path
             order = cast("Any", self.order)
@@ -136,9 +172,9 @@ class Input:
             return
         left = self.limit
         for chunk in open_reader(
-            self.path,
+            self.path if self.opened is None else self.opened,
             format=self.format,
-            vectorizer=self.vectorizer,
+            vectorizer=self._skipping(skip),
             max_line_bytes=self.max_line_bytes,
         ):
             if left is not None and chunk.n_rows >= left:
@@ -146,6 +182,11 @@ class Input:
                 return
             yield chunk
             left = None if left is None else left - chunk.n_rows
+
+    def _skipping(self, skip: int) -> Vectorizer | None:
+        if skip == 0 or self.format not in _TEXT_FORMATS:
+            return self.vectorizer
+        return _Skipping(self.vectorizer or default_vectorizer(), skip)
 
     def examples(self) -> Iterator[tuple[Rows, NDArray[Any], NDArray[np.float32]]]:
         """Return (rows, labels, weights) with one label per row, chunk by chunk, read ahead."""
@@ -156,6 +197,40 @@ class Input:
             rows, labels, weights = chunk.examples(cast("OneLabel", self.labels), self.seed)
             if rows.n_rows:
                 yield rows, labels, weights
+
+
+def expanded(paths: Sequence[str]) -> list[str]:
+    """Return the files that are named, those that match a pattern such as 'part-*.tsv' in order."""
+    found: list[str] = []
+    for path in paths:
+        if path == "-" or os.path.exists(path) or not glob.has_magic(path):
+            found.append(path)
+            continue
+        matches = sorted(glob.glob(path, recursive=True))
+        if not matches:
+            raise ArgumentError(f"no file matches {path!r}.")
+        found += matches
+    if found.count("-") > 1:
+        raise ArgumentError("the standard input can be read only once, got '-' twice.")
+    return found
+
+
+class _Skipping:
+    """A vectoriser that makes no features of the first ``n_left`` texts."""
+
+    def __init__(self, vectorizer: Vectorizer, n_left: int) -> None:
+        self.vectorizer, self.n_left = vectorizer, n_left
+        self.width: int = vectorizer.transform([""]).shape[1]
+
+    def transform(self, raw_documents: Iterable[str]) -> Any:
+        from scipy.sparse import csr_array
+
+        texts = list(raw_documents)
+        if len(texts) > self.n_left:
+            self.n_left = 0
+            return self.vectorizer.transform(texts)
+        self.n_left -= len(texts)
+        return csr_array((len(texts), self.width), dtype=np.float32)
 
 
 def _tfidf_facts(vectorizer: Any) -> dict[str, Any]:

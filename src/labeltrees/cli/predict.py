@@ -1,22 +1,26 @@
-"""`labeltrees predict`: each row's likeliest labels, likely enough ones, or those it names."""
+"""`labeltrees predict`: each row's likeliest labels, likely enough ones, or its candidates."""
 
 from __future__ import annotations
 
-import json as json_module
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, cast
 
 import numpy as np
 import typer
 
-from labeltrees.cli.inputs import FormatOption, Input, InputArgument, LimitOption, LineOption
+from labeltrees.cli.answers import csv_line, json_line, tsv_line
+from labeltrees.cli.candidates import Candidates
+from labeltrees.cli.inputs import FormatOption, Input, LimitOption, LineOption, expanded
 from labeltrees.cli.methods import as_options
 from labeltrees.cli.opening import ModelArgument, open_model
-from labeltrees.cli.report import JsonOption, QuietOption, say
+from labeltrees.cli.raw_lines import RememberedLines, json_field, vw_tag
+from labeltrees.cli.report import JsonOption, QuietOption, say, say_now
 from labeltrees.cli.whole_file import stacked
 from labeltrees.data.readers.source import MAX_LINE_BYTES
-from labeltrees.errors import ArgumentError
+from labeltrees.errors import ArgumentError, DataError
 from labeltrees.models.capabilities import Above, BestRows, demand
 from labeltrees.progress import Progress
 
@@ -26,24 +30,54 @@ if TYPE_CHECKING:
     from labeltrees.data.chunk import Chunk
     from labeltrees.models.model import FittedModel
 
+    Answers = Iterator[tuple[list[Any], list[float]]]
+
 
 def predict(
     model: ModelArgument,
-    data: InputArgument,
+    data: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Data files (gzipped or not) or patterns such as 'part-*.tsv'; '-' for stdin, "
+            "each line of which is answered as it comes."
+        ),
+    ] = None,
+    text: Annotated[
+        list[str] | None,
+        typer.Option("--text", "-t", help="A text to answer instead of a file; may be repeated."),
+    ] = None,
     top: Annotated[int, typer.Option("--top", "-k", min=1, help="How many labels per row.")] = 1,
-    named: Annotated[
-        bool, typer.Option("--named", help="The probabilities of the labels each row names.")
-    ] = False,
     above: Annotated[
         float | None, typer.Option(help="All labels with at least this probability, in (0, 1].")
     ] = None,
+    candidates: Annotated[
+        str | None,
+        typer.Option(
+            help="The probabilities of these labels: 'labels' for those each row names, a file "
+            "with a line of labels (separated by tabs) for each row, or a field of JSON lines."
+        ),
+    ] = None,
+    named: Annotated[
+        bool, typer.Option("--named", help="The same as --candidates labels.")
+    ] = False,
     labelwise: Annotated[
         bool, typer.Option("--labelwise", help="For each label its best rows, counted from 0.")
     ] = False,
+    id: Annotated[  # noqa: A002
+        str | None,
+        typer.Option(help="Begin each answer with 'line', a field of JSON lines, or VW's 'tag'."),
+    ] = None,
+    label_names: Annotated[
+        Path | None,
+        typer.Option(help="A file of names for integer labels: its first line names label 0."),
+    ] = None,
+    csv: Annotated[
+        bool, typer.Option("--csv", help="Print CSV: a line for each row, rank and label.")
+    ] = False,
+    json: JsonOption = False,
     format: FormatOption = None,  # noqa: A002
     limit: LimitOption = None,
     max_line_bytes: LineOption = MAX_LINE_BYTES,
-    json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
     """Print a line for every row: labels and probabilities, separated by tabs, or JSON.
@@ -51,49 +85,131 @@ def predict(
     With --labelwise a line for every label: the label, then rows and probabilities.
     """
     stored, opened = open_model(model)
-    if named and above is not None:
-        raise ArgumentError("--named and --above ask different questions; give one of them.")
-    if labelwise and (named or above is not None):
-        raise ArgumentError("--labelwise asks another question than --named and --above.")
-    source = Input.like(
-        stored.extra, data, format=format, limit=limit, max_line_bytes=max_line_bytes
-    )
+    if named:
+        if candidates not in (None, "labels"):
+            raise ArgumentError("--named and --candidates name different labels; give one of them.")
+        candidates = "labels"
+    _check_questions(candidates, above, id, labelwise=labelwise, json=json, csv=csv)
+    names = None if label_names is None else _names(label_names, opened)
+    if text and not data:
+        sources = [Input.of_texts(stored.extra, text)]
+    elif data and not text:
+        sources = [
+            Input.like(stored.extra, path, format=format, max_line_bytes=max_line_bytes)
+            for path in expanded(data)
+        ]
+    else:
+        raise ArgumentError("name data files, '-' for stdin, or give --text: one of them.")
     if labelwise:
-        for line in _labelwise(opened, list(source.chunks()), top, json=json):
+        for line in _labelwise(opened, _all_rows(sources, limit), top, json=json):
             say(line)
         return
+    asked = None if candidates is None else Candidates(candidates, sources, opened)
+    form = "csv" if csv else "json" if json else "tsv"
+    if csv:
+        say(csv_line(["row" if id is None else "id", "rank", "label", "probability"]))
+    n_rows = 0
     with Progress("predicting", total=limit, enabled=not quiet) as progress:
-        for chunk in source.chunks():
-            opened.check_width(chunk.rows)
-            if named:
-                answers = _named(opened, chunk)
-            elif above is not None:
-                answers = _above(opened, chunk, above)
-            else:
-                answers = _top(opened, chunk, top)
-            for labels, probabilities in answers:
-                say(_line(labels, probabilities, json=json))
-            progress.advance(chunk.n_rows)
+        for source in sources:
+            for chunk, lines in _chunks(source, None if limit is None else limit - n_rows, id):
+                opened.check_width(chunk.rows)
+                if asked is not None:
+                    answers = asked.answers(opened, chunk, lines)
+                elif above is not None:
+                    answers = _above(opened, chunk, above)
+                else:
+                    answers = _top(opened, chunk, top)
+                ids = _ids(id, source, chunk, lines)
+                for number, (labels, p) in enumerate(answers):
+                    own = None if ids is None else ids[number]
+                    first = n_rows + number if csv and ids is None else own
+                    shown = labels if names is None else [names(label) for label in labels]
+                    _say_answer(form, first, shown, p)
+                say_now()
+                n_rows += chunk.n_rows
+                progress.advance(chunk.n_rows)
+            if limit is not None and n_rows >= limit:
+                break
 
 
-def _top(model: FittedModel, chunk: Chunk, k: int) -> Iterator[tuple[list[Any], list[float]]]:
-    labels, probabilities = model.top_labels(chunk.rows, k)
+def _check_questions(
+    candidates: str | None,
+    above: float | None,
+    id: str | None,  # noqa: A002
+    *,
+    labelwise: bool,
+    json: bool,
+    csv: bool,
+) -> None:
+    if candidates is not None and above is not None:
+        raise ArgumentError("--candidates and --above ask different questions; give one of them.")
+    if labelwise and (candidates is not None or above is not None):
+        raise ArgumentError("--labelwise asks another question than --candidates and --above.")
+    if labelwise and (csv or id is not None):
+        raise ArgumentError("--labelwise has no --csv and no --id.")
+    if csv and json:
+        raise ArgumentError("--csv and --json are different forms; give one of them.")
+
+
+def _names(path: Path, model: FittedModel) -> Any:
+    """Return a function from an integer label to its name, or to itself if it has none."""
+    if model.vocabulary.is_text:
+        raise ArgumentError("--label-names is for integer labels; this model's have names.")
+    try:
+        known = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError:
+        raise DataError(f"--label-names {path} is not valid UTF-8.") from None
+    return lambda label: known[label] if label is not None and 0 <= label < len(known) else label
+
+
+def _chunks(
+    source: Input,
+    limit: int | None,
+    id: str | None,  # noqa: A002
+) -> Iterator[tuple[Chunk, RememberedLines | None]]:
+    """Yield the chunks, with the lines that they come from if the format has lines."""
+    if limit is not None:
+        if limit <= 0:
+            return
+        source = replace(source, limit=limit)
+    if source.format in ("parquet", "python"):
+        if id not in (None, "line"):
+            raise ArgumentError.of("--id", id, f"'line' for the format {source.format}")
+        yield from ((chunk, None) for chunk in source.chunks())
+        return
+    lines = RememberedLines(
+        source.opened or source.path, source.max_line_bytes, bare=source.format == "tsv"
+    )
+    for chunk in replace(source, opened=cast("BinaryIO", lines)).chunks():
+        lines.forget(chunk)
+        yield chunk, lines
+
+
+def _ids(
+    id: str | None,  # noqa: A002
+    source: Input,
+    chunk: Chunk,
+    lines: RememberedLines | None,
+) -> list[Any] | None:
+    if id is None:
+        return None
+    numbers = chunk.first_line + np.arange(chunk.n_rows) if chunk.lines is None else chunk.lines
+    if id == "line" or lines is None:
+        return list(numbers.tolist())
+    if source.format == "jsonl":
+        return [json_field(lines.line(n), id, source.path, n) for n in numbers.tolist()]
+    if source.format == "vw" and id == "tag":
+        return [vw_tag(lines.line(n)) for n in numbers.tolist()]
+    allowed = "'line' or 'tag'" if source.format == "vw" else "'line'"
+    raise ArgumentError.of("--id", id, f"{allowed} for the format {source.format}")
+
+
+def _top(model: FittedModel, chunk: Chunk, k: int) -> Answers:
+    labels, probabilities = model.top_labels(chunk.rows, min(k, len(model.vocabulary)))
     return zip(labels.tolist(), probabilities.tolist(), strict=True)
 
 
-def _named(model: FittedModel, chunk: Chunk) -> Iterator[tuple[list[Any], list[float]]]:
-    starts = chunk.label_starts
-    p = np.empty(0)
-    if len(chunk.labels):
-        numbers = np.repeat(np.arange(chunk.n_rows), np.diff(starts))
-        p = model.label_probabilities(chunk.rows.take(numbers), chunk.labels)
-    for begin, end in pairwise(starts.tolist()):
-        yield chunk.labels[begin:end].tolist(), p[begin:end].tolist()
-
-
-def _above(
-    model: FittedModel, chunk: Chunk, threshold: float
-) -> Iterator[tuple[list[Any], list[float]]]:
+def _above(model: FittedModel, chunk: Chunk, threshold: float) -> Answers:
     demand(model, Above, "--above")
     assert isinstance(model, Above)
     ask = partial(model.labels_above, chunk.rows)
@@ -104,6 +220,14 @@ def _above(
         yield labels.tolist(), found.data[likeliest].tolist()
 
 
+def _all_rows(sources: list[Input], limit: int | None) -> list[Chunk]:
+    chunks: list[Chunk] = []
+    for source in sources:
+        left = None if limit is None else limit - sum(chunk.n_rows for chunk in chunks)
+        chunks += [chunk for chunk, _ in _chunks(source, left, None)]
+    return chunks
+
+
 def _labelwise(model: FittedModel, chunks: list[Chunk], k: int, *, json: bool) -> Iterator[str]:
     demand(model, BestRows, "--labelwise")
     assert isinstance(model, BestRows)
@@ -112,20 +236,22 @@ def _labelwise(model: FittedModel, chunks: list[Chunk], k: int, *, json: bool) -
     all_rows = stacked([chunk.rows for chunk in chunks])
     model.check_width(all_rows)
     labels = model.vocabulary.labels
-    rows, probabilities = model.top_rows(all_rows, labels, k)
+    rows, probabilities = model.top_rows(all_rows, labels, min(k, all_rows.n_rows))
     for label, own, p in zip(labels, rows, probabilities, strict=True):
         found, p_found = own[own >= 0].tolist(), p[own >= 0].tolist()
         if json:
-            answer = {"label": label, "rows": found, "probabilities": p_found}
-            yield json_module.dumps(answer, ensure_ascii=False, default=int)
+            yield json_line({"label": label, "rows": found, "probabilities": p_found})
         else:
-            pairs = zip(found, p_found, strict=True)
-            yield "\t".join([str(label), *(f"{row}\t{value:.6g}" for row, value in pairs)])
+            yield tsv_line([label], found, p_found)
 
 
-def _line(labels: list[Any], probabilities: list[float], *, json: bool) -> str:
-    if json:
-        row = {"labels": labels, "probabilities": probabilities}
-        return json_module.dumps(row, ensure_ascii=False)
-    pairs = zip(labels, probabilities, strict=True)
-    return "\t".join(f"{label}\t{p:.6g}" for label, p in pairs)
+def _say_answer(form: str, first: Any, labels: list[Any], probabilities: list[float]) -> None:
+    """Print what is answered to a row; ``first`` is its id or None."""
+    if form == "json":
+        known = {} if first is None else {"id": first}
+        say(json_line(known | {"labels": labels, "probabilities": probabilities}))
+    elif form == "tsv":
+        say(tsv_line([] if first is None else [first], labels, probabilities))
+    else:
+        for rank, (label, p) in enumerate(zip(labels, probabilities, strict=True), 1):
+            say(csv_line([first, rank, label, p]))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from labeltrees.metrics import CurvePoint, ProgressiveSummary
 
@@ -18,12 +20,15 @@ __all__ = [
     "JsonOption",
     "QuietOption",
     "progressive_pairs",
+    "reporting_to_stderr",
     "say",
     "say_all",
     "say_curve",
     "say_json",
+    "say_now",
     "say_pairs",
     "say_table",
+    "stop_writing",
 ]
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
@@ -34,12 +39,34 @@ _CURVE_ROWS = 15
 _CURVE_WIDTH = 40
 
 
+_to_stderr: ContextVar[bool] = ContextVar("_to_stderr", default=False)
+
+
+@contextmanager
+def reporting_to_stderr(yes: bool = True) -> Iterator[None]:
+    """Let what is said in this block go to stderr: stdout has other lines."""
+    token = _to_stderr.set(yes)
+    try:
+        yield
+    finally:
+        _to_stderr.reset(token)
+
+
 def say(text: str = "") -> None:
     """Write a line to stdout; end the command quietly if nobody reads it any more."""
     try:
-        sys.stdout.write(f"{text}\n")
+        (sys.stderr if _to_stderr.get() else sys.stdout).write(f"{text}\n")
     except BrokenPipeError:
-        _stop_writing()
+        stop_writing()
+        raise typer.Exit(0) from None
+
+
+def say_now() -> None:
+    """Write what is held back; end the command quietly if nobody reads it any more."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        stop_writing()
         raise typer.Exit(0) from None
 
 
@@ -48,10 +75,11 @@ def say_all() -> None:
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        _stop_writing()
+        stop_writing()
 
 
-def _stop_writing() -> None:
+def stop_writing() -> None:
+    """Send what is still written to stdout nowhere: nobody reads it any more."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

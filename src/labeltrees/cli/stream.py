@@ -1,13 +1,15 @@
-"""`labeltrees stream`: progressive validation over any reader."""
+"""`labeltrees stream`: predict each row, then learn from it, for as long as rows come."""
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from labeltrees.cli.amounts import Every, every, size_in_bytes
+from labeltrees.cli.answers import AnswerFile, form_of
+from labeltrees.cli.checkpoint import Position, fingerprint
 from labeltrees.cli.inputs import (
     FormatOption,
     Input,
@@ -18,32 +20,74 @@ from labeltrees.cli.inputs import (
     OrderOption,
 )
 from labeltrees.cli.methods import Chosen, with_method
+from labeltrees.cli.opening import open_model
+from labeltrees.cli.outputs import check_out
 from labeltrees.cli.report import (
     JsonOption,
     QuietOption,
     progressive_pairs,
+    reporting_to_stderr,
     say,
     say_curve,
     say_json,
     say_pairs,
 )
+from labeltrees.cli.signals import Stopping
+from labeltrees.cli.streaming import Answers, Pulse, Stream
 from labeltrees.data.readers.source import MAX_LINE_BYTES
-from labeltrees.errors import DataError
+from labeltrees.errors import ArgumentError, DataError
 from labeltrees.metrics import ProgressiveValidation
 from labeltrees.progress import Progress
+
+if TYPE_CHECKING:
+    from labeltrees.models.model import FittedModel
+
+_WHAT = "predicted before learned, in the order of the stream"
 
 
 @with_method
 def stream(
     data: InputArgument,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Where to save the model: at the end, and if stopped."),
+    ] = None,
+    checkpoint_every: Annotated[
+        str | None,
+        typer.Option(help="Save so often as well: 10000 (rows), 30s, 5m or 2h. Needs --out."),
+    ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Go on where the model at --out stopped, if there is one."),
+    ] = False,
+    init: Annotated[
+        Path | None, typer.Option(help="Go on from this model, with this data from its start.")
+    ] = None,
+    predictions: Annotated[
+        str | None,
+        typer.Option(
+            help="Write a line for each row before it is learned: its label, that label's "
+            "probability, the likeliest labels and theirs. A file, or '-' for stdout."
+        ),
+    ] = None,
+    predictions_top: Annotated[
+        int, typer.Option(min=1, help="How many of the likeliest labels; above 1 is slower.")
+    ] = 1,
+    predictions_format: Annotated[
+        str | None, typer.Option(help="tsv, csv or jsonl; by default the file's suffix decides.")
+    ] = None,
+    max_memory: Annotated[
+        str | None, typer.Option(help="Keep the weights within this size, such as 500MB or 2GB.")
+    ] = None,
+    heartbeat: Annotated[
+        float,
+        typer.Option(min=0, help="Where stderr is no terminal: seconds between lines, 0 for none."),
+    ] = 60.0,
     format: FormatOption = None,  # noqa: A002
     labels: LabelsOption = "each",
     limit: LimitOption = None,
     max_line_bytes: LineOption = MAX_LINE_BYTES,
     order: OrderOption = "files",
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Where to save the model afterwards.")
-    ] = None,
     top: Annotated[
         bool, typer.Option(help="Whether to find each row's likeliest label (for accuracy).")
     ] = True,
@@ -52,53 +96,119 @@ def stream(
     *,
     chosen: Chosen,
 ) -> None:
-    """Predict each row, then learn from it; report how good the predictions were."""
-    source = Input.choose(
-        data,
-        format=format,
-        labels=labels,
-        limit=limit,
-        order=order,
-        seed=chosen.seed,
-        max_line_bytes=max_line_bytes,
-    )
-    validation = ProgressiveValidation(n_expected=limit)
-    with Progress("streaming", total=limit, enabled=not quiet) as progress:
-        model, seconds = run(chosen, source, validation, progress, top=top)
-    if out is not None:
-        model.save(out, extra=source.facts())
-    summary = validation.summary()
-    rate = validation.n_rows / seconds
+    """Predict each row, then learn from it; report how good the predictions were.
+
+    Rows are dealt with as they come, those of a pipe at once. Ctrl-C and SIGTERM save the model and
+    print the report.
+    """
+    often = _checked_times(checkpoint_every, out, resume=resume)
+    making = _checked_memory(chosen, max_memory)
+    check_out(out)
+    reading: dict[str, Any] = {
+        "format": format,
+        "labels": labels,
+        "limit": limit,
+        "order": order,
+        "seed": chosen.seed,
+        "max_line_bytes": max_line_bytes,
+    }
+    resumed = out if resume and out is not None and out.exists() else None
+    with Stopping() as stopping:
+        begun = resumed or init
+        if begun is None:
+            model, source = None, Input.choose(data, **reading)
+            facts = source.facts()
+        else:
+            model, extra = _opened(begun, chosen)
+            source = Input.like(extra, data, **reading)
+            facts = {"input": extra["input"]} if "input" in extra else source.facts()
+        if resumed is None:
+            position = Position(fingerprint(source), ProgressiveValidation(n_expected=limit))
+        else:
+            position = Position.resumed(extra, source, str(resumed))
+        answers = None
+        if predictions is not None:
+            form = form_of(predictions, predictions_format, "--predictions-format")
+            answers = Answers(
+                AnswerFile(predictions, "--predictions", position.predictions_bytes),
+                form,
+                predictions_top,
+            )
+        with Progress("streaming", total=limit, enabled=not quiet) as progress:
+            running = Stream(
+                source=source,
+                position=position,
+                start=lambda n: chosen.method.start(chosen.settings(**making), n),
+                model=model,
+                out=out,
+                extra=facts,
+                checkpoint=often,
+                answers=answers,
+                find_top=top or answers is not None,
+                pulse=Pulse(progress, 0.0 if quiet else heartbeat),
+                stopping=stopping,
+            )
+            try:
+                running.run()
+            finally:
+                if answers is not None:
+                    answers.file.close()
+    if not running.unread:
+        with reporting_to_stderr(predictions == "-"):
+            _report(running, json=json)
+    if stopping.exit_code:
+        raise typer.Exit(stopping.exit_code)
+
+
+def _checked_times(checkpoint_every: str | None, out: Path | None, *, resume: bool) -> Every:
+    if out is None and (checkpoint_every is not None or resume):
+        option = "--resume" if resume else "--checkpoint-every"
+        raise ArgumentError(f"{option} needs --out, where the model is saved.")
+    return Every() if checkpoint_every is None else every("--checkpoint-every", checkpoint_every)
+
+
+def _checked_memory(chosen: Chosen, max_memory: str | None) -> dict[str, Any]:
+    """Return the setting that an option gives, none if it was not given."""
+    if max_memory is None:
+        return {}
+    if "max_memory" not in chosen.method.settings_class.names():
+        raise ArgumentError(f"--max-memory is not an option of --model {chosen.name}.")
+    given = {"max_memory": size_in_bytes("--max-memory", max_memory)}
+    chosen.settings(**given)
+    return given
+
+
+def _opened(path: Path, chosen: Chosen) -> tuple[FittedModel, dict[str, Any]]:
+    """Return a model that can go on learning, and what else is in its file."""
+    stored, model = open_model(path)
+    if not hasattr(model, "learn"):
+        raise ArgumentError(f"{path} holds a {stored.model}, which cannot learn row by row.")
+    if model.frozen:
+        raise ArgumentError(f"{path} was saved with --no-keep-state and cannot learn any more.")
+    own = model.settings.to_dict()
+    for name, value in chosen.given.items():
+        if name not in own or own[name] != value:
+            option = f"--{name.replace('_', '-')}"
+            has = f"has {own[name]!r}" if name in own else "has no such setting"
+            raise ArgumentError(f"{option} is a setting of new models; the one in {path} {has}.")
+    return model, stored.extra
+
+
+def _report(running: Stream, *, json: bool) -> None:
+    position, path = running.position, running.source.path
+    if running.model is None and running.stopping.caught is None:
+        raise DataError(f"{path} has no row with a label.")
+    summary = position.validation.summary()
     if json:
-        say_json(summary.to_dict() | {"seconds": seconds, "examples_per_second": rate})
+        rates = {"seconds": running.pulse.seconds, "examples_per_second": running.pulse.rate}
+        place = {"input_rows": position.rows, "unlabelled": position.unlabelled}
+        say_json(summary.to_dict() | rates | place | {"measured": _WHAT})
         return
     say_curve(summary.curve)
-    say()
-    say_pairs(progressive_pairs(summary) | {"examples/s": round(rate)})
-
-
-def run(
-    chosen: Chosen,
-    source: Input,
-    validation: ProgressiveValidation,
-    progress: Progress,
-    *,
-    top: bool = True,
-) -> tuple[Any, float]:
-    """Predict, then learn, every row of the source; return the model and the seconds it took."""
-    model, seconds = None, 0.0
-    for rows, labels, weights in source.examples():
-        if model is None:
-            model = chosen.method.start(chosen.settings(), rows.n_features)
-        started = time.perf_counter()
-        seen = model.learn(rows, labels, weights, foresee_top=top)
-        seconds += time.perf_counter() - started
-        answers = {"correct": seen.top == labels, "p_top": seen.p_top} if top else {}
-        validation.update(seen.p_label, is_new=seen.is_new, sample_weight=weights, **answers)
-        scores = validation.summary()
-        shown = {"acc": scores.accuracy} if top else {}
-        loss, n_labels = scores.log_loss_seen or 0.0, len(model.vocabulary)
-        progress.advance(len(labels), loss=loss, labels=n_labels, **shown)
-    if model is None:
-        raise DataError(f"{source.path} has no row with a label.")
-    return model, seconds
+    say(f"\n  {_WHAT}:")
+    pairs = progressive_pairs(summary) | {"examples/s": round(running.pulse.rate)}
+    if position.unlabelled:
+        pairs["rows without a label"] = position.unlabelled
+    say_pairs(pairs)
+    if running.out is not None and running.model is not None:
+        say(f"\n  saved to {running.out} after {position.rows:,} rows of {path}")

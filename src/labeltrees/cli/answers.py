@@ -1,0 +1,133 @@
+"""Rows of results as lines of TSV, CSV or JSON, on stdout or in a file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import stat
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labeltrees import checks
+from labeltrees.cli.outputs import check_out
+from labeltrees.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import BinaryIO
+
+__all__ = ["FORMS", "AnswerFile", "csv_line", "form_of", "json_line", "tsv_line"]
+
+FORMS = ("tsv", "csv", "jsonl")
+_SUFFIXES = {".csv": "csv", ".json": "jsonl", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+_SECONDS_BETWEEN = 0.5
+
+
+def form_of(path: str, form: str | None, option: str) -> str:
+    """Return the form of the lines in a file: as asked, or by the suffix of its name.
+
+    >>> form_of("answers.csv", None, "--predictions-format"), form_of("-", None, "")
+    ('csv', 'tsv')
+    """
+    if form is not None:
+        return checks.choice(option, form, FORMS)
+    return _SUFFIXES.get(Path(path).suffix.lower(), "tsv")
+
+
+def tsv_line(first: Iterable[object], labels: Sequence[Any], probabilities: Sequence[float]) -> str:
+    r"""Return the first values, then labels and probabilities in turn, separated by tabs.
+
+    >>> tsv_line(["row 7"], ["cat", "dog"], [0.75, 0.25])
+    'row 7\tcat\t0.75\tdog\t0.25'
+    """
+    pairs = (f"{label}\t{p:.6g}" for label, p in zip(labels, probabilities, strict=True))
+    return "\t".join((*(_number(value) for value in first), *pairs))
+
+
+def csv_line(values: Iterable[object]) -> str:
+    """Return a line of CSV without its end; None is an empty field.
+
+    >>> csv_line(["a, b", 0.5, None])
+    '"a, b",0.5,'
+    """
+    out = io.StringIO()
+    csv.writer(out, lineterminator="").writerow(
+        ["" if value is None else _number(value) for value in values]
+    )
+    return out.getvalue()
+
+
+def json_line(value: dict[str, Any]) -> str:
+    """Return a JSON object on one line.
+
+    >>> json_line({"label": "hélas", "p": 0.5})
+    '{"label": "hélas", "p": 0.5}'
+    """
+    return json.dumps(value, ensure_ascii=False, default=int)
+
+
+def _number(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+class AnswerFile:
+    """Lines that others may read while they are written: on stdout ("-") or in a file.
+
+    ``n_bytes`` of a file are kept and the rest is overwritten; lines are held back until `flush`.
+    """
+
+    def __init__(self, path: str, option: str, n_bytes: int = 0) -> None:
+        self.n_bytes = n_bytes
+        self._held: list[str] = []
+        self._next = 0.0
+        self._is_stdout = path == "-"
+        is_pipe = self._is_stdout or stat.S_ISFIFO(_mode(path))
+        self._file: BinaryIO = sys.stdout.buffer if self._is_stdout else _opened(path, option)
+        if not is_pipe:
+            if os.fstat(self._file.fileno()).st_size < n_bytes:
+                self._file.close()
+                raise ArgumentError(
+                    f"{option} {path} is shorter than it was at the checkpoint: put the whole "
+                    "file there, or name another one without --resume."
+                )
+            self._file.truncate(n_bytes)
+            self._file.seek(n_bytes)
+
+    def add(self, line: str) -> None:
+        """Hold a line back."""
+        self._held.append(line)
+
+    def flush(self, *, now: bool = True) -> None:
+        """Write what is held back; unless ``now``, only every half second."""
+        clock = time.monotonic()
+        if not self._held or (not now and clock < self._next):
+            return
+        content = "".join(f"{line}\n" for line in self._held).encode("utf-8", "surrogateescape")
+        self._held.clear()
+        self._next = clock + _SECONDS_BETWEEN
+        self._file.write(content)
+        self._file.flush()
+        self.n_bytes += len(content)
+
+    def close(self) -> None:
+        """Close the file; stdout stays open."""
+        if not self._is_stdout:
+            self._file.close()
+
+
+def _mode(path: str) -> int:
+    try:
+        return os.stat(path).st_mode
+    except (OSError, ValueError):  # there is nothing yet, or `check_out` says what is wrong
+        return 0
+
+
+def _opened(path: str, option: str) -> BinaryIO:
+    if stat.S_ISFIFO(_mode(path)):
+        return open(path, "wb")
+    check_out(path, option)
+    return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
