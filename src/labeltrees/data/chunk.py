@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
@@ -12,6 +12,8 @@ from labeltrees import checks
 from labeltrees.data.rows import MAX_FEATURES, Rows
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
@@ -45,6 +47,10 @@ class Chunk:
         The line of the file, from 1, that holds the first row.
     lines : ndarray of int64 of shape (n_rows,), or None
         The line of each row; None if they are consecutive.
+    relevance : ndarray of float32 of shape (n_labels_in_all,), or None
+        How relevant each entry of ``labels`` is to its row, a number >= 0; None: all are 1.
+    texts : sequence of str, or None
+        The text of each row, as it stands in the file; None for formats without texts.
     """
 
     rows: Rows
@@ -53,11 +59,18 @@ class Chunk:
     weights: NDArray[np.float32] | None
     first_line: int
     lines: NDArray[np.int64] | None = None
+    relevance: NDArray[np.float32] | None = None
+    texts: Sequence[str] | None = None
 
     @property
     def n_rows(self) -> int:
         """The number of rows."""
         return self.rows.n_rows
+
+    @property
+    def n_unlabelled(self) -> int:
+        """The number of rows without a label."""
+        return int(np.count_nonzero(np.diff(self.label_starts) == 0))
 
     @cached_property
     def features(self) -> csr_array:
@@ -81,13 +94,50 @@ class Chunk:
         [4, 1]
         """
         n = checks.integer("n_rows", n_rows, 0, self.n_rows)
-        return Chunk(
-            self.rows.head(n),
-            self.labels[: self.label_starts[n]],
-            self.label_starts[: n + 1],
-            None if self.weights is None else self.weights[:n],
-            self.first_line,
-            None if self.lines is None else self.lines[:n],
+        n_labels = self.label_starts[n]
+        return replace(
+            self,
+            rows=self.rows.head(n),
+            labels=self.labels[:n_labels],
+            label_starts=self.label_starts[: n + 1],
+            weights=None if self.weights is None else self.weights[:n],
+            lines=None if self.lines is None else self.lines[:n],
+            relevance=None if self.relevance is None else self.relevance[:n_labels],
+            texts=None if self.texts is None else self.texts[:n],
+        )
+
+    def take(self, rows: NDArray[np.int64]) -> Chunk:
+        r"""Return the chunk of the rows with these numbers, in their order.
+
+        Parameters
+        ----------
+        rows : ndarray of int64
+            Numbers in [0, n_rows); a row may be taken any number of times.
+
+        Examples
+        --------
+        >>> import io
+        >>> from labeltrees.data.readers import read_xc
+        >>> (chunk,) = read_xc(io.BytesIO(b"2 3 5\n4,1 0:1\n2 2:1\n"))
+        >>> chunk.take(np.array([1, 0])).labels.tolist()
+        [2, 4, 1]
+        """
+        rows = np.arange(self.n_rows)[rows]  # a mask and numbers from the end work as well
+        n_labels = np.diff(self.label_starts)[rows]
+        starts = np.zeros(len(rows) + 1, np.int64)
+        np.cumsum(n_labels, out=starts[1:])
+        places = np.repeat(self.label_starts[rows] - starts[:-1], n_labels) + np.arange(starts[-1])
+        lines = self._line_of(rows)
+        return replace(
+            self,
+            rows=self.rows.take(rows),
+            labels=self.labels[places],
+            label_starts=starts,
+            weights=None if self.weights is None else self.weights[rows],
+            first_line=int(lines[0]) if len(lines) else self.first_line,
+            lines=lines,
+            relevance=None if self.relevance is None else self.relevance[places],
+            texts=None if self.texts is None else [self.texts[row] for row in rows],
         )
 
     def one_label(
