@@ -173,7 +173,7 @@ class _Chooser:
 
     def choose(self) -> TableLayout:
         label = self._take(self._resolve("label_column", self.wishes.label))
-        label = label or self._take(self._named(LABEL_NAMES))
+        label = label or self._take(self._named(self._label_names()))
         texts = self._texts()
         weight = self._take(self._named(WEIGHT_NAMES, "number"))
         rating = self._rating(label, has_text=bool(texts))
@@ -225,6 +225,11 @@ class _Chooser:
                 if plain(column) == wanted and kind in (None, self.kinds[column]):
                     return column
         return None
+
+    def _label_names(self) -> list[str]:
+        """Return the names of labels; beside a column x, y is a coordinate."""
+        has_x = any(plain(column) == "x" for column in self.left)
+        return [name for name in LABEL_NAMES if name != "y" or not has_x]
 
     def _texts(self) -> tuple[str, ...]:
         if self.wishes.texts is not None:
