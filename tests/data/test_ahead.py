@@ -1,5 +1,6 @@
 """Reading ahead: the same items, the same exceptions, no thread left behind."""
 
+import os
 import threading
 
 import pytest
@@ -64,3 +65,31 @@ def test_an_item_is_made_while_another_is_used():
     assert next(ahead) == "first"
     assert started.wait(5)  # nobody has asked for the second
     assert list(ahead) == ["second"]
+
+
+def test_the_caller_is_woken_while_nothing_comes():
+    go = threading.Event()
+
+    def items():
+        yield "first"
+        go.wait(5)
+        yield "second"
+
+    ahead = read_ahead(items(), tick=0.01)
+    assert next(ahead) == "first"
+    assert next(ahead) is None
+    go.set()
+    assert [item for item in ahead if item is not None] == ["second"]
+
+
+def test_a_reader_that_waits_for_a_silent_pipe_is_left_alone():
+    reading, writing = os.pipe()
+    ahead = read_ahead((os.read(reading, 1) for _ in range(2)), tick=0.01)
+    assert next(ahead) is None
+    ahead.close()
+    (waiting,) = threads()
+    assert waiting.daemon
+    os.close(writing)
+    waiting.join(5)
+    assert not threads()
+    os.close(reading)

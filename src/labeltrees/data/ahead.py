@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import queue
 import threading
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, overload
 
-from labeltrees.checks import integer
+from labeltrees.checks import integer, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -16,17 +16,41 @@ __all__ = ["read_ahead"]
 Item = TypeVar("Item")
 
 _PATIENCE = 0.05  # seconds after which the reader looks whether anybody still listens
+_FAREWELL = 0.25  # seconds that a reader has to end; one that waits for a silent pipe never does
 
 
-def read_ahead(items: Iterable[Item], n_ahead: int = 2) -> Iterator[Item]:
+@overload
+def read_ahead(items: Iterable[Item], n_ahead: int = 2) -> Iterator[Item]: ...
+@overload
+def read_ahead(
+    items: Iterable[Item], n_ahead: int = 2, *, tick: float
+) -> Iterator[Item | None]: ...
+def read_ahead(
+    items: Iterable[Item], n_ahead: int = 2, *, tick: float | None = None
+) -> Iterator[Item | None]:
     """Return the items in their order; a thread makes up to ``n_ahead`` of them in advance.
 
-    An exception is raised in the place of its item. Leaving early ends the thread.
+    An exception is raised in the place of its item. Leaving early ends the thread, unless it waits
+    for a pipe on which nothing comes: that thread is left alone, and keeps no process alive.
 
+    Parameters
+    ----------
+    items : iterable
+        What is to be made in advance.
+    n_ahead : int
+        How many items may be ready before they are asked for.
+    tick : float, optional
+        Yield None whenever no item has come for so many seconds, so that the caller can do
+        something else.
+
+    Examples
+    --------
     >>> list(read_ahead(range(4)))
     [0, 1, 2, 3]
     """
     n_ahead = integer("n_ahead", n_ahead, 1)
+    if tick is not None:
+        tick = number("tick", tick, 0, threading.TIMEOUT_MAX, open_low=True)
     ready: queue.Queue[tuple[bool, Item | BaseException | None]] = queue.Queue(n_ahead)
     left = threading.Event()
 
@@ -52,7 +76,11 @@ def read_ahead(items: Iterable[Item], n_ahead: int = 2) -> Iterator[Item]:
     reader.start()
     try:
         while True:
-            more, item = ready.get()
+            try:
+                more, item = ready.get(timeout=tick)
+            except queue.Empty:
+                yield None
+                continue
             if more:
                 yield item  # type: ignore[misc]
             elif isinstance(item, BaseException):
@@ -61,4 +89,4 @@ def read_ahead(items: Iterable[Item], n_ahead: int = 2) -> Iterator[Item]:
                 return
     finally:
         left.set()
-        reader.join()
+        reader.join(_FAREWELL)

@@ -68,8 +68,11 @@ def read_fasttext(
         or label_prefix.split() != [label_prefix]
     ):
         raise ArgumentError.of("label_prefix", label_prefix, "a string without blanks")
-    rows = (TextRow(line, *_cut(text, label_prefix)) for line, text in _lines(path, max_line_bytes))
-    return text_chunks(rows, source_name(path), vectorizer, chunk_rows)
+    blocks = (
+        (TextRow(line, *_cut(text, label_prefix)) for line, text in _lines(*block))
+        for block in read_blocks(path, max_line_bytes)
+    )
+    return text_chunks(blocks, source_name(path), vectorizer, chunk_rows)
 
 
 def read_lines(
@@ -105,16 +108,18 @@ def read_lines(
     chunk_rows = check_chunk_rows(chunk_rows)
     max_line_bytes = check_line_limit(max_line_bytes)
     check_vectorizer(vectorizer)
-    rows = (TextRow(line, (), text) for line, text in _lines(path, max_line_bytes))
-    return text_chunks(rows, source_name(path), vectorizer, chunk_rows)
+    blocks = (
+        (TextRow(line, (), text) for line, text in _lines(*block))
+        for block in read_blocks(path, max_line_bytes)
+    )
+    return text_chunks(blocks, source_name(path), vectorizer, chunk_rows)
 
 
-def _lines(source: Source, max_line_bytes: int) -> Iterator[tuple[int, str]]:
+def _lines(first_line: int, block: bytes) -> Iterator[tuple[int, str]]:
     """Yield number and text of each line that is not empty."""
-    for first_line, block in read_blocks(source, max_line_bytes):
-        for line, text in enumerate(block.decode().split("\n"), first_line):
-            if text and not text.isspace():
-                yield line, text.removesuffix("\r")
+    for line, text in enumerate(block.decode().split("\n"), first_line):
+        if text and not text.isspace():
+            yield line, text.removesuffix("\r")
 
 
 def _cut(text: str, prefix: str) -> tuple[list[str], str]:

@@ -90,8 +90,9 @@ def _chunks(
             if len(records) == chunk_rows or size >= blocks.BLOCK_BYTES:
                 yield records.take()
                 size = 0
-    if len(records):
-        yield records.take()
+        if len(records):  # rows of a pipe do not wait for more
+            yield records.take()
+            size = 0
 
 
 def _refuse(constant: str) -> NoReturn:

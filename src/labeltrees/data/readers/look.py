@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import shutil
+import tempfile
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from labeltrees.checks import choice
 from labeltrees.data.readers.assembly import CHUNK_ROWS, check_chunk_rows
@@ -16,6 +19,7 @@ from labeltrees.data.readers.source import (
     MAX_LINE_BYTES,
     Source,
     check_line_limit,
+    open_source,
     source_name,
 )
 from labeltrees.data.readers.table import columns_wished, layout_of_table, read_table
@@ -233,10 +237,28 @@ def look_at(
         labelled,
     )
     _refuse_unused(kind, wishes)
+    if kind in ("parquet", "npz") and not head.again:
+        head = replace(head, source=_copied(head.source), again=True)
     source = _Once(head.source, head.again)
     found = FileLook(head.name, kind, n_bytes=head.n_bytes, is_whole=head.at_end, _source=source)
     found = _with_options(found, head, wishes)
     return _with_counts(found, head)
+
+
+class _Copy(io.BufferedRandom):
+    """A temporary file that goes when nobody reads it any more."""
+
+    def __del__(self) -> None:
+        self.close()
+
+
+def _copied(source: Source) -> BinaryIO:
+    """Return a temporary file with the content of a stream, which can be read in any order."""
+    copy = _Copy(tempfile.TemporaryFile(buffering=0))  # noqa: SIM115
+    with open_source(source) as file:
+        shutil.copyfileobj(file, copy)
+    copy.seek(0)
+    return copy
 
 
 def _refuse_unused(kind: str, wishes: Wishes) -> None:
@@ -257,7 +279,7 @@ def _refuse_unused(kind: str, wishes: Wishes) -> None:
 def _with_options(found: FileLook, head: Head, wishes: Wishes) -> FileLook:
     """Return the look with the options of its reader."""
     if found.format == "tsv":
-        lines = enumerate(_text(head).split("\n"), 1)
+        lines = enumerate(head.text.split("\n"), 1)
         column: Any = "auto" if wishes.label is None else wishes.label
         if column not in ("auto", 1, 2, "1", "2"):
             raise ArgumentError.of("label_column", column, "1 or 2 for the format tsv")
@@ -275,7 +297,7 @@ def _with_options(found: FileLook, head: Head, wishes: Wishes) -> FileLook:
             notes=layout.notes,
         )
     if found.format == "csv":
-        table = layout_of_table(_text(head), head.name, wishes, None)
+        table = layout_of_table(head.text, head.name, wishes, None)
         facts = {key: value for key, value in asdict(table).items() if key != "notes"}
         return replace(
             found,
@@ -286,14 +308,6 @@ def _with_options(found: FileLook, head: Head, wishes: Wishes) -> FileLook:
             notes=table.notes,
         )
     return found
-
-
-def _text(head: Head) -> str:
-    """Return the looked-at lines before the first bad one, which the reader names."""
-    try:
-        return head.lines.decode()
-    except UnicodeDecodeError as error:
-        return head.lines[: head.lines.rfind(b"\n", 0, error.start) + 1].decode()
 
 
 def _with_counts(found: FileLook, head: Head) -> FileLook:

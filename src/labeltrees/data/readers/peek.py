@@ -6,10 +6,8 @@ import io
 import os
 import select
 import stat
-import sys
 import zlib
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING, BinaryIO
 
 from labeltrees.data.readers.source import (
@@ -22,9 +20,9 @@ from labeltrees.data.readers.source import (
 from labeltrees.errors import ArgumentError, DataFileError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-__all__ = ["LOOK_BYTES", "Head", "NamedBytes", "Rejoined", "peek_blocks", "read_head"]
+__all__ = ["LOOK_BYTES", "Head", "NamedBytes", "Rejoined", "read_head"]
 
 #: How much of a file is looked at, after gunzipping.
 LOOK_BYTES = 2**20
@@ -93,6 +91,15 @@ class Head:
         text = self.content.removeprefix(BYTE_ORDER_MARK)
         return text if self.at_end else text[: text.rfind(b"\n") + 1]
 
+    @property
+    def text(self) -> str:
+        """The lines before the first that is not UTF-8, which the reader names."""
+        lines = self.lines
+        try:
+            return lines.decode()
+        except UnicodeDecodeError as error:
+            return lines[: lines.rfind(b"\n", 0, error.start) + 1].decode()
+
 
 def read_head(source: Source) -> Head:
     """Return the first ``LOOK_BYTES`` of a source's content.
@@ -108,33 +115,8 @@ def read_head(source: Source) -> Head:
             return Head(name, content, at_end, source, True, os.path.getsize(source))
         file = open(source, "rb", buffering=0)  # noqa: SIM115  (a pipe can be opened once)
         return _head_of_stream(file, name)
-    stream = sys.stdin.buffer if source == "-" else source
-    if not hasattr(stream, "read"):
-        raise ArgumentError.of("path", source, "a path, a binary file or '-'")
-    return _head_of_stream(stream, name)  # type: ignore[arg-type]
-
-
-def peek_blocks(
-    blocks: Iterator[tuple[int, bytes]],
-) -> tuple[list[tuple[int, bytes]], Iterator[tuple[int, bytes]]]:
-    """Return the first blocks, about ``LOOK_BYTES``, and an iterator of all of them.
-
-    An error among the first ones is raised in its place by the iterator.
-    """
-    first: list[tuple[int, bytes]] = []
-    size = 0
-    try:
-        while size < LOOK_BYTES and (block := next(blocks, None)) is not None:
-            first.append(block)
-            size += len(block[1])
-    except DataFileError as error:
-        return first, chain(first, _failing(error))
-    return first, chain(first, blocks)
-
-
-def _failing(error: DataFileError) -> Iterator[tuple[int, bytes]]:
-    yield from ()
-    raise error
+    with open_source(source) as stream:  # which leaves an open file open
+        return _head_of_stream(stream, name)
 
 
 def _head_of_stream(file: BinaryIO, name: str) -> Head:
@@ -213,4 +195,6 @@ def _is_ready(file: BinaryIO) -> bool:
 def _read_some(file: BinaryIO, size: int) -> bytes:
     """Return what is there, at most ``size`` bytes; b"" at the end."""
     read: Callable[[int], bytes | None] = getattr(file, "read1", file.read)
-    return read(size) or b""
+    while (data := read(size)) is None:  # a stream that does not block, and nothing is there
+        select.select([file], [], [])
+    return data

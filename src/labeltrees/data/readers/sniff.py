@@ -65,7 +65,7 @@ def sniff_format(content: bytes, name: str, hint: str | None, *, labelled: bool 
     if hint is not None and _FITS[hint](lines):
         return _table_if_wide(hint, lines)
     for kind, fits in _FITS.items():
-        if kind != hint and fits(lines) and (kind != "csv" or hint is None):
+        if kind != hint and fits(lines) and (kind != "csv" or hint is None or _is_named(lines)):
             return _agreed(_table_if_wide(kind, lines), hint, name, lines[0])
     if hint is not None:
         return hint  # its reader says what is wrong, and where
@@ -182,6 +182,10 @@ def _fits_csv(lines: Sequence[str]) -> bool:
     return has_known_name(rows[0]) or all(
         any(plain(cell).isdigit() for cell in row) for row in rows[1:]
     )
+
+
+def _is_named(lines: Sequence[str]) -> bool:
+    return has_known_name(lines[0].split(choose_delimiter("\n".join(lines))))
 
 
 _FITS: dict[str, Callable[[Sequence[str]], bool]] = {

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import select
+import stat
 import sys
 import zlib
 from contextlib import contextmanager
@@ -47,17 +49,22 @@ def source_name(source: Source) -> str:
     """
     if isinstance(source, str | os.PathLike):
         return "<stdin>" if source == "-" else os.fspath(source)
-    return str(getattr(source, "name", "<stream>"))
+    name = getattr(source, "name", None)  # the number of a pipe is no name
+    return name if isinstance(name, str) else "<stream>"
 
 
 @contextmanager
 def open_source(source: Source) -> Iterator[BinaryIO]:
-    """Open a path and close it at the end; leave an open file or the standard input open."""
+    """Open a path and close it at the end; leave an open file or the standard input open.
+
+    What is no regular file (a pipe, a terminal) is opened raw: a read returns what is there.
+    """
     if isinstance(source, str | os.PathLike):
         if source == "-":
-            yield sys.stdin.buffer
+            buffered = sys.stdin.buffer
+            yield getattr(buffered, "raw", buffered) if _is_live(buffered) else buffered
         else:
-            with open(source, "rb") as file:
+            with open(source, "rb", 0 if _is_pipe(source) else -1) as file:
                 yield file
     elif hasattr(source, "read"):
         yield source
@@ -122,8 +129,9 @@ def read_blocks(
 ) -> Iterator[tuple[int, bytes]]:
     r"""Yield ``(first_line, text)``: about ``BLOCK_BYTES`` of complete lines of valid UTF-8.
 
-    Where a block ends depends on the content only, not on how it was compressed or delivered. The
-    lines before bad bytes, or before one that is too long, are yielded before the error is raised.
+    Where a block ends depends on the content only, not on how it was compressed or delivered; but
+    of a stream that cannot seek (a pipe, a terminal) complete lines are yielded as they come.
+    Lines before bad bytes, or before one that is too long, are yielded before the error is raised.
     No more than a line and a block are held, however much a compressed file expands to.
 
     >>> import io
@@ -132,12 +140,12 @@ def read_blocks(
     """
     name, line = source_name(source), 1
     with open_source(source) as file:
-        pieces = read_pieces(file)
+        pieces, wanted = read_pieces(file), 1 if _is_live(file) else BLOCK_BYTES
         tail: list[bytes] = []
         surplus, failure, n_held = b"", None, 0
         while True:
-            block, surplus, failure = _fill(pieces, surplus)
-            at_end = len(block) < BLOCK_BYTES and failure is None
+            block, surplus, failure = _fill(pieces, surplus, wanted)
+            at_end = len(block) < wanted and failure is None
             cut = len(block) if at_end else block.rfind(b"\n") + 1
             if cut == 0 and not at_end and failure is None:
                 tail.append(block)
@@ -165,8 +173,27 @@ def read_blocks(
             n_held = len(tail[0])
 
 
+def _is_live(file: BinaryIO) -> bool:
+    """Return whether content may still be on its way, so that what is there must not wait."""
+    try:
+        return not file.seekable()
+    except (AttributeError, ValueError):  # not much of a file, or closed
+        return False
+
+
+def _is_pipe(path: str | os.PathLike[str]) -> bool:
+    try:
+        return not stat.S_ISREG(os.stat(path).st_mode)
+    except (OSError, ValueError):  # opening it says what is wrong
+        return False
+
+
 def _read(file: BinaryIO) -> bytes:
-    data = file.read(BLOCK_BYTES)
+    read = getattr(file, "read1", file.read) if _is_live(file) else file.read
+    data = read(BLOCK_BYTES)
+    while data is None:  # a raw stream that does not block, and nothing is there
+        select.select([file], [], [])
+        data = read(BLOCK_BYTES)
     if not isinstance(data, bytes):
         raise ArgumentError.of("path", file, "opened in binary mode")
     return data
@@ -190,10 +217,13 @@ def _gunzip(head: bytes, pieces: Iterator[bytes]) -> Iterator[bytes]:
         raise EOFError
 
 
-def _fill(pieces: Iterator[bytes], surplus: bytes) -> tuple[bytes, bytes, str | None]:
-    """Return exactly ``BLOCK_BYTES`` if there are as many, what is left over, and what failed."""
+def _fill(pieces: Iterator[bytes], surplus: bytes, wanted: int) -> tuple[bytes, bytes, str | None]:
+    """Return a block, what is left over, and what failed.
+
+    The block has less than ``wanted`` bytes only at the end, and never more than ``BLOCK_BYTES``.
+    """
     held, size, failure = [surplus], len(surplus), None
-    while size < BLOCK_BYTES:
+    while size < wanted:
         try:
             piece = next(pieces, b"")
         except EOFError:

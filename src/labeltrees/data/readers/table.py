@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import csv
-from typing import TYPE_CHECKING, Any, Literal
+from itertools import chain
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
 from labeltrees import _core
 from labeltrees.checks import choice
 from labeltrees.data.chunk import Chunk
-from labeltrees.data.readers import source as blocks
 from labeltrees.data.readers.assembly import CHUNK_ROWS, check_chunk_rows, file_error, rows_of
 from labeltrees.data.readers.columns import is_missing, is_number
-from labeltrees.data.readers.peek import peek_blocks
+from labeltrees.data.readers.peek import read_head
 from labeltrees.data.readers.separators import check_separator, split_labels
 from labeltrees.data.readers.source import (
     MAX_LINE_BYTES,
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 __all__ = ["columns_wished", "layout_of_table", "read_csv", "read_table"]
 
 _LARGEST = 3.4e38  # of 32-bit floats
+#: The first line of a row, and its cells.
+Record: TypeAlias = tuple[int, list[str]]
 
 
 def read_csv(
@@ -154,7 +156,8 @@ def layout_of_table(text: str, name: str, wishes: Wishes, delimiter: str | None)
     records = _records(iter([(1, text.encode())]), name, bare, len(text) + 1)
     rows: list[list[str]] = []
     try:
-        rows.extend(cells for _, cells in records)
+        for block in records:
+            rows.extend(cells for _, cells in block)
     except DataFileError:
         if not rows:  # the last row may be cut off inside quotes
             raise
@@ -172,23 +175,25 @@ def _found_out(
     max_line_bytes: int,
 ) -> Iterator[Chunk]:
     name = source_name(source)
-    first, all_blocks = peek_blocks(read_blocks(source, max_line_bytes))
-    text = b"".join(block for _, block in first).decode()
-    layout = layout_of_table(text, name, wishes, delimiter)
-    records = _records(all_blocks, name, layout, max_line_bytes)
+    head = read_head(source)
+    layout = layout_of_table(head.text, name, wishes, delimiter)
+    records = _records(read_blocks(head.source, max_line_bytes), name, layout, max_line_bytes)
     yield from _chunks(records, name, layout, vectorizer, chunk_rows)
 
 
 def _records(
     text_blocks: Iterable[tuple[int, bytes]], name: str, layout: TableLayout, limit: int
-) -> Iterator[tuple[int, list[str]]]:
-    """Yield the first line and the cells of each row that is not empty, the header included."""
-    begin, size = 1, 0
+) -> Iterator[list[Record]]:
+    """Yield the rows that end in one block of text after the other, the header included."""
+    begin, size, n_left = 1, 0, 0
 
     def lines() -> Iterator[str]:
-        nonlocal size
+        nonlocal size, n_left
         for _, block in text_blocks:
-            for line in block.decode().removesuffix("\n").split("\n"):
+            parts = block.decode().removesuffix("\n").split("\n")
+            n_left = len(parts)
+            for line in parts:
+                n_left -= 1
                 size += len(line) + 1
                 if size > limit + 1 and size > len(line) + 1:
                     # The limit of a single line is checked where it is read.
@@ -202,20 +207,26 @@ def _records(
         quoting=csv.QUOTE_MINIMAL if layout.quoted else csv.QUOTE_NONE,
         strict=True,
     )
+    held: list[Record] = []
     while True:
         try:
             cells = next(reader, None)
         except csv.Error as error:
+            if held:
+                yield held
             raise DataFileError(name, begin, f"not a row of a table: {error}.") from None
+        if cells and (len(cells) > 1 or cells[0].strip()):
+            held.append((begin, cells))
+        if held and (n_left == 0 or cells is None):  # rows of a pipe do not wait for more
+            yield held
+            held = []
         if cells is None:
             return
-        if cells and (len(cells) > 1 or cells[0].strip()):
-            yield begin, cells
         begin, size = reader.line_num + 1, 0
 
 
 def _chunks(
-    records: Iterator[tuple[int, list[str]]],
+    records: Iterator[list[Record]],
     name: str,
     layout: TableLayout,
     vectorizer: Vectorizer | None,
@@ -224,28 +235,17 @@ def _chunks(
     first = next(records, None)
     if first is None:
         return
-    line, cells = first
+    line, cells = first[0]
     columns = [cell.strip() for cell in cells] if layout.header else list(layout.columns)
     reader = _RowReader(name, layout, columns, line)
-    rows = records if layout.header else _with(first, records)
+    row_blocks = chain([first[layout.header :]], records)
     if layout.texts:
-        yield from text_chunks(map(reader.text_row, rows), name, vectorizer, chunk_rows)
+        texts = (map(reader.text_row, rows) for rows in row_blocks)
+        yield from text_chunks(texts, name, vectorizer, chunk_rows)
         return
-    held: list[tuple[int, list[str]]] = []
-    size = 0
-    for row in rows:
-        held.append(row)
-        size += sum(map(len, row[1]))
-        if len(held) == chunk_rows or size >= blocks.BLOCK_BYTES:
-            yield reader.feature_chunk(held)
-            held, size = [], 0
-    if held:
-        yield reader.feature_chunk(held)
-
-
-def _with(first: Any, rest: Iterator[Any]) -> Iterator[Any]:
-    yield first
-    yield from rest
+    for rows in row_blocks:
+        for begin in range(0, len(rows), chunk_rows):
+            yield reader.feature_chunk(rows[begin : begin + chunk_rows])
 
 
 class _RowReader:
@@ -266,7 +266,7 @@ class _RowReader:
         self.numbers = [(places[column], column) for column in layout.numbers]
         self.categories = [(places[column], column) for column in layout.categories]
 
-    def text_row(self, row: tuple[int, list[str]]) -> TextRow:
+    def text_row(self, row: Record) -> TextRow:
         line, cells = row
         self._check_size(line, cells)
         text = " ".join(cells[at].strip() for at in self.texts if cells[at].strip())
@@ -281,7 +281,7 @@ class _RowReader:
         value = self._number(line, cells[self.rating], "relevance")
         return labels, text, [value] * len(labels)
 
-    def feature_chunk(self, held: list[tuple[int, list[str]]]) -> Chunk:
+    def feature_chunk(self, held: list[Record]) -> Chunk:
         for line, cells in held:
             self._check_size(line, cells)
         lines = np.array([line for line, _ in held], np.int64)
@@ -296,10 +296,10 @@ class _RowReader:
         rows = self._named_rows(held, lines) if self.categories else self._dense_rows(held)
         return Chunk(rows, labels, starts, weights, int(lines[0]), lines, relevance)
 
-    def _dense_rows(self, held: list[tuple[int, list[str]]]) -> Rows:
+    def _dense_rows(self, held: list[Record]) -> Rows:
         return as_rows(self._values(held))
 
-    def _named_rows(self, held: list[tuple[int, list[str]]], lines: NDArray[np.int64]) -> Rows:
+    def _named_rows(self, held: list[Record], lines: NDArray[np.int64]) -> Rows:
         """Return rows of hashed names, ``column`` for numbers and ``column=value`` for others."""
         names: list[str] = []
         values: list[float] = []
@@ -327,7 +327,7 @@ class _RowReader:
             raise file_error(self.name, error) from None
         return rows_of(parsed, _core.HASHED_WIDTH)
 
-    def _values(self, held: list[tuple[int, list[str]]]) -> NDArray[np.float64]:
+    def _values(self, held: list[Record]) -> NDArray[np.float64]:
         """Return the columns of numbers; missing ones are 0."""
         cells = [[row[at] for at, _ in self.numbers] for _, row in held]
         try:

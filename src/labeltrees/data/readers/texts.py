@@ -11,7 +11,7 @@ from labeltrees.data.readers import source as blocks
 from labeltrees.data.readers.vectorizers import Vectorizer, default_vectorizer, vectorize
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -29,20 +29,25 @@ class TextRow(NamedTuple):
 
 
 def text_chunks(
-    rows: Iterator[TextRow], name: str, vectorizer: Vectorizer | None, chunk_rows: int
+    row_blocks: Iterable[Iterable[TextRow]],
+    name: str,
+    vectorizer: Vectorizer | None,
+    chunk_rows: int,
 ) -> Iterator[Chunk]:
-    """Yield chunks of at most ``chunk_rows`` rows, fewer where texts are long."""
+    """Yield chunks of at most ``chunk_rows`` rows of one block, fewer where texts are long."""
     make = vectorizer if vectorizer is not None else default_vectorizer()
     held: list[TextRow] = []
     size = 0
-    for row in rows:
-        held.append(row)
-        size += len(row.text)
-        if len(held) == chunk_rows or size >= blocks.BLOCK_BYTES:
+    for rows in row_blocks:
+        for row in rows:
+            held.append(row)
+            size += len(row.text)
+            if len(held) == chunk_rows or size >= blocks.BLOCK_BYTES:
+                yield _chunk(name, held, make)
+                held, size = [], 0
+        if held:  # rows of a pipe do not wait for more
             yield _chunk(name, held, make)
             held, size = [], 0
-    if held:
-        yield _chunk(name, held, make)
 
 
 def chunk_labels(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from labeltrees.checks import choice
 from labeltrees.data.readers.assembly import CHUNK_ROWS, check_chunk_rows
 from labeltrees.data.readers.columns import is_header_pair
-from labeltrees.data.readers.peek import peek_blocks
+from labeltrees.data.readers.peek import read_head
 from labeltrees.data.readers.separators import (
     check_separator,
     choose_separator,
@@ -99,8 +100,8 @@ def read_tsv(
     check_separator(label_separator)
     choice("label_column", label_column, _LABEL_COLUMNS)
     choice("header", header, _HEADERS)
-    rows = _rows(path, max_line_bytes, label_separator, label_column, header)
-    return text_chunks(rows, source_name(path), vectorizer, chunk_rows)
+    blocks = _blocks(path, max_line_bytes, label_separator, label_column, header)
+    return text_chunks(blocks, source_name(path), vectorizer, chunk_rows)
 
 
 def fit_tfidf(
@@ -130,7 +131,8 @@ def fit_tfidf(
     array(['good', 'morning', 'night'], dtype=object)
     """
     limit = check_line_limit(max_line_bytes)
-    return fit_texts((row.text for row in _rows(path, limit, "auto", "auto", "auto")), vectorizer)
+    rows = chain.from_iterable(_blocks(path, limit, "auto", "auto", "auto"))
+    return fit_texts((row.text for row in rows), vectorizer)
 
 
 def tsv_layout(
@@ -152,7 +154,7 @@ def tsv_layout(
     first, _, second = rows[0][1].rstrip("\r").partition("\t") if rows else ("", "", "")
     named = is_header_pair(first, second) or is_header_pair(second, first)
     has_header = bool(rows) and rows[0][0] == 1 and named if header == "auto" else header
-    if has_header and rows:
+    if has_header and rows and rows[0][0] == 1:
         notes.append(f"The first line, {first!r} and {second!r}, is taken as names of columns.")
         rows = rows[1:]
     column: Literal[1, 2] = 1 if label_column == "auto" else label_column
@@ -197,32 +199,36 @@ def _refuse_swapped(
         raise DataFileError(name, line, reason)
 
 
-def _rows(
+def _blocks(
     source: Source,
     max_line_bytes: int,
     label_separator: str | None,
     label_column: LabelColumn,
     header: bool | Literal["auto"],
-) -> Iterator[TextRow]:
-    """Yield the rows of all lines that are not empty."""
+) -> Iterator[Iterator[TextRow]]:
+    """Yield the rows of one block of lines after the other."""
     name = source_name(source)
-    first, blocks = peek_blocks(read_blocks(source, max_line_bytes))
-    layout = tsv_layout(_lines(iter(first)), name, label_separator, label_column, header)
-    separator, column, skip = layout.label_separator, layout.label_column, layout.header
-    for line, text in _lines(blocks):
+    if "auto" in (label_separator, label_column, header):
+        head = read_head(source)
+        source = head.source
+        lines = enumerate(head.text.split("\n"), 1)
+        layout = tsv_layout(lines, name, label_separator, label_column, header)
+    else:
+        layout = TsvLayout(label_separator, 2 if label_column == 2 else 1, header is True)
+    for first_line, block in read_blocks(source, max_line_bytes):
+        yield _rows(name, first_line, block, layout)
+
+
+def _rows(name: str, first_line: int, block: bytes, layout: TsvLayout) -> Iterator[TextRow]:
+    """Yield the rows of all lines that are neither empty nor the header."""
+    separator, column = layout.label_separator, layout.label_column
+    for line, text in enumerate(block.decode().split("\n"), first_line):
         if "\t" not in text:
             if text.strip():
                 raise DataFileError(name, line, "there is no tab between labels and text.")
-        elif skip:
-            skip = False
-        else:
+        elif line > 1 or not layout.header:
             field, rest = _cut(text, column)
             yield TextRow(line, split_labels(field, separator), rest)
-
-
-def _lines(blocks: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, str]]:
-    for first_line, block in blocks:
-        yield from enumerate(block.decode().split("\n"), first_line)
 
 
 def _cut(text: str, label_column: int) -> tuple[str, str]:
