@@ -144,3 +144,48 @@ def test_an_unknown_rule_is_refused():
     (chunk,) = read()
     with pytest.raises(ArgumentError, match="how must be 'each', 'draw' or 'first', got 'all'"):
         chunk.one_label("all")
+
+
+def graded_texts():
+    rows = Rows(
+        np.array([0, 1, 1, 3]), np.array([0, 0, 2], np.int32), np.array([1, 2, 3], np.float32), 3
+    )
+    return Chunk(
+        rows,
+        np.array(["a", "b", "c", "a"], np.object_),
+        np.array([0, 2, 2, 4]),
+        np.array([1, 2, 3], np.float32),
+        5,
+        np.array([5, 7, 9]),
+        np.array([3, 1, 0.5, 2], np.float32),
+        ["one", "two", "three"],
+    )
+
+
+def test_heads_carry_relevance_and_texts():
+    head = graded_texts().head(2)
+    assert head.relevance.tolist() == [3, 1]
+    assert head.texts == ["one", "two"]
+    assert head.n_unlabelled == 1
+
+
+@pytest.mark.parametrize("rows", [[], [2, 0], [1, 1, 2], [0, 1, 2]])
+def test_taken_rows_carry_everything(rows):
+    chunk = graded_texts()
+    taken = chunk.take(np.array(rows, np.int64))
+    starts = chunk.label_starts
+    entries = [e for row in rows for e in range(starts[row], starts[row + 1])]
+    assert taken.labels.tolist() == [chunk.labels[e] for e in entries]
+    assert taken.relevance.tolist() == [chunk.relevance[e] for e in entries]
+    assert taken.texts == [chunk.texts[row] for row in rows]
+    assert taken.weights.tolist() == [row + 1 for row in rows]
+    assert taken.lines.tolist() == [5 + 2 * row for row in rows]
+    assert np.diff(taken.label_starts).tolist() == [[2, 0, 2][row] for row in rows]
+    assert np.array_equal(taken.features.toarray(), chunk.features.toarray()[rows])
+
+
+def test_a_bare_chunk_can_be_taken_from():
+    chunk = graded_texts()
+    bare = Chunk(chunk.rows, chunk.labels, chunk.label_starts, None, 5).take(np.array([2, 1]))
+    assert (bare.weights, bare.relevance, bare.texts) == (None, None, None)
+    assert bare.lines.tolist() == [7, 6]

@@ -7,6 +7,13 @@ import sys
 
 import pytest
 
+TEXT_ONLY = """
+import io
+from labeltrees.data.readers import NoFeatures, look_at
+look = look_at(io.BytesIO({text!r}))
+(chunk,) = look.open(NoFeatures())
+assert (chunk.texts, chunk.rows.n_rows) == (["good morning", "good night"], 2)
+"""
 READ = """
 import io
 from labeltrees.data.readers import open_reader
@@ -19,6 +26,7 @@ TEXTS = {
     "xc": b"2 3 5\n4,1 0:1\n2 2:1\n",
     "svmlight": b"4,1 0:1\n2 2:1\n",
     "vw": b"a 2 |x y:1\nb |x z\n",
+    "csv": b"kind,legs,colour\ncat,4,red\ncat,5,red\n",
     "jsonl": b'{"label": 4, "features": {"legs": 2}}\n{"label": 1, "features": {"tail": 1}}\n',
 }
 STREAM = """
@@ -39,6 +47,8 @@ WORK = {
     "rows": "import labeltrees.data.rows",
     "dense": DENSE,
     "stream": STREAM,
+    "texts": TEXT_ONLY.format(text=b"a\tgood morning\nb\tgood night\n"),
+    "csv texts": TEXT_ONLY.format(text=b"label,text\na,good morning\nb,good night\n"),
     **{name: READ.format(text=text, format=name) for name, text in TEXTS.items()},
 }
 CHECK = "\nimport sys\nassert not {'scipy', 'sklearn'} & sys.modules.keys(), 'imported'\n"

@@ -30,6 +30,7 @@ from labeltrees.data.readers import (
     read_xc,
     source,
 )
+from labeltrees.data.readers.formats import format_of
 from labeltrees.errors import ArgumentError, DataFileError
 
 SHARED = Path(__file__).parents[2] / ".." / "shared" / "data"
@@ -39,11 +40,23 @@ XC = b"3 10 5\n3,1 0:1.5 4:-2\n 2:1\n4 9:1e-3 0:.5\n"
 SVMLIGHT = b"# a comment\n7,-1 1:0.5 3:2 # another\n\n7 2:1\n"
 VW = b"1,2 2 'tag|n:2 x:1.5 y |m x\n\n|n y\n3 |n y y:3\n"
 TSV = b"a b\tgood morning\n\tgood night\nc\tnight\tshift\n"
+CSV = b'kind,text\na,"good\nmorning, ""all"""\nb|c,good night\n,night shift\n'
+FASTTEXT = b"__label__a __label__b good morning\ngood night\n\n__label__c night shift\n"
+LINES = b"good morning\n\ngood night\n"
 JSONL = (
     b'{"label": "a", "features": {"x": 1.5, "y": 2}, "weight": 2}\n\n'
     b'{"labels": ["b", "c"], "features": {"y": -1}}\n'
 )
-SAMPLES = {"xc": XC, "svmlight": SVMLIGHT, "vw": VW, "tsv": TSV, "jsonl": JSONL}
+SAMPLES = {
+    "xc": XC,
+    "svmlight": SVMLIGHT,
+    "vw": VW,
+    "tsv": TSV,
+    "csv": CSV,
+    "fasttext": FASTTEXT,
+    "lines": LINES,
+    "jsonl": JSONL,
+}
 
 
 def rows_of(chunks):
@@ -139,6 +152,39 @@ def test_vw_labels_are_what_the_first_one_is():
     assert labels(b"a,b |\n1,2 |\n") == ["a,b", "1", "2"]
     assert labels(b"a,b |\n", multilabel=True) == ["a", "b"]
     assert labels(b"1,2 |\n", multilabel=False) == ["1,2"]
+
+
+def test_vw_words_with_a_quote_are_tags_or_labels():
+    def labels(text, **options):
+        chunks = list(read_vw(io.BytesIO(text), **options))
+        return [label for chunk in chunks for label in chunk.labels.tolist()]
+
+    assert labels(b"it |a\n's |a\n", quoted_labels=True) == ["it", "'s"]
+    assert labels(b"it |a\n's |a\n", quoted_labels=True, chunk_rows=1) == ["it", "'s"]
+    assert labels(b"1 |a\n2 |a\n", quoted_labels=True) == [1, 2]
+    assert labels(b"it 'x |a\n'y |a\n") == ["it"]
+    assert labels(b"'x |a\n'y |a\n") == []
+    assert labels(b"0.5 |a\nit |a\n", label_type="str") == ["0.5", "it"]
+
+
+def test_rows_without_a_label_are_counted():
+    (chunk,) = read_vw(io.BytesIO(b"1 |a\n|b\n|c\n"))
+    assert (chunk.n_unlabelled, chunk.head(2).n_unlabelled, chunk.head(1).n_unlabelled) == (2, 1, 0)
+
+
+def test_xc_labels_may_have_a_relevance():
+    text = b"3 5 9\n3:2.5,1:0 0:1\n 2:1\n2:.5,02:3,+4:1e1 1:1"
+    for chunk_rows in (1, 2, 10):
+        chunks = list(read_xc(io.BytesIO(text), chunk_rows=chunk_rows))
+        assert [label for chunk in chunks for label in chunk.labels.tolist()] == [3, 1, 2, 4]
+        grades = [grade for chunk in chunks for grade in chunk.relevance.tolist()]
+        assert grades == [2.5, 0, 0.5, 10]
+    assert read_one(b"1 5 9\n3,1 0:1\n").relevance is None
+
+
+def read_one(text):
+    (chunk,) = read_xc(io.BytesIO(text))
+    return chunk
 
 
 # Agreement with plain parsers
@@ -385,6 +431,9 @@ LONG = {
     "svmlight": (b"", b"1 ", b"2:1 "),
     "vw": (b"", b"cat | ", b"x "),
     "tsv": (b"", b"cat\t", b"word "),
+    "csv": (b"", b"cat,", b"word "),
+    "fasttext": (b"", b"__label__cat ", b"word "),
+    "lines": (b"", b"", b"word "),
     "jsonl": (b"", b'{"label": 1, "text": "', b"word "),
 }
 """The start of a file, of a row, and what it may have any number of times."""
@@ -456,7 +505,7 @@ def test_a_byte_order_mark_is_skipped():
 
 
 def test_empty_files_have_no_chunks():
-    for kind in ("svmlight", "vw", "tsv", "jsonl"):
+    for kind in ("svmlight", "vw", "tsv", "csv", "fasttext", "lines", "jsonl"):
         assert list(open_reader(io.BytesIO(b""), format=kind)) == []
     assert list(read_xc(io.BytesIO(b"0 3 3\n\n"))) == []
 
@@ -489,6 +538,9 @@ BAD_XC = [
     (b"2 10 5\n1 1:1\n1 \xff:1\n", 3, "not valid UTF-8"),
     (b"2 10 5\n1 1:1\n1 \xc3\xa9:1\n", 3, r"expected feature:value, got '\\xc3\\xa9:1'"),
     (b"2 10 5\n1 1:1\n1 1:3e38 1:3e38\n", 3, "the value of feature 1 is not a finite"),
+    (b"2 10 5\n1:2 1:1\n1 1:1\n", 3, "the label '1' has no relevance >= 0 after a colon"),
+    (b"2 10 5\n1:2 1:1\n1:-1 1:1\n", 3, "the label '1:-1' has no relevance >= 0"),
+    (b"2 10 5\n1 1:1\n1:2 1:1\n", 3, "the label '1:2' is not a 64-bit integer"),
     (gzip.compress(XC, 0, mtime=0)[:-20], 4, "the gzip stream ends too early"),
     (gzip.compress(XC, mtime=0) + b"garbage", 5, "the gzip stream is damaged"),
 ]
@@ -506,6 +558,12 @@ BAD_VW = [
     (b"1 |a\n2 |a b:x\n", 2, "the value of 'b:x' is not a finite number"),
     (b"1 |a\n2 |a :2\n", 2, "the feature of ':2' has no name"),
     (b"1 |a\n1,,2 |a\n", 2, "is not a 64-bit integer"),
+    (b"|a\n0.5 |a\n", 2, "the label '0.5' is a real number, as for regression, not a class"),
+    (b"1 |a\n-1.5 |a\n", 2, "as the first label of the file is: it is a real number"),
+    (b"|a\n1:0.5:0.3 |a\n", 2, "the label '1:0.5:0.3' is a label of contextual bandits"),
+    (b"1 |a\n2:1.0 |a\n", 2, "it is a label of contextual bandits or of costs"),
+    (b"it |a\n's |a\n", 2, '"\'s" is a tag, because it starts with a quote, and the row has no'),
+    (b"'s |a\nit |a\n", 1, "pass quoted_labels=True or write it without the quote"),
 ]
 BAD = [("xc", *bad) for bad in BAD_XC]
 BAD += [("svmlight", *bad) for bad in BAD_SVMLIGHT] + [("vw", *bad) for bad in BAD_VW]
@@ -544,10 +602,14 @@ def test_rows_before_a_bad_line_of_another_block_are_given(monkeypatch):
         (lambda: read_svmlight("x", n_features=2**31), "n_features must be None or an integer in"),
         (lambda: read_vw("x", multilabel="yes"), "multilabel must be True, False or 'auto'"),
         (lambda: read_vw("x", label_type="float"), "label_type must be 'auto', 'int' or 'str'"),
-        (lambda: open_reader("rows.csv"), "one of xc, svmlight, vw, tsv, jsonl, parquet"),
-        (lambda: open_reader("-"), "does not tell the format"),
-        (lambda: open_reader("x", format="csv"), "format must be 'xc', 'svmlight', 'vw', 'tsv',"),
-        (lambda: open_reader("x.vw", vectorizer=object()), "vectorizer must be None for the"),
+        (lambda: read_vw("x", quoted_labels=1), "quoted_labels must be True or False, got 1."),
+        (lambda: format_of("rows.doc"), "one of xc, svmlight, vw, npz, tsv, csv, fasttext"),
+        (lambda: format_of("-"), "does not tell the format"),
+        (lambda: open_reader("x", format="cvs"), "format must be 'xc', 'svmlight', 'vw', 'npz',"),
+        (
+            lambda: open_reader("x", format="vw", vectorizer=object()),
+            "vectorizer must be None for the format vw, which has no text",
+        ),
         (lambda: list(read_xc(io.StringIO("x"))), "opened in binary mode"),
         (lambda: list(read_xc(7)), "a path, a binary file or '-', got 7"),
     ],
@@ -568,6 +630,8 @@ def test_any_integer_may_bound_the_rows_of_a_chunk(chunk_rows):
 def test_the_suffix_tells_the_format(tmp_path):
     names = {"xc": ["a.txt", "a.xc"], "svmlight": ["a.svm", "a.svmlight"], "vw": ["a.vw"]}
     for kind, text in SAMPLES.items():
+        if kind == "lines":
+            continue  # which is only read if asked for
         for name in names.get(kind, [f"a.{kind}"]):
             for packed, suffix in ((text, ""), (gzip.compress(text), ".gz")):
                 path = tmp_path / (name.upper() + suffix)

@@ -17,9 +17,9 @@ import os
 import random
 import sys
 import sysconfig
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
@@ -60,16 +60,11 @@ class SourceChunk(Chunk):
 
     def head(self, n_rows: int) -> SourceChunk:
         """Return the chunk of the first rows, which shares this one's memory."""
-        first = super().head(n_rows)
-        return SourceChunk(
-            first.rows,
-            first.labels,
-            first.label_starts,
-            first.weights,
-            first.first_line,
-            first.lines,
-            contexts=self.contexts[:n_rows],
-        )
+        return replace(cast("SourceChunk", super().head(n_rows)), contexts=self.contexts[:n_rows])
+
+    def take(self, rows: NDArray[np.int64]) -> SourceChunk:
+        """Return the chunk of the rows with these numbers, in their order."""
+        return replace(cast("SourceChunk", super().take(rows)), contexts=self.contexts[rows])
 
 
 class PythonSource:

@@ -4,20 +4,32 @@ A source is a path, an open binary file, or ``"-"`` for the standard input; gzip
 by its content. A bad line raises `DataFileError` with the file and the line.
 """
 
+from labeltrees.data.readers.fasttext import read_fasttext, read_lines
 from labeltrees.data.readers.formats import open_reader
 from labeltrees.data.readers.json_lines import read_jsonl
+from labeltrees.data.readers.look import FileLook, look_at
+from labeltrees.data.readers.npz import read_npz
 from labeltrees.data.readers.parquet import read_parquet
 from labeltrees.data.readers.source import Source
 from labeltrees.data.readers.svmlight import read_svmlight
+from labeltrees.data.readers.table import read_csv
 from labeltrees.data.readers.tsv import fit_tfidf, read_tsv
+from labeltrees.data.readers.vectorizers import NoFeatures
 from labeltrees.data.readers.vw import read_vw
 from labeltrees.data.readers.xc import read_xc
 
 __all__ = [
+    "FileLook",
+    "NoFeatures",
     "Source",
     "fit_tfidf",
+    "look_at",
     "open_reader",
+    "read_csv",
+    "read_fasttext",
     "read_jsonl",
+    "read_lines",
+    "read_npz",
     "read_parquet",
     "read_svmlight",
     "read_tsv",

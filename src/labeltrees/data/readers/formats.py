@@ -1,70 +1,129 @@
-"""The reader for a file, by the name of its format or of the file."""
+"""All formats in one table, and the reader for a file by the name of its format or by content."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from labeltrees.checks import choice
-from labeltrees.data.readers.assembly import CHUNK_ROWS
+from labeltrees.data.readers.assembly import CHUNK_ROWS, check_chunk_rows
+from labeltrees.data.readers.fasttext import read_fasttext, read_lines
 from labeltrees.data.readers.json_lines import read_jsonl
+from labeltrees.data.readers.npz import read_npz
 from labeltrees.data.readers.parquet import read_parquet
-from labeltrees.data.readers.source import MAX_LINE_BYTES, Source, source_name
+from labeltrees.data.readers.peek import read_head
+from labeltrees.data.readers.sniff import sniff_format
+from labeltrees.data.readers.source import (
+    MAX_LINE_BYTES,
+    Source,
+    check_line_limit,
+    source_name,
+)
 from labeltrees.data.readers.svmlight import read_svmlight
+from labeltrees.data.readers.table import read_csv
 from labeltrees.data.readers.tsv import read_tsv
 from labeltrees.data.readers.vw import read_vw
 from labeltrees.data.readers.xc import read_xc
 from labeltrees.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from labeltrees.data.chunk import Chunk
     from labeltrees.data.readers.vectorizers import Vectorizer
 
-__all__ = ["FORMATS", "SUFFIXES", "format_of", "open_reader"]
+__all__ = [
+    "FORMATS",
+    "SUFFIXES",
+    "TABLE",
+    "Format",
+    "Reader",
+    "format_of",
+    "hinted_format",
+    "open_reader",
+]
 
 
-class _NumberReader(Protocol):
-    def __call__(
-        self, path: Source, *, chunk_rows: int, max_line_bytes: int
-    ) -> Iterator[Chunk]: ...
+class Reader(Protocol):
+    """Returns the chunks of a file of one format, read with the options that were found."""
 
-
-class _TextReader(Protocol):
     def __call__(
         self,
         path: Source,
         *,
+        options: Mapping[str, Any],
         vectorizer: Vectorizer | None,
         chunk_rows: int,
         max_line_bytes: int,
-    ) -> Iterator[Chunk]: ...
+    ) -> Iterator[Chunk]:
+        """Return the chunks."""
 
 
-NUMBER_FORMATS: dict[str, _NumberReader] = {
-    "xc": read_xc,
-    "svmlight": read_svmlight,
-    "vw": read_vw,
+@dataclass(frozen=True)
+class Format:
+    """What is known of a format: how it is read and how its files are called.
+
+    ``holds`` is what its rows are: texts, features, or either.
+    """
+
+    read: Reader
+    suffixes: tuple[str, ...]
+    holds: Literal["text", "features", "either"]
+
+
+def _reader_of_numbers(read: Callable[..., Iterator[Chunk]]) -> Reader:
+    def reader(
+        path: Source,
+        *,
+        options: Mapping[str, Any],
+        vectorizer: Vectorizer | None,  # noqa: ARG001  (there are no texts)
+        chunk_rows: int,
+        max_line_bytes: int,
+    ) -> Iterator[Chunk]:
+        return read(path, chunk_rows=chunk_rows, max_line_bytes=max_line_bytes, **options)
+
+    return reader
+
+
+def _reader_of_texts(read: Callable[..., Iterator[Chunk]]) -> Reader:
+    def reader(
+        path: Source,
+        *,
+        options: Mapping[str, Any],
+        vectorizer: Vectorizer | None,
+        chunk_rows: int,
+        max_line_bytes: int,
+    ) -> Iterator[Chunk]:
+        return read(
+            path,
+            vectorizer=vectorizer,
+            chunk_rows=chunk_rows,
+            max_line_bytes=max_line_bytes,
+            **options,
+        )
+
+    return reader
+
+
+#: Every format, by its name.
+TABLE: dict[str, Format] = {
+    "xc": Format(_reader_of_numbers(read_xc), (".xc",), "features"),
+    "svmlight": Format(
+        _reader_of_numbers(read_svmlight), (".svm", ".svmlight", ".libsvm"), "features"
+    ),
+    "vw": Format(_reader_of_numbers(read_vw), (".vw",), "features"),
+    "npz": Format(_reader_of_numbers(read_npz), (".npz",), "features"),
+    "tsv": Format(_reader_of_texts(read_tsv), (".tsv",), "text"),
+    "csv": Format(_reader_of_texts(read_csv), (".csv",), "either"),
+    "fasttext": Format(_reader_of_texts(read_fasttext), (".fasttext", ".ft"), "text"),
+    "lines": Format(_reader_of_texts(read_lines), (), "text"),
+    "jsonl": Format(_reader_of_texts(read_jsonl), (".jsonl", ".json", ".ndjson"), "either"),
+    "parquet": Format(_reader_of_texts(read_parquet), (".parquet",), "either"),
 }
-TEXT_FORMATS: dict[str, _TextReader] = {
-    "tsv": read_tsv,
-    "jsonl": read_jsonl,
-    "parquet": read_parquet,
-}
-FORMATS = (*NUMBER_FORMATS, *TEXT_FORMATS)
-SUFFIXES = {
-    ".txt": "xc",
-    ".xc": "xc",
-    ".svm": "svmlight",
-    ".svmlight": "svmlight",
-    ".libsvm": "svmlight",
-    ".vw": "vw",
-    ".tsv": "tsv",
-    ".jsonl": "jsonl",
-    ".parquet": "parquet",
-}
+FORMATS = tuple(TABLE)
+SUFFIXES = {suffix: name for name, each in TABLE.items() for suffix in each.suffixes}
 
 
 def open_reader(
@@ -77,12 +136,15 @@ def open_reader(
 ) -> Iterator[Chunk]:
     """Return the chunks of a file in any format, read with the format's default options.
 
+    `look_at` also says what was found in the file.
+
     Parameters
     ----------
     path : path, binary file or "-"
         Where to read, gzipped or not.
-    format : {"xc", "svmlight", "vw", "tsv", "jsonl", "parquet"} or None
-        None: by the suffix of the file's name, before ``.gz`` if it has that.
+    format : str or None
+        "xc", "svmlight", "vw", "npz", "tsv", "csv", "fasttext", "lines", "jsonl" or "parquet";
+        None: by the content of the file, with the suffix of its name as a hint.
     vectorizer : object with a ``transform`` method, or None
         Makes features of texts, as for `read_tsv`; for formats with text only.
     chunk_rows : int
@@ -97,31 +159,55 @@ def open_reader(
     >>> chunk.labels.tolist()
     [3]
     """
-    chosen = format_of(path) if format is None else choice("format", format, FORMATS)
-    if chosen in TEXT_FORMATS:
-        return TEXT_FORMATS[chosen](
-            path, vectorizer=vectorizer, chunk_rows=chunk_rows, max_line_bytes=max_line_bytes
-        )
-    if vectorizer is not None:
+    if format is None:
+        source, chosen = _recognised(path)
+    else:
+        source, chosen = path, choice("format", format, FORMATS)
+    if vectorizer is not None and TABLE[chosen].holds == "features":
         allowed = f"None for the format {chosen}, which has no text"
         raise ArgumentError.of("vectorizer", vectorizer, allowed)
-    return NUMBER_FORMATS[chosen](path, chunk_rows=chunk_rows, max_line_bytes=max_line_bytes)
+    return TABLE[chosen].read(
+        source,
+        options={},
+        vectorizer=vectorizer,
+        chunk_rows=check_chunk_rows(chunk_rows),
+        max_line_bytes=check_line_limit(max_line_bytes),
+    )
 
 
-def format_of(source: Source) -> str:
-    """Return the format that the suffix of a file's name (before ``.gz``) stands for.
+def hinted_format(source: Source) -> str | None:
+    """Return the format that the suffix of a file's name (before ``.gz``) stands for, if any.
 
-    >>> format_of("rows.svm.gz")
-    'svmlight'
+    >>> hinted_format("rows.svm.gz"), hinted_format("rows.txt")
+    ('svmlight', None)
     """
     name = PurePath(source_name(source))
     if name.suffix.lower() == ".gz":
         name = name.with_suffix("")
-    chosen = SUFFIXES.get(name.suffix.lower())
+    return SUFFIXES.get(name.suffix.lower())
+
+
+def format_of(source: Source) -> str:
+    """Return the format of a file: by its content, with the suffix of its name as a hint.
+
+    What does not exist, and streams, which are not read from here, go by the suffix alone.
+
+    >>> format_of("rows.svm.gz")
+    'svmlight'
+    """
+    is_file = isinstance(source, str | os.PathLike) and source != "-" and os.path.isfile(source)
+    if is_file:
+        return _recognised(source)[1]
+    chosen = hinted_format(source)
     if chosen is None:
-        formats = ", ".join(FORMATS)
         raise ArgumentError(
-            f"the name {os.fspath(name)!r} does not tell the format: pass format=, one of "
-            f"{formats}, or use one of the suffixes {', '.join(SUFFIXES)}."
+            f"the name {source_name(source)!r} does not tell the format: pass format=, one of "
+            f"{', '.join(FORMATS)}, or use one of the suffixes {', '.join(SUFFIXES)}."
         )
     return chosen
+
+
+def _recognised(source: Source) -> tuple[Source, str]:
+    """Return a source of all of the content, and its format."""
+    head = read_head(source)
+    return head.source, sniff_format(head.content, head.name, hinted_format(source))

@@ -37,8 +37,9 @@ def read_jsonl(
     """Return the chunks of a file with one JSON object on each line.
 
     An object has ``"label"``, or a list ``"labels"``, or neither; labels are strings or integers,
-    of one kind per file. It has ``"text"`` or ``"features"``, the same in all lines; features are
-    ``{"name": value, ...}``, hashed into 2**30 columns, or
+    of one kind per file. ``"labels"`` may be an object that gives the relevance of each, such as
+    ``{"cat": 3.5, "pet": 1}``. It has ``"text"`` or ``"features"``, the same in all lines;
+    features are ``{"name": value, ...}``, hashed into 2**30 columns, or
     ``{"indices": [...], "values": [...]}``. It may have ``"weight"``. Other fields are ignored;
     empty lines are skipped.
 

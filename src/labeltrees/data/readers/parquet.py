@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from labeltrees.data.chunk import Chunk
 
-__all__ = ["read_parquet"]
+__all__ = ["read_parquet", "seekable"]
 
 
 def read_parquet(
@@ -85,7 +85,7 @@ def _chunks(
     source: Source, records: RecordReader, chunk_rows: int, max_line_bytes: int
 ) -> Iterator[Chunk]:
     name, line = records.name, 1
-    with _seekable(source) as file:
+    with seekable(source) as file:
         for batch in _batches(file, name, chunk_rows):
             for record in _records(batch, name, line):
                 if len(str(record.get("text") or "")) > max_line_bytes:
@@ -128,6 +128,9 @@ def _records(batch: Any, name: str, first_line: int) -> Iterator[dict[str, objec
             row["features"] = dict(features) if _are_pairs(features) else features
         elif isinstance(features, dict):
             row["features"] = {key: v for key, v in features.items() if v is not None}
+        labels = row.get("labels")
+        if isinstance(labels, list) and labels and _are_pairs(labels):  # a map to relevances
+            row["labels"] = dict(labels)
         yield row
 
 
@@ -145,7 +148,7 @@ def _first_bad_row(batch: Any) -> int:
 
 
 @contextmanager
-def _seekable(source: Source) -> Iterator[BinaryIO]:
+def seekable(source: Source) -> Iterator[BinaryIO]:
     """Open a source so that it can be read in any order."""
     with open_source(source) as file:
         if file.seekable():

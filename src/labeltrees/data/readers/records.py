@@ -40,9 +40,10 @@ class RecordError(ValueError):
 class RecordReader:
     """Gathers the records of one file; the first one decides the kind of labels and features.
 
-    A record has ``label`` (a str or int) or ``labels`` (a list of them), or neither; ``text``
-    or ``features``, which maps names to values or has lists ``indices`` and ``values``; and
-    optionally ``weight``. A field that is None counts as absent.
+    A record has ``label`` (a str or int) or ``labels`` (a list of them, or an object that gives
+    the relevance of each), or neither; ``text`` or ``features``, which maps names to values or has
+    lists ``indices`` and ``values``; and optionally ``weight``. A field that is None counts as
+    absent.
     """
 
     name: str
@@ -53,6 +54,8 @@ class RecordReader:
     lines: list[int] = field(default_factory=list)
     labels: list[str | int] = field(default_factory=list)
     label_starts: list[int] = field(default_factory=lambda: [0])
+    relevance: list[float] = field(default_factory=list)
+    is_graded: bool = False
     weights: list[float] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
@@ -91,8 +94,10 @@ class RecordReader:
             np.array(self.weights, np.float32),
             int(lines[0]),
             lines,
+            np.array(self.relevance, np.float32) if self.is_graded else None,
+            list(self.texts) if self.feature_kind == "text" else None,
         )
-        for values in (self.lines, self.labels, self.weights, self.texts):
+        for values in (self.lines, self.labels, self.relevance, self.weights, self.texts):
             values.clear()
         for values in (self.names, self.indices, self.values):
             values.clear()
@@ -125,11 +130,20 @@ class RecordReader:
             raise RecordError("'label' and 'labels' are both given")
         if labels is None:
             labels = [] if label is None else [label]
-        if not isinstance(labels, list):
-            raise RecordError(f"'labels' must be a list, got {_short(labels)}")
+        if isinstance(labels, dict):
+            relevance = _checked_values(list(labels.values()))
+            for label, value in zip(labels, relevance, strict=True):
+                if value < 0:
+                    reason = f"the relevance {value:g} of {_short(label)} is not a number >= 0"
+                    raise RecordError(reason)
+            self.is_graded = True
+        elif not isinstance(labels, list):
+            raise RecordError(f"'labels' must be a list or an object, got {_short(labels)}")
         for one in labels:
             self._check_label(one)
-        self.labels.extend(dict.fromkeys(labels))
+        distinct = list(dict.fromkeys(labels))
+        self.labels.extend(distinct)
+        self.relevance.extend(relevance if isinstance(labels, dict) else [1.0] * len(distinct))
         self.label_starts.append(len(self.labels))
 
     def _check_label(self, label: object) -> None:

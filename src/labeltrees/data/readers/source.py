@@ -20,6 +20,7 @@ __all__ = [
     "MAX_LINE_BYTES",
     "Source",
     "check_line_limit",
+    "not_utf8",
     "open_source",
     "read_blocks",
     "read_pieces",
@@ -48,7 +49,8 @@ def source_name(source: Source) -> str:
     """
     if isinstance(source, str | os.PathLike):
         return "<stdin>" if source == "-" else os.fspath(source)
-    return str(getattr(source, "name", "<stream>"))
+    name = getattr(source, "name", None)  # the number of a pipe is no name
+    return name if isinstance(name, str) else "<stream>"
 
 
 @contextmanager
@@ -103,6 +105,25 @@ def too_long(limit: int) -> str:
     )
 
 
+def not_utf8(text: bytes) -> str:
+    r"""Return what is wrong with text that is not UTF-8, and what to do.
+
+    >>> print(not_utf8(b"caf\xe9"))
+    the line is not valid UTF-8: byte 0xe9 at its place 4. If it is Latin-1: 'iconv -f ...
+    """
+    if text.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "the line is not valid UTF-8 but UTF-16: convert it with 'iconv -f utf-16 -t utf-8'."
+    try:
+        text.decode()
+    except UnicodeDecodeError as error:
+        line_start = text.rfind(b"\n", 0, error.start) + 1
+        return (
+            f"the line is not valid UTF-8: byte {text[error.start]:#x} at its place "
+            f"{error.start - line_start + 1}. If it is Latin-1: 'iconv -f latin1 -t utf-8'."
+        )
+    return "the line is not valid UTF-8."
+
+
 def read_blocks(
     source: Source, max_line_bytes: int = MAX_LINE_BYTES
 ) -> Iterator[tuple[int, bytes]]:
@@ -143,7 +164,7 @@ def read_blocks(
                 yield line, text[:valid]
             line += text.count(b"\n", 0, valid)
             if valid < len(text):
-                raise DataFileError(name, line, "the line is not valid UTF-8.")
+                raise DataFileError(name, line, not_utf8(text[valid:]))
             if failure is not None:
                 raise DataFileError(name, line, failure)
             if at_end:

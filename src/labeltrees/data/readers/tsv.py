@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-import numpy as np
-
-from labeltrees.data.chunk import Chunk
-from labeltrees.data.readers import source as blocks
+from labeltrees.checks import choice
 from labeltrees.data.readers.assembly import CHUNK_ROWS, check_chunk_rows
+from labeltrees.data.readers.columns import is_header_pair
+from labeltrees.data.readers.peek import read_head
+from labeltrees.data.readers.separators import (
+    check_separator,
+    choose_separator,
+    sentence_share,
+    split_labels,
+)
 from labeltrees.data.readers.source import (
     MAX_LINE_BYTES,
     Source,
@@ -17,34 +23,49 @@ from labeltrees.data.readers.source import (
     read_blocks,
     source_name,
 )
-from labeltrees.data.readers.vectorizers import (
-    Vectorizer,
-    check_vectorizer,
-    default_vectorizer,
-    fit_texts,
-    vectorize,
-)
-from labeltrees.errors import ArgumentError, DataFileError
+from labeltrees.data.readers.texts import TextRow, text_chunks
+from labeltrees.data.readers.vectorizers import Vectorizer, check_vectorizer, fit_texts
+from labeltrees.errors import DataFileError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-__all__ = ["fit_tfidf", "read_tsv"]
+    from labeltrees.data.chunk import Chunk
+
+__all__ = ["TsvLayout", "fit_tfidf", "read_tsv", "tsv_layout"]
+
+LabelColumn: TypeAlias = Literal["auto", 1, 2]
+_LABEL_COLUMNS: tuple[LabelColumn, ...] = ("auto", 1, 2)
+_HEADERS: tuple[bool | Literal["auto"], ...] = (True, False, "auto")
+_FEWEST_ROWS = 10  # fewer say nothing about which column is which
+
+
+@dataclass(frozen=True)
+class TsvLayout:
+    """How the lines of a file are read, and sentences that say why."""
+
+    label_separator: str | None = " "
+    label_column: Literal[1, 2] = 1
+    header: bool = False
+    notes: tuple[str, ...] = ()
 
 
 def read_tsv(
     path: Source,
     *,
     vectorizer: Vectorizer | None = None,
-    label_separator: str | None = " ",
+    label_separator: str | None = "auto",
+    label_column: LabelColumn = "auto",
+    header: bool | Literal["auto"] = "auto",
     chunk_rows: int = CHUNK_ROWS,
     max_line_bytes: int = MAX_LINE_BYTES,
 ) -> Iterator[Chunk]:
-    r"""Return the chunks of a file of lines ``label label<TAB>text``.
+    r"""Return the chunks of a file of lines ``labels<TAB>text``.
 
-    Labels are str. A line that starts with the tab has no label; empty lines are skipped.
+    Labels are str. A line that starts with the tab has no label; empty lines are skipped. Quotes
+    mean nothing.
 
     Parameters
     ----------
@@ -54,7 +75,13 @@ def read_tsv(
         Makes features of texts. If it needs fitting it must be fitted, see `fit_tfidf`. None:
         scikit-learn's ``HashingVectorizer`` of words, 2**20 columns, rows of length 1.
     label_separator : str or None
-        What separates labels; None if a line has one label, which may contain spaces.
+        What separates labels; None if a line has one label, which may contain spaces. ``"auto"``
+        decides by the first megabyte of lines: see `choose_separator`.
+    label_column : {"auto", 1, 2}
+        1: labels stand before the first tab; 2: after the last. ``"auto"`` is 1, or what the
+        header line says; lines whose columns look swapped raise an error.
+    header : bool or "auto"
+        Whether the first line names the columns; ``"auto"``: if it is such as ``label<TAB>text``.
     chunk_rows : int
         The largest number of rows in a chunk.
     max_line_bytes : int
@@ -70,10 +97,11 @@ def read_tsv(
     chunk_rows = check_chunk_rows(chunk_rows)
     max_line_bytes = check_line_limit(max_line_bytes)
     check_vectorizer(vectorizer)
-    _check_separator(label_separator)
-    return _chunks(
-        _blocks(path, max_line_bytes), source_name(path), vectorizer, label_separator, chunk_rows
-    )
+    check_separator(label_separator)
+    choice("label_column", label_column, _LABEL_COLUMNS)
+    choice("header", header, _HEADERS)
+    blocks = _blocks(path, max_line_bytes, label_separator, label_column, header)
+    return text_chunks(blocks, source_name(path), vectorizer, chunk_rows)
 
 
 def fit_tfidf(
@@ -82,10 +110,9 @@ def fit_tfidf(
     vectorizer: TfidfVectorizer | None = None,
     max_line_bytes: int = MAX_LINE_BYTES,
 ) -> TfidfVectorizer:
-    r"""Return a TfidfVectorizer fitted to the texts of a file for `read_tsv`.
+    r"""Return a TF-IDF vectoriser fitted to the texts of a TSV file in one pass.
 
-    The result is that of ``vectorizer.fit(texts)``, in one pass and with memory for the
-    vocabulary only.
+    Memory is that of the vocabulary: it does not grow with the number of lines.
 
     Parameters
     ----------
@@ -104,63 +131,111 @@ def fit_tfidf(
     array(['good', 'morning', 'night'], dtype=object)
     """
     limit = check_line_limit(max_line_bytes)
-    lines = chain.from_iterable(_blocks(path, limit))
-    return fit_texts((text for _, _, text in lines), vectorizer)
+    rows = chain.from_iterable(_blocks(path, limit, "auto", "auto", "auto"))
+    return fit_texts((row.text for row in rows), vectorizer)
 
 
-def _chunks(
-    line_blocks: Iterator[Iterator[tuple[int, str, str]]],
+def tsv_layout(
+    lines: Iterable[tuple[int, str]],
     name: str,
-    vectorizer: Vectorizer | None,
-    separator: str | None,
-    chunk_rows: int,
-) -> Iterator[Chunk]:
-    make = vectorizer if vectorizer is not None else default_vectorizer()
-    held: list[tuple[int, str, str]] = []
-    size = 0
-    for lines in line_blocks:
-        for row in lines:
-            held.append(row)
-            size += len(row[2])
-            if len(held) == chunk_rows or size >= blocks.BLOCK_BYTES:
-                yield _chunk(name, held, make, separator)
-                held, size = [], 0
-        if held:  # rows of a pipe do not wait for more
-            yield _chunk(name, held, make, separator)
-            held, size = [], 0
+    label_separator: str | None = "auto",
+    label_column: LabelColumn = "auto",
+    header: bool | Literal["auto"] = "auto",
+) -> TsvLayout:
+    r"""Return how to read lines, of which the first ones are given with their numbers.
+
+    Raises `DataFileError` if labels and texts look swapped and ``label_column`` is "auto".
+
+    >>> tsv_layout([(1, "text\tlabel"), (2, "good morning\tgreet")], "rows.tsv").label_column
+    2
+    """
+    rows = [(line, text) for line, text in lines if "\t" in text]
+    notes: list[str] = []
+    first, _, second = rows[0][1].rstrip("\r").partition("\t") if rows else ("", "", "")
+    named = is_header_pair(first, second) or is_header_pair(second, first)
+    has_header = bool(rows) and rows[0][0] == 1 and named if header == "auto" else header
+    if has_header and rows and rows[0][0] == 1:
+        notes.append(f"The first line, {first!r} and {second!r}, is taken as names of columns.")
+        rows = rows[1:]
+    column: Literal[1, 2] = 1 if label_column == "auto" else label_column
+    if label_column == "auto" and has_header and is_header_pair(second, first):
+        column = 2
+    pairs = [_cut(text, column) for _, text in rows]
+    fields = [field for field, _ in pairs]
+    separator = label_separator
+    if label_separator == "auto":
+        chosen = choose_separator(fields)
+        separator = chosen.separator
+        notes.extend(chosen.notes)
+    if label_column == "auto" and not (has_header and named):
+        _refuse_swapped(pairs, separator, name, rows[0][0] if rows else 1)
+    return TsvLayout(separator, column, has_header, tuple(notes))
 
 
-def _chunk(
-    name: str, held: list[tuple[int, str, str]], vectorizer: Vectorizer, separator: str | None
-) -> Chunk:
-    line_numbers, label_fields, texts = zip(*held, strict=True)
-    lines = np.array(line_numbers, np.int64)
-    rows = vectorize(vectorizer, texts, name, lines)
-    labels: list[str] = []
-    label_starts = np.zeros(len(held) + 1, np.int64)
-    for row, field in enumerate(label_fields):
-        parts = [field] if separator is None else field.split(separator)
-        labels.extend(dict.fromkeys(part for part in parts if part))
-        label_starts[row + 1] = len(labels)
-    return Chunk(rows, np.array(labels, np.object_), label_starts, None, int(lines[0]), lines)
+def _refuse_swapped(
+    pairs: list[tuple[str, str]], separator: str | None, name: str, line: int
+) -> None:
+    """Raise DataFileError if what stands for labels looks like texts, and the other way round."""
+    pairs = [pair for pair in pairs if pair[0].strip()]
+    n_rows = len(pairs)
+    if n_rows < _FEWEST_ROWS:
+        return
+    fields, texts = {field for field, _ in pairs}, {text for _, text in pairs}
+    field_size = sum(len(field) for field, _ in pairs) / n_rows
+    text_size = sum(len(text) for _, text in pairs) / n_rows
+    labels = {label for field in fields for label in split_labels(field, separator)}
+    repeated = 2 * len(fields) > n_rows and 2 * len(texts) <= len(fields)
+    many = 2 * len(labels) > n_rows and field_size > 1.5 * text_size
+    are_ids = all(label.isdigit() for label in labels)
+    wordy = sentence_share(fields)
+    sentences = wordy > 0.3 and 2 * len(fields) > n_rows and sentence_share(texts) < wordy / 2
+    if sentences or (field_size > text_size and (repeated or (many and not are_ids))):
+        reason = (
+            f"labels and texts look swapped: the {n_rows} rows looked at have {len(fields)} "
+            f"different label fields of {field_size:.0f} characters on average and {len(texts)} "
+            f"different texts of {text_size:.0f}. If the text comes first, pass label_column=2 "
+            "(--label-column 2); if the file is right, label_column=1 (--label-column 1)."
+        )
+        raise DataFileError(name, line, reason)
 
 
-def _blocks(source: Source, max_line_bytes: int) -> Iterator[Iterator[tuple[int, str, str]]]:
+def _blocks(
+    source: Source,
+    max_line_bytes: int,
+    label_separator: str | None,
+    label_column: LabelColumn,
+    header: bool | Literal["auto"],
+) -> Iterator[Iterator[TextRow]]:
+    """Yield the rows of one block of lines after the other."""
     name = source_name(source)
+    if "auto" in (label_separator, label_column, header):
+        head = read_head(source)
+        source = head.source
+        lines = enumerate(head.text.split("\n"), 1)
+        layout = tsv_layout(lines, name, label_separator, label_column, header)
+    else:
+        layout = TsvLayout(label_separator, 2 if label_column == 2 else 1, header is True)
     for first_line, block in read_blocks(source, max_line_bytes):
-        yield _lines(name, first_line, block)
+        yield _rows(name, first_line, block, layout)
 
 
-def _lines(name: str, first_line: int, block: bytes) -> Iterator[tuple[int, str, str]]:
-    """Yield line, labels and text of each line that is not empty."""
+def _rows(name: str, first_line: int, block: bytes, layout: TsvLayout) -> Iterator[TextRow]:
+    """Yield the rows of all lines that are neither empty nor the header."""
+    separator, column = layout.label_separator, layout.label_column
     for line, text in enumerate(block.decode().split("\n"), first_line):
-        labels, tab, rest = text.removesuffix("\r").partition("\t")
-        if tab:
-            yield line, labels, rest
-        elif labels.strip():
-            raise DataFileError(name, line, "there is no tab between labels and text.")
+        if "\t" not in text:
+            if text.strip():
+                raise DataFileError(name, line, "there is no tab between labels and text.")
+        elif line > 1 or not layout.header:
+            field, rest = _cut(text, column)
+            yield TextRow(line, split_labels(field, separator), rest)
 
 
-def _check_separator(separator: str | None) -> None:
-    if separator is not None and (not isinstance(separator, str) or not separator.strip("\t\r\n")):
-        raise ArgumentError.of("label_separator", separator, "None or a string other than a tab")
+def _cut(text: str, label_column: int) -> tuple[str, str]:
+    """Return labels and text of a line with a tab."""
+    text = text.removesuffix("\r")
+    if label_column == 1:
+        field, _, rest = text.partition("\t")
+        return field, rest
+    rest, _, field = text.rpartition("\t")
+    return field, rest

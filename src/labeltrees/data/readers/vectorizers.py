@@ -15,7 +15,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-__all__ = ["Vectorizer", "check_vectorizer", "default_vectorizer", "fit_texts", "vectorize"]
+__all__ = [
+    "NoFeatures",
+    "Vectorizer",
+    "check_vectorizer",
+    "default_vectorizer",
+    "fit_texts",
+    "vectorize",
+]
 
 
 class Vectorizer(Protocol):
@@ -23,6 +30,28 @@ class Vectorizer(Protocol):
 
     def transform(self, raw_documents: Iterable[str]) -> Any:
         """Return a matrix with one row for each text."""
+
+
+class NoFeatures:
+    r"""A vectoriser for callers who want texts and labels only: rows have no features.
+
+    It needs neither scikit-learn nor scipy.
+
+    Examples
+    --------
+    >>> import io
+    >>> from labeltrees.data.readers import read_tsv
+    >>> (chunk,) = read_tsv(io.BytesIO(b"greet\tgood morning\n"), vectorizer=NoFeatures())
+    >>> chunk.texts, chunk.labels.tolist(), len(chunk.rows.values)
+    (['good morning'], ['greet'], 0)
+    """
+
+    def transform(self, raw_documents: Iterable[str]) -> Rows:
+        """Return rows of one column without an entry, as many as there are texts."""
+        n_rows = len(list(raw_documents))
+        return Rows(
+            np.zeros(n_rows + 1, np.int64), np.empty(0, np.int32), np.empty(0, np.float32), 1
+        )
 
 
 def check_vectorizer(vectorizer: Vectorizer | None) -> None:
@@ -49,6 +78,8 @@ def vectorize(
     vectorizer: Vectorizer, texts: Sequence[str], name: str, lines: NDArray[np.int64]
 ) -> Rows:
     """Return the features of texts; a bad value raises `DataFileError` with the text's line."""
+    if isinstance(vectorizer, NoFeatures):
+        return vectorizer.transform(texts)
     from scipy.sparse import csr_array
 
     features = csr_array(vectorizer.transform(texts), dtype=np.float32)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 from labeltrees import _core
-from labeltrees.checks import choice
+from labeltrees.checks import choice, flag
 from labeltrees.data.readers.assembly import CHUNK_ROWS, check_chunk_rows, parse_chunks
 from labeltrees.data.readers.source import MAX_LINE_BYTES, check_line_limit
 
@@ -16,6 +20,21 @@ if TYPE_CHECKING:
     from labeltrees.data.readers.source import Source
 
 __all__ = ["read_vw"]
+
+_NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
+_REAL = re.compile(rf"(?![+-]?[0-9]+$){_NUMBER}")
+_COST = re.compile(rf"[0-9]+(:{_NUMBER}){{1,2}}")
+_NOT_INTEGER = re.compile("the label '([^']*)' is not a 64-bit integer")
+
+_QUOTE = b"\x01"  # stands for a quote that starts a label, which the core takes for a tag
+_FIRST_QUOTE = re.compile(rb"^([ \t]*)'", re.MULTILINE)
+_ALONE = re.compile(rb"^[ \t]*('[^ \t|\r\n]*)[ \t]+\|", re.MULTILINE)
+_TAGGED = re.compile(
+    rb"^[ \t]*[^ \t|\r\n'][^|\r\n]*[ \t]('[^ \t|\r\n]*[ \t]*|[^ \t|\r\n]+)\|", re.MULTILINE
+)
+_UNTAGGED = re.compile(
+    rb"^[ \t]*[^ \t|\r\n'][^ \t|\r\n]*([ \t]+[^ \t|\r\n']+)?[ \t]+\|", re.MULTILINE
+)
 
 LISTS: dict[bool | str, _core.LabelLists] = {
     True: _core.LabelLists.always,
@@ -34,6 +53,7 @@ def read_vw(
     *,
     multilabel: bool | Literal["auto"] = "auto",
     label_type: Literal["auto", "int", "str"] = "auto",
+    quoted_labels: bool = False,
     chunk_rows: int = CHUNK_ROWS,
     max_line_bytes: int = MAX_LINE_BYTES,
 ) -> Iterator[Chunk]:
@@ -42,7 +62,12 @@ def read_vw(
     A row is ``label importance 'tag|namespace:scale feature:value ... |namespace ...``, of which
     only a bar is needed. Features are hashed with their namespace into 2**30 columns; a value
     defaults to 1 and is multiplied by the scale of its namespace. The tag is ignored; as in
-    Vowpal Wabbit, a word that touches the first bar is a tag. Empty lines are skipped.
+    Vowpal Wabbit, a word that touches the first bar is a tag, and so is one that starts with a
+    quote. Empty lines are skipped. Labels of regression (``0.5``) and of contextual bandits
+    (``1:0.5:0.3``) are no names of classes and raise an error.
+
+    A row of a tag and no label, such as ``'s |word it``, raises an error if no labelled row of the
+    file has a tag: the tag may be meant as a label.
 
     Parameters
     ----------
@@ -52,7 +77,10 @@ def read_vw(
         Whether a comma separates labels; ``"auto"``: if all of them are integers.
     label_type : {"auto", "int", "str"}
         The type of the labels; ``"auto"``: integers if the first label of the file is one, and
-        a name after it is then an error.
+        a name after it is then an error. ``"str"`` also reads ``0.5`` and ``1:0.5:0.3`` as names.
+    quoted_labels : bool
+        Whether a word with a quote at the start of a line is a label such as ``'s``; then no row
+        may have a tag without a label.
     chunk_rows : int
         The largest number of rows in a chunk.
     max_line_bytes : int
@@ -69,19 +97,100 @@ def read_vw(
     max_line_bytes = check_line_limit(max_line_bytes)
     lists = LISTS[choice("multilabel", multilabel, LISTS)]
     kind = KINDS[choice("label_type", label_type, KINDS)]
-    return parse_chunks(
-        path, chunk_rows, max_line_bytes, _VwParser(lists, kind), _core.HASHED_WIDTH
-    )
+    parser = _VwParser(lists, kind, flag("quoted_labels", quoted_labels))
+    chunks = parse_chunks(path, chunk_rows, max_line_bytes, parser, _core.HASHED_WIDTH)
+    return map(_with_quotes, chunks) if quoted_labels else chunks
 
 
 class _VwParser:
     """Parses block after block, and remembers the type of the file's first label."""
 
-    def __init__(self, lists: _core.LabelLists, kind: _core.LabelKind) -> None:
+    def __init__(self, lists: _core.LabelLists, kind: _core.LabelKind, quoted_labels: bool) -> None:
         self.lists = lists
         self.kind = kind
+        self.quoted_labels = quoted_labels
+        self.tags = _Tags()
+        self.block = b""
+        self.readable = b""
 
     def __call__(self, text: bytes, begin: int, first_line: int, max_rows: int) -> _core.ParsedRows:
-        rows = _core.parse_vw(text, begin, first_line, max_rows, self.lists, self.kind)
+        if text is not self.block:
+            self.block, self.readable = text, text
+            if self.quoted_labels:
+                self.readable = _FIRST_QUOTE.sub(rb"\1" + _QUOTE, text)
+            else:
+                self.tags.check(text, first_line)
+        unknown = self.kind == _core.LabelKind.unknown
+        try:
+            rows = _core.parse_vw(self.readable, begin, first_line, max_rows, self.lists, self.kind)
+        except _core.ParseError as error:
+            raise _explained(error) from None
         self.kind = rows.label_kind
+        if unknown and self.kind == _core.LabelKind.names:
+            _refuse_costs(rows)
         return rows
+
+
+def _with_quotes(chunk: Chunk) -> Chunk:
+    """Return the chunk with the quotes that start labels in their place again."""
+    if chunk.labels.dtype != np.object_:
+        return chunk
+    mark = _QUOTE.decode()
+    names = [f"'{name[1:]}" if name.startswith(mark) else name for name in chunk.labels.tolist()]
+    return replace(chunk, labels=np.array(names, np.object_))
+
+
+class _Tags:
+    """Notices rows of a tag and no label in a file whose labelled rows have no tags."""
+
+    def __init__(self) -> None:
+        self.lone: tuple[int, str] | None = None  # the first row of a tag alone: line and tag
+        self.has_tagged = False
+        self.has_untagged = False
+
+    def check(self, text: bytes, first_line: int) -> None:
+        """Take a block; raises ParseError with the line of the suspicious tag."""
+        self.has_untagged = self.has_untagged or _UNTAGGED.search(text) is not None
+        if self.has_tagged or (b"'" not in text and self.lone is None):
+            return
+        self.has_tagged = _TAGGED.search(text) is not None
+        alone = _ALONE.search(text) if self.lone is None else None
+        if alone is not None:
+            line = first_line + text.count(b"\n", 0, alone.start(1))
+            self.lone = line, alone.group(1).decode()
+        if self.lone is not None and self.has_untagged and not self.has_tagged:
+            line, tag = self.lone
+            reason = (
+                f"the word {tag!a} is a tag, because it starts with a quote, and the row has "
+                "no label. If it is a label, pass quoted_labels=True or write it without the quote"
+            )
+            raise _core.ParseError(line, reason)
+
+
+def _refuse_costs(rows: _core.ParsedRows) -> None:
+    """Raise ParseError if the first label of the file is a number or a cost."""
+    name = rows.label_names[0]
+    row = int(np.argmax(np.diff(rows.label_starts) > 0))
+    what = _what_is(name)
+    if what:
+        raise _core.ParseError(
+            int(rows.lines[row]),
+            f"the label {ascii(name)[:60]} is {what}, not a class: classes are integers or names "
+            "(label_type='str' reads it as a name)",
+        )
+
+
+def _what_is(label: str) -> str:
+    if _REAL.fullmatch(label):
+        return "a real number, as for regression"
+    if _COST.fullmatch(label):
+        return "a label of contextual bandits or of costs"
+    return ""
+
+
+def _explained(error: _core.ParseError) -> _core.ParseError:
+    """Return the error; if a label is no integer, with what it looks like."""
+    line, reason = error.args
+    found = _NOT_INTEGER.match(reason)
+    what = _what_is(found.group(1)) if found else ""
+    return _core.ParseError(line, f"{reason}: it is {what}") if what else error

@@ -1,0 +1,169 @@
+"""Arrays that NumPy or scipy saved as ``.npz``."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from labeltrees.data.chunk import Chunk
+from labeltrees.data.readers.assembly import CHUNK_ROWS, check_chunk_rows
+from labeltrees.data.readers.parquet import seekable
+from labeltrees.data.readers.source import MAX_LINE_BYTES, Source, check_line_limit, source_name
+from labeltrees.data.rows import MAX_FEATURES, Rows, as_rows
+from labeltrees.errors import DataError, DataFileError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+__all__ = ["read_npz"]
+
+_FEATURES = ("X", "x", "features", "data")
+_LABELS = ("y", "Y", "labels", "label", "target", "targets", "distributions")
+_PARTS = ("data", "indices", "indptr", "shape")
+
+
+def read_npz(
+    path: Source, *, chunk_rows: int = CHUNK_ROWS, max_line_bytes: int = MAX_LINE_BYTES
+) -> Iterator[Chunk]:
+    """Return the chunks of a file of NumPy arrays, which is loaded whole.
+
+    Features are the array ``X`` (or ``x``, ``features``, ``data``) of shape (n_rows, n_features),
+    or the parts of a CSR matrix: ``X_data``, ``X_indices``, ``X_indptr`` and ``X_shape``, or
+    without ``X_`` as ``scipy.sparse.save_npz`` writes them. Labels are ``y`` (or ``labels``,
+    ``label``, ``target``, ``targets``, ``distributions``): integers or strings of shape (n_rows,),
+    or a matrix of shape (n_rows, n_labels), dense or in parts ``y_data``, ..., of relevances: a row
+    has the labels that are not 0. Without such an array no row has a label. ``label_names`` names
+    the columns of the matrix. ``weights`` has one number per row.
+
+    Parameters
+    ----------
+    path : path, binary file or "-"
+        Where to read.
+    chunk_rows : int
+        The largest number of rows in a chunk.
+    max_line_bytes : int
+        Not used: a row is as long as the matrix is wide.
+
+    Examples
+    --------
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> np.savez(file, X=[[1.0, 0], [0, 2]], y=["cat", "dog"])
+    >>> (chunk,) = read_npz(io.BytesIO(file.getvalue()))
+    >>> chunk.labels.tolist(), chunk.features.toarray().tolist()
+    (['cat', 'dog'], [[1.0, 0.0], [0.0, 2.0]])
+    """
+    check_line_limit(max_line_bytes)
+    return _chunks(path, check_chunk_rows(chunk_rows))
+
+
+def _chunks(source: Source, chunk_rows: int) -> Iterator[Chunk]:
+    name = source_name(source)
+    try:
+        whole = _whole(_load(source), name)
+    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+        if isinstance(error, DataFileError | FileNotFoundError | PermissionError):
+            raise
+        raise DataFileError(name, 1, f"not a file of NumPy arrays: {error}") from None
+    for begin in range(0, whole.n_rows, chunk_rows):
+        yield whole.take(np.arange(begin, min(begin + chunk_rows, whole.n_rows)))
+
+
+def _load(source: Source) -> dict[str, NDArray[Any]]:
+    with seekable(source) as file, np.load(file, allow_pickle=False) as arrays:
+        if not isinstance(arrays, np.lib.npyio.NpzFile):
+            raise ValueError("it holds one array; save X and y with np.savez.")
+        return {key: arrays[key] for key in arrays.files}
+
+
+def _whole(arrays: dict[str, NDArray[Any]], name: str) -> Chunk:
+    """Return all rows as one chunk."""
+    rows = _rows(arrays, name)
+    labels = _labels(arrays, name, rows.n_rows)
+    weights = arrays.get("weights")
+    if weights is not None:
+        if weights.shape != (rows.n_rows,) or not np.all(weights >= 0):
+            raise DataFileError(name, 1, f"weights must be {rows.n_rows} numbers >= 0.")
+        weights = weights.astype(np.float32)
+    return Chunk(rows, labels.labels, labels.starts, weights, 1, None, labels.relevance)
+
+
+def _rows(arrays: Mapping[str, NDArray[Any]], name: str) -> Rows:
+    key = next((key for key in _FEATURES if key in arrays or f"{key}_data" in arrays), None)
+    sparse = _sparse(arrays, "" if "indptr" in arrays else f"{key}_")
+    matrix = sparse if sparse is not None else arrays.get(key or "")
+    if matrix is None or matrix.ndim != 2:
+        reason = f"there is no matrix X among the arrays {', '.join(arrays) or '(none)'}."
+        raise DataFileError(name, 1, reason)
+    if matrix.shape[1] > MAX_FEATURES:
+        raise DataFileError(name, 1, f"{matrix.shape[1]} features are more than {MAX_FEATURES}.")
+    try:
+        return as_rows(matrix)
+    except DataError as error:
+        raise DataFileError(name, 1, str(error)) from None
+
+
+@dataclass(frozen=True)
+class _Labels:
+    labels: Any
+    starts: NDArray[np.int64]
+    relevance: NDArray[np.float32] | None = None
+
+
+def _labels(arrays: Mapping[str, NDArray[Any]], name: str, n_rows: int) -> _Labels:
+    used = _FEATURES if "indptr" in arrays else ()
+    keys = (key for key in _LABELS if key not in used)
+    key = next((key for key in keys if key in arrays or f"{key}_data" in arrays), None)
+    if key is None:
+        return _Labels(np.empty(0, np.int64), np.zeros(n_rows + 1, np.int64))
+    sparse = _sparse(arrays, f"{key}_")
+    found = sparse if sparse is not None else arrays[key]
+    if found.shape[:1] != (n_rows,) or found.ndim not in (1, 2):
+        reason = f"{key} must have {n_rows} rows, as X has; its shape is {found.shape}."
+        raise DataFileError(name, 1, reason)
+    if found.ndim == 2:
+        return _matrix_labels(as_rows(found), arrays.get("label_names"), key, name)
+    if found.dtype.kind in "US":
+        labels: Any = np.array(found.astype(str).tolist(), np.object_)
+    elif found.dtype.kind in "iub" or np.all(found == np.round(found)):
+        labels = found.astype(np.int64)
+    else:
+        raise DataFileError(name, 1, f"the labels {key} must be integers or strings.")
+    return _Labels(labels, np.arange(n_rows + 1, dtype=np.int64))
+
+
+def _matrix_labels(matrix: Rows, label_names: NDArray[Any] | None, key: str, name: str) -> _Labels:
+    """Return the labels of a matrix of relevances, those of zeros left out."""
+    kept = matrix.values != 0
+    if np.any(matrix.values < 0):
+        raise DataFileError(name, 1, f"the relevances {key} must be numbers >= 0.")
+    starts = np.concatenate([[0], np.cumsum(kept)])[matrix.starts].astype(np.int64)
+    labels: Any = matrix.indices[kept].astype(np.int64)
+    if label_names is not None:
+        if label_names.shape != (matrix.n_features,):
+            raise DataFileError(name, 1, f"label_names must be {matrix.n_features} names.")
+        labels = np.array(label_names.astype(str).tolist(), np.object_)[labels]
+    relevance = matrix.values[kept]
+    return _Labels(labels, starts, None if np.all(relevance == 1) else relevance)
+
+
+def _sparse(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Any:
+    """Return the CSR matrix whose parts have names with this prefix, None if there is none."""
+    parts = [arrays.get(prefix + part) for part in _PARTS]
+    if any(part is None for part in parts):
+        return None
+    from scipy.sparse import csr_array
+
+    kind = arrays.get(prefix + "format")
+    if kind is not None and kind.item() not in ("csr", b"csr"):
+        raise ValueError(f"the matrix has the format {kind.item()!r}: save X.tocsr().")
+    data, indices, indptr, shape = parts
+    matrix = csr_array((data, indices, indptr), shape=tuple(int(n) for n in shape))  # type: ignore[union-attr]
+    matrix.check_format(full_check=True)
+    return matrix

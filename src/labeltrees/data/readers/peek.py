@@ -1,0 +1,200 @@
+"""The first part of what a reader is given: looked at, and then read as if nobody had looked."""
+
+from __future__ import annotations
+
+import io
+import os
+import select
+import stat
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, BinaryIO
+
+from labeltrees.data.readers.source import (
+    BYTE_ORDER_MARK,
+    Source,
+    open_source,
+    read_pieces,
+    source_name,
+)
+from labeltrees.errors import ArgumentError, DataFileError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["LOOK_BYTES", "Head", "NamedBytes", "Rejoined", "read_head"]
+
+#: How much of a file is looked at, after gunzipping.
+LOOK_BYTES = 2**20
+#: Seconds in which a pipe must deliver more, once it has delivered a whole line.
+PATIENCE = 0.2
+
+
+class NamedBytes(io.BytesIO):
+    """Bytes of a file, with its name for messages."""
+
+    def __init__(self, content: bytes, name: str) -> None:
+        super().__init__(content)
+        self.name = name
+
+
+class Rejoined(io.BufferedIOBase):
+    r"""A stream whose first bytes were read and are put back in front of the rest.
+
+    >>> Rejoined(b"one\n", io.BytesIO(b"two\n"), "<stdin>").read()
+    b'one\ntwo\n'
+    """
+
+    def __init__(self, head: bytes, rest: BinaryIO, name: str) -> None:
+        self._head = head
+        self._rest = rest
+        self.name = name
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Return the next bytes: of the head while there are any, then of the rest."""
+        if size is None or size < 0:
+            head, self._head = self._head, b""
+            return head + self._rest.read()
+        if self._head:
+            head, self._head = self._head[:size], self._head[size:]
+            return head
+        return self._rest.read(size)
+
+    def read1(self, size: int = -1, /) -> bytes:
+        """Return what is there, without waiting for more."""
+        if self._head:
+            return self.read(len(self._head) if size < 0 else size)
+        return _read_some(self._rest, 2**16 if size < 0 else size)
+
+
+@dataclass(frozen=True)
+class Head:
+    """The first content of a source, gunzipped, and where to read all of it from.
+
+    ``source`` can be read again if ``again`` is true; otherwise once.
+    """
+
+    name: str
+    content: bytes
+    at_end: bool
+    source: Source
+    again: bool
+    n_bytes: int | None
+
+    @property
+    def lines(self) -> bytes:
+        """The complete lines of the content, without a byte order mark."""
+        text = self.content.removeprefix(BYTE_ORDER_MARK)
+        return text if self.at_end else text[: text.rfind(b"\n") + 1]
+
+    @property
+    def text(self) -> str:
+        """The lines before the first that is not UTF-8, which the reader names."""
+        lines = self.lines
+        try:
+            return lines.decode()
+        except UnicodeDecodeError as error:
+            return lines[: lines.rfind(b"\n", 0, error.start) + 1].decode()
+
+
+def read_head(source: Source) -> Head:
+    """Return the first ``LOOK_BYTES`` of a source's content.
+
+    Of a pipe, what it delivers without a pause after its first line; nothing that was read is
+    lost. Raises `DataFileError` for damaged gzip before any content.
+    """
+    name = source_name(source)
+    if isinstance(source, str | os.PathLike) and source != "-":
+        if stat.S_ISREG(os.stat(source).st_mode):
+            with open_source(source) as file:
+                content, at_end, _ = _content(file, name)
+            return Head(name, content, at_end, source, True, os.path.getsize(source))
+        file = open(source, "rb", buffering=0)  # noqa: SIM115  (a pipe can be opened once)
+        return _head_of_stream(file, name)
+    with open_source(source) as stream:  # which leaves an open file open
+        return _head_of_stream(stream, name)
+
+
+def _head_of_stream(file: BinaryIO, name: str) -> Head:
+    start = file.tell() if _is_seekable(file) else None
+    content, at_end, taken = _content(file, name)
+    if start is None:
+        return Head(name, content, at_end, _rejoined(taken, file, name), False, None)
+    end = file.seek(0, os.SEEK_END)
+    file.seek(start)
+    return Head(name, content, at_end, file, True, end - start)
+
+
+def _rejoined(taken: bytes, file: BinaryIO, name: str) -> BinaryIO:
+    return Rejoined(taken, file, name)  # type: ignore[return-value]
+
+
+class _Recorder:
+    """Reads a file, a pipe without waiting for what is not there yet, and keeps all it read."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file = file
+        self.taken: list[bytes] = []
+        self.is_live = not _is_seekable(file)
+        self.seen_line = False
+        self.paused = False
+
+    def read(self, size: int) -> bytes:
+        if self.is_live and self.seen_line and not _is_ready(self.file):
+            self.paused = True
+            return b""
+        data = _read_some(self.file, min(size, 2**16)) if self.is_live else self.file.read(size)
+        if not isinstance(data, bytes):
+            raise ArgumentError.of("path", self.file, "opened in binary mode")
+        self.taken.append(data)
+        self.seen_line = self.seen_line or b"\n" in data
+        return data
+
+
+def _content(file: BinaryIO, name: str) -> tuple[bytes, bool, bytes]:
+    """Return the first content, whether it is all there is, and the bytes that were read."""
+    recorder = _Recorder(file)
+    pieces = read_pieces(recorder)  # type: ignore[arg-type]
+    held: list[bytes] = []
+    size, at_end = 0, False
+    while size < LOOK_BYTES:
+        try:
+            piece = next(pieces, b"")
+        except (EOFError, zlib.error) as error:
+            if not held and not recorder.paused:
+                raise DataFileError(name, 1, f"the gzip stream is damaged ({error}).") from None
+            break
+        if not piece:
+            at_end = not recorder.paused
+            break
+        held.append(piece)
+        size += len(piece)
+    return b"".join(held)[:LOOK_BYTES], at_end and size <= LOOK_BYTES, b"".join(recorder.taken)
+
+
+def _is_seekable(file: BinaryIO) -> bool:
+    try:
+        return bool(file.seekable())
+    except AttributeError:
+        return False
+
+
+def _is_ready(file: BinaryIO) -> bool:
+    """Return whether a pipe has more, or has ended; True where nobody can tell."""
+    try:
+        ready, _, _ = select.select([file], [], [], PATIENCE)
+    except (OSError, ValueError, TypeError):
+        return True
+    return bool(ready)
+
+
+def _read_some(file: BinaryIO, size: int) -> bytes:
+    """Return what is there, at most ``size`` bytes; b"" at the end."""
+    read: Callable[[int], bytes | None] = getattr(file, "read1", file.read)
+    while (data := read(size)) is None:  # a stream that does not block, and nothing is there
+        select.select([file], [], [])
+    return data

@@ -1,0 +1,363 @@
+"""One look at a file: its format by content, how it is read, and nothing of it is lost."""
+
+import gzip
+import io
+import json
+import os
+import random
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from labeltrees.data.readers import FileLook, NoFeatures, look_at, open_reader, peek
+from labeltrees.data.readers.formats import FORMATS, SUFFIXES, TABLE, format_of
+from labeltrees.errors import ArgumentError, DataError, DataFileError
+
+CONTENT = {
+    "xc": b"2 10 5\n3,1 0:1.5 4:-2\n 2:1\n",
+    "svmlight": b"# a comment\n7,-1 1:0.5 3:2 # another\n\n7 2:1\n",
+    "vw": b"1,2 2 'tag|n:2 x:1.5 y |m x\n|n y\n3 |n y y:3\n",
+    "tsv": b"a b\tgood morning\n\tgood night\nc\tnight\tshift\n",
+    "csv": b"label,text\na,good morning\nb,good night\n",
+    "fasttext": b"__label__a __label__b good morning\n__label__c night shift\n",
+    "jsonl": b'{"label": "a", "text": "good morning"}\n{"label": "b", "text": "night"}\n',
+}
+INTENTS = [(f"intent_{i % 30}", f"some words number {i}") for i in range(600)]
+
+
+def write(path, content):
+    path.write_bytes(content)
+    return path
+
+
+def texts_of(look):
+    return [text for chunk in look.open(NoFeatures()) for text in chunk.texts]
+
+
+def tsv(rows):
+    return "".join(f"{label}\t{text}\n" for label, text in rows).encode()
+
+
+# The format
+
+
+@pytest.mark.parametrize("kind", CONTENT)
+@pytest.mark.parametrize("suffix", [".txt", "", ".dat", ".txt.gz"])
+def test_the_content_tells_the_format(kind, suffix, tmp_path):
+    content = CONTENT[kind]
+    path = write(
+        tmp_path / f"rows{suffix}", gzip.compress(content) if suffix == ".txt.gz" else content
+    )
+    look = look_at(path)
+    assert look.format == kind == format_of(path)
+    assert look.is_whole
+    assert look.n_bytes == path.stat().st_size
+    n_rows = sum(chunk.n_rows for chunk in look.open())
+    assert n_rows == look.n_rows == sum(chunk.n_rows for chunk in open_reader(path)) >= 2
+
+
+@pytest.mark.parametrize("kind", CONTENT)
+@pytest.mark.parametrize("change", [b"\xef\xbb\xbf", b"\r\n", b""])
+def test_marks_line_ends_and_missing_newlines_do_not_matter(kind, change):
+    content = CONTENT[kind]
+    if change == b"\r\n":
+        content = content.replace(b"\n", change)
+    else:
+        content = change + content.rstrip(b"\n")
+    look = look_at(io.BytesIO(content))
+    assert look.format == kind
+    assert look.n_labels == look_at(io.BytesIO(CONTENT[kind])).n_labels
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("kind", CONTENT)
+def test_a_suffix_that_contradicts_the_content_is_an_error(suffix, kind, tmp_path):
+    path = write(tmp_path / f"rows{suffix}", CONTENT[kind])
+    named = SUFFIXES[suffix]
+    if named == kind or {named, kind} == {"tsv", "csv"}:
+        assert look_at(path).format == kind
+        return
+    with pytest.raises(DataFileError) as caught:
+        look_at(path)
+    assert (caught.value.path, caught.value.line) == (str(path), 1)
+    if named in ("parquet", "npz"):
+        assert f"the content is not that of a {named} file" in caught.value.reason
+    else:
+        assert f"--format {kind}" in caught.value.reason
+        assert "the first line is " in caught.value.reason
+
+
+def test_what_fits_nothing_shows_its_first_line():
+    with pytest.raises(DataFileError, match="the first line is 'Dear all,'") as caught:
+        look_at(io.BytesIO(b"Dear all,\n\nthis is no data.\n"))
+    assert "tsv: rows 'label<TAB>text'" in caught.value.reason
+    look = look_at(io.BytesIO(b"good morning\ngood night\n"), labelled=False)
+    assert (look.format, look.is_text, look.n_unlabelled) == ("lines", True, 2)
+    assert texts_of(look) == ["good morning", "good night"]
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "reason"),
+    [
+        (b"", 1, "the file is empty"),
+        (b"\n\n", 1, "the file is empty"),
+        (b"a\tone\nb\tcaf\xe9\n", 2, "byte 0xe9 at its place 6. If it is Latin-1"),
+        ("a\tone\n".encode("utf-16"), 1, "UTF-16"),
+        (b'[{"label": 1}]\n', 1, "looks like one JSON array"),
+        (b"a\tone\nno tab\n" * 2, 1, "the format cannot be told"),
+        (gzip.compress(b"x" * 1000)[:9], 1, "gzip"),
+    ],
+)
+def test_bad_content_names_its_line(content, line, reason, tmp_path):
+    path = write(tmp_path / "rows.txt", content)
+    with pytest.raises(DataFileError, match=reason) as caught:
+        look_at(path)
+    assert (caught.value.path, caught.value.line) == (str(path), line)
+
+
+def test_a_format_that_is_said_is_not_questioned():
+    look = look_at(io.BytesIO(CONTENT["fasttext"]), format="lines")
+    assert texts_of(look)[0].startswith("__label__a")
+    with pytest.raises(DataFileError, match=":1: there is no tab"):
+        look_at(io.BytesIO(CONTENT["fasttext"]), format="tsv")
+
+
+def test_every_format_is_in_one_table():
+    assert set(FORMATS) == set(TABLE) == {*CONTENT, "npz", "parquet", "lines"}
+    assert {each.holds for each in TABLE.values()} == {"text", "features", "either"}
+
+
+def test_arrays_and_parquet_are_looked_at(tmp_path):
+    path = tmp_path / "rows.npz"
+    np.savez(path, X=np.eye(30), y=np.arange(30) // 10)
+    look = look_at(path)
+    assert (look.format, look.n_rows, look.n_labels, look.sorted_labels) == ("npz", 30, 3, True)
+    assert look.density == pytest.approx(1 / 30)
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"label": ["x", "y"], "text": ["a b", "c"]}), path)
+    look = look_at(path)
+    assert (look.format, look.is_text, look.n_labels) == ("parquet", True, 2)
+    assert texts_of(look) == texts_of(look) == ["a b", "c"]
+    packed = io.BytesIO(path.read_bytes())
+    assert texts_of(look_at(packed)) == ["a b", "c"]
+
+
+# What is told
+
+
+def test_sorted_and_shuffled_files_are_told_apart():
+    rows = sorted(INTENTS)
+    assert look_at(io.BytesIO(tsv(rows))).sorted_labels
+    assert "must be shuffled" in look_at(io.BytesIO(tsv(rows))).notes[-1]
+    random.Random(0).shuffle(rows)
+    assert not look_at(io.BytesIO(tsv(rows))).sorted_labels
+    skewed = [("a" if i % 20 else "b", str(i)) for i in range(400)]
+    assert not look_at(io.BytesIO(tsv(skewed))).sorted_labels
+
+
+def test_one_label_in_all_of_a_long_beginning_is_sorted(monkeypatch):
+    monkeypatch.setattr(peek, "LOOK_BYTES", 5000)
+    rows = tsv([("a", f"words {i}") for i in range(2000)] + [("b", "x")] * 2000)
+    look = look_at(io.BytesIO(rows))
+    assert (look.n_labels, look.is_whole, look.sorted_labels) == (1, False, True)
+    assert sum(chunk.n_rows for chunk in look.open(NoFeatures())) == 4000
+
+
+def test_rows_labels_and_grades_are_counted():
+    look = look_at(io.BytesIO(b"3 5 9\n3:2.5,1:1 0:1\n 2:1\n2:1 1:1 0:2\n"))
+    assert (look.n_rows, look.n_unlabelled, look.n_labels) == (3, 1, 3)
+    assert (look.several_labels, look.graded) == (True, True)
+    assert (look.n_features, look.density, look.is_dense) == (3, pytest.approx(4 / 9), False)
+    assert "Rows without a label: 1 of 3 looked at." in look.notes
+
+
+def test_the_header_of_xc_may_promise_more_than_is_looked_at(monkeypatch):
+    monkeypatch.setattr(peek, "LOOK_BYTES", 1000)
+    text = b"1000 9 9\n" + b"".join(b"%d %d:1\n" % (i % 9, i % 7) for i in range(1000))
+    for content in (text, gzip.compress(text)):
+        look = look_at(io.BytesIO(content))
+        assert (look.format, look.is_whole) == ("xc", False)
+        assert 100 < look.n_rows < 250
+        assert sum(chunk.n_rows for chunk in look.open()) == 1000
+
+
+def test_separator_header_and_columns_are_told():
+    look = look_at(io.BytesIO(b"text\tlabel\n" + tsv([("one two", "a b")] * 3)))
+    assert (look.header, look.options["label_column"]) == (True, 2)
+    assert look.label_separator is None
+    table = b"id\ttitle\ttags\n" + b"".join(
+        b"%d\tmy own title\ta%d,b%d\n" % (i, i % 3, i % 4) for i in range(12)
+    )
+    look = look_at(io.BytesIO(table))
+    assert (look.format, look.columns, look.label_separator) == (
+        "csv",
+        ("id", "title", "tags"),
+        ",",
+    )
+    assert "The columns 'id' are not used." in look.notes
+    assert look_at(io.BytesIO(table), label_separator=None).n_labels == 12
+
+
+def test_options_that_a_format_does_not_use_are_errors():
+    for options in ({"label_column": 1}, {"label_separator": None}, {"header": True}):
+        with pytest.raises(ArgumentError, match="is not used by the format fasttext"):
+            look_at(io.BytesIO(CONTENT["fasttext"]), **options)
+    with pytest.raises(ArgumentError, match="text_column is not used by the format tsv"):
+        look_at(io.BytesIO(CONTENT["tsv"]), text_column=2)
+    with pytest.raises(ArgumentError, match="label_column must be 1 or 2 for the format tsv"):
+        look_at(io.BytesIO(CONTENT["tsv"]), label_column="label")
+    assert look_at(io.BytesIO(CONTENT["tsv"]), label_column="2").options["label_column"] == 2
+
+
+# Reading another file the same way
+
+
+@pytest.mark.parametrize("kind", CONTENT)
+def test_facts_are_json_and_read_the_same(kind, tmp_path):
+    path = write(tmp_path / "rows.txt", CONTENT[kind])
+    look = look_at(path)
+    facts = json.loads(json.dumps(look.facts()))
+    again = FileLook.from_facts(facts, str(path))
+    assert (again.format, again.is_text) == (look.format, look.is_text)
+    for _ in range(2):
+        ours, theirs = list(look.open()), list(again.open())
+        assert [c.labels.tolist() for c in ours] == [c.labels.tolist() for c in theirs]
+        assert [c.texts for c in ours] == [c.texts for c in theirs]
+        assert all((a.features != b.features).nnz == 0 for a, b in zip(ours, theirs, strict=True))
+
+
+def test_a_table_is_found_by_names_in_another_file():
+    look = look_at(
+        io.BytesIO(b"colour,legs,kind\nred,4,cat\nblue,2,bird\nred,4,cat\n"), label_column=3
+    )
+    same = FileLook.from_facts(look.facts(), io.BytesIO(b"legs,colour\n4,red\n"))
+    (chunk,) = same.open()
+    assert chunk.n_unlabelled == 1
+    assert (chunk.features != next(look.open()).features[[0]]).nnz == 0
+    lacking = FileLook.from_facts(look.facts(), io.BytesIO(b"legs,size\n4,red\n"))
+    with pytest.raises(DataFileError, match=":1: the column 'colour' is missing; there are legs"):
+        list(lacking.open())
+
+
+@pytest.mark.parametrize(
+    "facts", [{}, {"format": "cvs", "options": {}}, {"format": "csv", "options": {"x": 1}}]
+)
+def test_facts_that_are_none_are_refused(facts):
+    with pytest.raises(DataError, match="facts of a file cannot be"):
+        FileLook.from_facts(facts, "x")
+
+
+# Streams
+
+
+def pipe_of(*pieces, until=None):
+    """The reading end of a pipe into which pieces are written; it stays open until the event."""
+    reading, writing = os.pipe()
+
+    def write_all():
+        with os.fdopen(writing, "wb", buffering=0) as file:
+            for piece in pieces:
+                file.write(piece)
+            if until is not None:
+                until.wait(20)
+                file.write(b"last\tone more\n")
+
+    threading.Thread(target=write_all, daemon=True).start()
+    return os.fdopen(reading, "rb")
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_nothing_of_a_pipe_is_lost(packed, monkeypatch):
+    monkeypatch.setattr(peek, "LOOK_BYTES", 2000)
+    content = tsv(INTENTS)
+    data = gzip.compress(content, 0) if packed else content
+    with pipe_of(data[:700], data[700:5000], data[5000:]) as pipe:
+        look = look_at(pipe)
+        assert (look.format, look.n_bytes) == ("tsv", None)
+        assert 0 < look.n_rows < 600
+        assert texts_of(look) == [text for _, text in INTENTS]
+        with pytest.raises(DataError, match="is a stream, which can be read once"):
+            look.open()
+
+
+def test_a_pipe_that_pauses_is_looked_at_all_the_same():
+    until = threading.Event()
+    with pipe_of(b"a\tgood morning\nb\tgood", b" night\n", until=until) as pipe:
+        look = look_at(pipe)
+        assert (look.format, look.n_rows, look.is_whole) == ("tsv", 2, False)
+        until.set()
+        assert texts_of(look) == ["good morning", "good night", "one more"]
+
+
+def test_the_standard_input_and_a_named_pipe_are_looked_at(tmp_path):
+    code = (
+        "import sys\n"
+        "from labeltrees.data.readers import look_at, open_reader, NoFeatures\n"
+        "look = look_at(sys.argv[1])\n"
+        "print(look.format, look.name, sum(c.n_rows for c in look.open(NoFeatures())))\n"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run([*command, "-"], input=tsv(INTENTS), capture_output=True, check=True)
+    assert done.stdout == b"tsv <stdin> 600\n"
+    with (tmp_path / "rows.tsv").open("wb") as file:
+        file.write(tsv(INTENTS))
+    with (tmp_path / "rows.tsv").open("rb") as file:
+        done = subprocess.run([*command, "-"], stdin=file, capture_output=True, check=True)
+    assert done.stdout == b"tsv <stdin> 600\n"
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    threading.Thread(target=fifo.write_bytes, args=(tsv(INTENTS),), daemon=True).start()
+    done = subprocess.run([*command, str(fifo)], capture_output=True, check=True)
+    assert done.stdout == f"tsv {fifo} 600\n".encode()
+
+
+def test_parquet_and_arrays_come_through_pipes(tmp_path):
+    path = tmp_path / "rows.npz"
+    np.savez(path, X=np.eye(30), y=np.arange(30) // 10)
+    with pipe_of(path.read_bytes()) as pipe:
+        look = look_at(pipe)
+        assert (look.format, look.n_rows) == ("npz", 30)
+        assert sum(chunk.n_rows for chunk in look.open()) == 30
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="needs Linux's /proc")
+def test_a_long_line_takes_little_memory():
+    """The resident memory of a process that meets a line of 64 MB, beside one of a short line."""
+    code = (
+        "import sys\n"
+        "from labeltrees.data.readers import look_at, NoFeatures\n"
+        "from labeltrees.errors import DataFileError\n"
+        "try:\n"
+        "    sum(c.n_rows for c in look_at('-', format=sys.argv[1]).open(NoFeatures()))\n"
+        "except DataFileError as error:\n"
+        "    assert 'longer than max_line_bytes' in str(error), error\n"
+        "status = open('/proc/self/status').read()\n"
+        "print(status.partition('VmHWM:')[2].split()[0])\n"
+    )
+
+    def peak(kind, content):
+        command = [sys.executable, "-c", code, kind]
+        done = subprocess.run(command, input=content, capture_output=True)
+        assert done.returncode == 0, done.stderr.decode()[-500:]
+        return int(done.stdout) / 1024
+
+    starts = {"vw": b"a | ", "tsv": b"a\t", "csv": b"label,text\na,", "jsonl": b'{"text": "'}
+    for kind, start in starts.items():
+        short = peak(kind, CONTENT[kind])
+        long = peak(kind, start + b"word " * (64 * 2**20 // 5))
+        assert long - short < 100, (kind, short, long)
+
+
+def test_gzip_that_ends_too_early_is_named_when_it_is_read(tmp_path):
+    rng = random.Random(4)
+    rows = [(f"intent_{i}", str(rng.random())) for i in range(600)]
+    path = write(tmp_path / "rows.tsv.gz", gzip.compress(tsv(rows))[:-3000])
+    look = look_at(path)
+    assert 0 < look.n_rows < 600
+    with pytest.raises(DataFileError, match="the gzip stream ends too early"):
+        list(look.open(NoFeatures()))
