@@ -15,15 +15,21 @@ from labeltrees.data.python_source import PythonSource
 from labeltrees.data.readers import fit_tfidf, open_reader
 from labeltrees.data.readers.formats import FORMATS, format_of
 from labeltrees.data.readers.source import MAX_LINE_BYTES
+from labeltrees.data.readers.vectorizers import default_vectorizer
 from labeltrees.errors import ArgumentError, ModelFormatError
+from labeltrees.transforms import feature_names, save_with_transform, takes_text, transform_of
+from labeltrees.transforms.rows import transformed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from labeltrees.data.readers.vectorizers import Vectorizer
     from labeltrees.data.rows import Rows
+    from labeltrees.models.model import FittedModel
+    from labeltrees.store import StoredModel
 
 __all__ = [
     "FormatOption",
@@ -74,6 +80,8 @@ class Input:
     seed: int = 0
     max_line_bytes: int = MAX_LINE_BYTES
     vectorizer: Vectorizer | None = field(default=None, repr=False)
+    scaler: Any = field(default=None, repr=False)
+    """A transformer of numbers in front of the model, if there is one."""
 
     @classmethod
     def choose(
@@ -99,9 +107,9 @@ class Input:
         return replace(chosen, vectorizer=cast("Vectorizer", fitted))
 
     @classmethod
-    def like(cls, extra: dict[str, Any], path: str, *, format: str | None, **rest: Any) -> Input:  # noqa: A002
+    def like(cls, stored: StoredModel, path: str, *, format: str | None, **rest: Any) -> Input:  # noqa: A002
         """Return the input for a saved model, read as the model's own data was."""
-        remembered = remembered_input(extra)
+        remembered = remembered_input(stored.extra)
         if format is None:
             try:
                 format = format_of(path)  # noqa: A001
@@ -110,22 +118,31 @@ class Input:
                     raise
                 format = remembered["format"]  # noqa: A001
         chosen = cls.choose(path, format=format, **rest)
-        if "tfidf" not in remembered or chosen.format not in _TEXT_FORMATS:
+        transformer = transform_of(stored)
+        if transformer is None and "tfidf" in remembered:  # as files had it before
+            transformer = _tfidf_from(remembered["tfidf"])
+        if transformer is None:
             return chosen
-        return replace(chosen, vectorizer=_tfidf_from(remembered["tfidf"]))
+        if not takes_text(transformer):
+            return replace(chosen, scaler=transformer)
+        in_texts = chosen.format in _TEXT_FORMATS
+        return replace(chosen, vectorizer=transformer) if in_texts else chosen
 
     def facts(self) -> dict[str, Any]:
-        """Return what a model needs to read its input the same way again, ready for JSON."""
-        facts: dict[str, Any] = {"format": self.format}
-        if self.vectorizer is not None:
-            facts["tfidf"] = _tfidf_facts(self.vectorizer)
-        return {"input": facts}
+        """Return what is kept of the input beside the model, ready for JSON."""
+        return {"input": {"format": self.format}}
 
-    def feature_names(self) -> list[str] | None:
-        """Return the words that the features count, if they are known."""
-        if self.vectorizer is None:
-            return None
-        return list(cast("Any", self.vectorizer).get_feature_names_out())
+    def save(self, model: FittedModel, path: Path, *, keep_state: bool = True) -> None:
+        """Save a model that learned from this input, with what makes its features of texts."""
+        transformer = self.vectorizer
+        if transformer is None and self.format == "tsv":
+            transformer = default_vectorizer()
+        extra = self.facts()
+        save_with_transform(model, transformer, path, keep_state=keep_state, extra=extra)
+
+    def feature_names(self, text: str | None = None) -> Sequence[str] | None:
+        """Return the words that the features count, if they are known; hashed ones from a text."""
+        return None if self.vectorizer is None else feature_names(self.vectorizer, text)
 
     def chunks(self) -> Iterator[Chunk]:
         """Return the chunks, at most ``limit`` rows in all."""
@@ -141,6 +158,8 @@ class Input:
             vectorizer=self.vectorizer,
             max_line_bytes=self.max_line_bytes,
         ):
+            if self.scaler is not None:
+                chunk = replace(chunk, rows=transformed(chunk.rows, self.scaler))
             if left is not None and chunk.n_rows >= left:
                 yield chunk.head(left)
                 return
@@ -156,11 +175,6 @@ class Input:
             rows, labels, weights = chunk.examples(cast("OneLabel", self.labels), self.seed)
             if rows.n_rows:
                 yield rows, labels, weights
-
-
-def _tfidf_facts(vectorizer: Any) -> dict[str, Any]:
-    terms = sorted(vectorizer.vocabulary_, key=vectorizer.vocabulary_.__getitem__)
-    return {"terms": terms, "idf": [float(value) for value in vectorizer.idf_]}
 
 
 def remembered_input(extra: dict[str, Any]) -> dict[str, Any]:

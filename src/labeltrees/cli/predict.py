@@ -55,9 +55,7 @@ def predict(
         raise ArgumentError("--named and --above ask different questions; give one of them.")
     if labelwise and (named or above is not None):
         raise ArgumentError("--labelwise asks another question than --named and --above.")
-    source = Input.like(
-        stored.extra, data, format=format, limit=limit, max_line_bytes=max_line_bytes
-    )
+    source = Input.like(stored, data, format=format, limit=limit, max_line_bytes=max_line_bytes)
     if labelwise:
         for line in _labelwise(opened, list(source.chunks()), top, json=json):
             say(line)

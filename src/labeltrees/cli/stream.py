@@ -66,7 +66,7 @@ def stream(
     with Progress("streaming", total=limit, enabled=not quiet) as progress:
         model, seconds = run(chosen, source, validation, progress, top=top)
     if out is not None:
-        model.save(out, extra=source.facts())
+        source.save(model, out)
     summary = validation.summary()
     rate = validation.n_rows / seconds
     if json:

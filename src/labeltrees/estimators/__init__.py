@@ -43,6 +43,7 @@ __all__ = [
     "OnlineClassifier",
     "SelfTerminatingTreeClassifier",
     "TextClassifier",
+    "estimator_from",
     "estimator_of",
     "load",
     "save",
@@ -91,7 +92,11 @@ def load(
     >>> labeltrees.load("tree.safetensors").predict([[1, 0]]).tolist()
     ['a']
     """
-    stored = store.read(path, mapped=mapped)
+    return estimator_from(store.read(path, mapped=mapped))
+
+
+def estimator_from(stored: store.StoredModel) -> LabelEstimator | TextClassifier | Pipeline:
+    """Return the estimator that a file holds, with the transformer that is in front of it."""
     model, transformer = model_from(stored), transform_of(stored)
     estimator = estimator_of(model).around(model)
     if transformer is None:

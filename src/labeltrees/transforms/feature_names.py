@@ -5,27 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, overload
 
-from labeltrees.transforms.conversion import takes_text, width_of
+from labeltrees.transforms.conversion import width_of
 
 __all__ = ["feature_names"]
 
 
-def feature_names(transformer: Any, text: str = "") -> Sequence[str] | None:
+def feature_names(transformer: Any, text: str | None = None) -> Sequence[str] | None:
     """Return a name for every feature, None if they have none.
 
-    Of hashed words only those in ``text`` have names; two that share a column are both named.
+    Of hashed words only those in ``text`` have names; two that share a column are both named, and
+    without a text there are none.
 
     >>> from labeltrees.transforms import hashed_text_features
     >>> names = feature_names(hashed_text_features(), "good night")
     >>> sorted(name for name in (names[i] for i in range(len(names))) if "hashed" not in name)
     ['good', 'good night', 'night']
     """
-    if type(transformer).__name__ == "HashingVectorizer":
-        return _HashedNames(transformer, text)
     steps = getattr(transformer, "steps", None)
-    if steps and type(steps[0][1]).__name__ == "HashingVectorizer":
-        # The steps that can follow it keep its columns.
-        return _HashedNames(steps[0][1], text) if takes_text(transformer) else None
+    first = steps[0][1] if steps else transformer  # steps that can follow hashing keep its columns
+    if type(first).__name__ == "HashingVectorizer":
+        return None if text is None else _HashedNames(first, text)
     try:
         names: Sequence[str] = transformer.get_feature_names_out()
     except (AttributeError, ValueError, TypeError):  # one of its steps has no names

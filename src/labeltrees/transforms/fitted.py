@@ -183,6 +183,8 @@ def _as_numbers(name: str, array: Any) -> NDArray[Any]:
     if numbers.ndim != 1 or numbers.dtype not in (np.float32, np.float64):
         kind = f"{numbers.shape} of {numbers.dtype}"
         raise ArgumentError.of(name, kind, "one dimension of float32 or float64")
+    if np.isinf(numbers).any():  # a column of missing values has NaN
+        raise ArgumentError.of(name, "an infinite number", "finite")
     return numbers
 
 
@@ -190,6 +192,8 @@ def _numbers(tensors: Tensors, name: str, length: int) -> NDArray[Any]:
     is_single = name in tensors and tensors[name].dtype == np.float32
     array = store.tensor(tensors, name, np.float32 if is_single else np.float64)
     _check_length(name, array, length)
+    if np.isinf(array).any():
+        raise ModelFormatError(f"tensor {name!r} has an infinite number.")
     return array
 
 
