@@ -37,9 +37,7 @@ def explain(
     stored, opened = open_model(model)
     demand(opened, Explains, "explain")
     assert isinstance(opened, Explains)
-    source = Input.like(
-        stored.extra, data, format=format, limit=row + 1, max_line_bytes=max_line_bytes
-    )
+    source = Input.like(stored, data, format=format, limit=row + 1, max_line_bytes=max_line_bytes)
     x = _row(source, row)
     opened.check_width(x)
     chosen = opened.top_labels(x, 1).labels[0, 0] if label is None else _as_label(opened, label)

@@ -11,8 +11,8 @@ import numpy as np
 
 from labeltrees import metrics
 from labeltrees.cli.report import say_json, say_pairs, say_table
-from labeltrees.cli.whole_file import stacked
 from labeltrees.data.readers.source import read_blocks
+from labeltrees.data.rows import stacked
 from labeltrees.errors import DataError, DataFileError
 from labeltrees.models.capabilities import BestRows, demand
 from labeltrees.progress import Progress

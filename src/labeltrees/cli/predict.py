@@ -18,8 +18,8 @@ from labeltrees.cli.methods import as_options
 from labeltrees.cli.opening import ModelArgument, open_model
 from labeltrees.cli.raw_lines import RememberedLines, json_field, vw_tag
 from labeltrees.cli.report import JsonOption, QuietOption, say, say_now
-from labeltrees.cli.whole_file import stacked
 from labeltrees.data.readers.source import MAX_LINE_BYTES
+from labeltrees.data.rows import stacked
 from labeltrees.errors import ArgumentError, DataError
 from labeltrees.models.capabilities import Above, BestRows, demand
 from labeltrees.progress import Progress
@@ -92,10 +92,10 @@ def predict(
     _check_questions(candidates, above, id, labelwise=labelwise, json=json, csv=csv)
     names = None if label_names is None else _names(label_names, opened)
     if text and not data:
-        sources = [Input.of_texts(stored.extra, text)]
+        sources = [Input.of_texts(stored, text)]
     elif data and not text:
         sources = [
-            Input.like(stored.extra, path, format=format, max_line_bytes=max_line_bytes)
+            Input.like(stored, path, format=format, max_line_bytes=max_line_bytes)
             for path in expanded(data)
         ]
     else:

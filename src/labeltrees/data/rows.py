@@ -12,6 +12,8 @@ from labeltrees import _core
 from labeltrees.errors import ArgumentError, DataError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike, NDArray
     from scipy.sparse import csr_array
 
@@ -23,6 +25,7 @@ __all__ = [
     "as_rows",
     "as_weights",
     "check_weights",
+    "stacked",
 ]
 
 MAX_FEATURES = 2**31 - 1
@@ -99,6 +102,23 @@ class Rows:
         matrix = csr_array((self.values, self.indices, starts), shape=self.shape)
         matrix.has_canonical_format = True  # indices increase: saves scipy the check
         return matrix
+
+
+def stacked(parts: Sequence[Rows]) -> Rows:
+    """Return rows one below the other; parts of files without a width may differ in theirs.
+
+    >>> stacked([as_rows([[0, 2.5]]), as_rows([[1, 0]])]).shape
+    (2, 2)
+    """
+    if len(parts) == 1:
+        return parts[0]
+    lengths = np.concatenate([np.diff(part.starts) for part in parts])
+    return Rows(
+        np.concatenate(([0], np.cumsum(lengths))),
+        np.concatenate([part.indices for part in parts]),
+        np.concatenate([part.values for part in parts]),
+        max(part.n_features for part in parts),
+    )
 
 
 def as_rows(X: Any, *, n_features: int | None = None, missing: bool = False) -> Rows:

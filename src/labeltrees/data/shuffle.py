@@ -8,7 +8,7 @@ import numpy as np
 
 from labeltrees import checks
 from labeltrees.data.chunk import Chunk
-from labeltrees.data.rows import Rows
+from labeltrees.data.rows import stacked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -88,19 +88,13 @@ def joined(chunks: Sequence[Chunk]) -> Chunk:
     """
     if len(chunks) == 1:
         return chunks[0]
-    rows = [chunk.rows for chunk in chunks]
-    n_rows = [part.n_rows for part in rows]
+    n_rows = [chunk.n_rows for chunk in chunks]
     named: list[NDArray[Any]] = [chunk.labels for chunk in chunks if len(chunk.labels)] or [
         chunks[0].labels
     ]
     texts = [text for chunk in chunks for text in chunk.texts or ()]
     return Chunk(
-        Rows(
-            _joined_starts([part.starts for part in rows]),
-            np.concatenate([part.indices for part in rows]),
-            np.concatenate([part.values for part in rows]),
-            max(part.n_features for part in rows),
-        ),
+        stacked([chunk.rows for chunk in chunks]),
         np.concatenate(named),
         _joined_starts([chunk.label_starts for chunk in chunks]),
         _joined_numbers([chunk.weights for chunk in chunks], n_rows),
