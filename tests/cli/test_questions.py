@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 from tests.cli.test_cli import WORDS, run_json, write_tsv
 
@@ -37,7 +38,8 @@ def test_explain_tells_what_the_library_tells(model, data, capsys):
     row = first_chunk(data[1]).features[[7]]
     reason = labeltrees.load(model).estimator_.explain(row, "fruit")
     assert told == json.loads(json.dumps(reason.to_dict()))
-    assert main(["explain", str(model), str(data[1]), "--row", "7", "--label", "fruit"]) == 0
+    line = ["explain", str(model), str(data[1]), "--row", "7", "--label", "fruit", "--full"]
+    assert main(line) == 0
     assert capsys.readouterr().out == f"{reason}\n"
 
 
@@ -50,6 +52,49 @@ def test_explain_names_words_and_takes_the_likeliest_label(data, tmp_path, capsy
     named = {c["feature"] for step in told["steps"] for c in step["contributions"]}
     assert named <= set(text.split())
     assert named & set(WORDS[truth].split())
+
+
+def explained(capsys, *arguments):
+    assert main(["explain", *map(str, arguments)]) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize("vectorizer", ["hashing", "tfidf"])
+def test_explain_takes_a_text_and_answers_in_its_words(data, tmp_path, capsys, vectorizer):
+    path = tmp_path / "m"
+    run_json(capsys, "train", data[0], "-o", path, "--vectorizer", vectorizer)
+    lines = explained(capsys, path, "--text", "the apple saw and fig")
+    assert lines[0].startswith("fruit has probability 0.")
+    assert lines[0].endswith("the likeliest of 3 labels.")
+    words = [line.split() for line in lines if line.startswith("  ")]
+    assert {word for _, word, *_ in words if word in ("apple", "fig")} == {"apple", "fig"}
+    signs = {name: amount[0] for amount, name, *_ in words}
+    assert signs["apple"] == "+"
+    assert signs["saw"] == "-"
+    told = run_json(capsys, "explain", path, "--text", "the apple saw", "--label", "tool")
+    named = {c["feature"] for step in told["steps"] for c in step["contributions"]}
+    assert "saw" in named
+
+
+@pytest.mark.parametrize(
+    "options", [["--refine", "0"], [], ["--model", "lomtree"], ["--model", "xreg"]], ids=str
+)
+def test_an_explanation_has_at_most_a_screen(tmp_path, capsys, options):
+    rng = np.random.default_rng(0)
+    lines = [
+        f"{label}\t" + " ".join(f"w{w}" for w in rng.integers(30 * (label % 7), 200, 60))
+        for label in rng.integers(20, size=300)
+    ]
+    (tmp_path / "d.tsv").write_text("\n".join(lines))
+    assert main(["train", str(tmp_path / "d.tsv"), "-o", str(tmp_path / "m"), *options]) == 0
+    capsys.readouterr()
+    for row in range(3):
+        short = explained(capsys, tmp_path / "m", tmp_path / "d.tsv", "--row", row)
+        assert 5 < len(short) <= 24
+        assert "probability" in short[0]
+        assert len(explained(capsys, tmp_path / "m", tmp_path / "d.tsv", "--full")) > 24
+    least = explained(capsys, tmp_path / "m", tmp_path / "d.tsv", "--features", 0)
+    assert len(least) < 12
 
 
 def test_explain_reads_integer_labels(tmp_path, capsys):

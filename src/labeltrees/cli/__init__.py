@@ -1,21 +1,27 @@
 """The command line: `labeltrees demo | train | predict | evaluate | explain | stream | inspect`.
 
 Results go to stdout, as text or with ``--json`` as JSON; progress and errors go to stderr. The
-exit code is 0, 1 for a failure, 2 for a wrong call; either way one line says what is wrong.
+exit code is 0, 1 for a failure, 2 for a wrong call; either way one line says what is wrong. After
+SIGINT it is 130, after SIGTERM 143. With LABELTREES_TRACEBACK=1 in the environment, failures show
+where they arose.
 
 A command's module is imported when the command is called: the list of commands needs none of them.
 """
 
 from __future__ import annotations
 
+import io
+import os
+import re
 import sys
 from importlib import import_module
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from labeltrees.cli.report import say_all
+from labeltrees.cli.help import fitting_context, grouped, markup_mode
+from labeltrees.cli.report import say, say_all, stop_writing
 from labeltrees.errors import ArgumentError, LabelTreesError
 
 __all__ = ["COMMANDS", "app", "main"]
@@ -25,15 +31,20 @@ COMMANDS = {
     "train": "Learn a model from a data file and save it.",
     "predict": "Print a line for every row: labels and probabilities, separated by tabs, or JSON.",
     "evaluate": "Print losses, accuracies and calibration errors of a saved model on a data file.",
-    "explain": "Print the path of a label for one row: each turn and what supports it.",
+    "explain": "Say which features of a row speak for a label and which against it.",
     "stream": "Predict each row, then learn from it; report how good the predictions were.",
     "inspect": "Print a model's shape, sizes, vocabulary, settings, checksums and tree statistics.",
 }
 """What each command does; its module in this package and its function have its name."""
 
 
+_HELP = {"help_option_names": ["--help", "-h"]}
+
+
 class _Commands(TyperGroup):
     """The commands, each imported when it is called; for the list of all, their names suffice."""
+
+    context_class = fitting_context(TyperGroup.context_class)
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
         """Return the names."""
@@ -57,50 +68,106 @@ class _Commands(TyperGroup):
 
 
 def _alone(name: str, function: Any) -> Any:
-    single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    single.command(name)(function)
-    return typer.main.get_command(single)
+    single = typer.Typer(
+        add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=markup_mode()
+    )
+    single.command(name, context_settings=_HELP)(function)
+    return grouped(typer.main.get_command(single))
 
 
 app = typer.Typer(
     name="labeltrees",
     cls=_Commands,
     help="Probabilities over millions of labels, in logarithmic time.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    context_settings=_HELP,
+    rich_markup_mode=markup_mode(),
 )
 
 
+def _say_version(asked: bool) -> None:
+    if asked:
+        from labeltrees import __version__
+
+        say(f"labeltrees {__version__}")
+        raise typer.Exit(0)
+
+
 @app.callback()
-def _labeltrees() -> None:
+def _labeltrees(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
     """Probabilities over millions of labels, in logarithmic time."""
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command and return its exit code.
+    """Run one command and return its exit code; without one, show the help and return 2.
 
     >>> main(["inspect", "no-such-model"])
     1
     """
+    given = sys.argv[1:] if arguments is None else arguments
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that has no bars shows something else
+            stream.reconfigure(errors="backslashreplace")
     try:
-        code = app(args=arguments, prog_name="labeltrees", standalone_mode=False)
+        code = app(args=given or ["--help"], prog_name="labeltrees", standalone_mode=False)
         say_all()
     except KeyboardInterrupt:
         return _complain("interrupted", 130)
-    except ArgumentError as error:
-        return _complain(str(error), 2)
-    except (LabelTreesError, OSError, MemoryError) as error:
-        return _complain(str(error) or type(error).__name__, 1)
     except Exception as error:
-        # typer's usage errors, whichever of its copies of click they come from
-        if not hasattr(error, "format_message"):
+        if os.environ.get("LABELTREES_TRACEBACK"):
             raise
-        return _complain(error.format_message(), 2)
-    return int(code or 0)
+        return _complain(*_said(error, given))
+    return int(code or 0) if given else 2
+
+
+def _said(error: Exception, arguments: list[str]) -> tuple[str, int]:
+    """Return the sentence that tells a user what went wrong, and the exit code."""
+    message = str(error)
+    if hasattr(error, "format_message"):  # typer's, whichever of its copies of click it is from
+        return error.format_message(), 2
+    if isinstance(error, ArgumentError):
+        return _as_typed(message, arguments), 2
+    if isinstance(error, OSError) and error.strerror:
+        where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+        return f"{where}{error.strerror}.", 1
+    if isinstance(error, (LabelTreesError, OSError, MemoryError, ImportError)):
+        return message or type(error).__name__, 1
+    return (
+        f"{type(error).__name__}: {message} This should have been a better message; "
+        "LABELTREES_TRACEBACK=1 shows where it comes from."
+    ), 1
+
+
+def _as_typed(message: str, arguments: list[str]) -> str:
+    """Return what is said of a parameter as said of the option of the command that was called.
+
+    >>> _as_typed("max_nodes must be an integer >= 1, got 0.", ["inspect"])
+    'max_nodes must be an integer >= 1, got 0.'
+    >>> _as_typed("order must be 'files' or 'shuffled', got 'x'.", ["stream", "stdlib"])
+    "--order must be 'files' or 'shuffled', got 'x'."
+    """
+    found = re.match(r"(\w+) must be ", message)
+    name = next((word for word in arguments if word in COMMANDS), None)
+    if found is None or name is None:
+        return message
+    command = _alone(name, getattr(import_module(f"labeltrees.cli.{name}"), name))
+    for parameter in command.params:
+        if parameter.name == found[1] and parameter.param_type_name == "option":
+            return f"{parameter.opts[0]}{message.removeprefix(found[1])}"
+    return message
 
 
 def _complain(message: str, code: int) -> int:
-    if line := " ".join(message.split()):  # without a command the help says it all
-        sys.stderr.write(f"labeltrees: {line}\n")
+    try:
+        sys.stdout.flush()
+    except OSError:  # a full disk: what is left would fail again at the end
+        stop_writing()
+    line = " ".join(message.split()).encode("utf-8", "backslashreplace").decode()
+    sys.stderr.write(f"labeltrees: {line}\n")
     return code

@@ -12,6 +12,7 @@ import numpy as np
 import typer
 
 from labeltrees import checks
+from labeltrees.cli.outputs import check_out
 from labeltrees.cli.report import (
     JsonOption,
     QuietOption,
@@ -65,6 +66,7 @@ def demo(
 ) -> None:
     """Learn which identifier comes next in Python code, then complete some."""
     checks.choice("--order", order, ("files", "shuffled"))
+    check_out(out)
     source = PythonSource(folder, order=cast("Any", order), seed=seed, limit=limit)
     n_examples = source.count()
     where = str(folder) if folder else f"Python {platform.python_version()}'s standard library"

@@ -3,58 +3,97 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 
-from labeltrees.cli.inputs import FormatOption, Input, InputArgument, LineOption
+from labeltrees.cli.in_words import FeatureNames, in_words, words_of
+from labeltrees.cli.inputs import FormatOption, Input, LineOption
 from labeltrees.cli.methods import as_options
 from labeltrees.cli.opening import ModelArgument, open_model
 from labeltrees.cli.report import JsonOption, say, say_json
 from labeltrees.data.readers.source import MAX_LINE_BYTES
+from labeltrees.data.readers.vectorizers import default_vectorizer
 from labeltrees.errors import ArgumentError
 from labeltrees.models.capabilities import Explains, demand
 
 if TYPE_CHECKING:
-    from labeltrees.data.rows import Rows
+    from collections.abc import Sequence
+
+    from labeltrees.data.chunk import Chunk
     from labeltrees.models.model import FittedModel
+
+_N_OTHERS = 4
 
 
 def explain(
     model: ModelArgument,
-    data: InputArgument,
+    data: Annotated[
+        str | None, typer.Argument(help="Data file (gzipped or not) or '-' for stdin.")
+    ] = None,
+    text: Annotated[
+        str | None, typer.Option("--text", "-t", help="A text to explain instead of a file's row.")
+    ] = None,
     row: Annotated[int, typer.Option(min=0, help="Which row, counting from 0.")] = 0,
     label: Annotated[
         str | None, typer.Option(help="Which label; by default the row's likeliest.")
     ] = None,
-    features: Annotated[int, typer.Option(min=0, help="How many features per turn.")] = 10,
+    features: Annotated[int, typer.Option(min=0, help="How many features to list.")] = 10,
+    full: Annotated[
+        bool, typer.Option("--full", help="Show every turn of the tree and what supports it.")
+    ] = False,
     format: FormatOption = None,  # noqa: A002
     max_line_bytes: LineOption = MAX_LINE_BYTES,
     json: JsonOption = False,
 ) -> None:
-    """Print the path of a label for one row: each turn and what supports it."""
+    """Say which features of a row speak for a label and which against it, on one screen."""
     stored, opened = open_model(model)
     demand(opened, Explains, "explain")
     assert isinstance(opened, Explains)
-    source = Input.like(stored, data, format=format, limit=row + 1, max_line_bytes=max_line_bytes)
-    x = _row(source, row)
+    if (data is None) == (text is None):
+        raise ArgumentError("name a data file, '-' for stdin, or give --text: one of them.")
+    if text is not None:
+        source = Input.of_texts(stored, [text])
+    else:
+        source = Input.like(
+            stored, data or "", format=format, limit=row + 1, max_line_bytes=max_line_bytes
+        )
+    chunk = _row(source, row)
+    x = chunk.rows
     opened.check_width(x)
-    chosen = opened.top_labels(x, 1).labels[0, 0] if label is None else _as_label(opened, label)
-    names = source.feature_names()
-    explain_x = partial(opened.explain, x, n_features=features, feature_names=names)
+    likeliest = opened.top_labels(x, min(_N_OTHERS, len(opened.vocabulary)))
+    chosen = likeliest.labels[0, 0] if label is None else _as_label(opened, label)
+    names = _names(source, text, chunk, opened.n_features)
+    n_listed = features if full or json else len(x.indices) + 1
+    explain_x = partial(opened.explain, x, n_features=n_listed, feature_names=names)
     reason = as_options(explain_x, {"label": chosen})
     if json:
         say_json(reason.to_dict())
-    else:
+    elif full:
         say(reason.to_text())
+    else:
+        others = zip(likeliest.labels[0].tolist(), likeliest.probabilities[0].tolist(), strict=True)
+        for line in in_words(reason, others, len(opened.vocabulary), n_features=features):
+            say(line)
 
 
-def _row(source: Input, row: int) -> Rows:
+def _names(source: Input, text: str | None, chunk: Chunk, n_features: int) -> Sequence[str] | None:
+    """Return the words that the features count, those of this row if features are hashed."""
+    if (names := source.feature_names()) is not None:
+        return names
+    own = text if text is not None else None if chunk.texts is None else chunk.texts[0]
+    vectorizer: Any = source.vectorizer or default_vectorizer()
+    if own is None or getattr(vectorizer, "n_features", None) != n_features:
+        return None
+    return FeatureNames(words_of(own, vectorizer), n_features)
+
+
+def _row(source: Input, row: int) -> Chunk:
     n_before = 0
     for chunk in source.chunks():
         if row < n_before + chunk.n_rows:
-            return chunk.rows.take(np.array([row - n_before]))
+            return chunk.take(np.array([row - n_before]))
         n_before += chunk.n_rows
     raise ArgumentError.of("--row", row, f"below the {n_before} rows of {source.path}")
 

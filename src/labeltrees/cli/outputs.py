@@ -24,16 +24,18 @@ def check_out(path: str | os.PathLike[str] | None, option: str = "--out") -> Non
     target = Path(path)
     folder, said = target.parent, f"{option} {os.fspath(path)}"
     try:
-        if target.is_dir():
-            raise IsADirectoryError(f"{said}: this is a folder; name a file in it.")
-        if target.exists() and not target.is_file():
-            raise FileExistsError(f"{said}: this is no regular file and will not be replaced.")
-        if not folder.exists():
-            raise FileNotFoundError(f"{said}: there is no folder {folder}.")
-        if not folder.is_dir():
-            raise NotADirectoryError(f"{said}: {folder} is not a folder.")
-    except (ValueError, PermissionError) as error:  # a zero byte in the name, a closed folder
-        raise OSError(f"{said}: {error}") from None
+        is_folder, is_other = target.is_dir(), target.exists() and not target.is_file()
+        has_folder, in_folder = folder.exists(), folder.is_dir()
+    except (OSError, ValueError) as error:  # a closed folder, a name that is too long
+        raise OSError(f"{said}: {getattr(error, 'strerror', None) or error}.") from None
+    if is_folder:
+        raise IsADirectoryError(f"{said}: this is a folder; name a file in it.")
+    if is_other:
+        raise FileExistsError(f"{said}: this is no regular file and will not be replaced.")
+    if not has_folder:
+        raise FileNotFoundError(f"{said}: there is no folder {folder}.")
+    if not in_folder:
+        raise NotADirectoryError(f"{said}: {folder} is not a folder.")
     try:
         handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=folder)
         os.close(handle)
