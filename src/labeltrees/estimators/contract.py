@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from scipy import sparse
 
+    from labeltrees.data.vocabulary import LabelSorting
     from labeltrees.models.settings import Settings
 
 Method = TypeVar("Method", bound="Callable[..., Any]")
@@ -147,7 +148,32 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
         """
         rows = self._check_rows(X)
         p: NDArray[np.float64] = self.model_.probabilities(rows, max_bytes=max_bytes)
-        return p
+        sorting = self._sorting(p.shape[1])
+        return p if sorting is None else np.take(p, sorting.ids, axis=1)
+
+    def predict_log_proba(self, X: Any, *, max_bytes: int = MAX_DENSE_BYTES) -> NDArray[np.float64]:
+        """Return the natural logarithm of `predict_proba`; minus infinity where that is 0.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features), sparse or dense
+        max_bytes : int, default 2^32
+            An answer larger than this raises `TooLargeError`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_labels)
+
+        Examples
+        --------
+        >>> from labeltrees import ConditionalTreeClassifier
+        >>> model = ConditionalTreeClassifier().fit([[1, 0], [0, 1]] * 20, ["sun", "rain"] * 20)
+        >>> bool(model.predict_log_proba([[1, 0]]).max() < 0)
+        True
+        """
+        p = self.predict_proba(X, max_bytes=max_bytes)
+        with np.errstate(divide="ignore"):
+            return np.log(p, out=p)
 
     @where_model(Above)
     def predict_above(
@@ -180,7 +206,13 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
         [['sun'], ['rain', 'sun']]
         """
         rows = self._check_rows(X)
-        return self.model_.labels_above(rows, threshold, max_bytes=max_bytes)
+        found: sparse.csr_array = self.model_.labels_above(rows, threshold, max_bytes=max_bytes)
+        sorting = self._sorting(found.shape[1])
+        if sorting is not None:
+            found.indices = sorting.places[found.indices].astype(found.indices.dtype)
+            found.has_sorted_indices = False
+            found.sort_indices()
+        return found
 
     @where_model(BestRows)
     def top_rows(
@@ -283,7 +315,12 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
     def classes_(self) -> NDArray[Any]:
         """The labels, by column of `predict_proba`."""
         labels: NDArray[Any] = self._learned().vocabulary.labels
-        return labels
+        sorting = self._sorting(len(labels))
+        return labels if sorting is None else labels[sorting.ids]
+
+    def _sorting(self, n_labels: int) -> LabelSorting | None:  # noqa: ARG002
+        """Return how columns are sorted; None if they are in the model's order."""
+        return None
 
     def save(
         self,
