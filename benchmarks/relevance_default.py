@@ -5,7 +5,7 @@ seeds; test rows are never read. Prints P@1, P@3 and P@5 of both as Markdown and
 `relevance="propensity"` becomes the default if, averaged over the sets, each of P@1, P@3 and P@5 is
 at least that of `relevance=None`, and on no set any of them is more than 1 % (of itself) lower.
 
-    python benchmarks/relevance_default.py --data DIR [--sets bibtex delicious] [--seeds 3]
+    python benchmarks/relevance_default.py --data DIR [--sets bibtex delicious] [--seeds 5]
 
 DIR has bibtex, delicious and rcv1-sub1 in XC format and yso-en as `label ids<TAB>text`, or some.
 """
@@ -99,7 +99,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder of multi-label sets")
     parser.add_argument("--sets", nargs="+", choices=SETS, help="some of the sets")
     parser.add_argument("--limit", type=int, default=30_000, help="most rows of a set")
-    parser.add_argument("--seeds", type=int, default=5, help="models of each kind")
+    parser.add_argument("--seeds", type=int, default=3, help="models of each kind")
     chosen = parser.parse_args()
     if not chosen.data.is_dir():
         parser.error(f"--data must be a folder that exists, got {chosen.data}")
@@ -108,12 +108,12 @@ def main() -> None:
     if chosen.seeds < 1:
         parser.error("--seeds must be at least 1")
     print(f"{described()}.\n", flush=True)
-    lines, means = [], {}
+    print(table(HEADER, []), flush=True)
+    means = {}
     for name in chosen.sets or [each for each in SETS if (chosen.data / each).is_dir()]:
         found = compared(*training_rows(chosen.data, name, chosen.limit), chosen.seeds)
-        lines += lines_of(name, found)
+        print("\n".join(f"| {' | '.join(line)} |" for line in lines_of(name, found)), flush=True)
         means[name] = {way: p.mean(axis=0) for way, p in found.items()}
-    print(table(HEADER, lines))
     print(f"\n{verdict(means)}")
 
 

@@ -29,6 +29,8 @@ __all__ = [
     "FittedModel",
     "Foreseen",
     "Model",
+    "ScoredLabels",
+    "ScoredRows",
     "SearchName",
     "TopLabels",
     "TopRows",
@@ -59,6 +61,13 @@ class TopLabels(NamedTuple):
     probabilities: NDArray[np.float64]
 
 
+class ScoredLabels(NamedTuple):
+    """The best labels and the scores that rank them, which are no probabilities, (n_rows, k)."""
+
+    labels: NDArray[Any]
+    scores: NDArray[np.float64]
+
+
 class BeamLabels(NamedTuple):
     """What a beam search found: `TopLabels` with a certificate for every row."""
 
@@ -73,6 +82,13 @@ class TopRows(NamedTuple):
 
     rows: NDArray[np.int64]
     probabilities: NDArray[np.float64]
+
+
+class ScoredRows(NamedTuple):
+    """The best rows of each label and the scores that rank them, both (n_labels, k)."""
+
+    rows: NDArray[np.int64]
+    scores: NDArray[np.float64]
 
 
 class Foreseen(NamedTuple):
