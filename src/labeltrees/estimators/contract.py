@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from labeltrees.data.rows import Rows, as_rows
-from labeltrees.data.targets import check_training
+from labeltrees.data.targets import as_candidates, check_training
 from labeltrees.errors import ArgumentError, DataError
 from labeltrees.models.capabilities import Above, BestRows, Explains, Samples, demand
 from labeltrees.models.model import MAX_DENSE_BYTES, FittedModel, TopLabels, TopRows
@@ -103,17 +103,20 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
         top: TopLabels = self.model_.top_labels(rows, k)
         return top
 
-    def predict_label_proba(self, X: Any, y: ArrayLike) -> NDArray[np.float64]:
+    def predict_label_proba(self, X: Any, y: Any) -> Any:
         """Return P(y[i] given X[i]) for every row; 0 for a label never seen.
 
         Parameters
         ----------
         X : matrix of shape (n_rows, n_features), sparse or dense
-        y : labels of shape (n_rows,)
+        y : labels of shape (n_rows,), array of shape (n_rows, m), or lists of labels
+            One label per row, m candidates of each row, or any number of them.
 
         Returns
         -------
-        ndarray of shape (n_rows,)
+        ndarray or list of ndarray
+            In the form of y: of shape (n_rows,) for one label per row, of shape (n_rows, m) for an
+            array of two dimensions, and for lists of labels one array for each row.
 
         Examples
         --------
@@ -121,10 +124,20 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
         >>> model = ConditionalTreeClassifier().fit([[1, 0], [0, 1]] * 20, ["sun", "rain"] * 20)
         >>> (model.predict_label_proba([[1, 0], [1, 0]], ["sun", "fog"]) > 0.5).tolist()
         [True, False]
+        >>> several = model.predict_label_proba([[1, 0], [0, 1]], [["rain", "sun"], ["sun"]])
+        >>> [(p > 0.5).tolist() for p in several]
+        [[False, True], [False]]
         """
         rows = self._check_rows(X)
-        p: NDArray[np.float64] = self.model_.label_probabilities(rows, y)
-        return p
+        candidates = as_candidates(y)
+        if candidates is None:
+            return self.model_.label_probabilities(rows, y)
+        n_rows = len(candidates.starts) - 1
+        if n_rows != rows.n_rows:
+            raise ArgumentError(f"y has labels for {n_rows} rows, X has {rows.n_rows} rows.")
+        return candidates.shaped(
+            self.model_.candidate_probabilities(rows, candidates.labels, candidates.starts)
+        )
 
     def predict_proba(self, X: Any, *, max_bytes: int = MAX_DENSE_BYTES) -> NDArray[np.float64]:
         """Return the whole distribution, columns as in ``classes_``. O(n_labels) per row.

@@ -188,6 +188,14 @@ class ExtremeModel(FittedModel):
         ids, p = self._of_labels(rows, labels)
         return self.chances.of(p, ids, self._mass(rows))
 
+    def _of_candidates(
+        self, rows: Rows, labels: NDArray[Any], counts: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        mass = self._mass(rows)  # of each row once
+        row = np.repeat(np.arange(rows.n_rows), counts)
+        ids, p = self._of_labels(rows.take(row), labels)
+        return self.chances.of(p, ids, mass[row] if len(mass) else mass)
+
     def label_relevances(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
         """Return the expected relevance of one label per row; 0 for a label never seen."""
         _, p = self._of_labels(rows, labels)
