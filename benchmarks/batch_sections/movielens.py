@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from batch_sections.contestants import COSTS
-from batch_sections.our_models import regressor, timed, top_labels, top_rows
+from batch_sections.our_models import ranked_labels, regressor, timed, top_rows
 from labeltrees.metrics import auc_at_k, weighted_precision_at_k
 from online_sections.markdown import notes, number, table
 
@@ -96,7 +96,7 @@ def one_seed(films: Films, seed: int, options: Options) -> tuple[float, dict[str
     tried = {}
     for cost in COSTS:
         model, X = learned(films, learn[inner], learn[outer], cost, options)
-        every = csr_array(model.predict_proba(X))
+        every = csr_array(model.predict_relevance(X))
         truth = of_users(films, learn[outer], model)
         tried[cost] = weighted_precision_at_k(truth, every, 5, per="label")
     cost = max(tried, key=lambda each: tried[each])
@@ -129,8 +129,8 @@ def answers(model: Any, X: csr_array, truth: csr_array) -> dict[str, list[float]
     n_labels = truth.shape[1]
     ways = {
         "labelwise search": lambda: top_rows(model, X, 5, n_labels),
-        "top 10 users of each film, transposed": lambda: top_labels(model, X, 10, n_labels),
-        "all pairs scored": lambda: csr_array(model.predict_proba(X)),
+        "top 10 users of each film, transposed": lambda: ranked_labels(model, X, 10, n_labels),
+        "all pairs scored": lambda: csr_array(model.predict_relevance(X)),
         "labelwise search, exact": lambda: top_rows(model, X, 5, n_labels, exact=True),
     }
     found = {}

@@ -48,9 +48,9 @@ def ranked_labels(model: Any, X: Any, k: int, n_labels: int) -> csr_array:
 
 
 def top_rows(model: Any, X: Any, k: int, n_labels: int, **options: Any) -> csr_array:
-    """Return the k best rows of each label as a matrix, rows by labels."""
+    """Return the k best rows of each label with their relevance as a matrix, rows by labels."""
     columns = range_of(n_labels)
-    rows, scores = model.top_rows(X, labels=None, k=k, **options)
+    rows, scores = model.top_row_scores(X, labels=None, k=k, **options)
     found = label_matrix(rows, scores, classes=range_of(X.shape[0]))
     whole = label_matrix(model.classes_[:, None], classes=columns)  # a column for every label
     return (whole.T @ found).T.tocsr()

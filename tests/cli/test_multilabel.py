@@ -163,3 +163,22 @@ def test_an_empty_line_is_a_row_without_predictions(data, tmp_path, capsys):
     answers.write_text(json.dumps({"labels": [0], "probabilities": [1]}) + "\n" + "\n" * 79)
     said = run_json(capsys, "evaluate", answers, data[1], "--format", "xc", "--predictions")
     assert said["predictions"] == 1
+
+
+def test_the_order_of_answers_ranks_them_whatever_their_probabilities(data, tmp_path, capsys):
+    path, lines = tmp_path / "tail", tmp_path / "answers.tsv"
+    learned, relevance = truth_of(data[0])
+    tail = labeltrees.ExtremeRegressor(n_trees=1, tail="xreg", tail_weight=0.1)
+    tail.fit(learned.features, relevance).save(path)
+    chunk, truth = truth_of(data[1])
+    labels, p = labeltrees.load(path).predict_top_k(chunk.features, 5)
+    assert (np.diff(p, axis=1) > 0).any()  # the tail ranks otherwise
+    hits = [truth[[row], labels[row, 0]].sum() for row in range(len(labels))]
+    arguments = ("evaluate", path, data[1], "--format", "xc")
+    said = run_json(capsys, *arguments)
+    assert said["P@1"] == pytest.approx(np.mean(hits))
+    assert main(["predict", str(path), str(data[1]), "--format", "xc", "--top", "5"]) == 0
+    lines.write_text(capsys.readouterr().out)
+    again = run_json(capsys, "evaluate", lines, data[1], "--format", "xc", "--predictions")
+    assert again["P@1"] == said["P@1"]
+    assert again["ECE@1"] == pytest.approx(said["ECE@1"], abs=1e-5)

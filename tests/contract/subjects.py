@@ -43,8 +43,9 @@ from labeltrees.models.capabilities import (
 N_ROWS, N_FEATURES, N_LABELS = 240, 7, 9
 NAMES = np.array([f"é{i}" for i in (4, 2, 8, 0, 6, 1, 3, 7, 5)], dtype=object)
 NUMBERS = np.array([7, -3, 2**40, 0, 12, 1, 99, -(2**33), 5])
-ANNOUNCED = 10**6
-"""A number that is announced in ``classes`` and never learned."""
+ANNOUNCED = 2**41
+"""A number that is announced in ``classes`` and never learned; above all others, so that the given
+tree has no leaf for it."""
 
 DENSE = {Above, BestRows, Samples}
 CAN = {

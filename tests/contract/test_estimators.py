@@ -175,7 +175,7 @@ def test_cutting_a_stream_into_pieces_changes_nothing(subject):
         assert pieces.partial_fit(sparse.csr_array(X[part]), labels[part]) is pieces
     assert np.array_equal(pieces.classes_, whole.classes_)
     assert pickle.dumps(pieces.model_) == pickle.dumps(whole.model_)
-    assert streamed(subject.name).classes_.tolist() == [*NUMBERS.tolist(), ANNOUNCED]
+    assert streamed(subject.name).classes_.tolist() == sorted([*NUMBERS.tolist(), ANNOUNCED])
 
 
 def parts_of(subject, n_rows):
@@ -250,12 +250,18 @@ def test_the_estimator_says_what_its_model_says(subject):
     estimator = fitted(subject.name)
     model, X = estimator.model_, asked()
     rows = model.rows(X)
-    assert np.array_equal(estimator.predict_proba(X), model.probabilities(rows))
+    p = estimator.predict_proba(X)
+    assert np.array_equal(p, model.probabilities(rows))
+    with np.errstate(divide="ignore"):
+        assert np.array_equal(estimator.predict_log_proba(X), np.log(p))
     for k in (1, 4):
         ours, theirs = estimator.predict_top_k(X, k), model.top_labels(rows, k)
         assert np.array_equal(ours.labels, theirs.labels)
         assert np.array_equal(ours.probabilities, theirs.probabilities)
-    assert np.array_equal(estimator.predict(X), model.top_labels(rows, 1).labels[:, 0])
+    if getattr(model, "form", "labels") == "labels":
+        assert np.array_equal(estimator.predict(X), model.top_labels(rows, 1).labels[:, 0])
+    else:  # tests/extreme/test_forms.py
+        assert len(estimator.predict(X)) == len(X)
     labels = [NAMES[i % 9] for i in range(len(X))]
     named = estimator.predict_label_proba(X, labels)
     assert np.array_equal(named, model.label_probabilities(rows, labels))

@@ -64,11 +64,12 @@ def test_probabilities_are_in_range_and_sum_to_one(made):
     assert full.dtype == np.float64
     assert full.shape == (rows.n_rows, len(model.vocabulary))
     assert full.min() >= 0
-    if made.subject.model == "ExtremeModel":  # each label by itself
-        assert full.max() <= model.scale
-        assert full.max() > 1 or model.scale < 5  # relevance as it was learned, from 2 to 5
-        return
     assert full.max() <= 1
+    if made.subject.model == "ExtremeModel":  # each label by itself
+        relevance = model.relevances(rows)
+        assert 0 <= relevance.min() <= relevance.max() <= model.scale
+        assert relevance.max() > 1 or model.scale < 5  # as it was learned, from 2 to 5
+        return
     left = 1 - getattr(model, "novelty_mass", 0.0)
     assert full.sum(axis=1) == pytest.approx(np.full(rows.n_rows, left), abs=1e-12)
 
@@ -98,14 +99,17 @@ def test_the_top_labels_are_those_of_sorting_all(made):
         assert np.array_equal(np.take_along_axis(full, columns, axis=1), p)
         if getattr(model, "tail", None) is None:  # a tail classifier ranks by another score
             assert np.array_equal(p, -np.sort(-full, axis=1)[:, :k])
+        if made.subject.model == "ExtremeModel":
+            ranked, scores = model.top_scores(rows, k)
+            assert np.array_equal(ranked, labels)
+            assert (np.diff(scores, axis=1) <= 0).all()
 
 
 @able(Above)
 def test_the_labels_above_a_threshold_are_those_of_all(made):
     model, rows, full = question(made)
-    scale = getattr(model, "scale", 1.0)
     reached = float(np.median(full.max(axis=1)))  # itself included, to the last bit
-    for threshold in (1e-9 * scale, 0.02 * scale, 0.3 * scale, reached, scale):
+    for threshold in (1e-9, 0.02, 0.3, reached, 1.0):
         above = model.labels_above(rows, threshold)
         assert above.shape == full.shape
         assert above.has_canonical_format
@@ -125,11 +129,12 @@ def test_the_best_rows_of_a_label_are_those_of_sorting_its_column(made):
     labels = [*made.known[::2], made.known[0]]  # one of them twice
     is_extreme = made.subject.model == "ExtremeModel"
     exact = {"exact": True} if is_extreme else {}
+    ranking = model.relevances(rows) if is_extreme else full
     for k in (1, 5, rows.n_rows):
         found, p = model.top_rows(rows, labels, k, **exact)
         assert found.shape == p.shape == (len(labels), k)
         for place, column in enumerate(model.vocabulary.ids(labels).tolist()):
-            best = np.argsort(-full[:, column], kind="stable")[:k]
+            best = np.argsort(-ranking[:, column], kind="stable")[:k]
             assert len(set(found[place].tolist())) == k
             if is_extreme or made.subject.model == "AdacondModel":  # ties within rounding
                 assert p[place] == pytest.approx(full[best, column], rel=1e-12, abs=1e-15)
@@ -291,11 +296,10 @@ def test_one_label_alone_has_probability_one(subject, label):
         y = sparse.csr_array(y)
     model = subject.new().fit(X, y, **more).model_
     rows = model.rows(asked())
-    expected = getattr(model, "scale", 1.0)
-    tolerance = 0.3 * expected if subject.model == "ExtremeModel" else 1e-12
+    tolerance = 0.3 if subject.model == "ExtremeModel" else 1e-12
     assert model.vocabulary.labels.tolist() == [label]
     mass = getattr(model, "novelty_mass", 0.0)
-    assert model.probabilities(rows) == pytest.approx(expected * (1 - mass), abs=tolerance)
+    assert model.probabilities(rows) == pytest.approx(1 - mass, abs=tolerance)
     assert set(model.top_labels(rows, 1).labels[:, 0].tolist()) == {label}
     if Samples in CAN[type(model).__name__]:
         assert set(model.sample(rows, np.linspace(0, 0.999, rows.n_rows)).tolist()) == {label}

@@ -62,3 +62,26 @@ def test_labels_of_another_kind_are_refused_and_change_nothing(labels):
 def test_strings_do_not_join_integers():
     with pytest.raises(LabelTypeError, match="this model's are int, got str"):
         LabelVocabulary([7]).ids(["7"])
+
+
+def test_sorting_agrees_with_numpy_however_labels_come():
+    rng = np.random.default_rng(0)
+    vocabulary = LabelVocabulary()
+    assert vocabulary.sorting() is None
+    for n in (1, 3, 1, 40, 200):
+        vocabulary.add([f"label {each}" for each in rng.integers(1000, size=n)])
+        found, labels = vocabulary.sorting(), vocabulary.labels
+        ids = np.arange(len(labels)) if found is None else found.ids
+        assert labels[ids].tolist() == sorted(labels.tolist())
+        if found is not None:
+            assert found.places[ids].tolist() == list(range(len(labels)))
+            assert vocabulary.sorting() is found  # sorted once
+    fewer = vocabulary.sorting(5)  # as an answer has them that was given before others came
+    assert labels[fewer.ids].tolist() == sorted(labels[:5].tolist())
+    with pytest.raises(ValueError, match="read-only"):
+        found.ids[0] = 3
+
+
+def test_labels_that_came_sorted_need_no_sorting():
+    assert LabelVocabulary(["a", "b", "c"]).sorting() is None
+    assert LabelVocabulary([3, -1, 2]).sorting().ids.tolist() == [1, 2, 0]

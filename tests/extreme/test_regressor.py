@@ -19,7 +19,8 @@ from tests.references.extreme import ReferenceTree, labelwise, node_problem, uni
 import labeltrees
 from labeltrees import ExtremeRegressor
 from labeltrees.errors import ArgumentError, ModelFormatError, TooLargeError
-from labeltrees.models.extreme.calibration import Calibration
+from labeltrees.metrics import calibration_error_at_k, propensities
+from labeltrees.models.extreme.calibration import Calibration, Chances
 from labeltrees.models.extreme.model import RelevanceTreeArrays
 
 EXACT = {"tolerance": 0.0, "max_epochs": 400, "min_weight": 0.0, "calibrate": False}
@@ -77,7 +78,7 @@ def test_every_regressor_is_the_references(seed, shape, loss, graded):
         loss=loss, inner_power=0.75,
     )  # fmt: skip
     expected = scale * reference.probabilities(X.astype(float), 9)
-    assert model.predict_proba(X) == pytest.approx(expected, abs=0.01 * scale)
+    assert model.predict_relevance(X) == pytest.approx(expected, abs=0.01 * scale)
 
 
 @settings(max_examples=25, deadline=None)
@@ -95,14 +96,22 @@ def test_exact_top_k_equals_sorting_everything(seed, n_trees, arity, k):
 
 
 @settings(max_examples=15, deadline=None)
-@given(st.integers(0, 10_000), st.integers(1, 3), st.floats(0.01, 0.9), st.booleans())
-def test_labels_above_a_threshold_are_those_of_the_whole_matrix(seed, n_trees, share, graded):
+@given(
+    st.integers(0, 10_000),
+    st.integers(1, 3),
+    st.floats(0.01, 0.9),
+    st.booleans(),
+    st.sampled_from([None, "propensity"]),
+)
+def test_labels_above_a_threshold_are_those_of_the_whole_matrix(
+    seed, n_trees, share, graded, relevance
+):
     X, Y = data(seed, n_rows=80, graded=graded)
-    model = ExtremeRegressor(n_trees=n_trees, arity=3, max_leaf=4, max_epochs=3).fit(X, Y)
-    threshold = share * Y.max()
+    settings = {"n_trees": n_trees, "arity": 3, "max_leaf": 4, "max_epochs": 3}
+    model = ExtremeRegressor(**settings, relevance=relevance).fit(X, Y)
     p = model.predict_proba(X)
-    found = model.predict_above(X, threshold)
-    assert np.array_equal(found.toarray(), np.where(p >= threshold, p, 0))
+    found = model.predict_above(X, share)
+    assert np.array_equal(found.toarray(), np.where(p >= share, p, 0))
 
 
 @pytest.mark.parametrize("n_trees", [1, 3])
@@ -115,7 +124,9 @@ def test_every_question_gives_the_same_number(n_trees, calibrate):
     labels, values = model.predict_top_k(X[:50], 5)
     assert np.array_equal(np.take_along_axis(p, labels, axis=1), values)
     assert np.array_equal(model.predict_label_proba(X[:50], labels[:, 2]), values[:, 2])
-    assert np.array_equal(model.predict(X[:50]), labels[:, 0])
+    assert np.array_equal(model.predict(X[:50]), p >= 0.5)
+    assert np.array_equal(model.predict_relevance(X[:50]), p)
+    assert np.array_equal(model.predict_top_scores(X[:50], 5).scores, values)
     reason = model.explain(X[0], labels[0, 0])
     assert reason.p_label == values[0, 0]
     products = [np.prod([step.p_node for step in steps]) for steps in reason.trees]
@@ -197,7 +208,8 @@ def certain_model(seed, loss, n_trees, calibration):
         arrays[5] = large.astype(np.float16).view(values.dtype)
         arrays[6] = rng.choice([-200.0, 0.0, 200.0, 200.0], size=len(biases)).astype(biases.dtype)
         trees.append(RelevanceTreeArrays(tree.tree, tuple(arrays)))
-    model.model_ = replace(model.model_, trees=trees, calibration=calibration)
+    chances = Chances(calibration)
+    model.model_ = replace(model.model_, trees=trees, calibration=calibration, chances=chances)
     return model, X[:40]
 
 
@@ -345,11 +357,39 @@ def test_relevance_is_scaled_back():
     X, Y = data(10, n_rows=1000, graded=True)
     model = ExtremeRegressor(n_trees=1, calibrate=False, max_leaf=4, arity=4).fit(X, Y)
     ten = ExtremeRegressor(n_trees=1, calibrate=False, max_leaf=4, arity=4).fit(X, 10 * Y)
-    assert ten.predict_proba(X) == pytest.approx(10 * model.predict_proba(X))
+    found = model.predict_relevance(X)
+    assert ten.predict_relevance(X) == pytest.approx(10 * found)
+    assert ten.predict_proba(X) == pytest.approx(model.predict_proba(X))
     assert model.model_.scale == 5
-    p = model.predict_proba(X)
-    assert p.max() <= 5
-    assert np.corrcoef(p.ravel(), Y.ravel())[0, 1] > 0.5
+    assert 1 < found.max() <= 5
+    assert np.corrcoef(found.ravel(), Y.ravel())[0, 1] > 0.5
+    one = model.predict_label_relevance(X[:3], [4, 0, 77])
+    assert one == pytest.approx([found[0, 4], found[1, 0], 0])
+
+
+@pytest.mark.parametrize("relevance", [None, "propensity"])
+@pytest.mark.parametrize("graded", [False, True])
+def test_probabilities_are_those_of_being_relevant_at_all(graded, relevance):
+    X, Y = data(12, n_rows=6000, n_labels=12, graded=graded)
+    model = ExtremeRegressor(n_trees=1, relevance=relevance).fit(X[:4000], Y[:4000])
+    asked, true = X[4000:], Y[4000:] > 0
+    p, found = model.predict_proba(asked), model.predict_relevance(asked)
+    assert 0 <= p.min() <= p.max() <= 1
+    top = model.predict_top_k(asked, 3)
+    assert np.array_equal(np.take_along_axis(p, top.labels, axis=1), top.probabilities)
+    scored = model.predict_top_scores(asked, 3)
+    assert np.array_equal(scored.labels, top.labels)
+    assert np.array_equal(np.take_along_axis(found, top.labels, axis=1), scored.scores)
+    assert (np.diff(scored.scores, axis=1) <= 0).all()
+    assert calibration_error_at_k(true, sparse.csr_array(p), 3) < 0.04
+    if graded or relevance:
+        assert found.max() > 1
+        mean = (
+            found.mean() / (Y[4000:] / propensities(Y[:4000] > 0) if relevance else Y[4000:]).mean()
+        )
+        assert mean == pytest.approx(1, abs=0.15)
+    else:
+        assert np.array_equal(found, p)
 
 
 # Calibration, tail classifiers, memory.

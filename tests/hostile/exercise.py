@@ -68,33 +68,32 @@ def _allowed(ask: Any, *arguments: Any, **options: Any) -> Any:
 
 def _ask(model: FittedModel, rows: Any) -> np.ndarray:
     """Ask every question; return the likeliest label of each row, if there is one."""
-    scale = getattr(model, "scale", 1.0)
     whole = _allowed(model.probabilities, rows, max_bytes=MAX_BYTES)
     if whole is not None:
-        _check_probabilities(whole, scale)
+        _check_probabilities(whole)
         _check_sums(model, whole.sum(axis=1))
     top = _allowed(model.top_labels, rows, 1)
     if top is None:
         return np.empty(0, dtype=object)
-    _check_probabilities(top.probabilities, scale)
+    _check_probabilities(top.probabilities)
     likely = top.labels[:, 0]
     if None in likely.tolist():
         return np.empty(0, dtype=object)
-    _check_probabilities(model.label_probabilities(rows, likely), scale)
+    _check_probabilities(model.label_probabilities(rows, likely))
     every = _allowed(model.top_labels, rows, len(model.vocabulary))
     if every is not None:
-        _check_probabilities(every.probabilities, scale)
+        _check_probabilities(every.probabilities)
     if can(model, Above):
         for threshold in (1e-3, 0.5):
-            found = _allowed(model.labels_above, rows, threshold * scale, max_bytes=MAX_BYTES)
+            found = _allowed(model.labels_above, rows, threshold, max_bytes=MAX_BYTES)
             if found is not None:
-                _check_probabilities(found.data, scale)
+                _check_probabilities(found.data)
     if can(model, BestRows):
         options: list[dict[str, Any]] = [{}]
         if hasattr(model, "scale"):
             options.append({"exact": True})
         for option in options:
-            _check_probabilities(model.top_rows(rows, likely[:2], 3, **option)[1], scale)
+            _check_probabilities(model.top_rows(rows, likely[:2], 3, **option)[1])
     if can(model, Samples):
         uniforms = np.linspace(0, 1 - 1e-12, rows.n_rows)
         drawn = model.sample(rows, uniforms)
@@ -104,18 +103,18 @@ def _ask(model: FittedModel, rows: Any) -> np.ndarray:
         if reason is not None:
             assert reason.to_text()
     if can(model, BeamSearch):
-        _check_probabilities(model.beam_labels(rows, 1, beam_width=2).probabilities, scale)
+        _check_probabilities(model.beam_labels(rows, 1, beam_width=2).probabilities)
     return likely
 
 
-def _check_probabilities(p: np.ndarray, scale: float) -> None:
+def _check_probabilities(p: np.ndarray) -> None:
     assert np.isfinite(p).all(), p
     assert p.min(initial=0) >= 0, p.min()
-    assert p.max(initial=0) <= scale * (1 + 1e-6), p.max()
+    assert p.max(initial=0) <= 1 + 1e-6, p.max()
 
 
 def _check_sums(model: FittedModel, sums: np.ndarray) -> None:
-    """Distributions sum to 1, or to 0 where nothing was learned; relevance is no distribution.
+    """Distributions sum to 1, or to 0 where nothing was learned; extreme regression has none.
 
     A LOMtree's counts are floats that stop growing, so its sums are at most about 1.
     """

@@ -432,3 +432,19 @@ BAD = {
 def test_bad_arguments_are_refused_by_name(message):
     with pytest.raises(ArgumentError, match=message):
         BAD[message]()
+
+
+def test_ranks_decide_the_order_and_scores_the_errors():
+    truth, scores = [[1, 0, 1], [0, 1, 0]], [[0.2, 0.9, 0.5], [0.1, 0.3, 0.2]]
+    ranks = [[3, 1, 2], [-1, -2, -3]]
+    found = m.multilabel_report(truth, scores, ks=[1], ranks=ranks)
+    ranked = m.multilabel_report(truth, [[3, 1, 2], [3, 2, 1]], ks=[1])
+    usual = m.multilabel_report(truth, scores, ks=[1])
+    assert [found[name] for name in ("P", "R", "nDCG", "WP")] == [
+        ranked[name] for name in ("P", "R", "nDCG", "WP")
+    ]
+    assert found["P"] == {1: 0.5}
+    assert found["XMAD"] == usual["XMAD"]
+    assert found["ECE"] == {1: pytest.approx((0.8 + 0.1) / 2)}
+    with pytest.raises(ArgumentError, match="ranks must have its entries"):
+        m.multilabel_report(truth, csr_array([[0.5, 0, 0], [0, 1, 0]]), ks=[1], ranks=ranks)

@@ -32,17 +32,25 @@ LabelsAndScores = tuple[list[Any], list[float]]
 
 
 class LabelRows:
-    """Rows of labels with values, gathered one by one and turned into a matrix at the end."""
+    """Rows of labels with values, gathered one by one and turned into a matrix at the end.
+
+    Labels are ranked in the order in which they are added, which need not be that of the values.
+    """
 
     def __init__(self) -> None:
         self.labels: list[Any] = []
         self.values: list[float] = []
+        self.ranks: list[float] = []
         self.starts = [0]
 
-    def add(self, labels: Iterable[Any], values: Iterable[float]) -> None:
-        """Add a row."""
+    def add(
+        self, labels: Iterable[Any], values: Iterable[float], ranks: Iterable[int] | None = None
+    ) -> None:
+        """Add a row; ``ranks`` are 0, 1, ... unless they are given."""
         self.labels += labels
         self.values += values
+        placed = range(len(self.labels) - self.starts[-1]) if ranks is None else ranks
+        self.ranks += [-float(rank) for rank in placed]
         self.starts.append(len(self.labels))
 
     @property
@@ -50,12 +58,13 @@ class LabelRows:
         """How many rows there are."""
         return len(self.starts) - 1
 
-    def matrix(self, column_of: dict[Any, int]) -> csr_array:
-        """Return the rows as a matrix with these columns."""
+    def matrix(self, column_of: dict[Any, int], *, of_ranks: bool = False) -> csr_array:
+        """Return the values, or what labels are ranked by, as a matrix with these columns."""
         names = np.fromiter(column_of, dtype=object, count=len(column_of))
         starts = np.array(self.starts, dtype=np.int64)
         labels = np.fromiter(self.labels, dtype=object, count=len(self.labels))
-        return metrics.label_matrix(labels, self.values, classes=names, starts=starts)
+        entries = self.ranks if of_ranks else self.values
+        return metrics.label_matrix(labels, entries, classes=names, starts=starts)
 
 
 def from_model(
@@ -117,6 +126,7 @@ def say_scores(
         ks=ks,
         propensity=None if train is None else metrics.propensities(train.matrix(column_of)),
         per="label" if labelwise else "row",
+        ranks=found.matrix(column_of, of_ranks=True),
     )
     sizes = {
         "rows": truth.n_rows,
@@ -158,14 +168,16 @@ def _add_best_rows(found: LabelRows, model: FittedModel, rows: Rows, k: int) -> 
     assert isinstance(model, BestRows)
     classes = model.vocabulary.labels
     best, p = model.top_rows(rows, classes, min(k, rows.n_rows))
-    labels_of: list[LabelsAndScores] = [([], []) for _ in range(rows.n_rows)]
+    found_of: list[tuple[list[Any], list[float], list[int]]] = [
+        ([], [], []) for _ in range(rows.n_rows)
+    ]
     for label, points, scores in zip(classes.tolist(), best.tolist(), p.tolist(), strict=True):
-        for point, score in zip(points, scores, strict=True):
+        for rank, (point, score) in enumerate(zip(points, scores, strict=True)):
             if point >= 0 and score == score:
-                labels_of[point][0].append(label)
-                labels_of[point][1].append(score)
-    for labels, scores in labels_of:
-        found.add(labels, scores)
+                for gathered, value in zip(found_of[point], (label, score, rank), strict=True):
+                    gathered.append(value)
+    for labels, values, ranks in found_of:
+        found.add(labels, values, ranks)
 
 
 def _read_predictions(path: Path, source: Input) -> Iterator[LabelsAndScores]:

@@ -1,8 +1,10 @@
-"""From the user's data to rows, one label per row, and weights."""
+"""From the user's data to rows, labels of rows, and weights."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -13,7 +15,11 @@ from labeltrees.errors import ArgumentError, DataError, LabelTypeError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["as_targets", "check_training", "learned_labels"]
+__all__ = ["Candidates", "as_candidates", "as_targets", "check_training", "learned_labels"]
+
+Value = TypeVar("Value", bound=np.generic)
+
+_LISTS = (list, tuple, set, frozenset, np.ndarray)
 
 
 def check_training(
@@ -62,6 +68,45 @@ def as_targets(y: Any) -> NDArray[Any]:
     if array.ndim != 1:
         raise DataError(f"y must have one label per row, got an array of shape {array.shape}.")
     return _whole(array) if array.dtype.kind == "f" else array
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Several labels of each row: row i has ``labels[starts[i]:starts[i + 1]]``."""
+
+    labels: NDArray[Any]
+    starts: NDArray[np.int64]
+    is_matrix: bool
+    """Whether they came as a matrix, with equally many for each row."""
+
+    def shaped(self, values: NDArray[Value]) -> NDArray[Value] | list[NDArray[Value]]:
+        """Return one value per label in the form in which the labels came."""
+        n_rows = len(self.starts) - 1
+        if self.is_matrix:
+            return values.reshape(n_rows, -1)
+        return [values[begin:end] for begin, end in pairwise(self.starts.tolist())]
+
+
+def as_candidates(y: Any) -> Candidates | None:
+    """Return several labels of each row, from a matrix or from lists; None if y has one each.
+
+    >>> as_candidates([["a", "b"], [], ["a"]]).starts.tolist(), as_candidates(["a", "b"])
+    ([0, 2, 2, 3], None)
+    """
+    if getattr(y, "ndim", 1) == 2:
+        matrix = np.asarray(y)
+        starts = np.arange(len(matrix) + 1, dtype=np.int64) * matrix.shape[1]
+        return Candidates(matrix.ravel(), starts, True)
+    rows = y.tolist() if hasattr(y, "tolist") else list(y)
+    lists = [isinstance(row, _LISTS) for row in rows]
+    if not any(lists):
+        return None
+    if not all(lists):
+        row = lists.index(False)
+        raise DataError(f"y must have labels or lists of labels, got both: row {row} is no list.")
+    flat = [label for row in rows for label in row]
+    starts = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+    return Candidates(np.fromiter(flat, dtype=object, count=len(flat)), starts, False)
 
 
 def _whole(array: NDArray[Any]) -> NDArray[np.int64]:

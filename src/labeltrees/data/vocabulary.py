@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,9 +16,26 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["LabelVocabulary"]
+__all__ = ["LabelSorting", "LabelVocabulary"]
 
 _MAX_LABELS = 2**30  # a binary tree over them then has at most 2^31 - 1 nodes
+
+
+class LabelSorting(NamedTuple):
+    """How labels are sorted: the id of each place, and the place of each id."""
+
+    ids: NDArray[np.int64]
+    places: NDArray[np.int32]
+    in_order: bool
+    """Whether the ids are sorted, too."""
+
+
+def _sorting(ids: NDArray[np.int64]) -> LabelSorting:
+    places = np.empty(len(ids), dtype=np.int32)
+    places[ids] = np.arange(len(ids), dtype=np.int32)
+    for array in (ids, places):  # they are shared
+        array.flags.writeable = False
+    return LabelSorting(ids, places, bool((ids[1:] > ids[:-1]).all()))
 
 
 class _Adding:
@@ -59,6 +76,7 @@ class LabelVocabulary:
         self._names: list[str | int] = []  # by id; only grows, before `_id_of` does
         self._array: NDArray[Any] = np.empty(0, dtype=np.int64)  # of the first names; has room
         self._n_in_array = 0
+        self._sorting = _sorting(np.empty(0, dtype=np.int64))  # of the first labels
         self.add(labels)
 
     def __len__(self) -> int:
@@ -84,6 +102,25 @@ class LabelVocabulary:
             with _adding.lock:
                 self._fill_array()
         return self._array[:n_labels]
+
+    def sorting(self, n_labels: int | None = None) -> LabelSorting | None:
+        """Return how the first ``n_labels`` labels (None: all) are sorted; None if they are.
+
+        It is kept until labels come; a few new ones among many sorted ones cost O(n_labels).
+
+        >>> vocabulary = LabelVocabulary(["plum", "fig", "lime"])
+        >>> vocabulary.labels[vocabulary.sorting().ids]
+        array(['fig', 'lime', 'plum'], dtype=object)
+        """
+        n = len(self._names) if n_labels is None else n_labels
+        before = self._sorting  # another thread may replace it meanwhile
+        if len(before.ids) < n:
+            ids = np.concatenate([before.ids, np.arange(len(before.ids), n)])
+            # What is sorted already is one run of this merge sort.
+            before = self._sorting = _sorting(ids[np.argsort(self.labels[ids], kind="stable")])
+        if len(before.ids) > n:
+            before = _sorting(before.ids[before.ids < n])
+        return None if before.in_order else before
 
     def _fill_array(self) -> None:
         n_labels, n_before = len(self._names), self._n_in_array

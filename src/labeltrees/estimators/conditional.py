@@ -127,7 +127,7 @@ class ConditionalTreeClassifier(OnlineClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_labels,)
-        The labels: sorted after `fit`, in first-seen order as `partial_fit` adds to them.
+        The labels learned or announced, sorted, by column of `predict_proba`.
     tree_ : LabelTree
         The tree, over indices into ``classes_``; the first of several.
     model_ : RefinedTreesModel, ConditionalTreeModel, PecocTreeModel or PooledTreesModel
@@ -265,8 +265,7 @@ class ConditionalTreeClassifier(OnlineClassifier):
     @property
     def tree_(self) -> LabelTree:
         """A copy of the tree as it is now."""
-        tree: LabelTree = self._learned().tree
-        return tree
+        return self._sorted_tree()
 
     @property
     def novelty_mass_(self) -> float:

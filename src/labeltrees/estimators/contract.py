@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from labeltrees.data.rows import Rows, as_rows
-from labeltrees.data.targets import check_training
+from labeltrees.data.targets import as_candidates, check_training
 from labeltrees.errors import ArgumentError, DataError
 from labeltrees.models.capabilities import Above, BestRows, Explains, Samples, demand
 from labeltrees.models.model import MAX_DENSE_BYTES, FittedModel, TopLabels, TopRows
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from scipy import sparse
 
+    from labeltrees.data.vocabulary import LabelSorting
     from labeltrees.models.settings import Settings
 
 Method = TypeVar("Method", bound="Callable[..., Any]")
@@ -102,17 +103,20 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
         top: TopLabels = self.model_.top_labels(rows, k)
         return top
 
-    def predict_label_proba(self, X: Any, y: ArrayLike) -> NDArray[np.float64]:
+    def predict_label_proba(self, X: Any, y: Any) -> Any:
         """Return P(y[i] given X[i]) for every row; 0 for a label never seen.
 
         Parameters
         ----------
         X : matrix of shape (n_rows, n_features), sparse or dense
-        y : labels of shape (n_rows,)
+        y : labels of shape (n_rows,), array of shape (n_rows, m), or lists of labels
+            One label per row, m candidates of each row, or any number of them.
 
         Returns
         -------
-        ndarray of shape (n_rows,)
+        ndarray or list of ndarray
+            In the form of y: of shape (n_rows,) for one label per row, of shape (n_rows, m) for an
+            array of two dimensions, and for lists of labels one array for each row.
 
         Examples
         --------
@@ -120,10 +124,20 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
         >>> model = ConditionalTreeClassifier().fit([[1, 0], [0, 1]] * 20, ["sun", "rain"] * 20)
         >>> (model.predict_label_proba([[1, 0], [1, 0]], ["sun", "fog"]) > 0.5).tolist()
         [True, False]
+        >>> several = model.predict_label_proba([[1, 0], [0, 1]], [["rain", "sun"], ["sun"]])
+        >>> [(p > 0.5).tolist() for p in several]
+        [[False, True], [False]]
         """
         rows = self._check_rows(X)
-        p: NDArray[np.float64] = self.model_.label_probabilities(rows, y)
-        return p
+        candidates = as_candidates(y)
+        if candidates is None:
+            return self.model_.label_probabilities(rows, y)
+        n_rows = len(candidates.starts) - 1
+        if n_rows != rows.n_rows:
+            raise ArgumentError(f"y has labels for {n_rows} rows, X has {rows.n_rows} rows.")
+        return candidates.shaped(
+            self.model_.candidate_probabilities(rows, candidates.labels, candidates.starts)
+        )
 
     def predict_proba(self, X: Any, *, max_bytes: int = MAX_DENSE_BYTES) -> NDArray[np.float64]:
         """Return the whole distribution, columns as in ``classes_``. O(n_labels) per row.
@@ -147,7 +161,32 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
         """
         rows = self._check_rows(X)
         p: NDArray[np.float64] = self.model_.probabilities(rows, max_bytes=max_bytes)
-        return p
+        sorting = self._sorting(p.shape[1])
+        return p if sorting is None else np.take(p, sorting.ids, axis=1)
+
+    def predict_log_proba(self, X: Any, *, max_bytes: int = MAX_DENSE_BYTES) -> NDArray[np.float64]:
+        """Return the natural logarithm of `predict_proba`; minus infinity where that is 0.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features), sparse or dense
+        max_bytes : int, default 2^32
+            An answer larger than this raises `TooLargeError`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_labels)
+
+        Examples
+        --------
+        >>> from labeltrees import ConditionalTreeClassifier
+        >>> model = ConditionalTreeClassifier().fit([[1, 0], [0, 1]] * 20, ["sun", "rain"] * 20)
+        >>> bool(model.predict_log_proba([[1, 0]]).max() < 0)
+        True
+        """
+        p = self.predict_proba(X, max_bytes=max_bytes)
+        with np.errstate(divide="ignore"):
+            return np.log(p, out=p)
 
     @where_model(Above)
     def predict_above(
@@ -180,7 +219,13 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
         [['sun'], ['rain', 'sun']]
         """
         rows = self._check_rows(X)
-        return self.model_.labels_above(rows, threshold, max_bytes=max_bytes)
+        found: sparse.csr_array = self.model_.labels_above(rows, threshold, max_bytes=max_bytes)
+        sorting = self._sorting(found.shape[1])
+        if sorting is not None:
+            found.indices = sorting.places[found.indices].astype(found.indices.dtype)
+            found.has_sorted_indices = False
+            found.sort_indices()
+        return found
 
     @where_model(BestRows)
     def top_rows(
@@ -283,7 +328,12 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
     def classes_(self) -> NDArray[Any]:
         """The labels, by column of `predict_proba`."""
         labels: NDArray[Any] = self._learned().vocabulary.labels
-        return labels
+        sorting = self._sorting(len(labels))
+        return labels if sorting is None else labels[sorting.ids]
+
+    def _sorting(self, n_labels: int) -> LabelSorting | None:  # noqa: ARG002
+        """Return how columns are sorted; None if they are in the model's order."""
+        return None
 
     def save(
         self,

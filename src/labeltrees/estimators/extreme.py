@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.utils import ClassifierTags
 
+from labeltrees import checks
 from labeltrees.data.rows import as_rows
 from labeltrees.data.targets import as_targets
 from labeltrees.errors import DataError
 from labeltrees.estimators.contract import LabelEstimator
 from labeltrees.metrics import ndcg_at_k
 from labeltrees.models.extreme.model import ExtremeModel
-from labeltrees.models.extreme.relevance import as_relevance
+from labeltrees.models.extreme.relevance import as_relevance, is_matrix
 from labeltrees.models.extreme.settings import ExtremeSettings as Default
 from labeltrees.models.extreme.training import train_extreme
-from labeltrees.models.model import MAX_DENSE_BYTES, TopLabels, TopRows
+from labeltrees.models.model import (
+    MAX_DENSE_BYTES,
+    ScoredLabels,
+    ScoredRows,
+    TopLabels,
+    TopRows,
+    check_dense_size,
+)
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
+    from scipy import sparse
 
+    from labeltrees.models.extreme.model import FormName
     from labeltrees.models.extreme.relevance import Relevance
     from labeltrees.models.extreme.settings import NodeLossName, RelevanceName, TailName
     from labeltrees.models.model import SearchName
@@ -35,7 +46,9 @@ class ExtremeRegressor(LabelEstimator):
     regressor for each child; a label's relevance is the product of the answers on its path, the
     mean over ``n_trees`` trees. Prabhu et al., "Extreme regression for dynamic search advertising"
     (WSDM 2020). A row may have any number of labels, so **probabilities are those of each label by
-    itself and do not sum to one**. They are calibrated on rows that the trees have not learned.
+    itself and do not sum to one**: P(label is relevant to the row at all), calibrated on rows that
+    the trees have not learned. Labels are ranked by their expected relevance, which for graded or
+    propensity-weighted relevance is another number (`predict_top_scores`, `predict_relevance`).
 
     The paper's own algorithm is ``arity=2, cost=10, cost_power=1, inner_power=1,
     calibrate=False``; Parabel is
@@ -68,6 +81,8 @@ class ExtremeRegressor(LabelEstimator):
     beam_width : int >= 1 or None, default None
         Nodes kept of every level in a beam search. None is 10, and 6 in each of three or more
         trees, which find what the others miss.
+    threshold : float in (0, 1], default 0.5
+        `predict` names the labels whose probability is at least this, unless rows have one each.
     calibrate : bool, default True
         Whether probabilities are calibrated.
     max_epochs : int >= 1, default 12
@@ -125,6 +140,7 @@ class ExtremeRegressor(LabelEstimator):
         tail: TailName | None = Default.tail,
         tail_weight: float = Default.tail_weight,
         beam_width: int | None = Default.beam_width,
+        threshold: float = Default.threshold,
         calibrate: bool = Default.calibrate,
         max_epochs: int = Default.max_epochs,
         tolerance: float = Default.tolerance,
@@ -145,6 +161,7 @@ class ExtremeRegressor(LabelEstimator):
         self.tail = tail
         self.tail_weight = tail_weight
         self.beam_width = beam_width
+        self.threshold = threshold
         self.calibrate = calibrate
         self.max_epochs = max_epochs
         self.tolerance = tolerance
@@ -187,7 +204,100 @@ class ExtremeRegressor(LabelEstimator):
         if settings.relevance == "propensity":
             relevance = relevance.weighted_by_propensity()
         start = self.__dict__.get("model_") if settings.warm_start else None
-        return self._set_model(X, train_extreme(rows, relevance, settings, start=start))
+        model = train_extreme(rows, relevance, settings, start=start)
+        model.form = _form(y)
+        return self._set_model(X, model)
+
+    def predict(self, X: Any) -> Any:
+        """Return the labels of every row, in the form in which `fit` was given them.
+
+        Labels are those with a probability of at least ``threshold``, and a row may have none;
+        where `fit` was given one label per row, the best one.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features), sparse or dense
+
+        Returns
+        -------
+        ndarray or sparse csr_array
+            If y was a dense matrix: an indicator matrix of 0 and 1, (n_rows, n_labels), columns as
+            in ``classes_``; if it was sparse, a sparse one. If rows had lists, sets or dicts: an
+            array of n_rows lists of labels, likeliest first. If rows had one label: an array of
+            n_rows labels.
+
+        Examples
+        --------
+        >>> from labeltrees import ExtremeRegressor
+        >>> X, y = [[1, 0], [0, 1], [1, 1]] * 50, [["sun"], ["rain"], ["sun", "rain"]] * 50
+        >>> ExtremeRegressor(n_trees=1).fit(X, y).predict([[0, 1], [1, 0]]).tolist()
+        [['rain'], ['sun']]
+        >>> Y = [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]] * 50
+        >>> ExtremeRegressor(n_trees=1).fit(X, Y).predict([[0, 1], [1, 0]]).tolist()
+        [[1, 0], [0, 1]]
+        """
+        rows = self._check_rows(X)
+        form = self.model_.form
+        if form == "labels":
+            return self.predict_top_k(X, 1).labels[:, 0]
+        threshold = checks.number("threshold", self.threshold, 0, 1, open_low=True)
+        found = self.model_.labels_above(rows, threshold)
+        if form == "lists":
+            return _label_lists(found, self.classes_)
+        found = found.astype(bool).astype(np.int64)
+        if form == "sparse":
+            return found
+        check_dense_size(rows.n_rows, found.shape[1], MAX_DENSE_BYTES)
+        return found.toarray()
+
+    def predict_relevance(self, X: Any, *, max_bytes: int = MAX_DENSE_BYTES) -> NDArray[np.float64]:
+        """Return the expected relevance of every label, in the units of y. O(n_labels) per row.
+
+        Where relevance is not graded it is `predict_proba`. With ``relevance="propensity"`` it is
+        the probability divided by the label's propensity.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features), sparse or dense
+        max_bytes : int, default 2^32
+            An answer larger than this raises `TooLargeError`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_labels)
+
+        Examples
+        --------
+        >>> from labeltrees import ExtremeRegressor
+        >>> X, stars = [[1, 0], [0, 1]] * 100, [{"ann": 5, "bob": 1}, {"ann": 2}] * 100
+        >>> ExtremeRegressor(n_trees=1).fit(X, stars).predict_relevance([[1, 0]]).round().tolist()
+        [[5.0, 1.0]]
+        """
+        rows = self._check_rows(X)
+        return self.model_.relevances(rows, max_bytes=max_bytes)
+
+    def predict_label_relevance(self, X: Any, y: ArrayLike) -> NDArray[np.float64]:
+        """Return the expected relevance of the label y[i] to X[i]; 0 for a label never seen.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features), sparse or dense
+        y : labels of shape (n_rows,)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+
+        Examples
+        --------
+        >>> from labeltrees import ExtremeRegressor
+        >>> X, stars = [[1, 0], [0, 1]] * 100, [{"ann": 5, "bob": 1}, {"ann": 2}] * 100
+        >>> model = ExtremeRegressor(n_trees=1).fit(X, stars)
+        >>> model.predict_label_relevance([[1, 0], [0, 1]], ["ann", "ann"]).round().tolist()
+        [5.0, 2.0]
+        """
+        rows = self._check_rows(X)
+        return self.model_.label_relevances(rows, y)
 
     def score(self, X: Any, y: Any, *, classes: ArrayLike | None = None) -> float:
         """Return nDCG@5 of the best labels of every row: 1 if no ranking could be better.
@@ -244,9 +354,9 @@ class ExtremeRegressor(LabelEstimator):
         Returns
         -------
         TopLabels
-            ``labels`` and ``probabilities``, both of shape (n_rows, k). Where relevance is graded
-            the second holds the estimated relevance. With ``tail`` the order is that of
-            `predict_top_scores`.
+            ``labels`` and ``probabilities``, both of shape (n_rows, k). The order is that of
+            `predict_top_scores`: where relevance is graded or weighted by propensity, or with
+            ``tail``, it need not be that of the probabilities.
 
         Examples
         --------
@@ -262,10 +372,11 @@ class ExtremeRegressor(LabelEstimator):
 
     def predict_top_scores(
         self, X: Any, k: int = 5, *, search: SearchName = "auto", beam_width: int | None = None
-    ) -> TopLabels:
-        """Return the k best labels of every row and the scores that rank them.
+    ) -> ScoredLabels:
+        """Return the k best labels of every row and the scores that rank them, best first.
 
-        Without ``tail`` the scores are the probabilities; with it they are not probabilities.
+        A score is the expected relevance, or with ``tail`` what the tail classifier makes of it. It
+        is a probability only where relevance is not graded or weighted, without ``tail``.
 
         Parameters
         ----------
@@ -274,8 +385,8 @@ class ExtremeRegressor(LabelEstimator):
 
         Returns
         -------
-        TopLabels
-            Labels and scores, both of shape (n_rows, k).
+        ScoredLabels
+            ``labels`` and ``scores``, both of shape (n_rows, k).
 
         Examples
         --------
@@ -286,8 +397,7 @@ class ExtremeRegressor(LabelEstimator):
         [['sun']]
         """
         rows = self._check_rows(X)
-        top: TopLabels = self.model_.top_scores(rows, k, search=search, beam_width=beam_width)
-        return top
+        return self.model_.top_scores(rows, k, search=search, beam_width=beam_width)
 
     def top_rows(
         self,
@@ -318,9 +428,9 @@ class ExtremeRegressor(LabelEstimator):
         Returns
         -------
         TopRows
-            ``rows`` and ``probabilities``, both of shape (len(labels), k). Rows are ranked by the
-            logarithm of the odds, which tells more apart than probabilities near 1 do; of equals,
-            the first. Row -1 where there is none.
+            ``rows`` and ``probabilities``, both of shape (len(labels), k). Rows are ranked by
+            expected relevance, by the logarithm of its odds, which tells more apart than numbers
+            near 1 do; of equals, the first. Row -1 where there is none.
 
         Examples
         --------
@@ -336,6 +446,42 @@ class ExtremeRegressor(LabelEstimator):
         )
         return best
 
+    def top_row_scores(
+        self,
+        X: Any,
+        labels: ArrayLike | None = None,
+        k: int = 5,
+        *,
+        exact: bool = False,
+        factor: float = 4.0,
+        max_bytes: int = MAX_DENSE_BYTES,
+    ) -> ScoredRows:
+        """Return the rows that `top_rows` returns, and the expected relevance that ranks them.
+
+        Parameters
+        ----------
+        X, labels, k, exact, factor, max_bytes
+            As for `top_rows`.
+
+        Returns
+        -------
+        ScoredRows
+            ``rows`` and ``scores``, both of shape (len(labels), k).
+
+        Examples
+        --------
+        >>> from labeltrees import ExtremeRegressor
+        >>> X, stars = [[1, 0], [0, 1]] * 100, [{"ann": 5, "bob": 1}, {"ann": 2}] * 100
+        >>> model = ExtremeRegressor(n_trees=1).fit(X, stars)
+        >>> rows, scores = model.top_row_scores([[0, 1], [1, 0]], ["ann"], 2)
+        >>> rows.tolist(), scores.round().tolist()
+        ([[1, 0]], [[5.0, 2.0]])
+        """
+        rows = self._check_rows(X)
+        return self.model_.top_row_scores(
+            rows, labels, k, exact=exact, factor=factor, max_bytes=max_bytes
+        )
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
@@ -347,6 +493,24 @@ class ExtremeRegressor(LabelEstimator):
 
 def _relevance(y: Any, classes: ArrayLike | None) -> Relevance:
     return as_relevance(as_targets(y) if _is_one_each(y) else y, classes=classes)
+
+
+def _form(y: Any) -> FormName:
+    """Return how y, which has been checked, names the labels of rows."""
+    if hasattr(y, "tocsr"):
+        return "sparse"
+    if _is_one_each(y):
+        return "labels"
+    return "matrix" if is_matrix(y) else "lists"
+
+
+def _label_lists(found: sparse.csr_array, classes: NDArray[Any]) -> NDArray[Any]:
+    """Return the labels of each row, likeliest first, as an array of lists."""
+    lists = np.empty(found.shape[0], dtype=object)
+    for row, (begin, end) in enumerate(pairwise(found.indptr.tolist())):
+        likeliest = np.argsort(-found.data[begin:end], kind="stable")
+        lists[row] = classes[found.indices[begin:end][likeliest]].tolist()
+    return lists
 
 
 def _is_one_each(y: Any) -> bool:

@@ -49,7 +49,7 @@ class FilterTreeClassifier(OnlineClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_labels,)
-        The labels: sorted after `fit`, in first-seen order as `partial_fit` adds to them.
+        The labels learned or announced, sorted, by column of `predict_proba`.
     tree_ : LabelTree
         The tournament, over indices into ``classes_``.
     model_ : FilterTreeModel
@@ -116,5 +116,4 @@ class FilterTreeClassifier(OnlineClassifier):
     @property
     def tree_(self) -> LabelTree:
         """A copy of the tournament as it is now."""
-        tree: LabelTree = self._learned().tree
-        return tree
+        return self._sorted_tree()

@@ -70,7 +70,7 @@ class LOMTreeClassifier(OnlineClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_labels,)
-        The labels: sorted after `fit`, in first-seen order as `partial_fit` adds to them.
+        The labels learned or announced, sorted, by column of `predict_proba`.
     model_ : LomTreeModel
         The fitted model, usable without scikit-learn.
     n_features_in_ : int

@@ -4,21 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+
 from labeltrees.data.targets import learned_labels
+from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.estimators.contract import LabelClassifier, training_data
+from labeltrees.tree import LabelTree
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
     from labeltrees.data.rows import Rows
+    from labeltrees.data.vocabulary import LabelSorting
     from labeltrees.models.model import Foreseen
 
 __all__ = ["OnlineClassifier"]
 
 
 class OnlineClassifier(LabelClassifier):
-    """A classifier whose model learns one row after the other, from new labels as well."""
+    """A classifier whose model learns one row after the other, from new labels as well.
+
+    Its model has labels in the order in which they came. ``classes_``, the columns of its answers
+    and the leaves of ``tree_`` have them sorted, as scikit-learn's metrics expect; a label that
+    comes later moves those after it by one.
+    """
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from scratch, going over the data ``n_passes`` times, and return the estimator.
@@ -65,8 +74,8 @@ class OnlineClassifier(LabelClassifier):
         X : matrix of shape (n_rows, n_features), sparse or dense
         y : labels of shape (n_rows,), strings or integers; new ones may come at any time
         classes : labels, optional
-            Not needed unless the estimator says so; if given, they take the next places of
-            ``classes_``.
+            Labels that may come, in any order: they are in ``classes_`` from now on. Not needed
+            unless the estimator says so.
         sample_weight : numbers in [0, 1e9] of shape (n_rows,), optional
 
         Returns
@@ -79,7 +88,7 @@ class OnlineClassifier(LabelClassifier):
         >>> model = ConditionalTreeClassifier()
         >>> model = model.partial_fit([[1, 0], [0, 1]] * 20, ["sun", "rain"] * 20)
         >>> model.partial_fit([[1, 1]] * 20, ["rainbow"] * 20).classes_.tolist()
-        ['sun', 'rain', 'rainbow']
+        ['rain', 'rainbow', 'sun']
         """
         self._learn(X, y, classes, sample_weight, foresee=False, foresee_top=False)
         return self
@@ -126,6 +135,8 @@ class OnlineClassifier(LabelClassifier):
     ) -> Foreseen:
         rows, labels, weights = training_data(X, y, sample_weight)
         first = "model_" not in self.__dict__
+        if classes is not None:  # sorted, so that they are the first places of ``classes_``
+            classes = np.sort(LabelVocabulary(classes).labels)
         if first:
             model = self._start_on_stream(self._settings(), rows.n_features, classes)
         else:
@@ -154,3 +165,16 @@ class OnlineClassifier(LabelClassifier):
         if classes is None:
             return kind.empty(settings, n_features)
         return kind.over(settings, n_features, classes)
+
+    def _sorting(self, n_labels: int) -> LabelSorting | None:
+        found: LabelSorting | None = self.model_.vocabulary.sorting(n_labels)
+        return found
+
+    def _sorted_tree(self) -> LabelTree:
+        """Return a copy of the model's tree whose leaves are places in ``classes_``."""
+        tree: LabelTree = self._learned().tree
+        sorting = self._sorting(len(self.model_.vocabulary))
+        if sorting is None:
+            return tree
+        label = np.where(tree.label < 0, -1, sorting.places[tree.label])  # inner nodes have none
+        return LabelTree.restore(tree.parent, label.astype(np.int32))

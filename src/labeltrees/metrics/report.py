@@ -34,6 +34,7 @@ def multilabel_report(
     propensity: ArrayLike | None = None,
     per: Per = "row",
     sample_weight: ArrayLike | None = None,
+    ranks: Any = None,
 ) -> dict[str, dict[int, float]]:
     """Return every metric of ranked labels and of predicted relevances, by name and k.
 
@@ -52,6 +53,9 @@ def multilabel_report(
         Whether labels are ranked for each row, or rows for each label.
     sample_weight : array, optional
         Weights >= 0 of the rows, or of the labels for ``per="label"``.
+    ranks : sparse matrix or array of shape (n_rows, n_labels), optional
+        What labels are ranked by, the largest first, where that is not ``scores``: it has entries
+        where ``scores`` has them.
 
     Examples
     --------
@@ -64,7 +68,8 @@ def multilabel_report(
         raise ArgumentError.of("ks", list(ks), "one or more integers")
     options: dict[str, Any] = {"per": per, "sample_weight": sample_weight}
     pairs = Pairs.checked(truth, scores, **options)
-    first = top_positions(pairs.scores, places[-1])
+    order = pairs.scores if ranks is None else _checked_ranks(truth, ranks, pairs, options)
+    first = top_positions(order, places[-1])
     ranking = pairs.ranking(places[-1], first)
     report = _binary_rows(ranking.binary(), pairs, places)
     report |= _weighted_rows(ranking, pairs.weight, places)
@@ -75,6 +80,14 @@ def multilabel_report(
         rows = _weighted_rows(weighed, pairs.weight, places)
         report |= {"PSP": rows["WP"], "PSnDCG": rows["WN"]}
     return report
+
+
+def _checked_ranks(truth: Any, ranks: Any, pairs: Pairs, options: dict[str, Any]) -> csr_array:
+    order = Pairs.checked(truth, ranks, **options, signed=True).scores
+    stored = (order.indptr, order.indices), (pairs.scores.indptr, pairs.scores.indices)
+    if not all(np.array_equal(a, b) for a, b in zip(*stored, strict=True)):
+        raise ArgumentError("ranks must have its entries where scores has them.")
+    return order
 
 
 def _binary_rows(ranking: Ranking, pairs: Pairs, ks: list[int]) -> dict[str, dict[int, float]]:

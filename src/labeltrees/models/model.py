@@ -29,6 +29,8 @@ __all__ = [
     "FittedModel",
     "Foreseen",
     "Model",
+    "ScoredLabels",
+    "ScoredRows",
     "SearchName",
     "TopLabels",
     "TopRows",
@@ -49,6 +51,7 @@ BYTES_PER_ENTRY = 12
 SearchName = Literal["auto", "exact", "beam"]
 """How the likeliest labels are searched for; "auto" is what suits the model."""
 
+_ENTRIES_AT_ONCE = 2**22  # of rows that are repeated for their candidates, or of distributions
 _BYTES_PER_ROW = 32  # of a label's best rows: row and probability, while searching and answered
 
 
@@ -57,6 +60,13 @@ class TopLabels(NamedTuple):
 
     labels: NDArray[Any]
     probabilities: NDArray[np.float64]
+
+
+class ScoredLabels(NamedTuple):
+    """The best labels and the scores that rank them, which are no probabilities, (n_rows, k)."""
+
+    labels: NDArray[Any]
+    scores: NDArray[np.float64]
 
 
 class BeamLabels(NamedTuple):
@@ -73,6 +83,13 @@ class TopRows(NamedTuple):
 
     rows: NDArray[np.int64]
     probabilities: NDArray[np.float64]
+
+
+class ScoredRows(NamedTuple):
+    """The best rows of each label and the scores that rank them, both (n_labels, k)."""
+
+    rows: NDArray[np.int64]
+    scores: NDArray[np.float64]
 
 
 class Foreseen(NamedTuple):
@@ -122,6 +139,8 @@ class FittedModel(ABC):
     missing: ClassVar[bool] = False
     """Whether NaN in a row is a missing value."""
     settings_class: ClassVar[type[Settings]]
+    scores_all: ClassVar[bool] = False
+    """Whether the probability of one label takes those of all, as where they are scaled."""
 
     settings: Any
     """Its method's parameters, of ``settings_class``."""
@@ -205,6 +224,33 @@ class FittedModel(ABC):
         if len(ids) != rows.n_rows:
             raise ArgumentError(f"y has {len(ids)} labels for the {rows.n_rows} rows of X.")
         return ids
+
+    def candidate_probabilities(
+        self, rows: Rows, labels: NDArray[Any], starts: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return P(label given row) for row i and each of ``labels[starts[i]:starts[i + 1]]``.
+
+        As `label_probabilities`, some rows at a time, so that memory stays small.
+        """
+        p = np.empty(len(labels))
+        per_row = len(rows.indices) // max(rows.n_rows, 1) + 1
+        size = len(self.vocabulary) * rows.n_rows if self.scores_all else per_row * len(labels)
+        n_parts = min(max(rows.n_rows, 1), 1 + size // _ENTRIES_AT_ONCE)
+        for part in np.array_split(np.arange(rows.n_rows), n_parts):
+            if len(part):
+                own = slice(starts[part[0]], starts[part[-1] + 1])
+                p[own] = self._of_candidates(rows.take(part), labels[own], np.diff(starts)[part])
+        return p
+
+    def _of_candidates(
+        self, rows: Rows, labels: NDArray[Any], counts: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the probabilities of ``counts[i]`` labels for each row i."""
+        row = np.repeat(np.arange(rows.n_rows), counts)
+        if not self.scores_all:
+            return self.label_probabilities(rows.take(row), labels)
+        ids = self.vocabulary.ids(labels)
+        return np.where(ids < 0, 0.0, self.probabilities(rows)[row, ids])
 
     def __getstate__(self) -> dict[str, Any]:
         tensors, facts = self.to_tensors(keep_state=not self.frozen)

@@ -24,7 +24,7 @@ class FrequencyTableClassifier(OnlineClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_labels,)
-        The labels: sorted after `fit`, in first-seen order as `partial_fit` adds to them.
+        The labels learned or announced, sorted, by column of `predict_proba`.
     model_ : FrequencyTableModel
         The fitted model, usable without scikit-learn.
     n_features_in_ : int

@@ -39,6 +39,7 @@ class OneAgainstAllModel(DenseAnswers, BankModel):
     P(y given x) is f_y(x) over the sum of all f(x). Everything costs O(n_labels) per row.
     """
 
+    scores_all = True
     settings_class = OneAgainstAllSettings
 
     core: _core.OneAgainstAll

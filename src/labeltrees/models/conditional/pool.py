@@ -62,6 +62,7 @@ class PooledTreesModel(DenseAnswers, FittedModel):
     O(n_trees * depth * nnz).
     """
 
+    scores_all = True
     settings_class = ConditionalSettings
 
     members: list[Member]

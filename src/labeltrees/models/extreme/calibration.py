@@ -1,8 +1,8 @@
-"""From what the trees say to what comes true: a map with four numbers."""
+"""From what the trees say to what comes true: a map with four numbers, and what it is told."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Calibration"]
+__all__ = ["Calibration", "Chances"]
 
 _LEAST = 1e-15  # of probabilities and masses, as in the core's calibration.hpp
 _FARTHEST = 1e6  # of the numbers, beyond the bounds of every fit
@@ -93,3 +93,34 @@ class Calibration:
         start = np.array([1.0, 1.0, 0.0, 0.0])
         found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds)
         return cls(*(float(value) for value in found.x))
+
+
+@dataclass(frozen=True, eq=False)
+class Chances:
+    """P(label is relevant) from what the trees say of its relevance.
+
+    Trees estimate relevance as a share of the largest there is. Where propensities weight labels, a
+    label that is surely relevant has no more than its own share of that, ``label_shares``.
+    """
+
+    calibration: Calibration = field(default_factory=Calibration)
+    label_shares: NDArray[np.float64] | None = None
+
+    def shares(self, p: NDArray[np.float64], ids: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return what the trees say of labels as shares of the labels' own largest relevance."""
+        if self.label_shares is None:
+            return p
+        return np.minimum(1.0, p / self.label_shares[ids])
+
+    def of(
+        self, p: NDArray[np.float64], ids: NDArray[np.int32], mass: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return probabilities; ``mass`` has one number for each row of ``p``."""
+        return self.calibration.apply(self.shares(p, ids), mass)
+
+    def least(self, probability: float, mass: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return of each row a p below which no label has the probability."""
+        least = np.full(len(mass), probability)
+        if not self.calibration.is_identity:
+            least = self.calibration.invert(probability, mass) * (1 - 1e-9)
+        return least if self.label_shares is None else least * self.label_shares.min() * (1 - 1e-9)

@@ -46,9 +46,9 @@ class RelevanceExplanation:
 
     label: int | str
     p_label: float
-    """What the model says: calibrated, in the units of the relevance learned."""
+    """What the model says: the calibrated probability that the label is relevant."""
     p_trees: float
-    """The mean of the trees' own probabilities."""
+    """What the trees say, their mean: relevance as a share of the largest learned."""
     trees: tuple[tuple[RelevanceStep, ...], ...]
 
     def to_dict(self) -> dict[str, Any]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import astuple, dataclass, field
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from labeltrees import _core, checks
+from labeltrees import _core, checks, store
 from labeltrees.data.vocabulary import LabelVocabulary
-from labeltrees.errors import TooLargeError
+from labeltrees.errors import ModelFormatError, TooLargeError
 from labeltrees.models.explanation import check_question
-from labeltrees.models.extreme.calibration import Calibration
+from labeltrees.models.extreme.calibration import Calibration, Chances
 from labeltrees.models.extreme.explanation import RelevanceExplanation, relevance_steps
 from labeltrees.models.extreme.settings import LOSSES, ExtremeSettings
 from labeltrees.models.extreme.tail import TailClassifier
@@ -19,6 +19,8 @@ from labeltrees.models.model import (
     BYTES_PER_ENTRY,
     MAX_DENSE_BYTES,
     FittedModel,
+    ScoredLabels,
+    ScoredRows,
     SearchName,
     TopLabels,
     TopRows,
@@ -39,7 +41,14 @@ if TYPE_CHECKING:
 
     from labeltrees.data.rows import Rows
 
-__all__ = ["MASS_WIDTH", "ExtremeModel", "Growth", "RelevanceTreeArrays", "forest_of"]
+__all__ = [
+    "MASS_WIDTH",
+    "ExtremeModel",
+    "FormName",
+    "Growth",
+    "RelevanceTreeArrays",
+    "forest_of",
+]
 
 _ARRAYS = (
     "features", "feature_rows", "row_parents", "row_starts", "columns", "values", "biases", "reach",
@@ -49,8 +58,11 @@ _SEARCHES = {
     "exact": _core.RelevanceSearch.exact,
     "beam": _core.RelevanceSearch.beam,
 }
+FormName = Literal["labels", "lists", "matrix", "sparse"]
+"""One label per row, lists of labels, a dense or a sparse matrix."""
 MASS_WIDTH = 10
 """The widest beam that a row's mass is measured with."""
+_MOST_SHARE = 1e9  # of a label, whose own largest relevance may be above all that was learned
 _NO_IDS = np.empty(0, dtype=np.int32)
 
 
@@ -77,10 +89,12 @@ class Growth:
 
 @dataclass
 class ExtremeModel(FittedModel):
-    """Label trees whose regressors give each label a probability, or a relevance, of its own.
+    """Label trees whose regressors give each label a probability and a relevance of its own.
 
-    Rows must be checked (`rows`). What the trees say is calibrated and multiplied by ``scale``,
-    the largest relevance learned from.
+    Rows must be checked (`rows`). The expected relevance is what the trees say, calibrated and
+    multiplied by ``scale``, the largest relevance learned from: labels are ranked by it. The
+    probability is that of being relevant at all; where relevance is not graded it ranks labels
+    alike.
     """
 
     settings_class = ExtremeSettings
@@ -91,9 +105,12 @@ class ExtremeModel(FittedModel):
     n_features: int
     scale: float
     calibration: Calibration = field(default_factory=Calibration)
+    chances: Chances = field(default_factory=Chances)
     tail: TailClassifier | None = None
     growth: Growth | None = None
     """Kept in memory for a warm start, neither saved nor copied."""
+    form: FormName = "lists"
+    """How rows named their labels, and how an estimator names those it finds."""
 
     def __post_init__(self) -> None:
         self.core = forest_of(self.trees, self.settings, len(self.vocabulary))
@@ -114,18 +131,18 @@ class ExtremeModel(FittedModel):
     ) -> TopLabels:
         """Return the k best labels of every row and their probabilities, best first.
 
-        ``search="auto"`` is the beam. With a tail classifier its score decides the order, not the
-        probability.
+        ``search="auto"`` is the beam. The order is that of `top_scores`: by expected relevance, or
+        by the tail classifier's score.
         """
-        ids, values, _ = self._top(rows, k, search, beam_width)
-        return TopLabels(names_of(self.vocabulary, ids), values)
+        ids, p, _ = self._top(rows, k, search, beam_width)
+        return TopLabels(names_of(self.vocabulary, ids), p)
 
     def top_scores(
         self, rows: Rows, k: int, *, search: SearchName = "auto", beam_width: int | None = None
-    ) -> TopLabels:
-        """Return the k best labels of every row and the scores that rank them."""
+    ) -> ScoredLabels:
+        """Return the k best labels of every row and the scores that rank them, best first."""
         ids, _, scores = self._top(rows, k, search, beam_width)
-        return TopLabels(names_of(self.vocabulary, ids), scores)
+        return ScoredLabels(names_of(self.vocabulary, ids), scores)
 
     def _top(
         self, rows: Rows, k: int, search: SearchName, beam_width: int | None
@@ -143,20 +160,19 @@ class ExtremeModel(FittedModel):
             _SEARCHES[search],
             width,
             _NO_IDS,
-            0 if self.calibration.is_identity else self.mass_width,
+            self.mass_width if self._needs_mass else 0,
             self.n_jobs,
         )
-        values = self._value(p, mass)
-        scores = values
+        chances, scores = self.chances.of(p, ids, mass), self._relevance(p, mass)
         if self.tail is not None:
-            scores = self.tail.rescore(rows, ids, values)
+            scores = self.tail.rescore(rows, ids, scores)
             order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
             ids = np.take_along_axis(ids, order, axis=1)
-            values = np.take_along_axis(values, order, axis=1)
+            chances = np.take_along_axis(chances, order, axis=1)
             scores = np.take_along_axis(scores, order, axis=1)
         if n_asked > k:
-            return self._with_unlearned(n_asked - k, ids, values, scores)
-        return ids, values, scores
+            return self._with_unlearned(n_asked - k, ids, chances, scores)
+        return ids, chances, scores
 
     def _with_unlearned(
         self, n: int, ids: NDArray[np.int32], *numbers: NDArray[np.float64]
@@ -168,27 +184,52 @@ class ExtremeModel(FittedModel):
         return np.hstack([ids, np.tile(others, (len(ids), 1))]), values, scores
 
     def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
-        """Return the probability (relevance) of one label per row; 0 for a label never seen."""
+        """Return the probability of one label per row; 0 for a label never seen."""
+        ids, p = self._of_labels(rows, labels)
+        return self.chances.of(p, ids, self._mass(rows))
+
+    def _of_candidates(
+        self, rows: Rows, labels: NDArray[Any], counts: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        mass = self._mass(rows)  # of each row once
+        row = np.repeat(np.arange(rows.n_rows), counts)
+        ids, p = self._of_labels(rows.take(row), labels)
+        return self.chances.of(p, ids, mass[row] if len(mass) else mass)
+
+    def label_relevances(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
+        """Return the expected relevance of one label per row; 0 for a label never seen."""
+        _, p = self._of_labels(rows, labels)
+        return self._relevance(p, self._mass(rows))
+
+    def _of_labels(
+        self, rows: Rows, labels: ArrayLike
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         ids = self.label_ids(rows, labels)
-        p = self.core.of_labels(*rows.arrays, ids, _NO_IDS, self.n_jobs)
-        return self._value(p, self._mass(rows))
+        return ids, self.core.of_labels(*rows.arrays, ids, _NO_IDS, self.n_jobs)
 
     def probabilities(self, rows: Rows, *, max_bytes: int = MAX_DENSE_BYTES) -> NDArray[np.float64]:
         """Return every label's probability, (n_rows, n_labels); rows do not sum to one."""
+        p = self._all_labels(rows, max_bytes)
+        ids = np.arange(p.shape[1], dtype=np.int32)
+        return self.chances.of(p, ids, self._mass(rows))
+
+    def relevances(self, rows: Rows, *, max_bytes: int = MAX_DENSE_BYTES) -> NDArray[np.float64]:
+        """Return every label's expected relevance, (n_rows, n_labels)."""
+        return self._relevance(self._all_labels(rows, max_bytes), self._mass(rows))
+
+    def _all_labels(self, rows: Rows, max_bytes: int) -> NDArray[np.float64]:
         check_dense_size(rows.n_rows, len(self.vocabulary), max_bytes)
-        return self._value(self.core.all_labels(*rows.arrays, self.n_jobs), self._mass(rows))
+        return self.core.all_labels(*rows.arrays, self.n_jobs)
 
     def labels_above(
         self, rows: Rows, threshold: float, *, max_bytes: int = MAX_DENSE_BYTES
     ) -> sparse.csr_array:
-        """Return every label whose probability (relevance) is at least threshold, as CSR."""
+        """Return every label whose probability is at least threshold, as CSR."""
         from scipy import sparse
 
-        threshold = checks.number("threshold", threshold, 0, self.scale, open_low=True)
+        threshold = checks.number("threshold", threshold, 0, 1, open_low=True)
         mass = self._mass(rows)
-        raw = np.full(rows.n_rows, threshold / self.scale)
-        if not self.calibration.is_identity:
-            raw = self.calibration.invert(threshold / self.scale, mass) * (1 - 1e-9)
+        raw = self.chances.least(threshold, mass if len(mass) else np.empty(rows.n_rows))
         max_entries = max_bytes // BYTES_PER_ENTRY
         starts, labels, p = self.core.above(*rows.arrays, raw, max_entries)
         if not len(starts):
@@ -196,7 +237,7 @@ class ExtremeModel(FittedModel):
         shape = (rows.n_rows, len(self.vocabulary))
         if len(mass):
             mass = np.repeat(mass, np.diff(starts))
-        found = sparse.csr_array((self._value(p, mass), labels, starts), shape=shape)
+        found = sparse.csr_array((self.chances.of(p, labels, mass), labels, starts), shape=shape)
         found.data[found.data < threshold] = 0
         found.eliminate_zeros()
         return found
@@ -221,18 +262,22 @@ class ExtremeModel(FittedModel):
             )
             for tree in range(len(self.trees))
         )  # fmt: skip
-        p = self.core.of_labels(*rows.arrays, np.array([label_id], np.int32), _NO_IDS, 1)
-        return RelevanceExplanation(
-            label, float(self._value(p, self._mass(rows))[0]), float(p[0]), steps
-        )
+        ids, p = self._of_labels(rows, [label])
+        p_label = self.chances.of(p, ids, self._mass(rows))
+        return RelevanceExplanation(label, float(p_label[0]), float(p[0]), steps)
+
+    @property
+    def _needs_mass(self) -> bool:
+        return not (self.calibration.is_identity and self.chances.calibration.is_identity)
 
     def _mass(self, rows: Rows) -> NDArray[np.float64]:
-        """Return the mass of each row; nothing if probabilities are not calibrated."""
-        if self.calibration.is_identity:
+        """Return the mass of each row; nothing if nothing is calibrated."""
+        if not self._needs_mass:
             return np.empty(0)
         return self.core.masses(*rows.arrays, self.mass_width, self.n_jobs)
 
-    def _value(self, p: NDArray[np.float64], mass: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _relevance(self, p: NDArray[np.float64], mass: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the expected relevance, in the units that were learned from."""
         q = self.calibration.apply(p, mass)
         return q if self.scale == 1 else np.asarray(self.scale * q)
 
@@ -249,6 +294,7 @@ class ExtremeModel(FittedModel):
             "weight_bytes": sum(array.nbytes for t in self.trees for array in t.arrays),
             "largest_relevance": self.scale,
             "calibration": list(astuple(self.calibration)),
+            "calibration_of_probabilities": list(astuple(self.chances.calibration)),
         }
 
     def to_dot(self, names: Sequence[str], *, max_nodes: int) -> str:
@@ -267,6 +313,8 @@ class ExtremeModel(FittedModel):
                         for name, array in zip(_ARRAYS, tree.arrays, strict=True)}  # fmt: skip
             tensors[f"tree{number}.parent"] = tree.tree.parents()
             tensors[f"tree{number}.label"] = tree.tree.labels()
+        if self.chances.label_shares is not None:
+            tensors["label_shares"] = self.chances.label_shares
         if self.tail is not None:
             tensors |= self.tail.to_tensors()
         return tensors, {
@@ -274,6 +322,8 @@ class ExtremeModel(FittedModel):
             "n_features": self.n_features,
             "scale": self.scale,
             "calibration": list(astuple(self.calibration)),
+            "calibration_of_probabilities": list(astuple(self.chances.calibration)),
+            "form": self.form,
         }
 
     @classmethod
@@ -300,7 +350,12 @@ class ExtremeModel(FittedModel):
                 )
             calibration = Calibration.restore(facts["calibration"])
             scale = checks.number("scale", facts["scale"], 0, open_low=True)
-            return cls(settings, vocabulary, trees, width, scale, calibration, tail)
+            weighted = settings.relevance == "propensity"
+            chances = _restored_chances(tensors, facts, n_labels, weighted=weighted)
+            form = checks.choice("form", facts["form"], get_args(FormName))
+            return cls(
+                settings, vocabulary, trees, width, scale, calibration, chances, tail, form=form
+            )
 
     def top_rows(
         self,
@@ -312,7 +367,38 @@ class ExtremeModel(FittedModel):
         factor: float = 4.0,
         max_bytes: int = MAX_DENSE_BYTES,
     ) -> TopRows:
-        """Return the k rows of which each label is most relevant (labelwise inference)."""
+        """Return the k rows to which each label is most relevant (labelwise inference).
+
+        The order is that of `top_row_scores`, by expected relevance; the numbers are probabilities.
+        """
+        ids, found, p, mass = self._top_rows(rows, labels, k, exact, factor, max_bytes)
+        chances = self.chances.of(p.ravel(), np.repeat(ids, found.shape[1]), mass)
+        return TopRows(found, chances.reshape(p.shape))
+
+    def top_row_scores(
+        self,
+        rows: Rows,
+        labels: ArrayLike | None,
+        k: int,
+        *,
+        exact: bool = False,
+        factor: float = 4.0,
+        max_bytes: int = MAX_DENSE_BYTES,
+    ) -> ScoredRows:
+        """Return the k rows to which each label is most relevant, and how relevant it is."""
+        _, found, p, mass = self._top_rows(rows, labels, k, exact, factor, max_bytes)
+        return ScoredRows(found, self._relevance(p.ravel(), mass).reshape(p.shape))
+
+    def _top_rows(
+        self,
+        rows: Rows,
+        labels: ArrayLike | None,
+        k: int,
+        exact: bool,
+        factor: float,
+        max_bytes: int,
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return label ids, their best rows, what the trees say of each, and the rows' masses."""
         n_labels = len(self.vocabulary)
         ids = np.arange(n_labels, dtype=np.int32) if labels is None else self.vocabulary.ids(labels)
         named: ArrayLike = [] if labels is None else labels
@@ -325,8 +411,8 @@ class ExtremeModel(FittedModel):
             *rows.arrays, wanted, k, checks.flag("exact", exact), factor,
             how.a, how.b, how.c, how.d, mass, self.n_jobs,
         )  # fmt: skip
-        values = self._value(p.ravel(), mass[found.ravel()] if len(mass) else mass)
-        return TopRows(found[place], values.reshape(p.shape)[place])
+        best = found[place]
+        return ids, best, p[place], mass[best.ravel()] if len(mass) else mass
 
 
 def _restored_tree(
@@ -335,6 +421,17 @@ def _restored_tree(
     parent, label = tensors[f"{prefix}parent"], tensors[f"{prefix}label"]
     tree = _core.LabelTree.restore(parent, label, n_labels)
     return RelevanceTreeArrays(tree, tuple(tensors[f"{prefix}{name}"] for name in _ARRAYS))
+
+
+def _restored_chances(
+    tensors: dict[str, NDArray[Any]], facts: dict[str, Any], n_labels: int, *, weighted: bool
+) -> Chances:
+    shares = None
+    if weighted:
+        shares = store.tensor(tensors, "label_shares", np.float64)
+        if len(shares) != n_labels or not ((shares > 0) & (shares <= _MOST_SHARE)).all():
+            raise ModelFormatError(f"label_shares are not {n_labels} numbers above 0.")
+    return Chances(Calibration.restore(facts["calibration_of_probabilities"]), shares)
 
 
 def forest_of(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,9 +15,10 @@ from labeltrees.metrics.propensity import label_propensities
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["MAX_RELEVANCE", "Relevance", "as_relevance"]
+__all__ = ["MAX_RELEVANCE", "Relevance", "as_relevance", "is_matrix"]
 
 MAX_RELEVANCE = 1e9
+_SEVERAL = (list, tuple, set, frozenset, dict, np.ndarray)
 _LEAST_SHARE = 1e-30  # of the largest relevance; smaller ones count as this, and costs stay floats
 
 
@@ -33,6 +34,13 @@ class Relevance:
     values: NDArray[np.float32]
     vocabulary: LabelVocabulary
     scale: float
+    label_shares: NDArray[np.float64] | None = None
+    """What a label's value is if it is fully relevant, where labels differ in that; else 1."""
+
+    @property
+    def is_graded(self) -> bool:
+        """Whether values say more than which labels are relevant."""
+        return bool((self.values != 1).any())
 
     @property
     def n_rows(self) -> int:
@@ -54,7 +62,8 @@ class Relevance:
         counts = np.bincount(self.labels, minlength=len(self.vocabulary))
         weight = 1 / label_propensities(counts, self.n_rows, a=a, b=b)
         values = self.scale * self.values.astype(np.float64) * weight[self.labels]
-        return _scaled(self.starts, self.labels, values, self.vocabulary)
+        weighted = _scaled(self.starts, self.labels, values, self.vocabulary)
+        return replace(weighted, label_shares=self.scale * weight / weighted.scale)
 
 
 def as_relevance(Y: Any, *, classes: ArrayLike | None = None) -> Relevance:
@@ -78,24 +87,31 @@ def as_relevance(Y: Any, *, classes: ArrayLike | None = None) -> Relevance:
         raise DataError("this estimator requires y to be passed, but the target y is None.")
     if getattr(Y, "ndim", 1) not in (1, 2):
         raise DataError(f"y must have one or two dimensions, got {Y.ndim}.")
-    if sparse.issparse(Y) or getattr(Y, "ndim", 1) == 2:
-        return _of_matrix(Y, classes)
+    if is_matrix(Y):
+        return _of_matrix(Y if hasattr(Y, "ndim") else np.asarray(Y), classes)
     if classes is not None:
         raise ArgumentError.of("classes", classes, "None where y has labels")
     rows = Y.tolist() if hasattr(Y, "tolist") else list(Y)
-    if all(isinstance(row, (list, tuple, set, frozenset, dict, np.ndarray)) for row in rows):
-        if rows and all(_is_numbers(row) for row in rows) and _is_matrix(rows):
-            return _of_matrix(np.asarray(rows), classes)
+    if all(isinstance(row, _SEVERAL) for row in rows):
         return _of_lists(rows)
     return _of_labels(Y)
 
 
+def is_matrix(Y: Any) -> bool:
+    """Return whether relevance is a matrix: two dimensions, or equally long lists with floats.
+
+    >>> is_matrix([[1.0, 0.0], [0.0, 1.0]]), is_matrix([[1, 0], [0, 1]]), is_matrix(np.eye(2))
+    (True, False, True)
+    """
+    if sparse.issparse(Y) or getattr(Y, "ndim", 1) == 2:
+        return True
+    rows = Y.tolist() if hasattr(Y, "tolist") else list(Y)
+    several = bool(rows) and all(isinstance(row, _SEVERAL) for row in rows)
+    return several and all(map(_is_numbers, rows)) and len({len(row) for row in rows}) == 1
+
+
 def _is_numbers(row: Any) -> bool:
     return not isinstance(row, (dict, set, frozenset)) and any(isinstance(v, float) for v in row)
-
-
-def _is_matrix(rows: list[Any]) -> bool:
-    return len({len(row) for row in rows}) == 1
 
 
 def _of_matrix(Y: Any, classes: ArrayLike | None) -> Relevance:

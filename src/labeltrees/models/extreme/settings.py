@@ -41,6 +41,7 @@ class ExtremeSettings(Settings):
     tail: TailName | None = setting(None, Choice((None, *get_args(TailName))))
     tail_weight: float = setting(0.5, Number(0, 1))
     beam_width: int | None = setting(None, Integer(1, 2**31 - 1, optional=True))
+    threshold: float = setting(0.5, Number(0, 1, open_low=True))
     calibrate: bool = setting(True, Flag())
     max_epochs: int = setting(12, Integer(1, 10_000))
     tolerance: float = setting(1e-3, Number(0, 1))

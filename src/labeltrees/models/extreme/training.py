@@ -10,7 +10,7 @@ import numpy as np
 
 from labeltrees import _core
 from labeltrees.errors import ArgumentError, TooLargeError
-from labeltrees.models.extreme.calibration import Calibration
+from labeltrees.models.extreme.calibration import Calibration, Chances
 from labeltrees.models.extreme.model import (
     MASS_WIDTH,
     ExtremeModel,
@@ -38,6 +38,7 @@ _NOT_GROWING: dict[str, Any] = {
     "tail": None,
     "tail_weight": 0.0,
     "beam_width": 1,
+    "threshold": 1.0,
     "n_jobs": 1,
 }
 _WEIGHT_BYTES = 16  # of a weight while nodes are joined: twice 3 bytes, its row, and room to spare
@@ -62,17 +63,24 @@ def train_extreme(
     grown = _grow(rows, relevance, settings, held, len(trees))
     trees += [tree for tree, _ in grown]
     margins += [each for _, each in grown]
-    calibration = Calibration()
+    calibration = chance = Calibration()
     if settings.calibrate:
-        calibration = _calibrate(rows, relevance, trees, margins, held, settings)
+        calibration, chance = _calibrate(rows, relevance, trees, margins, held, settings)
     tail = None
     if settings.tail is not None:
         tail = TailClassifier.fit(rows, relevance, settings.tail, settings.tail_weight)
     growth = Growth(fingerprint, tuple(margins)) if settings.warm_start else None
     return ExtremeModel(
-        settings, relevance.vocabulary, trees, rows.n_features, relevance.scale, calibration, tail,
+        settings,
+        relevance.vocabulary,
+        trees,
+        rows.n_features,
+        relevance.scale,
+        calibration,
+        Chances(chance, relevance.label_shares),
+        tail,
         growth,
-    )  # fmt: skip
+    )
 
 
 def _grow(
@@ -152,15 +160,17 @@ def _calibrate(
     margins: list[_core.HeldMargins],
     held: NDArray[np.int32],
     settings: ExtremeSettings,
-) -> Calibration:
-    """Return the map fitted on the top labels of held-out rows, as the trees see such rows.
+) -> tuple[Calibration, Calibration]:
+    """Return the maps to relevance and to probability, by the top labels of held-out rows.
+
+    The trees see these as they see rows that are new to them.
 
     Labels that a row has but that are not among its top ones are left out, as are all others so
     unlikely: with them, and without their like, the least likely labels would seem to be true.
     """
     chosen = np.flatnonzero(held >= 0)
     if not len(chosen):
-        return Calibration()
+        return Calibration(), Calibration()
     forest = forest_of(trees, settings, len(relevance.vocabulary), margins)
     numbers = np.arange(len(chosen), dtype=np.int32)
     k = min(_CALIBRATION_LABELS, trees[0].tree.n_labels)
@@ -175,8 +185,13 @@ def _calibrate(
     )
     matrix = relevance.to_csr()
     found = ids >= 0
-    truth = matrix[np.repeat(chosen, k)[found.ravel()], ids[found]]
-    return Calibration.fit(p[found], np.repeat(mass, k)[found.ravel()], np.asarray(truth).ravel())
+    truth = np.asarray(matrix[np.repeat(chosen, k)[found.ravel()], ids[found]]).ravel()
+    masses = np.repeat(mass, k)[found.ravel()]
+    calibration = Calibration.fit(p[found], masses, truth)
+    if not relevance.is_graded:
+        return calibration, calibration
+    shares = Chances(Calibration(), relevance.label_shares).shares(p[found], ids[found])
+    return calibration, Calibration.fit(shares, masses, truth > 0)
 
 
 def _check_memory(rows: Rows, relevance: Relevance, settings: ExtremeSettings) -> None:

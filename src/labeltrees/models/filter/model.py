@@ -38,6 +38,7 @@ class FilterTreeModel(TreeModel, DenseAnswers):
     Threads may ask while one learns.
     """
 
+    scores_all = True
     settings_class = FilterSettings
 
     settings: FilterSettings

@@ -1,0 +1,121 @@
+"""Should `ExtremeRegressor` weight relevance by propensity by default? Measured on training rows.
+
+The last fifth of each set's training rows is asked about, the others are learned from, with several
+seeds; test rows are never read. Prints P@1, P@3 and P@5 of both as Markdown and what the rule says:
+`relevance="propensity"` becomes the default if, averaged over the sets, each of P@1, P@3 and P@5 is
+at least that of `relevance=None`, and on no set any of them is more than 1 % (of itself) lower.
+
+    python benchmarks/relevance_default.py --data DIR [--sets bibtex delicious] [--seeds 5]
+
+DIR has bibtex, delicious and rcv1-sub1 in XC format and yso-en as `label ids<TAB>text`, or some.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from batch_sections.data_sets import training_rows
+from labeltrees import ExtremeRegressor
+from machine import described
+from online_sections.markdown import number, table
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+SETS = ("bibtex", "delicious", "rcv1-sub1", "yso-en")
+KS = (1, 3, 5)
+MOST_WORSE = 0.01
+WAYS = (None, "propensity")
+HEADER = ["set", "`relevance`", "P@1", "P@3", "P@5", "more P@1", "more P@3", "more P@5"]
+
+
+def hits(model: Any, X: csr_array, Y: csr_array) -> NDArray[np.float64]:
+    """Return P@1, P@3 and P@5 of each row, by the order that the model gives its labels."""
+    labels = model.predict_top_k(X, max(KS)).labels
+    found = np.not_equal(labels, None)
+    rows = np.broadcast_to(np.arange(len(labels))[:, np.newaxis], labels.shape)
+    true = np.zeros(labels.shape)
+    true[found] = np.asarray(Y[rows[found], labels[found].astype(np.int64)]).ravel() > 0
+    return np.column_stack([true[:, :k].mean(axis=1) for k in KS])
+
+
+def compared(X: csr_array, Y: csr_array, seeds: int) -> dict[Any, NDArray[np.float64]]:
+    """Return the mean over the seeds of each row's P@k, in percent, by way."""
+    n_learned = X.shape[0] - X.shape[0] // 5
+    return {
+        way: np.mean(
+            [
+                100
+                * hits(
+                    ExtremeRegressor(relevance=way, random_state=seed).fit(
+                        X[:n_learned], Y[:n_learned]
+                    ),
+                    X[n_learned:],
+                    Y[n_learned:],
+                )
+                for seed in range(seeds)
+            ],
+            axis=0,
+        )
+        for way in WAYS
+    }
+
+
+def lines_of(name: str, found: dict[Any, NDArray[np.float64]]) -> list[list[str]]:
+    """Return the two rows of one set's table; +- is one standard error over the rows."""
+    more = found["propensity"] - found[None]
+    errors = more.std(axis=0) / np.sqrt(len(more))
+    gains = [f"{gain:+.2f} +- {e:.2f}" for gain, e in zip(more.mean(axis=0), errors, strict=True)]
+    first, second = ([number(p, 2) for p in found[way].mean(axis=0)] for way in WAYS)
+    return [[name, "None", *first, "", "", ""], ["", '"propensity"', *second, *gains]]
+
+
+def verdict(means: dict[str, dict[Any, NDArray[np.float64]]]) -> str:
+    """Return what the rule says of P@k by set and way."""
+    usual, other = (np.mean([found[way] for found in means.values()], axis=0) for way in WAYS)
+    lost = [
+        name
+        for name, found in means.items()
+        if (found["propensity"] < (1 - MOST_WORSE) * found[None]).any()
+    ]
+    ahead = bool((other >= usual).all())
+    chosen = 'relevance="propensity"' if ahead and not lost else "relevance=None"
+    gains = " / ".join(f"{gain:+.2f}" for gain in other - usual)
+    return (
+        f"Averaged over the sets, propensity has {gains} P@1 / 3 / 5; it is more than 1 % worse on "
+        f"{', '.join(lost) or 'no set'}. By the rule the default is {chosen}."
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, required=True, help="folder of multi-label sets")
+    parser.add_argument("--sets", nargs="+", choices=SETS, help="some of the sets")
+    parser.add_argument("--limit", type=int, default=30_000, help="most rows of a set")
+    parser.add_argument("--seeds", type=int, default=3, help="models of each kind")
+    chosen = parser.parse_args()
+    if not chosen.data.is_dir():
+        parser.error(f"--data must be a folder that exists, got {chosen.data}")
+    if chosen.limit < 100:
+        parser.error("--limit must be at least 100")
+    if chosen.seeds < 1:
+        parser.error("--seeds must be at least 1")
+    print(f"{described()}.\n", flush=True)
+    print(table(HEADER, []), flush=True)
+    means = {}
+    for name in chosen.sets or [each for each in SETS if (chosen.data / each).is_dir()]:
+        found = compared(*training_rows(chosen.data, name, chosen.limit), chosen.seeds)
+        print("\n".join(f"| {' | '.join(line)} |" for line in lines_of(name, found)), flush=True)
+        means[name] = {way: p.mean(axis=0) for way, p in found.items()}
+    print(f"\n{verdict(means)}")
+
+
+if __name__ == "__main__":
+    main()
