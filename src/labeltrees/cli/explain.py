@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
 
-from labeltrees.cli.in_words import FeatureNames, in_words, words_of
+from labeltrees.cli.in_words import in_words
 from labeltrees.cli.inputs import FormatOption, Input, LineOption
 from labeltrees.cli.methods import as_options
 from labeltrees.cli.opening import ModelArgument, open_model
 from labeltrees.cli.report import JsonOption, say, say_json
 from labeltrees.data.readers.source import MAX_LINE_BYTES
-from labeltrees.data.readers.vectorizers import default_vectorizer
 from labeltrees.errors import ArgumentError
 from labeltrees.models.capabilities import Explains, demand
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from labeltrees.data.chunk import Chunk
     from labeltrees.models.model import FittedModel
 
@@ -64,7 +61,8 @@ def explain(
     opened.check_width(x)
     likeliest = opened.top_labels(x, min(_N_OTHERS, len(opened.vocabulary)))
     chosen = likeliest.labels[0, 0] if label is None else _as_label(opened, label)
-    names = _names(source, text, chunk, opened.n_features)
+    own = text if chunk.texts is None else chunk.texts[0]
+    names = source.feature_names(own)
     n_listed = features if full or json else len(x.indices) + 1
     explain_x = partial(opened.explain, x, n_features=n_listed, feature_names=names)
     reason = as_options(explain_x, {"label": chosen})
@@ -76,17 +74,6 @@ def explain(
         others = zip(likeliest.labels[0].tolist(), likeliest.probabilities[0].tolist(), strict=True)
         for line in in_words(reason, others, len(opened.vocabulary), n_features=features):
             say(line)
-
-
-def _names(source: Input, text: str | None, chunk: Chunk, n_features: int) -> Sequence[str] | None:
-    """Return the words that the features count, those of this row if features are hashed."""
-    if (names := source.feature_names()) is not None:
-        return names
-    own = text if text is not None else None if chunk.texts is None else chunk.texts[0]
-    vectorizer: Any = source.vectorizer or default_vectorizer()
-    if own is None or getattr(vectorizer, "n_features", None) != n_features:
-        return None
-    return FeatureNames(words_of(own, vectorizer), n_features)
 
 
 def _row(source: Input, row: int) -> Chunk:

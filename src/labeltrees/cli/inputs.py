@@ -6,28 +6,33 @@ import glob
 import io
 import json
 import os
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import numpy as np
 import typer
 
 from labeltrees import checks
+from labeltrees.cli.methods import as_options
 from labeltrees.data.ahead import read_ahead
 from labeltrees.data.chunk import Chunk, OneLabel
 from labeltrees.data.python_source import PythonSource
-from labeltrees.data.readers import fit_tfidf, open_reader
-from labeltrees.data.readers.formats import FORMATS, format_of
+from labeltrees.data.readers import FileLook, NoFeatures, look_at
+from labeltrees.data.readers.formats import FORMATS
 from labeltrees.data.readers.source import MAX_LINE_BYTES
-from labeltrees.data.readers.vectorizers import default_vectorizer
-from labeltrees.errors import ArgumentError, ModelFormatError
-from labeltrees.transforms import feature_names, save_with_transform, takes_text, transform_of
+from labeltrees.errors import ArgumentError, DataError, ModelFormatError
+from labeltrees.transforms import (
+    feature_names,
+    hashed_text_features,
+    save_with_transform,
+    takes_text,
+    transform_of,
+)
 from labeltrees.transforms.rows import transformed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
     from labeltrees.data.readers.source import Source
@@ -40,16 +45,20 @@ __all__ = [
     "FormatOption",
     "Input",
     "InputArgument",
+    "LabelColumnOption",
+    "LabelSeparatorOption",
     "LabelsOption",
     "LimitOption",
     "LineOption",
     "OrderOption",
+    "RatingColumnOption",
+    "TextColumnOption",
     "expanded",
     "remembered_input",
 ]
 
 _ALL_FORMATS = (*FORMATS, "python")
-_TEXT_FORMATS = ("tsv", "jsonl", "parquet")
+_PANEL = "How the file is read"
 
 InputArgument = Annotated[
     str,
@@ -60,17 +69,59 @@ InputArgument = Annotated[
 ]
 FormatOption = Annotated[
     str | None,
-    typer.Option(help=f"{', '.join(_ALL_FORMATS)}; by default the file's suffix decides."),
+    typer.Option(
+        help=f"{', '.join(_ALL_FORMATS)}; by default what is in the file decides.",
+        rich_help_panel=_PANEL,
+    ),
 ]
 LabelsOption = Annotated[
-    str, typer.Option(help="Rows with several labels: learn 'each', 'draw' one, or the 'first'.")
+    str,
+    typer.Option(
+        help="Rows with several labels, for models of one: learn 'each', 'draw' one, or the "
+        "'first'.",
+        rich_help_panel=_PANEL,
+    ),
 ]
-LimitOption = Annotated[int | None, typer.Option(min=1, help="Read at most this many rows.")]
+LabelSeparatorOption = Annotated[
+    str | None,
+    typer.Option(
+        help="What separates labels in TSV and CSV, or 'none'; by default found out.",
+        rich_help_panel=_PANEL,
+    ),
+]
+LabelColumnOption = Annotated[
+    str | None,
+    typer.Option(
+        help="The column of labels, by name or number from 1; by default found out.",
+        rich_help_panel=_PANEL,
+    ),
+]
+TextColumnOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A column of text in CSV, by name or number; may be repeated.", rich_help_panel=_PANEL
+    ),
+]
+RatingColumnOption = Annotated[
+    str | None,
+    typer.Option(help="A column of relevance in CSV, by name or number.", rich_help_panel=_PANEL),
+]
+LimitOption = Annotated[
+    int | None,
+    typer.Option(min=1, help="Read at most this many rows.", rich_help_panel=_PANEL),
+]
 LineOption = Annotated[
-    int, typer.Option("--max-line-bytes", min=1, help="Refuse longer lines than this.")
+    int,
+    typer.Option(
+        "--max-line-bytes", min=1, help="Refuse longer lines than this.", rich_help_panel=_PANEL
+    ),
 ]
 OrderOption = Annotated[
-    str, typer.Option(help="With --format python: the order of examples, 'files' or 'shuffled'.")
+    str,
+    typer.Option(
+        help="With --format python: the order of examples, 'files' or 'shuffled'.",
+        rich_help_panel=_PANEL,
+    ),
 ]
 
 
@@ -79,17 +130,17 @@ class Input:
     """Where rows come from and how they are read; `facts` travels with the model."""
 
     path: str
-    format: str
+    look: FileLook | None = None
+    """How the file is read; None for Python code."""
     labels: str = "each"
     limit: int | None = None
     order: str = "files"
     seed: int = 0
     max_line_bytes: int = MAX_LINE_BYTES
     vectorizer: Vectorizer | None = field(default=None, repr=False)
+    """Makes features of texts; None: hashed words and pairs of words."""
     scaler: Any = field(default=None, repr=False)
     """A transformer of numbers in front of the model, if there is one."""
-    opened: Source | None = field(default=None, repr=False)
-    """What to read instead of the path."""
 
     @classmethod
     def choose(
@@ -97,61 +148,107 @@ class Input:
         path: str,
         *,
         format: str | None,  # noqa: A002
-        vectorizer: str | None = None,
+        labelled: bool = True,
+        columns: dict[str, Any] | None = None,
         **rest: Any,
     ) -> Input:
-        """Return the input that a command's options describe."""
+        """Return the input that a command's options describe, after one look at the file.
+
+        ``columns`` are the options of `look_at` for columns and separators, as they were typed.
+        """
         if format is not None:
             checks.choice("--format", format, _ALL_FORMATS)
         checks.choice("--labels", rest.get("labels", "each"), get_args(OneLabel))
-        chosen = cls(path, format or format_of(path), **rest)
-        if vectorizer is None:
-            return chosen
-        if checks.choice("--vectorizer", vectorizer, ("hashing", "tfidf")) == "hashing":
-            return chosen
-        if chosen.format != "tsv":
-            raise ArgumentError.of("--vectorizer", vectorizer, "used with --format tsv")
-        fitted = fit_tfidf(path, max_line_bytes=chosen.max_line_bytes)
-        return replace(chosen, vectorizer=cast("Vectorizer", fitted))
+        given = {name: value for name, value in (columns or {}).items() if value}
+        if given.get("label_separator") == "none":
+            given["label_separator"] = None
+        if format == "python":
+            if given:
+                option = next(iter(given)).replace("_", "-")
+                raise ArgumentError(f"--{option} is not used by the format python.")
+            return cls(path, None, **rest)
+        if path != "-" and not os.path.exists(path):
+            raise FileNotFoundError(f"no such file: {path}")
+
+        def look(**wishes: Any) -> FileLook:
+            return look_at(path, format=format, labelled=labelled, **wishes)
+
+        return cls(path, as_options(look, given), **rest)
 
     @classmethod
     def like(cls, stored: StoredModel, path: str, *, format: str | None, **rest: Any) -> Input:  # noqa: A002
-        """Return the input for a saved model, read as the model's own data was."""
+        """Return the input for a saved model, read as the model's own data was.
+
+        A file in another format is read as such, if it holds texts where the model takes texts.
+        """
         remembered = remembered_input(stored.extra)
-        if format is None:
-            try:
-                format = format_of(path)  # noqa: A001
-            except ArgumentError:
-                if "format" not in remembered:
-                    raise
-                format = remembered["format"]  # noqa: A001
-            if format == "xc" and remembered.get("format") in _TEXT_FORMATS:
-                format = "tsv"  # noqa: A001  (a .txt of texts)
-        chosen = cls.choose(path, format=format, **rest)
+        known = remembered.get("format")
+        if format is None and known == "python":
+            format = "python"  # noqa: A001
+        if format == "python":
+            return cls.choose(path, format=format, **rest).for_model(stored)
+        chosen = cls._looked(path, format, known, rest)
+        look = chosen.look
+        assert look is not None
+        if format is None and "options" in remembered:
+            model_look = FileLook.from_facts(remembered, path)
+            other_kind = look.is_text != model_look.is_text
+            if look.format == model_look.format or other_kind:
+                look = replace(
+                    look,
+                    format=model_look.format,
+                    options=model_look.options,
+                    is_text=model_look.is_text,
+                )
+        return replace(chosen, look=look).for_model(stored)
+
+    @classmethod
+    def _looked(cls, path: str, format: str | None, known: Any, rest: dict[str, Any]) -> Input:  # noqa: A002
+        try:
+            return cls.choose(path, format=format, labelled=False, **rest)
+        except DataError:
+            if format is not None or known not in FORMATS or path == "-":
+                raise
+        return cls.choose(path, format=known, labelled=False, **rest)
+
+    def for_model(self, stored: StoredModel) -> Input:
+        """Return the input with what is in front of a model."""
         transformer = transform_of(stored)
-        if transformer is None and "tfidf" in remembered:  # as files had it before
-            transformer = _tfidf_from(remembered["tfidf"])
         if transformer is None:
-            return chosen
-        if not takes_text(transformer):
-            return replace(chosen, scaler=transformer)
-        in_texts = chosen.format in _TEXT_FORMATS
-        return replace(chosen, vectorizer=transformer) if in_texts else chosen
+            return self
+        if takes_text(transformer):
+            return replace(self, vectorizer=transformer)
+        return replace(self, scaler=transformer)
 
     @classmethod
     def of_texts(cls, stored: StoredModel, texts: Sequence[str]) -> Input:
         """Return texts that were typed as the input of a model that has learned from texts."""
-        known = remembered_input(stored.extra).get("format")
-        if known not in _TEXT_FORMATS:
-            learned = "another kind of input" if known is None else f"the format {known}"
-            raise ArgumentError(f"--text: this model has learned from {learned}, not from texts.")
+        transformer = transform_of(stored)
+        if transformer is None or not takes_text(transformer):
+            raise ArgumentError("--text: this model has not learned from texts.")
         lines = "".join(json.dumps({"text": text}) + "\n" for text in texts)
-        chosen = cls.like(stored, "--text", format="jsonl")
-        return replace(chosen, opened=io.BytesIO(lines.encode()))
+        facts = {"format": "jsonl", "options": {}, "is_text": True}
+        look = FileLook.from_facts(facts, io.BytesIO(lines.encode()))
+        return cls("--text", look, vectorizer=transformer)
+
+    @property
+    def format(self) -> str:
+        """The format of the file."""
+        return "python" if self.look is None else self.look.format
+
+    @property
+    def is_text(self) -> bool:
+        """Whether rows are texts, of which features are made."""
+        return self.look is not None and self.look.is_text
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was assumed of the file, in sentences."""
+        return () if self.look is None else self.look.notes
 
     def facts(self) -> dict[str, Any]:
         """Return what is kept of the input beside the model, ready for JSON."""
-        return {"input": {"format": self.format}}
+        return {"input": {"format": "python"} if self.look is None else self.look.facts()}
 
     def save(
         self,
@@ -162,15 +259,28 @@ class Input:
         extra: dict[str, Any] | None = None,
     ) -> None:
         """Save a model that learned from this input, with what makes its features."""
-        transformer = self.vectorizer or self.scaler
-        if transformer is None and self.format == "tsv":
-            transformer = default_vectorizer()
-        extra = self.facts() | (extra or {})
-        save_with_transform(model, transformer, path, keep_state=keep_state, extra=extra)
+        transformer = self._made_by if self.is_text else self.scaler
+        kept = self.facts() | (extra or {})
+        save_with_transform(model, transformer, path, keep_state=keep_state, extra=kept)
+
+    @property
+    def _made_by(self) -> Vectorizer:
+        """What makes features of texts."""
+        return hashed_text_features() if self.vectorizer is None else self.vectorizer
 
     def feature_names(self, text: str | None = None) -> Sequence[str] | None:
         """Return the words that the features count, if they are known; hashed ones from a text."""
-        return None if self.vectorizer is None else feature_names(self.vectorizer, text)
+        return feature_names(self._made_by, text) if self.is_text else None
+
+    def raw(self) -> Source:
+        """Return the bytes of the file, from its start; those of a pipe can be taken once."""
+        assert self.look is not None
+        return self.path if self.look.source is None else self.look.source.take()
+
+    def read_from(self, source: Source) -> Input:
+        """Return the same way to read for other bytes."""
+        assert self.look is not None
+        return replace(self, look=FileLook.from_facts(self.look.facts(), source))
 
     def chunks(self, skip: int = 0) -> Iterator[Chunk]:
         """Return the chunks of at most ``limit`` rows, without the first ``skip`` of them.
@@ -187,31 +297,19 @@ class Input:
             elif n_skipped < chunk.n_rows:
                 yield chunk.take(np.arange(n_skipped, chunk.n_rows))
 
-    def _limited(self, skip: int) -> Iterator[Chunk]:
-        if self.format == "python":
-            folder = None if self.path == "stdlib" else self.path
-            order = cast("Any", self.order)
-            yield from PythonSource(folder, order=order, seed=self.seed, limit=self.limit)
-            return
-        left = self.limit
-        for chunk in open_reader(
-            self.path if self.opened is None else self.opened,
-            format=self.format,
-            vectorizer=self._skipping(skip),
-            max_line_bytes=self.max_line_bytes,
-        ):
-            if self.scaler is not None:
-                chunk = replace(chunk, rows=transformed(chunk.rows, self.scaler))
-            if left is not None and chunk.n_rows >= left:
-                yield chunk.head(left)
-                return
-            yield chunk
-            left = None if left is None else left - chunk.n_rows
+    def texts_or_rows(self) -> Iterator[Chunk]:
+        """Return the chunks without features where there are texts to make them of later."""
+        return replace(self, vectorizer=NoFeatures()).chunks()
 
-    def _skipping(self, skip: int) -> Vectorizer | None:
-        if skip == 0 or self.format not in _TEXT_FORMATS:
-            return self.vectorizer
-        return _Skipping(self.vectorizer or default_vectorizer(), skip)
+    def with_features(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+        """Return chunks with the features of their texts."""
+        if not self.is_text:
+            yield from chunks
+            return
+        from labeltrees.data.rows import as_rows
+
+        for chunk in chunks:
+            yield replace(chunk, rows=as_rows(self._made_by.transform(list(chunk.texts or ()))))
 
     def examples(self) -> Iterator[tuple[Rows, NDArray[Any], NDArray[np.float32]]]:
         """Return (rows, labels, weights) with one label per row, chunk by chunk, read ahead."""
@@ -222,6 +320,27 @@ class Input:
             rows, labels, weights = chunk.examples(cast("OneLabel", self.labels), self.seed)
             if rows.n_rows:
                 yield rows, labels, weights
+
+    def _limited(self, skip: int) -> Iterator[Chunk]:
+        if self.look is None:
+            folder = None if self.path == "stdlib" else self.path
+            order = cast("Any", self.order)
+            yield from PythonSource(folder, order=order, seed=self.seed, limit=self.limit)
+            return
+        left = self.limit
+        for chunk in self.look.open(self._skipping(skip), max_line_bytes=self.max_line_bytes):
+            if self.scaler is not None:
+                chunk = replace(chunk, rows=transformed(chunk.rows, self.scaler))
+            if left is not None and chunk.n_rows >= left:
+                yield chunk.head(left)
+                return
+            yield chunk
+            left = None if left is None else left - chunk.n_rows
+
+    def _skipping(self, skip: int) -> Vectorizer | None:
+        if not self.is_text:
+            return None
+        return _Skipping(self._made_by, skip) if skip else self._made_by
 
 
 def expanded(paths: Sequence[str]) -> list[str]:
@@ -264,17 +383,3 @@ def remembered_input(extra: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(remembered, dict):
         raise ModelFormatError(f"the model's input cannot be {remembered!r:.60}.")
     return remembered
-
-
-def _tfidf_from(facts: Any) -> Vectorizer:
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    try:
-        terms, idf = facts["terms"], [checks.number("idf", each, 0) for each in facts["idf"]]
-        if len(terms) != len(idf) or not all(isinstance(term, str) for term in terms):
-            raise ValueError("terms and idf do not fit together")
-        vectorizer = TfidfVectorizer(vocabulary=terms)
-        vectorizer.idf_ = np.array(idf)
-    except (LookupError, TypeError, ValueError) as error:
-        raise ModelFormatError(f"the model's TF-IDF terms cannot be used: {error}") from None
-    return cast("Vectorizer", vectorizer)

@@ -6,7 +6,10 @@ import os
 import tempfile
 from pathlib import Path
 
-__all__ = ["check_out"]
+from labeltrees import store
+from labeltrees.errors import ArgumentError, ModelFormatError
+
+__all__ = ["check_out", "default_out"]
 
 
 def check_out(path: str | os.PathLike[str] | None, option: str = "--out") -> None:
@@ -43,3 +46,23 @@ def check_out(path: str | os.PathLike[str] | None, option: str = "--out") -> Non
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise OSError(f"{said}: nothing can be written in the folder {folder}: {reason}.") from None
+
+
+def default_out(data: str) -> Path:
+    """Return where a model is saved if nobody says: in this folder, by the name of its data.
+
+    A file of that name is replaced only if it is a model, or raises `ArgumentError`.
+
+    >>> str(default_out("/data/intents.tsv.gz")), str(default_out("-"))
+    ('intents.safetensors', 'model.safetensors')
+    """
+    name = Path(data).name.split(".")[0] if data != "-" else ""
+    target = Path(f"{name or 'model'}.safetensors")
+    if target.exists():
+        try:
+            store.read(target, mapped=True)
+        except (ModelFormatError, OSError):
+            raise ArgumentError(
+                f"{target} is there and is no model: say with --out where to save."
+            ) from None
+    return target

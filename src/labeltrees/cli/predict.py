@@ -172,15 +172,13 @@ def _chunks(
         if limit <= 0:
             return
         source = replace(source, limit=limit)
-    if source.format in ("parquet", "python"):
+    if source.format in ("parquet", "npz", "csv", "python"):
         if id not in (None, "line"):
             raise ArgumentError.of("--id", id, f"'line' for the format {source.format}")
         yield from ((chunk, None) for chunk in source.chunks())
         return
-    lines = RememberedLines(
-        source.opened or source.path, source.max_line_bytes, bare=source.format == "tsv"
-    )
-    for chunk in replace(source, opened=cast("BinaryIO", lines)).chunks():
+    lines = RememberedLines(source.raw(), source.max_line_bytes, bare=source.format == "tsv")
+    for chunk in source.read_from(cast("BinaryIO", lines)).chunks():
         lines.forget(chunk)
         yield chunk, lines
 

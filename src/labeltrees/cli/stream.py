@@ -14,10 +14,14 @@ from labeltrees.cli.inputs import (
     FormatOption,
     Input,
     InputArgument,
+    LabelColumnOption,
+    LabelSeparatorOption,
     LabelsOption,
     LimitOption,
     LineOption,
     OrderOption,
+    RatingColumnOption,
+    TextColumnOption,
 )
 from labeltrees.cli.methods import Chosen, with_method
 from labeltrees.cli.opening import open_model
@@ -32,7 +36,7 @@ from labeltrees.cli.report import (
     say_json,
     say_pairs,
 )
-from labeltrees.cli.signals import Stopping
+from labeltrees.cli.signals import AskedToStop, Stopping
 from labeltrees.cli.streaming import Answers, Pulse, Stream
 from labeltrees.data.readers.source import MAX_LINE_BYTES
 from labeltrees.errors import ArgumentError, DataError
@@ -86,6 +90,10 @@ def stream(
     ] = 60.0,
     format: FormatOption = None,  # noqa: A002
     labels: LabelsOption = "each",
+    label_separator: LabelSeparatorOption = None,
+    label_column: LabelColumnOption = None,
+    text_column: TextColumnOption = None,
+    rating_column: RatingColumnOption = None,
     limit: LimitOption = None,
     max_line_bytes: LineOption = MAX_LINE_BYTES,
     order: OrderOption = "files",
@@ -118,17 +126,29 @@ def stream(
         "seed": chosen.seed,
         "max_line_bytes": max_line_bytes,
     }
+    columns = {
+        "label_separator": label_separator,
+        "label_column": label_column,
+        "text_column": text_column,
+        "rating_column": rating_column,
+    }
     resumed = out if resume and out is not None and out.exists() else None
     with Stopping() as stopping:
-        begun = resumed or init
-        if begun is None:
-            model, source = None, Input.choose(data, **reading)
-            facts = source.facts()
-        else:
+        begun, model, extra = resumed or init, None, {}
+        stored = None
+        if begun is not None:
             model, stored = _opened(begun, chosen)
-            source = Input.like(stored, data, **reading)
             extra = stored.extra
-            facts = {"input": extra["input"]} if "input" in extra else source.facts()
+        try:
+            with stopping.waiting():  # the first line of a pipe may not have come yet
+                source = (
+                    Input.choose(data, columns=columns, **reading)
+                    if stored is None
+                    else Input.like(stored, data, **reading)
+                )
+        except AskedToStop:
+            raise typer.Exit(stopping.exit_code) from None
+        facts = {"input": extra["input"]} if "input" in extra else source.facts()
         if resumed is None:
             position = Position(fingerprint(source), ProgressiveValidation(n_expected=limit))
         else:

@@ -13,13 +13,17 @@ from labeltrees.cli.inputs import (
     FormatOption,
     Input,
     InputArgument,
+    LabelColumnOption,
+    LabelSeparatorOption,
     LabelsOption,
     LimitOption,
     LineOption,
     OrderOption,
+    RatingColumnOption,
+    TextColumnOption,
 )
 from labeltrees.cli.methods import STREAMS, WHOLE_FILES, Wanted, with_wanted
-from labeltrees.cli.out import check_out, default_out
+from labeltrees.cli.outputs import check_out, default_out
 from labeltrees.cli.report import JsonOption, QuietOption, say_json
 from labeltrees.cli.trained import say_trained
 from labeltrees.cli.training_run import CHOOSES, TrainingRun
@@ -62,6 +66,10 @@ def train(
         typer.Option(help="For text: 'tfidf' of words and pairs of words, or 'hashing'."),
     ] = None,
     labels: LabelsOption = "each",
+    label_separator: LabelSeparatorOption = None,
+    label_column: LabelColumnOption = None,
+    text_column: TextColumnOption = None,
+    rating_column: RatingColumnOption = None,
     limit: LimitOption = None,
     max_line_bytes: LineOption = MAX_LINE_BYTES,
     order: OrderOption = "files",
@@ -87,6 +95,12 @@ def train(
     source = Input.choose(
         data,
         format=format,
+        columns={
+            "label_separator": label_separator,
+            "label_column": label_column,
+            "text_column": text_column,
+            "rating_column": rating_column,
+        },
         labels=labels,
         limit=limit,
         order=order,

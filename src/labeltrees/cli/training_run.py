@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +57,7 @@ class TrainingRun:
     def choose(self) -> Trained:
         """Train on the whole file if it fits into memory, and else row by row."""
         with Progress("reading", enabled=not self.quiet) as progress:
-            chunks = _counted(self.source.raw_chunks(), progress)
+            chunks = _counted(self.source.texts_or_rows(), progress)
             gathered = gather(chunks, room_for_data(), name=self.source.path)
         data = gathered.data
         if gathered.rest is not None:
@@ -99,10 +100,9 @@ class TrainingRun:
             raise ArgumentError("--init goes on with the model's own settings: give none of them.")
         if not hasattr(model, "learn"):
             raise ArgumentError(f"--init {init}: {stored.model} cannot learn row by row.")
-        source = self.source.read_like(stored)
-        self.source = source
+        self.source = self.source.for_model(stored)
         why = f"--init {init} was given"
-        return self._stream(None, source.chunks, in_order=in_order, why=why, start=model)
+        return self._stream(None, self.source.chunks, in_order=in_order, why=why, start=model)
 
     def _too_large(self, data: Chunk, rest: Iterator[Chunk]) -> Trained:
         """Learn what was read and all the rest row by row."""
@@ -111,7 +111,6 @@ class TrainingRun:
             f"The first {data.n_rows:,} rows were looked at."
         ]
         chosen = self.wanted.of(self._stream_name(), why="the file does not fit into memory")
-        self.source = self.source.hashed()
         once = iter([self.source.with_features(chain([data], rest))])
 
         def read() -> Iterable[Chunk]:
@@ -194,14 +193,11 @@ class TrainingRun:
 
         if self.vectorizer == "hashing":
             return Features(hashed_text_features())
-        return Features(default_text_features(data.n_rows))
+        return Features(default_text_features())
 
     def _save(self, model: Any, transform: Any) -> None:
-        from labeltrees.transforms import save_with_transform
-
-        save_with_transform(
-            model, transform, self.out, keep_state=self.keep_state, extra=self.source.facts()
-        )
+        source = self.source if transform is None else replace(self.source, vectorizer=transform)
+        source.save(model, self.out, keep_state=self.keep_state)
 
     @contextmanager
     def _stage(self, what: str) -> Iterator[None]:
