@@ -370,6 +370,8 @@ PIPED = {
     "svmlight": (b"", [b"1 0:1\n", b"2 1:1\n", b"3 2:1\n"]),
     "vw": (b"", [b"1 |a b\n", b"2 |a c\n", b"3 |a d\n"]),
     "tsv": (b"", [b"1\ta\n", b"2\tb\n", b"3\tc\n"]),
+    "csv": (b"label,text\n", [b"1,a\n", b"2,b\n", b"3,c\n"]),
+    "fasttext": (b"", [b"__label__1 a\n", b"__label__2 b\n", b"__label__3 c\n"]),
     "jsonl": (b"", [b'{"label": %d, "text": "x"}\n' % i for i in (1, 2, 3)]),
 }
 

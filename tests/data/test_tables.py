@@ -229,6 +229,26 @@ def test_json_labels_may_have_a_relevance():
             list(read_jsonl(file))
 
 
+def test_usual_names_stand_for_text_and_label():
+    rows = [{"utterance": "x", "intent": "a", "id": 1}, {"utterance": "y"}]
+    content = "\n".join(map(json.dumps, rows)).encode()
+    (chunk,) = read_jsonl(io.BytesIO(content), vectorizer=NoFeatures())
+    assert (chunk.texts, labels_of(chunk)) == (["x", "y"], [["a"], []])
+    assert look_at(io.BytesIO(content)).notes[:2] == (
+        "The field 'utterance' is taken for the text.",
+        "The field 'intent' is taken for the label.",
+    )
+    (chunk,) = read_jsonl(io.BytesIO(b'{"tags": ["a", "b"], "features": {"x": 1}}'))
+    assert labels_of(chunk) == [["a", "b"]]
+    (chunk,) = read_jsonl(
+        io.BytesIO(b'{"label": 1, "intent": 2, "text": "a", "title": "b"}'),
+        vectorizer=NoFeatures(),
+    )
+    assert (chunk.texts, chunk.labels.tolist()) == (["a"], [1])
+    with pytest.raises(DataFileError, match="expected one of 'text' and 'features'; its fields"):
+        list(read_jsonl(io.BytesIO(b'{"label": 1, "words": "a"}')))
+
+
 # Arrays
 
 

@@ -41,7 +41,8 @@ def read_jsonl(
     ``{"cat": 3.5, "pet": 1}``. It has ``"text"`` or ``"features"``, the same in all lines;
     features are ``{"name": value, ...}``, hashed into 2**30 columns, or
     ``{"indices": [...], "values": [...]}``. It may have ``"weight"``. Other fields are ignored;
-    empty lines are skipped.
+    empty lines are skipped. If the first object has no ``"text"`` or ``"label"`` by that name,
+    fields of usual names take their place, as in tables: ``{"intent": "a", "utterance": "b"}``.
 
     Parameters
     ----------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import shutil
 import tempfile
 from dataclasses import asdict, replace
@@ -13,6 +14,7 @@ from labeltrees.data.readers.assembly import CHUNK_ROWS
 from labeltrees.data.readers.file_look import FileLook, Once, read_as
 from labeltrees.data.readers.formats import FORMATS, TABLE, hinted_format
 from labeltrees.data.readers.peek import Head, NamedBytes, read_head
+from labeltrees.data.readers.records import aliases_of
 from labeltrees.data.readers.sample import Sample, sample_of
 from labeltrees.data.readers.separators import check_separator
 from labeltrees.data.readers.sniff import sniff_format
@@ -162,7 +164,22 @@ def _with_options(found: FileLook, head: Head, wishes: Wishes) -> FileLook:
             label_separator=table.label_separator,
             notes=table.notes,
         )
+    if found.format == "jsonl":
+        return replace(found, notes=_notes_on_fields(head.text))
     return found
+
+
+def _notes_on_fields(text: str) -> tuple[str, ...]:
+    """Return which fields of the first JSON object stand for text and label."""
+    first = next((line for line in text.split("\n") if line.strip()), "")
+    try:
+        record = json.loads(first)
+    except (ValueError, RecursionError):
+        return ()  # the reader says what is wrong
+    if not isinstance(record, dict):
+        return ()
+    aliases = aliases_of(record).items()
+    return tuple(f"The field {given!r} is taken for the {meant}." for given, meant in aliases)
 
 
 def _with_counts(found: FileLook, head: Head) -> FileLook:

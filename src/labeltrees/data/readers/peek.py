@@ -45,10 +45,17 @@ class Rejoined(io.BufferedIOBase):
     b'one\ntwo\n'
     """
 
-    def __init__(self, head: bytes, rest: BinaryIO, name: str) -> None:
+    def __init__(self, head: bytes, rest: BinaryIO, name: str, *, owned: bool = False) -> None:
         self._head = head
         self._rest = rest
+        self._owned = owned
         self.name = name
+
+    def close(self) -> None:
+        """Close the rest too if it is owned, as it happens when nobody reads any more."""
+        if self._owned:
+            self._rest.close()
+        super().close()
 
     def readable(self) -> bool:
         """Return True."""
@@ -114,23 +121,23 @@ def read_head(source: Source) -> Head:
                 content, at_end, _ = _content(file, name)
             return Head(name, content, at_end, source, True, os.path.getsize(source))
         file = open(source, "rb", buffering=0)  # noqa: SIM115  (a pipe can be opened once)
-        return _head_of_stream(file, name)
+        return _head_of_stream(file, name, owned=True)
     with open_source(source) as stream:  # which leaves an open file open
         return _head_of_stream(stream, name)
 
 
-def _head_of_stream(file: BinaryIO, name: str) -> Head:
+def _head_of_stream(file: BinaryIO, name: str, *, owned: bool = False) -> Head:
     start = file.tell() if _is_seekable(file) else None
     content, at_end, taken = _content(file, name)
     if start is None:
-        return Head(name, content, at_end, _rejoined(taken, file, name), False, None)
+        return Head(name, content, at_end, _rejoined(taken, file, name, owned=owned), False, None)
     end = file.seek(0, os.SEEK_END)
     file.seek(start)
     return Head(name, content, at_end, file, True, end - start)
 
 
-def _rejoined(taken: bytes, file: BinaryIO, name: str) -> BinaryIO:
-    return Rejoined(taken, file, name)  # type: ignore[return-value]
+def _rejoined(taken: bytes, file: BinaryIO, name: str, *, owned: bool) -> BinaryIO:
+    return Rejoined(taken, file, name, owned=owned)  # type: ignore[return-value]
 
 
 class _Recorder:
@@ -151,7 +158,6 @@ class _Recorder:
         if not isinstance(data, bytes):
             raise ArgumentError.of("path", self.file, "opened in binary mode")
         self.taken.append(data)
-        self.seen_line = self.seen_line or b"\n" in data
         return data
 
 
@@ -173,6 +179,7 @@ def _content(file: BinaryIO, name: str) -> tuple[bytes, bool, bytes]:
             break
         held.append(piece)
         size += len(piece)
+        recorder.seen_line = recorder.seen_line or b"\n" in piece
     return b"".join(held)[:LOOK_BYTES], at_end and size <= LOOK_BYTES, b"".join(recorder.taken)
 
 

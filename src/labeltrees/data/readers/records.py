@@ -11,6 +11,7 @@ import numpy as np
 from labeltrees import _core
 from labeltrees.data.chunk import Chunk
 from labeltrees.data.readers.assembly import file_error, rows_of
+from labeltrees.data.readers.columns import LABEL_NAMES, TEXT_NAMES, plain
 from labeltrees.data.readers.vectorizers import Vectorizer, default_vectorizer, vectorize
 from labeltrees.errors import DataFileError
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from labeltrees.data.rows import Rows
 
-__all__ = ["FIELDS", "RecordReader"]
+__all__ = ["FIELDS", "RecordReader", "aliases_of"]
 
 FIELDS = ("label", "labels", "text", "features", "weight")
 FeatureKind: TypeAlias = Literal["text", "names", "indices"]
@@ -56,6 +57,7 @@ class RecordReader:
     label_starts: list[int] = field(default_factory=lambda: [0])
     relevance: list[float] = field(default_factory=list)
     is_graded: bool = False
+    aliases: dict[str, str] | None = None
     weights: list[float] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
@@ -71,6 +73,11 @@ class RecordReader:
         try:
             if not isinstance(record, dict):
                 raise RecordError(f"expected an object, got {_short(record)}")
+            if self.aliases is None:
+                self.aliases = aliases_of(record)
+            for given, field_name in self.aliases.items():
+                if given in record:
+                    record = {**record, field_name: record[given]}
             self._add_labels(record)
             self._add_features(record)
             self._add_weight(record.get("weight"))
@@ -163,7 +170,8 @@ class RecordReader:
     def _add_features(self, record: Mapping[str, object]) -> None:
         text, features = record.get("text"), record.get("features")
         if (text is None) == (features is None):
-            raise RecordError("expected one of 'text' and 'features'")
+            fields = ", ".join(_short(name) for name in list(record)[:8]) or "none"
+            raise RecordError(f"expected one of 'text' and 'features'; its fields are {fields}")
         if features is None:
             if not isinstance(text, str):
                 raise RecordError(f"'text' must be a string, got {_short(text)}")
@@ -206,6 +214,27 @@ class RecordReader:
         if value < 0 or not np.isfinite(np.float32(value)):
             raise RecordError(f"the weight {_short(weight)} is not a finite number >= 0")
         self.weights.append(value)
+
+
+def aliases_of(record: Mapping[str, object]) -> dict[str, str]:
+    """Return which fields stand for ``text`` and ``label``, if a record has neither by that name.
+
+    >>> aliases_of({"utterance": "good morning", "intent": "greet"})
+    {'utterance': 'text', 'intent': 'label'}
+    """
+    found: dict[str, str] = {}
+    if "text" not in record and "features" not in record:
+        named = {plain(key): key for key, value in record.items() if isinstance(value, str)}
+        text = next((named[name] for name in TEXT_NAMES if name in named), None)
+        if text is not None:
+            found[text] = "text"
+    if "label" not in record and "labels" not in record:
+        named = {plain(key): key for key in record if key not in found}
+        label = next((named[name] for name in LABEL_NAMES if name in named), None)
+        if label is not None:
+            several = isinstance(record[label], list | dict)
+            found[label] = "labels" if several else "label"
+    return found
 
 
 def _checked_values(values: list[object]) -> list[float]:
