@@ -9,7 +9,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from labeltrees.data.texts import as_texts
-from labeltrees.errors import DataError
+from labeltrees.errors import DataError, LabelTreesError
 from labeltrees.models.model import MAX_DENSE_BYTES, TopLabels, TopRows
 from labeltrees.transforms import feature_names
 
@@ -296,6 +296,8 @@ def features_of(make: Callable[[list[str]], Any], texts: Any) -> Any:
         raise DataError("texts must have at least one text, got none.")
     try:
         return make(listed)
+    except LabelTreesError:
+        raise
     except UnicodeEncodeError as error:
         raise DataError(f"a text cannot be hashed: {error}.") from None
     except ValueError as error:
