@@ -53,7 +53,7 @@ def whole(data: Path, name: str, limit: int | None) -> Split:
         if name.startswith("yso-en")
         else _xc_set(data / name, limit)
     )
-    return _written(name if limit is None else f"{name}-{limit}", *train, *test)
+    return written(name if limit is None else f"{name}-{limit}", *train, *test)
 
 
 @functools.cache
@@ -64,7 +64,7 @@ def choosing(data: Path, name: str, limit: int | None) -> Split:
     n_valid = min(MOST_VALID_ROWS, int(VALID_SHARE * len(order)))
     valid, rest = np.sort(order[:n_valid]), np.sort(order[n_valid:])
     X, Y = split.X, split.Y
-    return _written(f"{split.name}-choosing", X[rest], Y[rest], X[valid], Y[valid])
+    return written(f"{split.name}-choosing", X[rest], Y[rest], X[valid], Y[valid])
 
 
 def training_rows(data: Path, name: str, limit: int | None) -> tuple[csr_array, csr_array]:
@@ -126,7 +126,7 @@ def _label_rows(labels: list[str], n_labels: int) -> csr_array:
     return csr_array((ones, columns, starts), shape=(len(ids), n_labels))
 
 
-def _written(name: str, X: csr_array, Y: csr_array, X_test: csr_array, Y_test: csr_array) -> Split:
+def written(name: str, X: csr_array, Y: csr_array, X_test: csr_array, Y_test: csr_array) -> Split:
     """Return the split, written to files; Omikuji takes no row without features."""
     known = np.diff(X.indptr) > 0
     X, Y = X[known], Y[known]

@@ -20,7 +20,7 @@ from online_sections.small_data import SmallSet, small_sets
 from peers import WORK, MissingPeerError, peer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from online_sections.options import Options
@@ -196,19 +196,23 @@ def vw_every_label(data: SmallSet, n_passes: int, rate: float) -> tuple[Path, Me
 
 
 def read_probabilities(path: Path) -> np.ndarray:
-    """Return VW's lines of ``label:p`` as a matrix."""
-    lines = path.read_text().splitlines()
-    return np.array([[float(pair.split(":")[1]) for pair in line.split()] for line in lines])
+    """Return VW's lines of ``label:p`` as a matrix; `--multilabel_oaa` puts blanks between them."""
+    lines = [line.split() for line in path.read_text().splitlines() if line.strip()]
+    return np.array([[float(pair.split(":")[1]) for pair in line] for line in lines])
 
 
 def write_rows(X: Any, y: np.ndarray, path: Any) -> None:
     """Write rows with values; VW's labels start from 1."""
     with path.open("w") as file:
-        for i, label in enumerate(y.tolist()):
-            part = slice(X.indptr[i], X.indptr[i + 1])
-            pairs = zip(X.indices[part].tolist(), X.data[part].tolist(), strict=True)
-            words = " ".join(f"f{column}:{value:.6g}" for column, value in pairs)
+        for label, words in zip(y.tolist(), row_words(X), strict=True):
             file.write(f"{label + 1} | {words}\n")
+
+
+def row_words(X: Any) -> Iterator[str]:
+    """Return each row's features and values as VW reads them."""
+    for begin, end in itertools.pairwise(X.indptr.tolist()):
+        pairs = zip(X.indices[begin:end].tolist(), X.data[begin:end].tolist(), strict=True)
+        yield " ".join(f"f{column}:{value:.6g}" for column, value in pairs)
 
 
 def row(name: str, result: Result) -> list[str]:

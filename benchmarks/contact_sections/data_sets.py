@@ -1,0 +1,100 @@
+"""The sets, each as rows to learn from and rows to test."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import string
+from typing import TYPE_CHECKING
+
+from sklearn import datasets
+
+from contact_sections import debian
+from contact_sections.options import YSO_ROWS
+from contact_sections.person_files import PersonRows, parsed, shuffled_numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from contact_sections.options import Options
+
+Split = tuple[PersonRows, PersonRows]
+
+#: Sets of the folder of data, by the kind of their files.
+SHARED = {
+    "clinc150": "text",
+    "rcv1-sub1": "xc",
+    "letter": "table",
+    "bibtex": "xc",
+    "delicious": "xc",
+    "yso-en": "text",
+}
+TABLES: dict[str, Callable[..., object]] = {
+    "digits": datasets.load_digits,
+    "iris": datasets.load_iris,
+    "wine": datasets.load_wine,
+    "breast-cancer": datasets.load_breast_cancer,
+}
+SETS = ("clinc150", "rcv1-sub1", "letter", *TABLES, "bibtex", "delicious", "debian", "yso-en")
+
+
+class MissingSetError(Exception):
+    """A set cannot be had here; the message is a sentence for the report."""
+
+
+def split_of(name: str, options: Options) -> Split:
+    """Return rows to learn from, in the order found, and rows to test: its own, or a fifth."""
+    if name in SHARED:
+        if options.data is None or not (options.data / name).is_dir():
+            raise MissingSetError(f"{name} is left out: the folder of data (`--data`) has it not.")
+        train, test = _shared(options.data / name, SHARED[name])
+        if name == "yso-en":
+            train = train.first(YSO_ROWS)
+    else:
+        train, test = last_fifth_apart(_debian() if name == "debian" else _table(TABLES[name]))
+    return train.sampled(options.limit), test.sampled(options.limit)
+
+
+def last_fifth_apart(rows: PersonRows) -> Split:
+    """Return four fifths, in the order found, and the last fifth of a fixed shuffle."""
+    numbers, cut = shuffled_numbers(len(rows)), len(rows) * 4 // 5
+    return rows.take(sorted(numbers[:cut])), rows.take(numbers[cut:])
+
+
+def _shared(folder: Path, kind: str) -> Split:
+    if folder.name == "letter":
+        rows = _letter(folder / "letter.csv.gz")
+        return rows.first(15_000), rows.take(list(range(15_000, len(rows))))
+    suffix = ".tsv.gz" if kind == "text" else ".txt.gz"
+    train, test = (
+        parsed(kind, _unzipped(folder / f"{part}{suffix}")) for part in ("train", "test")
+    )
+    return train, test
+
+
+def _letter(path: Path) -> PersonRows:
+    rows = list(csv.reader(_unzipped(path).splitlines()))[1:]
+    header = ",".join(string.ascii_lowercase[: len(rows[0]) - 1])
+    return PersonRows(
+        "table", [(row[0],) for row in rows], [",".join(row[1:]) for row in rows], header
+    )
+
+
+def _table(load: Callable[..., object]) -> PersonRows:
+    bunch = load()
+    names = [str(bunch.target_names[each]) for each in bunch.target]
+    header = ",".join(map(str, bunch.feature_names))
+    values = [",".join(f"{value:g}" for value in row) for row in bunch.data.tolist()]
+    return PersonRows("table", [(name,) for name in names], values, header)
+
+
+def _debian() -> PersonRows:
+    try:
+        return debian.described_packages()
+    except OSError as error:
+        raise MissingSetError(f"debian is left out: {error}.") from error
+
+
+def _unzipped(path: Path) -> str:
+    return gzip.decompress(path.read_bytes()).decode()

@@ -1,0 +1,81 @@
+"""VW's `--oaa` and `--multilabel_oaa` over the features of features.py; see program.py."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import joblib
+from scipy.sparse import csr_array
+
+from contact_sections import program
+from contact_sections.features import Features
+from online_sections.peer_runs import run_vw
+from online_sections.small_sets import read_probabilities, row_words
+from peers import WORK
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy as np
+
+    from contact_sections.person_files import PersonRows
+
+PASSES = (5, 20)
+RATES = (0.2, 0.5, 2.0)
+FOLDER = WORK / "contact" / "vw"
+
+
+def train(rows: PersonRows, model: Path, settings: dict[str, Any]) -> dict[str, Any]:
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with program.Stopwatch() as tuning:
+        learn, valid = program.apart(rows)
+        features = Features.fitted(learn)
+        write_rows(features, learn, FOLDER / "learn.vw", settings["several"])
+        write_rows(features, valid, FOLDER / "valid.vw", settings["several"])
+
+        def attempt(grid: tuple[int, float]) -> list[program.Answer]:
+            learned(features, FOLDER / "learn.vw", settings["several"], *grid)
+            return features.answers(asked(FOLDER / "valid.vw"), valid, program.N_ANSWERS)
+
+        chosen = program.tuned(itertools.product(PASSES, RATES), attempt, valid)
+    features = Features.fitted(rows)
+    write_rows(features, rows, FOLDER / "all.vw", settings["several"])
+    learned(features, FOLDER / "all.vw", settings["several"], *chosen)
+    shutil.copy(FOLDER / "model", model / "model.vw")
+    joblib.dump(features, model / "features.joblib")
+    return {"chosen": f"{chosen[0]} passes, `-l {chosen[1]:g}`", "tuning_s": tuning.seconds}
+
+
+def write_rows(features: Features, rows: PersonRows, path: Path, several: bool) -> None:
+    """Write rows with values; the labels of `--oaa` start from 1, those of the other from 0."""
+    numbers = features.label_matrix(rows)
+    first = 0 if several else 1
+    with path.open("w") as file:
+        for row, words in enumerate(row_words(csr_array(features.of(rows)))):
+            named = numbers.indices[numbers.indptr[row] : numbers.indptr[row + 1]] + first
+            file.write(f"{','.join(map(str, named.tolist()))} | {words}\n")
+
+
+def learned(features: Features, path: Path, several: bool, n_passes: int, rate: float) -> None:
+    kind = "--multilabel_oaa" if several else "--oaa"
+    run_vw(
+        *("-d", str(path), kind, str(len(features.names)), "--loss_function", "logistic"),
+        *("--probabilities", "-b", "24", "-l", str(rate), "--passes", str(n_passes)),
+        *("--holdout_off", "--cache_file", str(FOLDER / "cache"), "-k", "--quiet"),
+        *("-f", str(FOLDER / "model")),
+    )
+
+
+def asked(path: Path, model: Path = FOLDER / "model") -> np.ndarray:
+    out = FOLDER / "out"
+    run_vw("-d", str(path), "-t", "-i", str(model), "--probabilities", "--quiet", "-p", str(out))
+    return read_probabilities(out)
+
+
+def predict(rows: PersonRows, model: Path, settings: dict[str, Any]) -> list[program.Answer]:
+    features = joblib.load(model / "features.joblib")
+    write_rows(features, rows, FOLDER / "asked.vw", settings["several"])
+    p = asked(FOLDER / "asked.vw", model / "model.vw")
+    return features.answers(p, rows, program.N_ANSWERS)

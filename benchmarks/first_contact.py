@@ -1,0 +1,92 @@
+"""`labeltrees train FILE` with no option beside tuned peers, on files as people have them.
+
+    python benchmarks/first_contact.py --data DIR
+    python benchmarks/first_contact.py --only iris wine digits breast-cancer debian
+    python benchmarks/first_contact.py --data DIR --only clinc150 --limit 2000 --no-peers
+
+Prints Markdown: a table for each set, and a summary. Each peer is installed by name in a virtual
+environment of its own under benchmarks/work/ (or $LABELTREES_BENCHMARK_WORK), where the files are
+written too; one that cannot be installed is left out with a line that says so. DIR has clinc150,
+rcv1-sub1, letter, bibtex, delicious and yso-en, or some of them. Debian's package descriptions come
+from `apt-cache dumpavail` (after `apt-get update`) and are kept for the next time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+import sys
+import time
+from pathlib import Path
+
+from contact_sections import comparison, tables
+from contact_sections.data_sets import SETS
+from contact_sections.options import YSO_ROWS, Options
+from machine import described
+from online_sections.markdown import notes
+
+EXPLANATIONS = (
+    "Files: lines of label and text (clinc150, debian, yso-en), XC text (rcv1-sub1, bibtex, "
+    "delicious), tables with a header (the others). Ours learns each file in three orders: as "
+    "found, sorted by label, shuffled. Peers shuffle first, so for them the order does not matter. "
+    "Rows to test are the official ones, or the last fifth of a fixed shuffle.",
+    "labeltrees: `labeltrees train FILE -o MODEL --json`, which chooses everything by itself; "
+    "`-o` and `--json` only say where to save and how to print. Answers are those of "
+    "`labeltrees predict`.",
+    "Features of scikit-learn, VW and Omikuji: TF-IDF of words and bigrams (sublinear), rows of XC "
+    "files scaled to length 1, columns of tables standardised. fastText makes its own of the "
+    "texts, in small letters with punctuation apart, and gets XC features without values.",
+    "Peers tune on rows kept apart, by accuracy or the mean of P@1, P@3 and P@5, and learn again "
+    "from all rows. Logistic regression: C from 0.1, 1, 10, 100. One vs rest and Omikuji (C of a "
+    "single tree): 0.3, 1, 3, 10. VW: 5 or 20 passes, `-l` 0.2, 0.5 or 2, logistic loss, `-b 24`. "
+    "fastText: 5 or 25 epochs (several labels: 25), lr 0.2, 0.5 or 1, words or bigrams, softmax "
+    "(several labels: or ova; more than 2,000 labels: hs), 100 dimensions.",
+    "s: the wall time of the training process: start, reading, features, tuning, learning, saving; "
+    "ours with what it measures on rows held out. Omikuji uses all cores, the others one, ours as "
+    "many as it chooses.",
+    "Log loss with floor 1e-9. ECE: 15 bins of equal mass; in brackets: scores that do not claim "
+    "to be probabilities. Summary: accuracy or P@1 in %; ours is that of the file as found; `same` "
+    "if sorted and shuffled are 1 % or one row to test apart; regression is logistic regression or "
+    "one vs rest, with its tuning and without; `slower`: than with it.",
+)
+
+
+def parse_arguments() -> Options:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, help="folder of sets that no package has")
+    parser.add_argument("--only", nargs="+", choices=SETS, default=list(SETS), metavar="SET")
+    parser.add_argument(
+        "--limit", type=int, help=f"most rows to learn and to test; yso-en: at most {YSO_ROWS:,}"
+    )
+    parser.add_argument("--no-peers", action="store_true", help="only what needs no network")
+    chosen = parser.parse_args()
+    if chosen.data is not None and not chosen.data.is_dir():
+        parser.error(f"--data must be a folder that exists, got {chosen.data}")
+    if chosen.limit is not None and chosen.limit < 100:
+        parser.error("--limit must be at least 100")
+    return Options(tuple(chosen.only), chosen.data, chosen.limit, not chosen.no_peers)
+
+
+def main() -> None:
+    options = parse_arguments()
+    before = ["", *sys.argv[1:]]
+    shown = [
+        "DIR" if last == "--data" else word
+        for last, word in zip(before, sys.argv[1:], strict=False)
+    ]
+    print(f"{described()}.\n\n`python benchmarks/first_contact.py {shlex.join(shown)}`\n")
+    print(notes(*EXPLANATIONS), end="\n\n", flush=True)
+    compared = []
+    for name in options.sets:
+        print(f"first contact: {name} at {time.strftime('%H:%M:%S')}", file=sys.stderr, flush=True)
+        text, found = comparison.section(name, options)
+        compared += [found] if found else []
+        print(re.sub(r"\n{3,}", "\n\n", text), flush=True)
+    print(tables.summary(compared))
+
+
+if __name__ == "__main__":
+    main()
