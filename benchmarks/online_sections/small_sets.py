@@ -86,7 +86,7 @@ def one_set(data: SmallSet, with_peers: bool) -> str:
         row(f"labeltrees, {structure}", best(data, grid, tree_learner(structure)))
         for structure in STRUCTURES
     ]
-    default = (DEFAULTS.n_passes, DEFAULTS.learning_rate, DEFAULTS.mixing)
+    default = (1, DEFAULTS.learning_rate, DEFAULTS.mixing)
     pool = tree_learner("kmeans", N_TREES)
     chosen = best(data, list(itertools.product(OUR_PASSES, [default[1]], MIXING)), pool)
     rows.append(

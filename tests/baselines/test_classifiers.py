@@ -80,7 +80,7 @@ def test_one_against_all_learns_like_the_reference(problem, loss, optimizer):
     X, y, weights = problem
     options = {"loss": loss, "optimizer": optimizer, "learning_rate": 0.2}
     reference = ReferenceOneAgainstAll(X.shape[1], **options)
-    model = OneAgainstAllClassifier(**options)
+    model = OneAgainstAllClassifier(**options, scale=None)
     seen = model.progressive_fit(X, y, sample_weight=weights)
     for i, label in enumerate(y):
         p = reference.observe(X[i], label, weights[i])

@@ -112,7 +112,7 @@ def test_long_streams_agree_with_the_reference_step_by_step(seed):
 
 def check_every_step(X, y, weights, options):
     reference = ReferenceConditionalTree(X.shape[1], **options)
-    model = ConditionalTreeClassifier(**options, refine=0)
+    model = ConditionalTreeClassifier(**options, refine=0, scale=None)
     seen = model.progressive_fit(X, y, sample_weight=weights)
     for i, label in enumerate(y):
         p = reference.observe(X[i], label, 1.0 if weights is None else weights[i])
@@ -139,7 +139,8 @@ def test_squared_loss_is_the_paper_s_algorithm_with_its_leaf_regressor(problem, 
     options |= {"loss": "squared", "optimizer": optimizer}
     paper = ReferenceConditionalTree(X.shape[1], leaf_regressor=True, **options)
     observe_all(paper, X, y, weights)
-    model = ConditionalTreeClassifier(**options).partial_fit(X, y, sample_weight=weights)
+    model = ConditionalTreeClassifier(**options, scale=None)
+    model.partial_fit(X, y, sample_weight=weights)
     assert model.tree_.parent.tolist() == paper.parents()
     for row, distribution in zip(X[:5], model.predict_proba(X[:5]), strict=True):
         expected = [paper.distribution(row)[label] for label in model.classes_]

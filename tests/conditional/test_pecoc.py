@@ -127,7 +127,8 @@ def test_learning_agrees_with_the_reference_step_by_step(problem):
     X, y, weights, tree, options = problem
     reference = ReferencePecocTree(tree, X.shape[1], **options)
     vocabulary = LabelVocabulary(np.arange(tree.n_labels))
-    model = PecocTreeModel.on_tree(ConditionalSettings(**options), X.shape[1], vocabulary, tree)
+    chosen = ConditionalSettings(**options, scale=None)
+    model = PecocTreeModel.on_tree(chosen, X.shape[1], vocabulary, tree)
     given_weights = NO_WEIGHTS if weights is None else np.array(weights, dtype=np.float32)
     seen = model.learn(as_rows(X), y, given_weights, foresee_top=True)
     for i, label in enumerate(y):

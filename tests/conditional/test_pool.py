@@ -177,3 +177,34 @@ def test_a_forged_pool_is_refused(model, damage):
         }
     with pytest.raises(ModelFormatError):
         PooledTreesModel.from_tensors(tensors, facts)
+
+
+def test_an_explanation_has_every_tree_s_path_and_the_pooled_probability(model):
+    X, y = noisy_rows(1)
+    reason = model.explain(X[0], y[0])
+    assert reason.p_label == model.predict_label_proba(X[:1], y[:1])[0]
+    assert len(reason.trees) == len(reason.p_trees) == 3
+    rows = model.model_.rows(X[:1])
+    for member, p, tree in zip(model.model_.members, reason.p_trees, reason.trees, strict=True):
+        assert p == tree.p_label == member.label_probabilities(rows, y[:1])[0]
+        assert tree == member.explain(rows, y[0])
+    lines = str(reason).splitlines()
+    assert lines[0].startswith(f"P({y[0]}) = {reason.p_label:.4g}, pooled from ")
+    assert sum(line.startswith("tree ") for line in lines) == 3
+    assert reason.to_dict()["trees"][2]["label"] == y[0]
+
+
+def test_trees_of_many_children_are_explained_by_their_probabilities():
+    X, y = noisy_rows(2)
+    pool = ConditionalTreeClassifier(n_trees=2, arity=4).fit(X, y)
+    reason = pool.explain(X[0], y[0])
+    assert reason.trees == ()
+    assert len(reason.p_trees) == 2
+    assert "pooled from" in str(reason)
+
+
+def test_a_pool_answers_thresholds_and_draws(model):
+    X, _ = noisy_rows(3)
+    p = model.predict_proba(X[:20])
+    assert np.array_equal(model.predict_above(X[:20], 0.2).toarray(), np.where(p >= 0.2, p, 0))
+    assert set(model.sample(X[:20], random_state=0)) <= set(model.classes_)

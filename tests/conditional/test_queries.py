@@ -133,7 +133,7 @@ def test_the_best_rows_of_a_label_are_those_of_sorting_its_column(problem, k, da
     assert found.rows.shape == found.probabilities.shape == (len(labels), k)
     # In the unscaled distribution, as a novelty mass of 1 makes all columns equal.
     bare = model.model_.core.all_probabilities(
-        *as_rows(X).arrays, full.shape[1], model.model_.settings.reading
+        *model.model_.columns.seen(as_rows(X)).arrays, full.shape[1], model.model_.settings.reading
     )
     for i, label in enumerate(labels):
         column = int(np.flatnonzero(model.classes_ == label)[0])
@@ -327,7 +327,7 @@ def test_counts_that_do_not_fit_are_refused(counts):
 
 
 def test_a_row_without_any_feature_is_explained_by_nothing():
-    model = ConditionalTreeClassifier(bias=0).fit([[1.0], [2.0]], ["a", "b"])
+    model = ConditionalTreeClassifier(bias=0, scale=None).fit([[1.0], [2.0]], ["a", "b"])
     reason = model.explain([0.0], "a")
     assert reason.steps[0].contributions == ()
     assert reason.steps[0].margin == 0
@@ -368,7 +368,8 @@ def test_asking_anything_while_another_thread_learns_is_safe():
 def test_an_estimate_with_novelty_still_learns_as_the_reference_does():
     X, y = stream(7, n_rows=60)
     reference = ReferenceConditionalTree(X.shape[1])
-    model = ConditionalTreeClassifier(novelty=True, refine=0).partial_fit(X, y)
+    model = ConditionalTreeClassifier(novelty=True, refine=0, scale=None)
+    model.partial_fit(X, y)
     for row, label in zip(X, y, strict=True):
         reference.observe(row, label)
     assert model.tree_.parent.tolist() == reference.parents()

@@ -154,7 +154,7 @@ def test_experts_that_know_nothing_change_nothing():
     trees = []
     for number in range(2):
         own = {n.removeprefix(f"{number}."): t for n, t in tensors.items() if n[0] == str(number)}
-        own |= {n: t for n, t in tensors.items() if n.startswith("vocabulary.")}
+        own |= {n: t for n, t in tensors.items() if n.startswith(("vocabulary.", "columns."))}
         plain = ConditionalTreeModel.from_tensors(own, facts)
         trees.append(plain.probabilities(as_rows(X[:9])))
     # up to log p in float32
@@ -363,6 +363,11 @@ def test_the_defaults_are_those_the_docs_name():
     X, y = stream(10, n_rows=60)
     fitted = ConditionalTreeClassifier().fit(X, y).model_
     assert isinstance(fitted, RefinedTreesModel)
+    assert (fitted.core.n_trees, fitted.core.n_candidates) == (4, 16)
+    many = np.tile(X, (170, 1)), np.tile(y, 170)  # a large table
+    fitted = ConditionalTreeClassifier().fit(*many).model_
+    assert (fitted.core.n_trees, fitted.core.n_candidates) == (2, 16)
+    fitted = ConditionalTreeClassifier(scale=None).fit(X, y).model_
     assert (fitted.core.n_trees, fitted.core.n_candidates) == (4, 8)
     streamed = ConditionalTreeClassifier().partial_fit(X, y).model_
     assert (streamed.core.n_trees, streamed.core.n_candidates) == (1, 4)

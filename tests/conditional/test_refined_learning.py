@@ -84,7 +84,7 @@ def check_stream(seed):
     """Return whether the whole stream could be compared."""
     X, y, weights, options = problem(seed)
     reference = reference_of(X, **options)
-    model = ConditionalTreeClassifier(**options)
+    model = ConditionalTreeClassifier(**options, scale=None)
     seen = model.progressive_fit(X, y, sample_weight=weights)
     for i, label in enumerate(y):
         p = reference.observe(X[i], label, weights[i])
@@ -106,7 +106,12 @@ def check_fit(seed, n_trees):
     """Return whether the fit could be compared."""
     X, y, weights, options = problem(seed, n_rows=(12, 40), on_stream=False)
     model = ConditionalTreeClassifier(
-        structure="kmeans", n_trees=n_trees, shuffle=False, random_state=seed % 1000, **options
+        structure="kmeans",
+        n_trees=n_trees,
+        shuffle=False,
+        random_state=seed % 1000,
+        scale=None,
+        **options,
     )
     model.fit(X, y, sample_weight=weights)
     reference = reference_of(X, n_trees=n_trees, **options)

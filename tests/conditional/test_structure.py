@@ -43,7 +43,7 @@ def learned_by_reference(model, tree, X, y):
 def test_a_fixed_tree_learns_like_the_reference_on_it(structure):
     X, y = stream(0, n_rows=60)
     model = ConditionalTreeClassifier(
-        structure=structure, n_trees=1, refine=0, n_passes=1, shuffle=False
+        structure=structure, n_trees=1, refine=0, n_passes=1, shuffle=False, scale=None
     ).fit(X, y)
     reference = learned_by_reference(model, model.tree_, X, y)
     for row, p in zip(X[:10], model.predict_proba(X[:10]), strict=True):

@@ -51,7 +51,7 @@ DENSE = {Above, BestRows, Samples}
 CAN = {
     "ConditionalTreeModel": DENSE | {Explains, BeamSearch, Learns},
     "PecocTreeModel": DENSE | {Learns},
-    "PooledTreesModel": DENSE | {Learns},
+    "PooledTreesModel": DENSE | {Explains, Learns},
     "RefinedTreesModel": DENSE | {Explains, BeamSearch, Learns},
     "FilterTreeModel": DENSE | {Explains, Learns},
     "LomTreeModel": DENSE | {Explains, Learns},

@@ -72,7 +72,7 @@ def check(reference, model, X, y, rel=1e-3):
 def test_conditional_trees(name, loss, mixing):
     X, y = problem(name)
     given = options(loss) | {"mixing": mixing}
-    tree = ConditionalTreeClassifier(**given, refine=0)
+    tree = ConditionalTreeClassifier(**given, refine=0, scale=None)
     check(ReferenceConditionalTree(X.shape[1], **given), tree, X, y)
 
 
@@ -81,7 +81,9 @@ def test_conditional_trees(name, loss, mixing):
 def test_pecoc_trees(name, loss):
     X, y = problem(name)
     given = options(loss)
-    model = ConditionalTreeClassifier(**given, arity=4, n_passes=1, shuffle=False).fit(X, y)
+    model = ConditionalTreeClassifier(**given, arity=4, n_passes=1, shuffle=False, scale=None).fit(
+        X, y
+    )
     reference = ReferencePecocTree(model.tree_, X.shape[1], **given)
     for row, label in zip(X, y.tolist(), strict=True):
         reference.observe(row, label)
@@ -95,7 +97,8 @@ def test_pecoc_trees(name, loss):
 def test_one_against_all(name, loss):
     X, y = problem(name)
     given = options(loss)
-    check(ReferenceOneAgainstAll(X.shape[1], **given), OneAgainstAllClassifier(**given), X, y)
+    model = OneAgainstAllClassifier(**given, scale=None)
+    check(ReferenceOneAgainstAll(X.shape[1], **given), model, X, y)
 
 
 @of_data
@@ -103,7 +106,7 @@ def test_one_against_all(name, loss):
 def test_lomtrees(name, loss):
     X, y = problem(name)
     given = {"loss": loss, "optimizer": "sgd", "learning_rate": 0.5, "max_splits": 4}
-    reference, model = ReferenceLomTree(**given), LOMTreeClassifier(**given)
+    reference, model = ReferenceLomTree(**given), LOMTreeClassifier(**given, scale=None)
     for row, label in zip(X, y.tolist(), strict=True):
         model.partial_fit([row], [label])
         reference.observe(row, label)

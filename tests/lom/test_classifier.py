@@ -102,7 +102,7 @@ def test_the_tree_learns_like_the_reference_step_by_step(problem, loss, optimize
     X, y = problem
     options = {"loss": loss, "optimizer": optimizer, "learning_rate": 0.2,
                "max_splits": limit, "swap_resistance": swap}  # fmt: skip
-    reference, model = ReferenceLomTree(**options), LOMTreeClassifier(**options)
+    reference, model = ReferenceLomTree(**options), LOMTreeClassifier(**options, scale=None)
     for x, label in zip(X, y, strict=True):
         model.partial_fit([x], [label])
         reference.observe(x, label)
@@ -128,7 +128,7 @@ def test_recycling_agrees_with_the_reference_on_longer_streams():
     for seed in range(6):
         rng = random.Random(seed)
         options = {"max_splits": 3 + seed, "swap_resistance": 1 + seed % 2, "learning_rate": 0.5}
-        reference, model = ReferenceLomTree(**options), LOMTreeClassifier(**options)
+        reference, model = ReferenceLomTree(**options), LOMTreeClassifier(**options, scale=None)
         X, y = [], []
         for _ in range(400):
             label = min(15, int(rng.paretovariate(0.7)))

@@ -12,10 +12,10 @@
 namespace labeltrees {
 namespace {
 
-constexpr std::size_t most_passes = 16;  // powers of two are tried
-constexpr double prior = 1.0;            // pulls the weights of trees and experts towards 1
-constexpr double hopeless = 1.01;        // times the least loss: more passes will not help
-constexpr std::size_t n_to_hold = 5;     // one row in so many is held out
+constexpr double prior = 1.0;         // pulls the weights of trees and experts towards 1
+constexpr double hopeless = 1.01;     // times the least loss: more passes will not help
+constexpr std::size_t n_to_hold = 5;  // one row in so many is held out
+constexpr std::size_t few_held = 1;
 
 // How much trees and experts are trusted, and the mean loss of held-out rows with it.
 struct Trust {
@@ -178,7 +178,10 @@ class WeightsInArray {
  public:
   // Label ids are below n_labels, features below n_features.
   WeightsInArray(Experts& experts, std::size_t n_labels, std::size_t n_features)
-      : table_(experts.table()), n_columns_(n_features + 1), cells_(n_labels * n_columns_) {}
+      : table_(experts.table()),
+        n_columns_(n_features + 1),
+        weights_(n_labels * n_columns_),
+        sums_(weights_.size()) {}
   static bool fits(std::size_t n_labels, std::size_t n_features) noexcept {
     constexpr std::size_t most = std::size_t{1} << 24;  // 128 MiB
     return n_features < most / n_labels;
@@ -189,54 +192,56 @@ class WeightsInArray {
     for (const std::uint32_t feature : row.features) {
       columns_.push_back(std::min(feature, static_cast<std::uint32_t>(n_columns_ - 1)));
     }
+    is_whole_ = columns_.size() == n_columns_;  // column j is the row's entry j
     of_candidates_.clear();
     for (const Candidate& candidate : candidates) {
-      of_candidates_.push_back(cells_.data() +
-                               static_cast<std::size_t>(candidate.label) * n_columns_);
+      of_candidates_.push_back(static_cast<std::size_t>(candidate.label) * n_columns_);
     }
   }
   float margin(std::size_t c, const PreparedRow& row) const noexcept {
-    const Cell* const cells = of_candidates_[c];
+    const float* const weights = weights_.data() + of_candidates_[c];
     const std::uint32_t* const columns = columns_.data();
     const float* const values = row.values.data();
     float margin = 0;
-    for (std::size_t j = 0; j < row.size(); ++j) margin += values[j] * cells[columns[j]].weight;
+    for (std::size_t j = 0; j < row.size(); ++j) margin += values[j] * weights[columns[j]];
     return margin;
   }
   void step(std::size_t c, const PreparedRow& row, float slope, const Learning& options) noexcept {
-    Cell* const cells = of_candidates_[c];
+    float* const weights = weights_.data() + of_candidates_[c];
+    float* const sums = sums_.data() + of_candidates_[c];
     const std::uint32_t* const columns = columns_.data();
     const float* const values = row.values.data();
     const std::size_t n = row.size();
     const Learning how = options;  // of its own, so that writing weights cannot change it
+    if (is_whole_) {               // several columns at a time
+      for (std::size_t j = 0; j < n; ++j) step_weight(weights[j], sums[j], slope * values[j], how);
+      return;
+    }
     for (std::size_t j = 0; j < n; ++j) {
-      Cell& cell = cells[columns[j]];
-      step_weight(cell.weight, cell.sum, slope * values[j], how);
+      step_weight(weights[columns[j]], sums[columns[j]], slope * values[j], how);
     }
   }
   // Puts the weights into the table.
   void finish() {
-    for (std::size_t i = 0; i < cells_.size(); ++i) {
-      if (cells_[i].weight == 0 && cells_[i].sum == 0) continue;
+    for (std::size_t i = 0; i < weights_.size(); ++i) {
+      if (weights_[i] == 0 && sums_[i] == 0) continue;
       const std::size_t column = i % n_columns_;
       const auto feature = static_cast<std::uint32_t>(column);
       table_.make_room(1);
       PairLine& line = table_.obtain(Experts::key(
           static_cast<LabelId>(i / n_columns_), column == n_columns_ - 1 ? bias_feature : feature));
-      line.weight = cells_[i].weight;
-      line.sum_code = encode_sum(cells_[i].sum);
+      line.weight = weights_[i];
+      line.sum_code = encode_sum(sums_[i]);
     }
   }
 
  private:
-  struct Cell {
-    float weight = 0, sum = 0;
-  };
   PairTable& table_;
   std::size_t n_columns_;
-  std::vector<Cell> cells_;
+  std::vector<float> weights_, sums_;   // by label and column
   std::vector<std::uint32_t> columns_;  // of the row's features
-  std::vector<Cell*> of_candidates_;
+  bool is_whole_ = false;
+  std::vector<std::size_t> of_candidates_;  // where their columns begin
 };
 
 template <typename Weights>
@@ -368,7 +373,7 @@ template <typename Weights>
 ExpertChoice fit_with(RefinedTrees& model, const CsrView& X, std::span<const LabelId> labels,
                       std::span<const float> weights, std::vector<std::int64_t> all,
                       const Proposals& proposals, std::uint64_t seed, const Learning& options,
-                      std::size_t n_ids, std::size_t n_features) {
+                      std::size_t most_passes, std::size_t n_ids, std::size_t n_features) {
   const std::size_t n_held = all.size() / n_to_hold;
   const auto start = [&] {
     return ExpertFit<Weights>(model, X, labels, weights, proposals, options, n_ids, n_features);
@@ -387,7 +392,7 @@ ExpertChoice fit_with(RefinedTrees& model, const CsrView& X, std::span<const Lab
       if (best_passes == 0 || trust.loss < best.loss) {
         best = trust;
         best_passes = pass;
-      } else if (trust.loss > hopeless * best.loss) {
+      } else if (trust.loss > hopeless * best.loss && held.size() >= few_held) {
         break;
       }
     }
@@ -407,7 +412,8 @@ ExpertChoice fit_with(RefinedTrees& model, const CsrView& X, std::span<const Lab
 
 ExpertChoice fit_experts(RefinedTrees& model, const CsrView& X, std::span<const LabelId> labels,
                          std::span<const float> weights, std::span<const std::int64_t> order,
-                         const Proposals& proposals, std::uint64_t seed, const Learning& options) {
+                         const Proposals& proposals, std::uint64_t seed, const Learning& options,
+                         std::size_t most_passes) {
   std::vector<std::int64_t> all(order.begin(), order.end());
   if (order.empty()) {
     all.resize(X.n_rows());
@@ -424,8 +430,8 @@ ExpertChoice fit_experts(RefinedTrees& model, const CsrView& X, std::span<const 
   const std::size_t n_ids = past(model.tree().labels()), n_features = past(X.indices);
   const auto fit = WeightsInArray::fits(n_ids, n_features) ? &fit_with<WeightsInArray>
                                                            : &fit_with<WeightsInTable>;
-  return fit(model, X, labels, weights, std::move(all), proposals, seed, options, n_ids,
-             n_features);
+  return fit(model, X, labels, weights, std::move(all), proposals, seed, options, most_passes,
+             n_ids, n_features);
 }
 
 }  // namespace labeltrees

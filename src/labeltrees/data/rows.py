@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -76,17 +76,17 @@ class Rows:
         """The three arrays, in the order the core takes them."""
         return self.starts, self.indices, self.values
 
-    def head(self, n_rows: int) -> Rows:
+    def head(self, n_rows: int) -> Self:
         """Return the first rows, without a copy."""
         end = self.starts[n_rows]
-        return Rows(
+        return type(self)(
             self.starts[: n_rows + 1], self.indices[:end], self.values[:end], self.n_features
         )
 
-    def take(self, rows: NDArray[np.intp]) -> Rows:
+    def take(self, rows: NDArray[np.intp]) -> Self:
         """Return the rows with these numbers, in their order."""
         numbers = np.arange(self.n_rows)[rows]  # a mask and numbers from the end work as well
-        return Rows(*_core.take_rows(*self.arrays, numbers), self.n_features)
+        return type(self)(*_core.take_rows(*self.arrays, numbers), self.n_features)
 
     def to_csr(self) -> csr_array:
         """Return the rows as a scipy array that shares their indices and values.

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from labeltrees.models.conditional.settings import Auto, BalanceName
     from labeltrees.models.conditional.structure import Structure
     from labeltrees.models.model import BeamLabels
+    from labeltrees.models.online.scaling import ScaleName
     from labeltrees.models.online.settings import LossName, OptimizerName
     from labeltrees.tree import LabelTree
 
@@ -43,8 +44,9 @@ class ConditionalTreeClassifier(OnlineClassifier):
     the label is a candidate. Probabilities get about as good as one-against-all's, and still cost
     O(log n_labels).
 
-    By default `fit` sees that all data are there: it makes four refined "kmeans" trees (one above
-    100,000 rows), at some thirty times the cost of one plain tree (docs/refinement.md).
+    By default `fit` sees that all data are there: it makes four refined "kmeans" trees (two from
+    tables of more than 10,000 rows, one above 100,000 rows), at some thirty times the cost of one
+    plain tree (docs/refinement.md). Columns of tables are standardised (``scale``).
     `partial_fit` grows one refined tree, at three to four times the cost of a plain one
     (``refine=0``). The paper's own algorithm is ``balance="labels", loss="squared",
     optimizer="sgd"``; with squared loss nothing is mixed or refined.
@@ -75,9 +77,9 @@ class ConditionalTreeClassifier(OnlineClassifier):
         O(n_trees n_labels) per row. `partial_fit` can only go on with several. "auto": see above.
     refine : int >= 0 or "auto", default "auto"
         How many labels of a row are refined: the likeliest that a beam of that width finds. All
-        answers stay exact whatever the candidates. 0: none. "auto" is 4 for `partial_fit` and 8
-        for `fit`; 0 with squared loss, with more than two children per node, with less than 4 MiB
-        of ``max_memory``, and for several trees that would be alike.
+        answers stay exact whatever the candidates. 0: none. "auto" is 4 for `partial_fit`, 8 for
+        `fit` and 16 for `fit` of tables; 0 with squared loss, with more than two children per
+        node, with less than 4 MiB of ``max_memory``, and for several trees that would be alike.
     alpha : float in [0, 1], default 0.6
         Weight of balance against the regressors' opinion in rule (5). 0 has no depth bound.
     balance : {"examples", "labels"}, default "examples"
@@ -97,10 +99,18 @@ class ConditionalTreeClassifier(OnlineClassifier):
         Factor of mixed log-odds. Nodes that are right on average multiply to paths that are too
         timid; a little more than 1 mends it ("auto" without refinement: 1.2). Experts mend it for
         candidates by themselves, and all other labels are better a little less sharp (0.9).
-    n_passes : int >= 1, default 1
-        How often `fit` goes over the data. `partial_fit` goes once.
+    n_passes : int >= 1 or "auto", default "auto"
+        How often the trees of `fit` go over the data; experts choose by themselves. "auto" is 1,
+        but for tables (see ``scale``) of fewer than 5,000 rows as often as makes 5,000, at most
+        10. `partial_fit` goes once.
     shuffle : bool, default True
         Whether `fit` takes the rows of each pass in random order.
+    scale : {"auto", "standard"} or None, default "auto"
+        Whether columns are standardised to mean 0 and deviation 1, before rows are normalised:
+        by the moments of all rows in `fit`, by those of the rows before each on a stream. "auto"
+        does it for tables (up to 100 features, or at least a quarter of all entries not zero; of
+        a stream the first row decides), not for sparse data such as text, and not with
+        ``normalize=False``.
     normalize : bool, default True
         Whether rows are scaled to Euclidean length 1. The experts that `fit` makes scale all rows
         by one number instead, so that they have length 1 on average.
@@ -166,8 +176,9 @@ class ConditionalTreeClassifier(OnlineClassifier):
         learning_rate: float = Default.learning_rate,
         mixing: bool = Default.mixing,
         sharpness: float | Auto = Default.sharpness,
-        n_passes: int = Default.n_passes,
+        n_passes: int | Auto = Default.n_passes,
         shuffle: bool = Default.shuffle,
+        scale: ScaleName | None = Default.scale,
         normalize: bool = Default.normalize,
         bias: float = Default.bias,
         novelty: bool = Default.novelty,
@@ -188,6 +199,7 @@ class ConditionalTreeClassifier(OnlineClassifier):
         self.sharpness = sharpness
         self.n_passes = n_passes
         self.shuffle = shuffle
+        self.scale = scale
         self.normalize = normalize
         self.bias = bias
         self.novelty = novelty

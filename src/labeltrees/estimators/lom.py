@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from labeltrees.models.lom.diagnostics import Diagnosis
     from labeltrees.models.lom.settings import PartitionLossName
+    from labeltrees.models.online.scaling import ScaleName
     from labeltrees.models.online.settings import OptimizerName
 
 __all__ = ["LOMTreeClassifier"]
@@ -60,6 +61,12 @@ class LOMTreeClassifier(OnlineClassifier):
         How often `fit` goes over the data; `partial_fit` goes once.
     shuffle : bool, default True
         Whether `fit` takes the rows of each pass in random order.
+    scale : {"auto", "standard"} or None, default "auto"
+        Whether columns are standardised to mean 0 and deviation 1, before rows are normalised:
+        by the moments of all rows in `fit`, by those of the rows before each on a stream. "auto"
+        does it for tables (up to 100 features, or at least a quarter of all entries not zero; of
+        a stream the first row decides), not for sparse data such as text, and not with
+        ``normalize=False``.
     normalize : bool, default True
         Whether rows are scaled to Euclidean length 1.
     bias : float >= 0, default 0.25
@@ -102,6 +109,7 @@ class LOMTreeClassifier(OnlineClassifier):
         learning_rate: float = Default.learning_rate,
         n_passes: int = Default.n_passes,
         shuffle: bool = Default.shuffle,
+        scale: ScaleName | None = Default.scale,
         normalize: bool = Default.normalize,
         bias: float = Default.bias,
         random_state: Any = Default.random_state,
@@ -115,6 +123,7 @@ class LOMTreeClassifier(OnlineClassifier):
         self.learning_rate = learning_rate
         self.n_passes = n_passes
         self.shuffle = shuffle
+        self.scale = scale
         self.normalize = normalize
         self.bias = bias
         self.random_state = random_state

@@ -11,7 +11,7 @@ from labeltrees import checks
 from labeltrees.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -24,6 +24,7 @@ _BIAS = 2**32 - 1  # the constant feature's index in the core
 class Contribution:
     """One feature's part in a node's margin: ``contribution = value * weight``.
 
+    Where columns are standardised it is ``standardized * weight``, and the value is the row's own.
     With mixing the weight has two parts: the regressor's, and the vote of the feature's counts.
     """
 
@@ -34,6 +35,8 @@ class Contribution:
     weight: float
     contribution: float
     """In a binary tree: above 0 it supports going right, below 0 going left."""
+    standardized: float | None = None
+    """What the regressor sees of the value where columns are standardised."""
 
 
 def check_question(rows: Any, n_listed: Any, names: Sequence[str] | None, n_features: int) -> None:
@@ -57,8 +60,12 @@ def strongest_features(
     *,
     n_features: int,
     names: Sequence[str] | None,
+    own: Mapping[int, float] | None = None,
 ) -> tuple[tuple[Contribution, ...], float, float]:
-    """Return the features with the largest part in a margin, what the others add, and the rest."""
+    """Return the features with the largest part in a margin, what the others add, and the rest.
+
+    ``own`` has the row's values by column where ``values`` are standardised.
+    """
     products = values.astype(np.float64) * weights
     real = np.where(features == _BIAS, 0.0, products)
     # The strongest first, columns in order where they are equally strong; 0 says nothing.
@@ -67,9 +74,10 @@ def strongest_features(
     listed = tuple(
         Contribution(
             feature=int(features[i]) if names is None else str(names[int(features[i])]),
-            value=float(values[i]),
+            value=float(values[i]) if own is None else own.get(int(features[i]), 0.0),
             weight=float(weights[i]),
             contribution=float(real[i]),
+            standardized=None if own is None else float(values[i]),
         )
         for i in strongest
     )

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
+    from labeltrees.models.online.scaling import ScaleName
     from labeltrees.models.online.settings import LossName, OptimizerName
 
 __all__ = ["OneAgainstAllClassifier"]
@@ -34,6 +35,12 @@ class OneAgainstAllClassifier(OnlineClassifier):
     learning_rate : float > 0, default 1.5
     n_passes : int >= 1, default 5
     shuffle : bool, default True
+    scale : {"auto", "standard"} or None, default "auto"
+        Whether columns are standardised to mean 0 and deviation 1, before rows are normalised:
+        by the moments of all rows in `fit`, by those of the rows before each on a stream. "auto"
+        does it for tables (up to 100 features, or at least a quarter of all entries not zero; of
+        a stream the first row decides), not for sparse data such as text, and not with
+        ``normalize=False``.
     normalize : bool, default True
     bias : float >= 0, default 0.25
     random_state : int, RandomState or None, default 0
@@ -68,6 +75,7 @@ class OneAgainstAllClassifier(OnlineClassifier):
         learning_rate: float = Default.learning_rate,
         n_passes: int = Default.n_passes,
         shuffle: bool = Default.shuffle,
+        scale: ScaleName | None = Default.scale,
         normalize: bool = Default.normalize,
         bias: float = Default.bias,
         random_state: Any = Default.random_state,
@@ -77,6 +85,7 @@ class OneAgainstAllClassifier(OnlineClassifier):
         self.learning_rate = learning_rate
         self.n_passes = n_passes
         self.shuffle = shuffle
+        self.scale = scale
         self.normalize = normalize
         self.bias = bias
         self.random_state = random_state

@@ -62,7 +62,8 @@ class OneAgainstAllModel(DenseAnswers, BankModel):
     def label_scores(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
         """Return f_y(x) in [0, 1], one label per row: the paper's answer, not normalised."""
         ids = self.label_ids(rows, labels)
-        return self.core.label_scores(*rows.arrays, ids, self.settings.reading)
+        seen = self.columns.seen(rows)
+        return self.core.label_scores(*seen.arrays, ids, self.settings.reading)
 
     def describe(self) -> dict[str, Any]:
         """Return sizes of the model."""

@@ -97,7 +97,7 @@ class ConditionalTreeModel(TreeModel):
         ids = self.label_ids(rows, labels)
         novelty_mass = self.novelty_mass
         p = self.core.label_probabilities(
-            *rows.arrays, ids, self.settings.reading, self.settings.n_threads
+            *self.columns.seen(rows).arrays, ids, self.settings.reading, self.settings.n_threads
         )
         if self.label_counts is not None:
             known = self.has_learned(ids)
@@ -109,7 +109,7 @@ class ConditionalTreeModel(TreeModel):
         k = check_k(k, self.core.n_labels)
         scale = 1.0 - self.novelty_mass
         ids, p = self.core.top_labels(
-            *rows.arrays, k, self.settings.reading, self.settings.n_threads
+            *self.columns.seen(rows).arrays, k, self.settings.reading, self.settings.n_threads
         )
         return TopLabels(names_of(self.vocabulary, ids), p * scale)
 
@@ -123,7 +123,7 @@ class ConditionalTreeModel(TreeModel):
         width = checks.integer("beam_width", beam_width, k)
         scale = 1.0 - self.novelty_mass
         ids, p, certified = _core.beam_labels(
-            self.core, *rows.arrays, k, min(width, 2**31), self.settings.reading
+            self.core, *self.columns.seen(rows).arrays, k, min(width, 2**31), self.settings.reading
         )
         return BeamLabels(names_of(self.vocabulary, ids), p * scale, certified.astype(bool))
 
@@ -136,8 +136,8 @@ class ConditionalTreeModel(TreeModel):
         threshold = checks.number("threshold", threshold, 0, 1, open_low=True)
         max_entries = max(0, int(max_bytes) // BYTES_PER_ENTRY)
         starts, ids, p = _core.labels_above(
-            self.core, *rows.arrays, threshold, 1.0 - self.novelty_mass, max_entries,
-            self.settings.reading,
+            self.core, *self.columns.seen(rows).arrays, threshold, 1.0 - self.novelty_mass,
+            max_entries, self.settings.reading,
         )  # fmt: skip
         if not len(starts):
             raise TooLargeError.of_threshold(rows.n_rows, max_entries, threshold, max_bytes)
@@ -151,7 +151,8 @@ class ConditionalTreeModel(TreeModel):
         known = self.has_learned(ids)
         k = check_top_rows(labels, known[place], self.core.n_labels, k, rows.n_rows, max_bytes)
         scale = 1.0 - self.novelty_mass
-        best, p = _core.top_rows(self.core, *rows.arrays, ids, k, self.settings.reading)
+        seen = self.columns.seen(rows)
+        best, p = _core.top_rows(self.core, *seen.arrays, ids, k, self.settings.reading)
         return TopRows(best[place], p[place] * scale)
 
     def sample(self, rows: Rows, uniforms: NDArray[np.float64]) -> NDArray[Any]:
@@ -159,7 +160,8 @@ class ConditionalTreeModel(TreeModel):
 
         With novelty the draw is among the labels that were seen. O(depth * nnz) per row.
         """
-        ids = _core.sample_labels(self.core, *rows.arrays, uniforms, self.settings.reading)
+        seen = self.columns.seen(rows)
+        ids = _core.sample_labels(self.core, *seen.arrays, uniforms, self.settings.reading)
         return names_of(self.vocabulary, ids)
 
     def explain(
@@ -179,7 +181,8 @@ class ConditionalTreeModel(TreeModel):
         n_columns = len(self.vocabulary)
         check_dense_size(rows.n_rows, n_columns, max_bytes)
         scale = 1.0 - self.novelty_mass
-        p = self.core.all_probabilities(*rows.arrays, n_columns, self.settings.reading)
+        seen = self.columns.seen(rows)
+        p = self.core.all_probabilities(*seen.arrays, n_columns, self.settings.reading)
         p *= scale
         return p
 

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from labeltrees import checks
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError, ModelFormatError
 from labeltrees.models.conditional.model import ConditionalTreeModel
 from labeltrees.models.conditional.pecoc import PecocTreeModel
 from labeltrees.models.conditional.settings import ConditionalSettings
 from labeltrees.models.dense import DenseAnswers, pieces
+from labeltrees.models.explanation import check_question
 from labeltrees.models.model import (
     MAX_DENSE_BYTES,
     FittedModel,
@@ -23,6 +25,7 @@ from labeltrees.models.model import (
     file_parts,
     names_of,
 )
+from labeltrees.models.online.explanation import PooledExplanation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -154,6 +157,30 @@ class PooledTreesModel(DenseAnswers, FittedModel):
             part = rows.take(np.arange(some.start, some.stop))
             p[some] = pooled([m.probabilities(part)[:, :n_labels] for m in self.members])
         return p
+
+    def explain(
+        self,
+        rows: Rows,
+        label: int | str,
+        *,
+        n_features: int = 10,
+        feature_names: Sequence[str] | None = None,
+    ) -> PooledExplanation:
+        """Return the path of a label in every tree for one row, and what is pooled from them."""
+        check_question(rows, n_features, feature_names, self.n_features)
+        ids = self.vocabulary.ids([label])
+        known = all(bool(member.has_learned(ids)[0]) for member in self.members)
+        checks.one_of_labels("label", label, known, self.tree.n_labels)
+        return PooledExplanation(
+            self.vocabulary.labels[ids].tolist()[0],
+            float(self.label_probabilities(rows, [label])[0]),
+            tuple(float(member.label_probabilities(rows, [label])[0]) for member in self.members),
+            tuple(
+                member.explain(rows, label, n_features=n_features, feature_names=feature_names)
+                for member in self.members
+                if isinstance(member, ConditionalTreeModel)
+            ),
+        )
 
     def describe(self) -> dict[str, Any]:
         """Return sizes and shape of the model; the shape is the first tree's."""

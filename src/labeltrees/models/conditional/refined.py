@@ -58,15 +58,16 @@ class RefinedTreesModel(ConditionalTreeModel):
     @classmethod
     def empty(cls, settings: ConditionalSettings, n_features: int) -> Self:
         """Return a model of one tree that knows no label yet."""
-        n_candidates = settings.n_candidates(on_all=False)
+        n_candidates = settings.n_candidates()
         return cls.over(settings, n_features, LabelVocabulary(), [None], n_candidates)
 
     def learn_in_passes(
         self, rows: Rows, labels: NDArray[Any], weights: NDArray[np.float32]
     ) -> None:
         """Teach the trees all rows, and then the experts what the trees said of untaught rows."""
+        rows = self.columns.take_all(self.settings, rows, weights)
         ids = self._ids_to_learn(labels, weights)
-        first, *others = self.settings.orders(rows.n_rows)
+        first, *others = self.settings.orders(rows)
         taught = Teaching(rows, ids, weights, first)
         with learning_errors(self.settings):
             proposed = self.core.learn_trees(*taught.arrays, self.settings.tree_learning())
@@ -76,7 +77,7 @@ class RefinedTreesModel(ConditionalTreeModel):
                 self.core.learn_trees(*again.arrays, self.settings.tree_learning(again=True))
             self.core.fit_experts(
                 *rows.arrays, ids, weights, first, *proposed, self.settings.random_state,
-                self.settings.learning(again=True),
+                self.settings.learning(again=True), self.settings.most_expert_passes(rows),
             )  # fmt: skip
 
     def explain(
@@ -90,10 +91,12 @@ class RefinedTreesModel(ConditionalTreeModel):
         """Return the path of a label in the first tree, and what its expert makes of it."""
         reason = super().explain(rows, label, n_features=n_features, feature_names=feature_names)
         label_id = int(self.vocabulary.ids([label])[0])
-        report = _core.report_refinement(self.core, *rows.arrays, label_id, self.settings.reading)
+        seen = self.columns.seen(rows)
+        report = _core.report_refinement(self.core, *seen.arrays, label_id, self.settings.reading)
         refinement = refinement_of(
-            report, self.core.n_trees, n_features=n_features, feature_names=feature_names
-        )
+            report, self.core.n_trees,
+            n_features=n_features, feature_names=feature_names, own=self.columns.own(rows),
+        )  # fmt: skip
         return replace(reason, refinement=refinement)
 
     def describe(self) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 from labeltrees import _core, checks
 from labeltrees.checks import Choice, Flag, Integer, Number, Threads, setting
@@ -18,7 +18,11 @@ from labeltrees.models.conditional.structure import (
     structure_name,
     structure_to_json,
 )
+from labeltrees.models.online.scaling import StandardRows
 from labeltrees.models.online.settings import LOSSES, OPTIMIZERS, RegressorSettings
+
+if TYPE_CHECKING:
+    from labeltrees.data.rows import Rows
 
 __all__ = ["BalanceName", "ConditionalSettings"]
 
@@ -33,9 +37,22 @@ STREAM_CANDIDATES = 4
 """What `refine="auto"` is where rows come one after the other: search is what they cost most."""
 FIT_CANDIDATES = 8
 """What it is where `fit` sees them all."""
+TABLE_CANDIDATES = 16
+"""The same of a table, whose rows are short: candidates cost less, and trees more by comparison."""
 FIT_TREES = 4
 """What `n_trees="auto"` is for `fit` of refined trees from so many rows at most, else 1:"""
 MOST_ROWS_OF_TREES = 100_000
+TABLE_TREES = 2
+"""What it is for tables of more rows than this, where a second pair gains little:"""
+SMALL_TABLE = 10_000
+
+FEW_ROWS = 5000
+"""What `n_passes="auto"` goes over at least of a table, in this many passes at most:"""
+MOST_PASSES = 10
+
+MOST_EXPERT_PASSES = 16
+"""Of `fit`; a small table takes little time, and has few rows to learn from:"""
+MOST_EXPERT_PASSES_OF_FEW = 64
 
 SEEDED = ("auto", "kmeans", "random")
 """Structures of which each seed has its own tree; "auto" is one of them for `fit`."""
@@ -71,7 +88,7 @@ class ConditionalSettings(RegressorSettings):
     balance: BalanceName = setting("examples", Choice(get_args(BalanceName)))
     mixing: bool = setting(True, Flag())
     sharpness: float | Auto = setting("auto", Number(0, 10, open_low=True, words=("auto",)))
-    n_passes: int = setting(1, Integer(1))
+    n_passes: int | Auto = setting("auto", Integer(1, words=("auto",)))  # type: ignore[assignment]
     novelty: bool = setting(False, Flag())
     max_memory: int | None = setting(None, Integer(MIN_TABLE, 2**63 - 1, optional=True))
     n_jobs: int | None = setting(None, Threads())
@@ -114,31 +131,48 @@ class ConditionalSettings(RegressorSettings):
         binary = self.arity == 2 and is_binary(self.structure)
         return self.loss == "logistic" and binary and self._has_room and differ
 
-    def n_candidates(self, *, on_all: bool) -> int:
-        """How many labels are refined, if `fit` sees all rows or if they come one by one."""
+    def n_candidates(self, rows: Rows | None = None) -> int:
+        """How many labels are refined, if `fit` sees all these rows or if they come one by one."""
         if self.refine != "auto":
             return self.refine
-        return FIT_CANDIDATES if on_all else STREAM_CANDIDATES
+        if rows is None:
+            return STREAM_CANDIDATES
+        return TABLE_CANDIDATES if isinstance(rows, StandardRows) else FIT_CANDIDATES
 
-    def on_all(self, n_rows: int) -> ConditionalSettings:
+    def passes(self, rows: Rows) -> int:
+        """Return how often `fit` goes over these rows: over a small table several times."""
+        if self.n_passes != "auto":
+            return self.n_passes
+        if not isinstance(rows, StandardRows):
+            return 1
+        return min(MOST_PASSES, -(-FEW_ROWS // rows.n_rows))
+
+    def most_expert_passes(self, rows: Rows) -> int:
+        """Return how often the experts may go over these rows, if that helps."""
+        is_small = isinstance(rows, StandardRows) and rows.n_rows < FEW_ROWS
+        return MOST_EXPERT_PASSES_OF_FEW if is_small else MOST_EXPERT_PASSES
+
+    def on_all(self, rows: Rows) -> ConditionalSettings:
         """Return the settings with the structure and the number of trees that `fit` chooses."""
         several = (
             self.is_refined
             and self.max_memory is None
             and self.structure_name in SEEDED
-            and n_rows <= MOST_ROWS_OF_TREES
+            and rows.n_rows <= MOST_ROWS_OF_TREES
         )
-        return self._with_structure("kmeans" if self.is_refined else "online", several)
+        large = isinstance(rows, StandardRows) and rows.n_rows > SMALL_TABLE
+        n_trees = (TABLE_TREES if large else FIT_TREES) if several else 1
+        return self._with_structure("kmeans" if self.is_refined else "online", n_trees)
 
     def on_stream(self) -> ConditionalSettings:
         """Return the settings with the structure and the number of trees of a stream."""
-        return self._with_structure("online", False)
+        return self._with_structure("online", 1)
 
-    def _with_structure(self, structure: StructureName, several: bool) -> ConditionalSettings:
+    def _with_structure(self, structure: StructureName, n_trees: int) -> ConditionalSettings:
         return replace(
             self,
             structure=structure if self.structure_name == "auto" else self.structure,
-            n_trees=(FIT_TREES if several else 1) if self.n_trees == "auto" else self.n_trees,
+            n_trees=n_trees if self.n_trees == "auto" else self.n_trees,
         )
 
     @property

@@ -14,6 +14,7 @@ from labeltrees.models.conditional.pecoc import PecocTreeModel
 from labeltrees.models.conditional.pool import PooledTreesModel
 from labeltrees.models.conditional.refined import RefinedTreesModel
 from labeltrees.models.conditional.structure import is_binary, leaves_of
+from labeltrees.models.online.scaling import ColumnScale
 from labeltrees.tree import LabelTree, unfold
 
 if TYPE_CHECKING:
@@ -37,16 +38,17 @@ def start_on_all(
     weights: NDArray[np.float32],
 ) -> Single | PooledTreesModel:
     """Return a model that has learned nothing yet, with the tree that suits all these rows."""
-    chosen = settings.on_all(rows.n_rows)
+    seen = ColumnScale().take_all(settings, rows, weights)
+    chosen = settings.on_all(seen)
     assert chosen.n_trees != "auto"
     seeds = [(settings.random_state + i) % 2**64 for i in range(chosen.n_trees)]
     vocabulary = _vocabulary_of(chosen, labels, weights)
     trees = [
-        _tree_on_all(replace(chosen, random_state=seed), vocabulary, rows, labels, weights)
+        _tree_on_all(replace(chosen, random_state=seed), vocabulary, seen, labels, weights)
         for seed in seeds
     ]
     if settings.is_refined:
-        n_candidates = settings.n_candidates(on_all=True)
+        n_candidates = settings.n_candidates(seen)
         return RefinedTreesModel.over(settings, rows.n_features, vocabulary, trees, n_candidates)
     members = [
         _on_tree(replace(settings, random_state=seed), rows.n_features, vocabulary, tree)
@@ -87,7 +89,7 @@ def start_on_stream(
         vocabulary.add(leaves_of(structure))
     tree = _tree_over(vocabulary, settings)
     if given.is_refined:
-        n_candidates = given.n_candidates(on_all=False)
+        n_candidates = given.n_candidates()
         return RefinedTreesModel.over(given, n_features, vocabulary, [tree], n_candidates)
     return _on_tree(given, n_features, vocabulary, tree)
 

@@ -61,22 +61,26 @@ class FilterTreeModel(TreeModel, DenseAnswers):
 
     def winners(self, rows: Rows) -> NDArray[Any]:
         """Return the tournament's winner of every row. O(depth * nnz) per row."""
-        ids = _core.tournament_winners(self.core, *rows.arrays, self.settings.reading)
+        seen = self.columns.seen(rows)
+        ids = _core.tournament_winners(self.core, *seen.arrays, self.settings.reading)
         return names_of(self.vocabulary, ids)
 
     def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
         """Return P(label given row), one label per row; 0 for a label never seen."""
         ids = self.label_ids(rows, labels)
-        return _core.tournament_probabilities(self.core, *rows.arrays, ids, self.settings.reading)
+        seen = self.columns.seen(rows)
+        return _core.tournament_probabilities(self.core, *seen.arrays, ids, self.settings.reading)
 
     def top_labels(self, rows: Rows, k: int) -> TopLabels:
         """Return the k likeliest labels of every row, likeliest first; the winner is the first."""
         k = check_k(k, self.core.n_labels)
-        ids, p = _core.tournament_top(self.core, *rows.arrays, k, self.settings.reading)
+        seen = self.columns.seen(rows)
+        ids, p = _core.tournament_top(self.core, *seen.arrays, k, self.settings.reading)
         return TopLabels(names_of(self.vocabulary, ids), p)
 
     def probabilities(self, rows: Rows, *, max_bytes: int = MAX_DENSE_BYTES) -> NDArray[np.float64]:
         """Return the whole distribution, (n_rows, n_labels), columns in vocabulary order."""
         n_columns = len(self.vocabulary)
         check_dense_size(rows.n_rows, n_columns, max_bytes)
-        return _core.tournament_all(self.core, *rows.arrays, n_columns, self.settings.reading)
+        seen = self.columns.seen(rows)
+        return _core.tournament_all(self.core, *seen.arrays, n_columns, self.settings.reading)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from labeltrees.models.explanation import Contribution, strongest_features, support_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -79,15 +79,20 @@ def route_steps(
     *,
     n_features: int,
     feature_names: Sequence[str] | None,
+    own: Mapping[int, float] | None = None,
 ) -> tuple[RouteStep, ...]:
-    """Return the core's report on a row's way as steps, without the leaf."""
+    """Return the core's report on a row's way as steps, without the leaf.
+
+    ``own`` has the row's values by column where regressors see them standardised.
+    """
     nodes, margins, features, values, weights = report
     weights = weights.reshape(len(margins), len(features))
     steps = []
     for i, margin in enumerate(margins.tolist()):
         listed, other, bias = strongest_features(
-            features, values, weights[i], margin, n_features=n_features, names=feature_names
-        )
+            features, values, weights[i], margin,
+            n_features=n_features, names=feature_names, own=own,
+        )  # fmt: skip
         steps.append(
             RouteStep(
                 node=int(nodes[i]),

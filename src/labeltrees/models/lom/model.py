@@ -83,7 +83,7 @@ class LomTreeModel(TableModel):
 
     def leaves(self, rows: Rows) -> NDArray[np.int32]:
         """Return the node at which each row ends. O(depth) per row."""
-        return self.core.leaves(*rows.arrays, self.settings.reading)
+        return self.core.leaves(*self.columns.seen(rows).arrays, self.settings.reading)
 
     def labels_above(
         self, rows: Rows, threshold: float, *, max_bytes: int = MAX_DENSE_BYTES
@@ -94,7 +94,7 @@ class LomTreeModel(TableModel):
         threshold = checks.number("threshold", threshold, 0, 1, open_low=True)
         max_entries = max(0, int(max_bytes) // BYTES_PER_ENTRY)
         starts, ids, p = self.core.labels_above(
-            *rows.arrays, threshold, max_entries, self.settings.reading
+            *self.columns.seen(rows).arrays, threshold, max_entries, self.settings.reading
         )
         if not len(starts):
             raise TooLargeError.of_threshold(rows.n_rows, max_entries, threshold, max_bytes)
@@ -119,7 +119,8 @@ class LomTreeModel(TableModel):
 
     def sample(self, rows: Rows, uniforms: NDArray[np.float64]) -> NDArray[Any]:
         """Return one label per row, drawn from its distribution by one number in [0, 1) each."""
-        ids = self.core.sample_labels(*rows.arrays, uniforms, self.settings.reading)
+        seen = self.columns.seen(rows)
+        ids = self.core.sample_labels(*seen.arrays, uniforms, self.settings.reading)
         return names_of(self.vocabulary, ids)
 
     def explain(
@@ -133,15 +134,17 @@ class LomTreeModel(TableModel):
         """Return the way of one row, and the label's probability at each node of it."""
         check_question(rows, n_features, feature_names, self.n_features)
         ids = self.vocabulary.ids([label])
-        p_label = self.core.label_probabilities(*rows.arrays, ids, self.settings.reading)[0]
+        seen = self.columns.seen(rows)
+        p_label = self.core.label_probabilities(*seen.arrays, ids, self.settings.reading)[0]
         checks.one_of_labels("label", label, bool(p_label > 0), self.core.n_labels)
-        report = self.core.report_route(*rows.arrays, self.settings.reading)
+        report = self.core.report_route(*seen.arrays, self.settings.reading)
         nodes = report[0]
         p_nodes = self.core.probabilities_at(nodes, np.full(len(nodes), ids[0], np.int32))
         weight = self.core.nodes()["weight"][nodes]
         steps = route_steps(
-            report, p_nodes, weight, n_features=n_features, feature_names=feature_names
-        )
+            report, p_nodes, weight,
+            n_features=n_features, feature_names=feature_names, own=self.columns.own(rows),
+        )  # fmt: skip
         named = self.vocabulary.labels[ids].tolist()[0]
         return RouteExplanation(named, float(p_nodes[-1]), int(nodes[-1]), float(weight[-1]), steps)
 
@@ -203,11 +206,13 @@ class LomTreeModel(TableModel):
         With ``keep_state=False`` the histograms and weights only; the answers stay the same.
         """
         frozen = self.frozen or not keep_state
-        n_rounds, state = self.n_rounds, self.core.snapshot()
+        with self.columns.still():
+            n_rounds, state = self.n_rounds, self.core.snapshot()
+            of_columns, about_columns = self.columns.to_tensors()
         nodes = state["nodes"]
         keys, weights, sums = state["keys"], state["weights"], state["sums"]
         entry_keys, counts, means = state["entry_keys"], state["counts"], state["means"]
-        tensors = self.vocabulary.to_tensors() | {"mass": state["totals"]}
+        tensors = self.vocabulary.to_tensors() | of_columns | {"mass": state["totals"]}
         if frozen:
             used = (weights != 0).any(axis=1)
             keys, weights = keys[used], weights[used]
@@ -227,7 +232,7 @@ class LomTreeModel(TableModel):
             "back_off.asked": state["asked"],
             "back_off.drawn": state["drawn"],
         }
-        return tensors, {
+        return tensors, about_columns | {
             "settings": self.settings.to_dict(),
             "n_features": self.n_features,
             "frozen": frozen,
@@ -269,7 +274,9 @@ class LomTreeModel(TableModel):
                 tensors["back_off.drawn"],
             )  # fmt: skip
             n_rounds = checks.integer("n_rounds", facts["n_rounds"], 1, MAX_ROUNDS)
-            return cls(settings, vocabulary, core, stored_width(facts), frozen, n_rounds)
+            model = cls(settings, vocabulary, core, stored_width(facts), frozen, n_rounds)
+            model.columns.restore(tensors, facts, model.n_features)
+            return model
 
 
 def _histograms(

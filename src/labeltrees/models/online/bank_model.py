@@ -36,13 +36,15 @@ class BankModel(TableModel):
         With ``keep_state=False`` only what questions need, in float16.
         """
         frozen = self.frozen or not keep_state
-        mass, (keys, weights, sums) = self.core.masses_and_lines()
-        tensors = self.vocabulary.to_tensors() | self._shape() | {"mass": mass}
+        with self.columns.still():
+            mass, (keys, weights, sums) = self.core.masses_and_lines()
+            of_columns, about_columns = self.columns.to_tensors()
+        tensors = self.vocabulary.to_tensors() | self._shape() | of_columns | {"mass": mass}
         if frozen:
             tensors |= pack_lines(keys, weights, {})
         else:
             tensors |= {"table.keys": keys, "table.weights": weights, "table.sums": sums}
-        return tensors, {
+        return tensors, about_columns | {
             "settings": self.settings.to_dict(),
             "n_features": self.n_features,
             "frozen": frozen,
@@ -67,7 +69,9 @@ class BankModel(TableModel):
             else:
                 lines = tensors["table.keys"], tensors["table.weights"], tensors["table.sums"]
             core = cls._restore_core(tensors, tensors["mass"], lines, len(vocabulary))
-            return cls(settings, vocabulary, core, stored_width(facts), frozen)
+            model = cls(settings, vocabulary, core, stored_width(facts), frozen)
+            model.columns.restore(tensors, facts, model.n_features)
+            return model
 
     @abstractmethod
     def _shape(self) -> dict[str, NDArray[Any]]:

@@ -8,11 +8,18 @@ from typing import TYPE_CHECKING, Any
 from labeltrees.models.explanation import Contribution, strongest_features, support_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["Explanation", "Refinement", "Step", "refinement_of", "steps_of"]
+__all__ = [
+    "Explanation",
+    "PooledExplanation",
+    "Refinement",
+    "Step",
+    "refinement_of",
+    "steps_of",
+]
 
 
 @dataclass(frozen=True)
@@ -128,12 +135,48 @@ class Explanation:
         return self.to_text()
 
 
+@dataclass(frozen=True)
+class PooledExplanation:
+    """One label's paths in all trees of a pool; ``str`` of it is a text to read.
+
+    The pooled probability is the geometric mean of the trees', over the same of all labels.
+    """
+
+    label: int | str
+    p_label: float
+    """The pooled probability."""
+    p_trees: tuple[float, ...]
+    """The label's probability in each tree."""
+    trees: tuple[Explanation, ...]
+    """Its path in each tree; empty for trees with more than two children at a node."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole as plain values, ready for JSON."""
+        return asdict(self)
+
+    def to_text(self) -> str:
+        """Return a text with a part for each tree."""
+        each = ", ".join(f"{p:.4g}" for p in self.p_trees)
+        lines = [f"P({self.label}) = {self.p_label:.4g}, pooled from {each}"]
+        for number, tree in enumerate(self.trees, 1):
+            lines.append(f"tree {number}: {tree.to_text()}")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+
 def steps_of(
-    report: Sequence[NDArray[Any]], *, n_features: int, feature_names: Sequence[str] | None
+    report: Sequence[NDArray[Any]],
+    *,
+    n_features: int,
+    feature_names: Sequence[str] | None,
+    own: Mapping[int, float] | None = None,
 ) -> tuple[Step, ...]:
     """Return the core's report on a path as steps, the ``n_features`` strongest features of each.
 
-    ``report`` is what ``_core.report_path`` returns.
+    ``report`` is what ``_core.report_path`` returns, ``own`` the row's values by column where
+    regressors see them standardised.
     """
     nodes, turns, margins, p_nodes, n_left, n_right, features, values, weights = report
     weights = weights.reshape(len(nodes), len(features))
@@ -141,7 +184,7 @@ def steps_of(
     for depth, node in enumerate(nodes.tolist()):
         listed, other, bias = strongest_features(
             features, values, weights[depth], float(margins[depth]),
-            n_features=n_features, names=feature_names,
+            n_features=n_features, names=feature_names, own=own,
         )  # fmt: skip
         step = Step(
             node=node,
@@ -167,6 +210,7 @@ def refinement_of(
     *,
     n_features: int,
     feature_names: Sequence[str] | None,
+    own: Mapping[int, float] | None = None,
 ) -> Refinement:
     """Return what ``_core.report_refinement`` returns, with the ``n_features`` strongest features.
 
@@ -176,6 +220,7 @@ def refinement_of(
     if not is_candidate:
         return Refinement(n_trees, p_trees, is_candidate)
     listed, other, bias = strongest_features(
-        features, values, weights, margin - of_trees, n_features=n_features, names=feature_names
-    )
+        features, values, weights, margin - of_trees,
+        n_features=n_features, names=feature_names, own=own,
+    )  # fmt: skip
     return Refinement(n_trees, p_trees, is_candidate, margin, of_trees, listed, other, bias)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from labeltrees.data.rows import Rows
     from labeltrees.data.vocabulary import LabelVocabulary
+    from labeltrees.models.online.scaling import ColumnScale
     from labeltrees.models.online.settings import OnlineSettings
 
     CoreAnswers = tuple[
@@ -71,6 +72,8 @@ class OnlineModel(FittedModel):
     """
 
     settings: Any
+    columns: ColumnScale
+    """Whether the columns of rows are standardised, and how."""
 
     def learn(
         self,
@@ -92,23 +95,51 @@ class OnlineModel(FittedModel):
         check_can_learn(self.frozen)
         self.check_width(rows)
         check_weights(weights)
-        taught = Teaching(rows, self._ids_to_learn(labels, weights), weights, order)
-        try:
-            with learning_errors(self.settings):
-                p_label, is_new, top, p_top = self._teach(
-                    taught, foresee=foresee, foresee_top=foresee_top, again=again
-                )
-        except BaseException:
-            self._cut_short(taught, again=again)
-            raise
-        seen = Foreseen(p_label, names_of(self.vocabulary, top), p_top, is_new.astype(bool))
-        return self._noted(seen, taught, again=again)
+        self.columns.check(self.settings, rows)
+        ids = self._ids_to_learn(labels, weights)
+        with self.columns.still():
+            mark = self.columns.mark()
+            read = self._read(rows, weights, order, again=again)
+            taught = Teaching(read, ids, weights, order)
+            try:
+                with learning_errors(self.settings):
+                    p_label, is_new, top, p_top = self._teach(
+                        taught, foresee=foresee, foresee_top=foresee_top, again=again
+                    )
+            except BaseException:
+                self.columns.go_back(mark)
+                self._read(rows, weights, order, again=again, n_rows=taught.progress.n_rows)
+                self._cut_short(taught, again=again)
+                raise
+            seen = Foreseen(p_label, names_of(self.vocabulary, top), p_top, is_new.astype(bool))
+            return self._noted(seen, taught, again=again)
+
+    def _read(
+        self,
+        rows: Rows,
+        weights: NDArray[np.float32],
+        order: NDArray[np.int64],
+        *,
+        again: bool,
+        n_rows: int | None = None,
+    ) -> Rows:
+        """Return rows as regressors see them; of new ones, the first ``n_rows`` are noted."""
+        if again:
+            return self.columns.seen(rows)
+        if n_rows is None and not len(order):
+            return self.columns.take(self.settings, rows, weights)
+        noted = (order if len(order) else np.arange(rows.n_rows))[:n_rows]
+        if len(noted):
+            own_weights = weights[noted] if len(weights) else weights
+            self.columns.take(self.settings, rows.take(noted), own_weights)
+        return self.columns.seen(rows)
 
     def learn_in_passes(
         self, rows: Rows, labels: NDArray[Any], weights: NDArray[np.float32]
     ) -> None:
         """Learn all rows ``n_passes`` times, each time in an order of its own."""
-        for number, order in enumerate(self.settings.orders(rows.n_rows)):
+        rows = self.columns.take_all(self.settings, rows, weights)
+        for number, order in enumerate(self.settings.orders(rows)):
             self.learn(rows, labels, weights, order=order, foresee=False, again=number > 0)
 
     @abstractmethod

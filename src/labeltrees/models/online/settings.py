@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
 
 from labeltrees import _core
 from labeltrees.checks import Choice, Flag, Integer, Number, setting
+from labeltrees.models.online.scaling import ScaleName
 from labeltrees.models.settings import RandomState, Settings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from labeltrees.data.rows import Rows
 
 __all__ = [
     "LearningRate",
@@ -39,14 +42,26 @@ class OnlineSettings(Settings):
     learning_rate: float = setting(1.0, LearningRate)
     n_passes: int = setting(5, Integer(1))
     shuffle: bool = setting(True, Flag())
+    scale: ScaleName | None = setting("auto", Choice((*get_args(ScaleName), None)))
     normalize: bool = setting(True, Flag())
     bias: float = setting(0.25, Number(0, 1e6))
     random_state: int = setting(0, RandomState())
 
-    def orders(self, n_rows: int) -> list[NDArray[np.int64]]:
+    @classmethod
+    def from_dict(cls, values: Any, *, n_labels: int | None = None) -> Self:
+        """Return the settings that `to_dict` wrote down, or raise `ModelFormatError`."""
+        if isinstance(values, dict):
+            values = {"scale": None} | values  # files had none before columns were scaled
+        return super().from_dict(values, n_labels=n_labels)
+
+    def passes(self, rows: Rows) -> int:  # noqa: ARG002 - for settings that choose
+        """Return how often `fit` goes over these rows."""
+        return self.n_passes
+
+    def orders(self, rows: Rows) -> list[NDArray[np.int64]]:
         """Return the order of the rows in each pass over them."""
         generator = np.random.default_rng(self.random_state)
-        orders = [np.arange(n_rows, dtype=np.int64) for _ in range(self.n_passes)]
+        orders = [np.arange(rows.n_rows, dtype=np.int64) for _ in range(self.passes(rows))]
         for order in orders:
             if self.shuffle:
                 generator.shuffle(order)

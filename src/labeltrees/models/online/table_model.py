@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from labeltrees.models.model import (
@@ -13,6 +13,7 @@ from labeltrees.models.model import (
     names_of,
 )
 from labeltrees.models.online.online_model import OnlineModel
+from labeltrees.models.online.scaling import ColumnScale
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,6 +39,7 @@ class TableModel(OnlineModel):
     core: _core.PecocTree | _core.OneAgainstAll | _core.LomTree
     n_features: int
     frozen: bool = False
+    columns: ColumnScale = field(default_factory=ColumnScale, init=False, repr=False)
 
     def _teach(self, taught: Teaching, *, foresee: bool, foresee_top: bool, again: bool) -> Any:
         learning = self.settings.learning(again=again)
@@ -46,16 +48,19 @@ class TableModel(OnlineModel):
     def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
         """Return P(label given row), one label per row; 0 for a label never seen."""
         ids = self.label_ids(rows, labels)
-        return self.core.label_probabilities(*rows.arrays, ids, self.settings.reading)
+        seen = self.columns.seen(rows)
+        return self.core.label_probabilities(*seen.arrays, ids, self.settings.reading)
 
     def top_labels(self, rows: Rows, k: int) -> TopLabels:
         """Return the k likeliest labels of every row, likeliest first; provably the top k."""
         k = check_k(k, self.core.n_labels)
-        ids, p = self.core.top_labels(*rows.arrays, k, self.settings.reading)
+        seen = self.columns.seen(rows)
+        ids, p = self.core.top_labels(*seen.arrays, k, self.settings.reading)
         return TopLabels(names_of(self.vocabulary, ids), p)
 
     def probabilities(self, rows: Rows, *, max_bytes: int = MAX_DENSE_BYTES) -> NDArray[np.float64]:
         """Return the whole distribution, (n_rows, n_labels), columns in vocabulary order."""
         n_columns = len(self.vocabulary)
         check_dense_size(rows.n_rows, n_columns, max_bytes)
-        return self.core.all_probabilities(*rows.arrays, n_columns, self.settings.reading)
+        seen = self.columns.seen(rows)
+        return self.core.all_probabilities(*seen.arrays, n_columns, self.settings.reading)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -14,6 +14,7 @@ from labeltrees.models.model import file_parts, stored_width
 from labeltrees.models.online.explanation import Explanation, steps_of
 from labeltrees.models.online.lines import CountedLines
 from labeltrees.models.online.online_model import OnlineModel
+from labeltrees.models.online.scaling import ColumnScale
 from labeltrees.tree import LabelTree
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class TreeModel(OnlineModel):
     core: _core.ConditionalTree
     n_features: int
     frozen: bool = False
+    columns: ColumnScale = field(default_factory=ColumnScale, init=False, repr=False)
 
     @classmethod
     def empty(cls, settings: Any, n_features: int) -> Self:
@@ -69,8 +71,10 @@ class TreeModel(OnlineModel):
         check_question(rows, n_features, feature_names, self.n_features)
         ids = self.vocabulary.ids([label])
         checks.one_of_labels("label", label, bool(self.has_learned(ids)[0]), self.core.n_labels)
-        report = _core.report_path(self.core, *rows.arrays, int(ids[0]), self.settings.reading)
-        steps = steps_of(report, n_features=n_features, feature_names=feature_names)
+        seen = self.columns.seen(rows)
+        report = _core.report_path(self.core, *seen.arrays, int(ids[0]), self.settings.reading)
+        own = self.columns.own(rows)
+        steps = steps_of(report, n_features=n_features, feature_names=feature_names, own=own)
         p_label = float(self.label_probabilities(rows, [label])[0])
         return Explanation(self.vocabulary.labels[ids].tolist()[0], p_label, 0.0, steps)
 
@@ -88,8 +92,10 @@ class TreeModel(OnlineModel):
         With ``keep_state=False`` only what questions need, in float16.
         """
         frozen = self.frozen or not keep_state
-        tensors, facts = self._core_tensors(frozen=frozen)
-        return tensors | self.vocabulary.to_tensors(), facts | {
+        with self.columns.still():
+            tensors, facts = self._core_tensors(frozen=frozen)
+            of_columns, about_columns = self.columns.to_tensors()
+        return tensors | of_columns | self.vocabulary.to_tensors(), facts | about_columns | {
             "settings": self.settings.to_dict(),
             "n_features": self.n_features,
             "frozen": frozen,
@@ -124,7 +130,9 @@ class TreeModel(OnlineModel):
             frozen = checks.flag("frozen", facts["frozen"])
             settings = cls.settings_class.from_dict(facts["settings"], n_labels=len(vocabulary))
             core = cls._core_of(tensors, facts, len(vocabulary), frozen=frozen)
-            return cls(settings, vocabulary, core, stored_width(facts), frozen)
+            model = cls(settings, vocabulary, core, stored_width(facts), frozen)
+            model.columns.restore(tensors, facts, model.n_features)
+            return model
 
 
 def tree_tensors(
