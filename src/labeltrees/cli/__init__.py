@@ -1,4 +1,4 @@
-"""The command line: `labeltrees demo | train | predict | evaluate | explain | stream | inspect`.
+"""The command line: `labeltrees train`, `predict`, `explain`, `stream` and others.
 
 Results go to stdout, as text or with ``--json`` as JSON; progress and errors go to stderr. The
 exit code is 0, 1 for a failure, 2 for a wrong call; either way one line says what is wrong. After
@@ -28,7 +28,8 @@ __all__ = ["COMMANDS", "app", "main"]
 
 COMMANDS = {
     "demo": "Learn which identifier comes next in Python code, then complete some.",
-    "train": "Learn a model from a data file and save it.",
+    "train": "Learn the model that suits a data file, measure it, and save it.",
+    "which": "Say what is in a data file, and which model suits it.",
     "predict": "Print a line for every row: labels and probabilities, separated by tabs, or JSON.",
     "evaluate": "Print losses, accuracies and calibration errors of a saved model on a data file.",
     "explain": "Say which features of a row speak for a label and which against it.",

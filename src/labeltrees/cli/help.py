@@ -13,12 +13,13 @@ _NARROW = 70
 GROUPS = {
     "Input": (
         "format", "text", "labels", "limit", "max_line_bytes", "order", "row", "label", "train",
-        "folder", "vectorizer", "candidates", "named", "id",
+        "folder", "vectorizer", "candidates", "named", "id", "label_separator", "label_column",
+        "text_column", "rating_column",
     ),
     "Model": (
-        "model", "structure", "alpha", "balance", "refine", "max_splits", "swap_resistance", "loss",
+        "structure", "alpha", "balance", "refine", "max_splits", "swap_resistance", "loss",
         "optimizer", "learning_rate", "seed", "jobs", "base", "rounds", "eta", "trees", "cost",
-        "hinge", "relevance", "tail", "passes", "max_memory",
+        "relevance", "tail", "passes", "max_memory",
     ),
     "Output": (
         "json", "csv", "quiet", "label_names", "predictions", "predictions_top",

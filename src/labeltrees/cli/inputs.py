@@ -58,7 +58,6 @@ __all__ = [
 ]
 
 _ALL_FORMATS = (*FORMATS, "python")
-_PANEL = "How the file is read"
 
 InputArgument = Annotated[
     str,
@@ -69,59 +68,42 @@ InputArgument = Annotated[
 ]
 FormatOption = Annotated[
     str | None,
-    typer.Option(
-        help=f"{', '.join(_ALL_FORMATS)}; by default what is in the file decides.",
-        rich_help_panel=_PANEL,
-    ),
+    typer.Option(help=f"{', '.join(_ALL_FORMATS)}; by default what is in the file decides."),
 ]
 LabelsOption = Annotated[
     str,
     typer.Option(
         help="Rows with several labels, for models of one: learn 'each', 'draw' one, or the "
-        "'first'.",
-        rich_help_panel=_PANEL,
+        "'first'."
     ),
 ]
 LabelSeparatorOption = Annotated[
     str | None,
-    typer.Option(
-        help="What separates labels in TSV and CSV, or 'none'; by default found out.",
-        rich_help_panel=_PANEL,
-    ),
+    typer.Option(help="What separates labels in TSV and CSV, or 'none'; by default found out."),
 ]
 LabelColumnOption = Annotated[
     str | None,
-    typer.Option(
-        help="The column of labels, by name or number from 1; by default found out.",
-        rich_help_panel=_PANEL,
-    ),
+    typer.Option(help="The column of labels, by name or number from 1; by default found out."),
 ]
 TextColumnOption = Annotated[
     list[str] | None,
-    typer.Option(
-        help="A column of text in CSV, by name or number; may be repeated.", rich_help_panel=_PANEL
-    ),
+    typer.Option(help="A column of text in CSV, by name or number; may be repeated."),
 ]
 RatingColumnOption = Annotated[
     str | None,
-    typer.Option(help="A column of relevance in CSV, by name or number.", rich_help_panel=_PANEL),
+    typer.Option(help="A column of relevance in CSV, by name or number."),
 ]
 LimitOption = Annotated[
     int | None,
-    typer.Option(min=1, help="Read at most this many rows.", rich_help_panel=_PANEL),
+    typer.Option(min=1, help="Read at most this many rows."),
 ]
 LineOption = Annotated[
     int,
-    typer.Option(
-        "--max-line-bytes", min=1, help="Refuse longer lines than this.", rich_help_panel=_PANEL
-    ),
+    typer.Option("--max-line-bytes", min=1, help="Refuse longer lines than this."),
 ]
 OrderOption = Annotated[
     str,
-    typer.Option(
-        help="With --format python: the order of examples, 'files' or 'shuffled'.",
-        rich_help_panel=_PANEL,
-    ),
+    typer.Option(help="With --format python: the order of examples, 'files' or 'shuffled'."),
 ]
 
 
@@ -242,9 +224,17 @@ class Input:
         return self.look is not None and self.look.is_text
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def assumed(self) -> tuple[str, ...]:
         """What was assumed of the file, in sentences."""
-        return () if self.look is None else self.look.notes
+        return () if self.look is None else self.look.assumed
+
+    @property
+    def column_names(self) -> Sequence[str] | None:
+        """The names of a table's features."""
+        if self.look is None or self.look.format != "csv" or self.is_text:
+            return None
+        options = self.look.options
+        return list(options.get("numbers", ())) if not options.get("categories") else None
 
     def facts(self) -> dict[str, Any]:
         """Return what is kept of the input beside the model, ready for JSON."""
@@ -270,7 +260,7 @@ class Input:
 
     def feature_names(self, text: str | None = None) -> Sequence[str] | None:
         """Return the words that the features count, if they are known; hashed ones from a text."""
-        return feature_names(self._made_by, text) if self.is_text else None
+        return feature_names(self._made_by, text) if self.is_text else self.column_names
 
     def raw(self) -> Source:
         """Return the bytes of the file, from its start; those of a pipe can be taken once."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from labeltrees import checks
+from labeltrees.cli.amounts import size_in_bytes
 from labeltrees.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ __all__ = [
     "with_method",
     "with_wanted",
 ]
-
-_PANEL = "Settings of the model"
 
 
 @dataclass(frozen=True)
@@ -179,52 +178,40 @@ def _stream_options(
     structure: Annotated[
         str | None,
         typer.Option(
-            help=f"online, random or balanced; of a whole file also huffman or kmeans. {_OWN}",
-            rich_help_panel=_PANEL,
+            help=f"online, random or balanced; of a whole file also huffman or kmeans. {_OWN}"
         ),
     ] = None,
     alpha: Annotated[
         float | None,
-        typer.Option(help="Weight of balance for new labels, in [0, 1].", rich_help_panel=_PANEL),
+        typer.Option(help="Weight of balance for new labels, in [0, 1]."),
     ] = None,
     balance: Annotated[
         str | None,
-        typer.Option(help="Balance 'examples' or 'labels'.", rich_help_panel=_PANEL),
+        typer.Option(help="Balance 'examples' or 'labels'."),
     ] = None,
     refine: Annotated[
         int | None,
-        typer.Option(
-            help=f"conditional: candidates to refine, 0 for none. {_OWN}", rich_help_panel=_PANEL
-        ),
+        typer.Option(help=f"conditional: candidates to refine, 0 for none. {_OWN}"),
     ] = None,
     max_splits: Annotated[
         int | None,
-        typer.Option(
-            help="lomtree: most inner nodes. By default grows with labels.", rich_help_panel=_PANEL
-        ),
+        typer.Option(help="lomtree: most inner nodes. By default grows with labels."),
     ] = None,
     swap_resistance: Annotated[
         float | None,
-        typer.Option(
-            help="lomtree: resistance to recycling leaves, at least 1.", rich_help_panel=_PANEL
-        ),
+        typer.Option(help="lomtree: resistance to recycling leaves, at least 1."),
     ] = None,
     loss: Annotated[
         str | None,
         typer.Option(
             help=f"logistic, squared; lomtree: hinge, absolute as well; xreg: logistic, hinge. "
-            f"{_OWN}",
-            rich_help_panel=_PANEL,
+            f"{_OWN}"
         ),
     ] = None,
-    optimizer: Annotated[
-        str | None, typer.Option(help=f"adagrad or sgd. {_OWN}", rich_help_panel=_PANEL)
-    ] = None,
+    optimizer: Annotated[str | None, typer.Option(help=f"adagrad or sgd. {_OWN}")] = None,
     learning_rate: Annotated[
         float | None,
-        typer.Option(
-            "--learning-rate", "-l", help=f"Size of the steps. {_OWN}", rich_help_panel=_PANEL
-        ),
+        typer.Option("--learning-rate", "-l", help=f"Size of the steps. {_OWN}"),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
     jobs: Annotated[int, typer.Option(help="Threads, -1 for all cores.")] = 1,
@@ -235,52 +222,39 @@ def _stream_options(
 def _file_options(
     trees: Annotated[
         int | None,
-        typer.Option(help=f"conditional, xreg: number of trees. {_OWN}", rich_help_panel=_PANEL),
+        typer.Option(help=f"conditional, xreg: number of trees. {_OWN}"),
     ] = None,
     passes: Annotated[
         int | None,
-        typer.Option(help=f"Number of passes over the data. {_OWN}", rich_help_panel=_PANEL),
+        typer.Option(help=f"Number of passes over the data. {_OWN}"),
     ] = None,
     cost: Annotated[
         float | None,
-        typer.Option(
-            help="xreg: cost of errors. By default 3, lower above 100,000 rows.",
-            rich_help_panel=_PANEL,
-        ),
+        typer.Option(help="xreg: cost of errors. By default 3, lower above 100,000 rows."),
     ] = None,
     relevance: Annotated[
         str | None,
-        typer.Option(
-            help="xreg: 'propensity' gives rare labels more weight.", rich_help_panel=_PANEL
-        ),
+        typer.Option(help="xreg: 'propensity' gives rare labels more weight."),
     ] = None,
     tail: Annotated[
         str | None,
-        typer.Option(
-            help="xreg: rank with the tail classifier 'xreg' or 'pfastrexml'.",
-            rich_help_panel=_PANEL,
-        ),
+        typer.Option(help="xreg: rank with the tail classifier 'xreg' or 'pfastrexml'."),
     ] = None,
     base: Annotated[
         str | None,
-        typer.Option(help=f"adacond: {', '.join(BASES)}.", rich_help_panel=_PANEL),
+        typer.Option(help=f"adacond: {', '.join(BASES)}."),
     ] = None,
     rounds: Annotated[
         int | None,
-        typer.Option(help="adacond: how many rounds at most.", rich_help_panel=_PANEL),
+        typer.Option(help="adacond: how many rounds at most."),
     ] = None,
     eta: Annotated[
         str | None,
-        typer.Option(
-            help="adacond: the error a row may have, in (0, 1), 'auto' or 'median'.",
-            rich_help_panel=_PANEL,
-        ),
+        typer.Option(help="adacond: the error a row may have, in (0, 1), 'auto' or 'median'."),
     ] = None,
     max_memory: Annotated[
-        int | None,
-        typer.Option(
-            help="conditional, xreg: bytes that weights may take.", rich_help_panel=_PANEL
-        ),
+        str | None,
+        typer.Option(help="conditional, xreg: keep within this size, such as 500MB or 2GB."),
     ] = None,
 ) -> None:
     """Hold the options of methods that only `train` has."""
@@ -301,6 +275,8 @@ def _wanted(arguments: dict[str, Any]) -> Wanted:
     given = {_PARAMETERS.get(n, n): value for n, value in values.items() if value is not None}
     if "eta" in given:
         given["eta"] = _number(given["eta"])
+    if "max_memory" in given:
+        given["max_memory"] = size_in_bytes("--max-memory", given["max_memory"])
     if "base" in given:
         checks.choice("--base", given["base"], BASES)
     return Wanted(given, seed, jobs)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from labeltrees.choosing.fitting import Recipe
+from labeltrees.errors import ArgumentError
 
 if TYPE_CHECKING:
     from labeltrees.cli.methods import Chosen
@@ -24,6 +25,8 @@ _EFFORTS: dict[str, dict[str, dict[str, Any]]] = {
 
 def recipe_of(chosen: Chosen, *, effort: Effort = "usual", one_label: str = "each") -> Recipe:
     """Return how the model is made; options that were given go before what the effort says."""
+    if effort != "usual" and chosen.name not in _EFFORTS:
+        raise ArgumentError(f"--{effort} is not an option of --model {chosen.name}.")
     more = _EFFORTS.get(chosen.name, {}).get(effort, {})
     settings = chosen.settings(**{n: v for n, v in more.items() if n not in chosen.given})
     recipe = Recipe(chosen.name, settings, one_label, seed=chosen.seed)

@@ -148,6 +148,10 @@ def stream(
                 )
         except AskedToStop:
             raise typer.Exit(stopping.exit_code) from None
+        if source.look is not None and not quiet:
+            with reporting_to_stderr():
+                for note in source.look.notes:
+                    say(f"labeltrees: {note}")
         facts = {"input": extra["input"]} if "input" in extra else source.facts()
         if resumed is None:
             position = Position(fingerprint(source), ProgressiveValidation(n_expected=limit))

@@ -89,6 +89,8 @@ def train(
     if fast and best:
         raise ArgumentError("--fast and --best exclude each other.")
     one_by_one = online or in_order or init is not None
+    if one_by_one and (fast or best):
+        raise ArgumentError("--fast and --best are for learning from the whole file.")
     wanted.check(_possible(model, one_by_one=one_by_one))
     target = default_out(data) if out is None else out
     check_out(target)

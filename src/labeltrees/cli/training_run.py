@@ -7,8 +7,6 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from labeltrees.choosing.features import Features
 from labeltrees.choosing.gathering import gather, room_for_data
 from labeltrees.choosing.kinds import Kind, kind_of, method_for
@@ -18,6 +16,14 @@ from labeltrees.cli.methods import STREAMS, Chosen, Wanted
 from labeltrees.cli.opening import open_model
 from labeltrees.cli.recipes import Effort, recipe_of
 from labeltrees.cli.trained import Trained
+from labeltrees.cli.training_words import (
+    NAMES,
+    advice,
+    features_in_words,
+    found_in,
+    how_to_ask,
+    model_in_words,
+)
 from labeltrees.errors import ArgumentError
 from labeltrees.progress import Progress
 
@@ -25,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from labeltrees.choosing.training import Measured
     from labeltrees.cli.inputs import Input
     from labeltrees.data.chunk import Chunk
 
@@ -65,7 +70,7 @@ class TrainingRun:
         kind = kind_of(data)
         chosen, why = self._chosen(kind)
         recipe = recipe_of(chosen, effort=self.effort, one_label=self.source.labels)
-        name = _in_words(recipe.method, recipe.settings, kind.n_rows)
+        name = model_in_words(recipe.method, recipe.settings, kind.n_rows)
         outcome = train_on_all(
             data, kind, recipe,
             features=self._features(data), name="labeltrees", jobs=chosen.jobs, stage=self._stage,
@@ -74,9 +79,9 @@ class TrainingRun:
         return Trained(
             self.out,
             self.source.path,
-            [*self._found(kind, gathered.n_unlabelled), *self.source.notes],
+            [*found_in(self.source.path, kind, gathered.n_unlabelled), *self.source.assumed],
             recipe.method,
-            name + _on_features(outcome.features, outcome.model.n_features),
+            name + features_in_words(outcome.features, outcome.model.n_features),
             why,
             data.n_rows,
             len(outcome.model.vocabulary),
@@ -84,7 +89,7 @@ class TrainingRun:
             outcome.measured,
             outcome.from_all,
             facts=_sizes(outcome.model) | recipe.facts,
-            advice=self._advice(data, outcome.measured),
+            advice=advice(data, outcome.measured, self.out),
         )
 
     def online(self, *, in_order: bool) -> Trained:
@@ -153,9 +158,9 @@ class TrainingRun:
         return Trained(
             self.out,
             self.source.path,
-            [*found, *self.source.notes],
+            [*found, *self.source.assumed],
             method,
-            f"{_NAMES.get(method, method)} that learns row by row, {order}",
+            f"{NAMES.get(method, method)} that learns row by row, {order}",
             why,
             summary.n_rows,
             len(model.vocabulary),
@@ -167,7 +172,7 @@ class TrainingRun:
                 "log_loss_seen": summary.log_loss_seen,
             },
             facts=_sizes(model),
-            advice=[self._ask_line()],
+            advice=[how_to_ask(self.out)],
         )
 
     def _stream_name(self) -> str:
@@ -188,6 +193,8 @@ class TrainingRun:
 
     def _features(self, data: Chunk) -> Features:
         if data.texts is None:
+            if self.vectorizer is not None:
+                raise ArgumentError(f"--vectorizer {self.vectorizer}: these data have no texts.")
             return Features()
         from labeltrees.transforms import default_text_features, hashed_text_features
 
@@ -204,82 +211,11 @@ class TrainingRun:
         with Progress(what, enabled=not self.quiet):
             yield
 
-    def _found(self, kind: Kind, n_unlabelled: int) -> list[str]:
-        what = "texts" if kind.text else "rows of features"
-        labels = "one label each"
-        if kind.several:
-            labels = f"{kind.labels_per_row:.1f} labels each on average"
-        sentences = [
-            f"{self.source.path}: {kind.n_rows:,} {what}, {labels}, "
-            f"{kind.n_labels:,} different labels."
-        ]
-        if n_unlabelled:
-            sentences.append(f"Rows without a label: {n_unlabelled:,}; they were left out.")
-        if kind.sorted:
-            sentences.append("Rows are sorted by label; they were shuffled.")
-        return sentences
-
-    def _advice(self, data: Chunk, measured: Measured | None) -> list[str]:
-        _, counts = np.unique(data.labels, return_counts=True)
-        once = int((counts == 1).sum())
-        sentences = []
-        if once > len(counts) / 10:
-            sentences.append(
-                f"{once:,} of {len(counts):,} labels have a single row: more rows of them would "
-                "help most."
-            )
-        if measured is not None and _is_behind(measured.table):
-            sentences.append(
-                "One-against-all was better on the held-out rows; for so few labels it is "
-                "affordable: --model one-against-all."
-            )
-        return [*sentences, self._ask_line()]
-
-    def _ask_line(self) -> str:
-        suffix = "new.txt" if self.source.is_text else "new rows"
-        return f"Ask it: labeltrees predict {self.out} {suffix!r} --top 5"
-
-
-def _is_behind(table: dict[str, dict[str, float]]) -> bool:
-    ours, rival = table.get("labeltrees", {}), table.get("one-against-all", {})
-    if "log loss" not in ours or "log loss" not in rival:
-        return False
-    return rival["log loss"] < 0.98 * ours["log loss"] and rival["accuracy"] > ours["accuracy"]
-
 
 def _counted(chunks: Iterable[Chunk], progress: Progress) -> Iterator[Chunk]:
     for chunk in chunks:
         progress.advance(chunk.n_rows)
         yield chunk
-
-
-_NAMES = {
-    "conditional": "a conditional probability tree",
-    "xreg": "extreme regression",
-    "lomtree": "a LOMtree",
-    "filtertree": "a filter tree",
-    "adacond": "boosting",
-    "one-against-all": "one-against-all",
-}
-
-
-def _in_words(method: str, settings: Any, n_rows: int) -> str:
-    if method == "xreg":
-        return f"extreme regression with {settings.n_trees} trees"
-    if method != "conditional":
-        return _NAMES[method]
-    actual = settings.on_all(n_rows)
-    trees = "a tree" if actual.n_trees == 1 else f"{actual.n_trees} trees"
-    refined = ", refined by an expert for each label" if settings.is_refined else ""
-    return f"{trees} of conditional probabilities ({actual.structure_name}{refined})"
-
-
-def _on_features(features: Features, n_features: int) -> str:
-    if features.transform is None:
-        return ""
-    if features.names is None:
-        return " on hashed words"
-    return f" on TF-IDF of {n_features:,} words and pairs of words"
 
 
 def _sizes(model: Any) -> dict[str, Any]:

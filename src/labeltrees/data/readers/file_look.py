@@ -63,8 +63,10 @@ class FileLook:
         The size of the file; None for a pipe.
     is_whole : bool
         Whether all of the file was looked at.
-    notes : tuple of str
+    assumed : tuple of str
         What was assumed, in sentences, and which option changes it.
+    notes : tuple of str
+        The same, and what is noteworthy of the looked-at rows: no labels, or labels in runs.
     source : Once or None
         Where `open` reads; None: the file ``name``.
 
@@ -96,6 +98,7 @@ class FileLook:
     n_labels: int = 0
     n_bytes: int | None = None
     is_whole: bool = False
+    assumed: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     source: Once | None = field(default=None, repr=False, compare=False)
 

@@ -201,6 +201,7 @@ def _with_counts(found: FileLook, head: Head) -> FileLook:
         n_unlabelled=sample.n_unlabelled,
         n_labels=sample.n_labels,
         is_whole=sample.is_whole,
+        assumed=found.notes,
         notes=(*found.notes, *sample.notes()),
     )
 

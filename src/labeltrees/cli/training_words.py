@@ -1,0 +1,93 @@
+"""What was found in a file and made of it, in sentences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from labeltrees.choosing.features import Features
+    from labeltrees.choosing.kinds import Kind
+    from labeltrees.choosing.training import Measured
+    from labeltrees.data.chunk import Chunk
+
+__all__ = ["NAMES", "advice", "features_in_words", "found_in", "how_to_ask", "model_in_words"]
+
+NAMES = {
+    "conditional": "a conditional probability tree",
+    "xreg": "extreme regression",
+    "lomtree": "a LOMtree",
+    "filtertree": "a filter tree",
+    "adacond": "boosting",
+    "one-against-all": "one-against-all",
+}
+
+
+def found_in(path: str, kind: Kind, n_unlabelled: int) -> list[str]:
+    """Return what kind of data a file holds."""
+    what = "texts" if kind.text else "rows of features"
+    labels = "one label each"
+    if kind.several:
+        labels = f"{kind.labels_per_row:.1f} labels each on average"
+    sentences = [f"{path}: {kind.n_rows:,} {what}, {labels}, {kind.n_labels:,} different labels."]
+    if n_unlabelled:
+        sentences.append(f"Rows without a label: {n_unlabelled:,}; they are left out.")
+    if kind.sorted:
+        sentences.append("Rows are sorted by label; they are shuffled.")
+    return sentences
+
+
+def model_in_words(method: str, settings: Any, n_rows: int) -> str:
+    """Return what is made of so many rows."""
+    if method == "xreg":
+        return f"extreme regression with {settings.n_trees} trees"
+    if method != "conditional":
+        return NAMES[method]
+    actual = settings.on_all(n_rows)
+    trees = "a tree" if actual.n_trees == 1 else f"{actual.n_trees} trees"
+    refined = ", refined by an expert for each label" if settings.is_refined else ""
+    return f"{trees} of conditional probabilities ({actual.structure_name}{refined})"
+
+
+def features_in_words(features: Features, n_features: int) -> str:
+    """Return what features were made of texts; "" if there were none."""
+    if features.transform is None:
+        return ""
+    if features.names is None:
+        return " on hashed words and pairs of words"
+    return f" on TF-IDF of {n_features:,} words and pairs of words"
+
+
+def advice(data: Chunk, measured: Measured | None, out: Path) -> list[str]:
+    """Return what to try next."""
+    _, counts = np.unique(data.labels, return_counts=True)
+    once = int((counts == 1).sum())
+    sentences = []
+    if once > len(counts) / 10:
+        sentences.append(
+            f"{once:,} of {len(counts):,} labels have a single row: more rows of them would "
+            "help most."
+        )
+    if measured is not None and _is_behind(measured.table):
+        sentences.append(
+            "One-against-all was better on the held-out rows, and with so few labels it is "
+            "affordable: --model one-against-all."
+        )
+    return [*sentences, how_to_ask(out)]
+
+
+def how_to_ask(out: Path) -> str:
+    """Return the command that asks a model."""
+    return (
+        f"Ask it: labeltrees predict {out} NEW_FILE --top 5; why: labeltrees explain {out} NEW_FILE"
+    )
+
+
+def _is_behind(table: dict[str, dict[str, float]]) -> bool:
+    ours, rival = table.get("labeltrees", {}), table.get("one-against-all", {})
+    if "log loss" not in ours or "log loss" not in rival:
+        return False
+    return rival["log loss"] < 0.98 * ours["log loss"] and rival["accuracy"] > ours["accuracy"]

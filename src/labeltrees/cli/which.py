@@ -1,0 +1,73 @@
+"""`labeltrees which`: what is in a file, and which model suits it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from labeltrees.choosing.gathering import gather
+from labeltrees.choosing.kinds import kind_of, method_for
+from labeltrees.cli.inputs import (
+    FormatOption,
+    Input,
+    InputArgument,
+    LabelColumnOption,
+    LabelSeparatorOption,
+    LineOption,
+    RatingColumnOption,
+    TextColumnOption,
+)
+from labeltrees.cli.report import JsonOption, say, say_json
+from labeltrees.cli.training_words import NAMES, found_in
+from labeltrees.data.readers.source import MAX_LINE_BYTES
+
+_LOOKED_AT = 2**24
+"""Bytes of rows that are read to tell."""
+
+
+def which(
+    data: InputArgument,
+    format: FormatOption = None,  # noqa: A002
+    label_separator: LabelSeparatorOption = None,
+    label_column: LabelColumnOption = None,
+    text_column: TextColumnOption = None,
+    rating_column: RatingColumnOption = None,
+    max_line_bytes: LineOption = MAX_LINE_BYTES,
+    json: JsonOption = False,
+) -> None:
+    """Say what is in a data file, which model `train` would choose for it, and why."""
+    source = Input.choose(
+        data,
+        format=format,
+        columns={
+            "label_separator": label_separator,
+            "label_column": label_column,
+            "text_column": text_column,
+            "rating_column": rating_column,
+        },
+        max_line_bytes=max_line_bytes,
+    )
+    gathered = gather(source.texts_or_rows(), _LOOKED_AT, name=source.path)
+    kind = kind_of(gathered.data)
+    name, why = method_for(kind)
+    whole = gathered.rest is None
+    found: dict[str, Any] = {
+        "data": data,
+        "format": source.format,
+        "whole_file": whole,
+        **asdict(kind),
+        "rows_without_label": gathered.n_unlabelled,
+        "assumed": list(source.assumed),
+        "model": name,
+        "why": why,
+    }
+    if json:
+        say_json(found)
+        return
+    say(f"  Format: {source.format}." + ("" if whole else " Of the first rows:"))
+    for sentence in (*found_in(source.path, kind, gathered.n_unlabelled), *source.assumed):
+        say(f"  {sentence}")
+    say(f"  Model: {NAMES[name]} (--model {name}), because {why}.")
+    say(f"  Train it: labeltrees train {data}")
+    if not kind.several:
+        say(f"  If rows keep coming: labeltrees stream {data} learns each one as it comes.")
