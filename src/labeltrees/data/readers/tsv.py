@@ -153,23 +153,34 @@ def tsv_layout(
     notes: list[str] = []
     first, _, second = rows[0][1].rstrip("\r").partition("\t") if rows else ("", "", "")
     named = is_header_pair(first, second) or is_header_pair(second, first)
-    has_header = bool(rows) and rows[0][0] == 1 and named if header == "auto" else header
-    if has_header and rows and rows[0][0] == 1:
+    at_top = bool(rows) and rows[0][0] == 1
+    has_header = at_top and named if header == "auto" else header
+    column: Literal[1, 2] = 1 if label_column == "auto" else label_column
+    if has_header and at_top:
         notes.append(f"The first line, {first!r} and {second!r}, is taken as names of columns.")
         rows = rows[1:]
-    column: Literal[1, 2] = 1 if label_column == "auto" else label_column
-    if label_column == "auto" and has_header and is_header_pair(second, first):
-        column = 2
+        if label_column == "auto" and is_header_pair(second, first):
+            column = 2
+    notes.extend(_note_on_tabs(rows))
     pairs = [_cut(text, column) for _, text in rows]
-    fields = [field for field, _ in pairs]
     separator = label_separator
     if label_separator == "auto":
-        chosen = choose_separator(fields)
+        chosen = choose_separator([field for field, _ in pairs])
         separator = chosen.separator
         notes.extend(chosen.notes)
     if label_column == "auto" and not (has_header and named):
         _refuse_swapped(pairs, separator, name, rows[0][0] if rows else 1)
     return TsvLayout(separator, column, has_header, tuple(notes))
+
+
+def _note_on_tabs(rows: list[tuple[int, str]]) -> Iterator[str]:
+    """Yield a sentence if the lines look like rows of a table."""
+    sizes = {text.count("\t") for _, text in rows}
+    if len(rows) >= _FEWEST_ROWS and len(sizes) == 1 and sizes != {1}:
+        yield (
+            f"Every line has {sizes.pop()} tabs, and all but one of them belong to the text: "
+            "format='csv' (--format csv) reads a table instead."
+        )
 
 
 def _refuse_swapped(
