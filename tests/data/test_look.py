@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from labeltrees.data.readers import FileLook, NoFeatures, look_at, open_reader, peek
 from labeltrees.data.readers.formats import FORMATS, SUFFIXES, TABLE, format_of
+from labeltrees.data.readers.sniff import sniff_format
 from labeltrees.errors import ArgumentError, DataError, DataFileError
 
 CONTENT = {
@@ -91,6 +92,26 @@ def test_a_suffix_that_contradicts_the_content_is_an_error(suffix, kind, tmp_pat
     else:
         assert f"--format {kind}" in caught.value.reason
         assert "the first line is " in caught.value.reason
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (b"1\t|f a b\n2\t|f c\n", "vw"),
+        (b"| a b\n| c\n", "vw"),
+        (b"1,Toy Story (1995),Adventure|Animation\n2,Heat,Action|Crime\n", "csv"),
+        (b"Adventure|Animation\tToy Story\nAction|Crime\tHeat\n", "tsv"),
+        (b"-1 1:0.5 7:1\n+1 2:1\n", "svmlight"),
+        (b"1 qid:3 1:0.5\n", "svmlight"),
+        (b"2 3 4\n1 0:1\n 2:1\n", "xc"),
+        (b"2 3 4\n1:2.5,3:1 0:1\n 2:1\n", "xc"),
+        (b'  {"label": "a", "text": "b"}\n', "jsonl"),
+        (b"5.1,3.5,Iris-setosa\n4.9,3.0,Iris-setosa\n7.0,3.2,Iris-virginica\n", "csv"),
+    ],
+)
+def test_formats_that_look_alike_are_told_apart(content, kind):
+    head = peek.read_head(io.BytesIO(content))
+    assert sniff_format(head.content, "rows.txt", None) == kind
 
 
 def test_what_fits_nothing_shows_its_first_line():
