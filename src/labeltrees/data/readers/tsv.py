@@ -194,13 +194,14 @@ def _refuse_swapped(
     fields, texts = {field for field, _ in pairs}, {text for _, text in pairs}
     field_size = sum(len(field) for field, _ in pairs) / n_rows
     text_size = sum(len(text) for _, text in pairs) / n_rows
-    labels = {label for field in fields for label in split_labels(field, separator)}
     repeated = 2 * len(fields) > n_rows and 2 * len(texts) <= len(fields)
-    many = 2 * len(labels) > n_rows and field_size > 1.5 * text_size
-    are_ids = all(label.isdigit() for label in labels)
+    labels = [label for field, _ in pairs for label in split_labels(field, separator)]
+    words = [word for _, text in pairs for word in text.split()]
+    many = 2 * len(set(labels)) > n_rows and field_size > 1.5 * text_size
+    many = many and _variety(words) < _variety(labels) and not all(map(str.isdigit, labels))
     wordy = sentence_share(fields)
     sentences = wordy > 0.3 and 2 * len(fields) > n_rows and sentence_share(texts) < wordy / 2
-    if sentences or (field_size > text_size and (repeated or (many and not are_ids))):
+    if sentences or (field_size > text_size and (repeated or many)):
         reason = (
             f"labels and texts look swapped: the {n_rows} rows looked at have {len(fields)} "
             f"different label fields of {field_size:.0f} characters on average and {len(texts)} "
@@ -208,6 +209,11 @@ def _refuse_swapped(
             "(--label-column 2); if the file is right, label_column=1 (--label-column 1)."
         )
         raise DataFileError(name, line, reason)
+
+
+def _variety(words: list[str]) -> float:
+    """Return the share of words that are new: what labels are drawn from repeats the most."""
+    return len(set(words)) / max(len(words), 1)
 
 
 def _blocks(
