@@ -12,9 +12,12 @@ import time
 
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from labeltrees.data.readers import FileLook, NoFeatures, look_at, open_reader, peek
 from labeltrees.data.readers.formats import FORMATS, SUFFIXES, TABLE, format_of
+from labeltrees.data.readers.sniff import sniff_format
 from labeltrees.errors import ArgumentError, DataError, DataFileError
 
 CONTENT = {
@@ -89,6 +92,26 @@ def test_a_suffix_that_contradicts_the_content_is_an_error(suffix, kind, tmp_pat
     else:
         assert f"--format {kind}" in caught.value.reason
         assert "the first line is " in caught.value.reason
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (b"1\t|f a b\n2\t|f c\n", "vw"),
+        (b"| a b\n| c\n", "vw"),
+        (b"1,Toy Story (1995),Adventure|Animation\n2,Heat,Action|Crime\n", "csv"),
+        (b"Adventure|Animation\tToy Story\nAction|Crime\tHeat\n", "tsv"),
+        (b"-1 1:0.5 7:1\n+1 2:1\n", "svmlight"),
+        (b"1 qid:3 1:0.5\n", "svmlight"),
+        (b"2 3 4\n1 0:1\n 2:1\n", "xc"),
+        (b"2 3 4\n1:2.5,3:1 0:1\n 2:1\n", "xc"),
+        (b'  {"label": "a", "text": "b"}\n', "jsonl"),
+        (b"5.1,3.5,Iris-setosa\n4.9,3.0,Iris-setosa\n7.0,3.2,Iris-virginica\n", "csv"),
+    ],
+)
+def test_formats_that_look_alike_are_told_apart(content, kind):
+    head = peek.read_head(io.BytesIO(content))
+    assert sniff_format(head.content, "rows.txt", None) == kind
 
 
 def test_what_fits_nothing_shows_its_first_line():
@@ -245,6 +268,22 @@ def test_a_table_is_found_by_names_in_another_file():
         list(lacking.open())
 
 
+def test_a_header_is_looked_for_in_every_file():
+    look = look_at(io.BytesIO(b"label\ttext\na\tone\nb\ttwo\n"))
+    assert look.header
+    other = FileLook.from_facts(look.facts(), io.BytesIO(b"a\tthree\n"))
+    assert texts_of(other) == ["three"]
+    other = FileLook.from_facts(look.facts(), io.BytesIO(b"label\ttext\na\tthree\n"))
+    assert texts_of(other) == ["three"]
+
+
+def test_many_tabs_are_told():
+    look = look_at(io.BytesIO(b"a\tone two\tthree\nb\tfour five\tsix\n" * 6))
+    assert (look.format, look.n_labels) == ("tsv", 2)
+    assert "Every line has 2 tabs" in look.notes[0]
+    assert look_at(io.BytesIO(b"a\tone two\tthree\n" * 6), format="csv").columns == ("1", "2", "3")
+
+
 @pytest.mark.parametrize(
     "facts", [{}, {"format": "cvs", "options": {}}, {"format": "csv", "options": {"x": 1}}]
 )
@@ -379,3 +418,39 @@ def test_gzip_that_ends_too_early_is_named_when_it_is_read(tmp_path):
     assert 0 < look.n_rows < 600
     with pytest.raises(DataFileError, match="the gzip stream ends too early"):
         list(look.open(NoFeatures()))
+
+
+def outcome_of(content):
+    """Look and read: the number of rows, or the line of the only error that may be raised."""
+    try:
+        look = look_at(io.BytesIO(content), labelled=len(content) % 2 == 0)
+        return sum(chunk.n_rows for chunk in look.open(NoFeatures()))
+    except DataFileError as error:
+        return error.line
+
+
+@settings(max_examples=300)
+@given(st.one_of(st.binary(max_size=200), st.text("019,:.|;#'_ab \t\n\r{}[]\"-e", max_size=80)))
+@example(b"\x1f\x8b")
+@example(b"PK\x03\x04")
+@example(b"PAR1")
+@example(b"a,a\nb,c\n")
+@example(b"0 0 0\n")
+def test_any_bytes_are_looked_at_or_an_error(content):
+    content = content if isinstance(content, bytes) else content.encode()
+    assert 0 <= outcome_of(content) <= content.count(b"\n") + 1
+
+
+@pytest.mark.parametrize("kind", CONTENT)
+@given(
+    packed=st.booleans(),
+    edits=st.lists(
+        st.tuples(st.floats(0, 1), st.integers(0, 3), st.binary(max_size=3)), min_size=1, max_size=3
+    ),
+)
+def test_damaged_files_are_looked_at_or_an_error(kind, packed, edits):
+    text = bytearray(gzip.compress(CONTENT[kind], mtime=0) if packed else CONTENT[kind])
+    for where, n_removed, inserted in edits:
+        at = int(where * len(text))
+        text[at : at + n_removed] = inserted
+    assert 0 <= outcome_of(bytes(text)) <= 10

@@ -353,6 +353,14 @@ def test_the_head_of_a_chunk_keeps_its_contexts(folder: Path) -> None:
     assert head.contexts.tolist() == chunk.contexts[:5].tolist()
 
 
+def test_taken_rows_keep_their_contexts():
+    chunk = next(iter(PythonSource(limit=20)))
+    taken = chunk.take(np.array([7, 3]))
+    assert isinstance(taken, SourceChunk)
+    assert np.array_equal(taken.contexts, chunk.contexts[[7, 3]])
+    assert taken.labels.tolist() == chunk.labels[[7, 3]].tolist()
+
+
 def test_equal_labels_share_one_string(folder: Path) -> None:
     labels = next(iter(PythonSource(folder))).labels
     assert len({id(label) for label in labels}) == len(set(labels)) < len(labels)

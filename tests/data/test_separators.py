@@ -125,6 +125,18 @@ def test_extreme_data_is_not_swapped():
     assert len(labels_of(read(rows_of(own, ["the book of things"] * 200)))) == 400
 
 
+def test_many_tags_of_short_titles_are_not_swapped():
+    rng = random.Random(5)
+    fields = [" ".join(f"tag{rng.randint(0, 150)}" for _ in range(9)) for _ in range(60)]
+    titles = [f"Title {i}x{i}" for i in range(60)]
+    assert len(labels_of(read(rows_of(fields, titles)))) > 60
+    # Other words than English ones, the other way round.
+    texts = [" ".join(f"sana{rng.randint(0, 400)}" for _ in range(9)) for _ in range(60)]
+    swapped = rows_of(texts, [f"aihe{i % 7} aihe{i % 5}" for i in range(60)])
+    with pytest.raises(DataFileError, match="look swapped"):
+        read(swapped)
+
+
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
 def test_a_header_is_skipped_and_tells_the_columns(end):
     (chunk,) = read(b"Label\tText\na\tone\n".replace(b"\n", end))

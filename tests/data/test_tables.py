@@ -127,6 +127,8 @@ def test_row_numbers_are_no_features():
     rows = "".join(f"{i},{i % 3},{'ab'[i % 2]}\n" for i in range(30))
     assert read(",x,kind\n" + rows).features.shape == (30, 1)
     assert read("id,x,kind\n" + rows).features.shape == (30, 1)
+    assert read("PassengerId,x,kind\n" + rows).features.shape == (30, 1)
+    assert read(rows).features.shape == (30, 1)
 
 
 def test_weights_and_ratings():

@@ -147,7 +147,7 @@ def _with_options(found: FileLook, head: Head, wishes: Wishes) -> FileLook:
             options={
                 "label_separator": layout.label_separator,
                 "label_column": layout.label_column,
-                "header": layout.header,
+                "header": wishes.header,  # another file may have none
             },
             header=layout.header,
             label_separator=layout.label_separator,

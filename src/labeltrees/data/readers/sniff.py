@@ -23,7 +23,8 @@ _SAMPLE_LINES = 200
 _PAIRS = r"([ \t]+[0-9]+:[^ \t:]+)"
 _XC_ROW = re.compile(rf"([0-9]+(:[0-9.eE+-]+)?(,[0-9]+(:[0-9.eE+-]+)?)*)?{_PAIRS}*[ \t]*")
 _SVMLIGHT_ROW = re.compile(rf"([0-9.eE,+-]+|[ \t])([ \t]*qid:[0-9]+)?{_PAIRS}*[ \t]*(#.*)?|#.*")
-_VW_ROW = re.compile(r"[^|\t]*\|[^ |]*([ |].*)?")
+_VW_ROW = re.compile(r"[^|]*\|[^ \t|]*([ \t|].*)?")
+_VW_FEATURE = re.compile(r"\|[^ \t|]*[ \t]+[^ \t|]")
 EXPECTED = {
     "xc": "a header 'n_rows n_features n_labels', then rows 'label,label feature:value ...'",
     "svmlight": "rows 'label feature:value feature:value ...'",
@@ -157,14 +158,17 @@ def _fits_svmlight(lines: Sequence[str]) -> bool:
 
 
 def _fits_vw(lines: Sequence[str]) -> bool:
+    """Return whether all lines have a bar after few words, and most a feature after it."""
     for line in lines:
         if not _VW_ROW.fullmatch(line) or len(line.partition("|")[0].split()) > 4:
             return False
-    return True
+    return 2 * sum(_VW_FEATURE.search(line) is not None for line in lines) > len(lines)
 
 
 def _fits_tsv(lines: Sequence[str]) -> bool:
-    return all("\t" in line for line in lines)
+    """Return whether all lines have a tab, and not one just before the bar of Vowpal Wabbit."""
+    rest = [line.partition("\t") for line in lines]
+    return all(tab for _, tab, _ in rest) and not all(text.startswith("|") for *_, text in rest)
 
 
 def _fits_csv(lines: Sequence[str]) -> bool:

@@ -24,7 +24,7 @@ from labeltrees.data.readers.separators import SEPARATORS, choose_separator
 from labeltrees.errors import ArgumentError, DataFileError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
 __all__ = [
     "Column",
@@ -259,7 +259,11 @@ class _Chooser:
         """Return whether a column numbers rows, tells the time, or is another party's id."""
         values = self.cells[column]
         distinct = len(set(values)) == len(values) > 1
-        named = self.layout.header and (plain(column) in ID_NAMES or not column)
+        if self.layout.header:
+            named = plain(column) in ID_NAMES or not column
+            named = named or (plain(column).endswith("id") and _are_whole(values))
+        else:  # the first column numbers rows in many files without names
+            named = column == "1" and len(values) >= 20 and _are_whole(values)
         if named and (distinct or not values):
             return True
         if plain(column) == "timestamp" or (rating is not None and plain(column) in TIME_NAMES):
@@ -296,9 +300,8 @@ class _Chooser:
 
     def _has_few_values(self, column: str) -> bool:
         values = set(self.cells[column])
-        whole = all(value.lstrip("+-").isdigit() for value in values if value)
         few = len(values) <= max(2, len(self.cells[column]) // 2)
-        return few and (whole or self.kinds[column] == "category")
+        return few and (_are_whole(values) or self.kinds[column] == "category")
 
     def _features(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         parties = [c for c in self.left if plain(c) in PARTY_NAMES]
@@ -338,6 +341,10 @@ class _Chooser:
             )
         if rating is not None:
             self.notes.append(f"The column {rating!r} tells how relevant the label is.")
+
+
+def _are_whole(values: Collection[str]) -> bool:
+    return all(value.lstrip("+-").isdigit() for value in values if value)
 
 
 def _list(columns: Sequence[str]) -> str:

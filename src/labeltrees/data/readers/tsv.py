@@ -153,23 +153,34 @@ def tsv_layout(
     notes: list[str] = []
     first, _, second = rows[0][1].rstrip("\r").partition("\t") if rows else ("", "", "")
     named = is_header_pair(first, second) or is_header_pair(second, first)
-    has_header = bool(rows) and rows[0][0] == 1 and named if header == "auto" else header
-    if has_header and rows and rows[0][0] == 1:
+    at_top = bool(rows) and rows[0][0] == 1
+    has_header = at_top and named if header == "auto" else header
+    column: Literal[1, 2] = 1 if label_column == "auto" else label_column
+    if has_header and at_top:
         notes.append(f"The first line, {first!r} and {second!r}, is taken as names of columns.")
         rows = rows[1:]
-    column: Literal[1, 2] = 1 if label_column == "auto" else label_column
-    if label_column == "auto" and has_header and is_header_pair(second, first):
-        column = 2
+        if label_column == "auto" and is_header_pair(second, first):
+            column = 2
+    notes.extend(_note_on_tabs(rows))
     pairs = [_cut(text, column) for _, text in rows]
-    fields = [field for field, _ in pairs]
     separator = label_separator
     if label_separator == "auto":
-        chosen = choose_separator(fields)
+        chosen = choose_separator([field for field, _ in pairs])
         separator = chosen.separator
         notes.extend(chosen.notes)
     if label_column == "auto" and not (has_header and named):
         _refuse_swapped(pairs, separator, name, rows[0][0] if rows else 1)
     return TsvLayout(separator, column, has_header, tuple(notes))
+
+
+def _note_on_tabs(rows: list[tuple[int, str]]) -> Iterator[str]:
+    """Yield a sentence if the lines look like rows of a table."""
+    sizes = {text.count("\t") for _, text in rows}
+    if len(rows) >= _FEWEST_ROWS and len(sizes) == 1 and sizes != {1}:
+        yield (
+            f"Every line has {sizes.pop()} tabs, and all but one of them belong to the text: "
+            "format='csv' (--format csv) reads a table instead."
+        )
 
 
 def _refuse_swapped(
@@ -183,13 +194,14 @@ def _refuse_swapped(
     fields, texts = {field for field, _ in pairs}, {text for _, text in pairs}
     field_size = sum(len(field) for field, _ in pairs) / n_rows
     text_size = sum(len(text) for _, text in pairs) / n_rows
-    labels = {label for field in fields for label in split_labels(field, separator)}
     repeated = 2 * len(fields) > n_rows and 2 * len(texts) <= len(fields)
-    many = 2 * len(labels) > n_rows and field_size > 1.5 * text_size
-    are_ids = all(label.isdigit() for label in labels)
+    labels = [label for field, _ in pairs for label in split_labels(field, separator)]
+    words = [word for _, text in pairs for word in text.split()]
+    many = 2 * len(set(labels)) > n_rows and field_size > 1.5 * text_size
+    many = many and _variety(words) < _variety(labels) and not all(map(str.isdigit, labels))
     wordy = sentence_share(fields)
     sentences = wordy > 0.3 and 2 * len(fields) > n_rows and sentence_share(texts) < wordy / 2
-    if sentences or (field_size > text_size and (repeated or (many and not are_ids))):
+    if sentences or (field_size > text_size and (repeated or many)):
         reason = (
             f"labels and texts look swapped: the {n_rows} rows looked at have {len(fields)} "
             f"different label fields of {field_size:.0f} characters on average and {len(texts)} "
@@ -197,6 +209,11 @@ def _refuse_swapped(
             "(--label-column 2); if the file is right, label_column=1 (--label-column 1)."
         )
         raise DataFileError(name, line, reason)
+
+
+def _variety(words: list[str]) -> float:
+    """Return the share of words that are new: what labels are drawn from repeats the most."""
+    return len(set(words)) / max(len(words), 1)
 
 
 def _blocks(
