@@ -9,7 +9,7 @@ import numpy as np
 
 from labeltrees import _core
 from labeltrees.checks import Choice, Flag, Integer, Number, setting
-from labeltrees.models.settings import RandomState, Settings
+from labeltrees.models.settings import ClassifierSettings, RandomState, check_verbose
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,7 +32,7 @@ LearningRate = Number(0, 1e6, open_low=True)
 
 
 @dataclass(frozen=True, kw_only=True)
-class OnlineSettings(Settings):
+class OnlineSettings(ClassifierSettings):
     """How rows are read, how regressors step, and how `fit` goes over the data."""
 
     optimizer: OptimizerName = setting("adagrad", Choice(get_args(OptimizerName)))
@@ -42,6 +42,7 @@ class OnlineSettings(Settings):
     normalize: bool = setting(True, Flag())
     bias: float = setting(0.25, Number(0, 1e6))
     random_state: int = setting(0, RandomState())
+    verbose: int = setting(0, check_verbose)
 
     def orders(self, n_rows: int) -> list[NDArray[np.int64]]:
         """Return the order of the rows in each pass over them."""
