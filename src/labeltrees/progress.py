@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
-__all__ = ["Progress"]
+__all__ = ["SILENT", "Progress"]
 
 _SECONDS_BETWEEN = 0.1
 
@@ -48,6 +48,11 @@ class Progress:
         except Exception:
             self._bar = None
         return self
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether there is a bar on the terminal now."""
+        return self._bar is not None
 
     def _start(self) -> RichProgress:
         from rich import progress
@@ -90,6 +95,10 @@ class Progress:
                 bar.stop()
         except Exception:
             return
+
+
+SILENT = Progress("", enabled=False)
+"""The progress of what nobody watches."""
 
 
 def _short(value: object) -> str:

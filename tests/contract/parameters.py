@@ -17,6 +17,11 @@ SPECIAL = {
         [-1, math.nan, "much", "", [], [1.0, -1.0], ["x"], None, True],
         ["auto", 0, 2.5, [1.0, 0.5]],
     ),
+    "class_weight": (
+        ["equal", "", 3, True, ["balanced"], {"a": -1.0}, {"a": math.nan}, {"a": "much"}, {2.5: 1}],
+        ["balanced", None, {"a": 2.0, "b": 0.0}, {3: 1.5, -1: 1}],
+    ),
+    "verbose": ([-1, 1.5, "yes", None, [1]], [True, False, 1, np.int64(2)]),
     "norm": ([None, 3, True, ["total_variation"]], ["total_variation", len]),
 }
 """Wrong and right values of parameters with a check of their own."""

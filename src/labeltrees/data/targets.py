@@ -15,7 +15,14 @@ from labeltrees.errors import ArgumentError, DataError, LabelTypeError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Candidates", "as_candidates", "as_targets", "check_training", "learned_labels"]
+__all__ = [
+    "Candidates",
+    "as_candidates",
+    "as_targets",
+    "check_training",
+    "learned_labels",
+    "weighted_by_label",
+]
 
 Value = TypeVar("Value", bound=np.generic)
 
@@ -68,6 +75,32 @@ def as_targets(y: Any) -> NDArray[Any]:
     if array.ndim != 1:
         raise DataError(f"y must have one label per row, got an array of shape {array.shape}.")
     return _whole(array) if array.dtype.kind == "f" else array
+
+
+def weighted_by_label(
+    targets: NDArray[Any], weights: NDArray[np.float32], class_weight: Any
+) -> NDArray[np.float32]:
+    """Return the weights of rows times those of their labels; ``weights`` may be empty.
+
+    "balanced" gives a label n_rows / (n_labels n) of its n rows, of weight above zero; a dict gives
+    a label its weight, and 1 to labels that it does not have.
+
+    >>> none = np.empty(0, dtype=np.float32)
+    >>> weighted_by_label(np.array(["a", "b", "b"]), none, "balanced").tolist()
+    [1.5, 0.75, 0.75]
+    """
+    if class_weight is None:
+        return weights
+    own = weights.astype(np.float64) if len(weights) else np.ones(len(targets))
+    vocabulary = LabelVocabulary()
+    ids = vocabulary.add(targets)
+    if class_weight == "balanced":
+        counts = np.bincount(ids[own > 0], minlength=len(vocabulary))
+        of_label = counts.sum() / (np.count_nonzero(counts) * np.maximum(counts, 1))
+    else:
+        labels = vocabulary.labels.tolist()
+        of_label = np.array([class_weight.get(label, 1.0) for label in labels])
+    return as_weights(own * of_label[ids], len(targets))
 
 
 @dataclass(frozen=True)

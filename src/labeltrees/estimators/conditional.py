@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from labeltrees.models.model import BeamLabels
     from labeltrees.models.online.scaling import ScaleName
     from labeltrees.models.online.settings import LossName, OptimizerName
+    from labeltrees.models.settings import LabelWeights
     from labeltrees.tree import LabelTree
 
 __all__ = ["ConditionalTreeClassifier"]
@@ -133,6 +134,11 @@ class ConditionalTreeClassifier(OnlineClassifier):
         several refined trees only to answer.
     random_state : int, RandomState or None, default 0
         Seed of the shuffling and the coin tosses.
+    class_weight : None, "balanced" or dict, default None
+        What rows of each label weigh, besides their own weights: "balanced" gives all labels the
+        same weight in sum (`fit` only), a dict names the weights of labels, 1 for those it lacks.
+    verbose : int >= 0 or bool, default 0
+        Whether `fit` shows a progress bar, if there is a terminal.
 
     Attributes
     ----------
@@ -185,6 +191,8 @@ class ConditionalTreeClassifier(OnlineClassifier):
         max_memory: int | None = Default.max_memory,
         n_jobs: int | None = Default.n_jobs,
         random_state: Any = Default.random_state,
+        class_weight: LabelWeights = Default.class_weight,
+        verbose: int = Default.verbose,
     ) -> None:
         self.structure = structure
         self.arity = arity
@@ -206,6 +214,8 @@ class ConditionalTreeClassifier(OnlineClassifier):
         self.max_memory = max_memory
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.class_weight = class_weight
+        self.verbose = verbose
 
     def predict_top_k(
         self, X: Any, k: int = 5, *, search: SearchName = "auto", beam_width: int = 10

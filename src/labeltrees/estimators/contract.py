@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from labeltrees.data.rows import Rows, as_rows
-from labeltrees.data.targets import as_candidates, check_training
+from labeltrees.data.targets import as_candidates, check_training, weighted_by_label
 from labeltrees.errors import ArgumentError, DataError
 from labeltrees.models.capabilities import Above, BestRows, Explains, Samples, demand
 from labeltrees.models.model import MAX_DENSE_BYTES, FittedModel, TopLabels, TopRows
@@ -475,7 +475,12 @@ class LabelClassifier(ClassifierMixin, LabelEstimator):  # type: ignore[misc]
 
 
 def training_data(
-    X: Any, y: Any, sample_weight: ArrayLike | None, *, missing: bool = False
+    X: Any,
+    y: Any,
+    sample_weight: ArrayLike | None,
+    class_weight: Any,
+    *,
+    missing: bool = False,
 ) -> tuple[Rows, NDArray[Any], NDArray[np.float32]]:
     """Return rows, labels and weights (none: empty) to learn from, or raise and change nothing.
 
@@ -483,7 +488,11 @@ def training_data(
     """
     if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
         y = column_or_1d(y, warn=True)
-    return check_training(X, y, sample_weight, missing=missing)
+    rows, labels, weights = check_training(X, y, sample_weight, missing=missing)
+    weights = weighted_by_label(labels, weights, class_weight)
+    if len(weights) and not weights.any():
+        raise ArgumentError.of("class_weight", class_weight, "above zero for a label of y")
+    return rows, labels, weights
 
 
 def uniforms_of(random_state: Any, n_rows: int) -> NDArray[np.float64]:

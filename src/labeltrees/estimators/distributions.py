@@ -13,7 +13,7 @@ from labeltrees.errors import ArgumentError, DataError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["as_distributions", "is_distributions"]
+__all__ = ["as_distributions", "is_distributions", "no_class_weight"]
 
 
 def is_distributions(y: Any) -> bool:
@@ -26,6 +26,18 @@ def is_distributions(y: Any) -> bool:
         return True
     array = np.asarray(y) if hasattr(y, "__array__") else np.array(y, dtype=object)
     return array.ndim == 2 and array.shape[1] > 1
+
+
+def no_class_weight(class_weight: Any) -> None:
+    """Raise `ArgumentError` if there are label weights for targets that are distributions.
+
+    >>> no_class_weight("balanced")
+    Traceback (most recent call last):
+    ...
+    labeltrees.errors.ArgumentError: class_weight must be None where y has distributions, ...
+    """
+    if class_weight is not None:
+        raise ArgumentError.of("class_weight", class_weight, "None where y has distributions")
 
 
 def as_distributions(

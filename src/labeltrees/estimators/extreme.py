@@ -102,6 +102,8 @@ class ExtremeRegressor(LabelEstimator):
         Whether `fit` keeps the trees of the fit before, of the same data and parameters, and grows
         only the further ones that a larger ``n_trees`` asks for. The model is the same as if all
         were grown at once. Needs an integer ``random_state`` and no ``max_memory``.
+    verbose : int >= 0 or bool, default 0
+        Whether `fit` shows a progress bar, if there is a terminal.
 
     Attributes
     ----------
@@ -149,6 +151,7 @@ class ExtremeRegressor(LabelEstimator):
         max_memory: int | None = Default.max_memory,
         random_state: Any = Default.random_state,
         warm_start: bool = Default.warm_start,
+        verbose: int = Default.verbose,
     ) -> None:
         self.n_trees = n_trees
         self.arity = arity
@@ -170,6 +173,7 @@ class ExtremeRegressor(LabelEstimator):
         self.max_memory = max_memory
         self.random_state = random_state
         self.warm_start = warm_start
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, *, classes: ArrayLike | None = None) -> Self:
         """Learn, from scratch unless ``warm_start`` is set, and return the estimator.

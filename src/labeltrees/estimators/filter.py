@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from labeltrees.models.filter.settings import PairingName
     from labeltrees.models.online.scaling import ScaleName
     from labeltrees.models.online.settings import LossName, OptimizerName
+    from labeltrees.models.settings import LabelWeights
     from labeltrees.tree import LabelTree
 
 __all__ = ["FilterTreeClassifier"]
@@ -52,6 +53,11 @@ class FilterTreeClassifier(OnlineClassifier):
     bias : float >= 0, default 0.25
     random_state : int, RandomState or None, default 0
         These eight are as for `ConditionalTreeClassifier`.
+    class_weight : None, "balanced" or dict, default None
+        What rows of each label weigh, besides their own weights: "balanced" gives all labels the
+        same weight in sum (`fit` only), a dict names the weights of labels, 1 for those it lacks.
+    verbose : int >= 0 or bool, default 0
+        Whether `fit` shows a progress bar, if there is a terminal.
 
     Attributes
     ----------
@@ -89,6 +95,8 @@ class FilterTreeClassifier(OnlineClassifier):
         normalize: bool = Default.normalize,
         bias: float = Default.bias,
         random_state: Any = Default.random_state,
+        class_weight: LabelWeights = Default.class_weight,
+        verbose: int = Default.verbose,
     ) -> None:
         self.structure = structure
         self.loss = loss
@@ -100,6 +108,8 @@ class FilterTreeClassifier(OnlineClassifier):
         self.normalize = normalize
         self.bias = bias
         self.random_state = random_state
+        self.class_weight = class_weight
+        self.verbose = verbose
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the tournament's winner of every row. O(log n) per row.

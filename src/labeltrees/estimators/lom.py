@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from labeltrees.models.lom.settings import PartitionLossName
     from labeltrees.models.online.scaling import ScaleName
     from labeltrees.models.online.settings import OptimizerName
+    from labeltrees.models.settings import LabelWeights
 
 __all__ = ["LOMTreeClassifier"]
 
@@ -73,6 +74,11 @@ class LOMTreeClassifier(OnlineClassifier):
         Value of a constant feature added to every row; 0 for none.
     random_state : int, RandomState or None, default 0
         Seed of the shuffling.
+    class_weight : None, "balanced" or dict, default None
+        What rows of each label weigh, besides their own weights: "balanced" gives all labels the
+        same weight in sum (`fit` only), a dict names the weights of labels, 1 for those it lacks.
+    verbose : int >= 0 or bool, default 0
+        Whether `fit` shows a progress bar, if there is a terminal.
 
     Attributes
     ----------
@@ -113,6 +119,8 @@ class LOMTreeClassifier(OnlineClassifier):
         normalize: bool = Default.normalize,
         bias: float = Default.bias,
         random_state: Any = Default.random_state,
+        class_weight: LabelWeights = Default.class_weight,
+        verbose: int = Default.verbose,
     ) -> None:
         self.max_splits = max_splits
         self.splits_per_label = splits_per_label
@@ -127,6 +135,8 @@ class LOMTreeClassifier(OnlineClassifier):
         self.normalize = normalize
         self.bias = bias
         self.random_state = random_state
+        self.class_weight = class_weight
+        self.verbose = verbose
 
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Return the leaf, as a node's id, in which every row ends.

@@ -8,7 +8,9 @@ import numpy as np
 
 from labeltrees.data.targets import learned_labels
 from labeltrees.data.vocabulary import LabelVocabulary
+from labeltrees.errors import ArgumentError
 from labeltrees.estimators.contract import LabelClassifier, training_data
+from labeltrees.progress import Progress
 from labeltrees.tree import LabelTree
 
 if TYPE_CHECKING:
@@ -54,9 +56,11 @@ class OnlineClassifier(LabelClassifier):
         ['rain', 'sun']
         """
         settings = self._settings()
-        rows, labels, weights = training_data(X, y, sample_weight)
+        rows, labels, weights = training_data(X, y, sample_weight, settings.class_weight)
         model = self._start_on_all(settings, rows, labels, weights)
-        model.learn_in_passes(rows, labels, weights)
+        total, shown = model.n_lessons(rows), getattr(settings, "verbose", 0) > 0
+        with Progress("learning", total=total, enabled=shown) as progress:
+            model.learn_in_passes(rows, labels, weights, progress)
         return self._set_model(X, model)
 
     def partial_fit(
@@ -133,12 +137,16 @@ class OnlineClassifier(LabelClassifier):
         foresee: bool,
         foresee_top: bool,
     ) -> Foreseen:
-        rows, labels, weights = training_data(X, y, sample_weight)
         first = "model_" not in self.__dict__
+        settings = self._settings() if first else self.model_.settings
+        if settings.class_weight == "balanced":
+            allowed = "None or a dict for partial_fit, which does not know all rows"
+            raise ArgumentError.of("class_weight", "balanced", allowed)
+        rows, labels, weights = training_data(X, y, sample_weight, settings.class_weight)
         if classes is not None:  # sorted, so that they are the first places of ``classes_``
             classes = np.sort(LabelVocabulary(classes).labels)
         if first:
-            model = self._start_on_stream(self._settings(), rows.n_features, classes)
+            model = self._start_on_stream(settings, rows.n_features, classes)
         else:
             self._check_width(X, reset=False)
             model = self.model_

@@ -11,7 +11,7 @@ from labeltrees.data.rows import as_rows, as_weights
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError
 from labeltrees.estimators.contract import LabelClassifier, training_data
-from labeltrees.estimators.distributions import as_distributions, is_distributions
+from labeltrees.estimators.distributions import as_distributions, is_distributions, no_class_weight
 from labeltrees.models.self_terminating.growing import Targets
 from labeltrees.models.self_terminating.model import SelfTerminatingTreeModel
 from labeltrees.models.self_terminating.settings import SelfTerminatingSettings as Default
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from labeltrees.data.rows import Rows
     from labeltrees.models.self_terminating.settings import CriterionName, NormName
+    from labeltrees.models.settings import LabelWeights
 
 __all__ = ["SelfTerminatingTreeClassifier"]
 
@@ -73,6 +74,9 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
         How many threads search for splits; None is 1, -1 all cores. The tree is the same.
     random_state : int, RandomState or None, default 0
         Which rows ``penalty="auto"`` holds out.
+    class_weight : None, "balanced" or dict, default None
+        What rows of each label weigh, besides their own weights: "balanced" gives all labels the
+        same weight in sum (`fit` only), a dict names the weights of labels, 1 for those it lacks.
 
     Attributes
     ----------
@@ -118,6 +122,7 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
         max_bins: int = Default.max_bins,
         n_jobs: int | None = Default.n_jobs,
         random_state: Any = Default.random_state,
+        class_weight: LabelWeights = Default.class_weight,
     ) -> None:
         self.penalty = penalty
         self.weight_power = weight_power
@@ -128,6 +133,7 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
         self.max_bins = max_bins
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.class_weight = class_weight
 
     def fit(
         self,
@@ -163,7 +169,7 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
         ['no', 'yes']
         """
         settings = self._settings()
-        rows, targets, vocabulary = _check_fit(X, y, sample_weight, classes)
+        rows, targets, vocabulary = _check_fit(X, y, sample_weight, classes, settings.class_weight)
         return self._set_model(X, train_self_terminating(settings, rows, targets, vocabulary))
 
     def apply(self, X: Any) -> NDArray[np.int32]:
@@ -391,14 +397,19 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
 
 
 def _check_fit(
-    X: Any, y: Any, sample_weight: ArrayLike | None, classes: ArrayLike | None
+    X: Any,
+    y: Any,
+    sample_weight: ArrayLike | None,
+    classes: ArrayLike | None,
+    class_weight: LabelWeights,
 ) -> tuple[Rows, Targets, LabelVocabulary]:
     """Return rows of weight above zero, their targets and the labels, or raise."""
     if is_distributions(y):
+        no_class_weight(class_weight)
         return _check_distributions(X, y, sample_weight, classes)
     if classes is not None:
         raise ArgumentError.of("classes", classes, "None where y has labels")
-    rows, labels, weights = training_data(X, y, sample_weight, missing=True)
+    rows, labels, weights = training_data(X, y, sample_weight, class_weight, missing=True)
     kept = np.flatnonzero(weights) if len(weights) and not weights.all() else None
     if kept is not None:
         rows, labels, weights = rows.take(kept), labels[kept], weights[kept]

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from labeltrees.estimators.online import OnlineClassifier
 from labeltrees.models.baselines.frequency_table import FrequencyTableModel
 from labeltrees.models.baselines.frequency_table import FrequencyTableSettings as Default
+
+if TYPE_CHECKING:
+    from labeltrees.models.settings import LabelWeights
 
 __all__ = ["FrequencyTableClassifier"]
 
@@ -20,6 +25,9 @@ class FrequencyTableClassifier(OnlineClassifier):
     back_off : float >= 0, default 1.0
         How many examples' worth of the overall frequencies are mixed into those of a row:
         P(y given x) = (c(x, y) + back_off P(y)) / (c(x) + back_off). 0 is the paper's table.
+    class_weight : None, "balanced" or dict, default None
+        What rows of each label weigh, besides their own weights: "balanced" gives all labels the
+        same weight in sum (`fit` only), a dict names the weights of labels, 1 for those it lacks.
 
     Attributes
     ----------
@@ -42,5 +50,11 @@ class FrequencyTableClassifier(OnlineClassifier):
     _model_class = FrequencyTableModel
     model_: FrequencyTableModel
 
-    def __init__(self, *, back_off: float = Default.back_off) -> None:
+    def __init__(
+        self,
+        *,
+        back_off: float = Default.back_off,
+        class_weight: LabelWeights = Default.class_weight,
+    ) -> None:
         self.back_off = back_off
+        self.class_weight = class_weight

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from labeltrees.models.online.scaling import ScaleName
     from labeltrees.models.online.settings import LossName, OptimizerName
+    from labeltrees.models.settings import LabelWeights
 
 __all__ = ["OneAgainstAllClassifier"]
 
@@ -45,6 +46,11 @@ class OneAgainstAllClassifier(OnlineClassifier):
     bias : float >= 0, default 0.25
     random_state : int, RandomState or None, default 0
         These eight are as for `ConditionalTreeClassifier`.
+    class_weight : None, "balanced" or dict, default None
+        What rows of each label weigh, besides their own weights: "balanced" gives all labels the
+        same weight in sum (`fit` only), a dict names the weights of labels, 1 for those it lacks.
+    verbose : int >= 0 or bool, default 0
+        Whether `fit` shows a progress bar, if there is a terminal.
 
     Attributes
     ----------
@@ -79,6 +85,8 @@ class OneAgainstAllClassifier(OnlineClassifier):
         normalize: bool = Default.normalize,
         bias: float = Default.bias,
         random_state: Any = Default.random_state,
+        class_weight: LabelWeights = Default.class_weight,
+        verbose: int = Default.verbose,
     ) -> None:
         self.loss = loss
         self.optimizer = optimizer
@@ -89,6 +97,8 @@ class OneAgainstAllClassifier(OnlineClassifier):
         self.normalize = normalize
         self.bias = bias
         self.random_state = random_state
+        self.class_weight = class_weight
+        self.verbose = verbose
 
     def predict_label_score(self, X: Any, y: ArrayLike) -> NDArray[np.float64]:
         """Return f_y(x) in [0, 1] for the label y[i] of each row; 0 for a label never seen.

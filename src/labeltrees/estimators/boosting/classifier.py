@@ -15,12 +15,13 @@ from labeltrees.errors import ArgumentError
 from labeltrees.estimators.boosting.distances import distances_for
 from labeltrees.estimators.boosting.learners import Training, check_base, fit_base
 from labeltrees.estimators.contract import LabelClassifier, training_data
-from labeltrees.estimators.distributions import as_distributions, is_distributions
+from labeltrees.estimators.distributions import as_distributions, is_distributions, no_class_weight
 from labeltrees.estimators.self_terminating import SelfTerminatingTreeClassifier
 from labeltrees.models.boosting.model import AdacondModel
 from labeltrees.models.boosting.model import AdacondSettings as Default
 from labeltrees.models.boosting.rounds import Fitted, boost
 from labeltrees.models.model import MAX_DENSE_BYTES, FittedModel
+from labeltrees.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from labeltrees.data.rows import Rows
     from labeltrees.models.boosting.rounds import BoostingRecord
     from labeltrees.models.model import Model
+    from labeltrees.models.settings import LabelWeights
 
 __all__ = ["AdacondClassifier"]
 
@@ -65,6 +67,11 @@ class AdacondClassifier(LabelClassifier):
         row); or ``norm(C, P)``, called with two (n_rows, n_labels) arrays, one value in [0, 1] a
         row. Theorem 1 needs it to be a norm of C - P (convex is enough). A callable makes `fit`
         form that array; total variation never does. A model file keeps only its name.
+    class_weight : None, "balanced" or dict, default None
+        What rows of each label weigh, besides their own weights: "balanced" gives all labels the
+        same weight in sum (`fit` only), a dict names the weights of labels, 1 for those it lacks.
+    verbose : int >= 0 or bool, default 0
+        Whether `fit` shows a progress bar, if there is a terminal.
 
     Attributes
     ----------
@@ -106,11 +113,15 @@ class AdacondClassifier(LabelClassifier):
         eta: float | str = Default.eta,
         n_rounds: int = Default.n_rounds,
         norm: Any = Default.norm,
+        class_weight: LabelWeights = Default.class_weight,
+        verbose: int = Default.verbose,
     ) -> None:
         self.base = base
         self.eta = eta
         self.n_rounds = n_rounds
         self.norm = norm
+        self.class_weight = class_weight
+        self.verbose = verbose
 
     def fit(
         self,
@@ -146,16 +157,22 @@ class AdacondClassifier(LabelClassifier):
         ['dry', 'wet']
         """
         base, settings = self._base(), self._settings()
-        training, start = _check_fit(X, y, sample_weight, classes, missing=_takes_nan(base))
+        training, start = _check_fit(
+            X, y, sample_weight, classes, settings.class_weight, missing=_takes_nan(base)
+        )
         distances = distances_for(self.norm, training)
+
+        progress = Progress("rounds", total=settings.n_rounds, enabled=settings.verbose > 0)
 
         def fit_round(number: int, weights: NDArray[np.float64]) -> Fitted[Model]:
             member = fit_base(base, training, weights, number)
+            progress.advance(1)
             return Fitted(member, distances.ask(member))
 
-        boosted = boost(
-            fit_round, distances.of, start, eta=settings.eta, n_rounds=settings.n_rounds
-        )
+        with progress:
+            boosted = boost(
+                fit_round, distances.of, start, eta=settings.eta, n_rounds=settings.n_rounds
+            )
         if boosted.record.log_betas[0] >= 0:
             warnings.warn(
                 f"{boosted.record.stop_reason}: the model is the base learner alone, without a "
@@ -278,7 +295,8 @@ class AdacondClassifier(LabelClassifier):
         return base
 
     def _settings(self) -> Default:
-        settings = Default(eta=self.eta, n_rounds=self.n_rounds, norm=self.norm)
+        own = {name: getattr(self, name) for name in Default.names()}
+        settings = Default(**own)
         settings.check_norm()
         return settings
 
@@ -309,10 +327,17 @@ def _takes_nan(base: Any) -> bool:
 
 
 def _check_fit(
-    X: Any, y: Any, sample_weight: ArrayLike | None, classes: ArrayLike | None, *, missing: bool
+    X: Any,
+    y: Any,
+    sample_weight: ArrayLike | None,
+    classes: ArrayLike | None,
+    class_weight: LabelWeights,
+    *,
+    missing: bool,
 ) -> tuple[Training, NDArray[np.float64]]:
     """Return rows of weight above zero with their targets, and the first round's weights."""
     if is_distributions(y):
+        no_class_weight(class_weight)
         rows = as_rows(X, missing=missing)
         targets, vocabulary = as_distributions(y, rows.n_rows, classes)
         weights = as_weights(sample_weight, rows.n_rows)
@@ -321,7 +346,7 @@ def _check_fit(
     else:
         if classes is not None:
             raise ArgumentError.of("classes", classes, "None where y has labels")
-        rows, labels, weights = training_data(X, y, sample_weight, missing=missing)
+        rows, labels, weights = training_data(X, y, sample_weight, class_weight, missing=missing)
         kept_labels = labels[weights > 0] if len(weights) else labels
         vocabulary = LabelVocabulary(sorted(LabelVocabulary(kept_labels).labels.tolist()))
         ids = vocabulary.ids(labels)

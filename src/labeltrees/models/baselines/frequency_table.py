@@ -28,7 +28,8 @@ from labeltrees.models.model import (
     stored_width,
 )
 from labeltrees.models.online.online_model import check_can_learn, ids_to_learn
-from labeltrees.models.settings import Settings
+from labeltrees.models.settings import ClassifierSettings
+from labeltrees.progress import SILENT
 from labeltrees.tree import LabelTree
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from labeltrees.data.rows import Rows
+    from labeltrees.progress import Progress
 
 __all__ = ["FrequencyTableModel", "FrequencyTableSettings"]
 
@@ -45,7 +47,7 @@ _EMPTY: dict[int, float] = {}
 
 
 @dataclass(frozen=True, kw_only=True)
-class FrequencyTableSettings(Settings):
+class FrequencyTableSettings(ClassifierSettings):
     """The checked parameters of `FrequencyTableClassifier`, which says what they mean."""
 
     back_off: float = setting(1.0, Number(0))
@@ -145,10 +147,19 @@ class FrequencyTableModel(DenseAnswers, FittedModel):
             raise
 
     def learn_in_passes(
-        self, rows: Rows, labels: NDArray[Any], weights: NDArray[np.float32]
+        self,
+        rows: Rows,
+        labels: NDArray[Any],
+        weights: NDArray[np.float32],
+        progress: Progress = SILENT,
     ) -> None:
         """Count all rows, once."""
         self.learn(rows, labels, weights)
+        progress.advance(rows.n_rows)
+
+    def n_lessons(self, rows: Rows) -> int:
+        """Return how many rows `learn_in_passes` tells its ``progress`` of."""
+        return rows.n_rows
 
     def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
         """Return P(label given row), one label per row; 0 for a label never seen."""

@@ -28,7 +28,7 @@ from labeltrees.models.model import (
     stored_width,
 )
 from labeltrees.models.registry import model_class
-from labeltrees.models.settings import Settings
+from labeltrees.models.settings import ClassifierSettings, check_verbose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -52,7 +52,7 @@ def _norm(name: str, value: Any) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AdacondSettings(Settings):
+class AdacondSettings(ClassifierSettings):
     """The checked parameters of `AdacondClassifier` but its base, which is known by its models."""
 
     eta: float | str = setting(
@@ -60,6 +60,7 @@ class AdacondSettings(Settings):
     )
     n_rounds: int = setting(10, Integer(1))
     norm: Any = setting("total_variation", _norm)
+    verbose: int = setting(0, check_verbose)
 
     def check_norm(self) -> None:
         """Raise `ArgumentError` unless errors can be measured by the norm.
@@ -72,7 +73,7 @@ class AdacondSettings(Settings):
     def to_dict(self) -> dict[str, Any]:
         """Return the parameters as values that JSON takes; of a callable norm its name."""
         named = self.norm if isinstance(self.norm, str) else getattr(self.norm, "__name__", "norm")
-        return {"eta": self.eta, "n_rounds": self.n_rounds, "norm": named}
+        return super().to_dict() | {"norm": named}
 
 
 @dataclass

@@ -26,6 +26,7 @@ from labeltrees.models.model import (
     names_of,
 )
 from labeltrees.models.online.explanation import PooledExplanation
+from labeltrees.progress import SILENT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from labeltrees.data.rows import Rows
+    from labeltrees.progress import Progress
     from labeltrees.tree import LabelTree
 
 __all__ = ["PooledTreesModel", "pooled"]
@@ -124,11 +126,19 @@ class PooledTreesModel(DenseAnswers, FittedModel):
         return Foreseen(nothing, np.empty(0, dtype=object), nothing, np.empty(0, dtype=bool))
 
     def learn_in_passes(
-        self, rows: Rows, labels: NDArray[Any], weights: NDArray[np.float32]
+        self,
+        rows: Rows,
+        labels: NDArray[Any],
+        weights: NDArray[np.float32],
+        progress: Progress = SILENT,
     ) -> None:
         """Teach every tree all rows, in orders of its own."""
         for member in self.members:
-            member.learn_in_passes(rows, labels, weights)
+            member.learn_in_passes(rows, labels, weights, progress)
+
+    def n_lessons(self, rows: Rows) -> int:
+        """Return how many rows `learn_in_passes` tells its ``progress`` of, for all trees."""
+        return sum(member.n_lessons(rows) for member in self.members)
 
     def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
         """Return P(label given row), one label per row; 0 for a label never seen."""

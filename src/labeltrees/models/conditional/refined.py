@@ -14,6 +14,7 @@ from labeltrees.models.online.explanation import Explanation, refinement_of
 from labeltrees.models.online.lines import halved, pack_keys, unpack_keys
 from labeltrees.models.online.online_model import Teaching, learning_errors
 from labeltrees.models.online.tree_model import tree_core, tree_tensors, untaught_core
+from labeltrees.progress import SILENT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from labeltrees.data.rows import Rows
     from labeltrees.models.conditional.settings import ConditionalSettings
+    from labeltrees.progress import Progress
     from labeltrees.tree import LabelTree
 
 __all__ = ["RefinedTreesModel"]
@@ -62,7 +64,11 @@ class RefinedTreesModel(ConditionalTreeModel):
         return cls.over(settings, n_features, LabelVocabulary(), [None], n_candidates)
 
     def learn_in_passes(
-        self, rows: Rows, labels: NDArray[Any], weights: NDArray[np.float32]
+        self,
+        rows: Rows,
+        labels: NDArray[Any],
+        weights: NDArray[np.float32],
+        progress: Progress = SILENT,
     ) -> None:
         """Teach the trees all rows, and then the experts what the trees said of untaught rows."""
         rows = self.columns.take_all(self.settings, rows, weights)
@@ -72,13 +78,20 @@ class RefinedTreesModel(ConditionalTreeModel):
         with learning_errors(self.settings):
             proposed = self.core.learn_trees(*taught.arrays, self.settings.tree_learning())
             self._cut_short(taught, again=False)
+            progress.advance(rows.n_rows)
             for order in others:
                 again = Teaching(rows, ids, weights, order)
                 self.core.learn_trees(*again.arrays, self.settings.tree_learning(again=True))
+                progress.advance(rows.n_rows)
             self.core.fit_experts(
                 *rows.arrays, ids, weights, first, *proposed, self.settings.random_state,
                 self.settings.learning(again=True), self.settings.most_expert_passes(rows),
             )  # fmt: skip
+        progress.advance(rows.n_rows)
+
+    def n_lessons(self, rows: Rows) -> int:
+        """Return how many rows `learn_in_passes` tells its ``progress`` of; experts count once."""
+        return rows.n_rows * (self.settings.passes(rows) + 1)
 
     def explain(
         self,

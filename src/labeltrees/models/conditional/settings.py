@@ -223,9 +223,7 @@ class ConditionalSettings(RegressorSettings):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the parameters as values that JSON takes."""
-        # asdict would copy a given tree
-        plain = {name: getattr(self, name) for name in self.names()}
-        return plain | {"structure": structure_to_json(self.structure)}
+        return super().to_dict() | {"structure": structure_to_json(self.structure)}
 
     @classmethod
     def from_dict(cls, values: Any, *, n_labels: int | None = None) -> Self:

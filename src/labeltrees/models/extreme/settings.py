@@ -8,7 +8,7 @@ from typing import Literal, get_args
 from labeltrees import _core, checks
 from labeltrees.checks import Choice, Flag, Integer, Number, Threads, setting
 from labeltrees.errors import ArgumentError
-from labeltrees.models.settings import RandomState, Settings
+from labeltrees.models.settings import RandomState, Settings, check_verbose
 
 __all__ = ["LOSSES", "ExtremeSettings", "NodeLossName", "RelevanceName", "TailName"]
 
@@ -49,6 +49,7 @@ class ExtremeSettings(Settings):
     n_jobs: int | None = setting(None, Threads())
     max_memory: int | None = setting(None, Integer(1, 2**62, optional=True))
     random_state: int = setting(0, RandomState(2**32))
+    verbose: int = setting(0, check_verbose)
     warm_start: bool = setting(False, Flag())
 
     def __post_init__(self) -> None:

@@ -20,6 +20,7 @@ from labeltrees.models.extreme.model import (
 )
 from labeltrees.models.extreme.settings import LOSSES
 from labeltrees.models.extreme.tail import TailClassifier
+from labeltrees.progress import Progress
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,6 +41,7 @@ _NOT_GROWING: dict[str, Any] = {
     "beam_width": 1,
     "threshold": 1.0,
     "n_jobs": 1,
+    "verbose": 0,
 }
 _WEIGHT_BYTES = 16  # of a weight while nodes are joined: twice 3 bytes, its row, and room to spare
 
@@ -94,26 +96,41 @@ def _grow(
     n_labels = len(relevance.vocabulary)
     data = _core.RelevanceData(*rows.arrays, *relevance.arrays, n_labels, settings.n_threads)
     grown = []
-    for number in range(first, settings.n_trees):
-        seed = settings.random_state * 1_000_003 + number
-        tree = data.tree(settings.arity, settings.max_leaf, seed, settings.n_threads)
-        n_workers, per_entry = _share_memory(data, tree, rows, relevance, settings)
-        trained = data.train(
-            tree,
-            held,
-            LOSSES[settings.loss],
-            settings.cost_of(rows.n_rows),
-            settings.cost_power,
-            settings.max_epochs,
-            settings.tolerance,
-            settings.min_weight,
-            per_entry,
-            seed,
-            n_workers,
-        )
-        margins = trained.held()
-        grown.append((RelevanceTreeArrays.of(tree, trained), margins))
+    progress = Progress("trees", total=settings.n_trees - first, enabled=settings.verbose > 0)
+    with progress:
+        for number in range(first, settings.n_trees):
+            grown.append(_grown(data, rows, relevance, settings, held, number))
+            progress.advance(1)
     return grown
+
+
+def _grown(
+    data: _core.RelevanceData,
+    rows: Rows,
+    relevance: Relevance,
+    settings: ExtremeSettings,
+    held: NDArray[np.int32],
+    number: int,
+) -> tuple[RelevanceTreeArrays, _core.HeldMargins]:
+    """Return one tree, and what it gave to held-out rows."""
+    seed = settings.random_state * 1_000_003 + number
+    tree = data.tree(settings.arity, settings.max_leaf, seed, settings.n_threads)
+    n_workers, per_entry = _share_memory(data, tree, rows, relevance, settings)
+    trained = data.train(
+        tree,
+        held,
+        LOSSES[settings.loss],
+        settings.cost_of(rows.n_rows),
+        settings.cost_power,
+        settings.max_epochs,
+        settings.tolerance,
+        settings.min_weight,
+        per_entry,
+        seed,
+        n_workers,
+    )
+    margins = trained.held()
+    return RelevanceTreeArrays.of(tree, trained), margins
 
 
 def _kept(

@@ -52,6 +52,7 @@ class LomTreeModel(TableModel):
     one learns.
     """
 
+    passes_can_be_cut = False  # a pass over known rows is one lesson
     settings_class = LomSettings
 
     core: _core.LomTree

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from labeltrees import _core
 from labeltrees.data.rows import check_weights
 from labeltrees.errors import DivergedError, FrozenModelError
 from labeltrees.models.model import FittedModel, Foreseen, names_of
+from labeltrees.progress import SILENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from labeltrees.data.vocabulary import LabelVocabulary
     from labeltrees.models.online.scaling import ColumnScale
     from labeltrees.models.online.settings import OnlineSettings
+    from labeltrees.progress import Progress
 
     CoreAnswers = tuple[
         NDArray[np.float64], NDArray[np.uint8], NDArray[np.int32], NDArray[np.float64]
@@ -36,6 +38,7 @@ __all__ = [
     "learning_errors",
 ]
 
+_SHOWN_PARTS = 20  # of a pass whose progress is shown
 IN_TURN: NDArray[np.int64] = np.empty(0, dtype=np.int64)
 """The order of rows learned one after the other."""
 
@@ -74,6 +77,8 @@ class OnlineModel(FittedModel):
     settings: Any
     columns: ColumnScale
     """Whether the columns of rows are standardised, and how."""
+    passes_can_be_cut: ClassVar[bool] = True
+    """Whether learning a pass in parts is learning it; by several threads it never is."""
 
     def learn(
         self,
@@ -135,12 +140,28 @@ class OnlineModel(FittedModel):
         return self.columns.seen(rows)
 
     def learn_in_passes(
-        self, rows: Rows, labels: NDArray[Any], weights: NDArray[np.float32]
+        self,
+        rows: Rows,
+        labels: NDArray[Any],
+        weights: NDArray[np.float32],
+        progress: Progress = SILENT,
     ) -> None:
         """Learn all rows ``n_passes`` times, each time in an order of its own."""
         rows = self.columns.take_all(self.settings, rows, weights)
         for number, order in enumerate(self.settings.orders(rows)):
-            self.learn(rows, labels, weights, order=order, foresee=False, again=number > 0)
+            for part in self._parts(order, progress):
+                self.learn(rows, labels, weights, order=part, foresee=False, again=number > 0)
+                progress.advance(len(part))
+
+    def n_lessons(self, rows: Rows) -> int:
+        """Return how many rows `learn_in_passes` tells its ``progress`` of, each pass counted."""
+        return rows.n_rows * self.settings.passes(rows)
+
+    def _parts(self, order: NDArray[np.int64], progress: Progress) -> list[NDArray[np.int64]]:
+        """Return the order in parts, if they are shown and learning them is the same."""
+        same = self.passes_can_be_cut and getattr(self.settings, "n_threads", 1) == 1
+        n_parts = _SHOWN_PARTS if progress.is_shown and same else 1
+        return [part for part in np.array_split(order, n_parts) if len(part)]
 
     @abstractmethod
     def _teach(

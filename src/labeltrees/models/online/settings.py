@@ -10,7 +10,7 @@ import numpy as np
 from labeltrees import _core
 from labeltrees.checks import Choice, Flag, Integer, Number, setting
 from labeltrees.models.online.scaling import ScaleName
-from labeltrees.models.settings import RandomState, Settings
+from labeltrees.models.settings import ClassifierSettings, RandomState, check_verbose
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,7 +35,7 @@ LearningRate = Number(0, 1e6, open_low=True)
 
 
 @dataclass(frozen=True, kw_only=True)
-class OnlineSettings(Settings):
+class OnlineSettings(ClassifierSettings):
     """How rows are read, how regressors step, and how `fit` goes over the data."""
 
     optimizer: OptimizerName = setting("adagrad", Choice(get_args(OptimizerName)))
@@ -46,6 +46,7 @@ class OnlineSettings(Settings):
     normalize: bool = setting(True, Flag())
     bias: float = setting(0.25, Number(0, 1e6))
     random_state: int = setting(0, RandomState())
+    verbose: int = setting(0, check_verbose)
 
     @classmethod
     def from_dict(cls, values: Any, *, n_labels: int | None = None) -> Self:

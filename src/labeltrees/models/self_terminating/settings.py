@@ -10,7 +10,7 @@ import numpy as np
 from labeltrees import _core, checks
 from labeltrees.checks import Choice, Flag, Integer, Number, Threads, setting
 from labeltrees.errors import ArgumentError
-from labeltrees.models.settings import RandomState, Settings
+from labeltrees.models.settings import ClassifierSettings, RandomState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,7 +61,7 @@ class Growth:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SelfTerminatingSettings(Settings):
+class SelfTerminatingSettings(ClassifierSettings):
     """The checked parameters of `SelfTerminatingTreeClassifier`, which says what they mean."""
 
     penalty: Any = setting("auto", _penalty)
@@ -99,10 +99,9 @@ class SelfTerminatingSettings(Settings):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the parameters as values that JSON takes; a callable has no such value."""
-        plain = {name: getattr(self, name) for name in self.names()}
         if callable(self.penalty):
             raise ArgumentError.of("penalty", self.penalty, "a number or a list to be saved")
-        return plain
+        return super().to_dict()
 
 
 def _called(penalty: Callable[[int], float], n_rows: int) -> list[float]:
