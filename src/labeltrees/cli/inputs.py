@@ -118,8 +118,9 @@ class Input:
                 if "format" not in remembered:
                     raise
                 format = remembered["format"]  # noqa: A001
-            if format == "xc" and remembered.get("format") in _TEXT_FORMATS:
-                format = "tsv"  # noqa: A001  (a .txt of texts)
+            is_txt = path.removesuffix(".gz").endswith(".txt")
+            if is_txt and remembered.get("format") in _TEXT_FORMATS:
+                format = "tsv"  # noqa: A001  (a model of texts finds texts in it)
         chosen = cls.choose(path, format=format, **rest)
         if "tfidf" not in remembered or chosen.format not in _TEXT_FORMATS:
             return chosen
