@@ -47,7 +47,7 @@ def test_labelwise_prediction_prints_rows_for_every_label(xreg, data, capsys):
 def test_other_questions_work_as_for_trees(xreg, data, capsys):
     assert main(["predict", str(xreg), str(data[1]), "--above", "0.5", "--limit", "5"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 5
-    assert main(["explain", str(xreg), str(data[1]), "--row", "3"]) == 0
+    assert main(["explain", str(xreg), str(data[1]), "--row", "3", "--full"]) == 0
     assert "what supports this turn" in capsys.readouterr().out
     assert run_json(capsys, "inspect", xreg)["described"]["trees"] == 3
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
@@ -82,6 +83,7 @@ class AnswerFile:
 
     def __init__(self, path: str, option: str, n_bytes: int = 0) -> None:
         self.n_bytes = n_bytes
+        self._path = path
         self._held: list[str] = []
         self._next = 0.0
         self._is_stdout = path == "-"
@@ -109,14 +111,20 @@ class AnswerFile:
         content = "".join(f"{line}\n" for line in self._held).encode("utf-8", "surrogateescape")
         self._held.clear()
         self._next = clock + _SECONDS_BETWEEN
-        self._file.write(content)
-        self._file.flush()
+        try:
+            self._file.write(content)
+            self._file.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, self._path) from None
         self.n_bytes += len(content)
 
     def close(self) -> None:
         """Close the file; stdout stays open."""
         if not self._is_stdout:
-            self._file.close()
+            with contextlib.suppress(OSError):  # a full disk was complained of before
+                self._file.close()
 
 
 def _mode(path: str) -> int:
