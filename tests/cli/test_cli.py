@@ -190,7 +190,7 @@ FAILURES = {
     "not a model": (["inspect", "bad.tsv"], 1, "is not a model file"),
     "no labels": (["train", "empty.vw", "-o", "m"], 1, "empty.vw has no row with a label"),
     "unknown format": (["stream", "train.tsv", "--format", "arff"], 2, "--format must be 'xc'"),
-    "untold format": (["stream", "data.bin"], 2, "format"),
+    "no file of no format": (["stream", "data.bin"], 1, "No such file or directory: 'data.bin'"),
     "bad parameter": (["stream", "train.tsv", "--alpha", "2"], 2, "alpha must be in [0, 1]"),
     "not a number": (["stream", "train.tsv", "--alpha", "x"], 2, "--alpha"),
     "unknown option": (["stream", "train.tsv", "--nonsense"], 2, "--nonsense"),

@@ -149,6 +149,16 @@ def test_a_format_that_is_said_is_not_questioned():
         look_at(io.BytesIO(CONTENT["fasttext"]), format="tsv")
 
 
+def test_a_file_that_is_not_there_is_said_to_be_missing(tmp_path):
+    for name in ("rows.txt", "rows.tsv", "rows"):
+        with pytest.raises(FileNotFoundError, match=name):
+            look_at(tmp_path / name)
+        with pytest.raises(FileNotFoundError, match=name):
+            open_reader(tmp_path / name)
+    with pytest.raises(FileNotFoundError, match=r"rows\.txt"):
+        format_of(tmp_path / "rows.txt")
+
+
 def test_every_format_is_in_one_table():
     assert set(FORMATS) == set(TABLE) == {*CONTENT, "npz", "parquet", "lines"}
     assert {each.holds for each in TABLE.values()} == {"text", "features", "either"}

@@ -605,7 +605,7 @@ def test_rows_before_a_bad_line_of_another_block_are_given(monkeypatch):
         (lambda: read_vw("x", multilabel="yes"), "multilabel must be True, False or 'auto'"),
         (lambda: read_vw("x", label_type="float"), "label_type must be 'auto', 'int' or 'str'"),
         (lambda: read_vw("x", quoted_labels=1), "quoted_labels must be True or False, got 1."),
-        (lambda: format_of("rows.doc"), "one of xc, svmlight, vw, npz, tsv, csv, fasttext"),
+        (lambda: format_of(io.BytesIO()), "one of xc, svmlight, vw, npz, tsv, csv, fasttext"),
         (lambda: format_of("-"), "does not tell the format"),
         (lambda: open_reader("x", format="cvs"), "format must be 'xc', 'svmlight', 'vw', 'npz',"),
         (

@@ -200,6 +200,8 @@ def format_of(source: Source) -> str:
         return _recognised(source)[1]
     chosen = hinted_format(source)
     if chosen is None:
+        if not hasattr(source, "read") and source != "-":
+            os.stat(source)  # raises the error of a file that is not there
         raise ArgumentError(
             f"the name {source_name(source)!r} does not tell the format: pass format=, one of "
             f"{', '.join(FORMATS)}, or use one of the suffixes {', '.join(SUFFIXES)}."
