@@ -77,7 +77,7 @@ class RefinedTreesModel(ConditionalTreeModel):
                 self.core.learn_trees(*again.arrays, self.settings.tree_learning(again=True))
             self.core.fit_experts(
                 *rows.arrays, ids, weights, first, *proposed, self.settings.random_state,
-                self.settings.learning(again=True), self.settings.most_expert_passes(rows),
+                self.settings.learning(again=True), *self.settings.expert_passes(rows),
             )  # fmt: skip
 
     def explain(
