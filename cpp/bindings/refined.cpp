@@ -139,7 +139,7 @@ std::tuple<std::size_t, double, double> fit_to(RefinedTrees& model, Starts start
                                                Values given_weights, Starts order,
                                                Matrix<LabelId> candidates, Matrix<double> p_trees,
                                                std::uint64_t seed, const Learning& options,
-                                               std::size_t most_passes) {
+                                               std::size_t most_passes, bool patient) {
   const Lesson lesson(starts, indices, values, labels, given_weights, order);
   const std::size_t k = model.n_candidates();
   for (const auto& [rows, columns] : {std::pair(candidates.shape(0), candidates.shape(1)),
@@ -153,8 +153,9 @@ std::tuple<std::size_t, double, double> fit_to(RefinedTrees& model, Starts start
   for (const LabelId label : proposed) {
     need(label == none || model.tree().leaf_of(label) != none, "a candidate has no leaf");
   }
-  const ExpertChoice choice = fit_experts(model, lesson.rows.all(), view(labels), lesson.weights,
-                                          view(order), {proposed, p}, seed, options, most_passes);
+  const ExpertChoice choice =
+      fit_experts(model, lesson.rows.all(), view(labels), lesson.weights, view(order),
+                  {proposed, p}, seed, options, {most_passes, patient});
   return {choice.n_passes, choice.of_trees, choice.of_experts};
 }
 
@@ -202,7 +203,7 @@ void bind_refined_trees(nb::module_& module) {
            nb::arg("values").noconvert(), nb::arg("labels").noconvert(),
            nb::arg("weights").noconvert(), nb::arg("order").noconvert(),
            nb::arg("candidates").noconvert(), nb::arg("p_trees").noconvert(), nb::arg("seed"),
-           nb::arg("options"), nb::arg("most_passes"))
+           nb::arg("options"), nb::arg("most_passes"), nb::arg("patient"))
       .def("snapshot", &snapshot)
       .def(
           "limit_bytes",

@@ -201,8 +201,8 @@ def test_arity_at_least_the_number_of_labels_is_one_node():
 
 def test_the_online_structure_is_that_of_the_first_pass_with_levels_joined():
     X, y = stream(4, n_labels=30)
-    binary = ConditionalTreeClassifier().partial_fit(X, y, classes=np.arange(30))
-    model = ConditionalTreeClassifier(arity=8).fit(X, y)
+    binary = ConditionalTreeClassifier(scale=None).partial_fit(X, y, classes=np.arange(30))
+    model = ConditionalTreeClassifier(arity=8, scale=None).fit(X, y)
     assert model.tree_ == binary.tree_.collapsed(3)
 
 

@@ -15,7 +15,6 @@ namespace {
 constexpr double prior = 1.0;         // pulls the weights of trees and experts towards 1
 constexpr double hopeless = 1.01;     // times the least loss: more passes will not help
 constexpr std::size_t n_to_hold = 5;  // one row in so many is held out
-constexpr std::size_t few_held = 1;
 
 // How much trees and experts are trusted, and the mean loss of held-out rows with it.
 struct Trust {
@@ -373,7 +372,7 @@ template <typename Weights>
 ExpertChoice fit_with(RefinedTrees& model, const CsrView& X, std::span<const LabelId> labels,
                       std::span<const float> weights, std::vector<std::int64_t> all,
                       const Proposals& proposals, std::uint64_t seed, const Learning& options,
-                      std::size_t most_passes, std::size_t n_ids, std::size_t n_features) {
+                      const ExpertPasses& passes, std::size_t n_ids, std::size_t n_features) {
   const std::size_t n_held = all.size() / n_to_hold;
   const auto start = [&] {
     return ExpertFit<Weights>(model, X, labels, weights, proposals, options, n_ids, n_features);
@@ -384,7 +383,7 @@ ExpertChoice fit_with(RefinedTrees& model, const CsrView& X, std::span<const Lab
     ExpertFit<Weights> fit = start();
     std::vector<std::int64_t> seen(all.begin(), all.end() - static_cast<std::ptrdiff_t>(n_held));
     const std::span<const std::int64_t> held = std::span(all).last(n_held);
-    for (std::size_t pass = 1; pass <= most_passes; ++pass) {
+    for (std::size_t pass = 1; pass <= passes.most; ++pass) {
       if (pass > 1) shuffle(seen, combine_hashes(seed, pass));
       fit.learn(seen);
       if (!std::has_single_bit(pass)) continue;
@@ -392,7 +391,7 @@ ExpertChoice fit_with(RefinedTrees& model, const CsrView& X, std::span<const Lab
       if (best_passes == 0 || trust.loss < best.loss) {
         best = trust;
         best_passes = pass;
-      } else if (trust.loss > hopeless * best.loss && held.size() >= few_held) {
+      } else if (!passes.patient && trust.loss > hopeless * best.loss) {
         break;
       }
     }
@@ -413,7 +412,7 @@ ExpertChoice fit_with(RefinedTrees& model, const CsrView& X, std::span<const Lab
 ExpertChoice fit_experts(RefinedTrees& model, const CsrView& X, std::span<const LabelId> labels,
                          std::span<const float> weights, std::span<const std::int64_t> order,
                          const Proposals& proposals, std::uint64_t seed, const Learning& options,
-                         std::size_t most_passes) {
+                         const ExpertPasses& passes) {
   std::vector<std::int64_t> all(order.begin(), order.end());
   if (order.empty()) {
     all.resize(X.n_rows());
@@ -430,8 +429,8 @@ ExpertChoice fit_experts(RefinedTrees& model, const CsrView& X, std::span<const 
   const std::size_t n_ids = past(model.tree().labels()), n_features = past(X.indices);
   const auto fit = WeightsInArray::fits(n_ids, n_features) ? &fit_with<WeightsInArray>
                                                            : &fit_with<WeightsInTable>;
-  return fit(model, X, labels, weights, std::move(all), proposals, seed, options, most_passes,
-             n_ids, n_features);
+  return fit(model, X, labels, weights, std::move(all), proposals, seed, options, passes, n_ids,
+             n_features);
 }
 
 }  // namespace labeltrees

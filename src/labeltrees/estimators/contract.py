@@ -315,7 +315,8 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
         --------
         >>> from labeltrees import ConditionalTreeClassifier
         >>> model = ConditionalTreeClassifier().fit([[1, 0], [0, 1]] * 20, ["sun", "rain"] * 20)
-        >>> reason = model.explain([1, 0], "sun", feature_names=["light", "drops"])
+        >>> names = ["light", "drops"]
+        >>> reason = model.explain([1, 0], "sun", n_features=1, feature_names=names)
         >>> [c.feature for c in reason.steps[0].contributions]
         ['light']
         """

@@ -101,18 +101,23 @@ void learn_trees(RefinedTrees& model, const CsrView& X, std::span<const LabelId>
                  const Proposals& proposals, const ConditionalLearning& options,
                  LearningWatch* watch = nullptr);
 
+// How often experts may go over the rows.
+struct ExpertPasses {
+  std::size_t most = 16;
+  bool patient = false;  // go on where the loss has got worse: of few rows it says little
+};
 // How experts came to be.
 struct ExpertChoice {
   std::size_t n_passes;         // over the rows
   double of_trees, of_experts;  // what the mixtures weigh them with
 };
 // Teaches untaught experts from proposals for rows that their trees had not learned. How often they
-// go over the rows (a power of two, up to most_passes), and how much they are trusted, is chosen by
+// go over the rows (a power of two, see ExpertPasses), and how much they are trusted, is chosen by
 // the log loss of the last fifth of the order, which they do not see meanwhile; then they learn all
 // of it. seed: of the order of the rows in later passes. O(passes n_rows k nnz).
 ExpertChoice fit_experts(RefinedTrees& model, const CsrView& X, std::span<const LabelId> labels,
                          std::span<const float> weights, std::span<const std::int64_t> order,
                          const Proposals& proposals, std::uint64_t seed, const Learning& options,
-                         std::size_t most_passes = 16);
+                         const ExpertPasses& passes = {});
 
 }  // namespace labeltrees

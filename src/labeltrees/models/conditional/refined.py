@@ -85,7 +85,7 @@ class RefinedTreesModel(ConditionalTreeModel):
                 progress.advance(rows.n_rows)
             self.core.fit_experts(
                 *rows.arrays, ids, weights, first, *proposed, self.settings.random_state,
-                self.settings.learning(again=True), self.settings.most_expert_passes(rows),
+                self.settings.learning(again=True), *self.settings.expert_passes(rows),
             )  # fmt: skip
         progress.advance(rows.n_rows)
 

@@ -53,6 +53,8 @@ MOST_PASSES = 10
 MOST_EXPERT_PASSES = 16
 """Of `fit`; a small table takes little time, and has few rows to learn from:"""
 MOST_EXPERT_PASSES_OF_FEW = 64
+VERY_FEW_ROWS = 500
+"""Below it a fifth of them says too little to stop early by."""
 
 SEEDED = ("auto", "kmeans", "random")
 """Structures of which each seed has its own tree; "auto" is one of them for `fit`."""
@@ -147,10 +149,12 @@ class ConditionalSettings(RegressorSettings):
             return 1
         return min(MOST_PASSES, -(-FEW_ROWS // rows.n_rows))
 
-    def most_expert_passes(self, rows: Rows) -> int:
-        """Return how often the experts may go over these rows, if that helps."""
-        is_small = isinstance(rows, StandardRows) and rows.n_rows < FEW_ROWS
-        return MOST_EXPERT_PASSES_OF_FEW if is_small else MOST_EXPERT_PASSES
+    def expert_passes(self, rows: Rows) -> tuple[int, bool]:
+        """Return how often experts may go over these rows, and if also where it seems no help."""
+        is_table = isinstance(rows, StandardRows)
+        is_small = is_table and rows.n_rows < FEW_ROWS
+        most = MOST_EXPERT_PASSES_OF_FEW if is_small else MOST_EXPERT_PASSES
+        return most, is_table and rows.n_rows < VERY_FEW_ROWS
 
     def on_all(self, rows: Rows) -> ConditionalSettings:
         """Return the settings with the structure and the number of trees that `fit` chooses."""
