@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from labeltrees.data.chunk import UNBOUNDED_WIDTH
 from labeltrees.data.shuffle import joined
 from labeltrees.errors import DataError
 
@@ -19,7 +20,15 @@ if TYPE_CHECKING:
 
     from labeltrees.data.chunk import Chunk
 
-__all__ = ["Gathered", "first_labels", "gather", "label_lists", "room_for_data", "weights_of"]
+__all__ = [
+    "Gathered",
+    "first_labels",
+    "gather",
+    "label_lists",
+    "narrowed",
+    "room_for_data",
+    "weights_of",
+]
 
 _SHARE_OF_MEMORY = 0.25
 """Of the memory that is free: training needs the rows in several layouts, and weights besides."""
@@ -64,6 +73,17 @@ def gather(chunks: Iterable[Chunk], room: int, *, name: str) -> Gathered:
     if not held:
         raise DataError(f"{name} has no row with a label.")
     return Gathered(joined(held), n_unlabelled, None)
+
+
+def narrowed(data: Chunk) -> Chunk:
+    """Return rows of a file that does not tell its width, as wide as their last feature needs.
+
+    So a table in such a format can be told from sparse rows.
+    """
+    if data.rows.n_features != UNBOUNDED_WIDTH:
+        return data
+    width = int(data.rows.indices.max(initial=0)) + 1
+    return replace(data, rows=replace(data.rows, n_features=width))
 
 
 def room_for_data() -> int:

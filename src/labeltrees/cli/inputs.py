@@ -17,7 +17,7 @@ import typer
 from labeltrees import checks
 from labeltrees.cli.methods import as_options
 from labeltrees.data.ahead import read_ahead
-from labeltrees.data.chunk import Chunk, OneLabel
+from labeltrees.data.chunk import UNBOUNDED_WIDTH, Chunk, OneLabel
 from labeltrees.data.python_source import PythonSource
 from labeltrees.data.readers import FileLook, NoFeatures, look_at
 from labeltrees.data.readers.formats import FORMATS
@@ -123,6 +123,8 @@ class Input:
     """Makes features of texts; None: hashed words and pairs of words."""
     scaler: Any = field(default=None, repr=False)
     """A transformer of numbers in front of the model, if there is one."""
+    width: int | None = None
+    """The features that a model knows; others are left out where a format tells no width."""
 
     @classmethod
     def choose(
@@ -197,7 +199,7 @@ class Input:
         """Return the input with what is in front of a model."""
         transformer = transform_of(stored)
         if transformer is None:
-            return self
+            return replace(self, width=stored.facts.get("n_features"))
         if takes_text(transformer):
             return replace(self, vectorizer=transformer)
         return replace(self, scaler=transformer)
@@ -319,6 +321,8 @@ class Input:
             return
         left = self.limit
         for chunk in self.look.open(self._skipping(skip), max_line_bytes=self.max_line_bytes):
+            if self.width is not None and chunk.rows.n_features == UNBOUNDED_WIDTH:
+                chunk = replace(chunk, rows=chunk.rows.cut(self.width))
             if self.scaler is not None:
                 chunk = replace(chunk, rows=transformed(chunk.rows, self.scaler))
             if left is not None and chunk.n_rows >= left:

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from labeltrees.choosing.features import Features
-from labeltrees.choosing.gathering import gather, room_for_data
+from labeltrees.choosing.gathering import gather, narrowed, room_for_data
 from labeltrees.choosing.kinds import Kind, kind_of, method_for
 from labeltrees.choosing.streaming import learn_stream
 from labeltrees.choosing.training import train_on_all
@@ -64,13 +64,12 @@ class TrainingRun:
         with Progress("reading", enabled=not self.quiet) as progress:
             chunks = _counted(self.source.texts_or_rows(), progress)
             gathered = gather(chunks, room_for_data(), name=self.source.path)
-        data = gathered.data
+        data = narrowed(gathered.data)
         if gathered.rest is not None:
             return self._too_large(data, gathered.rest)
         kind = kind_of(data)
         chosen, why = self._chosen(kind)
         recipe = recipe_of(chosen, effort=self.effort, one_label=self.source.labels)
-        name = model_in_words(recipe.method, recipe.settings, kind.n_rows)
         outcome = train_on_all(
             data, kind, recipe,
             features=self._features(data), name="labeltrees", jobs=chosen.jobs, stage=self._stage,
@@ -81,7 +80,8 @@ class TrainingRun:
             self.source.path,
             [*found_in(self.source.path, kind, gathered.n_unlabelled), *self.source.assumed],
             recipe.method,
-            name + features_in_words(outcome.features, outcome.model.n_features),
+            model_in_words(recipe.method, outcome.model)
+            + features_in_words(outcome.features, outcome.model.n_features),
             why,
             data.n_rows,
             len(outcome.model.vocabulary),

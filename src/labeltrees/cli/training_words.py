@@ -40,16 +40,16 @@ def found_in(path: str, kind: Kind, n_unlabelled: int) -> list[str]:
     return sentences
 
 
-def model_in_words(method: str, settings: Any, n_rows: int) -> str:
-    """Return what is made of so many rows."""
+def model_in_words(method: str, model: Any) -> str:
+    """Return what was made."""
+    n_trees = model.describe().get("trees", 1)
     if method == "xreg":
-        return f"extreme regression with {settings.n_trees} trees"
+        return f"extreme regression with {n_trees} trees"
     if method != "conditional":
         return NAMES[method]
-    actual = settings.on_all(n_rows)
-    trees = "a tree" if actual.n_trees == 1 else f"{actual.n_trees} trees"
-    refined = ", refined by an expert for each label" if settings.is_refined else ""
-    return f"{trees} of conditional probabilities ({actual.structure_name}{refined})"
+    trees = "a tree" if n_trees == 1 else f"{n_trees} trees"
+    refined = ", refined by an expert for each label" if model.settings.is_refined else ""
+    return f"{trees} of conditional probabilities{refined}"
 
 
 def features_in_words(features: Features, n_features: int) -> str:

@@ -88,6 +88,16 @@ class Rows:
         numbers = np.arange(self.n_rows)[rows]  # a mask and numbers from the end work as well
         return type(self)(*_core.take_rows(*self.arrays, numbers), self.n_features)
 
+    def cut(self, n_features: int) -> Rows:
+        """Return the rows without features from a number on.
+
+        >>> as_rows([[0, 2.5], [1, 0]]).cut(1).to_csr().toarray().tolist()
+        [[0.0], [1.0]]
+        """
+        kept = self.indices < n_features
+        starts = np.concatenate(([0], np.cumsum(kept)))[self.starts]
+        return Rows(starts, self.indices[kept], self.values[kept], n_features)
+
     def to_csr(self) -> csr_array:
         """Return the rows as a scipy array that shares their indices and values.
 

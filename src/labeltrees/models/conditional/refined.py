@@ -91,7 +91,7 @@ class RefinedTreesModel(ConditionalTreeModel):
 
     def n_lessons(self, rows: Rows) -> int:
         """Return how many rows `learn_in_passes` tells its ``progress`` of; experts count once."""
-        return rows.n_rows * (self.settings.passes(rows) + 1)
+        return int(rows.n_rows * (self.settings.passes(rows) + 1))
 
     def explain(
         self,

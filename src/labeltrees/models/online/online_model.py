@@ -155,7 +155,7 @@ class OnlineModel(FittedModel):
 
     def n_lessons(self, rows: Rows) -> int:
         """Return how many rows `learn_in_passes` tells its ``progress`` of, each pass counted."""
-        return rows.n_rows * self.settings.passes(rows)
+        return int(rows.n_rows * self.settings.passes(rows))
 
     def _parts(self, order: NDArray[np.int64], progress: Progress) -> list[NDArray[np.int64]]:
         """Return the order in parts, if they are shown and learning them is the same."""
