@@ -16,7 +16,9 @@ if TYPE_CHECKING:
         LOMTreeClassifier,
         OneAgainstAllClassifier,
         SelfTerminatingTreeClassifier,
+        TextClassifier,
         load,
+        save,
     )
     from labeltrees.models.registry import load_model
     from labeltrees.tree import LabelTree
@@ -32,9 +34,11 @@ __all__ = [
     "LabelTree",
     "OneAgainstAllClassifier",
     "SelfTerminatingTreeClassifier",
+    "TextClassifier",
     "load",
     "load_model",
     "metrics",
+    "save",
 ]
 
 # Imported when first used, so that reading a model does not wait for scikit-learn.
@@ -48,8 +52,10 @@ _HOME = {
     "LabelTree": "labeltrees.tree",
     "OneAgainstAllClassifier": "labeltrees.estimators",
     "SelfTerminatingTreeClassifier": "labeltrees.estimators",
+    "TextClassifier": "labeltrees.estimators",
     "load": "labeltrees.estimators",
     "load_model": "labeltrees.models.registry",
+    "save": "labeltrees.estimators",
 }
 
 

@@ -18,6 +18,7 @@ import json
 import os
 import tempfile
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,22 +27,27 @@ import numpy as np
 from labeltrees.errors import ModelFormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import DTypeLike, NDArray
 
 __all__ = [
     "FORMAT_VERSION",
+    "TRANSFORM",
     "StoredModel",
     "check_ids",
     "check_starts",
     "read",
     "tensor",
+    "text_tensors",
+    "texts",
     "write",
 ]
 
 FORMAT = "labeltrees"
 FORMAT_VERSION = 2
+TRANSFORM = "transform."
+"""How the names of tensors begin that belong to the transformer in front of the model."""
 _DTYPES = {
     "BOOL": "?", "U8": "u1", "I8": "i1", "U16": "<u2", "I16": "<i2", "F16": "<f2", "U32": "<u4",
     "I32": "<i4", "F32": "<f4", "U64": "<u8", "I64": "<i8", "F64": "<f8",
@@ -62,6 +68,13 @@ class StoredModel:
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
     """Whatever the writer wanted to keep with the model, such as how its input was read."""
     library_version: str = ""
+    transform: dict[str, Any] | None = field(default=None, repr=False)
+    """What is in front of the model, such as a vectoriser (`labeltrees.transforms`)."""
+
+    def model_tensors(self) -> dict[str, NDArray[Any]]:
+        """Return the tensors of the model itself."""
+        named = self.tensors.items()
+        return {name: array for name, array in named if not name.startswith(TRANSFORM)}
 
     def checksums(self) -> dict[str, str]:
         """Return the SHA-256 of every tensor."""
@@ -81,6 +94,8 @@ def write(path: str | os.PathLike[str], model: StoredModel) -> None:
         "library_version": model.library_version,
         "tensors": model.checksums(),
     }
+    if model.transform is not None:
+        description["transform"] = model.transform
     description["checksum"] = _sha256(_canonical(description))
     metadata = {FORMAT: _canonical(description).decode()}
     target = Path(path)
@@ -142,6 +157,7 @@ def read(path: str | os.PathLike[str], *, mapped: bool = False) -> StoredModel:
         tensors,
         description["extra"],
         description["library_version"],
+        description.get("transform"),
     )
 
 
@@ -181,6 +197,8 @@ def _description(path: str | os.PathLike[str], metadata: dict[str, str]) -> dict
     for field_name, kind in _FIELDS.items():
         if not isinstance(description.get(field_name), kind):
             raise ModelFormatError(f"{name} is damaged: its description lacks {field_name!r}.")
+    if not isinstance(description.get("transform", {}), dict):
+        raise ModelFormatError(f"{name} is damaged: its transform is none.")
     return description
 
 
@@ -212,6 +230,34 @@ float64.
             f"{np.dtype(dtype).name}, got {array.shape} of {array.dtype.name}."
         )
     return array
+
+
+def text_tensors(name: str, strings: Sequence[str]) -> dict[str, NDArray[Any]]:
+    """Return strings as two tensors: their UTF-8 bytes, and where each string ends.
+
+    >>> text_tensors("terms", ["fig", "plum"])["terms.ends"].tolist()
+    [3, 7]
+    """
+    encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
+    ends = np.cumsum([len(each) for each in encoded], dtype=np.int64)
+    text = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+    return {f"{name}.text": text, f"{name}.ends": ends}
+
+
+def texts(tensors: Mapping[str, NDArray[Any]], name: str) -> list[str]:
+    """Return the strings of `text_tensors`, or raise `ModelFormatError`.
+
+    >>> texts(text_tensors("terms", ["fig", "", "plum"]), "terms")
+    ['fig', '', 'plum']
+    """
+    text = tensor(tensors, f"{name}.text", np.uint8).tobytes()
+    ends = tensor(tensors, f"{name}.ends", np.int64)
+    starts = np.concatenate([[0], ends])
+    check_starts(f"{name}.ends", starts, len(ends), len(text))
+    try:
+        return [text[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(starts.tolist())]
+    except UnicodeDecodeError:
+        raise ModelFormatError(f"the {name} is not UTF-8 text.") from None
 
 
 def check_starts(name: str, starts: NDArray[np.int64], n_lists: int, n_entries: int) -> None:

@@ -21,7 +21,7 @@ def test_train_boosts_a_base_and_the_other_commands_read_it(base, data, tmp_path
     assert 1 <= trained["rounds"] <= 3
     assert trained["eta"] == 0.6
     assert trained["rows_above_eta"] <= trained["bound"]
-    assert isinstance(labeltrees.load(path), labeltrees.AdacondClassifier)
+    assert isinstance(labeltrees.load(path).estimator_, labeltrees.AdacondClassifier)
     assert run_json(capsys, "evaluate", path, data[1])["accuracy"] > 0.9
     assert run_json(capsys, "inspect", path)["described"]["rounds"] == trained["rounds"]
     assert main(["predict", str(path), str(data[1]), "--top", "2"]) == 0

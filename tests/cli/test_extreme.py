@@ -24,7 +24,7 @@ def xreg(data, tmp_path, capsys):
 def test_an_extreme_regressor_is_trained_and_asked(xreg, data, capsys):
     assert main(["predict", str(xreg), str(data[1]), "--top", "2", "--json"]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    labels, p = labeltrees.load(xreg).predict_top_k(first_chunk(data[1]).features, 2)
+    labels, p = labeltrees.load(xreg).estimator_.predict_top_k(first_chunk(data[1]).features, 2)
     assert [row["labels"] for row in rows] == labels.tolist()
     assert [row["probabilities"] for row in rows] == p.tolist()
     truth = [line.split("\t")[0] for line in data[1].read_text().splitlines()]
@@ -34,7 +34,7 @@ def test_an_extreme_regressor_is_trained_and_asked(xreg, data, capsys):
 def test_labelwise_prediction_prints_rows_for_every_label(xreg, data, capsys):
     assert main(["predict", str(xreg), str(data[1]), "--labelwise", "--top", "3"]) == 0
     lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
-    estimator = labeltrees.load(xreg)
+    estimator = labeltrees.load(xreg).estimator_
     rows, p = estimator.top_rows(first_chunk(data[1]).features, k=3)
     assert [line[0] for line in lines] == estimator.classes_.tolist()
     assert [[int(row) for row in line[1::2]] for line in lines] == rows.tolist()
@@ -57,10 +57,10 @@ def test_settings_reach_the_model(data, tmp_path, capsys):
                  "--tail", "xreg", "--jobs", "2", "--cost", "2", "--quiet"]  # fmt: skip
     told = run_json(capsys, "train", data[0], "--out", tmp_path / "m", *arguments)
     assert (told["trees"], told["examples"], told["labels"]) == (2, 600, 3)
-    params = labeltrees.load(tmp_path / "m").get_params()
+    params = labeltrees.load(tmp_path / "m").estimator_.get_params()
     assert (params["loss"], params["tail"], params["cost"]) == ("hinge", "xreg", 2)
     run_json(capsys, "train", data[0], "-o", tmp_path / "m", "--model", "xreg", "--loss", "hinge")
-    assert labeltrees.load(tmp_path / "m").get_params()["loss"] == "hinge"
+    assert labeltrees.load(tmp_path / "m").estimator_.get_params()["loss"] == "hinge"
 
 
 @pytest.mark.parametrize(

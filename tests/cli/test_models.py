@@ -72,7 +72,7 @@ def test_options_of_another_model_are_refused(data, tmp_path, capsys, options, m
 def test_the_model_is_the_estimator_s(data, tmp_path, capsys, model, estimator):
     path = tmp_path / "m"
     assert main(["stream", str(data[0]), "--model", model, "-o", str(path), "-q"]) == 0
-    loaded = labeltrees.load(path)
+    loaded = labeltrees.load(path).estimator_
     chunk = next(iter(open_reader(data[0])))
     estimator.partial_fit(chunk.features, chunk.labels)
     expected = estimator.predict_proba(chunk.features[:50])

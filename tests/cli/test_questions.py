@@ -20,7 +20,7 @@ def first_chunk(path):
 def test_predict_above_prints_every_label_that_is_likely_enough(model, data, capsys):
     assert main(["predict", str(model), str(data[1]), "--above", "0.05", "--json"]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    estimator = labeltrees.load(model)
+    estimator = labeltrees.load(model).estimator_
     full = estimator.predict_proba(first_chunk(data[1]).features)
     assert len(rows) == len(full)
     for row, p in zip(rows, full, strict=True):
@@ -36,7 +36,7 @@ def test_predict_above_prints_an_empty_line_for_a_row_without_any(model, data, c
 def test_explain_tells_what_the_library_tells(model, data, capsys):
     told = run_json(capsys, "explain", model, data[1], "--row", 7, "--label", "fruit")
     row = first_chunk(data[1]).features[[7]]
-    reason = labeltrees.load(model).explain(row, "fruit")
+    reason = labeltrees.load(model).estimator_.explain(row, "fruit")
     assert told == json.loads(json.dumps(reason.to_dict()))
     line = ["explain", str(model), str(data[1]), "--row", "7", "--label", "fruit", "--full"]
     assert main(line) == 0

@@ -65,13 +65,11 @@ def evaluate(
         say_scores(*from_file(model, source), top=top, train=counts, labelwise=labelwise, json=json)
         return
     stored, opened = open_model(model)
-    source = Input.like(
-        stored.extra, data, format=format, limit=limit, labels=labels, seed=seed, **lines
-    )
+    source = Input.like(stored, data, format=format, limit=limit, labels=labels, seed=seed, **lines)
     if multilabel or labelwise or stored.model == "ExtremeModel":
         counts = None
         if train:
-            counts = read_truth(Input.like(stored.extra, train, format=None, **lines))
+            counts = read_truth(Input.like(stored, train, format=None, **lines))
         k = max(2 * top, _LEAST_PREDICTED)
         answers = from_model(opened, source, k, labelwise=labelwise, quiet=quiet)
         say_scores(*answers, top=top, train=counts, labelwise=labelwise, json=json)

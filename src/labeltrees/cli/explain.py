@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from labeltrees.cli.in_words import FeatureNames, in_words, words_of
+from labeltrees.cli.in_words import in_words
 from labeltrees.cli.inputs import FormatOption, Input, LineOption
 from labeltrees.cli.methods import as_options
 from labeltrees.cli.opening import ModelArgument, open_model
@@ -17,10 +17,9 @@ from labeltrees.data.readers.source import MAX_LINE_BYTES
 from labeltrees.data.readers.vectorizers import default_vectorizer
 from labeltrees.errors import ArgumentError
 from labeltrees.models.capabilities import Explains, demand
+from labeltrees.transforms import feature_names
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from labeltrees.data.chunk import Chunk
     from labeltrees.models.model import FittedModel
 
@@ -54,10 +53,10 @@ def explain(
     if (data is None) == (text is None):
         raise ArgumentError("name a data file, '-' for stdin, or give --text: one of them.")
     if text is not None:
-        source = Input.of_texts(stored.extra, [text])
+        source = Input.of_texts(stored, [text])
     else:
         source = Input.like(
-            stored.extra, data or "", format=format, limit=row + 1, max_line_bytes=max_line_bytes
+            stored, data or "", format=format, limit=row + 1, max_line_bytes=max_line_bytes
         )
     chunk = _row(source, row)
     x = chunk.rows
@@ -78,15 +77,11 @@ def explain(
             say(line)
 
 
-def _names(source: Input, text: str | None, chunk: Chunk, n_features: int) -> Sequence[str] | None:
+def _names(source: Input, text: str | None, chunk: Chunk, n_features: int) -> Any:
     """Return the words that the features count, those of this row if features are hashed."""
-    if (names := source.feature_names()) is not None:
-        return names
     own = text if text is not None else None if chunk.texts is None else chunk.texts[0]
-    vectorizer: Any = source.vectorizer or default_vectorizer()
-    if own is None or getattr(vectorizer, "n_features", None) != n_features:
-        return None
-    return FeatureNames(words_of(own, vectorizer), n_features)
+    names = feature_names(source.vectorizer or default_vectorizer(), own)
+    return names if names is not None and len(names) == n_features else None
 
 
 def _row(source: Input, row: int) -> Chunk:

@@ -2,55 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
-__all__ = ["FeatureNames", "in_words", "words_of"]
+__all__ = ["in_words"]
 
 SCREEN = 24
 _AGAINST = 5
 """How many features against a label are listed at most."""
 _LEAST = 5e-4
 """What counts for less than this is left out."""
-
-
-class FeatureNames(Sequence[str]):
-    """Names of some of very many features; the others are named by their column.
-
-    >>> names = FeatureNames({7: "apple"}, 2**20)
-    >>> names[7], names[8], len(names)
-    ('apple', 'feature 8', 1048576)
-    """
-
-    def __init__(self, known: Mapping[int, str], n_features: int) -> None:
-        self.known, self.n_features = known, n_features
-
-    def __len__(self) -> int:
-        return self.n_features
-
-    def __getitem__(self, column: Any) -> Any:
-        return self.known.get(column, f"feature {column}")
-
-
-def words_of(text: str, vectorizer: Any) -> dict[int, str]:
-    """Return the words of a text by the columns that a hashing vectoriser gives them.
-
-    >>> from labeltrees.data.readers.vectorizers import default_vectorizer
-    >>> sorted(words_of("an apple", default_vectorizer()).values())
-    ['an', 'apple']
-    """
-    from sklearn.feature_extraction import FeatureHasher
-
-    words = list(dict.fromkeys(vectorizer.build_analyzer()(text)))
-    hasher = FeatureHasher(vectorizer.n_features, input_type="string", alternate_sign=False)
-    found: dict[int, str] = {}
-    for column, word in zip(hasher.transform([[w] for w in words]).indices, words, strict=True):
-        known = found.get(int(column))
-        found[int(column)] = word if known is None else f"{known} or {word}"
-    return found
 
 
 def in_words(

@@ -21,15 +21,20 @@ from labeltrees.data.readers.formats import FORMATS, format_of
 from labeltrees.data.readers.source import MAX_LINE_BYTES
 from labeltrees.data.readers.vectorizers import default_vectorizer
 from labeltrees.errors import ArgumentError, ModelFormatError
+from labeltrees.transforms import feature_names, save_with_transform, takes_text, transform_of
+from labeltrees.transforms.rows import transformed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from labeltrees.data.readers.source import Source
     from labeltrees.data.readers.vectorizers import Vectorizer
     from labeltrees.data.rows import Rows
+    from labeltrees.models.model import FittedModel
+    from labeltrees.store import StoredModel
 
 __all__ = [
     "FormatOption",
@@ -83,6 +88,8 @@ class Input:
     vectorizer: Vectorizer | None = field(default=None, repr=False)
     opened: Source | None = field(default=None, repr=False)
     """What to read instead of the path."""
+    scaler: Any = field(default=None, repr=False)
+    """A transformer of numbers in front of the model, if there is one."""
 
     @classmethod
     def choose(
@@ -108,9 +115,9 @@ class Input:
         return replace(chosen, vectorizer=cast("Vectorizer", fitted))
 
     @classmethod
-    def like(cls, extra: dict[str, Any], path: str, *, format: str | None, **rest: Any) -> Input:  # noqa: A002
+    def like(cls, stored: StoredModel, path: str, *, format: str | None, **rest: Any) -> Input:  # noqa: A002
         """Return the input for a saved model, read as the model's own data was."""
-        remembered = remembered_input(extra)
+        remembered = remembered_input(stored.extra)
         if format is None:
             try:
                 format = format_of(path)  # noqa: A001
@@ -122,33 +129,50 @@ class Input:
             if is_txt and remembered.get("format") in _TEXT_FORMATS:
                 format = "tsv"  # noqa: A001  (a model of texts finds texts in it)
         chosen = cls.choose(path, format=format, **rest)
-        if "tfidf" not in remembered or chosen.format not in _TEXT_FORMATS:
+        transformer = transform_of(stored)
+        if transformer is None and "tfidf" in remembered:  # as files had it before
+            transformer = _tfidf_from(remembered["tfidf"])
+        if transformer is None:
             return chosen
-        return replace(chosen, vectorizer=_tfidf_from(remembered["tfidf"]))
+        if not takes_text(transformer):
+            return replace(chosen, scaler=transformer)
+        in_texts = chosen.format in _TEXT_FORMATS
+        return replace(chosen, vectorizer=transformer) if in_texts else chosen
 
     @classmethod
-    def of_texts(cls, extra: dict[str, Any], texts: Sequence[str]) -> Input:
+    def of_texts(cls, stored: StoredModel, texts: Sequence[str]) -> Input:
         """Return texts that were typed as the input of a model that has learned from texts."""
-        known = remembered_input(extra).get("format")
-        if known not in _TEXT_FORMATS:
+        known = remembered_input(stored.extra).get("format")
+        transformer = transform_of(stored)
+        if known not in _TEXT_FORMATS and (transformer is None or not takes_text(transformer)):
             learned = "another kind of input" if known is None else f"the format {known}"
             raise ArgumentError(f"--text: this model has learned from {learned}, not from texts.")
         lines = "".join(json.dumps({"text": text}) + "\n" for text in texts)
-        chosen = cls.like(extra, "--text", format="jsonl")
+        chosen = cls.like(stored, "--text", format="jsonl")
         return replace(chosen, opened=io.BytesIO(lines.encode()))
 
     def facts(self) -> dict[str, Any]:
-        """Return what a model needs to read its input the same way again, ready for JSON."""
-        facts: dict[str, Any] = {"format": self.format}
-        if self.vectorizer is not None:
-            facts["tfidf"] = _tfidf_facts(self.vectorizer)
-        return {"input": facts}
+        """Return what is kept of the input beside the model, ready for JSON."""
+        return {"input": {"format": self.format}}
 
-    def feature_names(self) -> list[str] | None:
-        """Return the words that the features count, if they are known."""
-        if self.vectorizer is None:
-            return None
-        return list(cast("Any", self.vectorizer).get_feature_names_out())
+    def save(
+        self,
+        model: FittedModel,
+        path: Path,
+        *,
+        keep_state: bool = True,
+        extra: dict[str, Any] | None = None,
+    ) -> None:
+        """Save a model that learned from this input, with what makes its features."""
+        transformer = self.vectorizer if self.vectorizer is not None else self.scaler
+        if transformer is None and self.format == "tsv":
+            transformer = default_vectorizer()
+        kept = self.facts() if extra is None else extra
+        save_with_transform(model, transformer, path, keep_state=keep_state, extra=kept)
+
+    def feature_names(self, text: str | None = None) -> Sequence[str] | None:
+        """Return the words that the features count, if they are known; hashed ones from a text."""
+        return None if self.vectorizer is None else feature_names(self.vectorizer, text)
 
     def chunks(self, skip: int = 0) -> Iterator[Chunk]:
         """Return the chunks of at most ``limit`` rows, without the first ``skip`` of them.
@@ -178,6 +202,8 @@ class Input:
             vectorizer=self._skipping(skip),
             max_line_bytes=self.max_line_bytes,
         ):
+            if self.scaler is not None:
+                chunk = replace(chunk, rows=transformed(chunk.rows, self.scaler))
             if left is not None and chunk.n_rows >= left:
                 yield chunk.head(left)
                 return
@@ -232,11 +258,6 @@ class _Skipping:
             return self.vectorizer.transform(texts)
         self.n_left -= len(texts)
         return csr_array((len(texts), self.width), dtype=np.float32)
-
-
-def _tfidf_facts(vectorizer: Any) -> dict[str, Any]:
-    terms = sorted(vectorizer.vocabulary_, key=vectorizer.vocabulary_.__getitem__)
-    return {"terms": terms, "idf": [float(value) for value in vectorizer.idf_]}
 
 
 def remembered_input(extra: dict[str, Any]) -> dict[str, Any]:

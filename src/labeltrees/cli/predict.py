@@ -92,10 +92,10 @@ def predict(
     _check_questions(candidates, above, id, labelwise=labelwise, json=json, csv=csv)
     names = None if label_names is None else _names(label_names, opened)
     if text and not data:
-        sources = [Input.of_texts(stored.extra, text)]
+        sources = [Input.of_texts(stored, text)]
     elif data and not text:
         sources = [
-            Input.like(stored.extra, path, format=format, max_line_bytes=max_line_bytes)
+            Input.like(stored, path, format=format, max_line_bytes=max_line_bytes)
             for path in expanded(data)
         ]
     else:

@@ -41,6 +41,7 @@ from labeltrees.progress import Progress
 
 if TYPE_CHECKING:
     from labeltrees.models.model import FittedModel
+    from labeltrees.store import StoredModel
 
 _WHAT = "predicted before learned, in the order of the stream"
 
@@ -124,8 +125,9 @@ def stream(
             model, source = None, Input.choose(data, **reading)
             facts = source.facts()
         else:
-            model, extra = _opened(begun, chosen)
-            source = Input.like(extra, data, **reading)
+            model, stored = _opened(begun, chosen)
+            extra = stored.extra
+            source = Input.like(stored, data, **reading)
             facts = {"input": extra["input"]} if "input" in extra else source.facts()
         if resumed is None:
             position = Position(fingerprint(source), ProgressiveValidation(n_expected=limit))
@@ -183,8 +185,8 @@ def _checked_memory(chosen: Chosen, max_memory: str | None) -> dict[str, Any]:
     return given
 
 
-def _opened(path: Path, chosen: Chosen) -> tuple[FittedModel, dict[str, Any]]:
-    """Return a model that can go on learning, and what else is in its file."""
+def _opened(path: Path, chosen: Chosen) -> tuple[FittedModel, StoredModel]:
+    """Return a model that can go on learning, and its file."""
     stored, model = open_model(path)
     if not hasattr(model, "learn"):
         raise ArgumentError(f"{path} holds a {stored.model}, which cannot learn row by row.")
@@ -196,7 +198,7 @@ def _opened(path: Path, chosen: Chosen) -> tuple[FittedModel, dict[str, Any]]:
             option = f"--{name.replace('_', '-')}"
             has = f"has {own[name]!r}" if name in own else "has no such setting"
             raise ArgumentError(f"{option} is a setting of new models; the one in {path} {has}.")
-    return model, stored.extra
+    return model, stored
 
 
 def _report(running: Stream, *, json: bool) -> None:

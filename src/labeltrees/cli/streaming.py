@@ -274,7 +274,8 @@ class Stream:
         self._flush()
         if self.answers is not None:
             self.position.predictions_bytes = self.answers.file.n_bytes
-        self.model.save(self.out, extra=self.extra | {"stream": self.position.to_dict()})
+        extra = self.extra | {"stream": self.position.to_dict()}
+        self.source.save(self.model, self.out, extra=extra)
         self.position.saved_rows, self._saved_at = self.position.rows, time.monotonic()
 
 

@@ -121,7 +121,7 @@ def _train_stream(
     if model is None:
         raise DataError(f"{source.path} has no row with a label.")
     seconds = time.perf_counter() - started
-    model.save(out, keep_state=keep_state, extra=source.facts())
+    source.save(model, out, keep_state=keep_state)
     summary = validation.summary()
     return {
         "model": str(out),

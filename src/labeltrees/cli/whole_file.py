@@ -50,7 +50,7 @@ def train_extreme_regressor(
         relevance = relevance.weighted_by_propensity()
     model = train_extreme(stacked(parts), relevance, settings)
     seconds = time.perf_counter() - started
-    model.save(out, extra=source.facts())
+    source.save(model, out)
     facts = model.describe()
     return {
         "model": str(out),
@@ -92,7 +92,7 @@ def train_boosted(
     boosted = AdacondClassifier(learner, eta=number, n_rounds=n_rounds)
     boosted.fit(rows, labels, sample_weight=weights)
     seconds = time.perf_counter() - started
-    boosted.save(out, keep_state=keep_state, extra=source.facts())
+    source.save(boosted.model_, out, keep_state=keep_state)
     return {
         "model": str(out),
         "examples": len(labels),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -133,10 +132,7 @@ class LabelVocabulary:
         names = self._names[:]  # others may come meanwhile
         if self._kind is not str:
             return {"vocabulary.integers": np.array(names, dtype=np.int64)}
-        encoded = [str(label).encode("utf-8", "surrogatepass") for label in names]
-        ends = np.cumsum([len(label) for label in encoded], dtype=np.int64)
-        text = np.frombuffer(b"".join(encoded), dtype=np.uint8)
-        return {"vocabulary.text": text, "vocabulary.ends": ends}
+        return store.text_tensors("vocabulary", [str(label) for label in names])
 
     @classmethod
     def from_tensors(cls, tensors: dict[str, NDArray[Any]]) -> LabelVocabulary:
@@ -145,16 +141,7 @@ class LabelVocabulary:
             integers = store.tensor(tensors, "vocabulary.integers", np.int64)
             labels: list[str] | list[int] = integers.tolist()
         else:
-            text = store.tensor(tensors, "vocabulary.text", np.uint8).tobytes()
-            ends = store.tensor(tensors, "vocabulary.ends", np.int64)
-            starts = np.concatenate([[0], ends])
-            store.check_starts("vocabulary.ends", starts, len(ends), len(text))
-            try:
-                labels = [
-                    text[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(starts.tolist())
-                ]
-            except UnicodeDecodeError:
-                raise ModelFormatError("the vocabulary is not UTF-8 text.") from None
+            labels = store.texts(tensors, "vocabulary")
         vocabulary = cls(labels)
         if len(vocabulary) != len(labels):
             raise ModelFormatError("the vocabulary names a label twice.")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from labeltrees.errors import ArgumentError
+from sklearn.utils.validation import check_is_fitted
+
+from labeltrees import store
+from labeltrees.errors import ArgumentError, ModelFormatError
 from labeltrees.estimators.baselines.frequency_table import FrequencyTableClassifier
 from labeltrees.estimators.baselines.one_against_all import OneAgainstAllClassifier
 from labeltrees.estimators.boosting.classifier import AdacondClassifier
@@ -15,10 +18,15 @@ from labeltrees.estimators.filter import FilterTreeClassifier
 from labeltrees.estimators.lom import LOMTreeClassifier
 from labeltrees.estimators.online import OnlineClassifier
 from labeltrees.estimators.self_terminating import SelfTerminatingTreeClassifier
-from labeltrees.models.registry import load_model
+from labeltrees.estimators.text import TextClassifier
+from labeltrees.models.registry import model_from
+from labeltrees.transforms import save_with_transform, takes_text, transform_of
+from labeltrees.transforms.files import pipeline_step_of
 
 if TYPE_CHECKING:
     import os
+
+    from sklearn.pipeline import Pipeline
 
     from labeltrees.models.model import FittedModel
 
@@ -34,8 +42,11 @@ __all__ = [
     "OneAgainstAllClassifier",
     "OnlineClassifier",
     "SelfTerminatingTreeClassifier",
+    "TextClassifier",
+    "estimator_from",
     "estimator_of",
     "load",
+    "save",
 ]
 
 _OF_MODEL: dict[str, type[LabelEstimator]] = {
@@ -53,7 +64,9 @@ _OF_MODEL: dict[str, type[LabelEstimator]] = {
 }
 
 
-def load(path: str | os.PathLike[str], *, mapped: bool = False) -> LabelEstimator:
+def load(
+    path: str | os.PathLike[str], *, mapped: bool = False
+) -> LabelEstimator | TextClassifier | Pipeline:
     """Return the estimator saved at ``path``, as it was when saved.
 
     Parameters
@@ -68,7 +81,8 @@ def load(path: str | os.PathLike[str], *, mapped: bool = False) -> LabelEstimato
     Returns
     -------
     an estimator
-        Its ``model_`` is what `labeltrees.load_model` returns.
+        Its ``model_`` is what `labeltrees.load_model` returns. A file with a vectoriser gives a
+        `TextClassifier`, one that was saved from a scikit-learn pipeline the pipeline.
 
     Examples
     --------
@@ -78,8 +92,75 @@ def load(path: str | os.PathLike[str], *, mapped: bool = False) -> LabelEstimato
     >>> labeltrees.load("tree.safetensors").predict([[1, 0]]).tolist()
     ['a']
     """
-    model = load_model(path, mapped=mapped)
-    return estimator_of(model).around(model)
+    return estimator_from(store.read(path, mapped=mapped))
+
+
+def estimator_from(stored: store.StoredModel) -> LabelEstimator | TextClassifier | Pipeline:
+    """Return the estimator that a file holds, with the transformer that is in front of it."""
+    model, transformer = model_from(stored), transform_of(stored)
+    estimator = estimator_of(model).around(model)
+    if transformer is None:
+        return estimator
+    step = pipeline_step_of(stored)
+    if step is not None:
+        transformer.steps.append((step, estimator))
+        return transformer
+    if not takes_text(transformer):
+        raise ModelFormatError("the transformer in front of the model does not take texts.")
+    return TextClassifier.around(estimator, transformer)
+
+
+def save(
+    estimator: Any,
+    path: str | os.PathLike[str],
+    *,
+    keep_state: bool = True,
+    extra: dict[str, Any] | None = None,
+) -> None:
+    """Write a fitted estimator, or a pipeline that ends in one, to a file that `load` reads.
+
+    Parameters
+    ----------
+    estimator : estimator of this library, TextClassifier, or Pipeline of scikit-learn
+        A pipeline's other steps must be vectorisers, scalers, `TfidfTransformer`, `Normalizer`,
+        `FeatureUnion` or pipelines of these, without functions for parameters; else it raises
+        `ArgumentError`, and nothing is written.
+    path : path
+        Replaced as a whole, or not at all.
+    keep_state : bool, default True
+        False leaves out what only learning needs and stores weights as float16.
+    extra : dict, optional
+        Values that JSON takes, kept with the model.
+
+    Examples
+    --------
+    >>> import labeltrees
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> tree = make_pipeline(StandardScaler(), labeltrees.ConditionalTreeClassifier())
+    >>> tree = tree.fit([[1, 500], [2, 100]] * 20, ["sun", "rain"] * 20)
+    >>> labeltrees.save(tree, "weather.safetensors")
+    >>> labeltrees.load("weather.safetensors").predict([[1, 480]]).tolist()
+    ['sun']
+    """
+    from sklearn.pipeline import Pipeline
+
+    if isinstance(estimator, (LabelEstimator, TextClassifier)):
+        estimator.save(path, keep_state=keep_state, extra=extra)
+        return
+    if not isinstance(estimator, Pipeline):
+        allowed = "an estimator of labeltrees, or a Pipeline that ends in one"
+        raise ArgumentError.of("estimator", estimator, allowed)
+    name, last = estimator.steps[-1]
+    if not isinstance(last, LabelEstimator):
+        raise ArgumentError.of(f"the step {name!r} of the pipeline", last, "of labeltrees")
+    check_is_fitted(last, "model_")
+    if len(estimator.steps) == 1:
+        raise ArgumentError.of("estimator", estimator, "a Pipeline of two steps at least")
+    before = estimator[:-1]
+    save_with_transform(
+        last.model_, before, path, keep_state=keep_state, extra=extra, pipeline_step=name
+    )
 
 
 def estimator_of(model: FittedModel) -> type[LabelEstimator]:

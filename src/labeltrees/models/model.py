@@ -189,9 +189,15 @@ class FittedModel(ABC):
         ``keep_state=False`` leaves out what only learning needs and stores weights as float16: a
         far smaller file for a model that will not learn again. ``extra`` is kept with the model.
         """
+        store.write(path, self.stored(keep_state=keep_state, extra=extra))
+
+    def stored(
+        self, *, keep_state: bool = True, extra: dict[str, Any] | None = None
+    ) -> store.StoredModel:
+        """Return what `save` writes."""
         tensors, facts = self.to_tensors(keep_state=checks.flag("keep_state", keep_state))
         name = type(self).__name__
-        store.write(path, store.StoredModel(name, facts, tensors, extra or {}, __version__))
+        return store.StoredModel(name, facts, tensors, extra or {}, __version__)
 
     def label_ids(self, rows: Rows, labels: ArrayLike) -> NDArray[np.int32]:
         """Return the ids of one label per row, -1 for labels never seen."""

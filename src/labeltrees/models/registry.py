@@ -48,8 +48,8 @@ def model_class(name: Any) -> type[FittedModel]:
 
 
 def model_from(stored: store.StoredModel) -> FittedModel:
-    """Return the model that a file holds."""
-    return model_class(stored.model).from_tensors(stored.tensors, stored.facts)
+    """Return the model that a file holds, without the transformer that may be in front of it."""
+    return model_class(stored.model).from_tensors(stored.model_tensors(), stored.facts)
 
 
 def load_model(path: str | os.PathLike[str], *, mapped: bool = False) -> FittedModel:

@@ -1,0 +1,143 @@
+"""Features of texts on validation rows: what each choice of the default vectoriser is worth.
+
+    python benchmarks/text_features.py ../shared/data [--only clinc150]
+
+One label per text with `ConditionalTreeClassifier`, several with `ExtremeRegressor`. Test rows are
+never looked at: clinc150 has a validation file, of the others the last tenth of the training rows
+is kept apart. Debian's short descriptions come from `apt-cache dumpavail`, in an order drawn once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+
+from labeltrees import ConditionalTreeClassifier, ExtremeRegressor
+from labeltrees.metrics import log_loss
+from labeltrees.transforms.words_and_pairs import WORD, WordsAndPairs
+
+
+def plain(**options):
+    """Return TF-IDF as scikit-learn has it, but for words of one character and sublinear counts."""
+    usual = {"token_pattern": WORD, "sublinear_tf": True, "dtype": np.float32}
+    return TfidfVectorizer(**usual | options)
+
+
+VECTORIZERS = {
+    "default": WordsAndPairs(),
+    "words": plain(),
+    "words and pairs alike": plain(ngram_range=(1, 2)),
+    "pairs of weight 0.3": WordsAndPairs(pair_weight=0.3),
+    "pairs of weight 0.7": WordsAndPairs(pair_weight=0.7),
+    "pairs of one text too": WordsAndPairs(pair_min_df=1),
+    "words of two characters": WordsAndPairs(token_pattern=r"(?u)\b\w\w+\b"),
+    "c++ and c# are words": WordsAndPairs(token_pattern=r"(?u)\w[\w+#]*"),
+    "accents stripped": WordsAndPairs(strip_accents="unicode"),
+    "capitals kept": WordsAndPairs(lowercase=False),
+    "no stop words": WordsAndPairs(stop_words="english"),
+}
+
+
+def tsv(path):
+    """Yield (labels, text) of a gzipped file."""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        for line in file:
+            labels, text = line.rstrip("\n").split("\t", 1)
+            yield labels, text
+
+
+def split(rows):
+    """Return texts and labels of the first nine tenths and of the last."""
+    n_train = len(rows) * 9 // 10
+    return *columns(rows[:n_train]), *columns(rows[n_train:])
+
+
+def columns(rows):
+    return [text for _, text in rows], [labels for labels, _ in rows]
+
+
+def clinc150(data):
+    train = list(tsv(data / "clinc150/train.tsv.gz"))
+    return *columns(train), *columns(list(tsv(data / "clinc150/valid.tsv.gz")))
+
+
+def yso_en(data, n_rows=30_000):
+    lines = zip(range(n_rows), tsv(data / "yso-en/train.tsv.gz"), strict=False)
+    return split([(labels.split(), text) for _, (labels, text) in lines])
+
+
+def debian(field, n_rows):
+    """Return (the field, the short description) of packages, shuffled."""
+    text = subprocess.run(["apt-cache", "dumpavail"], capture_output=True, check=True, text=True)
+    packages = {}
+    for block in text.stdout.replace("\n ", " ").split("\n\n"):
+        entries = dict(line.split(": ", 1) for line in block.splitlines() if ": " in line)
+        description = entries.get("Description-en") or entries.get("Description")
+        if description and field in entries:
+            packages[entries["Package"]] = (entries[field], description)
+    names = sorted(packages)
+    np.random.default_rng(0).shuffle(names)
+    return [packages[name] for name in names[:n_rows]]
+
+
+SETS = {
+    "clinc150": clinc150,
+    "debian sections": lambda _: split(debian("Section", 15_000)),
+    "debian tags": lambda _: split(
+        [(tags.replace(" ", "").split(","), text) for tags, text in debian("Tag", 20_000)]
+    ),
+    "yso-en": yso_en,
+}
+
+
+def measure(vectorizer, texts, labels, asked, truth):
+    """Return what there is to say of one vectoriser on one set."""
+    started = time.process_time()
+    X = vectorizer.fit_transform(texts)
+    seconds = time.process_time() - started
+    one_label = isinstance(labels[0], str)
+    model = (ConditionalTreeClassifier() if one_label else ExtremeRegressor()).fit(X, labels)
+    total = time.process_time() - started
+    asked = vectorizer.transform(asked)
+    if one_label:
+        right = np.mean(model.predict(asked) == np.array(truth, dtype=object))
+        quality = f"{right:.4f} {log_loss(model.predict_label_proba(asked, truth)):9.4f}"
+    else:
+        top = model.predict_top_k(asked, 5).labels
+        hits = np.array([np.isin(row, own) for row, own in zip(top, truth, strict=True)])
+        quality = f"{hits[:, 0].mean():.4f} {model.score(asked, truth):9.4f}"
+    return f"{X.shape[1]:>9,} {seconds:6.2f} {total:7.2f}  {quality}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("data", type=Path, help="folder with clinc150 and yso-en")
+    parser.add_argument("--only", choices=SETS, help="one of the sets")
+    parser.add_argument("--vectorizer", choices=VECTORIZERS, action="append", help="some of them")
+    options = parser.parse_args()
+    for name in [options.only] if options.only else SETS:
+        texts, labels, asked, truth = SETS[name](options.data)
+        what = "accuracy log loss" if isinstance(labels[0], str) else "P@1    nDCG@5"
+        print(f"{name}: {len(texts):,} texts, {len(asked):,} validation texts")
+        print(f"{'':26}{'features':>9} {'words':>6} {'CPU s':>7}  {what}")
+        for kind in options.vectorizer or VECTORIZERS:
+            numbers = measure(VECTORIZERS[kind], texts, labels, asked, truth)
+            print(f"{kind:26}{numbers}", flush=True)
+        if isinstance(labels[0], str):
+            X = VECTORIZERS["default"].fit_transform(texts)
+            started = time.process_time()
+            right = LogisticRegression(max_iter=1000).fit(X, labels)
+            seconds = time.process_time() - started
+            score = right.score(VECTORIZERS["default"].transform(asked), truth)
+            print(f"{'logistic regression':26}{X.shape[1]:>9,} {'':6} {seconds:7.2f}  {score:.4f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,301 @@
+"""A classifier of texts: a vectoriser and an estimator as one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from labeltrees.errors import ArgumentError
+from labeltrees.estimators.conditional import ConditionalTreeClassifier
+from labeltrees.estimators.contract import LabelEstimator
+from labeltrees.estimators.extreme import ExtremeRegressor
+from labeltrees.estimators.text_questions import (
+    TextQuestions,
+    features_of,
+    given,
+    where_estimator,
+)
+from labeltrees.transforms import (
+    default_text_features,
+    hashed_text_features,
+    save_with_transform,
+)
+
+if TYPE_CHECKING:
+    import os
+
+    from numpy.typing import ArrayLike
+
+__all__ = ["TextClassifier"]
+
+
+class TextClassifier(ClassifierMixin, TextQuestions):  # type: ignore[misc]
+    """Labels of texts: words become features, and a tree or an extreme regressor learns them.
+
+    It is fitted to texts and asked about texts; `save` keeps vectoriser and model in one file,
+    which `labeltrees.load` and the command line read.
+
+    Parameters
+    ----------
+    estimator : estimator of this library, default None
+        None is `ConditionalTreeClassifier` where a text has one label, and `ExtremeRegressor` where
+        it has a list of them (or a row of a matrix).
+    vectorizer : vectoriser of scikit-learn, default None
+        None is words and pairs of words by TF-IDF (`labeltrees.transforms.default_text_features`)
+        for `fit`, and the same words hashed for a first `partial_fit`, which cannot know them all.
+        Anything with ``fit_transform`` and ``transform`` is taken; what `save` takes is listed in
+        docs/text.md.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+        The labels by column of `predict_proba`.
+    estimator_ : estimator
+        The fitted estimator.
+    vectorizer_ : vectoriser
+        The fitted vectoriser.
+    model_ : FittedModel
+        The estimator's model.
+
+    Examples
+    --------
+    >>> from labeltrees import TextClassifier
+    >>> texts = ["the sun is out", "rain and wind", "sun and no wind", "more rain"] * 10
+    >>> weather = TextClassifier().fit(texts, ["good", "bad", "good", "bad"] * 10)
+    >>> weather.predict(["sun", "heavy rain"]).tolist()
+    ['good', 'bad']
+    """
+
+    def __init__(self, estimator: Any = None, vectorizer: Any = None) -> None:
+        self.estimator = estimator
+        self.vectorizer = vectorizer
+
+    def fit(
+        self,
+        texts: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        classes: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from scratch and return the classifier; each text is read once.
+
+        Parameters
+        ----------
+        texts : n_rows strings
+            A list, a NumPy array, a series of pandas or polars, or an array of pyarrow.
+        y : labels of shape (n_rows,), or a list of labels for each text
+            Whatever the estimator takes.
+        sample_weight : numbers of shape (n_rows,), optional
+            If the estimator takes weights.
+        classes : labels, optional
+            If the estimator takes them: the names of the columns of ``y``.
+
+        Returns
+        -------
+        the classifier
+
+        Examples
+        --------
+        >>> from labeltrees import TextClassifier
+        >>> texts, tags = ["sun", "rain", "sun and rain"] * 20, [["dry"], ["wet"], ["dry", "wet"]]
+        >>> model = TextClassifier().fit(texts, tags * 20)
+        >>> type(model.estimator_).__name__, model.classes_.tolist()
+        ('ExtremeRegressor', ['dry', 'wet'])
+        """
+        targets = _targets(y)
+        estimator = self._new_estimator(targets)
+        vectorizer = default_text_features() if self.vectorizer is None else clone(self.vectorizer)
+        X = features_of(vectorizer.fit_transform, texts)
+        estimator.fit(X, targets, **given(sample_weight=sample_weight, classes=classes))
+        self.vectorizer_, self.estimator_ = vectorizer, estimator
+        return self
+
+    @where_estimator("partial_fit")
+    def partial_fit(
+        self,
+        texts: Any,
+        y: ArrayLike,
+        *,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from the texts once, in their order, and return the classifier.
+
+        The vectoriser stays as it is: after `fit` with TF-IDF, words that were not there then are
+        not seen. Without a `fit` before it must need none, as hashing, or be fitted already.
+
+        Parameters
+        ----------
+        texts : n_rows strings
+        y : labels of shape (n_rows,); new ones may come at any time
+        classes : labels, optional
+            If given, they take the next places of ``classes_``.
+        sample_weight : numbers of shape (n_rows,), optional
+
+        Returns
+        -------
+        the classifier
+
+        Examples
+        --------
+        >>> from labeltrees import TextClassifier
+        >>> model = TextClassifier().partial_fit(["sun", "rain"] * 20, ["dry", "wet"] * 20)
+        >>> model.partial_fit(["snow"] * 20, ["cold"] * 20).predict(["snow"]).tolist()
+        ['cold']
+        """
+        first = "estimator_" not in self.__dict__
+        targets = _targets(y)
+        if first and self.estimator is None and _has_several(targets):
+            raise ArgumentError(
+                "partial_fit learns one label per text; for lists of labels use fit, or repeat a "
+                "text for each of its labels."
+            )
+        estimator = self._new_estimator(targets) if first else self.estimator_
+        vectorizer = self._vectorizer_of_stream() if first else self.vectorizer_
+        X = features_of(vectorizer.transform, texts)
+        estimator.partial_fit(X, targets, **given(classes=classes, sample_weight=sample_weight))
+        self.vectorizer_, self.estimator_ = vectorizer, estimator
+        return self
+
+    def score(self, texts: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Return the estimator's own score: accuracy, or nDCG@5 of extreme regressors.
+
+        Parameters
+        ----------
+        texts : n_rows strings
+        y : what is true, as for `fit`
+        sample_weight : numbers of shape (n_rows,), optional
+            If the estimator takes weights.
+
+        Returns
+        -------
+        float in [0, 1]
+
+        Examples
+        --------
+        >>> from labeltrees import TextClassifier
+        >>> model = TextClassifier().fit(["sun", "rain"] * 20, ["dry", "wet"] * 20)
+        >>> model.score(["sun", "rain"], ["dry", "dry"])
+        0.5
+        """
+        X = self.features(texts)
+        return float(self.estimator_.score(X, _targets(y), **given(sample_weight=sample_weight)))
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        keep_state: bool = True,
+        extra: dict[str, Any] | None = None,
+    ) -> None:
+        """Write vectoriser and model to a file that `labeltrees.load` and the commands read.
+
+        Parameters
+        ----------
+        path : path
+            Replaced as a whole, or not at all.
+        keep_state : bool, default True
+            False leaves out what only learning needs and stores weights as float16: a far smaller
+            file for a model that will not learn again.
+        extra : dict, optional
+            Values that JSON takes, kept with the model.
+
+        Returns
+        -------
+        None
+            A vectoriser with a function for a parameter, or of a class that has no data form,
+            raises `ArgumentError`.
+
+        Examples
+        --------
+        >>> import labeltrees
+        >>> model = labeltrees.TextClassifier().fit(["sun", "rain"] * 20, ["dry", "wet"] * 20)
+        >>> model.save("weather.safetensors", keep_state=False)
+        >>> labeltrees.load("weather.safetensors").predict(["much rain"]).tolist()
+        ['wet']
+        """
+        check_is_fitted(self, "estimator_")
+        save_with_transform(self.model_, self.vectorizer_, path, keep_state=keep_state, extra=extra)
+
+    @classmethod
+    def around(cls, estimator: LabelEstimator, vectorizer: Any) -> Self:
+        """Return the classifier of a fitted estimator and the fitted vectoriser before it.
+
+        Parameters
+        ----------
+        estimator : fitted estimator of this library
+        vectorizer : fitted vectoriser
+
+        Returns
+        -------
+        the classifier
+
+        Examples
+        --------
+        >>> from labeltrees import TextClassifier
+        >>> model = TextClassifier().fit(["sun", "rain"] * 20, ["dry", "wet"] * 20)
+        >>> again = TextClassifier.around(model.estimator_, model.vectorizer_)
+        >>> again.predict(["sun"]).tolist()
+        ['dry']
+        """
+        classifier = cls(clone(estimator), clone(vectorizer))
+        classifier.estimator_, classifier.vectorizer_ = estimator, vectorizer
+        return classifier
+
+    def _unfitted_estimator(self) -> Any:
+        """Return the estimator that a fit begins with, as far as it is known without data."""
+        return ConditionalTreeClassifier() if self.estimator is None else self.estimator
+
+    def _new_estimator(self, targets: Any) -> Any:
+        if self.estimator is None:
+            return ExtremeRegressor() if _has_several(targets) else self._unfitted_estimator()
+        if not isinstance(self.estimator, LabelEstimator):
+            allowed = "None or an estimator of labeltrees"
+            raise ArgumentError.of("estimator", self.estimator, allowed)
+        return clone(self.estimator)
+
+    def _vectorizer_of_stream(self) -> Any:
+        if self.vectorizer is None:
+            return hashed_text_features()
+        try:
+            check_is_fitted(self.vectorizer)
+        except (TypeError, ValueError):  # scikit-learn's NotFittedError is a ValueError
+            kind = type(self.vectorizer).__name__
+            raise ArgumentError(
+                f"partial_fit cannot fit a {kind}, which needs all texts: call fit first, give a "
+                "fitted one, or vectorizer=HashingVectorizer(), which needs no fitting."
+            ) from None
+        return self.vectorizer
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        if self.estimator is not None:
+            of_estimator = get_tags(self.estimator)
+            tags.estimator_type = of_estimator.estimator_type
+            tags.classifier_tags = of_estimator.classifier_tags
+        return tags
+
+
+def _targets(y: Any) -> Any:
+    return y.to_pylist() if hasattr(y, "to_pylist") else y
+
+
+def _has_several(y: Any) -> bool:
+    """Return whether y has a list, a dict or a row of a matrix for every text."""
+    shape: tuple[int, ...] = getattr(y, "shape", ())
+    if len(shape) == 2:
+        return bool(shape[1] > 1)
+    if y is None or isinstance(y, str) or not hasattr(y, "__iter__"):
+        return False
+    first = next(iter(y), None)
+    if isinstance(first, (list, tuple, np.ndarray)) or type(first).__name__ == "Series":
+        # A column of labels, [["a"], ["b"]], is lists of one label each.
+        return True
+    return isinstance(first, (set, frozenset, dict))

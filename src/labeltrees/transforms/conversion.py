@@ -1,0 +1,256 @@
+"""Fitted transformers of scikit-learn as facts and arrays, and back; no code in either."""
+
+from __future__ import annotations
+
+import inspect
+from importlib import import_module
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from labeltrees import checks, store
+from labeltrees.data.rows import MAX_FEATURES
+from labeltrees.errors import ArgumentError, ModelFormatError
+from labeltrees.models.model import file_parts
+from labeltrees.transforms.fitted import KINDS
+from labeltrees.transforms.parameters import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from labeltrees.transforms.fitted import Kind, Tensors
+
+__all__ = ["from_tensors", "takes_text", "to_tensors", "width_of"]
+
+_MAX_DEPTH = 8
+_MAX_PARTS = 100
+_COMBINED = {"Pipeline": "steps", "FeatureUnion": "transformer_list"}
+_WORDS = {"Pipeline": ("passthrough",), "FeatureUnion": ("drop",)}
+"""What may stand for a transformer."""
+
+
+def to_tensors(transformer: Any) -> tuple[dict[str, Any], Tensors]:
+    """Return a fitted transformer as facts, ready for JSON, and arrays.
+
+    Vectorisers, scalers, `TfidfTransformer` and `Normalizer` of scikit-learn, and `Pipeline` and
+    `FeatureUnion` of them. Anything else, or one with a callable for a parameter, raises
+    `ArgumentError`; one that is not fitted raises scikit-learn's ``NotFittedError``.
+
+    >>> from sklearn.preprocessing import MaxAbsScaler
+    >>> facts, tensors = to_tensors(MaxAbsScaler().fit([[1.0], [-4.0]]))
+    >>> facts["kind"], tensors["scale"].tolist()
+    ('MaxAbsScaler', [4.0])
+    """
+    return _to_tensors(transformer, 0)
+
+
+def from_tensors(facts: Any, tensors: Mapping[str, NDArray[Any]]) -> Any:
+    """Return the transformer that `to_tensors` wrote down, or raise `ModelFormatError`.
+
+    >>> from sklearn.feature_extraction.text import CountVectorizer
+    >>> again = from_tensors(*to_tensors(CountVectorizer().fit(["good morning"])))
+    >>> again.transform(["good good night"]).toarray().tolist()
+    [[2, 0]]
+    """
+    with file_parts():
+        return _from_tensors(facts, dict(tensors), 0)
+
+
+def takes_text(transformer: Any) -> bool:
+    """Return whether a transformer makes features of texts.
+
+    >>> from sklearn.preprocessing import Normalizer
+    >>> takes_text(Normalizer())
+    False
+    """
+    for _, each in _children(transformer) or ():
+        if not isinstance(each, str) and each is not None:
+            return takes_text(each)
+    name = type(transformer).__name__
+    return name in KINDS and KINDS[name].takes_text
+
+
+def width_of(transformer: Any) -> int | None:
+    """Return how many features a fitted transformer makes; None if it cannot be told.
+
+    >>> from sklearn.feature_extraction.text import HashingVectorizer
+    >>> width_of(HashingVectorizer(n_features=64))
+    64
+    """
+    name = type(transformer).__name__
+    if name == "Pipeline":
+        widths = [width_of(each) for _, each in transformer.steps]
+        return next((width for width in reversed(widths) if width is not None), None)
+    if name == "FeatureUnion":
+        widths = [width_of(each) for _, each in transformer.transformer_list if each != "drop"]
+        return None if None in widths else sum(widths)  # type: ignore[arg-type]
+    if hasattr(transformer, "vocabulary_"):
+        return len(transformer.vocabulary_)
+    if name == "HashingVectorizer":
+        return int(transformer.n_features)
+    return getattr(transformer, "n_features_in_", None)
+
+
+def _children(transformer: Any) -> list[tuple[str, Any]] | None:
+    attribute = _COMBINED.get(type(transformer).__name__)
+    return None if attribute is None else getattr(transformer, attribute)
+
+
+def _to_tensors(transformer: Any, depth: int) -> tuple[dict[str, Any], Tensors]:
+    name = type(transformer).__name__
+    if _is_exactly(transformer, "sklearn.pipeline", _COMBINED):
+        return _combination_to_tensors(transformer, depth)
+    if name not in KINDS or not _is_exactly(transformer, KINDS[name].module, KINDS):
+        known = ", ".join([*KINDS, *_COMBINED])
+        raise ArgumentError(f"a {name} cannot be saved without pickle; these can: {known}.")
+    return _one_to_tensors(transformer, name, KINDS[name])
+
+
+def _is_exactly(transformer: Any, module: str, names: Mapping[str, Any]) -> bool:
+    """Return whether it is of scikit-learn's own class: a subclass may do anything."""
+    kind = type(transformer)
+    return kind.__name__ in names and getattr(import_module(module), kind.__name__) is kind
+
+
+def _one_to_tensors(transformer: Any, name: str, kind: Kind) -> tuple[dict[str, Any], Tensors]:
+    from sklearn.utils.validation import check_is_fitted
+
+    check_is_fitted(transformer)
+    defaults = inspect.signature(type(transformer)).parameters
+    params = {}
+    try:
+        for each, value in transformer.get_params(deep=False).items():
+            if each in kind.params:
+                params[each] = plain(kind.params[each](each, value))
+            elif each not in kind.apart and value != defaults[each].default:
+                raise ArgumentError.of(each, value, f"{defaults[each].default!r}")
+        facts, tensors = kind.read(transformer)
+    except ArgumentError as error:
+        raise ArgumentError(f"this {name} cannot be saved without pickle: {error}") from None
+    facts |= {"kind": name, "params": params}
+    if hasattr(transformer, "n_features_in_"):
+        facts["n_features_in"] = int(transformer.n_features_in_)
+    if hasattr(transformer, "feature_names_in_"):
+        names = transformer.feature_names_in_.tolist()
+        tensors = tensors | store.text_tensors("feature_names_in", names)
+    return facts, tensors
+
+
+def _combination_to_tensors(transformer: Any, depth: int) -> tuple[dict[str, Any], Tensors]:
+    name = type(transformer).__name__
+    if depth == _MAX_DEPTH:
+        raise ArgumentError(f"a {name} more than {_MAX_DEPTH} deep in others cannot be saved.")
+    parts: list[dict[str, Any]] = []
+    tensors: Tensors = {}
+    for number, (step, each) in enumerate(_children(transformer) or ()):
+        if each is None or isinstance(each, str):
+            word = checks.choice(f"step {step!r}", each or "passthrough", _WORDS[name])
+            parts.append({"name": step, "word": word})
+            continue
+        facts, own = _to_tensors(each, depth + 1)
+        parts.append({"name": step, "transformer": facts})
+        tensors |= {f"{number}.{tensor}": array for tensor, array in own.items()}
+    if not 1 <= len(parts) <= _MAX_PARTS:
+        raise ArgumentError.of(f"the number of steps of a {name}", len(parts), f"1 to {_MAX_PARTS}")
+    facts = {"kind": name, "parts": parts}
+    weights = getattr(transformer, "transformer_weights", None)
+    if weights is not None:
+        facts["weights"] = {str(step): float(weight) for step, weight in weights.items()}
+    return facts, tensors
+
+
+def _from_tensors(facts: Any, tensors: Tensors, depth: int) -> Any:
+    name = checks.choice("kind", facts["kind"], (*KINDS, *_COMBINED))
+    if name in _COMBINED:
+        if depth == _MAX_DEPTH:
+            raise ModelFormatError(f"the transformers of a file are more than {_MAX_DEPTH} deep.")
+        return _combination_from_tensors(name, facts, tensors, depth)
+    kind = KINDS[name]
+    cls = getattr(import_module(kind.module), name)
+    given, known = facts["params"], inspect.signature(cls).parameters
+    strange = [each for each in given if each not in kind.params or each not in known]
+    if strange:
+        raise ModelFormatError(f"a {name} of this scikit-learn has no parameter {strange[0]!r}.")
+    transformer = cls(**{each: kind.params[each](each, value) for each, value in given.items()})
+    if "n_features_in" in facts or not kind.takes_text:
+        width = checks.integer("n_features_in", facts["n_features_in"], 1, MAX_FEATURES)
+        transformer.n_features_in_ = width
+    if "feature_names_in.ends" in tensors:
+        transformer.feature_names_in_ = _feature_names(transformer, tensors)
+    kind.restore(transformer, facts, tensors)
+    if kind.takes_text:
+        transformer.transform(["a b"])  # what scikit-learn itself checks
+    return transformer
+
+
+def _feature_names(transformer: Any, tensors: Tensors) -> NDArray[Any]:
+    import numpy as np
+
+    names = np.array(store.texts(tensors, "feature_names_in"), dtype=object)
+    if len(names) != transformer.n_features_in_:
+        raise ModelFormatError("the names of the features are not as many as the features.")
+    return names
+
+
+def _combination_from_tensors(
+    name: str, facts: dict[str, Any], tensors: Tensors, depth: int
+) -> Any:
+    from sklearn.pipeline import FeatureUnion, Pipeline
+
+    steps: list[tuple[str, Any]] = []
+    if len(facts["parts"]) > _MAX_PARTS:
+        raise ModelFormatError(f"a {name} of the file has more than {_MAX_PARTS} steps.")
+    for number, part in enumerate(facts["parts"]):
+        if "word" in part:
+            each: Any = checks.choice("word", part["word"], _WORDS[name])
+        else:
+            prefix = f"{number}."
+            own = {t.removeprefix(prefix): a for t, a in tensors.items() if t.startswith(prefix)}
+            each = _from_tensors(part["transformer"], own, depth + 1)
+        steps.append((check_step_name(part["name"], [step for step, _ in steps]), each))
+    if all(isinstance(each, str) for _, each in steps):
+        raise ModelFormatError(f"a {name} of the file has no transformer.")
+    if name == "Pipeline":
+        combined = Pipeline(steps)
+    else:
+        weights = facts.get("weights")
+        if weights is not None:
+            weights = {step: checks.number(step, value, -1e38) for step, value in weights.items()}
+        combined = FeatureUnion(steps, transformer_weights=weights)
+        combined._validate_transformer_weights()
+    _check_fit(combined, name)
+    return combined
+
+
+def check_step_name(name: Any, before: list[str]) -> str:
+    """Return the name of a step, or raise `ModelFormatError` if scikit-learn could not use it."""
+    if not isinstance(name, str) or not name or "__" in name or name in before:
+        raise ModelFormatError(f"the file names a step {name!r:.60}.")
+    return name
+
+
+def _check_fit(combined: Any, name: str) -> None:
+    """Raise `ModelFormatError` unless each step takes what the one before makes."""
+    parts = [each for _, each in _children(combined) or () if not isinstance(each, str)]
+    texts = [takes_text(each) for each in parts]
+    if name == "FeatureUnion":
+        if len(set(texts)) > 1:
+            raise ModelFormatError("a FeatureUnion of the file takes both texts and numbers.")
+        return
+    if any(texts[1:]):
+        raise ModelFormatError("a Pipeline of the file makes numbers and takes them as texts.")
+    for before, after in pairwise(parts):
+        width, wanted = width_of(before), input_width(after)
+        if width != wanted and None not in (width, wanted):
+            raise ModelFormatError(
+                f"a Pipeline of the file makes {width} features and takes {wanted}."
+            )
+
+
+def input_width(transformer: Any) -> int | None:
+    """Return how many features a fitted transformer takes; None if it takes texts or any."""
+    parts = [each for _, each in _children(transformer) or () if not isinstance(each, str)]
+    if parts:
+        return next((w for w in map(input_width, parts) if w is not None), None)
+    return None if takes_text(transformer) else getattr(transformer, "n_features_in_", None)

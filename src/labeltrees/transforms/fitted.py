@@ -1,0 +1,254 @@
+"""What fitting gave a transformer, as facts and arrays and back: one pair of functions a kind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from labeltrees import checks, store
+from labeltrees.errors import ArgumentError, ModelFormatError
+from labeltrees.transforms import parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from labeltrees.checks import Check
+
+__all__ = ["KINDS", "Kind"]
+
+Tensors = dict[str, "NDArray[Any]"]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A class of transformers: where it is, its parameters, and what fitting gives it."""
+
+    module: str
+    params: Mapping[str, Check]
+    read: Callable[[Any], tuple[dict[str, Any], Tensors]]
+    """Return what was learned, or raise `ArgumentError` if it has no data form."""
+    restore: Callable[[Any, dict[str, Any], Tensors], None]
+    """Give it back to a new object, or raise `ModelFormatError`."""
+    takes_text: bool = False
+    apart: tuple[str, ...] = ()
+    """Parameters that `read` and `restore` look after."""
+
+
+def _read_stop_words(vectorizer: Any) -> tuple[dict[str, Any], Tensors]:
+    words = vectorizer.stop_words
+    if words is None or isinstance(words, str):
+        return {"stop_words": checks.choice("stop_words", words, (None, "english"))}, {}
+    listed = sorted(words) if isinstance(words, (set, frozenset)) else list(words)
+    _check_strings("stop_words", listed)
+    return {"stop_words": "listed"}, store.text_tensors("stop_words", listed)
+
+
+def _restore_stop_words(vectorizer: Any, facts: dict[str, Any], tensors: Tensors) -> None:
+    kind = checks.choice("stop_words", facts["stop_words"], (None, "english", "listed"))
+    vectorizer.stop_words = store.texts(tensors, "stop_words") if kind == "listed" else kind
+    # What there is to say of words that the analysis takes apart was said when it was fitted.
+    vectorizer._stop_words_id = id(vectorizer.stop_words)
+
+
+def _read_counts(vectorizer: Any) -> tuple[dict[str, Any], Tensors]:
+    facts, tensors = _read_stop_words(vectorizer)
+    terms = sorted(vectorizer.vocabulary_, key=vectorizer.vocabulary_.__getitem__)
+    _check_strings("vocabulary", terms)
+    facts["fixed_vocabulary"] = vectorizer.vocabulary is not None
+    return facts, tensors | store.text_tensors("terms", terms)
+
+
+def _restore_counts(vectorizer: Any, facts: dict[str, Any], tensors: Tensors) -> None:
+    _restore_stop_words(vectorizer, facts, tensors)
+    terms = {term: column for column, term in enumerate(store.texts(tensors, "terms"))}
+    if not terms or len(terms) != len(tensors["terms.ends"]):
+        raise ModelFormatError("the terms of a vectoriser are none, or one of them is there twice.")
+    vectorizer.fixed_vocabulary_ = checks.flag("fixed_vocabulary", facts["fixed_vocabulary"])
+    vectorizer.vocabulary = dict(terms) if vectorizer.fixed_vocabulary_ else None
+    vectorizer.vocabulary_ = terms
+
+
+def _read_tfidf_vectorizer(vectorizer: Any) -> tuple[dict[str, Any], Tensors]:
+    facts, tensors = _read_counts(vectorizer)
+    _, of_tfidf = _read_tfidf(vectorizer)
+    return facts, tensors | of_tfidf
+
+
+def _restore_tfidf_vectorizer(vectorizer: Any, facts: dict[str, Any], tensors: Tensors) -> None:
+    from sklearn.feature_extraction.text import TfidfTransformer
+
+    _restore_counts(vectorizer, facts, tensors)
+    tfidf = TfidfTransformer(**{name: getattr(vectorizer, name) for name in parameters.TFIDF})
+    tfidf.n_features_in_ = len(vectorizer.vocabulary_)
+    _restore_tfidf(tfidf, facts, tensors)
+    vectorizer._tfidf = tfidf
+
+
+def _read_words_and_pairs(vectorizer: Any) -> tuple[dict[str, Any], Tensors]:
+    facts, tensors = _read_counts(vectorizer)
+    _, of_tfidf = _read_tfidf(vectorizer.tfidf_)
+    return facts, tensors | of_tfidf
+
+
+def _restore_words_and_pairs(vectorizer: Any, facts: dict[str, Any], tensors: Tensors) -> None:
+    from sklearn.feature_extraction.text import TfidfTransformer
+
+    _restore_counts(vectorizer, facts | {"fixed_vocabulary": False}, tensors)
+    vectorizer.tfidf_ = TfidfTransformer(sublinear_tf=True)
+    vectorizer.tfidf_.n_features_in_ = len(vectorizer.vocabulary_)
+    _restore_tfidf(vectorizer.tfidf_, facts, tensors)
+
+
+def _read_tfidf(transformer: Any) -> tuple[dict[str, Any], Tensors]:
+    if not transformer.use_idf:
+        return {}, {}
+    idf = _as_numbers("idf_", transformer.idf_)
+    if not np.isfinite(idf).all():
+        raise ArgumentError.of("idf_", float(idf[~np.isfinite(idf)][0]), "finite")
+    return {}, {"idf": idf}
+
+
+def _restore_tfidf(transformer: Any, _: dict[str, Any], tensors: Tensors) -> None:
+    if not transformer.use_idf:
+        return
+    transformer.idf_ = _numbers(tensors, "idf", transformer.n_features_in_)
+    if not np.isfinite(transformer.idf_).all():
+        raise ModelFormatError("tensor 'idf' has a number that is not finite.")
+
+
+def _read_hashing(vectorizer: Any) -> tuple[dict[str, Any], Tensors]:
+    return _read_stop_words(vectorizer)
+
+
+def _reader_of(*names: str) -> Callable[[Any], tuple[dict[str, Any], Tensors]]:
+    """Return what reads these attributes of a scaler, each an array or None."""
+
+    def read(scaler: Any) -> tuple[dict[str, Any], Tensors]:
+        learned = {name: getattr(scaler, name) for name in names}
+        tensors = {
+            name.removesuffix("_"): _as_numbers(name, array)
+            for name, array in learned.items()
+            if array is not None
+        }
+        facts: dict[str, Any] = {}
+        seen: Any = getattr(scaler, "n_samples_seen_", None)
+        if np.ndim(seen) == 1:  # by feature, where values were missing
+            tensors["n_samples_seen"] = np.asarray(seen, dtype=np.int64)
+        elif seen is not None:
+            facts["n_samples_seen"] = int(seen) if float(seen).is_integer() else float(seen)
+        return facts, tensors
+
+    return read
+
+
+def _restorer_of(needed: Mapping[str, str | None], *others: str) -> Callable[..., None]:
+    """Return what restores a scaler; each array needed may depend on a parameter."""
+
+    def restore(scaler: Any, facts: dict[str, Any], tensors: Tensors) -> None:
+        n_features = scaler.n_features_in_
+        for name in (*needed, *others):
+            stored = name.removesuffix("_")
+            switch = needed.get(name)
+            wanted = name in needed and (switch is None or getattr(scaler, switch))
+            there = stored in tensors or wanted
+            array = _numbers(tensors, stored, n_features) if there else None
+            if name == "scale_" and array is not None and not array.all():
+                raise ModelFormatError("tensor 'scale' has a zero.")
+            setattr(scaler, name, array)
+        if "n_samples_seen" in tensors:
+            seen = store.tensor(tensors, "n_samples_seen", np.int64)
+            _check_length("n_samples_seen", seen, n_features)
+            scaler.n_samples_seen_ = seen
+        elif "n_samples_seen" in facts:
+            n_seen = checks.number("n_samples_seen", facts["n_samples_seen"], 0, 2**53)
+            scaler.n_samples_seen_ = (np.int64 if n_seen.is_integer() else np.float64)(n_seen)
+
+    return restore
+
+
+def _read_nothing(_: Any) -> tuple[dict[str, Any], Tensors]:
+    return {}, {}
+
+
+def _restore_nothing(*_: Any) -> None:
+    pass
+
+
+def _as_numbers(name: str, array: Any) -> NDArray[Any]:
+    numbers = np.ascontiguousarray(array)
+    if numbers.ndim != 1 or numbers.dtype not in (np.float32, np.float64):
+        kind = f"{numbers.shape} of {numbers.dtype}"
+        raise ArgumentError.of(name, kind, "one dimension of float32 or float64")
+    if np.isinf(numbers).any():  # a column of missing values has NaN
+        raise ArgumentError.of(name, "an infinite number", "finite")
+    return numbers
+
+
+def _numbers(tensors: Tensors, name: str, length: int) -> NDArray[Any]:
+    is_single = name in tensors and tensors[name].dtype == np.float32
+    array = store.tensor(tensors, name, np.float32 if is_single else np.float64)
+    _check_length(name, array, length)
+    if np.isinf(array).any():
+        raise ModelFormatError(f"tensor {name!r} has an infinite number.")
+    return array
+
+
+def _check_length(name: str, array: NDArray[Any], length: int) -> None:
+    if len(array) != length:
+        raise ModelFormatError(f"tensor {name!r} must have {length} entries, got {len(array)}.")
+
+
+def _check_strings(name: str, values: list[Any]) -> None:
+    for value in values:
+        if not isinstance(value, str):
+            raise ArgumentError.of(name, value, "of strings")
+
+
+_TEXT = "sklearn.feature_extraction.text"
+_PREPROCESSING = "sklearn.preprocessing"
+
+KINDS = {
+    "WordsAndPairs": Kind(
+        "labeltrees.transforms.words_and_pairs", parameters.WORDS_AND_PAIRS,
+        _read_words_and_pairs, _restore_words_and_pairs, takes_text=True, apart=("stop_words",),
+    ),
+    "TfidfVectorizer": Kind(
+        _TEXT, parameters.TFIDF_VECTORIZER, _read_tfidf_vectorizer, _restore_tfidf_vectorizer,
+        takes_text=True, apart=("stop_words", "vocabulary"),
+    ),
+    "CountVectorizer": Kind(
+        _TEXT, parameters.COUNTS, _read_counts, _restore_counts,
+        takes_text=True, apart=("stop_words", "vocabulary"),
+    ),
+    "HashingVectorizer": Kind(
+        _TEXT, parameters.HASHING, _read_hashing, _restore_stop_words,
+        takes_text=True, apart=("stop_words",),
+    ),
+    "TfidfTransformer": Kind(_TEXT, parameters.TFIDF, _read_tfidf, _restore_tfidf),
+    "StandardScaler": Kind(
+        _PREPROCESSING, parameters.STANDARD_SCALER, _reader_of("mean_", "var_", "scale_"),
+        _restorer_of({"mean_": "with_mean", "scale_": "with_std"}, "var_"),
+    ),
+    "MaxAbsScaler": Kind(
+        _PREPROCESSING, parameters.MAX_ABS_SCALER, _reader_of("max_abs_", "scale_"),
+        _restorer_of({"max_abs_": None, "scale_": None}),
+    ),
+    "MinMaxScaler": Kind(
+        _PREPROCESSING, parameters.MIN_MAX_SCALER,
+        _reader_of("min_", "scale_", "data_min_", "data_max_", "data_range_"),
+        _restorer_of(
+            {"min_": None, "scale_": None, "data_min_": None, "data_max_": None,
+             "data_range_": None}
+        ),
+    ),
+    "RobustScaler": Kind(
+        _PREPROCESSING, parameters.ROBUST_SCALER, _reader_of("center_", "scale_"),
+        _restorer_of({"center_": "with_centering", "scale_": "with_scaling"}),
+    ),
+    "Normalizer": Kind(_PREPROCESSING, parameters.NORMALIZER, _read_nothing, _restore_nothing),
+}  # fmt: skip
+"""The transformers by the names of their classes."""
