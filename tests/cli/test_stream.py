@@ -90,7 +90,7 @@ def test_a_stream_goes_on_from_a_saved_model_and_its_way_of_reading(data, tmp_pa
     assert begun["n_new_labels"] == 0
     assert begun["n_rows"] == 100
     assert begun["accuracy"] > 0.9
-    assert labeltrees.load(second).n_features_in_ == labeltrees.load(first).n_features_in_
+    assert labeltrees.load_model(second).n_features == labeltrees.load_model(first).n_features
     extra = store.read(second).extra
     assert extra["input"] == store.read(first).extra["input"]
     assert extra["stream"]["rows"] == 100
