@@ -126,11 +126,12 @@ class ClassifierSettings(Settings):
     @classmethod
     def from_dict(cls, values: Any, *, n_labels: int | None = None) -> Self:
         """Return the settings that `to_dict` wrote down, or raise `ModelFormatError`."""
-        if isinstance(values, dict) and isinstance(values.get("class_weight"), list):
+        if isinstance(values, dict) and not isinstance(values.get("class_weight"), str | None):
             try:
-                values = values | {"class_weight": dict(values["class_weight"])}
+                pairs = {label: weight for label, weight in values["class_weight"]}  # noqa: C416
             except (TypeError, ValueError) as error:
                 raise ModelFormatError(
                     f"class_weight is not pairs of label and weight: {error}"
                 ) from None
+            values = values | {"class_weight": pairs}
         return super().from_dict(values, n_labels=n_labels)
