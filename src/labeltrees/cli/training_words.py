@@ -71,7 +71,7 @@ def advice(data: Chunk, measured: Measured | None, out: Path) -> list[str]:
             f"{once:,} of {len(counts):,} labels have a single row: more rows of them would "
             "help most."
         )
-    if measured is not None and _is_behind(measured.table):
+    if measured is not None and _is_behind(measured):
         sentences.append(
             "One-against-all was better on the held-out rows, and with so few labels it is "
             "affordable: --model one-against-all."
@@ -86,8 +86,11 @@ def how_to_ask(out: Path) -> str:
     )
 
 
-def _is_behind(table: dict[str, dict[str, float]]) -> bool:
-    ours, rival = table.get("labeltrees", {}), table.get("one-against-all", {})
+def _is_behind(measured: Measured) -> bool:
+    """Whether one-against-all was better by more than chance: in log loss, and two errors' width."""
+    ours, rival = (measured.table.get(who, {}) for who in ("labeltrees", "one-against-all"))
     if "log loss" not in ours or "log loss" not in rival:
         return False
-    return rival["log loss"] < 0.98 * ours["log loss"] and rival["accuracy"] > ours["accuracy"]
+    share = ours["accuracy"]
+    chance = 2 * (share * (1 - share) / measured.n_rows) ** 0.5
+    return rival["log loss"] < ours["log loss"] and rival["accuracy"] > share + chance
