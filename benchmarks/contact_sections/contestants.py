@@ -127,7 +127,7 @@ def ours(train: Path, order: str, question: Question) -> Run:
     model = str(_empty(FOLDER / "models" / "labeltrees") / "model.safetensors")
     learned = run_measured([*command, "train", str(train), "-o", model, "--json"])
     ask = [*command, "predict", model, str(question.path), "--json"]
-    answers = _lines([*ask, "--top", "5"])
+    answers = _lines([*ask, "--top", "5" if question.several else "1"])
     if not question.several:
         named = _lines([*ask, "--named"])
         truths = ({"p_truth": truth["probabilities"][0]} for truth in named)

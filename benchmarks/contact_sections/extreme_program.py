@@ -6,6 +6,7 @@ They share features (features.py), the C's to choose from and the rows to choose
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +56,8 @@ def split_of(name: str, features: Features, learn: PersonRows, asked: PersonRows
 
 
 def learned(split: Split, model: Path, settings: dict[str, Any]) -> None:
+    shutil.rmtree(model / "learned", ignore_errors=True)
+    (model / "learned").mkdir()
     run_measured([*_command("train", split, model, settings), json.dumps(settings)])
 
 
@@ -77,6 +80,4 @@ def answers(
 
 def _command(action: str, split: Split, model: Path, settings: dict[str, Any]) -> list[str]:
     path = Path(PROGRAMS, f"{settings['program']}_program.py")
-    folder = model / "learned"
-    folder.mkdir(exist_ok=True)
-    return [settings["python"], str(path), action, str(split.folder), str(folder)]
+    return [settings["python"], str(path), action, str(split.folder), str(model / "learned")]
