@@ -85,16 +85,16 @@ class Peer:
 
 
 LOGISTIC = Peer("scikit-learn, logistic regression", "logistic")
-ONE_VS_REST = Peer("scikit-learn, one vs rest", "extreme", settings={"program": "ovr"})
+ONE_VS_REST = Peer("scikit-learn, one vs rest", "logistic")
 FASTTEXT = Peer("fastText", "fasttext", "fasttext")
 VW_ONE = Peer("VW `--oaa`", "vw", "vw")
 VW_SEVERAL = Peer("VW `--multilabel_oaa`", "vw", "vw")
 OMIKUJI = tuple(
     Peer(
         f"Omikuji {loss}, 3 trees",
-        "extreme",
         "omikuji",
-        {"program": "omikuji", "loss": loss, "n_trees": 3, "threads": os.cpu_count() or 1},
+        "omikuji",
+        {"loss": loss, "n_trees": 3, "threads": os.cpu_count() or 1},
         probabilities=loss == "log",
     )
     for loss in ("log", "hinge")

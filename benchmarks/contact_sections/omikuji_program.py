@@ -1,13 +1,9 @@
-"""Omikuji, and one logistic regression for each label, by their programs of `batch_sections/`.
-
-They share features (features.py), the C's to choose from and the rows to choose by; see program.py.
-"""
+"""Omikuji over the features of features.py, by its program of `batch_sections/`; see program.py."""
 
 from __future__ import annotations
 
 import json
 import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import joblib
@@ -20,6 +16,8 @@ from contact_sections.features import Features
 from processes import run_measured
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from contact_sections.person_files import PersonRows
 
 
@@ -79,5 +77,5 @@ def answers(
 
 
 def _command(action: str, split: Split, model: Path, settings: dict[str, Any]) -> list[str]:
-    path = Path(PROGRAMS, f"{settings['program']}_program.py")
+    path = PROGRAMS / "omikuji_program.py"
     return [settings["python"], str(path), action, str(split.folder), str(model / "learned")]
