@@ -25,7 +25,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--xc", help="an XC repository file for the parsing benchmark")
     parser.add_argument(
-        "--data", help="a folder of data for online.py, self_terminating.py and batch.py"
+        "--data",
+        help="a folder of data for online.py, self_terminating.py, first_contact.py and batch.py",
     )
     parser.add_argument(
         "--full", action="store_true", help="the largest data of online.py and batch.py as well"
@@ -41,6 +42,7 @@ def main() -> None:
             *(["--full"] if chosen.full else []),
         ],
         *([["self_terminating.py", "--data", chosen.data]] if chosen.data else []),
+        ["first_contact.py", *(["--data", chosen.data] if chosen.data else [])],
         ["boosting.py", *(["--data", chosen.data] if chosen.data else [])],
         *(
             [["batch.py", "--data", chosen.data, *(["--full"] if chosen.full else [])]]

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import measuring
 import numpy as np
-from scipy.sparse import csc_array, csr_array
-from sklearn.linear_model import LogisticRegression
+from one_vs_rest import OneVsRest
+from scipy.sparse import csr_array
 
 DEFAULT_COST = 1.0
 
@@ -17,21 +17,15 @@ def train(folder, model, settings):
             for name in ("train_X", "train_Y")
         )
     cost = DEFAULT_COST if settings["cost"] is None else settings["cost"]
-    weights, biases = np.zeros((Y.shape[1], X.shape[1]), np.float32), np.full(Y.shape[1], -np.inf)
     with measuring.Stopwatch() as learning:
-        columns = csc_array(Y)
-        for label in np.flatnonzero(np.diff(columns.indptr)):
-            y = np.zeros(Y.shape[0])
-            y[columns.indices[columns.indptr[label] : columns.indptr[label + 1]]] = 1
-            one = LogisticRegression(C=cost, solver="liblinear").fit(X, y)
-            weights[label], biases[label] = one.coef_[0], one.intercept_[0]
-    np.savez(Path(model, "model.npz"), weights=weights, biases=biases)
+        learned = OneVsRest.fitted(X, Y, cost)
+    np.savez(Path(model, "model.npz"), weights=learned.weights, biases=learned.biases)
     return reading, learning
 
 
 def load(model, settings):
     with np.load(Path(model, "model.npz")) as file:
-        return file["weights"], file["biases"]
+        return OneVsRest(file["weights"], file["biases"])
 
 
 def rows_of(arrays):
@@ -39,8 +33,7 @@ def rows_of(arrays):
 
 
 def top(model, X, k, wide):
-    weights, biases = model
-    p = 1 / (1 + np.exp(-(X @ weights.T + biases)))
+    p = model.predict_proba(X)
     labels = np.argsort(-p, axis=1, kind="stable")[:, :k]
     return labels, np.take_along_axis(p, labels, axis=1)
 

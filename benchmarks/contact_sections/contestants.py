@@ -85,16 +85,16 @@ class Peer:
 
 
 LOGISTIC = Peer("scikit-learn, logistic regression", "logistic")
-ONE_VS_REST = Peer("scikit-learn, one vs rest", "extreme", settings={"program": "ovr"})
+ONE_VS_REST = Peer("scikit-learn, one vs rest", "logistic")
 FASTTEXT = Peer("fastText", "fasttext", "fasttext")
 VW_ONE = Peer("VW `--oaa`", "vw", "vw")
 VW_SEVERAL = Peer("VW `--multilabel_oaa`", "vw", "vw")
 OMIKUJI = tuple(
     Peer(
         f"Omikuji {loss}, 3 trees",
-        "extreme",
         "omikuji",
-        {"program": "omikuji", "loss": loss, "n_trees": 3, "threads": os.cpu_count() or 1},
+        "omikuji",
+        {"loss": loss, "n_trees": 3, "threads": os.cpu_count() or 1},
         probabilities=loss == "log",
     )
     for loss in ("log", "hinge")
@@ -127,7 +127,7 @@ def ours(train: Path, order: str, question: Question) -> Run:
     model = str(_empty(FOLDER / "models" / "labeltrees") / "model.safetensors")
     learned = run_measured([*command, "train", str(train), "-o", model, "--json"])
     ask = [*command, "predict", model, str(question.path), "--json"]
-    answers = _lines([*ask, "--top", "5"])
+    answers = _lines([*ask, "--top", "5" if question.several else "1"])
     if not question.several:
         named = _lines([*ask, "--named"])
         truths = ({"p_truth": truth["probabilities"][0]} for truth in named)

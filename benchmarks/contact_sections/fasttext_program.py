@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 PREFIX = "__label__"
 EPOCHS = (5, 25)
 RATES = (0.2, 0.5, 1.0)
+LEAST_RATE = 0.01
 #: fastText's other losses take a step for every label, which is too slow for more of them.
 MOST_LABELS = 2_000
 
@@ -33,15 +34,13 @@ def train(rows: PersonRows, model: Path, settings: dict[str, Any]) -> dict[str, 
         write_words(learn, file)
 
         def attempt(chosen: tuple[Any, ...]) -> list[program.Answer]:
-            try:
-                return answers(fitted(file, *chosen), valid)
-            except RuntimeError:  # "Encountered NaN": the rate is too high for these rows
-                return [{"labels": []}] * len(valid)
+            return answers(fitted(file, *chosen)[0], valid)
 
         chosen = program.tuned(grid(rows), attempt, valid)
     write_words(rows, file)
-    fitted(file, *chosen).save_model(str(model / "model.bin"))
-    loss, n_words, epochs, rate = chosen
+    learned, rate = fitted(file, *chosen)
+    learned.save_model(str(model / "model.bin"))
+    loss, n_words, epochs, _ = chosen
     said = f"{loss}, {epochs} epochs, lr {rate:g}" + (", bigrams" if n_words == 2 else "")
     return {"chosen": said, "tuning_s": tuning.seconds}
 
@@ -56,11 +55,18 @@ def grid(rows: PersonRows) -> list[tuple[Any, ...]]:
     return list(itertools.product(losses, n_words, epochs, RATES))
 
 
-def fitted(file: Path, loss: str, n_words: int, epochs: int, rate: float) -> Any:
+def fitted(file: Path, loss: str, n_words: int, epochs: int, rate: float) -> tuple[Any, float]:
+    """Return a model and its rate, which is halved until fastText does not come apart."""
     options = {"loss": loss, "wordNgrams": n_words, "epoch": epochs, "lr": rate}
-    return fasttext.train_supervised(
-        str(file), minCount=1, bucket=200_000, thread=1, verbose=0, **options
-    )
+    try:
+        model = fasttext.train_supervised(
+            str(file), minCount=1, bucket=200_000, thread=1, verbose=0, **options
+        )
+    except RuntimeError:  # "Encountered NaN."
+        if rate < LEAST_RATE:
+            raise
+        return fitted(file, loss, n_words, epochs, rate / 2)
+    return model, rate
 
 
 def write_words(rows: PersonRows, path: Path) -> None:

@@ -55,7 +55,7 @@ class Features:
         """Return the labels of each row; those that were not learned are left out."""
         numbers = {name: number for number, name in enumerate(self.names)}
         known = [[numbers[each] for each in row if each in numbers] for row in rows.labels]
-        starts = np.cumsum([0, *map(len, known)])
+        starts = np.cumsum([0, *map(len, known)], dtype=np.int32)
         columns = np.array([each for row in known for each in row], dtype=np.int32)
         shape = (len(rows), len(self.names))
         return csr_array((np.ones(len(columns), np.float32), columns, starts), shape=shape)
@@ -81,7 +81,7 @@ def _table(rows: PersonRows) -> np.ndarray:
 
 def _sparse(rows: PersonRows) -> csr_array:
     pairs = [[pair.split(":") for pair in features.split()] for features in rows.inputs]
-    starts = np.cumsum([0, *map(len, pairs)])
+    starts = np.cumsum([0, *map(len, pairs)], dtype=np.int32)  # for liblinear
     columns = np.array([int(column) for row in pairs for column, _ in row], dtype=np.int32)
     values = np.array([float(value) for row in pairs for _, value in row], dtype=np.float32)
     shape = (len(rows), int(rows.header.split()[0]))

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from contact_sections.person_files import PersonRows
 
-PASSES = (5, 20)
+#: Passes over rows of one label, and over rows of several.
+PASSES = {False: (5, 20), True: (5,)}
 RATES = (0.2, 0.5, 2.0)
 FOLDER = WORK / "contact" / "vw"
 
@@ -39,7 +40,9 @@ def train(rows: PersonRows, model: Path, settings: dict[str, Any]) -> dict[str, 
             learned(features, FOLDER / "learn.vw", settings["several"], *grid)
             return features.answers(asked(FOLDER / "valid.vw"), valid, program.N_ANSWERS)
 
-        chosen = program.tuned(itertools.product(PASSES, RATES), attempt, valid)
+        chosen = program.tuned(
+            itertools.product(PASSES[settings["several"]], RATES), attempt, valid
+        )
     features = Features.fitted(rows)
     write_rows(features, rows, FOLDER / "all.vw", settings["several"])
     learned(features, FOLDER / "all.vw", settings["several"], *chosen)
@@ -69,8 +72,12 @@ def learned(features: Features, path: Path, several: bool, n_passes: int, rate: 
 
 
 def asked(path: Path, model: Path = FOLDER / "model") -> np.ndarray:
-    out = FOLDER / "out"
-    run_vw("-d", str(path), "-t", "-i", str(model), "--probabilities", "--quiet", "-p", str(out))
+    """Return P of all labels for each row of a file."""
+    out, n_rows = FOLDER / "out", path.read_text().count("\n")
+    # Its 9.11 writes answers of `--multilabel_oaa` to wrong rows once its ring of rows is full.
+    ring = ("--ring_size", str(n_rows + 1))
+    asking = ("-t", "-i", str(model), "--probabilities", "--quiet", "-p", str(out))
+    run_vw("-d", str(path), *asking, *ring)
     return read_probabilities(out)
 
 

@@ -1,12 +1,9 @@
-"""Omikuji, and one logistic regression for each label, by their programs of `batch_sections/`.
-
-They share features (features.py), the C's to choose from and the rows to choose by; see program.py.
-"""
+"""Omikuji over the features of features.py, by its program of `batch_sections/`; see program.py."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import joblib
@@ -19,6 +16,8 @@ from contact_sections.features import Features
 from processes import run_measured
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from contact_sections.person_files import PersonRows
 
 
@@ -55,6 +54,8 @@ def split_of(name: str, features: Features, learn: PersonRows, asked: PersonRows
 
 
 def learned(split: Split, model: Path, settings: dict[str, Any]) -> None:
+    shutil.rmtree(model / "learned", ignore_errors=True)
+    (model / "learned").mkdir()
     run_measured([*_command("train", split, model, settings), json.dumps(settings)])
 
 
@@ -76,7 +77,5 @@ def answers(
 
 
 def _command(action: str, split: Split, model: Path, settings: dict[str, Any]) -> list[str]:
-    path = Path(PROGRAMS, f"{settings['program']}_program.py")
-    folder = model / "learned"
-    folder.mkdir(exist_ok=True)
-    return [settings["python"], str(path), action, str(split.folder), str(folder)]
+    path = PROGRAMS / "omikuji_program.py"
+    return [settings["python"], str(path), action, str(split.folder), str(model / "learned")]
