@@ -118,16 +118,16 @@ class Input:
     def like(cls, stored: StoredModel, path: str, *, format: str | None, **rest: Any) -> Input:  # noqa: A002
         """Return the input for a saved model, read as the model's own data was."""
         remembered = remembered_input(stored.extra)
-        if format is None:
+        is_txt = path.removesuffix(".gz").endswith(".txt")
+        if format is None and is_txt and remembered.get("format") in _TEXT_FORMATS:
+            format = "tsv"  # noqa: A001  (a model of texts finds texts in it)
+        elif format is None:
             try:
                 format = format_of(path)  # noqa: A001
             except ArgumentError:
                 if "format" not in remembered:
                     raise
                 format = remembered["format"]  # noqa: A001
-            is_txt = path.removesuffix(".gz").endswith(".txt")
-            if is_txt and remembered.get("format") in _TEXT_FORMATS:
-                format = "tsv"  # noqa: A001  (a model of texts finds texts in it)
         chosen = cls.choose(path, format=format, **rest)
         transformer = transform_of(stored)
         if transformer is None and "tfidf" in remembered:  # as files had it before
