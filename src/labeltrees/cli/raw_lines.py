@@ -38,6 +38,10 @@ class RememberedLines(io.RawIOBase):
         self._left = b""
         self._held: deque[tuple[int, list[bytes]]] = deque()
 
+    def is_ready(self) -> bool:
+        """Return whether part of a block that has come is still to be read."""
+        return bool(self._left)
+
     def readable(self) -> bool:
         """Return True."""
         return True
