@@ -87,7 +87,7 @@ def how_to_ask(out: Path) -> str:
 
 
 def _is_behind(measured: Measured) -> bool:
-    """Whether one-against-all was better by more than chance: in log loss, and two errors' width."""
+    """Whether one-against-all was better in log loss, and in accuracy by more than chance."""
     ours, rival = (measured.table.get(who, {}) for who in ("labeltrees", "one-against-all"))
     if "log loss" not in ours or "log loss" not in rival:
         return False

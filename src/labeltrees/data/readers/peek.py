@@ -192,6 +192,8 @@ def _is_seekable(file: BinaryIO) -> bool:
 
 def _is_ready(file: BinaryIO) -> bool:
     """Return whether a pipe has more, or has ended; True where nobody can tell."""
+    if hasattr(file, "is_ready"):  # what stands in front of a pipe knows
+        return bool(file.is_ready())
     try:
         ready, _, _ = select.select([file], [], [], PATIENCE)
     except (OSError, ValueError, TypeError):
