@@ -71,6 +71,10 @@ class Rejoined(io.BufferedIOBase):
             return head
         return self._rest.read(size)
 
+    def is_ready(self) -> bool:
+        """Return whether there is more that needs no waiting, or no more at all."""
+        return bool(self._head) or _is_ready(self._rest)
+
     def read1(self, size: int = -1, /) -> bytes:
         """Return what is there, without waiting for more."""
         if self._head:
