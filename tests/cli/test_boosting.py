@@ -22,7 +22,8 @@ def test_train_boosts_a_base_and_the_other_commands_read_it(base, data, tmp_path
     assert trained["eta"] == 0.6
     assert trained["rows_above_eta"] <= trained["bound"]
     assert isinstance(labeltrees.load(path).estimator_, labeltrees.AdacondClassifier)
-    assert run_json(capsys, "evaluate", path, data[1])["accuracy"] > 0.9
+    least = 0.6 if base == "frequency-table" else 0.9  # rows seldom come twice
+    assert run_json(capsys, "evaluate", path, data[1])["accuracy"] > least
     assert run_json(capsys, "inspect", path)["described"]["rounds"] == trained["rounds"]
     assert main(["predict", str(path), str(data[1]), "--top", "2"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 100
@@ -39,7 +40,7 @@ def test_eta_may_be_a_name_and_the_report_is_text(data, tmp_path, capsys):
     [
         (
             ["--model", "bonsai"],
-            "--model must be 'conditional', 'lomtree', 'filtertree', ",
+            "--model must be 'auto', 'conditional', 'lomtree', ",
         ),
         (["--model", "adacond", "--base", "bonsai"], "--base must be 'tree'"),
         (["--model", "adacond", "--eta", "2"], "--eta must be 'auto', 'median' or in (0, 1)"),

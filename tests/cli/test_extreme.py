@@ -24,7 +24,7 @@ def xreg(data, tmp_path, capsys):
 def test_an_extreme_regressor_is_trained_and_asked(xreg, data, capsys):
     assert main(["predict", str(xreg), str(data[1]), "--top", "2", "--json"]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    labels, p = labeltrees.load(xreg).estimator_.predict_top_k(first_chunk(data[1]).features, 2)
+    labels, p = labeltrees.load(xreg).predict_top_k(first_chunk(data[1]).texts, 2)
     assert [row["labels"] for row in rows] == labels.tolist()
     assert [row["probabilities"] for row in rows] == p.tolist()
     truth = [line.split("\t")[0] for line in data[1].read_text().splitlines()]
@@ -34,8 +34,8 @@ def test_an_extreme_regressor_is_trained_and_asked(xreg, data, capsys):
 def test_labelwise_prediction_prints_rows_for_every_label(xreg, data, capsys):
     assert main(["predict", str(xreg), str(data[1]), "--labelwise", "--top", "3"]) == 0
     lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
-    estimator = labeltrees.load(xreg).estimator_
-    rows, p = estimator.top_rows(first_chunk(data[1]).features, k=3)
+    estimator = labeltrees.load(xreg)
+    rows, p = estimator.top_rows(first_chunk(data[1]).texts, estimator.classes_, 3)
     assert [line[0] for line in lines] == estimator.classes_.tolist()
     assert [[int(row) for row in line[1::2]] for line in lines] == rows.tolist()
     assert [float(value) for value in lines[0][2::2]] == pytest.approx(p[0], rel=1e-5)
@@ -53,7 +53,7 @@ def test_other_questions_work_as_for_trees(xreg, data, capsys):
 
 
 def test_settings_reach_the_model(data, tmp_path, capsys):
-    arguments = ["--model", "xreg", "--trees", "2", "--hinge", "--relevance", "propensity",
+    arguments = ["--model", "xreg", "--trees", "2", "--loss", "hinge", "--relevance", "propensity",
                  "--tail", "xreg", "--jobs", "2", "--cost", "2", "--quiet"]  # fmt: skip
     told = run_json(capsys, "train", data[0], "--out", tmp_path / "m", *arguments)
     assert (told["trees"], told["examples"], told["labels"]) == (2, 600, 3)
@@ -68,7 +68,7 @@ def test_settings_reach_the_model(data, tmp_path, capsys):
     [
         (
             ["--model", "forest"],
-            "--model must be 'conditional', 'lomtree', 'filtertree', ",
+            "--model must be 'auto', 'conditional', 'lomtree', ",
         ),
         (["--model", "xreg", "--trees", "0"], "--trees"),
         (["--model", "xreg", "--tail", "long"], "tail"),

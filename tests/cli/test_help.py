@@ -146,7 +146,7 @@ WRONG = {
     "rate": (["stream", "d.tsv", "--learning-rate", "nan"], 2, "--learning-rate must be"),
     "limit": (["stream", "d.tsv", "--limit", "0"], 2, "--limit"),
     "seed": (["stream", "d.tsv", "--seed", "-1"], 2, "--seed"),
-    "empty name": (["stream", ""], 2, "format"),
+    "empty name": (["stream", ""], 1, "No such file"),
     "model as data": (["stream", "m", "--format", "tsv"], 1, "m:1: "),
     "data as model": (["predict", "d.tsv", "d.tsv"], 1, "is not a model file"),
     "swapped": (["explain", "d.tsv", "m"], 1, "is not a model file"),

@@ -46,7 +46,7 @@ def test_inspect_tells_the_quality_of_a_lomtree(data, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--model", "forest"], "--model must be 'conditional', 'lomtree', 'filtertree'"),
+        (["--model", "forest"], "--model must be 'auto', 'conditional', 'lomtree'"),
         (["--model", "lomtree", "--alpha", "0.5"], "--alpha is not an option of --model lomtree"),
         (["--max-splits", "5"], "--max-splits is not an option of --model conditional"),
         (
@@ -88,4 +88,7 @@ def test_a_file_of_another_width_is_refused_in_one_line(data, tmp_path, capsys):
     capsys.readouterr()
     for command in ("predict", "evaluate", "explain"):
         assert main([command, str(path), str(other)]) == 1
-        assert capsys.readouterr().err == ("labeltrees: X must have 1048576 features, got 4.\n")
+        assert capsys.readouterr().err == (
+            f"labeltrees: {other} is read as xc and has features; this model takes texts. "
+            "If it is wrong, say --format.\n"
+        )

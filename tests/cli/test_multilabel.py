@@ -35,7 +35,7 @@ def data(tmp_path):
 @pytest.fixture
 def model(data, tmp_path, capsys):
     path = tmp_path / "model.safetensors"
-    run_json(capsys, "train", data[0], "--out", path, "--format", "xc", "--passes", 3)
+    run_json(capsys, "train", data[0], "--out", path, "--format", "xc", "--model", "conditional")
     return path
 
 

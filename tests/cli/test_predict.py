@@ -39,7 +39,7 @@ def number_model(tmp_path_factory):
 
 
 def test_each_line_of_a_pipe_is_answered_as_it_comes(text_model):
-    with Process("predict", text_model, "-", "--format", "tsv") as process:
+    with Process("predict", text_model, "-") as process:
         for text, label in (("apple pear", "fruit"), ("saw drill", "tool"), ("nile po", "river")):
             assert process.ask(f"{text}\n".encode()).startswith(label.encode())
             assert process.ask(f"\t{text}\n".encode()).startswith(label.encode())
@@ -172,7 +172,7 @@ FAILURES = {
     "no field": (["n", "e.vw", "--id", "key"], 2, "--id must be 'line' or 'tag' for the format vw"),
     "named already": (["m", "d.tsv", "--label-names", "c"], 2, "--label-names is for integer"),
     "no names": (["n", "e.vw", "--label-names", "nowhere"], 1, "nowhere"),
-    "no text": (["n", "--text", "snow"], 2, "--text: this model has learned from the format vw"),
+    "no text": (["n", "--text", "snow"], 2, "--text: this model has not learned from texts"),
     "no file": (["m", "nowhere.tsv"], 1, "nowhere.tsv"),
     "a folder": (["m", "."], 1, "directory"),
     "bad json": (["m", "bad.jsonl"], 1, "bad.jsonl:1: not JSON"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -20,8 +21,8 @@ def first_chunk(path):
 def test_predict_above_prints_every_label_that_is_likely_enough(model, data, capsys):
     assert main(["predict", str(model), str(data[1]), "--above", "0.05", "--json"]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    estimator = labeltrees.load(model).estimator_
-    full = estimator.predict_proba(first_chunk(data[1]).features)
+    estimator = labeltrees.load(model)
+    full = estimator.predict_proba(first_chunk(data[1]).texts)
     assert len(rows) == len(full)
     for row, p in zip(rows, full, strict=True):
         assert row["probabilities"] == sorted(p[p >= 0.05].tolist(), reverse=True)
@@ -35,8 +36,7 @@ def test_predict_above_prints_an_empty_line_for_a_row_without_any(model, data, c
 
 def test_explain_tells_what_the_library_tells(model, data, capsys):
     told = run_json(capsys, "explain", model, data[1], "--row", 7, "--label", "fruit")
-    row = first_chunk(data[1]).features[[7]]
-    reason = labeltrees.load(model).estimator_.explain(row, "fruit")
+    reason = labeltrees.load(model).explain(first_chunk(data[1]).texts[7], "fruit")
     assert told == json.loads(json.dumps(reason.to_dict()))
     line = ["explain", str(model), str(data[1]), "--row", "7", "--label", "fruit", "--full"]
     assert main(line) == 0
@@ -50,8 +50,9 @@ def test_explain_names_words_and_takes_the_likeliest_label(data, tmp_path, capsy
     truth, text = data[1].read_text().splitlines()[0].split("\t")
     assert told["label"] == truth
     named = {c["feature"] for step in told["steps"] for c in step["contributions"]}
-    assert named <= set(text.split())
-    assert named & set(WORDS[truth].split())
+    words = text.split()
+    assert named <= {*words, *(f"{a} {b}" for a, b in pairwise(words))}
+    assert {part for name in named for part in name.split()} & set(WORDS[truth].split())
 
 
 def explained(capsys, *arguments):

@@ -62,21 +62,13 @@ def test_what_python_trained_is_asked_on_the_command_line(data, tmp_path, capsys
 
 
 def test_files_without_a_transformer_are_read_as_before(data, tmp_path, capsys):
-    run_json(capsys, "train", data[0], "-o", tmp_path / "new")
+    run_json(capsys, "stream", data[0], "-o", tmp_path / "new")
     stored = store.read(tmp_path / "new")
     model = model_from(stored)
     model.save(tmp_path / "old", extra=stored.extra)  # hashing was stored as nothing
     expected = predicted(capsys, tmp_path / "new", data[1])
     assert predicted(capsys, tmp_path / "old", data[1]) == expected
     assert isinstance(labeltrees.load(tmp_path / "old"), ConditionalTreeClassifier)
-    run_json(capsys, "train", data[0], "-o", tmp_path / "new", "--vectorizer", "tfidf")
-    new = labeltrees.load(tmp_path / "new")
-    words = new.vectorizer_
-    terms = sorted(words.vocabulary_, key=words.vocabulary_.get)
-    tfidf = {"terms": terms, "idf": words.idf_.tolist()}
-    new.model_.save(tmp_path / "old", extra={"input": {"format": "tsv", "tfidf": tfidf}})
-    expected = predicted(capsys, tmp_path / "new", data[1])
-    assert predicted(capsys, tmp_path / "old", data[1]) == expected
 
 
 def test_a_scaler_in_front_of_the_model_is_applied_to_rows_of_files(tmp_path, capsys):

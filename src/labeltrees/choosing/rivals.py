@@ -56,4 +56,6 @@ def one_against_all(data: Chunk, kind: Kind, *, seed: int, jobs: int | None) -> 
         return Recipe("xreg", settings)
     from labeltrees.models.baselines.one_against_all import OneAgainstAllSettings
 
-    return Recipe("one-against-all", OneAgainstAllSettings(random_state=seed), seed=seed)
+    scale = None if kind.text else "auto"
+    settings = OneAgainstAllSettings(scale=scale, random_state=seed)
+    return Recipe("one-against-all", settings, seed=seed)

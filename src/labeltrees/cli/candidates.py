@@ -50,7 +50,7 @@ class Candidates:
         """Yield the candidates of each row, in their order, and their probabilities."""
         labels: NDArray[Any]
         if self.where == "labels":
-            labels, starts = chunk.labels, chunk.label_starts
+            labels, starts = _parted(chunk, model)
         else:
             lists = (
                 self._from_file(chunk) if self.file is not None else self._from_field(chunk, lines)
@@ -103,3 +103,17 @@ class Candidates:
         raise DataFileError(
             name, line, f"the label {label!r:.60} is not {kind}, as the model's are."
         )
+
+
+def _parted(chunk: Chunk, model: FittedModel) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return each row's labels; one that the model does not know may be several with spaces."""
+    labels: NDArray[Any] = chunk.labels
+    if not len(labels) or not model.vocabulary.is_text:
+        return labels, chunk.label_starts
+    unknown = model.vocabulary.ids(labels) < 0
+    parts = [
+        str(label).split() if new else [label] for label, new in zip(labels, unknown, strict=True)
+    ]
+    n_before = np.concatenate(([0], np.cumsum([len(each) for each in parts])))
+    flat = np.array([label for each in parts for label in each], np.object_)
+    return flat, n_before[chunk.label_starts]

@@ -20,7 +20,7 @@ from labeltrees.data.ahead import read_ahead
 from labeltrees.data.chunk import UNBOUNDED_WIDTH, Chunk, OneLabel
 from labeltrees.data.python_source import PythonSource
 from labeltrees.data.readers import FileLook, NoFeatures, look_at
-from labeltrees.data.readers.formats import FORMATS
+from labeltrees.data.readers.formats import FORMATS, hinted_format
 from labeltrees.data.readers.source import MAX_LINE_BYTES
 from labeltrees.errors import ArgumentError, DataError, ModelFormatError
 from labeltrees.transforms import (
@@ -151,8 +151,6 @@ class Input:
                 option = next(iter(given)).replace("_", "-")
                 raise ArgumentError(f"--{option} is not used by the format python.")
             return cls(path, None, **rest)
-        if path != "-" and not os.path.exists(path):
-            raise FileNotFoundError(f"no such file: {path}")
 
         def look(**wishes: Any) -> FileLook:
             return look_at(path, format=format, labelled=labelled, **wishes)
@@ -175,15 +173,7 @@ class Input:
         look = chosen.look
         assert look is not None
         if format is None and "options" in remembered:
-            model_look = FileLook.from_facts(remembered, path)
-            other_kind = look.is_text != model_look.is_text
-            if look.format == model_look.format or other_kind:
-                look = replace(
-                    look,
-                    format=model_look.format,
-                    options=model_look.options,
-                    is_text=model_look.is_text,
-                )
+            look = _like(look, FileLook.from_facts(remembered, path))
         return replace(chosen, look=look).for_model(stored)
 
     @classmethod
@@ -191,7 +181,7 @@ class Input:
         try:
             return cls.choose(path, format=format, labelled=False, **rest)
         except DataError:
-            if format is not None or known not in FORMATS or path == "-":
+            if format is not None or known not in FORMATS or path == "-" or hinted_format(path):
                 raise
         return cls.choose(path, format=known, labelled=False, **rest)
 
@@ -335,6 +325,22 @@ class Input:
         if not self.is_text:
             return None
         return _Skipping(self._made_by, skip) if skip else self._made_by
+
+
+def _like(look: FileLook, known: FileLook) -> FileLook:
+    """Return how to read a looked-at file for a model whose own file was read as is known."""
+    if look.format != known.format and look.is_text == known.is_text:
+        return look
+    if look.is_text != known.is_text and hinted_format(look.name):
+        has, takes = (("texts" if text else "features") for text in (look.is_text, known.is_text))
+        raise DataError(
+            f"{look.name} is read as {look.format} and has {has}; this model takes {takes}. "
+            f"If it is wrong, say --format."
+        )
+    options = dict(known.options)
+    if look.format == known.format == "tsv":
+        options["header"] = look.options["header"]
+    return replace(look, format=known.format, options=options, is_text=known.is_text)
 
 
 def expanded(paths: Sequence[str]) -> list[str]:

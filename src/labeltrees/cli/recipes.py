@@ -23,11 +23,16 @@ _EFFORTS: dict[str, dict[str, dict[str, Any]]] = {
 }
 
 
-def recipe_of(chosen: Chosen, *, effort: Effort = "usual", one_label: str = "each") -> Recipe:
-    """Return how the model is made; options that were given go before what the effort says."""
+def recipe_of(
+    chosen: Chosen, *, effort: Effort = "usual", one_label: str = "each", of_texts: bool = False
+) -> Recipe:
+    """Return how the model is made; options that were given go before what the effort says.
+
+    The columns of ``of_texts`` are words, which stay as they are however few they are.
+    """
     if effort != "usual" and chosen.name not in _EFFORTS:
         raise ArgumentError(f"--{effort} is not an option of --model {chosen.name}.")
-    more = _EFFORTS.get(chosen.name, {}).get(effort, {})
+    more = _EFFORTS.get(chosen.name, {}).get(effort, {}) | ({"scale": None} if of_texts else {})
     settings = chosen.settings(**{n: v for n, v in more.items() if n not in chosen.given})
     recipe = Recipe(chosen.name, settings, one_label, seed=chosen.seed)
     return replace(recipe, base=_base(chosen)) if chosen.name == "adacond" else recipe

@@ -92,6 +92,8 @@ def train(
     if one_by_one and (fast or best):
         raise ArgumentError("--fast and --best are for learning from the whole file.")
     wanted.check(_possible(model, one_by_one=one_by_one))
+    if data == "-" and one_by_one and wanted.given.get("n_passes", 1) > 1:
+        raise ArgumentError("the standard input can be read only once: use --passes 1.")
     target = default_out(data) if out is None else out
     check_out(target)
     source = Input.choose(

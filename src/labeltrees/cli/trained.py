@@ -76,6 +76,9 @@ def say_trained(trained: Trained) -> None:
     if trained.measured is not None:
         _say_measured(trained.measured)
         say()
+    if trained.method == "adacond":
+        say_pairs({name.replace("_", " "): value for name, value in trained.facts.items()})
+        say()
     if trained.progressive:
         say("  Predicted before learned, in the order in which rows were learned:")
         say_pairs({f"  {name.replace('_', ' ')}": v for name, v in trained.progressive.items()})

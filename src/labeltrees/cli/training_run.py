@@ -69,7 +69,9 @@ class TrainingRun:
             return self._too_large(data, gathered.rest)
         kind = kind_of(data)
         chosen, why = self._chosen(kind)
-        recipe = recipe_of(chosen, effort=self.effort, one_label=self.source.labels)
+        recipe = recipe_of(
+            chosen, effort=self.effort, one_label=self.source.labels, of_texts=kind.text
+        )
         outcome = train_on_all(
             data, kind, recipe,
             features=self._features(data), name="labeltrees", jobs=chosen.jobs, stage=self._stage,

@@ -249,7 +249,9 @@ class TextClassifier(ClassifierMixin, TextQuestions):  # type: ignore[misc]
 
     def _unfitted_estimator(self) -> Any:
         """Return the estimator that a fit begins with, as far as it is known without data."""
-        return ConditionalTreeClassifier() if self.estimator is None else self.estimator
+        if self.estimator is not None:
+            return self.estimator
+        return ConditionalTreeClassifier(scale=None)  # words stay as they are, however few
 
     def _new_estimator(self, targets: Any) -> Any:
         if self.estimator is None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 if TYPE_CHECKING:
     from sklearn.feature_extraction.text import HashingVectorizer
 
@@ -31,15 +29,12 @@ def default_text_features() -> WordsAndPairs:
 def hashed_text_features() -> HashingVectorizer:
     """Return the vectoriser for texts that cannot all be seen before: it needs no fitting.
 
-    Words and pairs of words, hashed to 2^20 columns, without weights by rarity.
+    Words and pairs of words, hashed to 2^20 columns, without weights by rarity. Readers use the
+    same where none is given.
 
     >>> hashed_text_features().transform(["sort a list"]).shape
     (1, 1048576)
     """
-    from sklearn.feature_extraction.text import HashingVectorizer
+    from labeltrees.data.readers.vectorizers import default_vectorizer
 
-    from labeltrees.transforms.words_and_pairs import WORD
-
-    return HashingVectorizer(
-        ngram_range=(1, 2), token_pattern=WORD, alternate_sign=False, dtype=np.float32
-    )
+    return default_vectorizer()

@@ -9,11 +9,9 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.utils.validation import check_is_fitted
 
 from labeltrees import checks
+from labeltrees.data.readers.vectorizers import WORD
 
-__all__ = ["WORD", "WordsAndPairs"]
-
-WORD = r"(?u)\b\w+\b"
-"""A word may have one character; punctuation separates words."""
+__all__ = ["WordsAndPairs"]
 
 
 class WordsAndPairs(CountVectorizer):  # type: ignore[misc]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
 __all__ = [
+    "WORD",
     "NoFeatures",
     "Vectorizer",
     "check_vectorizer",
@@ -23,6 +24,10 @@ __all__ = [
     "fit_texts",
     "vectorize",
 ]
+
+
+WORD = r"(?u)\b\w+\b"
+"""A word may have one character; punctuation separates words."""
 
 
 class Vectorizer(Protocol):
@@ -61,7 +66,7 @@ def check_vectorizer(vectorizer: Vectorizer | None) -> None:
 
 
 def default_vectorizer() -> Vectorizer:
-    """Return the vectoriser used if none is given; it needs no fitting.
+    """Return the vectoriser used if none is given: hashed words and pairs; it needs no fitting.
 
     >>> default_vectorizer().transform(["good morning"]).shape
     (1, 1048576)
@@ -69,7 +74,12 @@ def default_vectorizer() -> Vectorizer:
     from sklearn.feature_extraction.text import HashingVectorizer
 
     vectorizer: Vectorizer = HashingVectorizer(
-        n_features=2**20, alternate_sign=False, norm="l2", dtype=np.float32
+        n_features=2**20,
+        ngram_range=(1, 2),
+        token_pattern=WORD,
+        alternate_sign=False,
+        norm="l2",
+        dtype=np.float32,
     )
     return vectorizer
 
