@@ -137,7 +137,7 @@ def test_the_best_rows_of_a_label_are_those_of_sorting_its_column(problem, k, da
     )
     for i, label in enumerate(labels):
         column = int(np.flatnonzero(model.classes_ == label)[0])
-        rows = np.argsort(-bare[:, column], kind="stable")[:k]
+        rows = np.argsort(-bare[:, model.model_.vocabulary.ids([label])[0]], kind="stable")[:k]
         assert np.array_equal(found.rows[i], rows)
         assert np.array_equal(found.probabilities[i], full[rows, column])
 
@@ -150,7 +150,11 @@ def test_the_best_rows_of_a_label_are_those_of_sorting_its_column(problem, k, da
 def test_a_draw_is_the_label_whose_interval_holds_the_number(problem, seed):
     model, X = problem
     uniforms = np.random.default_rng(seed).random(len(X))
-    tree, full = model.tree_, model.model_.probabilities
+    tree, full, names = (
+        model.model_.tree,
+        model.model_.probabilities,
+        model.model_.vocabulary.labels,
+    )
     p = full(as_rows(X)) / max(1 - model.novelty_mass_, 1e-300)
     in_order = []  # leaves from left to right
 
@@ -166,7 +170,7 @@ def test_a_draw_is_the_label_whose_interval_holds_the_number(problem, seed):
         return
     ends = np.cumsum(p[:, in_order], axis=1)
     for r, label in enumerate(model.model_.sample(as_rows(X), uniforms)):
-        place = int(np.flatnonzero(model.classes_[in_order] == label)[0])
+        place = int(np.flatnonzero(names[in_order] == label)[0])
         assert ends[r, place] >= uniforms[r] - 1e-9
         assert place == 0 or ends[r, place - 1] <= uniforms[r] + 1e-9
 

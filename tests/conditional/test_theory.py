@@ -158,7 +158,7 @@ def test_disagreements_are_at_most_the_total_depth_and_theorem_9_bounds_that(alp
     for seed in range(4):
         X, y = adversarial_stream(seed, 40)
         options = {"alpha": alpha, "balance": balance, "learning_rate": 0.5}
-        tree = ConditionalTreeClassifier(**options).partial_fit(X, y).tree_
+        tree = ConditionalTreeClassifier(**options, scale=None).partial_fit(X, y).model_.tree
         replay = Replay(X.shape[1], **options)
         for x, label in zip(X, y, strict=True):
             replay.observe(x, label)

@@ -90,14 +90,10 @@ def expected_failures(estimator):
     if isinstance(estimator, ExtremeRegressor):
         why = "probabilities are those of each label by itself: they do not sum to one"
         return {"check_classifiers_train": why}
-    few_steps = {}
-    if isinstance(estimator, ConditionalTreeClassifier) and estimator.arity > 2:
-        why = "one pass over 50 rows gives 86 % the label of weight 1000, 87 % are asked for"
-        few_steps = {"check_class_weight_classifiers": why}
     holds = isinstance(estimator, SelfTerminatingTreeClassifier) and estimator.penalty != "auto"
     if holds or type(estimator) not in UNEQUAL_WEIGHTS:
-        return few_steps
-    return few_steps | dict.fromkeys(
+        return {}
+    return dict.fromkeys(
         (
             "check_sample_weight_equivalence_on_dense_data",
             "check_sample_weight_equivalence_on_sparse_data",

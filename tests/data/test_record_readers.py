@@ -51,7 +51,13 @@ def test_tsv_by_hand():
 
 def test_tsv_hashes_words_unless_told_otherwise():
     (chunk,) = read_tsv(io.BytesIO(TSV))
-    hashing = HashingVectorizer(n_features=2**20, alternate_sign=False, dtype=np.float32)
+    hashing = HashingVectorizer(
+        n_features=2**20,
+        ngram_range=(1, 2),
+        token_pattern=r"\b\w+\b",
+        alternate_sign=False,
+        dtype=np.float32,
+    )
     assert (abs(chunk.features - hashing.transform(TEXTS))).max() == 0
 
 

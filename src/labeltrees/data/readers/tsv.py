@@ -73,7 +73,8 @@ def read_tsv(
         Where to read, gzipped or not.
     vectorizer : object with a ``transform`` method, or None
         Makes features of texts. If it needs fitting it must be fitted, see `fit_tfidf`. None:
-        scikit-learn's ``HashingVectorizer`` of words, 2**20 columns, rows of length 1.
+        scikit-learn's ``HashingVectorizer`` of words and pairs of words, 2**20 columns, rows of
+        length 1.
     label_separator : str or None
         What separates labels; None if a line has one label, which may contain spaces. ``"auto"``
         decides by the first megabyte of lines: see `choose_separator`.
@@ -92,7 +93,7 @@ def read_tsv(
     >>> import io
     >>> (chunk,) = read_tsv(io.BytesIO(b"greet polite\tgood morning\n"))
     >>> chunk.labels, chunk.features.shape, chunk.features.nnz
-    (array(['greet', 'polite'], dtype=object), (1, 1048576), 2)
+    (array(['greet', 'polite'], dtype=object), (1, 1048576), 3)
     """
     chunk_rows = check_chunk_rows(chunk_rows)
     max_line_bytes = check_line_limit(max_line_bytes)
