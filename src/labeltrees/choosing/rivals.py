@@ -56,6 +56,5 @@ def one_against_all(data: Chunk, kind: Kind, *, seed: int, jobs: int | None) -> 
         return Recipe("xreg", settings)
     from labeltrees.models.baselines.one_against_all import OneAgainstAllSettings
 
-    scale = None if kind.text else "auto"
-    settings = OneAgainstAllSettings(scale=scale, random_state=seed)
-    return Recipe("one-against-all", settings, seed=seed)
+    own = OneAgainstAllSettings(scale=None if kind.text else "auto", random_state=seed)
+    return Recipe("one-against-all", own, seed=seed)
