@@ -1,0 +1,202 @@
+"""`train` without options: the model that suits the file, whatever its order and format."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+
+import numpy as np
+import pytest
+from tests.cli.test_cli import WORDS, run_json, write_tsv
+
+import labeltrees
+from labeltrees.cli import main
+
+
+def write_sorted(path, source):
+    path.write_text("".join(sorted(source.read_text().splitlines(keepends=True))))
+    return path
+
+
+def write_tags(path, seed, n_rows=1200):
+    """Texts with one or two tags, separated by a space."""
+    rng = np.random.default_rng(seed)
+    lines = []
+    for _ in range(n_rows):
+        tags = rng.permutation(list(WORDS))[: rng.integers(1, 3)]
+        text = " ".join(word for tag in tags for word in rng.choice(WORDS[tag].split(), 2))
+        lines.append(f"{' '.join(tags)}\t{text}\n")
+    path.write_text("".join(lines))
+    return path
+
+
+def write_table(path, n_rows=900):
+    """Columns of very different sizes, sorted by label."""
+    rng = np.random.default_rng(0)
+    y = np.sort(rng.integers(3, size=n_rows))
+    X = (rng.normal(size=(n_rows, 4)) + 3 * np.eye(3, 4)[y]) * [1, 1e4, 1e-3, 1] + [0, 5e4, 0, 900]
+    rows = [",".join([*map(repr, x.tolist()), "abc"[label]]) for x, label in zip(X, y, strict=True)]
+    path.write_text("\n".join(["width,height,depth,age,species", *rows]) + "\n")
+    return path
+
+
+def accuracy(told):
+    return told["scores"]["labeltrees"]["accuracy"]
+
+
+def test_a_sorted_file_gives_as_good_a_model_as_a_mixed_one(tmp_path, capsys):
+    mixed = write_tsv(tmp_path / "mixed.tsv", 0, 1500)
+    test = write_tsv(tmp_path / "test.tsv", 1, 300)
+    found = []
+    for path in (mixed, write_sorted(tmp_path / "sorted.tsv", mixed)):
+        told = run_json(capsys, "train", path, "-o", tmp_path / "m")
+        found.append(run_json(capsys, "evaluate", tmp_path / "m", test))
+        assert accuracy(told) > 0.95
+        assert any("sorted by label" in sentence for sentence in told["found"]) == (path != mixed)
+    assert found[1]["accuracy"] > 0.97
+    assert found[1]["log_loss_seen"] == pytest.approx(found[0]["log_loss_seen"], abs=0.05)
+
+
+def test_the_report_says_what_was_found_chosen_and_measured(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_tsv(tmp_path / "things.tsv", 0, 1500)
+    assert main(["train", "things.tsv"]) == 0
+    out = capsys.readouterr().out
+    assert "1,500 texts, one label each, 3 different labels." in out
+    assert "because every row has one label" in out
+    assert "on 150 rows held out" in out
+    for row in ("labeltrees", "one-against-all", "most frequent labels"):
+        assert f"\n  {row} " in out
+    assert "labeltrees predict things.safetensors" in out
+    model = labeltrees.load("things.safetensors")
+    assert model.predict_top_k(["an apple and a pear"], 1).labels.tolist() == [["fruit"]]
+
+
+def test_several_labels_per_row_give_extreme_regression(tmp_path, capsys):
+    told = run_json(capsys, "train", write_tags(tmp_path / "tags.tsv", 0), "-o", tmp_path / "m")
+    assert told["method"] == "xreg"
+    assert told["scores"]["labeltrees"]["P@1"] > 0.95
+    assert told["scores"]["most frequent labels"]["P@1"] < 0.7
+    (row,) = labeltrees.load(tmp_path / "m").predict_top_k(["apple nile"], 2).labels
+    assert sorted(row) == ["fruit", "river"]
+
+
+def test_a_table_is_learned_whatever_the_size_of_its_columns(tmp_path, capsys):
+    path = write_table(tmp_path / "plants.csv")
+    told = run_json(capsys, "train", path, "-o", tmp_path / "m")
+    assert told["held_out_parts"] == 5
+    assert accuracy(told) > 0.9
+    assert main(["explain", str(tmp_path / "m"), str(path), "--label", "b"]) == 0
+    assert "height" in capsys.readouterr().out
+
+
+def test_a_table_in_svmlight_is_seen_as_one(tmp_path, capsys):
+    rows = [
+        line.split(",") for line in write_table(tmp_path / "p.csv").read_text().splitlines()[1:]
+    ]
+    lines = [f"{'abc'.index(y)} 0:{a} 1:{b} 2:{c} 3:{d}\n" for a, b, c, d, y in rows]
+    (tmp_path / "p.svm").write_text("".join(lines))
+    assert accuracy(run_json(capsys, "train", tmp_path / "p.svm", "-o", tmp_path / "m")) > 0.9
+    (tmp_path / "new.svm").write_text("0 0:1 7:3\n")  # a feature that no row had
+    assert main(["predict", str(tmp_path / "m"), str(tmp_path / "new.svm")]) == 0
+
+
+def test_rows_without_a_label_are_counted(tmp_path, capsys):
+    path = write_tsv(tmp_path / "d.tsv", 0, 200)
+    path.write_text(path.read_text() + "\tno label\n" * 7)
+    told = run_json(capsys, "train", path, "-o", tmp_path / "m")
+    assert told["rows_without_label"] == 7
+    assert any("Rows without a label: 7" in sentence for sentence in told["found"])
+
+
+def test_which_says_it_without_training(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    told = run_json(capsys, "which", write_tags(tmp_path / "tags.tsv", 0))
+    assert (told["model"], told["format"], told["several"]) == ("xreg", "tsv", True)
+    assert main(["which", "tags.tsv"]) == 0
+    assert "labeltrees train tags.tsv" in capsys.readouterr().out
+    assert [each.name for each in tmp_path.iterdir()] == ["tags.tsv"]
+
+
+def test_a_file_without_room_is_learned_row_by_row(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("labeltrees.cli.training_run.room_for_data", lambda: 20_000)
+    monkeypatch.setattr("labeltrees.data.readers.source.BLOCK_BYTES", 4096)
+    whole = write_tsv(tmp_path / "d.tsv", 0, 4000)
+    path = write_sorted(tmp_path / "sorted.tsv", whole)
+    told = run_json(capsys, "train", path, "-o", tmp_path / "m")
+    assert any("no room" in sentence for sentence in told["found"])
+    assert accuracy(told) > 0.95
+    assert told["progressive_log_loss_seen"] > 0
+    assert told["examples"] + told["held_out_rows"] == 4000
+
+
+def test_online_learns_in_mixed_order_and_in_order_does_not(tmp_path, capsys):
+    path = write_sorted(tmp_path / "d.tsv", write_tsv(tmp_path / "x.tsv", 0, 2000))
+    mixed = run_json(capsys, "train", path, "-o", tmp_path / "m", "--online")
+    assert accuracy(mixed) > 0.95
+    in_order = run_json(capsys, "train", path, "-o", tmp_path / "m", "--in-order")
+    assert in_order["examples"] == 2000
+    assert "scores" not in in_order
+    vocabulary = labeltrees.load_model(tmp_path / "m").vocabulary
+    assert vocabulary.labels.tolist() == sorted(WORDS)  # first seen first
+
+
+def test_a_model_goes_on_with_new_rows(tmp_path, capsys):
+    first, more = tmp_path / "first.tsv", tmp_path / "more.tsv"
+    write_tsv(first, 0, 600)
+    more.write_text("".join(f"metal\t{word} ore\n" for word in ("iron", "zinc") for _ in range(50)))
+    run_json(capsys, "train", first, "-o", tmp_path / "m")
+    run_json(capsys, "train", more, "-o", tmp_path / "m2", "--init", tmp_path / "m", "--in-order")
+    model = labeltrees.load(tmp_path / "m2")
+    assert model.classes_.tolist() == ["fruit", "metal", "river", "tool"]
+    run_json(capsys, "train", first, "-o", tmp_path / "x", "--model", "xreg")
+    options = ["train", str(more), "-o", str(tmp_path / "y"), "--init", str(tmp_path / "x")]
+    assert main(options) == 2
+    assert "cannot learn row by row" in capsys.readouterr().err
+
+
+def test_stdin_is_trained_on_as_a_file_is(tmp_path, capsys, monkeypatch):
+    path = write_tsv(tmp_path / "d.tsv", 0, 1200)
+    expected = run_json(capsys, "train", path, "-o", tmp_path / "m")
+    stdin = io.TextIOWrapper(io.BytesIO(path.read_bytes()))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    told = run_json(capsys, "train", "-", "-o", tmp_path / "m2")
+    assert told["scores"] == expected["scores"]
+
+
+@pytest.mark.parametrize("effort", ["--fast", "--best"])
+def test_efforts_are_numbers_of_trees(effort, tmp_path, capsys):
+    path = write_tsv(tmp_path / "d.tsv", 0, 300)
+    run_json(capsys, "train", path, "-o", tmp_path / "m", effort)
+    described = labeltrees.load_model(tmp_path / "m").describe()
+    assert described["trees"] == {"--fast": 1, "--best": 8}[effort]
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--trees", "2", "--alpha", "0.5"], "--alpha is not an option of --model xreg, which was"),
+        (["--model", "lomtree", "--fast"], "--fast is not an option of --model lomtree"),
+        (["--model", "adacond", "--base", "one-against-all", "--alpha", ".5"], "--alpha is not"),
+        (["--model", "filtertree", "--cost", "2"], "--cost is not an option"),
+        (["--online", "--fast"], "--fast and --best"),
+        (["--max-memory", "much"], "--max-memory"),
+    ],
+)
+def test_options_that_are_not_used_are_errors(options, says, tmp_path, capsys):
+    path = write_tags(tmp_path / "tags.tsv", 0, 200)
+    assert main(["train", str(path), "-o", str(tmp_path / "m"), *options]) == 2
+    assert says in capsys.readouterr().err
+    assert not (tmp_path / "m").exists()
+
+
+def test_a_file_that_is_no_model_is_not_replaced_unless_named(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_tsv(tmp_path / "d.tsv", 0, 100)
+    (tmp_path / "d.safetensors").write_text("something dear")
+    assert main(["train", "d.tsv"]) == 2
+    assert "is no model" in capsys.readouterr().err
+    assert (tmp_path / "d.safetensors").read_text() == "something dear"
+    assert main(["train", "d.tsv", "-o", "d.safetensors", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["examples"] == 100
