@@ -132,7 +132,7 @@ def ours(train: Path, order: str, question: Question) -> Run:
         named = _lines([*ask, "--named"])
         truths = ({"p_truth": truth["probabilities"][0]} for truth in named)
         answers = [top | truth for top, truth in zip(answers, truths, strict=True)]
-    chosen = str(json.loads(learned.output).get("chosen", "-"))
+    chosen = str(json.loads(learned.output)["method"])
     return Run("labeltrees", order, chosen, question.score(answers), learned.wall_seconds)
 
 
