@@ -41,7 +41,8 @@ EXPLANATIONS = (
     "from all rows. Logistic regression: C from 0.1, 1, 10, 100. One vs rest and Omikuji (C of a "
     "single tree): 0.3, 1, 3, 10. VW: 5 or 20 passes (several labels: 5), `-l` 0.2, 0.5 or 2, "
     "logistic loss, `-b 24`. fastText: 5 or 25 epochs (several labels: 25), lr 0.2, 0.5 or 1 "
-    "(halved where it gives NaN), words or bigrams, softmax (several labels: or ova; more than 2,000 labels: hs), 100 "
+    "(halved where it gives NaN), words or bigrams, softmax (several labels: or ova; more than "
+    "2,000 labels: hs), 100 "
     "dimensions.",
     "s: the wall time of the training process: start, reading, features, tuning, learning, saving; "
     "ours with what it measures on rows held out. Omikuji uses all cores, the others one, ours as "
