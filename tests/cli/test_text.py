@@ -28,7 +28,7 @@ def predicted(capsys, *arguments):
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
-@pytest.mark.parametrize("options", [[], ["--vectorizer", "tfidf"], ["--model", "xreg"]], ids=str)
+@pytest.mark.parametrize("options", [[], ["--model", "xreg"]], ids=str)
 def test_what_the_command_line_trained_answers_about_texts_in_python(options, data, tmp_path):
     path = tmp_path / "m"
     command = [sys.executable, "-m", "labeltrees", "train", data[0], "-o", path, "-q", *options]
