@@ -131,6 +131,16 @@ def test_a_file_without_room_is_learned_row_by_row(tmp_path, capsys, monkeypatch
     assert told["examples"] + told["held_out_rows"] == 4000
 
 
+def test_rows_of_features_without_room_are_learned_row_by_row(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("labeltrees.cli.training_run.room_for_data", lambda: 20_000)
+    monkeypatch.setattr("labeltrees.data.readers.source.BLOCK_BYTES", 4096)
+    lines = [f"{y} {y}:1 {100 + i % 37}:0.5\n" for y in range(5) for i in range(800)]
+    (tmp_path / "d.svm").write_text("".join(lines))
+    assert accuracy(run_json(capsys, "train", tmp_path / "d.svm", "-o", tmp_path / "m")) > 0.95
+    assert main(["predict", str(tmp_path / "m"), str(tmp_path / "d.svm"), "--limit", "1"]) == 0
+    assert capsys.readouterr().out.startswith("0\t")
+
+
 def test_online_learns_in_mixed_order_and_in_order_does_not(tmp_path, capsys):
     path = write_sorted(tmp_path / "d.tsv", write_tsv(tmp_path / "x.tsv", 0, 2000))
     mixed = run_json(capsys, "train", path, "-o", tmp_path / "m", "--online")

@@ -64,9 +64,11 @@ class TrainingRun:
         with Progress("reading", enabled=not self.quiet) as progress:
             chunks = _counted(self.source.texts_or_rows(), progress)
             gathered = gather(chunks, room_for_data(), name=self.source.path)
-        data = narrowed(gathered.data)
         if gathered.rest is not None:
-            return self._too_large(data, gathered.rest)
+            trained = self._too_large(gathered.data, gathered.rest)
+            trained.n_without_label += gathered.n_unlabelled
+            return trained
+        data = narrowed(gathered.data)
         kind = kind_of(data)
         chosen, why = self._chosen(kind)
         recipe = recipe_of(
