@@ -6,7 +6,7 @@ import glob
 import io
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
@@ -15,7 +15,7 @@ import numpy as np
 import typer
 
 from labeltrees import checks
-from labeltrees.cli.methods import as_options
+from labeltrees.cli.methods import as_options, with_options
 from labeltrees.data.ahead import read_ahead
 from labeltrees.data.chunk import UNBOUNDED_WIDTH, Chunk, OneLabel
 from labeltrees.data.python_source import PythonSource
@@ -45,16 +45,13 @@ __all__ = [
     "FormatOption",
     "Input",
     "InputArgument",
-    "LabelColumnOption",
-    "LabelSeparatorOption",
     "LabelsOption",
     "LimitOption",
     "LineOption",
     "OrderOption",
-    "RatingColumnOption",
-    "TextColumnOption",
     "expanded",
     "remembered_input",
+    "with_columns",
 ]
 
 _ALL_FORMATS = (*FORMATS, "python")
@@ -77,22 +74,6 @@ LabelsOption = Annotated[
         "'first'."
     ),
 ]
-LabelSeparatorOption = Annotated[
-    str | None,
-    typer.Option(help="What separates labels in TSV and CSV, or 'none'; by default found out."),
-]
-LabelColumnOption = Annotated[
-    str | None,
-    typer.Option(help="The column of labels, by name or number from 1; by default found out."),
-]
-TextColumnOption = Annotated[
-    list[str] | None,
-    typer.Option(help="A column of text in CSV, by name or number; may be repeated."),
-]
-RatingColumnOption = Annotated[
-    str | None,
-    typer.Option(help="A column of relevance in CSV, by name or number."),
-]
 LimitOption = Annotated[
     int | None,
     typer.Option(min=1, help="Read at most this many rows."),
@@ -105,6 +86,43 @@ OrderOption = Annotated[
     str,
     typer.Option(help="With --format python: the order of examples, 'files' or 'shuffled'."),
 ]
+
+
+def _column_options(
+    label_separator: Annotated[
+        str | None,
+        typer.Option(help="What separates labels in TSV and CSV, or 'none'; by default found out."),
+    ] = None,
+    label_column: Annotated[
+        str | None,
+        typer.Option(help="The column of labels, by name or number from 1; by default found out."),
+    ] = None,
+    text_column: Annotated[
+        list[str] | None,
+        typer.Option(help="A column of text in CSV, by name or number; may be repeated."),
+    ] = None,
+    rating_column: Annotated[
+        str | None,
+        typer.Option(help="A column of relevance in CSV, by name or number."),
+    ] = None,
+) -> None:
+    """Hold the options of `look_at` for columns and separators, which have the same names."""
+
+
+def with_columns(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of columns, those that were given, in place of ``columns``.
+
+    >>> import inspect
+    >>> @with_columns
+    ... def learn(data: str, columns: dict): ...
+    >>> list(inspect.signature(learn).parameters)[:2]
+    ['data', 'label_separator']
+    """
+
+    def given(arguments: dict[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in arguments.items() if value}
+
+    return with_options(command, (_column_options,), "columns", given)
 
 
 @dataclass(frozen=True)
@@ -143,7 +161,7 @@ class Input:
         if format is not None:
             checks.choice("--format", format, _ALL_FORMATS)
         checks.choice("--labels", rest.get("labels", "each"), get_args(OneLabel))
-        given = {name: value for name, value in (columns or {}).items() if value}
+        given = dict(columns or {})
         if given.get("label_separator") == "none":
             given["label_separator"] = None
         if format == "python":

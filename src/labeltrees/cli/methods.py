@@ -27,6 +27,7 @@ __all__ = [
     "Wanted",
     "as_options",
     "with_method",
+    "with_options",
     "with_wanted",
 ]
 
@@ -307,7 +308,7 @@ def with_method(command: Callable[..., None]) -> Callable[..., None]:
         name = checks.choice("--model", arguments.pop("model"), STREAMS)
         return _wanted(arguments).of(name)
 
-    return _with_options(command, (model, _stream_options), "chosen", chosen)
+    return with_options(command, (model, _stream_options), "chosen", chosen)
 
 
 def with_wanted(command: Callable[..., None]) -> Callable[..., None]:
@@ -319,10 +320,10 @@ def with_wanted(command: Callable[..., None]) -> Callable[..., None]:
     >>> "trees" in inspect.signature(learn).parameters
     True
     """
-    return _with_options(command, (_file_options, _stream_options), "wanted", _wanted)
+    return with_options(command, (_file_options, _stream_options), "wanted", _wanted)
 
 
-def _with_options(
+def with_options(
     command: Callable[..., None],
     holders: tuple[Callable[..., None], ...],
     place: str,

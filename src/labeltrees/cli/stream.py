@@ -14,14 +14,11 @@ from labeltrees.cli.inputs import (
     FormatOption,
     Input,
     InputArgument,
-    LabelColumnOption,
-    LabelSeparatorOption,
     LabelsOption,
     LimitOption,
     LineOption,
     OrderOption,
-    RatingColumnOption,
-    TextColumnOption,
+    with_columns,
 )
 from labeltrees.cli.methods import Chosen, with_method
 from labeltrees.cli.opening import open_model
@@ -50,6 +47,7 @@ if TYPE_CHECKING:
 _WHAT = "predicted before learned, in the order of the stream"
 
 
+@with_columns
 @with_method
 def stream(
     data: InputArgument,
@@ -90,10 +88,6 @@ def stream(
     ] = 60.0,
     format: FormatOption = None,  # noqa: A002
     labels: LabelsOption = "each",
-    label_separator: LabelSeparatorOption = None,
-    label_column: LabelColumnOption = None,
-    text_column: TextColumnOption = None,
-    rating_column: RatingColumnOption = None,
     limit: LimitOption = None,
     max_line_bytes: LineOption = MAX_LINE_BYTES,
     order: OrderOption = "files",
@@ -103,6 +97,7 @@ def stream(
     json: JsonOption = False,
     quiet: QuietOption = False,
     *,
+    columns: dict[str, Any],
     chosen: Chosen,
 ) -> None:
     """Predict each row, then learn from it; report how good the predictions were.
@@ -125,12 +120,6 @@ def stream(
         "order": order,
         "seed": chosen.seed,
         "max_line_bytes": max_line_bytes,
-    }
-    columns = {
-        "label_separator": label_separator,
-        "label_column": label_column,
-        "text_column": text_column,
-        "rating_column": rating_column,
     }
     resumed = out if resume and out is not None and out.exists() else None
     with Stopping() as stopping:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,14 +13,11 @@ from labeltrees.cli.inputs import (
     FormatOption,
     Input,
     InputArgument,
-    LabelColumnOption,
-    LabelSeparatorOption,
     LabelsOption,
     LimitOption,
     LineOption,
     OrderOption,
-    RatingColumnOption,
-    TextColumnOption,
+    with_columns,
 )
 from labeltrees.cli.methods import STREAMS, WHOLE_FILES, Wanted, with_wanted
 from labeltrees.cli.outputs import check_out, default_out
@@ -33,6 +30,7 @@ from labeltrees.errors import ArgumentError
 _VECTORIZERS = ("tfidf", "hashing")
 
 
+@with_columns
 @with_wanted
 def train(
     data: InputArgument,
@@ -66,10 +64,6 @@ def train(
         typer.Option(help="For text: 'tfidf' of words and pairs of words, or 'hashing'."),
     ] = None,
     labels: LabelsOption = "each",
-    label_separator: LabelSeparatorOption = None,
-    label_column: LabelColumnOption = None,
-    text_column: TextColumnOption = None,
-    rating_column: RatingColumnOption = None,
     limit: LimitOption = None,
     max_line_bytes: LineOption = MAX_LINE_BYTES,
     order: OrderOption = "files",
@@ -79,6 +73,7 @@ def train(
     json: JsonOption = False,
     quiet: QuietOption = False,
     *,
+    columns: dict[str, Any],
     wanted: Wanted,
 ) -> None:
     """Learn the model that suits a data file, measure it on rows held out, and save it."""
@@ -99,12 +94,7 @@ def train(
     source = Input.choose(
         data,
         format=format,
-        columns={
-            "label_separator": label_separator,
-            "label_column": label_column,
-            "text_column": text_column,
-            "rating_column": rating_column,
-        },
+        columns=columns,
         labels=labels,
         limit=limit,
         order=order,

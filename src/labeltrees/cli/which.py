@@ -11,11 +11,8 @@ from labeltrees.cli.inputs import (
     FormatOption,
     Input,
     InputArgument,
-    LabelColumnOption,
-    LabelSeparatorOption,
     LineOption,
-    RatingColumnOption,
-    TextColumnOption,
+    with_columns,
 )
 from labeltrees.cli.report import JsonOption, say, say_json
 from labeltrees.cli.training_words import NAMES, found_in
@@ -25,26 +22,20 @@ _LOOKED_AT = 2**24
 """Bytes of rows that are read to tell."""
 
 
+@with_columns
 def which(
     data: InputArgument,
     format: FormatOption = None,  # noqa: A002
-    label_separator: LabelSeparatorOption = None,
-    label_column: LabelColumnOption = None,
-    text_column: TextColumnOption = None,
-    rating_column: RatingColumnOption = None,
     max_line_bytes: LineOption = MAX_LINE_BYTES,
     json: JsonOption = False,
+    *,
+    columns: dict[str, Any],
 ) -> None:
     """Say what is in a data file, which model `train` would choose for it, and why."""
     source = Input.choose(
         data,
         format=format,
-        columns={
-            "label_separator": label_separator,
-            "label_column": label_column,
-            "text_column": text_column,
-            "rating_column": rating_column,
-        },
+        columns=columns,
         max_line_bytes=max_line_bytes,
     )
     gathered = gather(source.texts_or_rows(), _LOOKED_AT, name=source.path)
