@@ -166,6 +166,15 @@ def test_a_model_goes_on_with_new_rows(tmp_path, capsys):
     assert "cannot learn row by row" in capsys.readouterr().err
 
 
+def test_new_rows_are_read_as_the_model_s_own_were(tmp_path, capsys):
+    first, more = tmp_path / "first.tsv", tmp_path / "more.tsv"
+    first.write_text("big cat\tmeow purr\nbig dog\twoof bark\n" * 50)
+    more.write_text("small cat\tmeow\n")  # alone, it would be two labels
+    run_json(capsys, "train", first, "-o", tmp_path / "m")
+    run_json(capsys, "train", more, "-o", tmp_path / "m2", "--init", tmp_path / "m", "--in-order")
+    assert labeltrees.load(tmp_path / "m2").classes_.tolist() == ["big cat", "big dog", "small cat"]
+
+
 def test_stdin_is_trained_on_as_a_file_is(tmp_path, capsys, monkeypatch):
     path = write_tsv(tmp_path / "d.tsv", 0, 1200)
     expected = run_json(capsys, "train", path, "-o", tmp_path / "m")
@@ -190,7 +199,10 @@ def test_efforts_are_numbers_of_trees(effort, tmp_path, capsys):
         (["--model", "lomtree", "--fast"], "--fast is not an option of --model lomtree"),
         (["--model", "adacond", "--base", "one-against-all", "--alpha", ".5"], "--alpha is not"),
         (["--model", "filtertree", "--cost", "2"], "--cost is not an option"),
-        (["--online", "--fast"], "--fast and --best"),
+        (["--online", "--fast"], "--fast needs all rows in memory, and --online was given"),
+        (["--in-order", "--vectorizer", "tfidf"], "--vectorizer tfidf needs all texts"),
+        (["--online", "--structure", "kmeans"], "--structure kmeans needs all rows"),
+        (["--init", "m", "--label-column", "2"], "--label-column: --init reads the data as"),
         (["--max-memory", "much"], "--max-memory"),
     ],
 )

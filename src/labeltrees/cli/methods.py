@@ -99,6 +99,14 @@ class Chosen:
     seed: int
     jobs: int | None
 
+    def check_stream(self) -> None:
+        """Raise `ArgumentError` if the model cannot be made row by row."""
+        if (structure := self.given.get("structure")) in ("huffman", "kmeans"):
+            raise ArgumentError(
+                f"--structure {structure} needs all rows at once: make a model with train, "
+                "and go on with --init."
+            )
+
     def settings(self, **more: Any) -> Any:
         """Return the checked settings, with more of them; errors name the options as typed."""
         kind = self.method.settings_class

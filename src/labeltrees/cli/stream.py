@@ -107,11 +107,7 @@ def stream(
     """
     often = _checked_times(checkpoint_every, out, resume=resume)
     making = _checked_memory(chosen, max_memory)
-    if (structure := chosen.given.get("structure")) in ("huffman", "kmeans"):
-        raise ArgumentError(
-            f"--structure {structure} needs all rows at once: make a model with train, "
-            "and go on with --init."
-        )
+    chosen.check_stream()
     check_out(out)
     reading: dict[str, Any] = {
         "format": format,

@@ -20,6 +20,7 @@ from labeltrees.cli.inputs import (
     with_columns,
 )
 from labeltrees.cli.methods import STREAMS, WHOLE_FILES, Wanted, with_wanted
+from labeltrees.cli.opening import open_model
 from labeltrees.cli.outputs import check_out, default_out
 from labeltrees.cli.report import JsonOption, QuietOption, say_json
 from labeltrees.cli.trained import say_trained
@@ -84,30 +85,35 @@ def train(
     if fast and best:
         raise ArgumentError("--fast and --best exclude each other.")
     one_by_one = online or in_order or init is not None
-    if one_by_one and (fast or best):
-        raise ArgumentError("--fast and --best are for learning from the whole file.")
     wanted.check(_possible(model, one_by_one=one_by_one))
     if data == "-" and one_by_one and wanted.given.get("n_passes", 1) > 1:
         raise ArgumentError("the standard input can be read only once: use --passes 1.")
     target = default_out(data) if out is None else out
     check_out(target)
-    source = Input.choose(
-        data,
-        format=format,
-        columns=columns,
-        labels=labels,
-        limit=limit,
-        order=order,
-        seed=wanted.seed,
-        max_line_bytes=max_line_bytes,
-    )
+    reading: dict[str, Any] = {
+        "format": format,
+        "labels": labels,
+        "limit": limit,
+        "order": order,
+        "seed": wanted.seed,
+        "max_line_bytes": max_line_bytes,
+    }
+    begun = None
+    if init is None:
+        source = Input.choose(data, columns=columns, **reading)
+    else:
+        if columns or vectorizer is not None:
+            option = next(iter(columns), "vectorizer").replace("_", "-")
+            raise ArgumentError(f"--{option}: --init reads the data as the model's own were.")
+        stored, begun = open_model(init)
+        source = Input.like(stored, data, **reading)
     run = TrainingRun(
         source, target, model, wanted,
         effort="fast" if fast else "best" if best else "usual",
         vectorizer=vectorizer, keep_state=keep_state, quiet=quiet,
     )  # fmt: skip
     if init is not None:
-        trained = run.go_on(init, in_order=in_order)
+        trained = run.go_on(init, begun, in_order=in_order)
     elif one_by_one or source.format == "python":
         trained = run.online(in_order=in_order or source.format == "python")
     else:

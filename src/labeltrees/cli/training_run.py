@@ -13,7 +13,6 @@ from labeltrees.choosing.kinds import Kind, kind_of, method_for
 from labeltrees.choosing.streaming import learn_stream
 from labeltrees.choosing.training import train_on_all
 from labeltrees.cli.methods import STREAMS, Chosen, Wanted
-from labeltrees.cli.opening import open_model
 from labeltrees.cli.recipes import Effort, recipe_of
 from labeltrees.cli.trained import Trained
 from labeltrees.cli.training_words import (
@@ -102,14 +101,13 @@ class TrainingRun:
         why = "rows are to be learned in their order" if in_order else "--online was given"
         return self._stream(chosen, self.source.chunks, in_order=in_order, why=why)
 
-    def go_on(self, init: Path, *, in_order: bool) -> Trained:
-        """Go on from a saved model."""
-        stored, model = open_model(init)
+    def go_on(self, init: Path, model: Any, *, in_order: bool) -> Trained:
+        """Go on from a model that was saved at ``init``; the source is read as its own was."""
         if self.model != "auto" or self.wanted.given:
             raise ArgumentError("--init goes on with the model's own settings: give none of them.")
         if not hasattr(model, "learn"):
-            raise ArgumentError(f"--init {init}: {stored.model} cannot learn row by row.")
-        self.source = self.source.for_model(stored)
+            name = type(model).__name__
+            raise ArgumentError(f"--init {init}: {name} cannot learn row by row.")
         why = f"--init {init} was given"
         return self._stream(None, self.source.chunks, in_order=in_order, why=why, start=model)
 
@@ -138,6 +136,8 @@ class TrainingRun:
         found: Sequence[str] = (),
         start: Any = None,
     ) -> Trained:
+        self._check_stream(chosen, why)
+
         def make(n_features: int) -> Any:
             if start is not None:
                 return start
@@ -178,6 +178,17 @@ class TrainingRun:
             facts=_sizes(model),
             advice=[how_to_ask(self.out)],
         )
+
+    def _check_stream(self, chosen: Chosen | None, why: str) -> None:
+        """Raise `ArgumentError` for an option that needs all rows."""
+        if chosen is not None:
+            chosen.check_stream()
+        if self.effort != "usual":
+            raise ArgumentError(f"--{self.effort} needs all rows in memory, and {why}.")
+        if self.vectorizer == "tfidf":
+            raise ArgumentError(f"--vectorizer tfidf needs all texts in memory, and {why}.")
+        if self.vectorizer is not None and not self.source.is_text:
+            raise ArgumentError(f"--vectorizer {self.vectorizer}: these data have no texts.")
 
     def _stream_name(self) -> str:
         if self.model == "auto":
