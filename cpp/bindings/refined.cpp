@@ -36,8 +36,9 @@ struct Pairs {
   }
 };
 
-void check_trees(const Trees& trees, std::size_t n_candidates) {
-  need(!trees.empty() && n_candidates >= 1, "there must be a tree and a candidate");
+void check_trees(const Trees& trees, const Shortlist& shortlist) {
+  need(!trees.empty() && shortlist.most >= 1, "there must be a tree and a candidate");
+  need(shortlist.least_share >= 0 && shortlist.least_share <= 1, "a share must be in [0, 1]");
   for (std::size_t t = 0; t < trees.size(); ++t) {
     need(trees[t] != nullptr, "a tree is missing");
     need(std::find(trees.begin(), trees.begin() + static_cast<std::ptrdiff_t>(t), trees[t]) ==
@@ -46,16 +47,18 @@ void check_trees(const Trees& trees, std::size_t n_candidates) {
   }
 }
 
-void make_refined(RefinedTrees* self, Trees trees, std::size_t n_candidates) {
-  check_trees(trees, n_candidates);
-  new (self) RefinedTrees(std::move(trees), n_candidates);
+void make_refined(RefinedTrees* self, Trees trees, std::size_t n_candidates, double least_share) {
+  const Shortlist shortlist{n_candidates, least_share};
+  check_trees(trees, shortlist);
+  new (self) RefinedTrees(std::move(trees), shortlist);
 }
 
-void restore_refined(RefinedTrees* self, Trees trees, std::size_t n_candidates,
+void restore_refined(RefinedTrees* self, Trees trees, std::size_t n_candidates, double least_share,
                      Vector<std::uint64_t> keys, Vector<float> weights, Vector<std::uint16_t> sums,
                      Vector<std::uint8_t> others, Vector<std::uint8_t> own, Matrix<float> mixtures,
                      float scale, std::size_t n_labels) {
-  check_trees(trees, n_candidates);
+  const Shortlist shortlist{n_candidates, least_share};
+  check_trees(trees, shortlist);
   const std::size_t n = keys.shape(0);
   if (weights.shape(0) != n || sums.shape(0) != n || others.shape(0) != n || own.shape(0) != n) {
     throw TreeError("weights, sums and counts need one value for every key");
@@ -71,7 +74,7 @@ void restore_refined(RefinedTrees* self, Trees trees, std::size_t n_candidates,
     lines[i].sum_code = sums.data()[i];
     lines[i].counts = pack_counts(others.data()[i], own.data()[i]);
   }
-  new (self) RefinedTrees(std::move(trees), n_candidates, lines, {mixtures.data(), mixtures.size()},
+  new (self) RefinedTrees(std::move(trees), shortlist, lines, {mixtures.data(), mixtures.size()},
                           scale, n_labels);
 }
 
@@ -139,7 +142,7 @@ std::tuple<std::size_t, double, double> fit_to(RefinedTrees& model, Starts start
                                                Values given_weights, Starts order,
                                                Matrix<LabelId> candidates, Matrix<double> p_trees,
                                                std::uint64_t seed, const Learning& options,
-                                               std::size_t most_passes, bool patient) {
+                                               std::size_t most_passes, bool patient, bool go_on) {
   const Lesson lesson(starts, indices, values, labels, given_weights, order);
   const std::size_t k = model.n_candidates();
   for (const auto& [rows, columns] : {std::pair(candidates.shape(0), candidates.shape(1)),
@@ -155,7 +158,7 @@ std::tuple<std::size_t, double, double> fit_to(RefinedTrees& model, Starts start
   }
   const ExpertChoice choice =
       fit_experts(model, lesson.rows.all(), view(labels), lesson.weights, view(order),
-                  {proposed, p}, seed, options, {most_passes, patient});
+                  {proposed, p}, seed, options, {most_passes, patient, go_on});
   return {choice.n_passes, choice.of_trees, choice.of_experts};
 }
 
@@ -190,10 +193,11 @@ report(const RefinedTrees& model, Starts starts, Indices indices, Values values,
 void bind_refined_trees(nb::module_& module) {
   using Model = RefinedTrees;
   nb::class_<Model> cls(module, "RefinedTrees", "Trees that propose, and experts that refine.");
-  cls.def("__init__", &make_refined, nb::arg("trees"), nb::arg("n_candidates"))
+  cls.def("__init__", &make_refined, nb::arg("trees"), nb::arg("n_candidates"),
+          nb::arg("least_share"))
       .def("__init__", &restore_refined, nb::arg("trees"), nb::arg("n_candidates"),
-           nb::arg("keys").noconvert(), nb::arg("weights").noconvert(), nb::arg("sums").noconvert(),
-           nb::arg("others").noconvert(), nb::arg("own").noconvert(),
+           nb::arg("least_share"), nb::arg("keys").noconvert(), nb::arg("weights").noconvert(),
+           nb::arg("sums").noconvert(), nb::arg("others").noconvert(), nb::arg("own").noconvert(),
            nb::arg("mixtures").noconvert(), nb::arg("scale"), nb::arg("n_labels"))
       .def("learn_trees", &teach_trees, nb::arg("starts").noconvert(),
            nb::arg("indices").noconvert(), nb::arg("values").noconvert(),
@@ -203,7 +207,7 @@ void bind_refined_trees(nb::module_& module) {
            nb::arg("values").noconvert(), nb::arg("labels").noconvert(),
            nb::arg("weights").noconvert(), nb::arg("order").noconvert(),
            nb::arg("candidates").noconvert(), nb::arg("p_trees").noconvert(), nb::arg("seed"),
-           nb::arg("options"), nb::arg("most_passes"), nb::arg("patient"))
+           nb::arg("options"), nb::arg("most_passes"), nb::arg("patient"), nb::arg("go_on"))
       .def("snapshot", &snapshot)
       .def(
           "limit_bytes",
@@ -216,6 +220,7 @@ void bind_refined_trees(nb::module_& module) {
           nb::arg("n_bytes"))
       .def_prop_ro("n_trees", [](const Model& m) { return m.trees().size(); })
       .def_prop_ro("n_candidates", [](const Model& m) { return m.n_candidates(); })
+      .def_prop_ro("least_share", [](const Model& m) { return m.shortlist().least_share; })
       .def_prop_ro("least_bytes", [](const Model& m) { return m.least_bytes(); })
       .def_prop_ro("n_lines", number_of<Model>([](const Model& m) {
                      std::size_t sum = 0;

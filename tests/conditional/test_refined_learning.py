@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from tests.references.refined import ReferenceRefinedTrees
 
 from labeltrees import ConditionalTreeClassifier
+from labeltrees.models.conditional import settings as conditional_settings
+from labeltrees.models.conditional.settings import ConditionalSettings
 
 CLOSE = {"rel": 1e-3, "abs": 1e-7}
 """Float32 against float64, after some dozens of steps and an exponential."""
@@ -97,12 +99,16 @@ def check_stream(seed):
 
 
 @settings(max_examples=15, deadline=None)
-@given(st.integers(0, 2**32), st.integers(1, 3))
-def test_fit_agrees_with_the_reference(seed, n_trees):
-    check_fit(seed, n_trees)
+@given(st.integers(0, 2**32), st.integers(1, 3), st.sampled_from([0.05, 0.0, 0.5]), st.booleans())
+def test_fit_agrees_with_the_reference(seed, n_trees, least_share, go_on):
+    passes = conditional_settings.ExpertPasses(16, False, go_on)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(conditional_settings, "LEAST_SHARE", least_share)
+        patch.setattr(ConditionalSettings, "expert_passes", lambda *_: passes)
+        check_fit(seed, n_trees, least_share, go_on)
 
 
-def check_fit(seed, n_trees):
+def check_fit(seed, n_trees, least_share, go_on):
     """Return whether the fit could be compared."""
     X, y, weights, options = problem(seed, n_rows=(12, 40), on_stream=False)
     model = ConditionalTreeClassifier(
@@ -114,10 +120,10 @@ def check_fit(seed, n_trees):
         **options,
     )
     model.fit(X, y, sample_weight=weights)
-    reference = reference_of(X, n_trees=n_trees, **options)
+    reference = reference_of(X, n_trees=n_trees, least_share=least_share, **options)
     for tree, (structure, *_) in zip(reference.trees, model.model_.core.snapshot()[0], strict=True):
         plant(tree, structure, model.classes_)
-    reference.fit(X, y, weights, seed % 1000)
+    reference.fit(X, y, weights, seed % 1000, go_on=go_on)
     if reference.close_call:
         return False
     check_distributions(model, reference, X[:3], CLOSE_AFTER_FIT)

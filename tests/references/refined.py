@@ -9,9 +9,6 @@ import numpy as np
 from scipy import optimize
 from tests.references.conditional import ReferenceConditionalTree, rounded_sum, vote_class
 
-LEAST_SHARE = 0.05
-"""Paths are given up that have less than this share of the likeliest met."""
-
 
 class ReferenceExpert:
     """What one label knows of each feature, the constant one last."""
@@ -42,12 +39,15 @@ class ReferenceRefinedTrees:
     kept, or whether a step is large enough to be made.
     """
 
-    def __init__(self, n_features, n_candidates, *, n_trees=1, sharpness=0.9, **options):
+    def __init__(
+        self, n_features, n_candidates, *, n_trees=1, sharpness=0.9, least_share=0.05, **options
+    ):
         self.trees = [
             ReferenceConditionalTree(n_features, sharpness=sharpness, **options)
             for _ in range(n_trees)
         ]
         self.n_features, self.n_candidates = n_features, n_candidates
+        self.least_share = least_share  # paths with less than that of the likeliest are given up
         self.close_call = False
         self.forget()
 
@@ -98,7 +98,7 @@ class ReferenceRefinedTrees:
                 for p_turn, child in ((1 - right, node.left), (right, node.right)):
                     found = leaves if child.is_leaf() else below
                     found.append((p_path * p_turn, numbers[id(child)], child))
-            least = LEAST_SHARE * max(p for p, *_ in [*leaves, *below])
+            least = self.least_share * max(p for p, *_ in [*leaves, *below])
             for found in (leaves, below):
                 self.close_call |= any(math.isclose(p, least, rel_tol=1e-4) for p, *_ in found)
                 found[:] = [each for each in found if each[0] >= least]
@@ -215,7 +215,7 @@ class ReferenceRefinedTrees:
 
     # fit
 
-    def fit(self, X, y, weights, seed):
+    def fit(self, X, y, weights, seed, *, go_on=False):
         """Let the trees learn rows in turn, and then the experts what was proposed for each."""
         proposed = []
         for x, label, weight in zip(X, y, weights, strict=True):
@@ -245,8 +245,12 @@ class ReferenceRefinedTrees:
                 best = loss, trust, n_passes
             elif loss > 1.01 * best[0]:
                 break
-        self.forget(scale)
-        for n_passes in range(1, best[2] + 1):
+        if go_on and n_passes == best[2] >= 4:
+            again = range(best[2] + 1, best[2] + best[2] // 4 + 1)
+        else:
+            self.forget(scale)
+            again = range(1, best[2] + 1)
+        for n_passes in again:
             self.learn_proposed(rows, seed, n_passes)
         for mixture in self.mixtures:
             mixture[17], mixture[16] = best[1]

@@ -183,8 +183,9 @@ double CandidateSearch::search(const ConditionalTree& tree, const PreparedRow& r
   return most_outside;
 }
 
-void CandidateSearch::run(const Trees& trees, const PreparedRow& row, std::size_t k,
-                          const Reading& reading, Proposal& proposal, double least) {
+void CandidateSearch::run(const Trees& trees, const PreparedRow& row, const Shortlist& shortlist,
+                          const Reading& reading, Proposal& proposal) {
+  const auto [k, least] = shortlist;
   std::vector<Candidate>& candidates = proposal.candidates;
   const ConditionalTree& first = *trees[0];
   const auto mass_of = [&](LabelId label) {

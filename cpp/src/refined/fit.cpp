@@ -12,9 +12,10 @@
 namespace labeltrees {
 namespace {
 
-constexpr double prior = 1.0;         // pulls the weights of trees and experts towards 1
-constexpr double hopeless = 1.01;     // times the least loss: more passes will not help
-constexpr std::size_t n_to_hold = 5;  // one row in so many is held out
+constexpr double prior = 1.0;          // pulls the weights of trees and experts towards 1
+constexpr double hopeless = 1.01;      // times the least loss: more passes will not help
+constexpr std::size_t n_to_hold = 5;   // one row in so many is held out
+constexpr std::size_t part_again = 4;  // of the passes over seen rows, to go on with all
 
 // How much trees and experts are trusted, and the mean loss of held-out rows with it.
 struct Trust {
@@ -379,8 +380,14 @@ ExpertChoice fit_with(RefinedTrees& model, const CsrView& X, std::span<const Lab
   };
   Trust best;
   std::size_t best_passes = 0;
+  const auto conclude = [&](ExpertFit<Weights>& fit) -> ExpertChoice {
+    fit.finish();
+    model.experts().trust(static_cast<float>(best.of_trees), static_cast<float>(best.of_experts));
+    return {best_passes, best.of_trees, best.of_experts};
+  };
   {
     ExpertFit<Weights> fit = start();
+    std::size_t n_tried = 0;
     std::vector<std::int64_t> seen(all.begin(), all.end() - static_cast<std::ptrdiff_t>(n_held));
     const std::span<const std::int64_t> held = std::span(all).last(n_held);
     for (std::size_t pass = 1; pass <= passes.most; ++pass) {
@@ -388,12 +395,20 @@ ExpertChoice fit_with(RefinedTrees& model, const CsrView& X, std::span<const Lab
       fit.learn(seen);
       if (!std::has_single_bit(pass)) continue;
       const Trust trust = fit.try_on(held);
+      n_tried = pass;
       if (best_passes == 0 || trust.loss < best.loss) {
         best = trust;
         best_passes = pass;
       } else if (!passes.patient && trust.loss > hopeless * best.loss) {
         break;
       }
+    }
+    if (passes.go_on && best_passes == n_tried && best_passes >= part_again) {
+      for (std::size_t pass = 1; pass <= best_passes / part_again; ++pass) {
+        shuffle(all, combine_hashes(seed, best_passes + pass));
+        fit.learn(all);
+      }
+      return conclude(fit);
     }
   }
   model.forget_experts();
@@ -402,9 +417,7 @@ ExpertChoice fit_with(RefinedTrees& model, const CsrView& X, std::span<const Lab
     if (pass > 1) shuffle(all, combine_hashes(seed, pass));
     fit.learn(all);
   }
-  fit.finish();
-  model.experts().trust(static_cast<float>(best.of_trees), static_cast<float>(best.of_experts));
-  return {best_passes, best.of_trees, best.of_experts};
+  return conclude(fit);
 }
 
 }  // namespace

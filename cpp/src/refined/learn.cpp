@@ -29,7 +29,7 @@ class RefinedLearner {
 
   // Finds the candidates of the row at hand.
   const Proposal& propose() {
-    search_.run(model_.trees(), learners_[0].row(), model_.n_candidates(), options_.reading,
+    search_.run(model_.trees(), learners_[0].row(), model_.shortlist(), options_.reading,
                 proposal_);
     return proposal_;
   }

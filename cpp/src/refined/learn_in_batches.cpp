@@ -110,7 +110,7 @@ class ExpertsOfBatch final : public BatchCompanion {
                   options_.learning_rate)) {
       throw Diverged(r);
     }
-    search.candidates.run(model_.trees(), of_tree, model_.n_candidates(), reading, row.proposal);
+    search.candidates.run(model_.trees(), of_tree, model_.shortlist(), reading, row.proposal);
     const NodeId leaf = tree.tree().leaf_of(labels_[r]);
     row.truth = {labels_[r], 0, leaf == none ? 0.0 : tree.mass(leaf)};
     const std::size_t at = row.proposal.find(labels_[r]);

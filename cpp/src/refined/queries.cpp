@@ -22,7 +22,7 @@ class RefinedAsker {
   // Finds the candidates of the row and refines them.
   void start(const SparseRow& row) {
     row_.assign(row, reading_);
-    search_.run(model_.trees(), row_, model_.n_candidates(), reading_, proposal_);
+    search_.run(model_.trees(), row_, model_.shortlist(), reading_, proposal_);
     const bool alike = model_.experts().scale() == 0;
     if (!alike) expert_row_.assign(row, expert_reading_);
     const PreparedRow& read = alike ? row_ : expert_row_;
@@ -63,7 +63,7 @@ class RefinedAsker {
   // The k likeliest of what a beam finds; whether they are the k likeliest of all.
   const std::vector<Found>& top_of_beam(std::size_t k, std::size_t beam_width, bool& certified) {
     take_candidates();
-    search_.run(model_.trees(), row_, beam_width, reading_, wider_, 0.0);
+    search_.run(model_.trees(), row_, {beam_width, 0.0}, reading_, wider_);
     for (const Candidate& each : wider_.candidates) add(each.label, each.p_trees);
     double most_outside = wider_.most_outside;
     if (found_.size() < k) most_outside = add_likeliest(k);  // fewer than three labels

@@ -41,7 +41,7 @@ struct Learned {
     options.insertion = Insertion::random;
     Trees trees;
     for (std::size_t t = 0; t < n_trees; ++t) trees.push_back(std::make_shared<ConditionalTree>());
-    model = std::make_unique<RefinedTrees>(trees, k);
+    model = std::make_unique<RefinedTrees>(trees, Shortlist{k, 0.05});
     const CsrView X{starts, indices, values};
     if (fit) {
       std::vector<LabelId> candidates(labels.size() * k);
@@ -224,7 +224,7 @@ TEST(refined_trees_answer_rows_without_features_and_of_one_or_two_labels) {
     const CsrView X{starts, {}, {}};
     ConditionalLearning options = tests::conditional_learning;
     options.reading.bias = 0;
-    RefinedTrees model(Trees{std::make_shared<ConditionalTree>()}, 2);
+    RefinedTrees model(Trees{std::make_shared<ConditionalTree>()}, {2, 0.05});
     learn(model, X, labels, {}, {}, {}, options);
     const auto k = static_cast<std::size_t>(n), n_all = labels.size() * k;
     std::vector<double> all(n_all), p(n_all), p_beam(n_all);
@@ -240,7 +240,7 @@ TEST(refined_trees_answer_rows_without_features_and_of_one_or_two_labels) {
 }
 
 TEST(refined_trees_without_labels_draw_and_list_nothing) {
-  const RefinedTrees model(Trees{std::make_shared<ConditionalTree>()}, 4);
+  const RefinedTrees model(Trees{std::make_shared<ConditionalTree>()}, {4, 0.05});
   const std::vector<std::int64_t> starts{0, 0};
   const CsrView X{starts, {}, {}};
   const std::vector<double> uniforms{0.5};

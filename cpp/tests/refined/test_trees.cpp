@@ -48,6 +48,8 @@ Trees untaught_trees(std::size_t n_trees) {
   return trees;
 }
 
+Shortlist shortlist(std::size_t most) { return {most, 0.05}; }
+
 std::vector<PairLine> lines_of(const RefinedTrees& model) {
   std::vector<PairLine> lines;
   for (const PairLine* line : model.experts().table().sorted_lines()) lines.push_back(*line);
@@ -77,7 +79,7 @@ double log_loss(const std::vector<double>& p, std::size_t first) {
 
 TEST(refined_trees_foresee_better_than_the_plain_tree) {
   const Stream stream(1, 4000, 60);
-  RefinedTrees model(untaught_trees(1), 8);
+  RefinedTrees model(untaught_trees(1), shortlist(8));
   ConditionalTree plain;
   std::vector<double> p(stream.size()), p_plain(stream.size());
   learn(model, stream.view(), stream.labels, {}, {}, {p, {}, {}, {}}, options_of());
@@ -89,7 +91,8 @@ TEST(refined_trees_foresee_better_than_the_plain_tree) {
 TEST(what_refined_trees_foresee_is_what_they_say_before_each_row) {
   const Stream stream(2, 200, 12);
   for (const std::size_t n_trees : {1, 2}) {
-    RefinedTrees model(untaught_trees(n_trees), 3), twin(untaught_trees(n_trees), 3);
+    RefinedTrees model(untaught_trees(n_trees), shortlist(3)),
+        twin(untaught_trees(n_trees), shortlist(3));
     const ConditionalLearning options = options_of();
     std::vector<double> p(stream.size()), p_top(stream.size());
     std::vector<LabelId> top(stream.size());
@@ -114,7 +117,7 @@ TEST(threads_change_nothing_of_refined_trees_but_the_time) {
   const Stream stream(12, 2500, 200);
   ConditionalLearning options = options_of();
   const auto taught = [&](std::size_t n_threads, std::vector<double>& p) {
-    auto model = std::make_unique<RefinedTrees>(untaught_trees(1), 4);
+    auto model = std::make_unique<RefinedTrees>(untaught_trees(1), shortlist(4));
     std::vector<std::uint8_t> is_new(stream.size());
     std::vector<LabelId> top(stream.size());
     std::vector<double> p_top(stream.size());
@@ -147,13 +150,14 @@ TEST(threads_change_nothing_of_refined_trees_but_the_time) {
 TEST(restored_refined_trees_go_on_as_if_nothing_had_happened) {
   const Stream stream(3, 400, 60), more(4, 300, 100);
   for (const std::size_t n_trees : {1, 3}) {
-    RefinedTrees model(untaught_trees(n_trees), 4);
+    RefinedTrees model(untaught_trees(n_trees), shortlist(4));
     ConditionalLearning options = options_of();
     options.insertion = Insertion::random;
     learn(model, stream.view(), stream.labels, {}, {}, {}, options);
     Trees copies;
     for (const auto& tree : model.trees()) copies.push_back(copy_of(*tree));
-    RefinedTrees twin(copies, 4, lines_of(model), flat(model.experts().mixtures()), 0.0f, 60);
+    RefinedTrees twin(copies, shortlist(4), lines_of(model), flat(model.experts().mixtures()), 0.0f,
+                      60);
     std::vector<double> p(more.size()), p_twin(more.size());
     learn(model, more.view(), more.labels, {}, {}, {p, {}, {}, {}}, options);
     learn(twin, more.view(), more.labels, {}, {}, {p_twin, {}, {}, {}}, options);
@@ -165,7 +169,7 @@ TEST(restored_refined_trees_go_on_as_if_nothing_had_happened) {
 
 TEST(states_of_experts_that_do_not_fit_are_refused) {
   const Stream stream(5, 200, 20);
-  RefinedTrees model(untaught_trees(1), 4);
+  RefinedTrees model(untaught_trees(1), shortlist(4));
   learn(model, stream.view(), stream.labels, {}, {}, {}, options_of());
   const std::vector<PairLine> lines = lines_of(model);
   const std::vector<float> mixtures = flat(model.experts().mixtures());
@@ -196,7 +200,7 @@ TEST(refined_trees_stay_within_their_bytes) {
     if (index >= 20) index = index * 5000 + static_cast<std::int32_t>(random() % 5000);
   }
   for (const std::size_t n_trees : {1, 2}) {
-    RefinedTrees model(untaught_trees(n_trees), 4);
+    RefinedTrees model(untaught_trees(n_trees), shortlist(4));
     const std::size_t limit = model.least_bytes();
     model.limit_bytes(limit);
     std::vector<double> p(stream.size());
@@ -205,7 +209,7 @@ TEST(refined_trees_stay_within_their_bytes) {
     CHECK(std::all_of(p.begin() + 1000, p.end(), [](double each) { return each > 0; }));
     std::vector<LabelId> candidates(stream.size() * 4);
     std::vector<double> p_trees(stream.size() * 4);
-    RefinedTrees fitted(untaught_trees(n_trees), 4);
+    RefinedTrees fitted(untaught_trees(n_trees), shortlist(4));
     fitted.limit_bytes(limit);
     const Proposals proposals{candidates, p_trees};
     learn_trees(fitted, stream.view(), stream.labels, {}, {}, proposals, options_of());
@@ -217,7 +221,7 @@ TEST(refined_trees_stay_within_their_bytes) {
 TEST(proposals_are_what_untaught_trees_say_and_sum_to_at_most_one) {
   const Stream stream(7, 300, 30);
   const std::size_t k = 5;
-  RefinedTrees model(untaught_trees(2), k);
+  RefinedTrees model(untaught_trees(2), shortlist(k));
   std::vector<LabelId> candidates(stream.size() * k);
   std::vector<double> p_trees(stream.size() * k);
   std::vector<float> weights(stream.size(), 1.0f);
@@ -241,7 +245,7 @@ TEST(proposals_are_what_untaught_trees_say_and_sum_to_at_most_one) {
 
 TEST(fitted_experts_are_better_than_none_on_other_rows) {
   const Stream stream(8, 2000, 40), other(9, 800, 40);
-  RefinedTrees model(untaught_trees(1), 8);
+  RefinedTrees model(untaught_trees(1), shortlist(8));
   std::vector<LabelId> candidates(stream.size() * 8);
   std::vector<double> p_trees(stream.size() * 8), p(other.size()), p_tree(other.size());
   const Proposals proposals{candidates, p_trees};
@@ -262,7 +266,7 @@ TEST(fitted_experts_are_better_than_none_on_other_rows) {
 
 TEST(experts_of_too_few_rows_to_hold_some_out_learn_nothing) {
   const Stream stream(10, 4, 4);
-  RefinedTrees model(untaught_trees(1), 2);
+  RefinedTrees model(untaught_trees(1), shortlist(2));
   std::vector<LabelId> candidates(8);
   std::vector<double> p_trees(8);
   const Proposals proposals{candidates, p_trees};
@@ -276,7 +280,7 @@ TEST(a_row_too_large_for_refined_trees_changes_nothing) {
   Stream stream(11, 300, 8);
   ConditionalLearning options = options_of();
   options.reading.normalize = false;
-  RefinedTrees model(untaught_trees(1), 4);
+  RefinedTrees model(untaught_trees(1), shortlist(4));
   learn(model, stream.view(), stream.labels, {}, {}, {}, options);
   const std::vector<double> masses = model.masses();
   const std::vector<float> mixtures = flat(model.experts().mixtures());

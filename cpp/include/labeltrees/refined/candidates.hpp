@@ -21,6 +21,12 @@ struct Candidate {
   double mass;     // examples of the label, by weight
 };
 
+// How many labels may be candidates of a row, and how likely they must be by the likeliest.
+struct Shortlist {
+  std::size_t most;
+  double least_share;  // in [0, 1]
+};
+
 // The candidates of a row, likeliest first, and what is known of all other labels.
 struct Proposal {
   std::vector<Candidate> candidates;
@@ -47,18 +53,17 @@ class PathAsker {
 
 // Candidates by a beam: of every level the k likeliest inner nodes, of all leaves met the k
 // likeliest, of several trees those k that are likeliest on average. Paths are given up that have
-// less than the share `least` of the likeliest node of their level or leaf met so far. Of fewer
-// than three labels none is a candidate. Keeps its memory from row to row.
+// less than the least share of the likeliest node of their level or leaf met so far. Of fewer than
+// three labels none is a candidate. Keeps its memory from row to row.
 //
 // Blocks begin at every third level, so that the lines of all blocks of a level are asked for
 // together: a row waits for memory once in three levels, not once for each node.
 class CandidateSearch {
  public:
-  static constexpr double least_share = 5e-2;
-
-  // O(n_trees k depth nnz). If least is 0, of three labels or more k are candidates, or all.
-  void run(const Trees& trees, const PreparedRow& row, std::size_t k, const Reading& reading,
-           Proposal& proposal, double least = least_share);
+  // O(n_trees k depth nnz), k being shortlist.most. If the least share is 0, of three labels or
+  // more k are candidates, or all.
+  void run(const Trees& trees, const PreparedRow& row, const Shortlist& shortlist,
+           const Reading& reading, Proposal& proposal);
 
  private:
   struct Reached {

@@ -19,21 +19,22 @@ namespace labeltrees {
 // The whole state of learning. The trees are this model's alone: nobody else teaches them.
 class RefinedTrees {
  public:
-  // n_candidates, trees: at least 1.
-  RefinedTrees(Trees trees, std::size_t n_candidates)
-      : trees_(std::move(trees)), n_candidates_(n_candidates) {}
+  // Candidates and trees: at least 1.
+  RefinedTrees(Trees trees, const Shortlist& shortlist)
+      : trees_(std::move(trees)), shortlist_(shortlist) {}
   // Throws TreeError; see Experts.
-  RefinedTrees(Trees trees, std::size_t n_candidates, std::span<const PairLine> lines,
+  RefinedTrees(Trees trees, const Shortlist& shortlist, std::span<const PairLine> lines,
                std::span<const float> mixtures, float scale, std::size_t n_labels)
       : trees_(std::move(trees)),
-        n_candidates_(n_candidates),
+        shortlist_(shortlist),
         experts_(std::make_unique<Experts>(lines, mixtures, scale, n_labels)) {}
 
   const Trees& trees() const noexcept { return trees_; }
   const ConditionalTree& first() const noexcept { return *trees_[0]; }
   const LabelTree& tree() const noexcept { return first().tree(); }
   const std::vector<double>& masses() const noexcept { return first().masses(); }
-  std::size_t n_candidates() const noexcept { return n_candidates_; }
+  const Shortlist& shortlist() const noexcept { return shortlist_; }
+  std::size_t n_candidates() const noexcept { return shortlist_.most; }
   const Experts& experts() const noexcept { return *experts_; }
   Experts& experts() noexcept { return *experts_; }
   // Puts untaught experts in their place, which read rows alike.
@@ -66,7 +67,7 @@ class RefinedTrees {
 
  private:
   Trees trees_;
-  std::size_t n_candidates_;
+  Shortlist shortlist_;
   std::unique_ptr<Experts> experts_ = std::make_unique<Experts>();
   std::size_t expert_bytes_ = 0;  // that the experts' table is kept within; 0: no limit
   mutable TurnLock mutex_;
@@ -105,6 +106,7 @@ void learn_trees(RefinedTrees& model, const CsrView& X, std::span<const LabelId>
 struct ExpertPasses {
   std::size_t most = 16;
   bool patient = false;  // go on where the loss has got worse: of few rows it says little
+  bool go_on = false;    // do not begin anew for all rows where more passes were better
 };
 // How experts came to be.
 struct ExpertChoice {
@@ -114,7 +116,8 @@ struct ExpertChoice {
 // Teaches untaught experts from proposals for rows that their trees had not learned. How often they
 // go over the rows (a power of two, see ExpertPasses), and how much they are trusted, is chosen by
 // the log loss of the last fifth of the order, which they do not see meanwhile; then they learn all
-// of it. seed: of the order of the rows in later passes. O(passes n_rows k nnz).
+// of it, from the beginning; or, to go on, in a quarter as many passes if the most were best. seed:
+// of the order of the rows in later passes. O(passes n_rows k nnz).
 ExpertChoice fit_experts(RefinedTrees& model, const CsrView& X, std::span<const LabelId> labels,
                          std::span<const float> weights, std::span<const std::int64_t> order,
                          const Proposals& proposals, std::uint64_t seed, const Learning& options,

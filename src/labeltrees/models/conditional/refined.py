@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from labeltrees.data.rows import Rows
-    from labeltrees.models.conditional.settings import ConditionalSettings
+    from labeltrees.models.conditional.settings import ConditionalSettings, Shortlist
     from labeltrees.progress import Progress
     from labeltrees.tree import LabelTree
 
@@ -51,17 +51,16 @@ class RefinedTreesModel(ConditionalTreeModel):
         n_features: int,
         vocabulary: LabelVocabulary,
         trees: Sequence[LabelTree | None],
-        n_candidates: int,
+        shortlist: Shortlist,
     ) -> Self:
         """Return a model that has learned nothing yet, on these trees; None is one that grows."""
-        core = _core.RefinedTrees([untaught_core(tree) for tree in trees], n_candidates)
+        core = _core.RefinedTrees([untaught_core(tree) for tree in trees], *shortlist)
         return cls(settings, vocabulary, core, n_features)
 
     @classmethod
     def empty(cls, settings: ConditionalSettings, n_features: int) -> Self:
         """Return a model of one tree that knows no label yet."""
-        n_candidates = settings.n_candidates()
-        return cls.over(settings, n_features, LabelVocabulary(), [None], n_candidates)
+        return cls.over(settings, n_features, LabelVocabulary(), [None], settings.shortlist())
 
     def learn_in_passes(
         self,
@@ -83,9 +82,11 @@ class RefinedTreesModel(ConditionalTreeModel):
                 again = Teaching(rows, ids, weights, order)
                 self.core.learn_trees(*again.arrays, self.settings.tree_learning(again=True))
                 progress.advance(rows.n_rows)
+            passes = self.settings.expert_passes(rows)
             self.core.fit_experts(
                 *rows.arrays, ids, weights, first, *proposed, self.settings.random_state,
-                self.settings.learning(again=True), *self.settings.expert_passes(rows),
+                self.settings.learning(again=True),
+                most_passes=passes.most, patient=passes.is_patient, go_on=passes.goes_on,
             )  # fmt: skip
         progress.advance(rows.n_rows)
 
@@ -133,8 +134,13 @@ class RefinedTreesModel(ConditionalTreeModel):
         for number, tree in enumerate(trees):
             own = tree_tensors(*tree, frozen=frozen)
             tensors |= {f"{number}.{name}": array for name, array in own.items()}
-        facts = {"n_trees": len(trees), "n_candidates": self.core.n_candidates}
-        return tensors, facts | {"scale": float(scale)}
+        facts = {
+            "n_trees": len(trees),
+            "n_candidates": self.core.n_candidates,
+            "least_share": self.core.least_share,
+            "scale": float(scale),
+        }
+        return tensors, facts
 
     @classmethod
     def _core_of(
@@ -166,6 +172,7 @@ class RefinedTreesModel(ConditionalTreeModel):
         return _core.RefinedTrees(
             trees,
             checks.integer("n_candidates", facts["n_candidates"], 1, MOST_CANDIDATES),
+            checks.number("least_share", facts["least_share"], 0, 1),
             **of_pairs,
             mixtures=tensors["experts.mixtures"],
             scale=checks.number("scale", facts["scale"], 0, 3e38),

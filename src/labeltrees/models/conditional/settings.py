@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
 
 from labeltrees import _core, checks
 from labeltrees.checks import Choice, Flag, Integer, Number, Threads, setting
@@ -39,6 +39,9 @@ FIT_CANDIDATES = 8
 """What it is where `fit` sees them all."""
 TABLE_CANDIDATES = 16
 """The same of a table, whose rows are short: candidates cost less, and trees more by comparison."""
+LEAST_SHARE = 0.05
+"""Labels are no candidates that have less than this share of the likeliest's probability. Of a
+table all are that there is room for: its labels are often few, and its trees' opinions flat."""
 FIT_TREES = 4
 """What `n_trees="auto"` is for `fit` of refined trees from so many rows at most, else 1:"""
 MOST_ROWS_OF_TREES = 100_000
@@ -60,6 +63,24 @@ SEEDED = ("auto", "kmeans", "random")
 """Structures of which each seed has its own tree; "auto" is one of them for `fit`."""
 
 Auto = Literal["auto"]
+
+
+class Shortlist(NamedTuple):
+    """How many labels may be candidates of a row, and how likely they must be."""
+
+    n_candidates: int
+    least_share: float
+
+
+class ExpertPasses(NamedTuple):
+    """How often experts may go over the rows of `fit`."""
+
+    most: int
+    is_patient: bool
+    """Go on where it seems no help."""
+    goes_on: bool
+    """Do not begin anew for all rows where more passes were better. Experts of a table come to the
+    same, and it saves a third; of texts the log loss would be 1 % more."""
 
 
 def _arity(name: str, value: Any) -> int:
@@ -133,13 +154,13 @@ class ConditionalSettings(RegressorSettings):
         binary = self.arity == 2 and is_binary(self.structure)
         return self.loss == "logistic" and binary and self._has_room and differ
 
-    def n_candidates(self, rows: Rows | None = None) -> int:
-        """How many labels are refined, if `fit` sees all these rows or if they come one by one."""
-        if self.refine != "auto":
-            return self.refine
-        if rows is None:
-            return STREAM_CANDIDATES
-        return TABLE_CANDIDATES if isinstance(rows, StandardRows) else FIT_CANDIDATES
+    def shortlist(self, rows: Rows | None = None) -> Shortlist:
+        """Which labels are refined, if `fit` sees all these rows or if they come one by one."""
+        is_table = isinstance(rows, StandardRows)
+        of_fit = TABLE_CANDIDATES if is_table else FIT_CANDIDATES
+        auto = STREAM_CANDIDATES if rows is None else of_fit
+        n_candidates = auto if self.refine == "auto" else self.refine
+        return Shortlist(n_candidates, 0.0 if is_table else LEAST_SHARE)
 
     def passes(self, rows: Rows) -> int:
         """Return how often `fit` goes over these rows: over a small table several times."""
@@ -149,12 +170,12 @@ class ConditionalSettings(RegressorSettings):
             return 1
         return min(MOST_PASSES, -(-FEW_ROWS // rows.n_rows))
 
-    def expert_passes(self, rows: Rows) -> tuple[int, bool]:
-        """Return how often experts may go over these rows, and if also where it seems no help."""
+    def expert_passes(self, rows: Rows) -> ExpertPasses:
+        """Return how often experts may go over these rows."""
         is_table = isinstance(rows, StandardRows)
         is_small = is_table and rows.n_rows < FEW_ROWS
         most = MOST_EXPERT_PASSES_OF_FEW if is_small else MOST_EXPERT_PASSES
-        return most, is_table and rows.n_rows < VERY_FEW_ROWS
+        return ExpertPasses(most, is_table and rows.n_rows < VERY_FEW_ROWS, is_table)
 
     def on_all(self, rows: Rows) -> ConditionalSettings:
         """Return the settings with the structure and the number of trees that `fit` chooses."""

@@ -48,8 +48,8 @@ def start_on_all(
         for seed in seeds
     ]
     if settings.is_refined:
-        n_candidates = settings.n_candidates(seen)
-        return RefinedTreesModel.over(settings, rows.n_features, vocabulary, trees, n_candidates)
+        shortlist = settings.shortlist(seen)
+        return RefinedTreesModel.over(settings, rows.n_features, vocabulary, trees, shortlist)
     members = [
         _on_tree(replace(settings, random_state=seed), rows.n_features, vocabulary, tree)
         for seed, tree in zip(seeds, trees, strict=True)
@@ -89,8 +89,7 @@ def start_on_stream(
         vocabulary.add(leaves_of(structure))
     tree = _tree_over(vocabulary, settings)
     if given.is_refined:
-        n_candidates = given.n_candidates()
-        return RefinedTreesModel.over(given, n_features, vocabulary, [tree], n_candidates)
+        return RefinedTreesModel.over(given, n_features, vocabulary, [tree], given.shortlist())
     return _on_tree(given, n_features, vocabulary, tree)
 
 
