@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from labeltrees.choosing import variants
 from labeltrees.choosing.features import Features
 from labeltrees.choosing.fitting import Recipe, fit
 from labeltrees.choosing.holding_out import splits
@@ -12,6 +13,7 @@ from labeltrees.choosing.kinds import kind_of
 from labeltrees.choosing.rivals import most_frequent
 from labeltrees.choosing.scores import Answers, scores
 from labeltrees.choosing.training import train_on_all
+from labeltrees.choosing.variants import best_variant
 from labeltrees.data.chunk import Chunk
 from labeltrees.data.rows import as_rows
 from labeltrees.models.conditional.settings import ConditionalSettings
@@ -123,3 +125,24 @@ def test_who_knows_only_frequencies_says_the_most_frequent_first() -> None:
     counts = np.bincount(data.labels)
     assert told.labels[0, 0] == np.argmax(counts)
     assert told.p_label == pytest.approx(counts[data.labels] / 100)
+
+
+def test_a_variant_is_taken_only_if_it_is_better_and_may_be(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data = clouds(1200, 30, per_row=2, noise=1.0)
+    recipe = Recipe("xreg", ExtremeSettings(n_trees=1, max_epochs=1, cost=1e-6))
+    better = {"max_epochs": 12, "cost": None}
+    monkeypatch.setitem(variants._VARIANTS, "xreg", [better])
+    kind = kind_of(data)
+    chosen = train_on_all(data, kind, recipe, features=Features(), vary=True)
+    assert chosen.recipe.settings == ExtremeSettings(n_trees=1)
+    assert chosen.model.settings == ExtremeSettings(n_trees=1)
+    assert train_on_all(data, kind, recipe, features=Features()).recipe is recipe
+    worse = Recipe("xreg", ExtremeSettings(n_trees=1))
+    monkeypatch.setitem(variants._VARIANTS, "xreg", [{"max_epochs": 1, "cost": 1e-6}])
+    assert best_variant(worse, data, kind) is worse
+    assert best_variant(recipe, data.take(np.arange(999)), kind) is recipe  # too few rows to tell
+    monkeypatch.setattr(variants, "_MOST_WORK", 1)
+    monkeypatch.setitem(variants._VARIANTS, "xreg", [better])
+    assert best_variant(recipe, data, kind) is recipe

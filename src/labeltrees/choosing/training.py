@@ -11,6 +11,7 @@ from labeltrees.choosing.fitting import Recipe, fit
 from labeltrees.choosing.holding_out import splits
 from labeltrees.choosing.rivals import most_frequent, one_against_all
 from labeltrees.choosing.scores import Answers, ask, scores
+from labeltrees.choosing.variants import best_variant
 from labeltrees.data.shuffle import joined
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ class Outcome:
     """None if there were too few rows to measure by."""
     from_all: bool
     """Whether the model has learned from the held-out rows as well."""
+    recipe: Recipe
+    """How it was made: as was asked for, or a variant of it."""
     seconds: dict[str, float] = field(default_factory=dict)
 
 
@@ -64,6 +67,7 @@ def train_on_all(
     features: Features,
     name: str = "the model",
     jobs: int | None = None,
+    vary: bool = False,
     stage: Stage = nullcontext,
 ) -> Outcome:
     """Return the model of a recipe, measured on held-out rows and then taught all.
@@ -80,6 +84,8 @@ def train_on_all(
         What the model is called in the table.
     jobs : int or None
         Threads for its rivals.
+    vary : bool
+        Whether a variant of the recipe may be taken that is better on the rows to learn from.
     stage : function of a text, returns a context
         Told what is being done.
     """
@@ -93,6 +99,9 @@ def train_on_all(
         with clock("making features"):
             fitted, learned = features.fit(learned)
             held = fitted.apply(held)
+        if vary:
+            with clock("comparing settings"):
+                recipe, vary = best_variant(recipe, learned, kind), False
         with clock("learning"):
             model = fit(recipe, learned)
         with clock("measuring"):
@@ -112,7 +121,7 @@ def train_on_all(
         with clock("learning from all rows"):
             model = fit(recipe, whole)
     assert model is not None
-    return Outcome(model, fitted, measured, from_all, clock.seconds)
+    return Outcome(model, fitted, measured, from_all, recipe, clock.seconds)
 
 
 def _measured(answers: dict[str, list[Answers]], asked: list[Chunk], *, several: bool) -> Measured:

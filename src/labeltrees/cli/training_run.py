@@ -76,6 +76,7 @@ class TrainingRun:
         outcome = train_on_all(
             data, kind, recipe,
             features=self._features(data), name="labeltrees", jobs=chosen.jobs, stage=self._stage,
+            vary=self.model == "auto" and self.effort != "fast" and not self.wanted.given,
         )  # fmt: skip
         self._save(outcome.model, outcome.features.transform)
         return Trained(
@@ -91,7 +92,7 @@ class TrainingRun:
             gathered.n_unlabelled,
             outcome.measured,
             outcome.from_all,
-            facts=_sizes(outcome.model) | recipe.facts,
+            facts=_sizes(outcome.model) | outcome.recipe.facts,
             advice=advice(data, outcome.measured, self.out),
         )
 

@@ -44,7 +44,8 @@ def model_in_words(method: str, model: Any) -> str:
     """Return what was made."""
     n_trees = model.describe().get("trees", 1)
     if method == "xreg":
-        return f"extreme regression with {n_trees} trees"
+        loss = " by hinge loss" if model.settings.loss == "hinge" else ""
+        return f"extreme regression with {n_trees} trees{loss}"
     if method != "conditional":
         return NAMES[method]
     trees = "a tree" if n_trees == 1 else f"{n_trees} trees"
