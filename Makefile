@@ -1,30 +1,35 @@
-.PHONY: demo test check format bench tsan fuzz setup
+.PHONY: demo test sanitized check format bench tsan tsan-learners fuzz setup
 
-# Each target is one script; the scripts do their own set-up in .venv.
+# Each target is one script; set-up is done in .venv. `make -j2 check test` runs side by side what
+# does not keep all cores busy.
 demo:
 	@tools/setup.sh run
 	@.venv/bin/labeltrees demo
 
-test:
+setup:
 	@tools/setup.sh dev
+
+test: sanitized
 	@tools/test.sh
 
-tsan:
-	@tools/setup.sh dev
+sanitized: setup
+	@tools/sanitize.sh address,undefined
+
+tsan: setup
 	@tools/sanitize.sh thread
 
-check:
-	@tools/setup.sh dev
+# The part of it that every commit is tried with.
+tsan-learners: setup
+	@tools/sanitize.sh thread learners
+
+check: setup
 	@tools/check.sh
 
-format:
-	@tools/setup.sh dev
+format: setup
 	@tools/check.sh --fix
 
-bench:
-	@tools/setup.sh dev
+bench: setup
 	@.venv/bin/python benchmarks/run.py
 
-fuzz:
-	@tools/setup.sh dev
+fuzz: setup
 	@tools/fuzz.sh

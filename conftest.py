@@ -6,14 +6,11 @@ on four times as many cases.
 
 from __future__ import annotations
 
+import gc
 import os
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import is_hypothesis_test, settings
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # Matrices are small here: more threads cost many times what they gain, and there are workers.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -37,8 +34,13 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     test._is_scaled = True
 
 
+def pytest_collection_finish() -> None:
+    """Keep what was imported and collected out of the garbage collector's rounds."""
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True)
-def own_folder(request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    """Run doctests in an empty folder."""
+def own_folder(request: pytest.FixtureRequest) -> None:
+    """Run doctests in an empty folder; other tests need not wait until there is one."""
     if request.node.__class__.__name__ == "DoctestItem":
-        request.getfixturevalue("monkeypatch").chdir(tmp_path)
+        request.getfixturevalue("monkeypatch").chdir(request.getfixturevalue("tmp_path"))

@@ -1,26 +1,31 @@
 #!/usr/bin/env bash
 # `sanitize.sh address,undefined`: the core's tests, then the Python tests of what strangers may
 # send, with core and bindings under these sanitizers.
-# `sanitize.sh thread [NAME]`: the core's tests of threads, or those with this in their names.
+# `sanitize.sh thread`: the core's tests of threads.
+# `sanitize.sh thread learners`: those of what learns online, and only this is compiled.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 PATH=$PWD/.venv/bin:$PATH
 sanitizers=${1:?address,undefined or thread}
 build=build/sanitized-${sanitizers//,/-}
-module=ON
-[ "$sanitizers" = thread ] && module=OFF
+module=ON tests="" only=""
+if [ "$sanitizers" = thread ]; then
+  module=OFF tests=threads
+  if [ "${2:-}" = learners ]; then
+    build+=-learners tests=threads_learn
+    only='cpp/src/(machine|rows|tree|online|conditional|filter|baselines|lom)/|cpp/tests/(main|online/test_threads)[.]cpp'
+  fi
+fi
 
 mkdir -p build
 cmake -S . -B "$build" -G Ninja -DLABELTREES_TESTS=ON -DLABELTREES_MODULE=$module \
-  -DLABELTREES_SANITIZE="$sanitizers" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+  -DLABELTREES_SANITIZE="$sanitizers" -DLABELTREES_ONLY="$only" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
   -Dnanobind_DIR="$(python -m nanobind --cmake_dir)" -DPython_EXECUTABLE="$PWD/.venv/bin/python" \
   >"$build.log" 2>&1 || { cat "$build.log"; exit 1; }
 cmake --build "$build" --target $([ $module = ON ] && echo _core) core_tests >"$build.log" 2>&1 ||
   { tail -n 40 "$build.log"; exit 1; }
-if [ "$sanitizers" = thread ]; then
-  exec "$build/core_tests" "${2:-threads}"
-fi
-"$build/core_tests"
+"$build/core_tests" $tests
+[ $module = ON ] || exit 0
 
 # The package as it is, with the sanitized module in it.
 rm -rf "$build/package"

@@ -63,18 +63,28 @@ project = tomllib.load(open("pyproject.toml", "rb"))
 kind = sys.argv[1]
 tools = project["build-system"]["requires"] + ["cmake>=3.26", "ninja>=1.11"]
 extras = project["project"]["optional-dependencies"]["dev"] if kind == "dev" else []
-print(*tools, *project["project"]["dependencies"], *extras, sep="\n")
+rest = [] if kind == "build" else project["project"]["dependencies"] + extras
+print(*tools, *rest, sep="\n")
 PY
 }
 requirements=.venv/.requirements-$kind
+rest=""
+no_dependencies="the dependencies could not be installed; the lines above say why."
 read_list "$kind" >"$requirements.new"
 if ! cmp -s "$requirements.new" "$requirements"; then
   echo "labeltrees: installing what it depends on"
-  pip install -r "$requirements.new" || fail "the dependencies could not be installed; the lines above say why."
-  mv "$requirements.new" "$requirements"
+  read_list build >.venv/.requirements-build
+  pip install -r .venv/.requirements-build || fail "$no_dependencies"
+  pip install -r "$requirements.new" &  # the build needs none of them: they come meanwhile
+  rest=$!
 fi
 echo "labeltrees: building the package"
 rm -f .venv/.installed-*
-pip install --no-build-isolation --no-deps --force-reinstall . ||
-  fail "the package could not be built; the lines above say why."
+is_built=yes
+pip install --no-build-isolation --no-deps --force-reinstall . || is_built=no
+if [ -n "$rest" ]; then
+  wait "$rest" || fail "$no_dependencies"
+  mv "$requirements.new" "$requirements"
+fi
+[ $is_built = yes ] || fail "the package could not be built; the lines above say why."
 echo "$now" >"$stamp"

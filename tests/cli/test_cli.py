@@ -9,6 +9,7 @@ import sys
 
 import numpy as np
 import pytest
+from tests import children
 
 import labeltrees
 from labeltrees.cli import main
@@ -236,8 +237,8 @@ def test_a_failed_training_leaves_the_old_model(data, tmp_path, capsys):
 
 
 def test_a_reader_that_goes_away_is_not_a_failure(model, data):
-    command = [sys.executable, "-m", "labeltrees", "predict", str(model), str(data[0])]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = children.Child(children.CLI, "predict", model, data[0])
+    process.stdin.close()
     process.stdout.close()
     assert process.stderr.read() == b""
     process.stderr.close()

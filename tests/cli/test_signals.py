@@ -11,6 +11,7 @@ import sys
 import time
 
 import pytest
+from tests import children
 from tests.cli.test_cli import write_tsv
 
 import labeltrees
@@ -24,9 +25,7 @@ class Process:
     """A command with pipes on all sides; what it says on stderr must come soon."""
 
     def __init__(self, *arguments, **options):
-        command = [sys.executable, "-m", "labeltrees", *map(str, arguments)]
-        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-        self.child = subprocess.Popen(command, **(pipes | options))
+        self.child = children.Child(children.CLI, *arguments, **options)
 
     def __enter__(self):
         return self
@@ -157,13 +156,10 @@ def test_a_full_disk_leaves_the_old_model(command, tmp_path):
         "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000));"
         "from labeltrees.cli import main; sys.exit(main(sys.argv[1:]))"
     )
-    child = subprocess.run(
-        [sys.executable, "-c", limited, command, large, "-o", out, "--quiet"],
-        capture_output=True, text=True, check=False, timeout=PATIENCE,
-    )  # fmt: skip
-    assert child.returncode == 1
-    assert child.stderr.count("\n") == 1
-    assert "could not be written" in child.stderr
+    code, _, err = children.run(limited, command, large, "-o", out, "--quiet", timeout=PATIENCE)
+    assert code == 1
+    assert err.count("\n") == 1
+    assert "could not be written" in err
     assert out.read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["l.tsv", "m", "s.tsv"]
 
@@ -187,12 +183,12 @@ def test_memory_does_not_grow_with_the_stream(tmp_path):
     """Every feature is new, the worst that can come; the weights have 32 MB."""
     options = ["--format", "vw", "--max-memory", "32MB", "--heartbeat", "0.3"]
     writer = subprocess.Popen([sys.executable, "-c", GENERATOR, "24"], stdout=subprocess.PIPE)
-    with writer, Process("stream", "-", *options, "--json", stdin=writer.stdout) as process:
-        writer.stdout.close()
-        out = process.child.stdout.read()
-        code, err = process.end()
-    assert code == 0
-    assert json.loads(out)["n_rows"] == 48_000  # some 30 MB of text
-    sizes = [float(line.split(", ")[-1].split()[0].replace(",", "")) for line in err.splitlines()]
+    command = [sys.executable, "-m", "labeltrees", "stream", "-", *options, "--json"]
+    with writer:
+        child = subprocess.run(command, stdin=writer.stdout, capture_output=True, check=False)
+    assert child.returncode == 0
+    assert json.loads(child.stdout)["n_rows"] == 48_000  # some 30 MB of text
+    beats = child.stderr.decode().splitlines()
+    sizes = [float(line.split(", ")[-1].split()[0].replace(",", "")) for line in beats]
     early = sizes[len(sizes) // 3]
     assert max(sizes) < early + 24

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from tests import children
 from tests.cli.test_cli import run_json
 
 import labeltrees
@@ -31,14 +30,14 @@ def predicted(capsys, *arguments):
 @pytest.mark.parametrize("options", [[], ["--model", "xreg"]], ids=str)
 def test_what_the_command_line_trained_answers_about_texts_in_python(options, data, tmp_path):
     path = tmp_path / "m"
-    command = [sys.executable, "-m", "labeltrees", "train", data[0], "-o", path, "-q", *options]
-    subprocess.run(command, check=True, capture_output=True)
+    assert children.run(children.CLI, "train", data[0], "-o", path, "-q", *options)[0] == 0
     model = labeltrees.load(path)
     assert isinstance(model, TextClassifier)
     labels, texts = columns_of(data[1])
     assert (model.predict_top_k(texts, 1).labels[:, 0] == np.array(labels)).mean() > 0.9
-    asked = [sys.executable, "-m", "labeltrees", "predict", path, data[1], "--json", "-k", "2"]
-    printed = subprocess.run(asked, check=True, capture_output=True, text=True).stdout
+    asked = ["predict", path, data[1], "--json", "-k", "2"]
+    code, printed, _ = children.run(children.CLI, *asked)
+    assert code == 0
     top = model.predict_top_k(texts, 2)
     rows = [json.loads(line) for line in printed.splitlines()]
     assert [row["labels"] for row in rows] == top.labels.tolist()

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
 import threading
 
 import numpy as np
 import pytest
+from tests import children
 from tests.contract.questions import NO_WEIGHTS, same_state
 from tests.contract.subjects import SUBJECTS
 
@@ -108,15 +107,9 @@ def test_counting_that_is_interrupted_leaves_a_table_that_can_be_saved(tmp_path,
 
 def run(program, *, expect=0):
     """Run a program of its own; it must end as expected, and not by a signal."""
-    done = subprocess.run(
-        [sys.executable, "-c", PRELUDE + program],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == expect, done.stderr[-2000:]
-    return done.stdout
+    code, out, err = children.run(PRELUDE + program)
+    assert code == expect, err[-2000:]
+    return out
 
 
 PRELUDE = """

@@ -53,7 +53,7 @@ class GivesWay final : public LearningWatch {
 // Two threads learn, one asks, and one looks at everything that is saved.
 template <typename Model>
 void use_from_all_sides(Model& model, const auto& teach, const auto& ask, const auto& look,
-                        int n_rows = 400) {
+                        int n_rows = 200) {
   const Taught first = stream_of(1, n_rows, 120), second = stream_of(2, n_rows, 200);
   std::atomic<int> n_learners{2};
   std::atomic<bool> is_sound{true};
@@ -113,7 +113,7 @@ TEST(threads_learn_ask_and_save_a_conditional_tree) {
         },
         [&](const ConditionalTree& m) { return asked_by_name(m, n_threads); },
         [](const ConditionalTree& m) { return m.tree().empty() || is_whole(m); });
-    CHECK(model.mass(0) == 800);
+    CHECK(model.mass(0) == 400);
   }
 }
 
