@@ -156,3 +156,53 @@ def test_the_random_tree_is_balanced(data):
     tree = LabelTree.from_nested(halved(list(range(100))))
     assert tree.depth == 7
     assert sorted(set(tree.depths[tree.label >= 0].tolist())) == [6, 7]
+
+
+# Paper 3.
+
+
+def test_gains_add_up_to_the_fall_of_equation_1(run):
+    said = run("paper3", "risk", "compatibility", "penalties")
+    rows = [line.split("|") for line in said.splitlines() if line.startswith("| digits |")]
+    risks = [row for row in rows if len(row) == 9]
+    assert len(risks) == 4
+    for row in risks:
+        assert float(row[6].replace(",", "")) == pytest.approx(float(row[7].replace(",", "")))
+    leaves = [int(row[5]) for row in rows if len(row) == 11 and row[2].strip() in FORMS]
+    assert len(leaves) == 6
+    assert leaves[4] < leaves[2] < leaves[0]  # penalties that grow with depth make trees smaller
+
+
+FORMS = ("constant", "by depth", "doubling")
+
+
+# Paper 5.
+
+
+def test_bounds_hold_and_say_how_many_rows_they_need(run):
+    said = run("paper5", "rounds", "bounds", "smooth")
+    for line in said.splitlines():
+        if line.startswith("| made up | 0."):
+            above, bound, looser = (float(cell) for cell in line.split("|")[4:7])
+            assert above <= bound <= looser
+        if line.startswith("| k ="):
+            norm, most = (float(cell) for cell in line.split("|")[3:5])
+            assert norm <= most
+    needed = re.findall(r"10\^([\d.]+) \|$", said, re.MULTILINE)
+    assert len(needed) == 4
+    assert all(float(power) > 5 for power in needed)
+
+
+def test_the_rows_needed_are_where_the_bound_falls_below(data):
+    from paper5 import least_rows
+
+    assert least_rows(lambda n: 1e6 / n, 1.0) == "10^6.0"
+    assert least_rows(lambda n: 2.0, 1.0) == "above 10^40"
+
+
+@pytest.mark.filterwarnings("ignore:error >= eta")
+def test_frequencies_of_equal_rows_are_learned_beside_labels(run):
+    said = run("paper5", "repeated")
+    found = [line.split("|") for line in said.splitlines() if line.startswith("| 0.6 |")]
+    assert [row[2].strip() for row in found] == ["labels as they come", "frequencies of equal rows"]
+    assert all(0 <= float(row[7]) <= 1 for row in found)
