@@ -4,7 +4,7 @@
     python benchmarks/papers/paper3.py --data DIR --only penalties
 
 penalties      trees of the abstract with lambda(s) constant, by depth, and doubling with depth,
-               under both norms p = 1 and p = infinity; lambda chosen on a fifth of the training rows
+               under both norms p = 1 and infinity; lambda chosen on a fifth of the training rows
 risk           equation (1) computed from the finished tree, and from the gains of its splits
 compatibility  without the penalty: the trees of information gain and of the Gini index
 

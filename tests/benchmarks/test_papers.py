@@ -24,6 +24,10 @@ def data(tmp_path_factory):
         write_xc(folder / "rcv1-sub1", rng, n_labels=6)
         write_xc(folder / "bibtex", rng, n_labels=6)
         write_intents(folder / "clinc150", rng)
+        write_films(folder / "movielens-latest-small", rng)
+        import batch_sections.data_sets
+
+        patch.setattr(batch_sections.data_sets, "WORK", folder / "work")
         yield folder
 
 
@@ -64,6 +68,23 @@ def write_intents(folder, rng):
             for label in rng.integers(5, size=n_rows):
                 noise = " ".join(f"word{each}" for each in rng.integers(20, size=2))
                 file.write(f"intent{label}\tsay{label} {noise}\n")
+
+
+def write_films(folder, rng):
+    """Users like films of one kind each."""
+    folder.mkdir()
+    kinds = ["Drama", "Comedy", "Western"]
+    with gzip.open(folder / "movies.csv.gz", "wt") as file:
+        file.write("movieId,title,genres\n")
+        file.writelines(f'{i},"Film, {i}",{kinds[i % 3]}\n' for i in range(90))
+    with gzip.open(folder / "tags.csv.gz", "wt") as file:
+        file.write("userId,movieId,tag,timestamp\n1,3,slow,0\n")
+    with gzip.open(folder / "ratings.csv.gz", "wt") as file:
+        file.write("userId,movieId,rating,timestamp\n")
+        for i in range(90):
+            users = [3 * each + i % 3 + 1 for each in rng.permutation(20)[:4]]
+            file.writelines(f"{user},{i},{rng.integers(1, 6)}.0,0\n" for user in users)
+        file.writelines(f"{user},0,1.0,0\n" for user in range(1, 61))
 
 
 def cells(said, start):
@@ -206,3 +227,30 @@ def test_frequencies_of_equal_rows_are_learned_beside_labels(run):
     found = [line.split("|") for line in said.splitlines() if line.startswith("| 0.6 |")]
     assert [row[2].strip() for row in found] == ["labels as they come", "frequencies of equal rows"]
     assert all(0 <= float(row[7]) <= 1 for row in found)
+
+
+# Paper 4.
+
+
+def test_the_tables_of_extreme_regression(run):
+    said = run("paper4", "sizes", "bibtex", "errors", "theory")
+    assert cells(said, "bibtex, here")[:4] == ["150", "30", "6", "60"]
+    assert cells(said, "paper: XReg-t")[:3] == ["49.86", "53.04", "58.77"]
+    ours = [line.split("|") for line in said.splitlines() if line.startswith("| XReg (cost")]
+    assert all(60 < float(cell) <= 100 for cell in ours[0][2:6])
+    errors = cells(said, "BibTeX: XReg")
+    assert max(float(errors[0]), float(errors[1])) <= float(errors[2])
+    assert errors[-1] == "0"  # Lemma 3.1 holds for every row
+    (theorem,) = (line.split("|") for line in said.splitlines() if line.startswith("| 37 |"))
+    assert float(theorem[2]) <= float(theorem[3]) + 1e-3
+    assert theorem[4].strip() == "0"
+
+
+def test_films_for_users(run):
+    said = run("paper4", "movielens", "ablation", "settings")
+    assert cells(said, "paper, 138K users: XReg")[2] == "48.94"
+    pointwise, labelwise = (cells(said, f"{how} XReg") for how in ("pointwise", "labelwise"))
+    assert float(labelwise[0]) > float(pointwise[0])
+    assert labelwise[2:] == ["100.0", "48.94", "66.99"]
+    assert cells(said, "MovieLens")[0] == "factor F = 4"
+    assert "| bibtex | n_trees = 1 |" in said
