@@ -27,6 +27,11 @@ void bind_one_against_all(nb::module_& module) {
             model.grow(static_cast<std::size_t>(n_labels));
           },
           nb::arg("n_labels"))
+      .def("learn_scored", learner_of<OneAgainstAll, Learning>(AnyLabel{}, &learn_scored),
+           nb::arg("starts").noconvert(), nb::arg("indices").noconvert(),
+           nb::arg("values").noconvert(), nb::arg("labels").noconvert(),
+           nb::arg("weights").noconvert(), nb::arg("order").noconvert(), nb::arg("progress"),
+           nb::arg("foresee_top"), nb::arg("options"), nb::arg("foresee_label"))
       .def("label_scores", named_of<OneAgainstAll>(&label_scores), nb::arg("starts").noconvert(),
            nb::arg("indices").noconvert(), nb::arg("values").noconvert(),
            nb::arg("labels").noconvert(), nb::arg("reading"))

@@ -34,6 +34,7 @@ from labeltrees.models.capabilities import (
     Above,
     BeamSearch,
     BestRows,
+    Descends,
     Explains,
     Learns,
     Samples,
@@ -49,7 +50,7 @@ tree has no leaf for it."""
 
 DENSE = {Above, BestRows, Samples}
 CAN = {
-    "ConditionalTreeModel": DENSE | {Explains, BeamSearch, Learns},
+    "ConditionalTreeModel": DENSE | {Explains, BeamSearch, Descends, Learns},
     "PecocTreeModel": DENSE | {Learns},
     "PooledTreesModel": DENSE | {Explains, Learns},
     "RefinedTreesModel": DENSE | {Explains, BeamSearch, Learns},

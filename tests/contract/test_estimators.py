@@ -52,7 +52,14 @@ from labeltrees.errors import (
     DataError,
     FrozenModelError,
 )
-from labeltrees.models.capabilities import Above, BeamSearch, BestRows, Explains, Samples
+from labeltrees.models.capabilities import (
+    Above,
+    BeamSearch,
+    BestRows,
+    Descends,
+    Explains,
+    Samples,
+)
 
 # scikit-learn's checks.
 
@@ -279,6 +286,7 @@ def test_further_questions_are_there_where_the_model_answers(subject):
         "sample": Samples,
         "explain": Explains,
         "beam_top_k": BeamSearch,
+        "predict_greedy": Descends,
     }
     for method, capability in methods.items():
         assert hasattr(estimator, method) == (capability in capable), method

@@ -101,7 +101,7 @@ class Chosen:
 
     def check_stream(self) -> None:
         """Raise `ArgumentError` if the model cannot be made row by row."""
-        if (structure := self.given.get("structure")) in ("huffman", "kmeans"):
+        if (structure := self.given.get("structure")) in ("huffman", "kmeans", "shuffled"):
             raise ArgumentError(
                 f"--structure {structure} needs all rows at once: make a model with train, "
                 "and go on with --init."
