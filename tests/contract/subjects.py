@@ -22,6 +22,7 @@ import labeltrees
 from labeltrees import (
     AdacondClassifier,
     ConditionalTreeClassifier,
+    DismecRanker,
     ExtremeRegressor,
     FilterTreeClassifier,
     FrequencyTableClassifier,
@@ -29,7 +30,10 @@ from labeltrees import (
     LeastSquaresRegressor,
     LOMTreeClassifier,
     OneAgainstAllClassifier,
+    ProxmlRanker,
+    RankSvmRanker,
     SelfTerminatingTreeClassifier,
+    XlrRanker,
 )
 from labeltrees.models.capabilities import (
     Above,
@@ -63,9 +67,13 @@ CAN = {
     "OneAgainstAllModel": DENSE | {Learns},
     "FrequencyTableModel": DENSE | {Learns},
     "LeastSquaresModel": SCORES,
+    "DismecModel": SCORES,
+    "ProxmlModel": SCORES,
+    "RankSvmModel": SCORES,
+    "XlrModel": SCORES,
 }
 """What the model of each class can answer besides what all can, said once more."""
-BY_ITSELF = {"ExtremeModel", "LeastSquaresModel"}
+BY_ITSELF = {"ExtremeModel", *(name for name in CAN if CAN[name] == SCORES)}
 """Models that give each label a probability by itself, as a row may have many."""
 
 
@@ -221,6 +229,10 @@ SUBJECTS = [
         "LeastSquaresModel",
         several="matrix",
     ),
+    Subject("DiSMEC", DismecRanker(n_jobs=2), "DismecModel", several="lists"),
+    Subject("ProXML", ProxmlRanker(), "ProxmlModel"),
+    Subject("RankSVM", RankSvmRanker(max_iterations=20), "RankSvmModel", several="dicts"),
+    Subject("XLR", XlrRanker(n_factors=2, n_rounds=2), "XlrModel", several="matrix"),
 ]  # fmt: skip
 BY_NAME = {subject.name: subject for subject in SUBJECTS}
 ONLINE = [subject for subject in SUBJECTS if subject.learns]

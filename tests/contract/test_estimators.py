@@ -41,13 +41,17 @@ import labeltrees
 from labeltrees import (
     AdacondClassifier,
     ConditionalTreeClassifier,
+    DismecRanker,
     ExtremeRegressor,
     FilterTreeClassifier,
     FrequencyTableClassifier,
     LeastSquaresRegressor,
     LOMTreeClassifier,
     OneAgainstAllClassifier,
+    ProxmlRanker,
+    RankSvmRanker,
     SelfTerminatingTreeClassifier,
+    XlrRanker,
 )
 from labeltrees.errors import (
     DataError,
@@ -85,6 +89,10 @@ CHECKED = [
     AdacondClassifier(ConditionalTreeClassifier(n_passes=3), n_rounds=3),
     ExtremeRegressor(n_trees=1),
     LeastSquaresRegressor(),
+    DismecRanker(),
+    ProxmlRanker(),
+    RankSvmRanker(max_iterations=20),
+    XlrRanker(n_factors=2, n_rounds=2),
 ]
 
 

@@ -11,6 +11,8 @@ from labeltrees.errors import ArgumentError, ModelFormatError
 from labeltrees.estimators.baselines.frequency_table import FrequencyTableClassifier
 from labeltrees.estimators.baselines.least_squares import LeastSquaresRegressor
 from labeltrees.estimators.baselines.one_against_all import OneAgainstAllClassifier
+from labeltrees.estimators.baselines.one_vs_rest import DismecRanker, ProxmlRanker
+from labeltrees.estimators.baselines.pairwise import RankSvmRanker, XlrRanker
 from labeltrees.estimators.boosting.classifier import AdacondClassifier
 from labeltrees.estimators.conditional import ConditionalTreeClassifier
 from labeltrees.estimators.contract import LabelClassifier, LabelEstimator
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AdacondClassifier",
     "ConditionalTreeClassifier",
+    "DismecRanker",
     "ExtremeRegressor",
     "FilterTreeClassifier",
     "FrequencyTableClassifier",
@@ -43,8 +46,11 @@ __all__ = [
     "LeastSquaresRegressor",
     "OneAgainstAllClassifier",
     "OnlineClassifier",
+    "ProxmlRanker",
+    "RankSvmRanker",
     "SelfTerminatingTreeClassifier",
     "TextClassifier",
+    "XlrRanker",
     "estimator_from",
     "estimator_of",
     "load",
@@ -64,6 +70,10 @@ _OF_MODEL: dict[str, type[LabelEstimator]] = {
     "OneAgainstAllModel": OneAgainstAllClassifier,
     "FrequencyTableModel": FrequencyTableClassifier,
     "LeastSquaresModel": LeastSquaresRegressor,
+    "DismecModel": DismecRanker,
+    "ProxmlModel": ProxmlRanker,
+    "RankSvmModel": RankSvmRanker,
+    "XlrModel": XlrRanker,
 }
 
 
