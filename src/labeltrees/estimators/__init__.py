@@ -9,7 +9,10 @@ from sklearn.utils.validation import check_is_fitted
 from labeltrees import store
 from labeltrees.errors import ArgumentError, ModelFormatError
 from labeltrees.estimators.baselines.frequency_table import FrequencyTableClassifier
+from labeltrees.estimators.baselines.least_squares import LeastSquaresRegressor
 from labeltrees.estimators.baselines.one_against_all import OneAgainstAllClassifier
+from labeltrees.estimators.baselines.one_vs_rest import DismecRanker, ProxmlRanker
+from labeltrees.estimators.baselines.pairwise import RankSvmRanker, XlrRanker
 from labeltrees.estimators.boosting.classifier import AdacondClassifier
 from labeltrees.estimators.conditional import ConditionalTreeClassifier
 from labeltrees.estimators.contract import LabelClassifier, LabelEstimator
@@ -33,16 +36,21 @@ if TYPE_CHECKING:
 __all__ = [
     "AdacondClassifier",
     "ConditionalTreeClassifier",
+    "DismecRanker",
     "ExtremeRegressor",
     "FilterTreeClassifier",
     "FrequencyTableClassifier",
     "LOMTreeClassifier",
     "LabelClassifier",
     "LabelEstimator",
+    "LeastSquaresRegressor",
     "OneAgainstAllClassifier",
     "OnlineClassifier",
+    "ProxmlRanker",
+    "RankSvmRanker",
     "SelfTerminatingTreeClassifier",
     "TextClassifier",
+    "XlrRanker",
     "estimator_from",
     "estimator_of",
     "load",
@@ -61,6 +69,11 @@ _OF_MODEL: dict[str, type[LabelEstimator]] = {
     "AdacondModel": AdacondClassifier,
     "OneAgainstAllModel": OneAgainstAllClassifier,
     "FrequencyTableModel": FrequencyTableClassifier,
+    "LeastSquaresModel": LeastSquaresRegressor,
+    "DismecModel": DismecRanker,
+    "ProxmlModel": ProxmlRanker,
+    "RankSvmModel": RankSvmRanker,
+    "XlrModel": XlrRanker,
 }
 
 

@@ -31,6 +31,11 @@ MODELS = {
     "AdacondModel": "labeltrees.models.boosting.model",
     "OneAgainstAllModel": "labeltrees.models.baselines.one_against_all",
     "FrequencyTableModel": "labeltrees.models.baselines.frequency_table",
+    "LeastSquaresModel": "labeltrees.models.baselines.least_squares",
+    "DismecModel": "labeltrees.models.baselines.one_vs_rest",
+    "ProxmlModel": "labeltrees.models.baselines.one_vs_rest",
+    "RankSvmModel": "labeltrees.models.baselines.rank_svm",
+    "XlrModel": "labeltrees.models.baselines.xlr",
 }
 """The module of each model's class."""
 
