@@ -74,8 +74,8 @@ void make_data(RelevanceData* self, Starts starts, Indices indices, Values value
   new (self) RelevanceData(std::move(data));
 }
 
-LabelTree clustered_tree(const RelevanceData& data, std::int32_t arity, std::int32_t max_leaf,
-                         std::uint64_t seed, std::size_t n_workers) {
+LabelTree tree_of(const RelevanceData& data, std::int32_t arity, std::int32_t max_leaf,
+                  std::uint64_t seed, std::size_t n_workers) {
   need(arity >= 2 && max_leaf >= 1 && !data.used.empty() && n_workers >= 1, "no such tree");
   const LongWork work;
   const auto label_bound = static_cast<std::size_t>(data.used.back()) + 1;
@@ -185,7 +185,7 @@ void bind_relevance_training(nb::module_& module) {
            nb::arg("values").noconvert(), nb::arg("y_starts").noconvert(),
            nb::arg("y_labels").noconvert(), nb::arg("y_values").noconvert(), nb::arg("n_labels"),
            nb::arg("n_workers"))
-      .def("tree", &clustered_tree, nb::arg("arity"), nb::arg("max_leaf"), nb::arg("seed"),
+      .def("tree", &tree_of, nb::arg("arity"), nb::arg("max_leaf"), nb::arg("seed"),
            nb::arg("n_workers"))
       .def("train", &train, nb::arg("tree"), nb::arg("held").noconvert(), nb::arg("loss"),
            nb::arg("cost"), nb::arg("cost_power"), nb::arg("max_epochs"), nb::arg("tolerance"),

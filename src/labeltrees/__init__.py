@@ -9,13 +9,16 @@ if TYPE_CHECKING:
     from labeltrees import metrics
     from labeltrees.estimators import (
         AdacondClassifier,
+        Bm25Ranker,
         ConditionalTreeClassifier,
         ExtremeRegressor,
         FilterTreeClassifier,
         FrequencyTableClassifier,
         LeastSquaresRegressor,
+        LemlRegressor,
         LOMTreeClassifier,
         OneAgainstAllClassifier,
+        PfastreXmlRanker,
         SelfTerminatingTreeClassifier,
         TextClassifier,
         load,
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "AdacondClassifier",
+    "Bm25Ranker",
     "ConditionalTreeClassifier",
     "ExtremeRegressor",
     "FilterTreeClassifier",
@@ -34,7 +38,9 @@ __all__ = [
     "LOMTreeClassifier",
     "LabelTree",
     "LeastSquaresRegressor",
+    "LemlRegressor",
     "OneAgainstAllClassifier",
+    "PfastreXmlRanker",
     "SelfTerminatingTreeClassifier",
     "TextClassifier",
     "load",
@@ -46,6 +52,7 @@ __all__ = [
 # Imported when first used, so that reading a model does not wait for scikit-learn.
 _HOME = {
     "AdacondClassifier": "labeltrees.estimators",
+    "Bm25Ranker": "labeltrees.estimators",
     "ConditionalTreeClassifier": "labeltrees.estimators",
     "FilterTreeClassifier": "labeltrees.estimators",
     "ExtremeRegressor": "labeltrees.estimators",
@@ -53,7 +60,9 @@ _HOME = {
     "LOMTreeClassifier": "labeltrees.estimators",
     "LabelTree": "labeltrees.tree",
     "LeastSquaresRegressor": "labeltrees.estimators",
+    "LemlRegressor": "labeltrees.estimators",
     "OneAgainstAllClassifier": "labeltrees.estimators",
+    "PfastreXmlRanker": "labeltrees.estimators",
     "SelfTerminatingTreeClassifier": "labeltrees.estimators",
     "TextClassifier": "labeltrees.estimators",
     "load": "labeltrees.estimators",

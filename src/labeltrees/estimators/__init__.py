@@ -8,9 +8,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from labeltrees import store
 from labeltrees.errors import ArgumentError, ModelFormatError
+from labeltrees.estimators.baselines.bm25 import Bm25Ranker
 from labeltrees.estimators.baselines.frequency_table import FrequencyTableClassifier
 from labeltrees.estimators.baselines.least_squares import LeastSquaresRegressor
+from labeltrees.estimators.baselines.leml import LemlRegressor
 from labeltrees.estimators.baselines.one_against_all import OneAgainstAllClassifier
+from labeltrees.estimators.baselines.pfastrexml import PfastreXmlRanker
 from labeltrees.estimators.boosting.classifier import AdacondClassifier
 from labeltrees.estimators.conditional import ConditionalTreeClassifier
 from labeltrees.estimators.contract import LabelClassifier, LabelEstimator
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AdacondClassifier",
+    "Bm25Ranker",
     "ConditionalTreeClassifier",
     "ExtremeRegressor",
     "FilterTreeClassifier",
@@ -41,8 +45,10 @@ __all__ = [
     "LabelClassifier",
     "LabelEstimator",
     "LeastSquaresRegressor",
+    "LemlRegressor",
     "OneAgainstAllClassifier",
     "OnlineClassifier",
+    "PfastreXmlRanker",
     "SelfTerminatingTreeClassifier",
     "TextClassifier",
     "estimator_from",
@@ -64,6 +70,9 @@ _OF_MODEL: dict[str, type[LabelEstimator]] = {
     "OneAgainstAllModel": OneAgainstAllClassifier,
     "FrequencyTableModel": FrequencyTableClassifier,
     "LeastSquaresModel": LeastSquaresRegressor,
+    "LemlModel": LemlRegressor,
+    "PfastreXmlModel": PfastreXmlRanker,
+    "Bm25Model": Bm25Ranker,
 }
 
 

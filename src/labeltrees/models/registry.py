@@ -32,6 +32,9 @@ MODELS = {
     "OneAgainstAllModel": "labeltrees.models.baselines.one_against_all",
     "FrequencyTableModel": "labeltrees.models.baselines.frequency_table",
     "LeastSquaresModel": "labeltrees.models.baselines.least_squares",
+    "LemlModel": "labeltrees.models.baselines.leml",
+    "PfastreXmlModel": "labeltrees.models.baselines.pfastrexml",
+    "Bm25Model": "labeltrees.models.baselines.bm25",
 }
 """The module of each model's class."""
 
