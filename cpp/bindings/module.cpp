@@ -16,6 +16,7 @@ NB_MODULE(_core, module) {
   bind_refined_trees(module);
   bind_pecoc_tree(module);
   bind_one_against_all(module);
+  bind_ndcg_trees(module);
   bind_self_terminating_tree(module);
   bind_lom_tree(module);
   bind_filter_tree(module);

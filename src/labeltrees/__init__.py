@@ -9,14 +9,17 @@ if TYPE_CHECKING:
     from labeltrees import metrics
     from labeltrees.estimators import (
         AdacondClassifier,
+        Bm25Ranker,
         ConditionalTreeClassifier,
         DismecRanker,
         ExtremeRegressor,
         FilterTreeClassifier,
         FrequencyTableClassifier,
         LeastSquaresRegressor,
+        LemlRegressor,
         LOMTreeClassifier,
         OneAgainstAllClassifier,
+        PfastreXmlRanker,
         ProxmlRanker,
         RankSvmRanker,
         SelfTerminatingTreeClassifier,
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "AdacondClassifier",
+    "Bm25Ranker",
     "ConditionalTreeClassifier",
     "DismecRanker",
     "ExtremeRegressor",
@@ -39,7 +43,9 @@ __all__ = [
     "LOMTreeClassifier",
     "LabelTree",
     "LeastSquaresRegressor",
+    "LemlRegressor",
     "OneAgainstAllClassifier",
+    "PfastreXmlRanker",
     "ProxmlRanker",
     "RankSvmRanker",
     "SelfTerminatingTreeClassifier",
@@ -54,6 +60,7 @@ __all__ = [
 # Imported when first used, so that reading a model does not wait for scikit-learn.
 _HOME = {
     "AdacondClassifier": "labeltrees.estimators",
+    "Bm25Ranker": "labeltrees.estimators",
     "ConditionalTreeClassifier": "labeltrees.estimators",
     "FilterTreeClassifier": "labeltrees.estimators",
     "ExtremeRegressor": "labeltrees.estimators",
@@ -62,10 +69,12 @@ _HOME = {
     "LabelTree": "labeltrees.tree",
     "LeastSquaresRegressor": "labeltrees.estimators",
     "DismecRanker": "labeltrees.estimators",
-    "OneAgainstAllClassifier": "labeltrees.estimators",
     "ProxmlRanker": "labeltrees.estimators",
     "RankSvmRanker": "labeltrees.estimators",
     "XlrRanker": "labeltrees.estimators",
+    "LemlRegressor": "labeltrees.estimators",
+    "OneAgainstAllClassifier": "labeltrees.estimators",
+    "PfastreXmlRanker": "labeltrees.estimators",
     "SelfTerminatingTreeClassifier": "labeltrees.estimators",
     "TextClassifier": "labeltrees.estimators",
     "load": "labeltrees.estimators",

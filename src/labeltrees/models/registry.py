@@ -36,6 +36,9 @@ MODELS = {
     "ProxmlModel": "labeltrees.models.baselines.one_vs_rest",
     "RankSvmModel": "labeltrees.models.baselines.rank_svm",
     "XlrModel": "labeltrees.models.baselines.xlr",
+    "LemlModel": "labeltrees.models.baselines.leml",
+    "PfastreXmlModel": "labeltrees.models.baselines.pfastrexml",
+    "Bm25Model": "labeltrees.models.baselines.bm25",
 }
 """The module of each model's class."""
 
