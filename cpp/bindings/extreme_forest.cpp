@@ -17,8 +17,8 @@ constexpr std::int32_t max_depth = 60;  // what a path is kept in
 // Trees over arrays that Python owns, or maps from a file.
 class Forest {
  public:
-  Forest(NodeLoss loss, std::size_t n_labels, double inner_power)
-      : forest_{{}, loss, n_labels, inner_power} {
+  Forest(NodeLoss loss, std::size_t n_labels, double inner_power, bool fill_missing)
+      : forest_{{}, loss, n_labels, inner_power, fill_missing} {
     if (!(inner_power > 0 && inner_power <= 1)) throw TreeError("inner_power must be in (0, 1]");
   }
 
@@ -243,8 +243,8 @@ void bind_relevance_forest(nb::module_& module) {
   module.def("calibrated", &calibrated, nb::arg("p").noconvert(), nb::arg("masses").noconvert(),
              nb::arg("a"), nb::arg("b"), nb::arg("c"), nb::arg("d"));
   nb::class_<Forest>(module, "RelevanceForest", "Trees of relevance regressors to be asked.")
-      .def(nb::init<NodeLoss, std::size_t, double>(), nb::arg("loss"), nb::arg("n_labels"),
-           nb::arg("inner_power"))
+      .def(nb::init<NodeLoss, std::size_t, double, bool>(), nb::arg("loss"), nb::arg("n_labels"),
+           nb::arg("inner_power"), nb::arg("fill_missing"))
       .def("add", &Forest::add, nb::arg("tree"), nb::arg("features").noconvert(),
            nb::arg("feature_rows").noconvert(), nb::arg("row_parents").noconvert(),
            nb::arg("row_starts").noconvert(), nb::arg("columns").noconvert(),

@@ -97,9 +97,9 @@ LabelTree tree_of(const RelevanceData& data, std::int32_t arity, std::int32_t ma
 }
 
 TrainedRelevance train(const RelevanceData& data, const LabelTree& tree, Indices held,
-                       NodeLoss loss, float cost, float cost_power, int max_epochs,
-                       double tolerance, float least_weight, double weights_per_entry,
-                       std::uint64_t seed, std::size_t n_workers) {
+                       NodeLoss loss, float cost, float cost_power, bool mean_error, int max_epochs,
+                       double tolerance, float least_weight, float least_share,
+                       double weights_per_entry, std::uint64_t seed, std::size_t n_workers) {
   need(held.shape(0) + 1 == data.X.starts.size(), "held needs one entry for every row");
   std::int32_t next = 0;
   for (const std::int32_t h : view(held)) {
@@ -111,8 +111,8 @@ TrainedRelevance train(const RelevanceData& data, const LabelTree& tree, Indices
   need(tree.label_bound() < data.label_starts.size() && tree.n_nodes() > 1, "no such tree");
   const LongWork work;
   return train_relevance(tree, data.X, data.by_label(), view(held),
-                         {loss, cost, cost_power, max_epochs, tolerance, least_weight,
-                          weights_per_entry, seed, n_workers});
+                         {loss, cost, cost_power, mean_error, max_epochs, tolerance, least_weight,
+                          least_share, weights_per_entry, seed, n_workers});
 }
 
 // Weights (n_features + 1, n_children), the biases last; epochs; gap; objective at zero.
@@ -188,9 +188,9 @@ void bind_relevance_training(nb::module_& module) {
       .def("tree", &tree_of, nb::arg("arity"), nb::arg("max_leaf"), nb::arg("seed"),
            nb::arg("n_workers"))
       .def("train", &train, nb::arg("tree"), nb::arg("held").noconvert(), nb::arg("loss"),
-           nb::arg("cost"), nb::arg("cost_power"), nb::arg("max_epochs"), nb::arg("tolerance"),
-           nb::arg("least_weight"), nb::arg("weights_per_entry"), nb::arg("seed"),
-           nb::arg("n_workers"))
+           nb::arg("cost"), nb::arg("cost_power"), nb::arg("mean_error"), nb::arg("max_epochs"),
+           nb::arg("tolerance"), nb::arg("least_weight"), nb::arg("least_share"),
+           nb::arg("weights_per_entry"), nb::arg("seed"), nb::arg("n_workers"))
       .def(
           "worker_bytes",
           [](const RelevanceData& data, const LabelTree& tree) {

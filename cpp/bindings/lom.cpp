@@ -39,7 +39,7 @@ void restore_lom(LomTree* self, const Named& nodes, NodeId root, Vector<std::uin
                  Vector<double> totals, Vector<std::uint8_t> open_ledgers,
                  Vector<std::uint64_t> entry_keys, Vector<float> counts, Vector<float> means,
                  Vector<std::uint64_t> keys, Matrix<float> weights, Matrix<float> sums,
-                 Vector<double> asked, Vector<double> drawn) {
+                 Vector<double> asked, Vector<double> drawn, double again) {
   LomArrays arrays;
   visit_arrays(arrays, [&]<typename T>(const char* name, std::vector<T>& array) {
     array = copied<T>(nodes, name);
@@ -48,7 +48,7 @@ void restore_lom(LomTree* self, const Named& nodes, NodeId root, Vector<std::uin
   new (self) LomTree(arrays, root, view(used_slots), view(totals),
                      Ledgers(view(open_ledgers), view(entry_keys), view(counts), view(means)),
                      view(keys), {weights.data(), weights.size()}, {sums.data(), sums.size()},
-                     BackOff(view(asked), view(drawn)));
+                     BackOff(view(asked), view(drawn)), again);
 }
 
 // Everything a LOMtree is made of, of one moment.
@@ -59,6 +59,7 @@ struct LomState {
   std::vector<double> totals, asked, drawn;
   std::vector<std::uint64_t> entry_keys;
   std::vector<float> counts, means;
+  double again;
   PlainLines lines;
 
   explicit LomState(const LomTree& model)
@@ -68,6 +69,7 @@ struct LomState {
         totals(model.masses()),
         asked(model.trust().asked().begin(), model.trust().asked().end()),
         drawn(model.trust().drawn().begin(), model.trust().drawn().end()),
+        again(model.again()),
         lines(model.table()) {
     for (std::uint32_t part = 1; part <= model.ledgers().n_parts(); ++part) {
       open_ledgers.push_back(model.ledgers().is_open(part) ? 1 : 0);
@@ -111,6 +113,7 @@ Named snapshot(const LomTree& model) {
   named["sums"] = sums;
   named["asked"] = give(std::move(state.asked));
   named["drawn"] = give(std::move(state.drawn));
+  named["again"] = state.again;
   return named;
 }
 
@@ -203,17 +206,18 @@ void bind_lom_tree(nb::module_& module) {
           "__init__",
           [](LomLearning* self, const Reading& reading, PartitionLoss loss, Optimizer optimizer,
              float learning_rate, double max_splits, double splits_per_label,
-             double swap_resistance, bool again) {
+             double swap_resistance, bool taught_only, bool again) {
             need(swap_resistance >= 1, "swap_resistance must be at least 1");
             new (self) LomLearning{{reading, optimizer, learning_rate, again},
                                    loss,
                                    max_splits,
                                    splits_per_label,
-                                   swap_resistance};
+                                   swap_resistance,
+                                   taught_only};
           },
           nb::kw_only(), nb::arg("reading"), nb::arg("loss"), nb::arg("optimizer"),
           nb::arg("learning_rate"), nb::arg("max_splits"), nb::arg("splits_per_label"),
-          nb::arg("swap_resistance"), nb::arg("again"));
+          nb::arg("swap_resistance"), nb::arg("taught_only"), nb::arg("again"));
   const auto number = [](auto read) { return number_of<LomTree>(read); };
   nb::class_<LomTree> cls(module, "LomTree", "A decision tree that chooses its own partitions.");
   cls.def(nb::init<>())
@@ -222,7 +226,7 @@ void bind_lom_tree(nb::module_& module) {
            nb::arg("open_ledgers").noconvert(), nb::arg("entry_keys").noconvert(),
            nb::arg("counts").noconvert(), nb::arg("means").noconvert(), nb::arg("keys").noconvert(),
            nb::arg("weights").noconvert(), nb::arg("sums").noconvert(),
-           nb::arg("asked").noconvert(), nb::arg("drawn").noconvert())
+           nb::arg("asked").noconvert(), nb::arg("drawn").noconvert(), nb::arg("again"))
       .def("nodes", &node_arrays)
       .def("snapshot", &snapshot)
       .def("leaves", &leaves, nb::arg("starts").noconvert(), nb::arg("indices").noconvert(),
@@ -243,13 +247,7 @@ void bind_lom_tree(nb::module_& module) {
                      const std::unique_lock alone(model.mutex());
                      model.set_back_off(value);
                    })
-      .def_prop_rw("n_rounds", number([](const LomTree& m) { return m.n_rounds(); }),
-                   [](LomTree& model, double value) {
-                     need(value >= 1 && value < 1e9, "n_rounds must be finite and at least 1");
-                     const Released released;
-                     const std::unique_lock alone(model.mutex());
-                     model.set_n_rounds(value);
-                   })
+      .def_prop_ro("n_rounds", number([](const LomTree& m) { return m.n_rounds(); }))
       .def_prop_ro("root", number([](const LomTree& m) { return m.root(); }))
       .def_prop_ro("n_labels", number([](const LomTree& m) { return m.n_labels(); }))
       .def_prop_ro("n_nodes", number([](const LomTree& m) { return m.n_nodes(); }))

@@ -16,9 +16,11 @@ NB_MODULE(_core, module) {
   bind_refined_trees(module);
   bind_pecoc_tree(module);
   bind_one_against_all(module);
+  bind_ndcg_trees(module);
   bind_self_terminating_tree(module);
   bind_lom_tree(module);
   bind_filter_tree(module);
   bind_relevance_training(module);
   bind_relevance_forest(module);
+  bind_one_vs_rest(module);
 }

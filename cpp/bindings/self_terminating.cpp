@@ -38,7 +38,8 @@ BinnedColumns bin(Starts starts, Indices indices, Values values, int max_bins,
 SelfTerminatingTree grow_tree(const BinnedColumns& data, Starts target_starts,
                               Indices target_labels, Reals target_masses, Reals root,
                               Reals penalties, double weight_power, double min_gain, Norm norm,
-                              Criterion criterion, bool split_terminated, std::size_t n_workers) {
+                              Criterion criterion, bool split_terminated, Indices categorical,
+                              std::size_t n_workers) {
   const Targets targets =
       targets_of(target_starts, target_labels, target_masses, data.n_rows, root.shape(0));
   need(penalties.shape(0) > 0, "penalties are empty");
@@ -47,10 +48,18 @@ SelfTerminatingTree grow_tree(const BinnedColumns& data, Starts target_starts,
   need(min_gain >= 0, "min_gain must be >= 0");
   need(n_workers >= 1, "n_workers out of range");
   const auto p = view(penalties);
+  const auto c = view(categorical);
+  need(c.empty() || norm == Norm::l1, "categorical features need the norm l1");
   const LongWork work;
-  return grow(
-      data, targets, view(root),
-      {{p.begin(), p.end()}, weight_power, min_gain, norm, criterion, split_terminated, n_workers});
+  return grow(data, targets, view(root),
+              {{p.begin(), p.end()},
+               weight_power,
+               min_gain,
+               norm,
+               criterion,
+               split_terminated,
+               n_workers,
+               {c.begin(), c.end()}});
 }
 
 template <typename T>
@@ -169,7 +178,8 @@ void bind_self_terminating_tree(nb::module_& module) {
                   nb::arg("target_labels").noconvert(), nb::arg("target_masses").noconvert(),
                   nb::arg("root").noconvert(), nb::arg("penalties").noconvert(),
                   nb::arg("weight_power"), nb::arg("min_gain"), nb::arg("norm"),
-                  nb::arg("criterion"), nb::arg("split_terminated"), nb::arg("n_workers"))
+                  nb::arg("criterion"), nb::arg("split_terminated"),
+                  nb::arg("categorical").noconvert(), nb::arg("n_workers"))
       .def("__init__", &restore_self_terminating, nb::arg("root").noconvert(),
            nb::arg("left").noconvert(), nb::arg("feature").noconvert(),
            nb::arg("threshold").noconvert(), nb::arg("missing_left").noconvert(),

@@ -16,6 +16,6 @@ inline constexpr Learning learning{
 inline constexpr ConditionalLearning conditional_learning{
     learning, Insertion::objective, Balance::examples, 0.6, 0, 1};
 
-inline constexpr LomLearning lom_learning{learning, PartitionLoss::hinge, 0, 1, 4};
+inline constexpr LomLearning lom_learning{learning, PartitionLoss::hinge, 0, 1, 4, false};
 
 }  // namespace labeltrees::tests

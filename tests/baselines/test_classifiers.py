@@ -46,6 +46,16 @@ def test_one_against_all_by_hand():
     assert model.predict_label_score([[1.0]], ["c"]).tolist() == [0]
 
 
+def test_progressive_scores_by_hand():
+    options = {"loss": "squared", "optimizer": "sgd", "learning_rate": 0.5, "normalize": False,
+               "bias": 0.0, "scale": None}  # fmt: skip
+    rows, labels = [[1.0]] * 4, ["a", "b", "a", "c"]
+    scores = OneAgainstAllClassifier(**options).progressive_scores(rows, labels)
+    assert scores.tolist() == [0, 0, 0.25, 0]  # f_a is .5, then .25 when a comes again
+    seen = OneAgainstAllClassifier(**options).progressive_fit(rows, labels)
+    assert seen.p_label[2] == pytest.approx(1 / 3)  # .25 of .25 + .5
+
+
 def test_the_table_by_hand():
     table = FrequencyTableClassifier(back_off=2.0)
     table.partial_fit([[1, 0], [1, 0], [0, 1], [1, 0]], ["a", "b", "b", "b"])
@@ -105,6 +115,28 @@ def test_the_table_counts_like_the_reference(problem, back_off):
     for x, distribution in zip(X[:3], model.predict_proba(X[:3]), strict=True):
         expected = [table_probability(examples, x, label, back_off) for label in model.classes_]
         assert distribution == pytest.approx(expected)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(["logistic", "squared"]))
+def test_progressive_scores_are_the_papers(seed, loss):
+    X, y = stream(seed, n_rows=25, n_labels=4)
+    options = {"loss": loss, "optimizer": "sgd", "learning_rate": 0.3}
+    model, twin = (OneAgainstAllClassifier(**options, scale=None) for _ in range(2))
+    reference = ReferenceOneAgainstAll(X.shape[1], **options)
+    expected = []
+    for x, label in zip(X, y, strict=True):
+        expected.append(reference.score(x, int(label)))
+        reference.observe(x, int(label))
+    weights = np.ones(len(y))
+    weights[3] = 0  # is passed over, and has no score
+    assert model.progressive_scores(X, y) == pytest.approx(expected, abs=1e-5)
+    assert twin.progressive_scores(X[:10], y[:10], sample_weight=weights[:10])[3] == 0
+    assert np.array_equal(twin.classes_, OneAgainstAllClassifier().partial_fit(
+        X[:10], y[:10], sample_weight=weights[:10]).classes_)  # fmt: skip
+    # It learns what partial_fit learns.
+    learned = OneAgainstAllClassifier(**options, scale=None).partial_fit(X, y)
+    assert np.array_equal(model.predict_proba(X), learned.predict_proba(X))
 
 
 # Invariants.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -189,3 +191,70 @@ def test_a_forged_structure_is_refused(value):
 
     with pytest.raises(ModelFormatError):
         structure_from_json(value)
+
+
+# The Rtree of the LOMtree's paper: a balanced random tree of logarithmic depth, greedy descent.
+
+RTREE = {"structure": "shuffled", "mixing": False, "refine": 0, "scale": None}
+
+
+def clusters(n_labels, n_rows, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.r_[np.arange(n_labels), rng.integers(n_labels, size=n_rows - n_labels)]
+    return rng.normal(size=(n_labels, 6))[y] + 0.7 * rng.normal(size=(n_rows, 6)), y
+
+
+@pytest.mark.parametrize("n_labels", [1, 2, 3, 7, 8, 9, 100])
+def test_a_shuffled_tree_is_balanced_and_its_seed_decides_the_order(n_labels):
+    X, y = clusters(n_labels, n_labels + 20)
+    one, same, other = (
+        ConditionalTreeClassifier(**RTREE, random_state=seed).fit(X, y).tree_ for seed in (0, 0, 1)
+    )
+    assert one.depth == math.ceil(math.log2(n_labels))
+    assert sorted(one.label[one.label >= 0]) == list(range(n_labels))
+    assert one == same
+    assert n_labels < 7 or one != other
+
+
+def test_the_shuffled_tree_of_a_stream_needs_its_labels_first_and_takes_more_later():
+    X, y = clusters(16, 100)
+    with pytest.raises(ArgumentError, match=r"shuffled.*needs fit, or classes="):
+        ConditionalTreeClassifier(**RTREE).partial_fit(X, y)
+    model = ConditionalTreeClassifier(**RTREE).partial_fit(X, y, classes=np.arange(16))
+    assert model.tree_.depth == 4
+    model.partial_fit(X[:16], np.arange(16, 32))
+    assert model.tree_.depth == 5  # each beside a leaf of its own
+
+
+def greedy_by_hand(tree, p):
+    """Go from the root to the child under which there is more probability, left if as much."""
+    node = 0
+    while tree.label[node] < 0:
+        left = tree.first_child[node]
+        masses = [sum(p[each] for each in below(tree, child)) for child in (left, left + 1)]
+        node = left + int(masses[1] > masses[0])
+    return tree.label[node]
+
+
+def below(tree, node):
+    if tree.label[node] >= 0:
+        return [tree.label[node]]
+    left = tree.first_child[node]
+    return below(tree, left) + below(tree, left + 1)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared"])
+def test_greedy_descent_takes_the_likelier_turn_at_every_node(loss):
+    X, y = clusters(11, 300)
+    model = ConditionalTreeClassifier(**RTREE, loss=loss, optimizer="sgd", learning_rate=0.5)
+    model.fit(X, y)
+    p, greedy = model.predict_proba(X), model.predict_greedy(X)
+    expected = [model.classes_[greedy_by_hand(model.tree_, row)] for row in p]
+    assert greedy.tolist() == expected
+    assert (greedy != model.predict(X)).any()  # the likeliest label is often another
+
+
+def test_greedy_descent_is_for_single_trees_without_experts():
+    X, y = clusters(5, 60)
+    for settings in ({}, {"arity": 4}, {"n_trees": 2, "structure": "random", "refine": 0}):
+        assert not hasattr(ConditionalTreeClassifier(**settings).fit(X, y), "predict_greedy")

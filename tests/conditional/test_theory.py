@@ -92,15 +92,50 @@ def test_the_adversary_of_theorem_7_has_teeth():
 @pytest.mark.parametrize("adversary", ["deepest", "outermost", "random"])
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_claim_6_no_side_has_more_than_its_share_after_any_insertion(alpha, adversary):
-    share = kappa(alpha)
     for model in grow(alpha, "labels", adversary, 80):
-        tree = model.tree_
-        inner = np.flatnonzero(tree.label < 0)
-        left = tree.n_leaves[tree.first_child[inner]]
-        right = tree.n_leaves[tree.first_child[inner] + 1]
-        limit = share * (left + right) + (1 - share)
-        assert (left <= limit + 1e-9).all()
-        assert (right <= limit + 1e-9).all()
+        assert excess_of_claim_6(model.tree_, alpha) <= 1e-9
+
+
+def excess_of_claim_6(tree, alpha):
+    """By how many labels at most a side of a node passes kappa N + (1 - kappa)."""
+    share, inner = kappa(alpha), np.flatnonzero(tree.label < 0)
+    left = tree.n_leaves[tree.first_child[inner]]
+    right = tree.n_leaves[tree.first_child[inner] + 1]
+    return (np.maximum(left, right) - share * (left + right) - (1 - share)).max()
+
+
+def grow_in_batches(alpha, balance):
+    """Yield models learned by two threads, in batches with hundreds of new labels each.
+
+    The first is a balanced tree whose regressors were taught that everything goes right, so that
+    whoever places a batch's labels by the counts of its start puts them all there.
+    """
+    rng = np.random.default_rng(0)
+
+    def rows(n):
+        return np.c_[np.ones(n), rng.normal(size=(n, 6))]
+
+    options = {"alpha": alpha, "balance": balance, "n_jobs": 2, "scale": None, "refine": 0}
+    model = ConditionalTreeClassifier(
+        structure=LabelTree.balanced(512), loss="squared", optimizer="sgd", learning_rate=0.5,
+        **options,
+    )  # fmt: skip
+    model.partial_fit(rows(2000), rng.integers(256, 512, size=2000), classes=np.arange(512))
+    for first in (512, 812):
+        yield model.partial_fit(rows(300), np.arange(first, first + 300))
+    mixed = ConditionalTreeClassifier(**options)
+    yield mixed.partial_fit(rows(900), np.r_[np.zeros(300, int), np.arange(600)])
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.3, 0.6, 0.9, 1.0])
+def test_claim_6_and_theorem_7_hold_for_threads_too(alpha):
+    for model in grow_in_batches(alpha, "labels"):
+        assert excess_of_claim_6(model.tree_, alpha) <= 1e-9
+        assert model.tree_.depth <= _core.depth_bound(model.tree_.n_labels, alpha) + 1e-9
+        total = int(model.tree_.depths[model.tree_.label >= 0].sum())
+        assert total <= theorem_9(model.tree_) * (1 + 1e-12)
+    for model in grow_in_batches(alpha, "examples"):
+        assert model.tree_.depth <= _core.depth_bound(model.tree_.n_labels, alpha) + 1e-9
 
 
 @pytest.mark.parametrize("m", [0, 1, 2, 3])

@@ -10,13 +10,14 @@ from labeltrees.models.capabilities import (
     Above,
     BeamSearch,
     BestRows,
+    Descends,
     Explains,
     Learns,
     Samples,
     can,
 )
 
-CAPABILITIES = (Above, BestRows, Samples, Explains, BeamSearch, Learns)
+CAPABILITIES = (Above, BestRows, Samples, Explains, BeamSearch, Descends, Learns)
 NO_WEIGHTS = np.empty(0, dtype=np.float32)
 
 
@@ -44,6 +45,8 @@ def every_answer(model, X):
     if can(model, Explains):
         reason = model.explain(rows.take(np.array([0])), likely.tolist()[0])
         found["explain"] = np.array(json.dumps(reason.to_dict()) + reason.to_text())
+    if can(model, Descends):
+        found["greedy_labels"] = model.greedy_labels(rows)
     if can(model, BeamSearch):
         beam = model.beam_labels(rows, 2, beam_width=2)
         found |= {f"beam_labels, {i}": each for i, each in enumerate(beam)}

@@ -22,18 +22,24 @@ import labeltrees
 from labeltrees import (
     AdacondClassifier,
     ConditionalTreeClassifier,
+    DismecRanker,
     ExtremeRegressor,
     FilterTreeClassifier,
     FrequencyTableClassifier,
     LabelTree,
+    LeastSquaresRegressor,
     LOMTreeClassifier,
     OneAgainstAllClassifier,
+    ProxmlRanker,
+    RankSvmRanker,
     SelfTerminatingTreeClassifier,
+    XlrRanker,
 )
 from labeltrees.models.capabilities import (
     Above,
     BeamSearch,
     BestRows,
+    Descends,
     Explains,
     Learns,
     Samples,
@@ -48,8 +54,9 @@ ANNOUNCED = 2**41
 tree has no leaf for it."""
 
 DENSE = {Above, BestRows, Samples}
+SCORES = {Above, BestRows}
 CAN = {
-    "ConditionalTreeModel": DENSE | {Explains, BeamSearch, Learns},
+    "ConditionalTreeModel": DENSE | {Explains, BeamSearch, Descends, Learns},
     "PecocTreeModel": DENSE | {Learns},
     "PooledTreesModel": DENSE | {Explains, Learns},
     "RefinedTreesModel": DENSE | {Explains, BeamSearch, Learns},
@@ -60,8 +67,15 @@ CAN = {
     "AdacondModel": DENSE,
     "OneAgainstAllModel": DENSE | {Learns},
     "FrequencyTableModel": DENSE | {Learns},
+    "LeastSquaresModel": SCORES,
+    "DismecModel": SCORES,
+    "ProxmlModel": SCORES,
+    "RankSvmModel": SCORES,
+    "XlrModel": SCORES,
 }
 """What the model of each class can answer besides what all can, said once more."""
+BY_ITSELF = {"ExtremeModel", *(name for name in CAN if CAN[name] == SCORES)}
+"""Models that give each label a probability by itself, as a row may have many."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +93,11 @@ class Subject:
 
     def __str__(self):
         return self.name
+
+    @property
+    def by_itself(self):
+        """Whether probabilities are those of each label by itself."""
+        return self.model in BY_ITSELF
 
     @property
     def learns(self):
@@ -204,6 +223,17 @@ SUBJECTS = [
         several="matrix",
     ),
     Subject("extreme, one label", ExtremeRegressor(n_trees=1, n_jobs=2), "ExtremeModel"),
+    Subject("least squares", LeastSquaresRegressor(), "LeastSquaresModel", several="dicts"),
+    Subject(
+        "least squares, propensity",
+        LeastSquaresRegressor(relevance="propensity", calibrate=False),
+        "LeastSquaresModel",
+        several="matrix",
+    ),
+    Subject("DiSMEC", DismecRanker(n_jobs=2), "DismecModel", several="lists"),
+    Subject("ProXML", ProxmlRanker(), "ProxmlModel"),
+    Subject("RankSVM", RankSvmRanker(max_iterations=20), "RankSvmModel", several="dicts"),
+    Subject("XLR", XlrRanker(n_factors=2, n_rounds=2), "XlrModel", several="matrix"),
 ]  # fmt: skip
 BY_NAME = {subject.name: subject for subject in SUBJECTS}
 ONLINE = [subject for subject in SUBJECTS if subject.learns]

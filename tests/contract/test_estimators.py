@@ -41,18 +41,31 @@ import labeltrees
 from labeltrees import (
     AdacondClassifier,
     ConditionalTreeClassifier,
+    DismecRanker,
     ExtremeRegressor,
     FilterTreeClassifier,
     FrequencyTableClassifier,
+    LeastSquaresRegressor,
     LOMTreeClassifier,
     OneAgainstAllClassifier,
+    ProxmlRanker,
+    RankSvmRanker,
     SelfTerminatingTreeClassifier,
+    XlrRanker,
 )
 from labeltrees.errors import (
     DataError,
     FrozenModelError,
 )
-from labeltrees.models.capabilities import Above, BeamSearch, BestRows, Explains, Samples
+from labeltrees.estimators.baselines.multilabel import MultilabelEstimator
+from labeltrees.models.capabilities import (
+    Above,
+    BeamSearch,
+    BestRows,
+    Descends,
+    Explains,
+    Samples,
+)
 
 # scikit-learn's checks.
 
@@ -82,12 +95,17 @@ CHECKED = [
     AdacondClassifier(STUMP, n_rounds=3),
     AdacondClassifier(ConditionalTreeClassifier(n_passes=3), n_rounds=3),
     ExtremeRegressor(n_trees=1),
+    LeastSquaresRegressor(),
+    DismecRanker(),
+    ProxmlRanker(),
+    RankSvmRanker(max_iterations=20),
+    XlrRanker(n_factors=2, n_rounds=2),
 ]
 
 
 def expected_failures(estimator):
     """Return the checks that an estimator fails, and why."""
-    if isinstance(estimator, ExtremeRegressor):
+    if isinstance(estimator, (ExtremeRegressor, MultilabelEstimator)):
         why = "probabilities are those of each label by itself: they do not sum to one"
         return {"check_classifiers_train": why}
     holds = isinstance(estimator, SelfTerminatingTreeClassifier) and estimator.penalty != "auto"
@@ -279,6 +297,7 @@ def test_further_questions_are_there_where_the_model_answers(subject):
         "sample": Samples,
         "explain": Explains,
         "beam_top_k": BeamSearch,
+        "predict_greedy": Descends,
     }
     for method, capability in methods.items():
         assert hasattr(estimator, method) == (capability in capable), method
@@ -420,12 +439,10 @@ def test_metrics_and_all_public_names_are_there_after_the_import():
 # A row with many labels.
 
 
-def test_an_extreme_regressor_is_neither_classifier_nor_regressor():
-    assert not is_classifier(ExtremeRegressor())
-    assert not is_regressor(ExtremeRegressor())
+def test_an_estimator_of_many_labels_is_neither_classifier_nor_regressor():
     for subject in SUBJECTS:
-        if not isinstance(subject.estimator, ExtremeRegressor):
-            assert is_classifier(subject.estimator)
+        assert is_classifier(subject.estimator) == (not subject.by_itself)
+        assert not is_regressor(subject.estimator)
 
 
 TRUTHS = {

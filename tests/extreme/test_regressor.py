@@ -1,7 +1,7 @@
 """Extreme regression: label trees over graded relevance, and every question to them.
 
 Worked example -> agreement with tests/references/extreme.py -> searches -> labelwise ->
-invariants -> tail classifiers, calibration, memory -> files -> boundaries -> errors.
+invariants -> calibration, memory -> files -> boundaries -> errors.
 What it shares with every estimator is in tests/contract.
 """
 
@@ -14,7 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from tests.references.extreme import ReferenceTree, labelwise, node_problem, unit_rows
+from tests.references.extreme import (
+    ReferenceTree,
+    labelwise,
+    node_problem,
+    of_house,
+)
 
 import labeltrees
 from labeltrees import ExtremeRegressor
@@ -74,8 +79,8 @@ def test_every_regressor_is_the_references(seed, shape, loss, graded):
     tree = model.model_.trees[0].tree
     scale = Y.max()
     reference = ReferenceTree(
-        tree.parents(), tree.labels(), X.astype(float), Y / scale, cost=3.0, cost_power=0.4,
-        loss=loss, inner_power=0.75,
+        tree.parents(), tree.labels(), X.astype(float), Y / scale, of_house(3.0, 0.4, loss),
+        hinge=loss == "hinge", inner_power=0.75,
     )  # fmt: skip
     expected = scale * reference.probabilities(X.astype(float), 9)
     assert model.predict_relevance(X) == pytest.approx(expected, abs=0.01 * scale)
@@ -392,7 +397,7 @@ def test_probabilities_are_those_of_being_relevant_at_all(graded, relevance):
         assert np.array_equal(found, p)
 
 
-# Calibration, tail classifiers, memory.
+# Calibration, memory.
 
 
 def test_calibration_makes_probabilities_come_true():
@@ -407,26 +412,6 @@ def test_calibration_makes_probabilities_come_true():
         errors.append(np.mean([abs(p[part, 0].mean() - hits[part].mean()) for part in order]))
     assert errors[1] < 0.05
     assert errors[1] < 0.6 * errors[0]
-
-
-@pytest.mark.parametrize("tail", ["xreg", "pfastrexml"])
-def test_tail_scores_are_the_formulas(tail):
-    X, Y = data(12)
-    plain = ExtremeRegressor(n_trees=1, arity=4, max_leaf=4, calibrate=False).fit(X, Y)
-    model = ExtremeRegressor(
-        n_trees=1, arity=4, max_leaf=4, calibrate=False, tail=tail, tail_weight=0.7
-    ).fit(X, Y)
-    assert np.array_equal(plain.predict_proba(X), model.predict_proba(X))
-    unit = unit_rows(X.astype(float))
-    mean = unit_rows((Y > 0).T @ unit).astype(np.float16).astype(float)  # as they are saved
-    cosine = unit @ mean.T
-    near = cosine if tail == "xreg" else 1 / (1 + np.exp(30 * (2 - 2 * cosine)))
-    expected = plain.predict_proba(X) ** 0.7 * near**0.3
-    labels, scores = model.predict_top_scores(X, 3)
-    assert scores == pytest.approx(sorted_labels(expected, 3)[1], rel=1e-3)
-    again, p = model.predict_top_k(X, 3)
-    assert np.array_equal(again, labels)
-    assert np.array_equal(p, np.take_along_axis(plain.predict_proba(X), labels, axis=1))
 
 
 def test_memory_is_estimated_before_training_and_respected():

@@ -12,13 +12,18 @@ from sklearn.base import clone
 from labeltrees import (
     AdacondClassifier,
     ConditionalTreeClassifier,
+    DismecRanker,
     ExtremeRegressor,
     FilterTreeClassifier,
     FrequencyTableClassifier,
     LabelTree,
+    LeastSquaresRegressor,
     LOMTreeClassifier,
     OneAgainstAllClassifier,
+    ProxmlRanker,
+    RankSvmRanker,
     SelfTerminatingTreeClassifier,
+    XlrRanker,
 )
 from labeltrees.store import StoredModel
 
@@ -60,6 +65,11 @@ ESTIMATORS = {
     "extreme, tail": ExtremeRegressor(
         n_trees=2, loss="hinge", relevance="propensity", tail="xreg", arity=2, max_leaf=2
     ),
+    "least squares": LeastSquaresRegressor(relevance="propensity"),
+    "DiSMEC": DismecRanker(),
+    "ProXML": ProxmlRanker(calibrate=False),
+    "RankSVM": RankSvmRanker(max_iterations=5),
+    "XLR": XlrRanker(n_factors=2, n_rounds=1),
 }
 FROZEN = [
     "conditional", "conditional, novelty", "refined", "refined, two trees", "PECOC", "pool",
@@ -69,6 +79,7 @@ FROZEN = [
 WITH_OWN_SETTINGS = [
     "conditional", "conditional, nested lists", "refined", "filter tree", "LOMtree",
     "self-terminating", "one against all", "frequency table", "Adacond of stumps", "extreme, tail",
+    "least squares", "DiSMEC", "ProXML", "RankSVM", "XLR",
 ]  # fmt: skip
 """Files whose settings the others repeat."""
 NAMES = [*ESTIMATORS, *(f"{name}, frozen" for name in FROZEN)]

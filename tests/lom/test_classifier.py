@@ -19,6 +19,7 @@ from scipy import sparse
 from tests.references.lom import ReferenceLomTree
 
 from labeltrees import LOMTreeClassifier
+from labeltrees.data.rows import as_rows
 from labeltrees.errors import (
     ArgumentError,
     DivergedError,
@@ -26,6 +27,7 @@ from labeltrees.errors import (
 )
 from labeltrees.models.lom.diagnostics import split_quality
 from labeltrees.models.lom.model import LomTreeModel, _histograms
+from labeltrees.models.lom.settings import LomSettings
 
 
 def stream(seed, n_rows=600, n_features=8, n_labels=12, noise=0.4):
@@ -140,6 +142,60 @@ def test_recycling_agrees_with_the_reference_on_longer_streams():
         assert model.model_.core.n_recyclings == reference.n_recyclings
         n_recyclings += reference.n_recyclings
     assert n_recyclings > 50
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    problems(),
+    st.sampled_from(["hinge", "squared"]),
+    st.integers(0, 6),
+    st.integers(1, 2),
+)
+def test_the_papers_label_of_a_leaf_is_the_one_taught_there_most_often(problem, loss, limit, swap):
+    X, y = problem
+    options = {"loss": loss, "optimizer": "sgd", "learning_rate": 0.2,
+               "max_splits": limit, "swap_resistance": swap}  # fmt: skip
+    reference = ReferenceLomTree(**options)
+    model = LOMTreeClassifier(**options, counts="taught", back_off=0, scale=None).partial_fit(X, y)
+    for x, label in zip(X, y, strict=True):
+        reference.observe(x, label)
+    for x, answer in zip(X, model.predict(X), strict=True):
+        assert answer in reference.leaf_labels(x)
+
+
+def test_counting_the_taught_way_only_changes_answers_and_not_the_tree():
+    X, y = stream(5, noise=1.5)
+    both, taught = (LOMTreeClassifier(counts=c).partial_fit(X, y) for c in ("both", "taught"))
+    nodes, others = both.model_.core.nodes(), taught.model_.core.nodes()
+    for name in ("left", "right", "least", "mean", "leaf_top", "split_number"):
+        assert np.array_equal(nodes[name], others[name])
+    assert others["weight"].sum() < nodes["weight"].sum()
+    assert (taught.predict(X) != both.predict(X)).any()
+
+
+def test_a_second_pass_is_the_same_however_it_is_cut():
+    X, y = stream(6, noise=1.0)
+    rows, weights = as_rows(X), np.empty(0, np.float32)
+    models = []
+    for n_parts in (1, 2, 7):
+        model = LomTreeModel.empty(LomSettings(), X.shape[1])
+        model.learn(rows, y, weights)
+        for part in np.array_split(np.arange(len(y)), n_parts):
+            model.learn(rows, y, weights, order=part, again=True)
+        assert model.core.n_rounds == 2
+        models.append(model)
+    expected = models[0].probabilities(rows)
+    for model in models[1:]:
+        assert np.array_equal(model.probabilities(rows), expected)
+    models[1].learn(rows, y, weights, order=np.arange(200), again=True)
+    assert models[1].core.n_rounds == pytest.approx(2 + 1 / 3)
+    tensors, facts = models[1].to_tensors(keep_state=True)
+    again = LomTreeModel.from_tensors(tensors, facts)
+    assert np.array_equal(again.probabilities(rows), models[1].probabilities(rows))
+    older = {name: value for name, value in facts.items() if name != "weight_learned_again"}
+    assert LomTreeModel.from_tensors(tensors, older | {"n_rounds": 3}).core.n_rounds == 3
+    with pytest.raises(ModelFormatError, match="learned again"):
+        LomTreeModel.from_tensors(tensors, facts | {"weight_learned_again": 1e9})
 
 
 # Invariants after any stream.

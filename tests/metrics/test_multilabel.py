@@ -77,6 +77,10 @@ FUNCTIONS = {
         lambda y, s, k, w: reference.weighted_ndcg(y, s, k, w, "mean"),
     ),
     "auc": (m.auc_at_k, reference.auc),
+    "auc by equation 3": (
+        lambda *a, **b: m.auc_at_k(*a, average="mean", **b),
+        lambda y, s, k, w: reference.auc(y, s, k, w, average="mean"),
+    ),
     "xmad": (m.xmad_at_k, reference.xmad),
     "xrmse": (m.xrmse_at_k, reference.xrmse),
     "ranking error": (m.ranking_error_at_k, reference.ranking_error),
@@ -150,6 +154,13 @@ def test_propensities_and_what_they_weigh_agree_with_the_reference(problem, a, b
         assert found == approx(reference.weighted_ndcg(y, s, k, weights, average))
 
 
+@given(problem=problems(), named=st.sampled_from(["rightly", "at all"]))
+def test_coverage_agrees_with_the_reference(problem, named):
+    truth, scores, k, per, _ = problem
+    expected = reference.coverage(*both_ways(truth, scores, per), k, named)
+    assert m.coverage_at_k(truth, sparse(scores), k, named=named, per=per) == approx(expected)
+
+
 @given(problem=problems())
 def test_log_loss_agrees_with_the_reference(problem):
     truth, scores, _, _, _ = problem
@@ -171,6 +182,8 @@ def test_the_report_is_every_function_at_every_k(problem):
         "WP": m.weighted_precision_at_k,
         "WN": m.weighted_ndcg_at_k,
         "AUC": m.auc_at_k,
+        "mean AUC": lambda y, s, k, **rest: m.auc_at_k(y, s, k, average="mean", **rest),
+        "coverage": lambda y, s, k, **rest: m.coverage_at_k(y, s, k, per=rest["per"]),
         "ranking error": m.ranking_error_at_k,
         "regression error": m.regression_error_at_k,
         "XMAD": m.xmad_at_k,
@@ -407,6 +420,9 @@ BAD = {
     "the number of pairs": lambda: m.auc_at_k([[0, 0]], S, 1),
     "the sum of sample_weight must be > 0": lambda: m.precision_at_k(Y, S, 1, sample_weight=[0]),
     "the length of sample_weight": lambda: m.xmad_at_k(Y, S, 1, per="label", sample_weight=[1]),
+    "average must be 'ratio' or 'mean'": lambda: m.auc_at_k(Y, S, 1, average="sum"),
+    "named must be": lambda: m.coverage_at_k(Y, S, 1, named="often"),
+    "the number of relevant labels": lambda: m.coverage_at_k([[0, 0]], S, 1),
     "tolerance must be": lambda: m.auc_at_k(Y, S, 1, tolerance=-1),
     "scores must have an entry": lambda: m.calibration_error_at_k(Y, csr_array((1, 2)), 1),
     "n_bins must be": lambda: m.calibration_error_at_k(Y, S, 1, n_bins=0),
@@ -445,6 +461,9 @@ def test_ranks_decide_the_order_and_scores_the_errors():
     ]
     assert found["P"] == {1: 0.5}
     assert found["XMAD"] == usual["XMAD"]
+    # Row 0 is ranked 0, 2, 1 and row 1 is ranked 0, 1, 2: one pair of 1 x 2 + 1 x 1 is wrong.
+    assert (usual["AUC"], found["AUC"]) == ({1: approx(1 / 3)}, {1: approx(2 / 3)})
+    assert (usual["mean AUC"], found["mean AUC"]) == ({1: 0.5}, {1: 0.5})
     assert found["ECE"] == {1: pytest.approx((0.8 + 0.1) / 2)}
     with pytest.raises(ArgumentError, match="ranks must have its entries"):
         m.multilabel_report(truth, csr_array([[0.5, 0, 0], [0, 1, 0]]), ks=[1], ranks=ranks)

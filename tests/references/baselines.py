@@ -20,6 +20,12 @@ class ReferenceOneAgainstAll(ReferenceConditionalTree):
             self.step(regressor, x, self.margin(regressor, x), int(other == label), weight)
         return p
 
+    def score(self, x, label):
+        """f_y(x), the paper's prediction for (x, y) (section 4.3.1); 0 without a regressor."""
+        if label not in self.leaf_of:
+            return 0.0
+        return self.estimate(self.leaf_of[label], self.prepare(x))
+
     def normalised(self, prepared):
         floor = 2e-6 / max(len(self.leaf_of), 1)
         scores = {y: max(self.estimate(f, prepared), floor) for y, f in self.leaf_of.items()}

@@ -26,6 +26,7 @@ class Node:
         self.C = 0
         self.weights, self.sums = {}, {}
         self.histogram = {}
+        self.reached = {}  # l_v of the paper: label -> examples that reached the node, taught
 
     @property
     def is_leaf(self):
@@ -141,6 +142,7 @@ class ReferenceLomTree:
             node.histogram[y] = node.histogram.get(y, 0) + 1
         j = self.root
         while True:
+            j.reached[y] = j.reached.get(y, 0) + 1
             if way and way[0] is j:
                 way.pop(0)
             else:  # taught, it leaves the way it would have gone
@@ -195,6 +197,16 @@ class ReferenceLomTree:
                 kappa = self.back_off * n * (1 - trust) / trust
                 p = (node.histogram.get(y, 0) + kappa * p) / (n + kappa)
         return (1 - 1e-6) * p + 1e-6 * base
+
+    def leaf_labels(self, x):
+        """The labels that the paper may give: those with the highest frequency at the leaf.
+
+        Section 3: "the label with the highest frequency amongst the examples reaching that leaf".
+        It does not say which of several, nor what a leaf says that no example has reached: here
+        what its nearest ancestor says that has been reached.
+        """
+        counts = next(v.reached for v in reversed(self.way(self.prepared(x))) if v.reached)
+        return {y for y, count in counts.items() if count == max(counts.values())}
 
     def shape(self, node=None):
         """The tree as nested tuples: C, E, histogram and children of every node."""

@@ -58,7 +58,7 @@ def recall(truth, scores, k, weights):
     return mean(shares, weights)
 
 
-def auc(truth, scores, k, weights, tolerance=1e-6):
+def auc(truth, scores, k, weights, tolerance=1e-6, average="ratio"):
     wrong, n_pairs = [], []
     for y, s in zip(truth, scores, strict=True):
         told = [0.0 if each is None else each for each in s]
@@ -71,7 +71,21 @@ def auc(truth, scores, k, weights, tolerance=1e-6):
             )
         )
         n_pairs.append(len(first) * len(relevant))
-    return 1 - mean(wrong, weights) / mean(n_pairs, weights)
+    if average == "ratio":
+        return 1 - mean(wrong, weights) / mean(n_pairs, weights)
+    rows = [row for row, n in enumerate(n_pairs) if n]  # eq. 3 of a row; 0 / 0 is none
+    return mean([1 - wrong[row] / n_pairs[row] for row in rows], [weights[row] for row in rows])
+
+
+def coverage(truth, scores, k, named="rightly"):
+    relevant = {label for y in truth for label, each in enumerate(y) if each > 0}
+    found = {
+        label
+        for y, s in zip(truth, scores, strict=True)
+        for label in first_k(s, k)
+        if named == "at all" or y[label] > 0
+    }
+    return len(found & relevant) / len(relevant)
 
 
 def errors(y, s):

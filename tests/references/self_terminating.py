@@ -26,6 +26,18 @@ def branch_posterior(q, u, penalty):
     return np.clip(q, low * u, high * u)
 
 
+def scalar_posterior(q, u, penalty):
+    """The same for two labels and one number alpha: p = 1 / (1 + exp(-(b + alpha))).
+
+    -q log p - (1 - q) log(1 - p) + penalty |alpha| has the slope p - q + penalty sign(alpha).
+    """
+    up, down = q[1] - penalty, q[1] + penalty
+    if up <= u[1] <= down:
+        return u
+    p = up if up > u[1] else down
+    return np.array([1 - p, p])
+
+
 def relative_entropy(p, u):
     return sum(float(a * np.log(a / b)) for a, b in zip(p, u, strict=True) if a > 0)
 
@@ -62,8 +74,9 @@ class ReferenceSelfTerminatingTree:
 
     def __init__(
         self, X, masses, *, penalty, weight_power=0.0, min_gain=0.0, norm="l1",
-        split_terminated=False,
+        split_terminated=False, categorical=(), form="vector",
     ):  # fmt: skip
+        self.categorical, self.form = categorical, form
         self.X, self.masses = np.asarray(X, dtype=np.float32), masses
         self.penalty, self.weight_power, self.min_gain = penalty, weight_power, min_gain
         self.norm, self.split_terminated = norm, split_terminated
@@ -75,6 +88,9 @@ class ReferenceSelfTerminatingTree:
     def posteriors(self, sides, u):
         counts = [self.masses[rows].sum(axis=0) for rows in sides]
         weights = [c.sum() for c in counts]
+        if self.form == "scalar":
+            return [scalar_posterior(c / w, u, self.penalty * w**self.weight_power / w)
+                    for c, w in zip(counts, weights, strict=True)]  # fmt: skip
         if self.norm == "linf":
             return sibling_posteriors(counts, u, self.penalty * sum(weights) ** self.weight_power)
         return [branch_posterior(c / w, u, self.penalty * w**self.weight_power / w)
@@ -86,6 +102,8 @@ class ReferenceSelfTerminatingTree:
 
     def candidates(self, rows):
         for feature in range(self.X.shape[1]):
+            if feature in self.categorical:
+                continue
             x = self.X[rows, feature]
             missing = np.isnan(x)
             values = np.unique(x[~missing])
@@ -95,6 +113,12 @@ class ReferenceSelfTerminatingTree:
                 for missing_left in (False, True)[: 1 + missing.any()]:
                     left = np.where(missing, missing_left, x <= value)
                     yield rows[left], rows[~left]
+
+        for feature in self.categorical:  # a branch for every value
+            x = self.X[rows, feature]
+            _, which = np.unique(x, return_inverse=True)  # NaN is one value
+            if which.max() > 0:
+                yield tuple(rows[which == value] for value in range(which.max() + 1))
 
     def grow(self, rows, u, depth):
         best, best_gain = None, np.float32(0)

@@ -38,25 +38,10 @@ class RowReader {
   std::vector<double> p_;
 };
 
-}  // namespace
-
-OneAgainstAll::OneAgainstAll(std::span<const double> mass, std::span<const std::uint64_t> keys,
-                             std::span<const float> weights, std::span<const float> sums)
-    : mass_(mass.begin(), mass.end()) {
-  if (mass.size() > index(std::numeric_limits<LabelId>::max())) throw TreeError("too many labels");
-  if (!std::all_of(mass.begin(), mass.end(), [](double value) { return value >= 0; })) {
-    throw TreeError("masses must not be negative");
-  }
-  restore_lines(table_, keys, weights, sums, bank().n_blocks());
-}
-
-void OneAgainstAll::grow(std::size_t n_labels) {
-  if (n_labels > mass_.size()) mass_.resize(n_labels, 0.0);
-}
-
-void learn(OneAgainstAll& model, const CsrView& X, std::span<const LabelId> labels,
-           std::span<const float> weights, std::span<const std::int64_t> order,
-           const Foresight& foresight, const Learning& options, LearningWatch* watch) {
+void learn_rows(OneAgainstAll& model, const CsrView& X, std::span<const LabelId> labels,
+                std::span<const float> weights, std::span<const std::int64_t> order,
+                const Foresight& foresight, const Learning& options, LearningWatch* watch,
+                bool foresees_scores) {
   PreparedRow row;
   BankTrainer trainer;
   std::vector<float> margins;
@@ -94,7 +79,9 @@ void learn(OneAgainstAll& model, const CsrView& X, std::span<const LabelId> labe
     normalise(std::span(margins).first(n_before), options.reading.loss, p);
     if (!foresight.is_new.empty()) foresight.is_new[i] = is_new ? 1 : 0;
     if (!foresight.p_label.empty()) {
-      foresight.p_label[i] = is_new || !(weight > 0) ? 0.0 : p[index(label)];
+      const bool known = !is_new && weight > 0;
+      const double score = known ? estimate(margins[index(label)], options.reading.loss) : 0.0;
+      foresight.p_label[i] = known && !foresees_scores ? p[index(label)] : score;
     }
     if (!foresight.top.empty()) {
       const auto top = std::max_element(p.begin(), p.end());
@@ -103,6 +90,34 @@ void learn(OneAgainstAll& model, const CsrView& X, std::span<const LabelId> labe
     }
     if (watch != nullptr) watch->learned(i + 1);
   }
+}
+
+}  // namespace
+
+OneAgainstAll::OneAgainstAll(std::span<const double> mass, std::span<const std::uint64_t> keys,
+                             std::span<const float> weights, std::span<const float> sums)
+    : mass_(mass.begin(), mass.end()) {
+  if (mass.size() > index(std::numeric_limits<LabelId>::max())) throw TreeError("too many labels");
+  if (!std::all_of(mass.begin(), mass.end(), [](double value) { return value >= 0; })) {
+    throw TreeError("masses must not be negative");
+  }
+  restore_lines(table_, keys, weights, sums, bank().n_blocks());
+}
+
+void OneAgainstAll::grow(std::size_t n_labels) {
+  if (n_labels > mass_.size()) mass_.resize(n_labels, 0.0);
+}
+
+void learn(OneAgainstAll& model, const CsrView& X, std::span<const LabelId> labels,
+           std::span<const float> weights, std::span<const std::int64_t> order,
+           const Foresight& foresight, const Learning& options, LearningWatch* watch) {
+  learn_rows(model, X, labels, weights, order, foresight, options, watch, false);
+}
+
+void learn_scored(OneAgainstAll& model, const CsrView& X, std::span<const LabelId> labels,
+                  std::span<const float> weights, std::span<const std::int64_t> order,
+                  const Foresight& foresight, const Learning& options, LearningWatch* watch) {
+  learn_rows(model, X, labels, weights, order, foresight, options, watch, true);
 }
 
 void label_scores(const OneAgainstAll& model, const CsrView& X, std::span<const LabelId> labels,

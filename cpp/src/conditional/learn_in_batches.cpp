@@ -38,7 +38,7 @@ struct Turn {
 struct BatchRow {
   PreparedRow row;
   NodeId leaf = none;
-  NodeId spot = none;   // the leaf that a new label is to split, if that is known
+  HeardOpinions heard;  // of regressors, on a new label's way to its leaf
   bool is_new = false;  // its label got a leaf
   bool is_planned = false;
   double leaf_mass = 0;  // before
@@ -90,8 +90,10 @@ class BatchLearner {
       row.row.assign(row_of(i), options_.reading);
       row.is_new = row.is_planned = false;
       row.find_way(model_, label_of(i));
-      const bool has_spot = row.leaf == none && !model_.tree().empty();
-      row.spot = has_spot ? placements_[worker].of_new(label_of(i), row.row) : none;
+      row.heard.clear();
+      if (row.leaf == none && !model_.tree().empty()) {
+        placements_[worker].of_new(label_of(i), row.row, row.heard);
+      }
     });
   }
 
@@ -120,9 +122,8 @@ class BatchLearner {
     if (tree.empty()) {
       model_.add_root(label);
     } else if (is_new) {
-      // Another label of the batch may have split the leaf that was found.
-      const bool is_free = planned.spot != none && tree.is_leaf(planned.spot);
-      model_.split_leaf(is_free ? planned.spot : placements_[0].of_new(label, planned.row), label);
+      // By the counts of now, which Claim 6 needs, and what regressors said before the batch.
+      model_.split_leaf(placements_[0].of_new(label, planned.row, planned.heard), label);
     }
     planned.is_new = is_new;
     // Rows before this one may have made the label's leaf, or split it.

@@ -6,7 +6,7 @@
 
 namespace labeltrees {
 
-NodeId Placement::of_new(LabelId label, const PreparedRow& row) {
+NodeId Placement::of_new(LabelId label, const PreparedRow& row, HeardOpinions& heard) {
   const LabelTree& tree = model_.tree();
   const bool asks_regressors = options_.insertion == Insertion::objective && options_.alpha < 1;
   const double bound = options_.balance == Balance::examples
@@ -15,28 +15,33 @@ NodeId Placement::of_new(LabelId label, const PreparedRow& row) {
   NodeId node = 0;
   std::uint32_t block = 0;
   for (std::int32_t depth = 0; !tree.is_leaf(node); ++depth) {
-    const Place place = model_.place(node);
-    if (asks_regressors && place.block != block) {
-      block = place.block;
-      find_lines(model_.table(), block, row, lines_);
+    double p_right = 0.5;
+    if (asks_regressors) {
+      const auto at = static_cast<std::size_t>(depth);
+      if (at < heard.size() && heard[at].node != node) heard.resize(at);
+      if (at == heard.size()) {
+        if (model_.place(node).block != block) {
+          block = model_.place(node).block;
+          find_lines(model_.table(), block, row, lines_);
+        }
+        const NodeOpinion opinion = ask_node(model_, node, lines_, row, options_.reading);
+        heard.push_back({node, static_cast<double>(unsharpened(opinion, options_.reading))});
+      }
+      p_right = heard[at].p_right;
     }
     const NodeId left = tree.first_child(node);
     const bool right =
-        options_.insertion == Insertion::random ? toss(label, depth) : objective(node, row) > 0;
+        options_.insertion == Insertion::random ? toss(label, depth) : objective(node, p_right) > 0;
     node = within(bound, depth, right ? left + 1 : left, right ? left : left + 1);
   }
   return node;
 }
 
 // obj(p, L, R, alpha) of the paper; positive means right.
-double Placement::objective(NodeId node, const PreparedRow& row) const {
+double Placement::objective(NodeId node, double p_right) const {
   const double alpha = options_.alpha;
   const NodeId left = model_.tree().first_child(node);
-  double value = 0;
-  if (alpha < 1) {
-    const NodeOpinion opinion = ask_node(model_, node, lines_, row, options_.reading);
-    value += (1 - alpha) * 2 * (static_cast<double>(unsharpened(opinion, options_.reading)) - 0.5);
-  }
+  double value = (1 - alpha) * 2 * (p_right - 0.5);
   if (alpha > 0) value += alpha * (size_of(left) - size_of(left + 1));
   return value;
 }

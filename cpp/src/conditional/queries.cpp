@@ -145,6 +145,22 @@ void sample_labels(const ConditionalTree& model, const CsrView& X, std::span<con
   }
 }
 
+void greedy_labels(const ConditionalTree& model, const CsrView& X, const Reading& reading,
+                   std::span<LabelId> labels) {
+  const LabelTree& tree = model.tree();
+  Walker walker(model, reading);
+  for (std::size_t r = 0; r < X.n_rows(); ++r) {
+    labels[r] = none;
+    if (tree.empty()) continue;
+    ReachedNode visit = walker.start(X.row(r));
+    while (!tree.is_leaf(visit.node)) {
+      const double p = walker.p_right(visit);
+      visit = walker.child(visit, p, p > 0.5);
+    }
+    labels[r] = tree.label(visit.node);
+  }
+}
+
 namespace {
 
 // The labels' leaves and every node above them, parents first.

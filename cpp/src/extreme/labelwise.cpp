@@ -269,7 +269,8 @@ class TreePass {
   }
 
   std::size_t share_of(NodeId node) const {
-    const double reach = static_cast<double>(tree_.reach[index(node)]);
+    // A little less, lest the rounding of a share to 32 bits lift a whole number to the next.
+    const double reach = static_cast<double>(tree_.reach[index(node)]) * (1 - 1e-6);
     const double share = std::ceil(options_.factor * reach * static_cast<double>(n_rows_));
     const double least = static_cast<double>(n_kept_);
     return static_cast<std::size_t>(
@@ -312,6 +313,25 @@ void fill_in(AskerPool& pool, const CsrView& X, std::span<const LabelId> labels,
   });
 }
 
+// Replaces the candidates of several trees by one each: the sum of what the trees found over all
+// trees, 0 where a tree did not find the row.
+void add_up(const Ranking& ranking, std::size_t n_trees,
+            std::vector<std::vector<ScoredRow>>& found) {
+  for (auto& rows : found) {
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const ScoredRow& a, const ScoredRow& b) { return a.row < b.row; });
+    std::size_t n = 0;
+    for (std::size_t i = 0; i < rows.size(); ++n) {
+      const std::int32_t row = rows[i].row;
+      double sum = 0;
+      for (; i < rows.size() && rows[i].row == row; ++i) sum += rows[i].p;
+      const double p = sum / static_cast<double>(n_trees);
+      rows[n] = {p, ranking.score(p, row), row};
+    }
+    rows.resize(n);
+  }
+}
+
 // The candidates of every label with their scores, from all trees together.
 std::vector<std::vector<ScoredRow>> candidates(AskerPool& pool, const CsrView& X,
                                                std::span<const LabelId> labels,
@@ -320,7 +340,8 @@ std::vector<std::vector<ScoredRow>> candidates(AskerPool& pool, const CsrView& X
                                                Workers& workers) {
   const RelevanceForest& forest = pool.forest();
   const bool alone = forest.trees.size() == 1;
-  const std::size_t n_kept = alone ? options.k : options.k + 10;
+  const bool fills = forest.fill_missing || options.exact;
+  const std::size_t n_kept = alone || !fills ? options.k : options.k + 10;
   std::vector<std::vector<ScoredRow>> found(labels.size());
   for (const RelevanceTree& tree : forest.trees) {
     TreePass pass(tree, forest, X, labels, bars, n_kept, options, ranking, workers);
@@ -329,7 +350,8 @@ std::vector<std::vector<ScoredRow>> candidates(AskerPool& pool, const CsrView& X
       found[l].insert(found[l].end(), pass.found[l].begin(), pass.found[l].end());
     }
   }
-  if (!alone) fill_in(pool, X, labels, ranking, options.n_workers, found);
+  if (!alone && fills) fill_in(pool, X, labels, ranking, options.n_workers, found);
+  if (!alone && !fills) add_up(ranking, forest.trees.size(), found);
   for (auto& rows : found) {
     keep_best(rows, options.k);
     std::sort(rows.begin(), rows.end(), row_before);

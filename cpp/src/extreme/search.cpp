@@ -18,7 +18,7 @@ bool less_likely(const Open& a, const Open& b) noexcept {
 
 }  // namespace
 
-ForestAsker::ForestAsker(const RelevanceForest& forest) {
+ForestAsker::ForestAsker(const RelevanceForest& forest) : fill_missing_(forest.fill_missing) {
   for (const RelevanceTree& tree : forest.trees) trees_.emplace_back(tree, forest);
   open_.resize(trees_.size());
   dropped_.resize(trees_.size());
@@ -169,12 +169,31 @@ void ForestAsker::top_beam(std::size_t k, std::size_t beam_width) {
     return;
   }
   candidates_.clear();
+  // Without filling in every tree counts with as many labels as the released program keeps.
+  constexpr std::size_t most_kept = 100;
+  const std::size_t n_kept = fill_missing_ ? k + 10 : std::max(k, most_kept);
   for (TreeAsker& tree : trees_) {
-    beam_of(tree, k + 10, beam_width);
+    beam_of(tree, n_kept, beam_width);
     candidates_.insert(candidates_.end(), best_.begin(), best_.end());
   }
   best_.clear();
-  fill_in(k);
+  if (fill_missing_) {
+    fill_in(k);
+  } else {
+    add_up(k);
+  }
+}
+
+// Offers the candidates with the sum of what trees found over all trees.
+void ForestAsker::add_up(std::size_t k) {
+  std::stable_sort(candidates_.begin(), candidates_.end(),
+                   [](const ScoredLabel& a, const ScoredLabel& b) { return a.label < b.label; });
+  for (std::size_t i = 0; i < candidates_.size();) {
+    const LabelId label = candidates_[i].label;
+    double sum = 0;
+    for (; i < candidates_.size() && candidates_[i].label == label; ++i) sum += candidates_[i].p;
+    offer(k, {sum / static_cast<double>(trees_.size()), label});
+  }
 }
 
 // Offers the candidates with the mean of all trees, k at a time, the most promising first: what the

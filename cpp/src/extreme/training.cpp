@@ -210,12 +210,13 @@ class NodeWeightsBuilder {
     counts_.assign(n_features + 1, 0);
   }
 
+  // least: what the weights of each child of the panel must exceed.
   void add_panel(const LockstepSolver& solver, std::size_t n_features, std::size_t first,
-                 std::size_t last, float least_weight) {
+                 std::size_t last, std::span<const float> least) {
     for (std::size_t f = 0; f < n_features; ++f) {
       const float* w = solver.weights_of(f);
       for (std::size_t c = 0; c < last - first; ++c) {
-        if (std::fabs(w[c]) <= least_weight) continue;
+        if (std::fabs(w[c]) <= least[c]) continue;
         entries_.push_back(
             {static_cast<std::int32_t>(f), static_cast<std::uint8_t>(first + c), w[c]});
       }
@@ -358,7 +359,9 @@ class Trainer {
     for (std::size_t p = 0; p + 1 < panels.size(); ++p) {
       const std::size_t first = panels[p], last = panels[p + 1];
       solver.solve(problem, first, last, options);
-      builder.add_panel(solver, problem.n_features, first, last, options_.least_weight);
+      float least[max_panel];
+      bound_weights(solver, problem.n_features, {least, last - first});
+      builder.add_panel(solver, problem.n_features, first, last, {least, last - first});
       const float* bias = solver.weights_of(problem.n_features);
       std::copy_n(bias, last - first, &biases_[index(tree_.first_child(node)) + first]);
       for (std::size_t h = 0; h < problem.n_held; ++h) {
@@ -379,7 +382,24 @@ class Trainer {
     }
   }
 
+  // What the weights of a panel must exceed to be kept. Biases count among a regressor's weights,
+  // but are never dropped.
+  void bound_weights(const LockstepSolver& solver, std::size_t n_features,
+                     std::span<float> least) const {
+    std::fill(least.begin(), least.end(), 0.0f);
+    for (std::size_t f = 0; f <= n_features && options_.least_share > 0; ++f) {
+      const float* w = solver.weights_of(f);
+      for (std::size_t c = 0; c < least.size(); ++c) least[c] = std::max(least[c], std::fabs(w[c]));
+    }
+    for (float& bound : least)
+      bound = std::max(bound * options_.least_share, options_.least_weight);
+  }
+
   float cost_of(const NodeProblem& problem) const {
+    if (options_.mean_error) {
+      const auto n = static_cast<double>(std::max<std::size_t>(problem.weights.size(), 1));
+      return static_cast<float>(static_cast<double>(options_.cost) / (2 * n));
+    }
     double weight = 0;
     for (const float s : problem.weights) weight += static_cast<double>(s);
     const double ratio = static_cast<double>(n_rows()) / std::max(weight, 1e-9);

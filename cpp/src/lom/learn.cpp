@@ -84,6 +84,7 @@ class LomLearner {
     make_room(label);  // from here on nothing throws
     if (!options_.again) measure_trust(label, weight);
     model_.add_total(label, weight);
+    if (options_.again) model_.add_again(weight);
     NodeId at = model_.root();
     std::size_t n_together = 1;  // of the way's nodes, until the row parts from it
     bool together = true;
@@ -140,6 +141,7 @@ class LomLearner {
   // Counts the row in the histograms of the nodes it would have reached untaught, from the way's
   // i-th on.
   void count_rest(std::size_t i, LabelId label, float weight) {
+    if (options_.taught_only) return;
     for (; i < way_.size(); ++i) model_.count_histogram(way_[i], label, weight);
   }
 

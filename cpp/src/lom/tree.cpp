@@ -219,11 +219,12 @@ LomArrays LomTree::arrays() const {
 LomTree::LomTree(const LomArrays& a, NodeId root, std::span<const std::uint8_t> used_slots,
                  std::span<const double> totals, Ledgers ledgers,
                  std::span<const std::uint64_t> keys, std::span<const float> weights,
-                 std::span<const float> sums, const BackOff& trust)
+                 std::span<const float> sums, const BackOff& trust, double again)
     : root_(root),
       ledgers_(std::move(ledgers)),
       used_slots_(used_slots.begin(), used_slots.end()),
-      trust_(trust) {
+      trust_(trust),
+      again_(again) {
   const std::size_t n = a.parent.size();
   for (const std::size_t size :
        {a.left.size(), a.right.size(), a.ledger.size(), a.block.size(), a.slot.size(),
@@ -335,6 +336,10 @@ void LomTree::check_counts() const {
     }
   }
   if (!is_count(total_weight_)) throw TreeError("the totals add up to too much");
+  // Sums of the same weights in another order may differ a little.
+  if (!(again_ >= 0 && again_ <= total_weight_ * (1 + 1e-6))) {
+    throw TreeError("more was learned again than was learned");
+  }
   for (const SavedEntry& entry : ledgers_.sorted_entries()) {
     if (!(total(static_cast<LabelId>(entry.key & 0xffffffffu)) > 0)) {
       throw TreeError("a ledger has a label that was never learned");

@@ -6,6 +6,7 @@
 #include "labeltrees/machine/attention.hpp"
 #include "labeltrees/machine/elementary.hpp"
 #include "labeltrees/machine/index.hpp"
+#include "labeltrees/self_terminating/categories.hpp"
 #include "labeltrees/self_terminating/partition.hpp"
 #include "labeltrees/self_terminating/tree.hpp"
 
@@ -42,6 +43,7 @@ struct Ground {
         partition(binned),
         places(given.labels.begin(), given.labels.end()),
         targets{given.starts, places, given.masses},
+        categories(categories_of(binned, growing.categorical)),
         phi(growing.criterion, given.masses.empty() ? binned.n_rows + 1 : 0) {}
 
   Penalty penalty(std::size_t depth) const {
@@ -70,6 +72,7 @@ struct Ground {
   Partition partition;
   std::vector<LabelId> places;  // of the targets' labels among those of their row's node
   Targets targets;              // places in place of labels
+  const std::vector<Category> categories;
   Phi phi;
 };
 
@@ -77,7 +80,11 @@ struct Ground {
 class Grower {
  public:
   Grower(Ground& ground, std::span<const std::unique_ptr<SplitSearch>> searches, Workers* workers)
-      : ground_(ground), searches_(searches), workers_(workers), place_of_(ground.root.size()) {}
+      : ground_(ground),
+        searches_(searches),
+        workers_(workers),
+        category_search_(ground.options.criterion),
+        place_of_(ground.root.size()) {}
 
   // The subtree's node 0 is `top`. With workers, nodes with few entries are left in `deferred`.
   SelfTerminatingTree run(Pending top) {
@@ -119,6 +126,11 @@ class Grower {
     const Penalty lambda = ground_.penalty(node.depth);
     if (node.part.n_rows() < 2 || !sum_up(node, lambda)) return;
     const Split split = best_split(node, lambda);
+    const CategorySplit many = category_search_.best(statistics_, ground_.categories,
+                                                     ground_.targets, ground_.root.size(), lambda);
+    if (static_cast<float>(many.gain) > static_cast<float>(split.gain)) {
+      return expand_by_category(node, many, lambda);
+    }
     // Below the second, only rounding tells the children from their parent.
     if (split.gain < ground_.options.min_gain || split.gain <= 1e-12 * node.weight) return;
     const Partition::Cut cut = ground_.partition.divide_rows(node.part, split, spare_);
@@ -140,6 +152,74 @@ class Grower {
     }
     if (right_grows) pending_.push_back(std::move(right));
     if (left_grows) pending_.push_back(std::move(left));
+  }
+
+  // A branch of a categorical split still to be written, and the node that becomes it.
+  struct Branches {
+    NodeId node;
+    Part part;
+    std::span<const Piece> pieces;
+  };
+
+  void expand_by_category(const Pending& node, const CategorySplit& split, const Penalty& lambda) {
+    if (split.gain < ground_.options.min_gain || split.gain <= 1e-12 * node.weight) return;
+    const std::vector<std::uint8_t>& bin_of = split.category->bins;
+    std::vector<std::uint8_t> bins;
+    for (const std::int32_t row : ground_.partition.rows(node.part)) {
+      bins.push_back(bin_of[index(row)]);
+    }
+    std::sort(bins.begin(), bins.end());
+    bins.erase(std::unique(bins.begin(), bins.end()), bins.end());
+    const std::vector<Piece> pieces = pieces_of(*split.category, bins);
+    std::vector<Branches> open{{node.node, node.part, pieces}};
+    std::vector<Pending> children;
+    while (!open.empty()) {
+      const Branches now = std::move(open.back());
+      open.pop_back();
+      if (now.pieces.size() == 1) {
+        if (now.pieces[0].bin < 0) continue;  // a null child keeps its parent's distribution
+        Pending child = child_of(node, now.part.begin, now.part.end);
+        child.part.segments = now.part.segments;
+        child.node = now.node;
+        const Clip clip = solver_.solve(branch_of(child), lambda.of(child.weight));
+        if (keep_posterior(child, clip)) children.push_back(std::move(child));
+        continue;
+      }
+      divide_branches(now, split, open);
+    }
+    for (Pending& child : children) pending_.push_back(std::move(child));
+  }
+
+  // Asks one question of a categorical split.
+  void divide_branches(const Branches& now, const CategorySplit& split,
+                       std::vector<Branches>& open) {
+    const Category& category = *split.category;
+    const auto left_pieces = now.pieces.first(now.pieces.size() / 2);
+    const auto right_pieces = now.pieces.subspan(left_pieces.size());
+    std::array<std::uint8_t, missing_bin + 1> is_left{};
+    for (const Piece& piece : left_pieces) {
+      if (piece.bin >= 0) is_left[index(piece.bin)] = 1;
+    }
+    Part left{now.part.begin, 0, {}}, right{0, now.part.end, {}};
+    left.end = right.begin = ground_.partition.divide_rows_by(
+        now.part, [&](std::int32_t row) { return is_left[category.bins[index(row)]]; }, spare_);
+    ground_.partition.divide_columns(now.part, left, right, spare_);
+    const NodeId first = append_node(weight_of(left));
+    append_node(weight_of(right));
+    const auto id = index(now.node);
+    tree_.left[id] = first;
+    tree_.feature[id] = category.column->feature;
+    tree_.threshold[id] = right_pieces[0].low;
+    tree_.missing_left[id] = 1;  // missing values are the first piece, or a null child
+    tree_.gain[id] = split.gain;
+    open.push_back({first + 1, std::move(right), right_pieces});
+    open.push_back({first, std::move(left), left_pieces});
+  }
+
+  double weight_of(const Part& part) const {
+    double weight = 0.0;
+    ground_.for_targets(part, [&](std::size_t i) { weight += ground_.mass(i); });
+    return weight;
   }
 
   // Fills statistics_; false if no split can gain enough.
@@ -309,6 +389,7 @@ class Grower {
   std::vector<Pending> pending_;
   NodeStatistics statistics_;
   BranchSolver solver_;
+  CategorySearch category_search_;
   std::vector<Split> splits_;
   std::vector<std::uint8_t> constant_;
   std::vector<LabelId> place_of_;  // by label
@@ -320,6 +401,10 @@ class Grower {
 Pending root_of(const Ground& ground) {
   Pending root;
   root.part = ground.partition.all();
+  std::erase_if(root.part.segments, [&](const Segment& segment) {
+    return std::any_of(ground.categories.begin(), ground.categories.end(),
+                       [&](const Category& c) { return c.number == segment.column; });
+  });
   std::vector<double> count(ground.root.size(), 0.0);
   ground.for_targets(root.part,
                      [&](std::size_t i) { count[index(ground.labels[i])] += ground.mass(i); });

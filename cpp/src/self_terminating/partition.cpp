@@ -79,6 +79,10 @@ Partition::Cut Partition::divide_rows(const Part& part, const Split& split, Spar
   const float low = below < 0 ? -infinity : column.highs[index(below)];
   const float high = above >= n_bins ? infinity : column.lows[index(above)];
   const bool missing_seen = has[column.dense ? column.missing() : missing_bin];
+  return {move_rows(part, spare), between(low, high), missing_seen};
+}
+
+std::size_t Partition::move_rows(const Part& part, Spare& spare) {
   make_room(spare, part.n_rows());
   std::size_t n_left = part.begin, n_right = 0;
   for (std::size_t i = part.begin; i < part.end; ++i) {
@@ -90,7 +94,7 @@ Partition::Cut Partition::divide_rows(const Part& part, const Split& split, Spar
     n_right += !left;
   }
   std::copy_n(spare.rows.begin(), n_right, rows_.begin() + static_cast<std::ptrdiff_t>(n_left));
-  return {n_left, between(low, high), missing_seen};
+  return n_left;
 }
 
 void Partition::divide_columns(const Part& part, Part& left, Part& right, Spare& spare) {

@@ -104,7 +104,7 @@ TEST(a_lom_tree_that_does_not_fit_together_is_refused) {
   std::vector<std::uint8_t> open(model.ledgers().n_parts(), 1);
   const auto restored = [&](const LomArrays& arrays, NodeId root) {
     return LomTree(arrays, root, model.used_slots(), model.masses(), Ledgers(open, {}, {}, {}), {},
-                   {}, {}, BackOff())
+                   {}, {}, BackOff(), 0)
         .n_nodes();
   };
   LomArrays arrays = model.arrays();

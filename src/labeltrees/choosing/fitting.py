@@ -75,8 +75,6 @@ def _fit_extreme(settings: Any, data: Chunk) -> FittedModel:
     from labeltrees.models.extreme.training import train_extreme
 
     relevance = as_relevance(label_lists(data))
-    if settings.relevance == "propensity":
-        relevance = relevance.weighted_by_propensity()
     return train_extreme(data.rows, relevance, settings)
 
 

@@ -87,7 +87,12 @@ def _of_several(answers: Answers, data: Chunk) -> dict[str, float]:
     told_p = np.where(np.isfinite(answers.probabilities), answers.probabilities, np.nan)
     found = metrics.label_matrix(answers.labels, told_p, classes=names)
     ks = [k for k in (1, 3, 5) if k <= answers.labels.shape[1]]
-    report = metrics.multilabel_report(truth, found, ks=ks)
+    # Answers are ranked as they come, which need not be by probability.
+    places = np.broadcast_to(-np.arange(told_p.shape[1], dtype=np.float64), told_p.shape)
+    ranks = metrics.label_matrix(
+        answers.labels, np.where(np.isnan(told_p), np.nan, places), classes=names
+    )
+    report = metrics.multilabel_report(truth, found, ks=ks, ranks=ranks)
     table = {f"P@{k}": report["P"][k] for k in ks} | {f"nDCG@{ks[-1]}": report["nDCG"][ks[-1]]}
     if data.relevance is None:
         table["calibration error"] = report["ECE"][1]

@@ -17,11 +17,13 @@ from labeltrees.cli.inputs import (
     LimitOption,
     LineOption,
 )
+from labeltrees.cli.methods import as_options
 from labeltrees.cli.multilabel import from_file, from_model, read_truth, say_scores
 from labeltrees.cli.opening import ModelArgument, open_model
 from labeltrees.cli.report import JsonOption, QuietOption, say_json, say_pairs
 from labeltrees.data.readers.source import MAX_LINE_BYTES
 from labeltrees.errors import ArgumentError, DataError
+from labeltrees.metrics.propensity import checked_constants
 from labeltrees.progress import Progress
 
 #: Errors count on labels that are not among the first k too: a few more are predicted.
@@ -50,6 +52,14 @@ def evaluate(
     train: Annotated[
         str | None, typer.Option(help="Training data, for PSP@k and PSnDCG@k by its labels.")
     ] = None,
+    propensity_a: Annotated[
+        float | None,
+        typer.Option(help="A of propensities: .5 for Wikipedia, .6 for Amazon, else .55."),
+    ] = None,
+    propensity_b: Annotated[
+        float | None,
+        typer.Option(help="B of propensities: .4 for Wikipedia, 2.6 for Amazon, else 1.5."),
+    ] = None,
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -59,10 +69,14 @@ def evaluate(
     metrics of many labels per row.
     """
     lines: dict[str, Any] = {"max_line_bytes": max_line_bytes}
+    weighing = _constants(propensity_a, propensity_b, train)
     if predictions:
         source = Input.choose(data, format=format, limit=limit, **lines)
         counts = read_truth(Input.choose(train, format=format, **lines), str) if train else None
-        say_scores(*from_file(model, source), top=top, train=counts, labelwise=labelwise, json=json)
+        answers = from_file(model, source, labelwise=labelwise)
+        say_scores(
+            *answers, top=top, train=counts, labelwise=labelwise, json=json, constants=weighing
+        )
         return
     stored, opened = open_model(model)
     source = Input.like(stored, data, format=format, limit=limit, labels=labels, seed=seed, **lines)
@@ -72,7 +86,9 @@ def evaluate(
             counts = read_truth(Input.like(stored, train, format=None, **lines))
         k = max(2 * top, _LEAST_PREDICTED)
         answers = from_model(opened, source, k, labelwise=labelwise, quiet=quiet)
-        say_scores(*answers, top=top, train=counts, labelwise=labelwise, json=json)
+        say_scores(
+            *answers, top=top, train=counts, labelwise=labelwise, json=json, constants=weighing
+        )
         return
     if train is not None:
         raise ArgumentError("--train is used with --multilabel, --labelwise or --predictions.")
@@ -101,6 +117,16 @@ def evaluate(
         say_json(result)
     else:
         say_pairs({name.replace("_", " "): value for name, value in result.items()})
+
+
+def _constants(a: float | None, b: float | None, train: str | None) -> dict[str, float]:
+    """Return the constants of propensities that were given, checked."""
+    given = {name: value for name, value in (("a", a), ("b", b)) if value is not None}
+    if given and train is None:
+        raise ArgumentError(f"--propensity-{min(given)} is used with --train.")
+    typed = {"a": "propensity-a", "b": "propensity-b"}
+    as_options(checked_constants, given, typed)
+    return given
 
 
 def _scores(

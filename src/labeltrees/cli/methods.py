@@ -101,7 +101,7 @@ class Chosen:
 
     def check_stream(self) -> None:
         """Raise `ArgumentError` if the model cannot be made row by row."""
-        if (structure := self.given.get("structure")) in ("huffman", "kmeans"):
+        if (structure := self.given.get("structure")) in ("huffman", "kmeans", "shuffled"):
             raise ArgumentError(
                 f"--structure {structure} needs all rows at once: make a model with train, "
                 "and go on with --init."
@@ -130,6 +130,8 @@ class Wanted:
         """
         method = (STREAMS | WHOLE_FILES)[name]
         usable = set(method.settings_class.names())
+        if name == "xreg":
+            usable |= {"preset"}
         if name == "adacond":
             usable |= {"base"}
             if self.given.get("base", "tree") == "tree":
@@ -142,7 +144,7 @@ class Wanted:
             if why:
                 message += f", which was chosen because {why}; say --model to choose another"
             raise ArgumentError(f"{message}.")
-        chosen = Chosen(name, method, self.given, self.seed, self.jobs)
+        chosen = Chosen(name, method, _with_preset(self.given), self.seed, self.jobs)
         chosen.settings()  # wrong values are refused before any work is done
         return chosen
 
@@ -158,6 +160,15 @@ class Wanted:
                 return
         if refused is not None:
             raise refused
+
+
+def _with_preset(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings given, with those of the preset that they name."""
+    if "preset" not in given:
+        return given
+    settings_of = _named("extreme.presets:preset_settings")
+    rest = {name: value for name, value in given.items() if name != "preset"}
+    return dict(as_options(settings_of, {"preset": given["preset"]})) | rest
 
 
 def as_options(
@@ -241,9 +252,21 @@ def _file_options(
         float | None,
         typer.Option(help="xreg: cost of errors. By default 3, lower above 100,000 rows."),
     ] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(help="xreg: 'paper' or 'release' for XReg's own settings, or 'parabel'."),
+    ] = None,
     relevance: Annotated[
         str | None,
-        typer.Option(help="xreg: 'propensity' gives rare labels more weight."),
+        typer.Option(help="xreg: 'propensity' gives rare labels more weight; 'binary' no grades."),
+    ] = None,
+    propensity_a: Annotated[
+        float | None,
+        typer.Option(help="xreg: A of propensities: .5 for Wikipedia, .6 for Amazon, else .55."),
+    ] = None,
+    propensity_b: Annotated[
+        float | None,
+        typer.Option(help="xreg: B of propensities: .4 for Wikipedia, 2.6 for Amazon, else 1.5."),
     ] = None,
     tail: Annotated[
         str | None,

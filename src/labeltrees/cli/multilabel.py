@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from labeltrees import metrics
+from labeltrees.cli.prediction_files import is_by_label, read_answers, read_best_rows
 from labeltrees.cli.report import say_json, say_pairs, say_table
-from labeltrees.data.readers.source import read_blocks
 from labeltrees.data.rows import stacked
-from labeltrees.errors import DataError, DataFileError
+from labeltrees.errors import DataError
 from labeltrees.models.capabilities import BestRows, demand
 from labeltrees.progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from scipy.sparse import csr_array
 
@@ -26,9 +25,6 @@ if TYPE_CHECKING:
     from labeltrees.data.chunk import Chunk
     from labeltrees.data.rows import Rows
     from labeltrees.models.model import FittedModel
-
-#: A row's labels, and for predictions their scores.
-LabelsAndScores = tuple[list[Any], list[float]]
 
 
 class LabelRows:
@@ -91,10 +87,17 @@ def from_model(
     return truth, found
 
 
-def from_file(path: Path, source: Input) -> tuple[LabelRows, LabelRows]:
-    """Return the truth and the predictions of a file that ``labeltrees predict`` wrote."""
+def from_file(path: Path, source: Input, *, labelwise: bool) -> tuple[LabelRows, LabelRows]:
+    """Return the truth and the predictions of a file that ``labeltrees predict`` wrote.
+
+    With ``labelwise`` the file may also have a line for each label, as ``predict --labelwise``
+    writes it.
+    """
     truth, found = read_truth(source, str), LabelRows()
-    for labels, scores in _read_predictions(path, source):
+    if labelwise and is_by_label(path, source.max_line_bytes):
+        add_by_label(found, truth.n_rows, read_best_rows(path, source, truth.n_rows))
+        return truth, found
+    for labels, scores in read_answers(path, source):
         found.add(labels, scores)
     if found.n_rows != truth.n_rows:
         raise DataError(
@@ -112,8 +115,12 @@ def say_scores(
     train: LabelRows | None,
     labelwise: bool,
     json: bool,
+    constants: dict[str, float],
 ) -> None:
-    """Print every metric of the predictions as a table, or as JSON."""
+    """Print every metric of the predictions as a table, or as JSON.
+
+    ``constants`` are those of propensities, by name.
+    """
     if not truth.labels:
         raise DataError("the data have no row with a label.")
     column_of: dict[Any, int] = {}
@@ -124,7 +131,9 @@ def say_scores(
         truth.matrix(column_of),
         found.matrix(column_of),
         ks=ks,
-        propensity=None if train is None else metrics.propensities(train.matrix(column_of)),
+        propensity=(
+            None if train is None else metrics.propensities(train.matrix(column_of), **constants)
+        ),
         per="label" if labelwise else "row",
         ranks=found.matrix(column_of, of_ranks=True),
     )
@@ -168,41 +177,19 @@ def _add_best_rows(found: LabelRows, model: FittedModel, rows: Rows, k: int) -> 
     assert isinstance(model, BestRows)
     classes = model.vocabulary.labels
     best, p = model.top_rows(rows, classes, min(k, rows.n_rows))
-    found_of: list[tuple[list[Any], list[float], list[int]]] = [
-        ([], [], []) for _ in range(rows.n_rows)
-    ]
-    for label, points, scores in zip(classes.tolist(), best.tolist(), p.tolist(), strict=True):
+    answers = zip(classes.tolist(), best.tolist(), p.tolist(), strict=True)
+    add_by_label(found, rows.n_rows, answers)
+
+
+def add_by_label(
+    found: LabelRows, n_rows: int, answers: Iterable[tuple[Any, list[int], list[float]]]
+) -> None:
+    """Add, row by row, what is known label by label: each label's best rows and their scores."""
+    found_of: list[tuple[list[Any], list[float], list[int]]] = [([], [], []) for _ in range(n_rows)]
+    for label, points, scores in answers:
         for rank, (point, score) in enumerate(zip(points, scores, strict=True)):
             if point >= 0 and score == score:
                 for gathered, value in zip(found_of[point], (label, score, rank), strict=True):
                     gathered.append(value)
     for labels, values, ranks in found_of:
         found.add(labels, values, ranks)
-
-
-def _read_predictions(path: Path, source: Input) -> Iterator[LabelsAndScores]:
-    for first_line, text in read_blocks(path, source.max_line_bytes):
-        lines = text.decode().removesuffix("\n").split("\n")
-        for number, line in enumerate(lines, first_line):
-            if source.limit is not None and number > source.limit:
-                return
-            try:
-                labels, scores = _parsed(line.removesuffix("\r"))
-            except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
-                wanted = "label<TAB>score pairs, or JSON with labels and probabilities"
-                raise DataFileError(path, number, f"a line must have {wanted}.") from None
-            if not all(np.isfinite(scores)) or min(scores, default=0) < 0:
-                raise DataFileError(path, number, "scores must be finite and at least 0.")
-            yield labels, scores
-
-
-def _parsed(line: str) -> LabelsAndScores:
-    if line.startswith("{"):
-        row = json.loads(line)
-        labels, scores = row["labels"], row["probabilities"]
-    else:
-        words = line.split("\t") if line else []
-        labels, scores = words[0::2], words[1::2]
-    if len(labels) != len(scores):
-        raise ValueError("a label without a score")
-    return [str(label) for label in labels], [float(score) for score in scores]

@@ -203,8 +203,10 @@ def _ids(
 
 
 def _top(model: FittedModel, chunk: Chunk, k: int) -> Answers:
-    labels, probabilities = model.top_labels(chunk.rows, min(k, len(model.vocabulary)))
-    return zip(labels.tolist(), probabilities.tolist(), strict=True)
+    answer = model.top_labels(chunk.rows, min(k, len(model.vocabulary)))
+    for labels, p in zip(*(part.tolist() for part in answer), strict=True):
+        n_found = sum(label is not None for label in labels)  # a beam may find fewer than asked
+        yield labels[:n_found], p[:n_found]
 
 
 def _above(model: FittedModel, chunk: Chunk, threshold: float) -> Answers:

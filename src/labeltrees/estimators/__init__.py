@@ -8,8 +8,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from labeltrees import store
 from labeltrees.errors import ArgumentError, ModelFormatError
+from labeltrees.estimators.baselines.bm25 import Bm25Ranker
 from labeltrees.estimators.baselines.frequency_table import FrequencyTableClassifier
+from labeltrees.estimators.baselines.least_squares import LeastSquaresRegressor
+from labeltrees.estimators.baselines.leml import LemlRegressor
 from labeltrees.estimators.baselines.one_against_all import OneAgainstAllClassifier
+from labeltrees.estimators.baselines.one_vs_rest import DismecRanker, ProxmlRanker
+from labeltrees.estimators.baselines.pairwise import RankSvmRanker, XlrRanker
+from labeltrees.estimators.baselines.pfastrexml import PfastreXmlRanker
 from labeltrees.estimators.boosting.classifier import AdacondClassifier
 from labeltrees.estimators.conditional import ConditionalTreeClassifier
 from labeltrees.estimators.contract import LabelClassifier, LabelEstimator
@@ -32,17 +38,25 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AdacondClassifier",
+    "Bm25Ranker",
     "ConditionalTreeClassifier",
+    "DismecRanker",
     "ExtremeRegressor",
     "FilterTreeClassifier",
     "FrequencyTableClassifier",
     "LOMTreeClassifier",
     "LabelClassifier",
     "LabelEstimator",
+    "LeastSquaresRegressor",
+    "LemlRegressor",
     "OneAgainstAllClassifier",
     "OnlineClassifier",
+    "PfastreXmlRanker",
+    "ProxmlRanker",
+    "RankSvmRanker",
     "SelfTerminatingTreeClassifier",
     "TextClassifier",
+    "XlrRanker",
     "estimator_from",
     "estimator_of",
     "load",
@@ -61,6 +75,14 @@ _OF_MODEL: dict[str, type[LabelEstimator]] = {
     "AdacondModel": AdacondClassifier,
     "OneAgainstAllModel": OneAgainstAllClassifier,
     "FrequencyTableModel": FrequencyTableClassifier,
+    "LeastSquaresModel": LeastSquaresRegressor,
+    "DismecModel": DismecRanker,
+    "ProxmlModel": ProxmlRanker,
+    "RankSvmModel": RankSvmRanker,
+    "XlrModel": XlrRanker,
+    "LemlModel": LemlRegressor,
+    "PfastreXmlModel": PfastreXmlRanker,
+    "Bm25Model": Bm25Ranker,
 }
 
 

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from labeltrees import checks
 from labeltrees.estimators.contract import where_model
 from labeltrees.estimators.online import OnlineClassifier
-from labeltrees.models.capabilities import BeamSearch, demand
+from labeltrees.models.capabilities import BeamSearch, Descends, demand
 from labeltrees.models.conditional.model import ConditionalTreeModel
 from labeltrees.models.conditional.settings import ConditionalSettings as Default
 from labeltrees.models.conditional.start import start_on_all, start_on_stream
@@ -55,27 +55,31 @@ class ConditionalTreeClassifier(OnlineClassifier):
     Parameters
     ----------
     structure : name, nested lists or LabelTree, default "auto"
-        A name is "auto", "online", "random", "balanced", "huffman" or "kmeans".
+        A name is "auto", "online", "random", "balanced", "shuffled", "huffman" or "kmeans".
         Where labels have their leaves. "online", "random" and "balanced" say where a new label
         goes: by the paper's rule (5), by coin tosses, or to the side with fewer labels (rule (5)
-        with alpha = 1). "huffman" (frequent labels are shallow) and "kmeans" (labels with similar
-        rows are near) are built by `fit` from all its data. "auto" is "kmeans" for `fit` of
-        refined trees, else "online". Nested lists such as ``[["cat", "dog"], "car"]`` are the tree
-        itself; so is a `LabelTree`, whose leaves are positions in ``classes_``, as in ``tree_``.
-        Labels that the tree does not have are added by rule (5).
+        with alpha = 1). "shuffled" is a balanced tree over a random order of all labels, of depth
+        ceil(log2 n_labels); it needs `fit`, or ``classes`` in the first `partial_fit`, and labels
+        that come later go to the side with fewer labels. "huffman" (frequent labels are shallow)
+        and "kmeans" (labels with similar rows are near) are built by `fit` from all its data.
+        "auto" is "kmeans" for `fit` of refined trees, else "online". Nested lists such
+        as ``[["cat", "dog"], "car"]`` are the tree itself; so is a `LabelTree`, whose leaves are
+        positions in ``classes_``, as in ``tree_``. Labels that the tree does not have are added by
+        rule (5).
     arity : int, a power of two, default 2
         Children of a node. More than 2 make it conditional PECOC: a node asks about ``arity - 1``
         regressors, an example about ``(arity - 1) log(n) / log(arity)``, and errors multiply over
         fewer levels; ``arity >= n_labels`` is PECOC. The tree is then fixed: `fit` builds it
-        ("online": the binary tree of a first pass, levels joined; "random" and "balanced": over
-        all labels at once), or the first `partial_fit` over its ``classes``. A given tree has its
-        own arity.
+        ("online": the binary tree of a first pass, levels joined; "random", "shuffled" and
+        "balanced": over all labels at once), or the first `partial_fit` over its ``classes``. A
+        given tree has its own arity.
     n_trees : int >= 1 or "auto", default "auto"
-        Trees that `fit` learns, each with a seed of its own. Refined ("kmeans" and "random" only,
-        whose structures differ by their seeds), candidates and probabilities are those of their
-        arithmetic mean, at O(n_trees log n_labels) per question. With ``refine=0`` it is their
-        geometric mean, scaled to sum to 1: the scale needs all labels, so questions then cost
-        O(n_trees n_labels) per row. `partial_fit` can only go on with several. "auto": see above.
+        Trees that `fit` learns, each with a seed of its own. Refined ("kmeans", "random" and
+        "shuffled" only, whose structures differ by their seeds), candidates and probabilities are
+        those of their arithmetic mean, at O(n_trees log n_labels) per question. With ``refine=0``
+        it is their geometric mean, scaled to sum to 1: the scale needs all labels, so questions
+        then cost O(n_trees n_labels) per row. `partial_fit` can only go on with several. "auto":
+        see above.
     refine : int >= 0 or "auto", default "auto"
         How many labels of a row are refined: the likeliest that a beam of that width finds. All
         answers stay exact whatever the candidates. 0: none. "auto" is 4 for `partial_fit`, 8 for
@@ -127,8 +131,9 @@ class ConditionalTreeClassifier(OnlineClassifier):
         node or a label are shared among them: the model gets worse, not larger. None: no limit.
     n_jobs : int or None, default None
         How many threads learn and answer; None is 1, -1 all cores. With more than one, rows are
-        learned in batches of up to 1,024 whose new labels are placed first: the model is not that
-        of one thread, but about as good, and the same for any number of threads above one. What
+        learned in batches of up to 1,024 whose new labels are placed first, one after the other:
+        the model is not that of one thread, but about as good, and the same for any number of
+        threads above one; depth and balance are bounded as for one. What
         `progressive_fit` foresees of a row then knows nothing of its batch's labels' places but
         its own, and candidates are those of the batch's start. Only ``arity=2`` uses them, and
         several refined trees only to answer.
@@ -283,6 +288,35 @@ class ConditionalTreeClassifier(OnlineClassifier):
         rows = self._check_rows(X)
         assert isinstance(self.model_, BeamSearch)
         return self.model_.beam_labels(rows, k, beam_width=beam_width)
+
+    @where_model(Descends)
+    def predict_greedy(self, X: Any) -> NDArray[Any]:
+        """Return the label at which each row ends that always takes the likelier turn.
+
+        One path per row, O(log n_labels); `predict` searches until it has proved the likeliest
+        label, which may be another. Where both turns are equally likely it goes left. Single binary
+        trees without refinement only. With ``structure="shuffled", mixing=False, refine=0`` it is
+        the random tree (Rtree) that the LOMtree's paper compares itself with.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features), sparse or dense
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+
+        Examples
+        --------
+        >>> from labeltrees import ConditionalTreeClassifier
+        >>> rtree = ConditionalTreeClassifier(structure="shuffled", mixing=False, refine=0)
+        >>> rtree = rtree.fit([[1, 0], [0, 1]] * 20, ["sun", "rain"] * 20)
+        >>> rtree.predict_greedy([[1, 0], [0, 1]]).tolist()
+        ['sun', 'rain']
+        """
+        rows = self._check_rows(X)
+        assert isinstance(self.model_, ConditionalTreeModel)
+        return self.model_.greedy_labels(rows)
 
     @property
     def tree_(self) -> LabelTree:

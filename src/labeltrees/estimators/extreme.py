@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
 from sklearn.utils import ClassifierTags
 
 from labeltrees import checks
 from labeltrees.data.rows import as_rows
-from labeltrees.data.targets import as_targets
 from labeltrees.errors import DataError
 from labeltrees.estimators.contract import LabelEstimator
-from labeltrees.metrics import ndcg_at_k
+from labeltrees.estimators.several_labels import form_of, in_form, ndcg_of, relevance_of
 from labeltrees.models.extreme.model import ExtremeModel
-from labeltrees.models.extreme.relevance import as_relevance, is_matrix
+from labeltrees.models.extreme.presets import preset_settings
 from labeltrees.models.extreme.settings import ExtremeSettings as Default
 from labeltrees.models.extreme.training import train_extreme
 from labeltrees.models.model import (
@@ -24,16 +21,20 @@ from labeltrees.models.model import (
     ScoredRows,
     TopLabels,
     TopRows,
-    check_dense_size,
 )
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import ArrayLike, NDArray
-    from scipy import sparse
 
-    from labeltrees.models.extreme.model import FormName
-    from labeltrees.models.extreme.relevance import Relevance
-    from labeltrees.models.extreme.settings import NodeLossName, RelevanceName, TailName
+    from labeltrees.models.extreme.presets import PresetName
+    from labeltrees.models.extreme.settings import (
+        MissingName,
+        NodeLossName,
+        ObjectiveName,
+        RelevanceName,
+        TailName,
+    )
     from labeltrees.models.model import SearchName
 
 __all__ = ["ExtremeRegressor"]
@@ -50,9 +51,8 @@ class ExtremeRegressor(LabelEstimator):
     the trees have not learned. Labels are ranked by their expected relevance, which for graded or
     propensity-weighted relevance is another number (`predict_top_scores`, `predict_relevance`).
 
-    The paper's own algorithm is ``arity=2, cost=10, cost_power=1, inner_power=1,
-    calibrate=False``; Parabel is
-    ``loss="hinge"`` besides, on binary relevance.
+    The paper's own algorithm is ``ExtremeRegressor.preset("paper")``, that of the program which its
+    authors released ``preset("release")``, Parabel ``preset("parabel")``.
 
     Parameters
     ----------
@@ -64,16 +64,25 @@ class ExtremeRegressor(LabelEstimator):
         A node of at most so many labels has them all as its children.
     loss : {"logistic", "hinge"}, default "logistic"
         Logistic loss learns from graded relevance; squared hinge loss only from whether it is > 0.
+    objective : {"sum", "mean"}, default "sum"
+        What a regressor w of a node minimises. ``"sum"``: |w|^2 / 2 plus the node's cost times the
+        sum of its rows' weighted losses. ``"mean"``: |w|^2 plus ``cost`` times their mean, which is
+        the paper's equation 13.
     cost : float > 0 or None, default None
         What errors cost against the size of the weights, as C of liblinear. None is 3, and
         ``3 * (100_000 / n_rows) ** 0.3`` for more than 100,000 rows.
     cost_power : float in [0, 1], default 0.4
-        A node of total weight s costs ``cost * (n_rows / s) ** cost_power``.
+        A node of total weight s costs ``cost * (n_rows / s) ** cost_power``; of no use for
+        ``objective="mean"``.
     inner_power : float in [0.01, 1], default 0.75
         The exponent of a regressor's answer for a child that is not a label. Errors on one path
         come together, so what the upper nodes say counts less than once.
-    relevance : None or "propensity", default None
-        Whether relevance is divided by the labels' propensities first, so that rare labels count.
+    relevance : None, "propensity" or "binary", default None
+        ``"propensity"`` divides relevance by the labels' propensities first, so that rare labels
+        count; ``"binary"`` makes each relevance above 0 one, as classifiers have it.
+    propensity_a, propensity_b : float, default 0.55 and 1.5
+        The constants of propensities, as of `metrics.propensities`: 0.5 and 0.4 for Wikipedia, 0.6
+        and 2.6 for Amazon.
     tail : None, "xreg" or "pfastrexml", default None
         Whether labels are ranked with a tail classifier. Probabilities are never changed by it.
     tail_weight : float in [0, 1], default 0.5
@@ -81,6 +90,10 @@ class ExtremeRegressor(LabelEstimator):
     beam_width : int >= 1 or None, default None
         Nodes kept of every level in a beam search. None is 10, and 6 in each of three or more
         trees, which find what the others miss.
+    missing : {"fill", "zero"}, default "fill"
+        What a tree says of a label that its search did not meet and another tree's did: it is
+        asked, or it counts as 0, which is faster and tells less. ``"zero"`` is for `predict_top_k`
+        by beam and `top_rows` without ``exact``; other questions ask every tree.
     threshold : float in (0, 1], default 0.5
         `predict` names the labels whose probability is at least this, unless rows have one each.
     calibrate : bool, default True
@@ -91,6 +104,8 @@ class ExtremeRegressor(LabelEstimator):
         It stops at a duality gap of this share of the objective of zero weights.
     min_weight : float >= 0, default 0.15
         Smaller weights are dropped.
+    min_weight_share : float in [0, 1], default 0
+        And those that are smaller than this share of the largest weight of their regressor.
     n_jobs : int or None, default None
         Threads for training and asking; None is 1, -1 all cores. The model is the same.
     max_memory : int or None, default None
@@ -135,18 +150,23 @@ class ExtremeRegressor(LabelEstimator):
         arity: int = Default.arity,
         max_leaf: int = Default.max_leaf,
         loss: NodeLossName = Default.loss,
+        objective: ObjectiveName = Default.objective,
         cost: float | None = Default.cost,
         cost_power: float = Default.cost_power,
         inner_power: float = Default.inner_power,
         relevance: RelevanceName | None = Default.relevance,
+        propensity_a: float = Default.propensity_a,
+        propensity_b: float = Default.propensity_b,
         tail: TailName | None = Default.tail,
         tail_weight: float = Default.tail_weight,
         beam_width: int | None = Default.beam_width,
+        missing: MissingName = Default.missing,
         threshold: float = Default.threshold,
         calibrate: bool = Default.calibrate,
         max_epochs: int = Default.max_epochs,
         tolerance: float = Default.tolerance,
         min_weight: float = Default.min_weight,
+        min_weight_share: float = Default.min_weight_share,
         n_jobs: int | None = Default.n_jobs,
         max_memory: int | None = Default.max_memory,
         random_state: Any = Default.random_state,
@@ -157,23 +177,57 @@ class ExtremeRegressor(LabelEstimator):
         self.arity = arity
         self.max_leaf = max_leaf
         self.loss = loss
+        self.objective = objective
         self.cost = cost
         self.cost_power = cost_power
         self.inner_power = inner_power
         self.relevance = relevance
+        self.propensity_a = propensity_a
+        self.propensity_b = propensity_b
         self.tail = tail
         self.tail_weight = tail_weight
         self.beam_width = beam_width
+        self.missing = missing
         self.threshold = threshold
         self.calibrate = calibrate
         self.max_epochs = max_epochs
         self.tolerance = tolerance
         self.min_weight = min_weight
+        self.min_weight_share = min_weight_share
         self.n_jobs = n_jobs
         self.max_memory = max_memory
         self.random_state = random_state
         self.warm_start = warm_start
         self.verbose = verbose
+
+    @classmethod
+    def preset(cls, name: PresetName, **parameters: Any) -> Self:
+        """Return an estimator with the parameters of a paper or of a program.
+
+        Parameters
+        ----------
+        name : {"paper", "release", "parabel"}
+            ``"paper"``: XReg as the paper has it, equation 13 solved to its optimum with C = 10.
+            ``"release"``: XReg as its authors' program has it: |w|^2 / 2 plus C N / sum(s) times
+            the losses, 20 passes, weights up to a twentieth of their regressor's largest dropped,
+            a tree's missing labels 0. ``"parabel"``: squared hinge loss of binary relevance, C = 1,
+            weights up to 0.1 dropped. All have three binary trees with leaves of 100 labels,
+            searched with a beam of 10, and nothing is calibrated.
+        **parameters
+            Other values for parameters of the estimator.
+
+        Returns
+        -------
+        ExtremeRegressor
+
+        Examples
+        --------
+        >>> from labeltrees import ExtremeRegressor
+        >>> model = ExtremeRegressor.preset("paper", n_trees=1)
+        >>> model.arity, model.objective, model.n_trees
+        (2, 'mean', 1)
+        """
+        return cls(**(preset_settings(name) | parameters))
 
     def fit(self, X: Any, y: Any, *, classes: ArrayLike | None = None) -> Self:
         """Learn, from scratch unless ``warm_start`` is set, and return the estimator.
@@ -202,14 +256,12 @@ class ExtremeRegressor(LabelEstimator):
         """
         settings = self._settings()
         rows = as_rows(X)
-        relevance = _relevance(y, classes)
+        relevance = relevance_of(y, classes)
         if relevance.n_rows != rows.n_rows:
             raise DataError(f"y has {relevance.n_rows} rows for the {rows.n_rows} rows of X.")
-        if settings.relevance == "propensity":
-            relevance = relevance.weighted_by_propensity()
         start = self.__dict__.get("model_") if settings.warm_start else None
         model = train_extreme(rows, relevance, settings, start=start)
-        model.form = _form(y)
+        model.form = form_of(y)
         return self._set_model(X, model)
 
     def predict(self, X: Any) -> Any:
@@ -246,13 +298,7 @@ class ExtremeRegressor(LabelEstimator):
             return self.predict_top_k(X, 1).labels[:, 0]
         threshold = checks.number("threshold", self.threshold, 0, 1, open_low=True)
         found = self.model_.labels_above(rows, threshold)
-        if form == "lists":
-            return _label_lists(found, self.classes_)
-        found = found.astype(bool).astype(np.int64)
-        if form == "sparse":
-            return found
-        check_dense_size(rows.n_rows, found.shape[1], MAX_DENSE_BYTES)
-        return found.toarray()
+        return in_form(found, form, self.classes_)
 
     def predict_relevance(self, X: Any, *, max_bytes: int = MAX_DENSE_BYTES) -> NDArray[np.float64]:
         """Return the expected relevance of every label, in the units of y. O(n_labels) per row.
@@ -325,20 +371,9 @@ class ExtremeRegressor(LabelEstimator):
         >>> ExtremeRegressor(n_trees=1).fit(X, y).score(X, y)
         1.0
         """
-        from scipy import sparse
-
-        truth = _relevance(y, classes)
-        labels, scores = self.predict_top_scores(X, min(5, len(self.classes_)))
-        if len(labels) != truth.n_rows:
-            raise DataError(f"y has {truth.n_rows} rows for the {len(labels)} rows of X.")
-        names = truth.vocabulary
-        names.add(self.classes_)  # those of y keep their columns
-        row, place = np.nonzero(
-            labels.astype(object) != np.array(None)
-        )  # a beam may find fewer than asked
-        columns, shape = names.ids(labels[row, place]), (len(labels), len(names))
-        found = sparse.csr_array((scores[row, place], (row, columns)), shape=shape)
-        return float(ndcg_at_k(truth.to_csr(), found, 5))
+        truth = relevance_of(y, classes)
+        top = self.predict_top_scores(X, min(5, len(self.classes_)))
+        return ndcg_of(top, truth, self.classes_)
 
     def predict_top_k(
         self, X: Any, k: int = 5, *, search: SearchName = "auto", beam_width: int | None = None
@@ -351,7 +386,8 @@ class ExtremeRegressor(LabelEstimator):
         k : int in [1, n_labels], default 5
         search : {"auto", "exact", "beam"}, default "auto"
             "beam", which is what "auto" means here, keeps the ``beam_width`` likeliest nodes of
-            every level and may miss some; "exact" gives provably the top k.
+            every level and may miss some; "exact" gives provably the top k. With ``tail`` the
+            beam's 100 best labels, or k if that is more, are ranked anew.
         beam_width : int >= 1, optional
             By default that of the estimator.
 
@@ -425,7 +461,10 @@ class ExtremeRegressor(LabelEstimator):
             Whether the k best rows are found provably. Otherwise Algorithm 1 of the paper's
             supplement is followed.
         factor : float > 0, default 4
-            A node is asked about ``factor`` times the share of rows that reached it in training.
+            A node is asked about ``factor`` times the share of rows that reached it in training,
+            but at least k rows, of several trees k + 10: the paper has no such floor, without which
+            labels that few rows had would be asked about fewer rows than are wanted. With ``tail``
+            k is at least 100 here.
         max_bytes : int, default 2^32
             An answer larger than this raises `TooLargeError`.
 
@@ -434,7 +473,9 @@ class ExtremeRegressor(LabelEstimator):
         TopRows
             ``rows`` and ``probabilities``, both of shape (len(labels), k). Rows are ranked by
             expected relevance, by the logarithm of its odds, which tells more apart than numbers
-            near 1 do; of equals, the first. Row -1 where there is none.
+            near 1 do; of equals, the first. With ``tail`` the 100 best rows of each label, or k if
+            that is more, are ranked by the tail classifier's score, all rows if ``exact``. Row -1
+            where there is none.
 
         Examples
         --------
@@ -460,7 +501,9 @@ class ExtremeRegressor(LabelEstimator):
         factor: float = 4.0,
         max_bytes: int = MAX_DENSE_BYTES,
     ) -> ScoredRows:
-        """Return the rows that `top_rows` returns, and the expected relevance that ranks them.
+        """Return the rows that `top_rows` returns, and the scores that rank them.
+
+        A score is the expected relevance, or with ``tail`` what the tail classifier makes of it.
 
         Parameters
         ----------
@@ -493,41 +536,3 @@ class ExtremeRegressor(LabelEstimator):
         # predict_proba, which these tags describe.
         tags.classifier_tags = ClassifierTags(multi_class=True, multi_label=True)
         return tags
-
-
-def _relevance(y: Any, classes: ArrayLike | None) -> Relevance:
-    return as_relevance(as_targets(y) if _is_one_each(y) else y, classes=classes)
-
-
-def _form(y: Any) -> FormName:
-    """Return how y, which has been checked, names the labels of rows."""
-    if hasattr(y, "tocsr"):
-        return "sparse"
-    if _is_one_each(y):
-        return "labels"
-    return "matrix" if is_matrix(y) else "lists"
-
-
-def _label_lists(found: sparse.csr_array, classes: NDArray[Any]) -> NDArray[Any]:
-    """Return the labels of each row, likeliest first, as an array of lists."""
-    lists = np.empty(found.shape[0], dtype=object)
-    for row, (begin, end) in enumerate(pairwise(found.indptr.tolist())):
-        likeliest = np.argsort(-found.data[begin:end], kind="stable")
-        lists[row] = classes[found.indices[begin:end][likeliest]].tolist()
-    return lists
-
-
-def _is_one_each(y: Any) -> bool:
-    """Whether y has one label per row, perhaps in a column."""
-    if y is None or hasattr(y, "tocsr"):
-        return y is None
-    if hasattr(y, "__array__"):
-        array = np.asarray(y)
-        if array.ndim == 2 and array.shape[1] == 1:
-            return True
-        return array.ndim == 1 and not any(map(_is_several, array[:1]))
-    return not any(map(_is_several, y))
-
-
-def _is_several(row: Any) -> bool:
-    return isinstance(row, (list, tuple, set, frozenset, dict))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from labeltrees.models.lom.diagnostics import Diagnosis
-    from labeltrees.models.lom.settings import PartitionLossName
+    from labeltrees.models.lom.settings import CountsName, PartitionLossName
     from labeltrees.models.online.scaling import ScaleName
     from labeltrees.models.online.settings import OptimizerName
     from labeltrees.models.settings import LabelWeights
@@ -34,10 +34,11 @@ class LOMTreeClassifier(OnlineClassifier):
 
     A row's probabilities are the histogram of the leaf it ends in, backed off to the histograms of
     the nodes above and at last to the frequencies of all labels: they sum to 1, and every label
-    seen is above 0. `predict` gives the likeliest label of that distribution. A row counts in the
-    histograms of the nodes it is taught at and of those it would have reached untaught.
+    seen is above 0. `predict` gives the likeliest label of that distribution.
 
     The paper's own regressors are ``loss="squared", optimizer="sgd"``, VW's ``loss="absolute"``.
+    The paper's own prediction, the label that was taught most often at the row's leaf, is
+    ``counts="taught", back_off=0``.
 
     Parameters
     ----------
@@ -52,6 +53,10 @@ class LOMTreeClassifier(OnlineClassifier):
     back_off : float >= 0, default 1.0
         How strongly a histogram is drawn to the one above: ``back_off`` times as much as rows
         foretold before they were learned have shown to be right. 0 is the leaf's histogram alone.
+    counts : {"both", "taught"}, default "both"
+        Where a row counts in the histograms: at the nodes it is taught at and at those it would
+        have reached untaught, or at the former only (l_v(y) of the paper), which makes leaves
+        look purer than they are.
     loss : {"hinge", "logistic", "squared", "absolute"}, default "hinge"
         What the regressors minimise, with targets -1 and 1.
     optimizer : {"adagrad", "sgd"}, default "adagrad"
@@ -110,6 +115,7 @@ class LOMTreeClassifier(OnlineClassifier):
         splits_per_label: float = Default.splits_per_label,
         swap_resistance: float = Default.swap_resistance,
         back_off: float = Default.back_off,
+        counts: CountsName = Default.counts,
         loss: PartitionLossName = Default.loss,
         optimizer: OptimizerName = Default.optimizer,
         learning_rate: float = Default.learning_rate,
@@ -126,6 +132,7 @@ class LOMTreeClassifier(OnlineClassifier):
         self.splits_per_label = splits_per_label
         self.swap_resistance = swap_resistance
         self.back_off = back_off
+        self.counts = counts
         self.loss = loss
         self.optimizer = optimizer
         self.learning_rate = learning_rate

@@ -137,6 +137,20 @@ class OnlineClassifier(LabelClassifier):
         foresee: bool,
         foresee_top: bool,
     ) -> Foreseen:
+        model, seen = self._model_to_learn(X, y, sample_weight, classes)
+        foreseen: Foreseen = model.learn(*seen, foresee=foresee, foresee_top=foresee_top)
+        if "model_" not in self.__dict__:
+            self._set_model(X, model)
+        return foreseen
+
+    def _model_to_learn(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        classes: ArrayLike | None = None,
+    ) -> tuple[Any, tuple[Rows, NDArray[Any], NDArray[np.float32]]]:
+        """Return the model that goes on, or one that starts, and checked rows, labels, weights."""
         first = "model_" not in self.__dict__
         settings = self._settings() if first else self.model_.settings
         if settings.class_weight == "balanced":
@@ -153,12 +167,7 @@ class OnlineClassifier(LabelClassifier):
         if classes is not None:
             model.vocabulary.ids(labels)  # raises before anything is added
             model.vocabulary.add(classes)
-        foreseen: Foreseen = model.learn(
-            rows, labels, weights, foresee=foresee, foresee_top=foresee_top
-        )
-        if first:
-            self._set_model(X, model)
-        return foreseen
+        return model, (rows, labels, weights)
 
     def _start_on_all(
         self, settings: Any, rows: Rows, labels: NDArray[Any], weights: NDArray[np.float32]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
     from labeltrees.data.rows import Rows
-    from labeltrees.models.self_terminating.settings import CriterionName, NormName
+    from labeltrees.models.self_terminating.settings import CriterionName, FormName, NormName
     from labeltrees.models.settings import LabelWeights
 
 __all__ = ["SelfTerminatingTreeClassifier"]
@@ -65,6 +65,14 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
         zero everywhere unless the penalty is 0.
     norm : {"l1", "linf"}, default "l1"
         Whether each branch terminates by itself, or the two of a node together.
+    form : {"vector", "scalar"}, default "vector"
+        How two labels are penalised: by the larger entry of the vector alpha, or by the scalar
+        alpha of log-odds, which is the difference of its two entries, so that a penalty counts
+        twice. "scalar" is for two labels only.
+    categorical : list of int or None, default None
+        Features whose values are names, not amounts: whole numbers from 0 on, at most
+        ``max_bins - 1`` besides 0. A split at one of them has a branch for every value that its
+        node has seen, NaN among them; any other value keeps the node's distribution.
     split_terminated : bool, default True
         Whether a branch that terminates may be split if one of its own splits gains enough; if not
         it is a leaf, as in the abstract.
@@ -118,6 +126,8 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
         min_gain: float | str = Default.min_gain,
         criterion: CriterionName = Default.criterion,
         norm: NormName = Default.norm,
+        form: FormName = Default.form,
+        categorical: Any = Default.categorical,
         split_terminated: bool = Default.split_terminated,
         max_bins: int = Default.max_bins,
         n_jobs: int | None = Default.n_jobs,
@@ -129,6 +139,8 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
         self.min_gain = min_gain
         self.criterion = criterion
         self.norm = norm
+        self.form = form
+        self.categorical = categorical
         self.split_terminated = split_terminated
         self.max_bins = max_bins
         self.n_jobs = n_jobs

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         expected_calibration_error,
         reliability_curve,
     )
+    from labeltrees.metrics.coverage import coverage_at_k
     from labeltrees.metrics.distributions import (
         canberra_distance,
         chebyshev_distance,
@@ -81,6 +82,7 @@ __all__ = [
     "chebyshev_distance",
     "clark_distance",
     "cosine_similarity",
+    "coverage_at_k",
     "equivalent_labels",
     "expected_calibration_error",
     "filtering_curve",
@@ -129,6 +131,7 @@ _HOME = {
     "chebyshev_distance": "distributions",
     "clark_distance": "distributions",
     "cosine_similarity": "distributions",
+    "coverage_at_k": "coverage",
     "equivalent_labels": "losses",
     "expected_calibration_error": "calibration",
     "filtering_curve": "filtering",

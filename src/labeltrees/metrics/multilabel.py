@@ -8,13 +8,21 @@ rank by column. ``per="label"`` ranks the rows for each label instead (labelwise
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from labeltrees.checks import choice, number
+from labeltrees.checks import choice, integer, number
 from labeltrees.metrics.propensity import checked_propensities
-from labeltrees.metrics.rankings import Pairs, Per, Ranking, checked_matrix, mean, ratio
+from labeltrees.metrics.rankings import (
+    Pairs,
+    Per,
+    Ranking,
+    checked_matrix,
+    mean,
+    ratio,
+    top_positions,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -223,6 +231,7 @@ def auc_at_k(
     scores: Any,
     k: int,
     *,
+    average: Average = "ratio",
     tolerance: float = 1e-6,
     per: Per = "row",
     sample_weight: ArrayLike | None = None,
@@ -230,7 +239,7 @@ def auc_at_k(
     """Return AUC@k, one minus the share of wrongly ordered pairs (equation 3).
 
     A pair is one of the first k labels j of a row and one of its relevant labels l; it is wrong if
-    ``y_j < y_l`` and ``score_j > score_l``. The wrong pairs of all rows are divided by all pairs.
+    ``y_j < y_l`` and ``score_j > score_l``.
 
     Parameters
     ----------
@@ -240,6 +249,10 @@ def auc_at_k(
         The predictions, finite and >= 0; 0 where not stored.
     k : int >= 1
         How many labels count.
+    average : {"ratio", "mean"}, default "ratio"
+        ``"ratio"`` divides the wrong pairs of all rows by all pairs, as the tables of the extreme
+        regression paper do. ``"mean"`` is the mean over rows of its equation 3; rows that have no
+        pair, for want of relevant labels or of predictions, are left out.
     tolerance : float >= 0, default 1e-6
         Differences up to this are none.
     per : {"row", "label"}, default "row"
@@ -251,10 +264,15 @@ def auc_at_k(
     --------
     >>> auc_at_k([[1, 0, 0.5]], [[0.9, 0.5, 0.1]], 3)
     0.8333333333333334
+    >>> truth, scores = [[1, 1, 0], [0, 0, 1]], [[0.9, 0.8, 0.7], [0.9, 0.8, 0.7]]
+    >>> auc_at_k(truth, scores, 2), auc_at_k(truth, scores, 2, average="mean")
+    (0.6666666666666667, 0.5)
     """
     pairs = Pairs.checked(truth, scores, per=per, sample_weight=sample_weight)
     tolerance = number("tolerance", tolerance, 0)
-    return auc(pairs, pairs.ranking(k), pairs.scores_of_truth(), tolerance)
+    first = top_positions(pairs.scores, integer("k", k, 1))
+    told = Told(pairs.scores_of_truth(), pairs.places_of_truth(first))
+    return auc(pairs, pairs.ranking(k, first), told, tolerance, average)
 
 
 def weighted_precision(ranking: Ranking, weight: FloatArray, average: Average) -> float:
@@ -278,8 +296,20 @@ def recall(ranking: Ranking, n_true: NDArray[Any], weight: FloatArray) -> float:
     return mean(ranking.relevance.sum(axis=1) / np.maximum(n_true, 1), weight)
 
 
-def auc(pairs: Pairs, ranking: Ranking, scores_of_truth: FloatArray, tolerance: float) -> float:
-    """Return AUC@k of a ranking of these pairs, some at a time to bound memory."""
+class Told(NamedTuple):
+    """What is predicted for each entry of the truth: its score, and its place, 0 first."""
+
+    scores: FloatArray
+    places: NDArray[np.int64]
+
+
+def auc(pairs: Pairs, ranking: Ranking, told: Told, tolerance: float, average: Average) -> float:
+    """Return AUC@k of a ranking of these pairs, some at a time to bound memory.
+
+    A label j is before l by its place, which need not be that of the scores; but labels whose
+    scores are equal are not wrongly ordered.
+    """
+    choice("average", average, get_args(Average))
     rows = np.repeat(np.arange(pairs.truth.shape[0]), np.diff(pairs.truth.indptr))
     wrong = np.zeros(pairs.truth.shape[0])
     step = max(1, _PAIRS_AT_ONCE // max(1, ranking.score.shape[1]))
@@ -287,10 +317,15 @@ def auc(pairs: Pairs, ranking: Ranking, scores_of_truth: FloatArray, tolerance: 
         part = slice(begin, begin + step)
         row = rows[part]
         less = ranking.relevance[row] < pairs.truth.data[part, np.newaxis] - tolerance
-        less &= ranking.score[row] > scores_of_truth[part, np.newaxis] + tolerance
+        less &= np.arange(less.shape[1]) < told.places[part, np.newaxis]
+        less &= np.abs(ranking.score[row] - told.scores[part, np.newaxis]) > tolerance
         wrong += np.bincount(row, less.sum(axis=1), minlength=len(wrong))
     n_pairs = ranking.n_found * np.diff(pairs.truth.indptr).astype(np.float64)
-    return 1 - ratio(wrong, n_pairs, pairs.weight, "the number of pairs of truth and scores")
+    what = "the number of pairs of truth and scores"
+    if average == "ratio":
+        return 1 - ratio(wrong, n_pairs, pairs.weight, what)
+    has = n_pairs > 0
+    return 1 - ratio(wrong[has] / n_pairs[has], np.ones(has.sum()), pairs.weight[has], what)
 
 
 def discounted(gains: FloatArray) -> FloatArray:

@@ -16,10 +16,24 @@ if TYPE_CHECKING:
 
     FloatArray = NDArray[np.float64]
 
-__all__ = ["checked_propensities", "label_propensities", "propensities"]
+__all__ = [
+    "PROPENSITY_A",
+    "PROPENSITY_B",
+    "checked_constants",
+    "checked_propensities",
+    "label_propensities",
+    "propensities",
+]
 
 
-def propensities(train_truth: Any, *, a: float = 0.55, b: float = 1.5) -> FloatArray:
+PROPENSITY_A = 0.55
+PROPENSITY_B = 1.5
+"""The constants of data that nobody has measured others for."""
+
+
+def propensities(
+    train_truth: Any, *, a: float = PROPENSITY_A, b: float = PROPENSITY_B
+) -> FloatArray:
     """Return, for each label, the estimated probability that it is recorded where it is true.
 
     ``p_l = 1 / (1 + C (N_l + b)^-a)`` with ``C = (log N - 1) (b + 1)^a``, where N is the number of
@@ -40,8 +54,7 @@ def propensities(train_truth: Any, *, a: float = 0.55, b: float = 1.5) -> FloatA
     >>> propensities(seen).round(3).tolist()
     [0.594, 0.217]
     """
-    a = number("a", a, 0)
-    b = number("b", b, 0, open_low=True)
+    a, b = checked_constants(a, b)
     truth = checked_matrix("train_truth", train_truth, lowest=0)
     n_rows, n_labels = truth.shape
     if not n_rows:
@@ -50,8 +63,13 @@ def propensities(train_truth: Any, *, a: float = 0.55, b: float = 1.5) -> FloatA
     return label_propensities(np.bincount(truth.indices, minlength=n_labels), n_rows, a=a, b=b)
 
 
+def checked_constants(a: float = PROPENSITY_A, b: float = PROPENSITY_B) -> tuple[float, float]:
+    """Return the constants of propensities, A >= 0 and B > 0."""
+    return number("a", a, 0), number("b", b, 0, open_low=True)
+
+
 def label_propensities(
-    counts: ArrayLike, n_rows: int, *, a: float = 0.55, b: float = 1.5
+    counts: ArrayLike, n_rows: int, *, a: float = PROPENSITY_A, b: float = PROPENSITY_B
 ) -> FloatArray:
     """Return each label's propensity from how many of ``n_rows`` rows have it, as `propensities`.
 

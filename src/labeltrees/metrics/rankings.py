@@ -118,6 +118,19 @@ class Pairs:
         """Return the prediction for each entry of the truth, 0 where there is none."""
         return _at(self.scores, _keys(self.truth))
 
+    def places_of_truth(self, first: IntArray) -> IntArray:
+        """Return where each entry of the truth is ranked, 0 first; the width where it is not.
+
+        ``first`` is what `top_positions` returns for what ranks the predictions.
+        """
+        width = first.shape[1]
+        place = np.full(len(self.scores.data), width, dtype=np.int64)
+        used = first >= 0
+        place[first[used]] = np.nonzero(used)[1]
+        ranked = csr_array((place + 1, self.scores.indices, self.scores.indptr), self.scores.shape)
+        found = _at(ranked, _keys(self.truth))
+        return np.where(found > 0, found - 1, width).astype(np.int64)
+
 
 def checked_matrix(name: str, matrix: Any, *, lowest: float) -> csr_array:
     """Return a copy in canonical CSR of float64, every value finite and at least ``lowest``."""

@@ -12,6 +12,7 @@ from labeltrees.errors import ArgumentError
 from labeltrees.metrics import extreme_regression as errors
 from labeltrees.metrics import multilabel as ranked
 from labeltrees.metrics.arrays import checked_labels
+from labeltrees.metrics.coverage import coverage
 from labeltrees.metrics.label_calibration import ranking_reliability
 from labeltrees.metrics.rankings import Pairs, Per, Ranking, top_positions
 
@@ -38,8 +39,9 @@ def multilabel_report(
 ) -> dict[str, dict[int, float]]:
     """Return every metric of ranked labels and of predicted relevances, by name and k.
 
-    ``P``, ``R`` and ``nDCG`` ask which labels are relevant at all, the others how much. ``WP`` and
-    ``WN`` are ratios of sums; where relevances are 0 or 1, ``WP`` is P@k over the best possible.
+    ``P``, ``R``, ``nDCG`` and ``coverage`` ask which labels are relevant at all, the others how
+    much. ``WP``, ``WN`` and ``AUC`` are ratios of sums, ``mean AUC`` is a mean over rows; where
+    relevances are 0 or 1, ``WP`` is P@k over the best possible.
 
     Parameters
     ----------
@@ -73,6 +75,7 @@ def multilabel_report(
     ranking = pairs.ranking(places[-1], first)
     report = _binary_rows(ranking.binary(), pairs, places)
     report |= _weighted_rows(ranking, pairs.weight, places)
+    report |= _pair_rows(ranking, pairs, first, places)
     report |= _error_rows(ranking, pairs, places)
     if propensity is not None:
         y = ranked.inverse_propensity_relevance(truth, propensity)
@@ -110,12 +113,25 @@ def _weighted_rows(
     }
 
 
+def _pair_rows(
+    ranking: Ranking, pairs: Pairs, first: NDArray[np.int64], ks: list[int]
+) -> dict[str, dict[int, float]]:
+    told = ranked.Told(pairs.scores_of_truth(), pairs.places_of_truth(first))
+    cuts = {k: ranking.cut(k) for k in ks}
+    averages: dict[str, ranked.Average] = {"AUC": "ratio", "mean AUC": "mean"}
+    report = {
+        name: {k: ranked.auc(pairs, cut, told, _TOLERANCE, average) for k, cut in cuts.items()}
+        for name, average in averages.items()
+    }
+    report["coverage"] = {k: coverage(pairs, first[:, :k], cut) for k, cut in cuts.items()}
+    return report
+
+
 def _error_rows(ranking: Ranking, pairs: Pairs, ks: list[int]) -> dict[str, dict[int, float]]:
-    weight, told = pairs.weight, pairs.scores_of_truth()
+    weight = pairs.weight
     largest = errors.largest_errors(pairs, ks[-1])
     cuts = {k: ranking.cut(k) for k in ks}
     return {
-        "AUC": {k: ranked.auc(pairs, cut, told, _TOLERANCE) for k, cut in cuts.items()},
         "ranking error": {k: errors.ranking_error(cut, weight) for k, cut in cuts.items()},
         "regression error": {k: errors.regression_error(cut, weight) for k, cut in cuts.items()},
         "XMAD": {k: errors.xmad(largest, k, weight) for k in ks},

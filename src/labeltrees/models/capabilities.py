@@ -22,7 +22,17 @@ if TYPE_CHECKING:
     from labeltrees.data.rows import Rows
     from labeltrees.models.model import BeamLabels, Foreseen, TopRows
 
-__all__ = ["Above", "BeamSearch", "BestRows", "Explains", "Learns", "Samples", "can", "demand"]
+__all__ = [
+    "Above",
+    "BeamSearch",
+    "BestRows",
+    "Descends",
+    "Explains",
+    "Learns",
+    "Samples",
+    "can",
+    "demand",
+]
 
 
 @runtime_checkable
@@ -77,6 +87,14 @@ class BeamSearch(Protocol):
 
 
 @runtime_checkable
+class Descends(Protocol):
+    """Goes down one path of a tree, at every node to the likelier side."""
+
+    def greedy_labels(self, rows: Rows) -> NDArray[Any]:
+        """Return the label at which each row ends that always takes the likelier turn."""
+
+
+@runtime_checkable
 class Learns(Protocol):
     """Goes on learning, row by row."""
 
@@ -98,6 +116,7 @@ _QUESTIONS: dict[type, str] = {
     Samples: "draws of labels",
     Explains: "explanations",
     BeamSearch: "beam search",
+    Descends: "greedy descent",
     Learns: "learning row by row",
 }
 

@@ -26,7 +26,15 @@ __all__ = [
 LabelWeights = Literal["balanced"] | dict[Any, float] | None
 """What rows of each label weigh: as much in all for each label, or as the dict says, else 1."""
 _MOST_WEIGHT = 1e9
-_LATER: dict[str, Any] = {"class_weight": None, "verbose": 0}
+_LATER: dict[str, Any] = {
+    "class_weight": None,
+    "verbose": 0,
+    "objective": "sum",
+    "propensity_a": 0.55,
+    "propensity_b": 1.5,
+    "missing": "fill",
+    "min_weight_share": 0.0,
+}
 """What files did not say before there were these parameters."""
 
 MAX_SEED = 2**64 - 1

@@ -48,6 +48,12 @@ void learn(OneAgainstAll& model, const CsrView& X, std::span<const LabelId> labe
            std::span<const float> weights, std::span<const std::int64_t> order,
            const Foresight& foresight, const Learning& options, LearningWatch* watch = nullptr);
 
+// The same, but what is foreseen of the label is its score f_y(x), as label_scores says it.
+void learn_scored(OneAgainstAll& model, const CsrView& X, std::span<const LabelId> labels,
+                  std::span<const float> weights, std::span<const std::int64_t> order,
+                  const Foresight& foresight, const Learning& options,
+                  LearningWatch* watch = nullptr);
+
 // scores[r] = f_y(x) of labels[r] in [0, 1], the paper's answer; 0 for a label without regressor.
 void label_scores(const OneAgainstAll& model, const CsrView& X, std::span<const LabelId> labels,
                   const Reading& reading, std::span<double> scores);

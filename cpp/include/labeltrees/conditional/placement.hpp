@@ -1,10 +1,19 @@
 // Where a label not seen before joins a conditional probability tree.
 #pragma once
 
+#include <vector>
+
 #include "labeltrees/conditional/node_probability.hpp"
 #include "labeltrees/conditional/tree.hpp"
 
 namespace labeltrees {
+
+// What regressors said on a new label's way down: P(right) of each node, from the root.
+struct HeardOpinion {
+  NodeId node;
+  double p_right;
+};
+using HeardOpinions = std::vector<HeardOpinion>;
 
 class Placement {
  public:
@@ -13,10 +22,17 @@ class Placement {
 
   // The leaf that a new label will share a parent with: rule (5), or coin tosses. The tree must
   // have a label. O(depth nnz).
-  NodeId of_new(LabelId label, const PreparedRow& row);
+  NodeId of_new(LabelId label, const PreparedRow& row) {
+    heard_.clear();
+    return of_new(label, row, heard_);
+  }
+
+  // The same by the tree of now, with what its nodes said to the row before, as far as the way is
+  // the same; what is heard beyond is added. O(depth) where nothing new is asked.
+  NodeId of_new(LabelId label, const PreparedRow& row, HeardOpinions& heard);
 
  private:
-  double objective(NodeId node, const PreparedRow& row) const;
+  double objective(NodeId node, double p_right) const;
   double size_of(NodeId node) const;
   NodeId within(double bound, std::int32_t depth, NodeId preferred, NodeId other) const;
   bool toss(LabelId label, std::int32_t depth) const;
@@ -24,6 +40,7 @@ class Placement {
   const ConditionalTree& model_;
   const ConditionalLearning& options_;
   BlockLines lines_;
+  HeardOpinions heard_;
 };
 
 }  // namespace labeltrees

@@ -45,6 +45,11 @@ bool labels_above(const ConditionalTree& model, const CsrView& X, double thresho
 void sample_labels(const ConditionalTree& model, const CsrView& X, std::span<const double> uniforms,
                    const Reading& reading, std::span<LabelId> labels);
 
+// labels[r] = where row r ends that goes at every node to the likelier side, left if they are
+// equal: not always the likeliest label. none for an empty tree. O(depth nnz) a row.
+void greedy_labels(const ConditionalTree& model, const CsrView& X, const Reading& reading,
+                   std::span<LabelId> labels);
+
 // The k rows that give each of some labels its largest probabilities; of rows that give the same,
 // the first.
 class BestRows {

@@ -35,7 +35,8 @@ struct ConditionalLearning : Learning {
   std::uint64_t seed;  // of the coin tosses
   // More than one: rows are learned in batches, a part of the tree's blocks at a time by whichever
   // thread is free. The same model for any number of threads above one, not that of one: a new
-  // label is placed, and mixtures are taught, as of the batch's start.
+  // label is placed by the counts of all rows before it, but by regressors and mixtures as of the
+  // batch's start.
   std::size_t n_threads;
 };
 

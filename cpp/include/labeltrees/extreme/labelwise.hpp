@@ -29,7 +29,8 @@ struct Labelwise {
 // rows and p have labels.size() x k entries, best first, ties to the smaller row; labels increase.
 // A label that is in no tree has rows none with 0, as has one with fewer than k rows. Depth-first,
 // a node's weights unpacked once for all its rows, subtrees in parallel; several trees: the mean,
-// with missing scores filled in. Scores equal those of ForestAsker::label to the last bit.
+// with missing scores filled in, unless the forest does not and exact is not asked for. Scores that
+// are filled in equal those of ForestAsker::label to the last bit.
 void labelwise_top_rows(AskerPool& pool, const CsrView& X, std::span<const LabelId> labels,
                         const Labelwise& options, std::span<std::int64_t> rows,
                         std::span<double> p);

@@ -33,6 +33,9 @@ struct RelevanceForest {
   NodeLoss loss;
   std::size_t n_labels;  // labels are below
   double inner_power;    // of the answers for children that are not labels, in (0, 1]
+  // Whether a label that one tree's search met and another's did not is asked for there; if not, it
+  // has 0 in the other.
+  bool fill_missing = true;
 };
 
 // Turns the margins of a node's children into their answers, width = padded_width(children) of
@@ -115,7 +118,8 @@ class ForestAsker {
   double label(LabelId label);
   // The k likeliest labels. exact: best-first in every tree, until no label that has not been met
   // can be among them; beam: a level at a time, the beam_width likeliest nodes of each, and scores
-  // that a tree's beam missed filled in. Fewer than k if the trees have fewer labels.
+  // that a tree's beam missed filled in, if the forest does. Fewer than k if the trees have fewer
+  // labels.
   std::span<const ScoredLabel> top(std::size_t k, RelevanceSearch search, std::size_t beam_width);
   // The mean over trees of the probabilities of all labels that a beam of this width meets: about
   // how many labels the trees expect the row to have.
@@ -138,8 +142,10 @@ class ForestAsker {
   void expand(std::size_t t, const Open& open, double least);
   void offer(std::size_t k, const ScoredLabel& label);
   void fill_in(std::size_t k);
+  void add_up(std::size_t k);
 
   std::vector<TreeAsker> trees_;
+  bool fill_missing_;
   std::vector<std::vector<Open>> open_;
   std::vector<double> dropped_;
   std::vector<Open> level_, next_;

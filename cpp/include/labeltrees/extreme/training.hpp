@@ -36,9 +36,11 @@ struct RelevanceTraining {
   NodeLoss loss;
   float cost;  // of a node: cost (n_rows / sum of s over the node's rows)^cost_power
   float cost_power;
+  bool mean_error;  // or cost / (2 rows of the node): twice the objective is eq. (13)
   int max_epochs;
   double tolerance;
   float least_weight;        // weights of at most this size are dropped
+  float least_share;         // and those of at most this share of their regressor's largest
   double weights_per_entry;  // a node keeps so many weights per entry of its rows, the largest
   std::uint64_t seed;
   std::size_t n_workers;

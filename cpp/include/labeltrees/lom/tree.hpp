@@ -31,6 +31,7 @@ struct LomLearning : Learning {
   double max_splits;        // T: the tree may have this many inner nodes,
   double splits_per_label;  // or this many for every label seen, whichever is more
   double swap_resistance;   // R_S >= 1
+  bool taught_only;         // histograms count a row's taught way alone: the paper's l_v
 };
 
 struct LomNode {
@@ -66,10 +67,12 @@ class LomTree {
  public:
   LomTree();
   // A state saved earlier; throws TreeError if it does not fit together. totals: the weight of
-  // every label's examples; used_slots: a mask of the places given out, by block from 1.
+  // every label's examples; used_slots: a mask of the places given out, by block from 1; again: the
+  // part of the totals that was learned again.
   LomTree(const LomArrays& arrays, NodeId root, std::span<const std::uint8_t> used_slots,
           std::span<const double> totals, Ledgers ledgers, std::span<const std::uint64_t> keys,
-          std::span<const float> weights, std::span<const float> sums, const BackOff& trust);
+          std::span<const float> weights, std::span<const float> sums, const BackOff& trust,
+          double again);
 
   NodeId root() const noexcept { return root_; }
   std::size_t n_nodes() const noexcept { return nodes_.size(); }
@@ -118,10 +121,12 @@ class LomTree {
   std::size_t max_path() const noexcept { return max_path_; }
 
   void add_total(LabelId label, double weight);
+  // Says that so much of the totals was learned again.
+  void add_again(double weight) noexcept { again_ += weight; }
   // Adds an example to a node's histogram; returns what the node knows of the label, valid until
-  // the next call. A row belongs to every node it is taught at, and to every node it would have
-  // reached before it was taught: without the latter, leaves would look purer than they are for
-  // rows whose label nobody knows.
+  // the next call. A row belongs to every node it is taught at, and unless taught_only to every
+  // node it would have reached before it was taught: without the latter, leaves look purer than
+  // they are for rows whose label nobody knows.
   LedgerEntry& count_histogram(NodeId id, LabelId label, float weight);
   // Whether the leaf is to be split before it counts an example; entry: of the example's label.
   bool wants_split(NodeId leaf, const LedgerEntry& entry, float weight,
@@ -146,15 +151,21 @@ class LomTree {
   // what the trust learned says. 0 for a node without examples.
   double kappa(const LomNode& node) const noexcept;
   std::size_t trust_class(const LomNode& node) const noexcept {
-    return BackOff::class_of(node.left == none, node.weight / n_rounds_, node.n_labels);
+    return BackOff::class_of(node.left == none, node.weight / n_rounds(), node.n_labels);
   }
   const BackOff& trust() const noexcept { return trust_; }
   BackOff& trust() noexcept { return trust_; }
   double back_off() const noexcept { return back_off_; }
   void set_back_off(double value) noexcept { back_off_ = value; }
-  // How often each example is in the histograms; >= 1.
-  double n_rounds() const noexcept { return n_rounds_; }
-  void set_n_rounds(double value) noexcept { n_rounds_ = value; }
+  // The weight of the examples that were learned again, in later passes.
+  double again() const noexcept { return again_; }
+  // How often each example was learned, on average; >= 1. In float, so that it does not depend on
+  // the order in which weights were summed.
+  double n_rounds() const noexcept {
+    const double first = total_weight_ - again_;
+    return again_ > 0 && first > 0 ? static_cast<double>(static_cast<float>(total_weight_ / first))
+                                   : 1.0;
+  }
   // Held shared by queries, alone by learning.
   TurnLock& mutex() const noexcept { return mutex_; }
 
@@ -184,7 +195,7 @@ class LomTree {
   LabelId top_total_ = none;
   std::vector<NodeId> last_leaf_;
   BackOff trust_;
-  double back_off_ = 1, n_rounds_ = 1;
+  double back_off_ = 1, again_ = 0;
   mutable TurnLock mutex_;
 };
 

@@ -43,13 +43,22 @@ class Partition {
   }
   // O(rows).
   Cut divide_rows(const Part& part, const Split& split, Spare& spare);
-  // After divide_rows; left and right know their rows. Entries keep their order by bin. O(entries)
-  // of the sparse columns.
+  // Puts the rows for which goes_left(row) before the others; returns where those begin. O(rows).
+  template <typename GoesLeft>
+  std::size_t divide_rows_by(const Part& part, GoesLeft goes_left, Spare& spare) {
+    for (const std::int32_t row : rows(part)) {
+      goes_left_[static_cast<std::size_t>(row)] = goes_left(row);
+    }
+    return move_rows(part, spare);
+  }
+  // After dividing rows; left and right know their rows. Entries keep their order by bin.
+  // O(entries) of the sparse columns.
   void divide_columns(const Part& part, Part& left, Part& right, Spare& spare);
 
  private:
   using Bins = std::array<std::uint8_t, missing_bin + 1>;
   Bins mark_rows(const Part& part, const Split& split);
+  std::size_t move_rows(const Part& part, Spare& spare);
   void keep(Part& part, const Segment& segment) const;
 
   BinnedColumns data_;

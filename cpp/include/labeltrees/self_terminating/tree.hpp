@@ -55,6 +55,7 @@ struct Growing {
   Criterion criterion;    // of splits; distributions are always by entropy
   bool split_terminated;  // else terminated branches are leaves
   std::size_t n_workers;
+  std::vector<std::int32_t> categorical = {};  // features with a branch for every value; l1 only
 };
 
 // Grows a tree from the root distribution down. A branch that terminates has its parent's

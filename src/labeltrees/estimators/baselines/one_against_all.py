@@ -23,9 +23,10 @@ class OneAgainstAllClassifier(OnlineClassifier):
     """P(label given x) by one linear regressor per label, learned online: O(n_labels) per row.
 
     The regressor of a label learns to tell it from all others together. `predict_proba` divides
-    its answers f_y(x) by their sum; `predict_label_score` gives f_y(x) itself, which is what
-    Beygelzimer et al., "Conditional probability tree estimation analysis and algorithms" (UAI 2009)
-    compare their tree with. A label that arrives later starts a regressor that learns from then on.
+    its answers f_y(x) by their sum; `predict_label_score` and `progressive_scores` give f_y(x)
+    itself, which is what Beygelzimer et al., "Conditional probability tree estimation analysis and
+    algorithms" (UAI 2009) compare their tree with. A label that arrives later starts a regressor
+    that learns from then on.
 
     The paper's own algorithm is ``loss="squared", optimizer="sgd"``.
 
@@ -123,3 +124,37 @@ class OneAgainstAllClassifier(OnlineClassifier):
         """
         rows = self._check_rows(X)
         return self.model_.label_scores(rows, y)
+
+    def progressive_scores(
+        self, X: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
+        """Learn like `partial_fit` and return f_y(x) of each row's label just before.
+
+        The paper's progressive squared loss is the mean of (1 - f_y(x))^2. `progressive_fit` gives
+        the normalised probability instead, which is another number: f_y(x) over the sum of all f.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features), sparse or dense
+        y : labels of shape (n_rows,), strings or integers
+        sample_weight : numbers in [0, 1e9] of shape (n_rows,), optional
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            0 for a label that had never been learned, and for a row of weight 0.
+
+        Examples
+        --------
+        >>> from labeltrees import OneAgainstAllClassifier
+        >>> from labeltrees.metrics import squared_loss
+        >>> model = OneAgainstAllClassifier(loss="squared", optimizer="sgd", learning_rate=0.5)
+        >>> scores = model.progressive_scores([[1, 0], [0, 1]] * 20, ["sun", "rain"] * 20)
+        >>> scores[:2].tolist(), round(squared_loss(scores), 2)
+        ([0.0, 0.0], 0.2)
+        """
+        model, seen = self._model_to_learn(X, y, sample_weight)
+        scores: NDArray[np.float64] = model.learn_scored(*seen)
+        if "model_" not in self.__dict__:
+            self._set_model(X, model)
+        return scores

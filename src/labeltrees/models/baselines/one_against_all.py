@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from labeltrees.data.rows import Rows
+    from labeltrees.models.online.online_model import Teaching
 
 __all__ = ["OneAgainstAllModel", "OneAgainstAllSettings"]
 
@@ -65,6 +66,17 @@ class OneAgainstAllModel(DenseAnswers, BankModel):
         seen = self.columns.seen(rows)
         return self.core.label_scores(*seen.arrays, ids, self.settings.reading)
 
+    def learn_scored(
+        self, rows: Rows, labels: NDArray[Any], weights: NDArray[np.float32]
+    ) -> NDArray[np.float64]:
+        """Learn from rows in turn and return f_y(x) of each row's label y just before.
+
+        0 for a label that had no regressor yet, and for a row of weight 0.
+        """
+        scoring = _Scoring(self.settings, self.vocabulary, self.core, self.n_features, self.frozen)
+        scoring.columns = self.columns
+        return scoring.learn(rows, labels, weights).p_label
+
     def describe(self) -> dict[str, Any]:
         """Return sizes of the model."""
         return {
@@ -94,3 +106,11 @@ class OneAgainstAllModel(DenseAnswers, BankModel):
         if len(mass) > n_labels:
             raise ModelFormatError("there is a regressor for a label that nobody named.")
         return _core.OneAgainstAll(mass, *lines)
+
+
+class _Scoring(OneAgainstAllModel):
+    """The same model, of whose rows f_y(x) is foreseen in place of a probability."""
+
+    def _teach(self, taught: Teaching, *, foresee: bool, foresee_top: bool, again: bool) -> Any:
+        learning = self.settings.learning(again=again)
+        return self.core.learn_scored(*taught.arrays, foresee_top, learning, foresee)

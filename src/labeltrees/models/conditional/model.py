@@ -127,6 +127,16 @@ class ConditionalTreeModel(TreeModel):
         )
         return BeamLabels(names_of(self.vocabulary, ids), p * scale, certified.astype(bool))
 
+    def greedy_labels(self, rows: Rows) -> NDArray[Any]:
+        """Return the label at which each row ends that always takes the likelier turn.
+
+        Where both are equally likely it goes left. O(depth * nnz) per row. Not always the likeliest
+        label: of a path's turns each is the likelier one, their product need not be.
+        """
+        seen = self.columns.seen(rows)
+        ids = _core.greedy_labels(self.core, *seen.arrays, self.settings.reading)
+        return names_of(self.vocabulary, ids)
+
     def labels_above(
         self, rows: Rows, threshold: float, *, max_bytes: int = MAX_DENSE_BYTES
     ) -> sparse.csr_array:

@@ -43,6 +43,7 @@ class RefinedTreesModel(ConditionalTreeModel):
     """
 
     core: _core.RefinedTrees  # type: ignore[assignment]
+    greedy_labels = None  # type: ignore[assignment]  # experts have the last word on a path
 
     @classmethod
     def over(

@@ -59,7 +59,7 @@ MOST_EXPERT_PASSES_OF_FEW = 64
 VERY_FEW_ROWS = 500
 """Below it a fifth of them says too little to stop early by."""
 
-SEEDED = ("auto", "kmeans", "random")
+SEEDED = ("auto", "kmeans", "random", "shuffled")
 """Structures of which each seed has its own tree; "auto" is one of them for `fit`."""
 
 Auto = Literal["auto"]
@@ -126,7 +126,9 @@ class ConditionalSettings(RegressorSettings):
             allowed = "'auto' or 0 where nodes have more than two children"
             raise ArgumentError.of("refine", self.refine, allowed)
         if self.n_trees not in ("auto", 1) and self.structure_name not in SEEDED:
-            allowed = "'kmeans' or 'random' for several refined trees: others would be alike"
+            allowed = (
+                "'kmeans', 'random' or 'shuffled' for several refined trees: others would be alike"
+            )
             raise ArgumentError.of("structure", self.structure, allowed)
         if not self._has_room:
             allowed = f"at least {self._least_refined} with refine={self.refine}"
@@ -230,7 +232,9 @@ class ConditionalSettings(RegressorSettings):
 
     def tree_learning(self, *, again: bool = False) -> _core.ConditionalLearning:
         """Return how the core learns a binary tree, which may grow."""
-        balanced, random = (self.structure_name == name for name in ("balanced", "random"))
+        # Of a shuffled tree: where labels go that come later.
+        balanced = self.structure_name in ("balanced", "shuffled")
+        random = self.structure_name == "random"
         insertion = _core.Insertion.random if random else _core.Insertion.objective
         # A random tree has no balance to keep: counting labels switches the guard off.
         balance = BALANCES["labels" if balanced or random else self.balance]

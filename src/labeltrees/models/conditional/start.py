@@ -74,6 +74,11 @@ def start_on_stream(
             f"structure={structure!r} needs fit: its tree is built from all the data. "
             "partial_fit can go on from there."
         )
+    if name == "shuffled" and classes is None:
+        raise ArgumentError(
+            "structure='shuffled' needs fit, or classes= with every label in the first "
+            "partial_fit: it is a tree over all of them."
+        )
     if isinstance(structure, LabelTree) and classes is None:
         raise ArgumentError(
             "a LabelTree as structure needs classes= in the first partial_fit: "
@@ -138,9 +143,9 @@ def _tree_over(vocabulary: LabelVocabulary, settings: ConditionalSettings) -> La
     name, arity = settings.structure_name, settings.arity
     if name == "given":
         return _given(settings.structure, vocabulary)
-    if arity == 2:
+    if arity == 2 and name != "shuffled":
         return None
-    if name == "random":
+    if name in ("random", "shuffled"):
         return LabelTree.random(len(vocabulary), arity=arity, seed=settings.random_state)
     return LabelTree.balanced(len(vocabulary), arity=arity)
 

@@ -23,7 +23,7 @@ __all__ = [
     "structure_to_json",
 ]
 
-StructureName = Literal["auto", "online", "random", "balanced", "huffman", "kmeans"]
+StructureName = Literal["auto", "online", "random", "balanced", "shuffled", "huffman", "kmeans"]
 Structure = StructureName | list[Any] | tuple[Any, ...] | LabelTree
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import astuple, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
@@ -13,12 +13,14 @@ from labeltrees.errors import ModelFormatError, TooLargeError
 from labeltrees.models.explanation import check_question
 from labeltrees.models.extreme.calibration import Calibration, Chances
 from labeltrees.models.extreme.explanation import RelevanceExplanation, relevance_steps
+from labeltrees.models.extreme.reranking import Found, rerank_labels, rerank_rows
 from labeltrees.models.extreme.settings import LOSSES, ExtremeSettings
 from labeltrees.models.extreme.tail import TailClassifier
 from labeltrees.models.model import (
     BYTES_PER_ENTRY,
     MAX_DENSE_BYTES,
     FittedModel,
+    FormName,
     ScoredLabels,
     ScoredRows,
     SearchName,
@@ -58,8 +60,6 @@ _SEARCHES = {
     "exact": _core.RelevanceSearch.exact,
     "beam": _core.RelevanceSearch.beam,
 }
-FormName = Literal["labels", "lists", "matrix", "sparse"]
-"""One label per row, lists of labels, a dense or a sparse matrix."""
 MASS_WIDTH = 10
 """The widest beam that a row's mass is measured with."""
 _MOST_SHARE = 1e9  # of a label, whose own largest relevance may be above all that was learned
@@ -144,44 +144,38 @@ class ExtremeModel(FittedModel):
         ids, _, scores = self._top(rows, k, search, beam_width)
         return ScoredLabels(names_of(self.vocabulary, ids), scores)
 
-    def _top(
-        self, rows: Rows, k: int, search: SearchName, beam_width: int | None
-    ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
+    def _top(self, rows: Rows, k: int, search: SearchName, beam_width: int | None) -> Found:
         """Return ids, their probabilities and the scores that rank them."""
         n_asked = check_k(k, len(self.vocabulary))
         k = min(n_asked, self.n_tree_labels)
         search = checks.choice("search", search, get_args(SearchName))
         asked = self.settings.width if beam_width is None else beam_width
         width = checks.integer("beam_width", asked, 1)
-        n_candidates = k if self.tail is None else min(max(10 * k, 100), self.n_tree_labels)
-        ids, p, mass = self.core.top_labels(
-            *rows.arrays,
-            n_candidates,
-            _SEARCHES[search],
-            width,
-            _NO_IDS,
-            self.mass_width if self._needs_mass else 0,
-            self.n_jobs,
-        )
-        chances, scores = self.chances.of(p, ids, mass), self._relevance(p, mass)
-        if self.tail is not None:
-            scores = self.tail.rescore(rows, ids, scores)
-            order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-            ids = np.take_along_axis(ids, order, axis=1)
-            chances = np.take_along_axis(chances, order, axis=1)
-            scores = np.take_along_axis(scores, order, axis=1)
-        if n_asked > k:
-            return self._with_unlearned(n_asked - k, ids, chances, scores)
-        return ids, chances, scores
 
-    def _with_unlearned(
-        self, n: int, ids: NDArray[np.int32], *numbers: NDArray[np.float64]
-    ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
+        def ask(asked: NDArray[np.int64], n: int) -> Found:
+            some = rows if len(asked) == rows.n_rows else rows.take(asked)
+            mass_width = self.mass_width if self._needs_mass else 0
+            ids, p, mass = self.core.top_labels(
+                *some.arrays, n, _SEARCHES[search], width, _NO_IDS, mass_width, self.n_jobs
+            )
+            return Found(ids, self.chances.of(p, ids, mass), self._relevance(p, mass))
+
+        if self.tail is None:
+            found = ask(np.arange(rows.n_rows), k)
+        else:
+            found = rerank_labels(
+                self.tail, rows, ask, k, n_labels=self.n_tree_labels, exact=search == "exact"
+            )
+        if n_asked > k:
+            return self._with_unlearned(n_asked - k, found)
+        return found
+
+    def _with_unlearned(self, n: int, found: Found) -> Found:
         """Return the answers followed by the first n labels that no row had, each with 0."""
         in_trees = self.trees[0].tree.labels()
         others = np.setdiff1d(np.arange(len(self.vocabulary), dtype=np.int32), in_trees)[:n]
-        values, scores = (np.pad(each, ((0, 0), (0, n))) for each in numbers)
-        return np.hstack([ids, np.tile(others, (len(ids), 1))]), values, scores
+        ids = np.hstack([found.ids, np.tile(others, (len(found.ids), 1))])
+        return Found(ids, *(np.pad(each, ((0, 0), (0, n))) for each in found[1:]))
 
     def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
         """Return the probability of one label per row; 0 for a label never seen."""
@@ -369,11 +363,11 @@ class ExtremeModel(FittedModel):
     ) -> TopRows:
         """Return the k rows to which each label is most relevant (labelwise inference).
 
-        The order is that of `top_row_scores`, by expected relevance; the numbers are probabilities.
+        The order is that of `top_row_scores`, by expected relevance or by the tail classifier's
+        score; the numbers are probabilities.
         """
-        ids, found, p, mass = self._top_rows(rows, labels, k, exact, factor, max_bytes)
-        chances = self.chances.of(p.ravel(), np.repeat(ids, found.shape[1]), mass)
-        return TopRows(found, chances.reshape(p.shape))
+        found = self._top_rows(rows, labels, k, exact, factor, max_bytes)
+        return TopRows(found.ids, found.probabilities)
 
     def top_row_scores(
         self,
@@ -385,9 +379,9 @@ class ExtremeModel(FittedModel):
         factor: float = 4.0,
         max_bytes: int = MAX_DENSE_BYTES,
     ) -> ScoredRows:
-        """Return the k rows to which each label is most relevant, and how relevant it is."""
-        _, found, p, mass = self._top_rows(rows, labels, k, exact, factor, max_bytes)
-        return ScoredRows(found, self._relevance(p.ravel(), mass).reshape(p.shape))
+        """Return the k rows to which each label is most relevant, and the scores that rank them."""
+        found = self._top_rows(rows, labels, k, exact, factor, max_bytes)
+        return ScoredRows(found.ids, found.values)
 
     def _top_rows(
         self,
@@ -397,22 +391,31 @@ class ExtremeModel(FittedModel):
         exact: bool,
         factor: float,
         max_bytes: int,
-    ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-        """Return label ids, their best rows, what the trees say of each, and the rows' masses."""
+    ) -> Found:
+        """Return the best rows of each label, their probabilities and the scores that rank them."""
         n_labels = len(self.vocabulary)
         ids = np.arange(n_labels, dtype=np.int32) if labels is None else self.vocabulary.ids(labels)
         named: ArrayLike = [] if labels is None else labels
         k = check_top_rows(named, ids >= 0, n_labels, k, rows.n_rows, max_bytes)
         factor = checks.number("factor", factor, 0, open_low=True)
         wanted, place = np.unique(ids, return_inverse=True)
-        mass = self._mass(rows)
-        how = self.calibration
-        found, p = self.core.top_rows(
-            *rows.arrays, wanted, k, checks.flag("exact", exact), factor,
-            how.a, how.b, how.c, how.d, mass, self.n_jobs,
-        )  # fmt: skip
-        best = found[place]
-        return ids, best, p[place], mass[best.ravel()] if len(mass) else mass
+        mass, how, exact = self._mass(rows), self.calibration, checks.flag("exact", exact)
+
+        def ask(asked: NDArray[np.int64], n: int) -> Found:
+            found, p = self.core.top_rows(
+                *rows.arrays, wanted[asked], n, exact, factor,
+                how.a, how.b, how.c, how.d, mass, self.n_jobs,
+            )  # fmt: skip
+            masses = mass[found.ravel()] if len(mass) else mass
+            chances = self.chances.of(p.ravel(), np.repeat(wanted[asked], n), masses)
+            values = self._relevance(p.ravel(), masses)
+            return Found(found, chances.reshape(p.shape), values.reshape(p.shape))
+
+        if self.tail is None:
+            found = ask(np.arange(len(wanted)), k)
+        else:
+            found = rerank_rows(self.tail, rows, ask, k, labels=wanted, exact=exact)
+        return Found(found.ids[place], found.probabilities[place], found.values[place])
 
 
 def _restored_tree(
@@ -441,7 +444,9 @@ def forest_of(
     held: Sequence[_core.HeldMargins] = (),
 ) -> _core.RelevanceForest:
     """Return the core's forest over these trees; with ``held``, what held-out rows were given."""
-    forest = _core.RelevanceForest(LOSSES[settings.loss], n_labels, settings.inner_power)
+    forest = _core.RelevanceForest(
+        LOSSES[settings.loss], n_labels, settings.inner_power, settings.missing == "fill"
+    )
     for number, tree in enumerate(trees):
         arrays: list[Any] = [*tree.arrays, held[number] if held else None]
         forest.add(tree.tree, *arrays)

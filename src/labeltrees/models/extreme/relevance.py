@@ -10,7 +10,7 @@ from scipy import sparse
 
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError, DataError
-from labeltrees.metrics.propensity import label_propensities
+from labeltrees.metrics.propensity import PROPENSITY_A, PROPENSITY_B, label_propensities
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -57,7 +57,13 @@ class Relevance:
         shape = (self.n_rows, len(self.vocabulary))
         return sparse.csr_array((self.values, self.labels, self.starts), shape=shape)
 
-    def weighted_by_propensity(self, *, a: float = 0.55, b: float = 1.5) -> Relevance:
+    def binary(self) -> Relevance:
+        """Return the relevance with 1 for each label that is relevant at all."""
+        return replace(self, values=np.ones_like(self.values), scale=1.0)
+
+    def weighted_by_propensity(
+        self, *, a: float = PROPENSITY_A, b: float = PROPENSITY_B
+    ) -> Relevance:
         """Return the relevance divided by each label's propensity."""
         counts = np.bincount(self.labels, minlength=len(self.vocabulary))
         weight = 1 / label_propensities(counts, self.n_rows, a=a, b=b)

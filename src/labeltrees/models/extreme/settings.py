@@ -8,12 +8,23 @@ from typing import Literal, get_args
 from labeltrees import _core, checks
 from labeltrees.checks import Choice, Flag, Integer, Number, Threads, setting
 from labeltrees.errors import ArgumentError
+from labeltrees.metrics.propensity import PROPENSITY_A, PROPENSITY_B
 from labeltrees.models.settings import RandomState, Settings, check_verbose
 
-__all__ = ["LOSSES", "ExtremeSettings", "NodeLossName", "RelevanceName", "TailName"]
+__all__ = [
+    "LOSSES",
+    "ExtremeSettings",
+    "MissingName",
+    "NodeLossName",
+    "ObjectiveName",
+    "RelevanceName",
+    "TailName",
+]
 
 NodeLossName = Literal["logistic", "hinge"]
-RelevanceName = Literal["propensity"]
+ObjectiveName = Literal["sum", "mean"]
+RelevanceName = Literal["propensity", "binary"]
+MissingName = Literal["fill", "zero"]
 TailName = Literal["xreg", "pfastrexml"]
 LOSSES = {name: getattr(_core.NodeLoss, name) for name in get_args(NodeLossName)}
 
@@ -34,18 +45,23 @@ class ExtremeSettings(Settings):
     arity: int = setting(16, Integer(2, 64))
     max_leaf: int = setting(100, Integer(2, 256))
     loss: NodeLossName = setting("logistic", Choice(get_args(NodeLossName)))
+    objective: ObjectiveName = setting("sum", Choice(get_args(ObjectiveName)))
     cost: float | None = setting(None, Number(1e-6, 1e6, optional=True))
     cost_power: float = setting(0.4, Number(0, 1))
     inner_power: float = setting(0.75, Number(0.01, 1))
     relevance: RelevanceName | None = setting(None, Choice((None, *get_args(RelevanceName))))
+    propensity_a: float = setting(PROPENSITY_A, Number(0, 100))
+    propensity_b: float = setting(PROPENSITY_B, Number(0, 1e6, open_low=True))
     tail: TailName | None = setting(None, Choice((None, *get_args(TailName))))
     tail_weight: float = setting(0.5, Number(0, 1))
     beam_width: int | None = setting(None, Integer(1, 2**31 - 1, optional=True))
+    missing: MissingName = setting("fill", Choice(get_args(MissingName)))
     threshold: float = setting(0.5, Number(0, 1, open_low=True))
     calibrate: bool = setting(True, Flag())
     max_epochs: int = setting(12, Integer(1, 10_000))
     tolerance: float = setting(1e-3, Number(0, 1))
     min_weight: float = setting(0.15, Number(0, 1e6))
+    min_weight_share: float = setting(0.0, Number(0, 1))
     n_jobs: int | None = setting(None, Threads())
     max_memory: int | None = setting(None, Integer(1, 2**62, optional=True))
     random_state: int = setting(0, RandomState(2**32))

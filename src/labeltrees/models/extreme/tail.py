@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from labeltrees.data.rows import Rows
     from labeltrees.models.extreme.relevance import Relevance
 
-__all__ = ["TailClassifier"]
+__all__ = ["TailClassifier", "unit_rows"]
 
 _GAMMA = 30.0
+_MOST_NEAR = 1.001  # a cosine with a mean that is rounded to 16 bits
+_PAIRS_AT_ONCE = 2**15
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class TailClassifier:
         from scipy import sparse
 
         n_labels = len(relevance.vocabulary)
-        X = _unit(rows)
+        X = unit_rows(rows)
         ones = np.ones(len(relevance.labels), dtype=np.float32)
         has = sparse.csr_array(
             (ones, relevance.labels, relevance.starts), shape=(rows.n_rows, n_labels)
@@ -58,25 +60,35 @@ class TailClassifier:
         means.data = means.data.astype(np.float16).astype(np.float32)  # as they are saved
         return cls(kind, weight, means)
 
-    def rescore(
-        self, rows: Rows, ids: NDArray[np.int32], values: NDArray[np.float64]
+    def scores(
+        self,
+        X: sparse.csr_array,
+        row: NDArray[np.integer],
+        label: NDArray[np.integer],
+        values: NDArray[np.float64],
     ) -> NDArray[np.float64]:
-        """Return the scores of each row's candidate labels; 0 where there is no candidate."""
-        X = _unit(rows)
-        cosine = np.zeros(ids.shape)
-        for start in range(0, rows.n_rows, 1024):  # a block's candidates at a time
-            block = slice(start, start + 1024)
-            asked, labels = np.nonzero(ids[block] >= 0)
-            left = X[start + asked]
-            right = self.means[ids[block][asked, labels]]
-            cosine[block][asked, labels] = np.asarray(left.multiply(right).sum(axis=1)).ravel()
+        """Return the score of each pair of a row of ``X`` and a label, arrays of one shape.
+
+        ``X`` is what `unit_rows` returns, ``values`` are what the trees say. A pair with -1 has 0.
+        """
+        used = np.flatnonzero((row.ravel() >= 0) & (label.ravel() >= 0))
+        rows, labels = row.ravel()[used], label.ravel()[used]
+        near = np.empty(len(used))
+        for begin in range(0, len(used), _PAIRS_AT_ONCE):
+            part = slice(begin, begin + _PAIRS_AT_ONCE)
+            cosine = X[rows[part]].multiply(self.means[labels[part]]).sum(axis=1)
+            near[part] = np.asarray(cosine).ravel()
         if self.kind == "xreg":
-            near = np.maximum(cosine, 0)
+            near = np.maximum(near, 0)
         else:  # |x - mean|^2 = 2 - 2 cosine, both of length 1
-            near = 1 / (1 + np.exp(_GAMMA * (2 - 2 * cosine)))
-        scores = np.asarray(values**self.weight * near ** (1 - self.weight))
-        scores[ids < 0] = 0
-        return scores
+            near = 1 / (1 + np.exp(_GAMMA * (2 - 2 * near)))
+        scores = np.zeros(row.size)
+        scores[used] = values.ravel()[used] ** self.weight * near ** (1 - self.weight)
+        return scores.reshape(row.shape)
+
+    def most(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return scores that no pair of these values exceeds."""
+        return np.asarray(values**self.weight * _MOST_NEAR ** (1 - self.weight))
 
     def to_tensors(self) -> dict[str, NDArray[Any]]:
         """Return the means as arrays, for the model file."""
@@ -110,7 +122,8 @@ class TailClassifier:
         )
 
 
-def _unit(rows: Rows) -> sparse.csr_array:
+def unit_rows(rows: Rows) -> sparse.csr_array:
+    """Return the rows, each of length 1."""
     return _normalised(rows.to_csr())
 
 

@@ -39,6 +39,7 @@ _NOT_GROWING: dict[str, Any] = {
     "tail": None,
     "tail_weight": 0.0,
     "beam_width": 1,
+    "missing": "fill",
     "threshold": 1.0,
     "n_jobs": 1,
     "verbose": 0,
@@ -55,9 +56,12 @@ def train_extreme(
 ) -> ExtremeModel:
     """Return the model trained on rows. Equal arguments give equal models for any ``n_jobs``.
 
+    ``relevance`` is as the user has it: that of ``settings.relevance`` is made of it.
+
     The trees of ``start`` are kept and only further ones grown: the model is the one that growing
     all of them would give. `ArgumentError` if ``start`` was made of other data, or otherwise.
     """
+    relevance = _as_learned(relevance, settings)
     _check_memory(rows, relevance, settings)
     fingerprint = _fingerprint(rows, relevance, settings) if settings.warm_start else 0
     trees, margins = ([], []) if start is None else _kept(start, fingerprint, settings)
@@ -83,6 +87,12 @@ def train_extreme(
         tail,
         growth,
     )
+
+
+def _as_learned(relevance: Relevance, settings: ExtremeSettings) -> Relevance:
+    if settings.relevance == "propensity":
+        return relevance.weighted_by_propensity(a=settings.propensity_a, b=settings.propensity_b)
+    return relevance.binary() if settings.relevance == "binary" else relevance
 
 
 def _grow(
@@ -122,9 +132,11 @@ def _grown(
         LOSSES[settings.loss],
         settings.cost_of(rows.n_rows),
         settings.cost_power,
+        settings.objective == "mean",
         settings.max_epochs,
         settings.tolerance,
         settings.min_weight,
+        settings.min_weight_share,
         per_entry,
         seed,
         n_workers,

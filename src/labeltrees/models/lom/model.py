@@ -32,13 +32,11 @@ if TYPE_CHECKING:
     from scipy import sparse
 
     from labeltrees.data.rows import Rows
-    from labeltrees.models.model import Foreseen
-    from labeltrees.models.online.online_model import Teaching
 
 __all__ = ["LomTreeModel"]
 
 MAX_ROUNDS = 10**9 - 1
-"""So often, at most, each row was learned."""
+"""So often, at most, older files say that each row was learned."""
 
 _HISTOGRAM = 2  # the place of a node's histogram among its three ledgers
 
@@ -52,16 +50,12 @@ class LomTreeModel(TableModel):
     one learns.
     """
 
-    passes_can_be_cut = False  # a pass over known rows is one lesson
     settings_class = LomSettings
 
     core: _core.LomTree
-    n_rounds: int = 1
-    """How often each row was learned; so many times it is in the histograms."""
 
     def __post_init__(self) -> None:
         self.core.back_off = self.settings.back_off
-        self.core.n_rounds = self.n_rounds
 
     @classmethod
     def empty(cls, settings: LomSettings, n_features: int) -> LomTreeModel:
@@ -74,13 +68,6 @@ class LomTreeModel(TableModel):
         model = cls.empty(settings, n_features)
         model.vocabulary.add(labels)
         return model
-
-    def _noted(self, seen: Foreseen, taught: Teaching, *, again: bool) -> Foreseen:  # noqa: ARG002
-        """Return what was foreseen; rows learned again are all those learned so far."""
-        if again:
-            self.n_rounds += 1
-            self.core.n_rounds = self.n_rounds
-        return seen
 
     def leaves(self, rows: Rows) -> NDArray[np.int32]:
         """Return the node at which each row ends. O(depth) per row."""
@@ -208,7 +195,7 @@ class LomTreeModel(TableModel):
         """
         frozen = self.frozen or not keep_state
         with self.columns.still():
-            n_rounds, state = self.n_rounds, self.core.snapshot()
+            state = self.core.snapshot()
             of_columns, about_columns = self.columns.to_tensors()
         nodes = state["nodes"]
         keys, weights, sums = state["keys"], state["weights"], state["sums"]
@@ -238,7 +225,7 @@ class LomTreeModel(TableModel):
             "n_features": self.n_features,
             "frozen": frozen,
             "root": state["root"],
-            "n_rounds": n_rounds,
+            "weight_learned_again": state["again"],
         }
 
     @classmethod
@@ -273,11 +260,19 @@ class LomTreeModel(TableModel):
                 np.zeros_like(weights) if frozen else tensors["table.sums"],
                 tensors["back_off.asked"],
                 tensors["back_off.drawn"],
+                _learned_again(facts, mass),
             )  # fmt: skip
-            n_rounds = checks.integer("n_rounds", facts["n_rounds"], 1, MAX_ROUNDS)
-            model = cls(settings, vocabulary, core, stored_width(facts), frozen, n_rounds)
+            model = cls(settings, vocabulary, core, stored_width(facts), frozen)
             model.columns.restore(tensors, facts, model.n_features)
             return model
+
+
+def _learned_again(facts: dict[str, Any], mass: NDArray[np.float64]) -> float:
+    """Return how much of the labels' weight was learned in later passes."""
+    if "n_rounds" not in facts:
+        return checks.number("weight_learned_again", facts["weight_learned_again"], 0)
+    rounds = checks.integer("n_rounds", facts["n_rounds"], 1, MAX_ROUNDS)  # of older files
+    return float(mass.sum() * (1 - 1 / rounds))
 
 
 def _histograms(

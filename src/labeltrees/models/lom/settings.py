@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 from labeltrees import _core
 from labeltrees.checks import Choice, Integer, Number, setting
 from labeltrees.models.online.settings import OPTIMIZERS, OnlineSettings
 
-__all__ = ["LomSettings", "PartitionLossName"]
+__all__ = ["CountsName", "LomSettings", "PartitionLossName"]
+
+CountsName = Literal["both", "taught"]
 
 PartitionLossName = Literal["hinge", "logistic", "squared", "absolute"]
 LOSSES = {name: getattr(_core.PartitionLoss, name) for name in get_args(PartitionLossName)}
@@ -31,6 +33,7 @@ class LomSettings(OnlineSettings):
     splits_per_label: float = setting(4.0, Number(0, 1e6))
     swap_resistance: float = setting(4.0, Number(1, 1e9))
     back_off: float = setting(1.0, Number(0, 1e6))
+    counts: CountsName = setting("both", Choice(get_args(CountsName)))
     loss: PartitionLossName = setting("hinge", Choice(get_args(PartitionLossName)))
 
     @property
@@ -55,5 +58,13 @@ class LomSettings(OnlineSettings):
             max_splits=float(self.max_splits or 0),
             splits_per_label=0.0 if limited else self.splits_per_label,
             swap_resistance=self.swap_resistance,
+            taught_only=self.counts == "taught",
             again=again,
         )
+
+    @classmethod
+    def from_dict(cls, values: Any, *, n_labels: int | None = None) -> Self:
+        """Return the settings that `to_dict` wrote down, or raise `ModelFormatError`."""
+        if isinstance(values, dict):
+            values = {"counts": "both"} | values  # files had none before there was a choice
+        return super().from_dict(values, n_labels=n_labels)

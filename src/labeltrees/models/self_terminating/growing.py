@@ -85,5 +85,6 @@ def grow_core(
         NORMS[growth.norm],
         CRITERIA[growth.criterion],
         growth.split_terminated,
+        np.array(growth.categorical, dtype=np.int32),
         growth.n_jobs,
     )

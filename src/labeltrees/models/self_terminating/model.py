@@ -124,11 +124,19 @@ class SelfTerminatingTreeModel(DenseAnswers, FittedModel):
         terminated[0] = False
         return terminated
 
+    def _is_continued(self) -> NDArray[np.bool_]:
+        """Which nodes are further questions of a categorical split, which has its gain above."""
+        feature = self.core.feature()
+        same = feature == feature[np.maximum(self.core.parent(), 0)]
+        continued: NDArray[np.bool_] = same & np.isin(feature, self.settings.categorical)
+        continued[0] = False
+        return continued
+
     def importances(self) -> NDArray[np.float64]:
         """Return each feature's share of the decrease of the penalised risk."""
         if 8 * self.n_features > MAX_DENSE_BYTES:
             raise TooLargeError(f"a number for each of {self.n_features} features is too much.")
-        inner = self.core.left() >= 0
+        inner = (self.core.left() >= 0) & ~self._is_continued()
         sums = np.bincount(
             self.core.feature()[inner], weights=self.core.gain()[inner], minlength=self.n_features
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
 
@@ -15,10 +15,11 @@ from labeltrees.models.settings import ClassifierSettings, RandomState
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["CriterionName", "Growth", "NormName", "SelfTerminatingSettings"]
+__all__ = ["CriterionName", "FormName", "Growth", "NormName", "SelfTerminatingSettings"]
 
 CriterionName = Literal["gini", "entropy"]
 NormName = Literal["l1", "linf"]
+FormName = Literal["vector", "scalar"]
 CRITERIA = {name: getattr(_core.Criterion, name) for name in get_args(CriterionName)}
 NORMS = {name: getattr(_core.Norm, name) for name in get_args(NormName)}
 
@@ -47,6 +48,22 @@ def _penalty(name: str, value: Any) -> Any:
     raise ArgumentError.of(name, value, allowed)
 
 
+def _categorical(name: str, value: Any) -> tuple[int, ...]:
+    """Return the features' numbers, increasing; None is none of them."""
+    allowed = "None, or a list of different feature numbers >= 0"
+    if value is None:
+        return ()
+    if isinstance(value, (str, bytes)) or np.ndim(value) != 1:
+        raise ArgumentError.of(name, value, allowed)
+    try:
+        numbers = [checks.integer(name, each, 0, 2**31 - 2) for each in value]
+    except ArgumentError:
+        raise ArgumentError.of(name, value, allowed) from None
+    if len(set(numbers)) < len(numbers):
+        raise ArgumentError.of(name, value, allowed)
+    return tuple(sorted(numbers))
+
+
 @dataclass(frozen=True)
 class Growth:
     """How a tree is grown, besides its penalty: nothing is left to be chosen."""
@@ -58,6 +75,7 @@ class Growth:
     split_terminated: bool
     max_bins: int
     n_jobs: int
+    categorical: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,10 +87,22 @@ class SelfTerminatingSettings(ClassifierSettings):
     min_gain: float | str = setting(0.5, Number(0, words=_AUTO))
     criterion: CriterionName = setting("gini", Choice(get_args(CriterionName)))
     norm: NormName = setting("l1", Choice(get_args(NormName)))
+    form: FormName = setting("vector", Choice(get_args(FormName)))
+    categorical: Any = setting(None, _categorical)
     split_terminated: bool = setting(True, Flag())
     max_bins: int = setting(255, Integer(3, 255))
     n_jobs: int | None = setting(None, Threads())
     random_state: int = setting(0, RandomState())
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.categorical and self.norm != "l1":
+            raise ArgumentError.of("norm", self.norm, "'l1' with categorical features")
+
+    @property
+    def penalty_scale(self) -> float:
+        """What a penalty counts in the vector form: a scalar is its two entries' difference."""
+        return 2.0 if self.form == "scalar" else 1.0
 
     def growth(self) -> Growth:
         """Return how a tree is grown; what is to be chosen starts from its usual value."""
@@ -86,6 +116,7 @@ class SelfTerminatingSettings(ClassifierSettings):
             split_terminated=self.split_terminated,
             max_bins=self.max_bins,
             n_jobs=checks.threads("n_jobs", self.n_jobs),
+            categorical=self.categorical,
         )
 
     def penalties(self, n_rows: int) -> list[float] | None:
@@ -101,7 +132,14 @@ class SelfTerminatingSettings(ClassifierSettings):
         """Return the parameters as values that JSON takes; a callable has no such value."""
         if callable(self.penalty):
             raise ArgumentError.of("penalty", self.penalty, "a number or a list to be saved")
-        return super().to_dict()
+        return super().to_dict() | {"categorical": list(self.categorical)}
+
+    @classmethod
+    def from_dict(cls, values: Any, *, n_labels: int | None = None) -> Self:
+        """Return the settings that `to_dict` wrote down, or raise `ModelFormatError`."""
+        if isinstance(values, dict):  # older files had neither
+            values = {"form": "vector", "categorical": None} | values
+        return super().from_dict(values, n_labels=n_labels)
 
 
 def _called(penalty: Callable[[int], float], n_rows: int) -> list[float]:

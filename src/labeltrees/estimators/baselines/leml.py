@@ -1,0 +1,89 @@
+"""LEML as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from labeltrees.estimators.baselines.multilabel import RegressingEstimator
+from labeltrees.models.baselines.leml import LemlModel
+from labeltrees.models.baselines.leml import LemlSettings as Default
+
+if TYPE_CHECKING:
+    from labeltrees.models.baselines.multilabel import RelevanceName
+
+__all__ = ["LemlRegressor"]
+
+
+class LemlRegressor(RegressingEstimator):
+    """How relevant each label is to a row, by a linear map of low rank: LEML.
+
+    Yu, Jain, Kar and Dhillon, "Large-scale multi-label learning with missing labels" (ICML 2014),
+    with squared loss and all labels observed. Rows are brought to length 1. W of shape (n_features,
+    rank) and H of shape (n_labels, rank) minimise ``1/2 sum((y_il - h_l . W' x_i)^2) + penalty / 2
+    (|W|^2 + |H|^2)``, in turns: H is solved for exactly, W by conjugate gradients. There is no
+    intercept. A question costs O(rank (features of the row + n_labels)) per row. Probabilities are
+    those of each label by itself: they do not sum to one.
+
+    Parameters
+    ----------
+    rank : int in [1, 10000], default 100
+        Columns of both factors; at most the number of features or labels is used.
+    penalty : float in [1e-6, 1e6], default 3.0
+        What the size of the factors costs against squared errors.
+    n_rounds : int >= 1, default 10
+        How often W and H are solved for.
+    max_steps : int >= 1, default 20
+        Steps of conjugate gradients in a round at most.
+    relevance : None or "propensity", default None
+        Whether relevance is divided by the labels' propensities first, so that rare labels count.
+    threshold : float in (0, 1], default 0.5
+        `predict` names the labels whose probability is at least this, unless rows have one each.
+    calibrate : bool, default True
+        Whether probabilities are a logistic function of the score, fitted to rows held out from a
+        second model: learning takes twice as long. Otherwise they are the estimated relevance as a
+        share of the largest. Scores are the same.
+    random_state : int, RandomState or None, default 0
+        Seed of the first W and of the choice of held-out rows.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+        The labels by column of `predict_proba`.
+    model_ : LemlModel
+        The fitted model, usable without scikit-learn.
+    n_features_in_ : int
+        Width of the data.
+
+    Examples
+    --------
+    >>> from labeltrees import LemlRegressor
+    >>> X = [[1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1]] * 50
+    >>> y = [["sun"], ["rain"], ["sun", "rain"], ["snow"]] * 50
+    >>> labels, p = LemlRegressor(rank=3).fit(X, y).predict_top_k([[1, 1, 0]], 2)
+    >>> sorted(labels[0]), (p > 0.5).tolist()
+    (['rain', 'sun'], [[True, True]])
+    """
+
+    _model_class = LemlModel
+    model_: LemlModel
+
+    def __init__(
+        self,
+        *,
+        rank: int = Default.rank,
+        penalty: float = Default.penalty,
+        n_rounds: int = Default.n_rounds,
+        max_steps: int = Default.max_steps,
+        relevance: RelevanceName | None = Default.relevance,
+        threshold: float = Default.threshold,
+        calibrate: bool = Default.calibrate,
+        random_state: Any = Default.random_state,
+    ) -> None:
+        self.rank = rank
+        self.penalty = penalty
+        self.n_rounds = n_rounds
+        self.max_steps = max_steps
+        self.relevance = relevance
+        self.threshold = threshold
+        self.calibrate = calibrate
+        self.random_state = random_state

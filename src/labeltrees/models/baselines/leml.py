@@ -1,0 +1,180 @@
+"""LEML: one linear map of low rank from rows to the relevance of all labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from scipy import sparse
+
+from labeltrees import store
+from labeltrees.checks import Integer, Number, setting
+from labeltrees.errors import ModelFormatError
+from labeltrees.models.baselines.linear import unit_rows
+from labeltrees.models.baselines.multilabel import MultilabelSettings, RegressingModel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from labeltrees.data.rows import Rows
+    from labeltrees.models.baselines.multilabel import Targets
+
+__all__ = ["LemlModel", "LemlScorer", "LemlSettings", "alternate"]
+
+_MOST_WEIGHT = 1e15
+_RESIDUAL = 1e-10  # of conjugate gradients, squared, against where they begin
+
+
+@dataclass(frozen=True, kw_only=True)
+class LemlSettings(MultilabelSettings):
+    """The checked parameters of `LemlRegressor`, which says what they mean."""
+
+    rank: int = setting(100, Integer(1, 10_000))
+    penalty: float = setting(3.0, Number(1e-6, 1e6))
+    n_rounds: int = setting(10, Integer(1, 10_000))
+    max_steps: int = setting(20, Integer(1, 10_000))
+
+
+@dataclass(frozen=True)
+class LemlScorer:
+    """score(x, label) = h_label . W' x / |x|.
+
+    ``rows_to_rank`` is W, with a line for each feature that was learned from, and
+    ``rank_to_labels`` has the h as its columns; both float32.
+    """
+
+    features: NDArray[np.int32]
+    rows_to_rank: NDArray[np.float32]
+    rank_to_labels: NDArray[np.float32]
+
+    def scores(self, rows: Rows) -> NDArray[np.float64]:
+        """Return scores, (n_rows, n_labels)."""
+        reduced = unit_rows(rows, self.features).matrix @ self.rows_to_rank
+        # As a sparse matrix: a product of dense ones may round a row by what other rows there are.
+        return np.asarray(sparse.csr_array(reduced) @ self.rank_to_labels, dtype=np.float64)
+
+    def describe(self) -> dict[str, Any]:
+        """Return its sizes."""
+        return {
+            "features_learned": len(self.features),
+            "rank": self.rows_to_rank.shape[1],
+            "weights": self.rows_to_rank.size + self.rank_to_labels.size,
+        }
+
+    def to_tensors(self) -> dict[str, NDArray[Any]]:
+        """Return arrays for the model file."""
+        return {
+            "features": self.features,
+            "rows_to_rank": self.rows_to_rank,
+            "rank_to_labels": self.rank_to_labels,
+        }
+
+    @classmethod
+    def from_tensors(
+        cls,
+        tensors: dict[str, NDArray[Any]],
+        settings: Any,  # noqa: ARG003 - of every scorer
+        n_features: int,
+        n_labels: int,
+    ) -> Self:
+        """Return the scorer that `to_tensors` wrote down."""
+        features = store.tensor(tensors, "features", np.int32)
+        store.check_ids("features", features, n_features)
+        if not (features[1:] > features[:-1]).all():
+            raise ModelFormatError("the features do not increase.")
+        first = store.tensor(tensors, "rows_to_rank", np.float32, ndim=2)
+        second = store.tensor(tensors, "rank_to_labels", np.float32, ndim=2)
+        if first.shape != (len(features), len(second)) or second.shape[1] != n_labels:
+            raise ModelFormatError("the factors do not fit the labels and features.")
+        for factor in (first, second):
+            if not (np.abs(factor) <= _MOST_WEIGHT).all():
+                raise ModelFormatError(f"a weight is not in [-{_MOST_WEIGHT:g}, {_MOST_WEIGHT:g}].")
+        return cls(features, first, second)
+
+
+class LemlModel(RegressingModel):
+    """W, H that minimise 1/2 |Y - X W H'|^2 + penalty/2 (|W|^2 + |H|^2), found in turns."""
+
+    settings_class = LemlSettings
+    scorer_class = LemlScorer
+
+    @classmethod
+    def learn_scorer(cls, rows: Rows, targets: Targets, settings: LemlSettings) -> LemlScorer:
+        """Return both factors; their rank is at most the number of features or labels."""
+        unit = unit_rows(rows)
+        X, Y = unit.matrix.astype(np.float64), targets.matrix.astype(np.float64)
+        rank = max(1, min(settings.rank, X.shape[1], Y.shape[1]))
+        draw = np.random.default_rng(settings.random_state)
+        W = draw.normal(size=(X.shape[1], rank)) / np.sqrt(rank)
+        W, H = alternate(
+            X, Y, W, settings.penalty, n_rounds=settings.n_rounds, max_steps=settings.max_steps
+        )
+        return LemlScorer(
+            unit.features, W.astype(np.float32), np.ascontiguousarray(H.T, dtype=np.float32)
+        )
+
+
+def alternate(
+    X: sparse.csr_array,
+    Y: sparse.csr_array,
+    W: NDArray[np.float64],
+    penalty: float,
+    *,
+    n_rounds: int,
+    max_steps: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return W and H after minimising over each in turn, from a first W; H comes last.
+
+    For a given W, H is a ridge regression on the columns of X W. For a given H, W is found by
+    conjugate gradients, at most ``max_steps`` of them: the objective's second derivative takes S to
+    X' X S H' H + penalty S, two sparse products and no matrix of all labels.
+    """
+    transposed = X.T.tocsr()
+    H = _labels(X @ W, Y, penalty)
+    for _ in range(n_rounds):
+        W = _rows(X, transposed, transposed @ (Y @ H), W, H.T @ H, penalty, max_steps)
+        H = _labels(X @ W, Y, penalty)
+    return W, H
+
+
+def _labels(
+    reduced: NDArray[np.float64], Y: sparse.csr_array, penalty: float
+) -> NDArray[np.float64]:
+    """Return the H that is best for X W."""
+    from scipy.linalg import solve
+
+    gram = reduced.T @ reduced
+    gram[np.diag_indices_from(gram)] += penalty
+    return np.asarray(solve(gram, (Y.T @ reduced).T, assume_a="pos")).T
+
+
+def _rows(
+    X: sparse.csr_array,
+    transposed: sparse.csr_array,
+    right: NDArray[np.float64],
+    W: NDArray[np.float64],
+    square: NDArray[np.float64],
+    penalty: float,
+    max_steps: int,
+) -> NDArray[np.float64]:
+    """Solve X' X W H' H + penalty W = X' Y H from a first W, with square = H' H."""
+
+    def turned(S: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(transposed @ ((X @ S) @ square) + penalty * S)
+
+    residual = right - turned(W)
+    direction = residual.copy()
+    size = float((residual**2).sum())
+    goal = _RESIDUAL * size
+    for _ in range(max_steps):
+        if size <= goal or size == 0:
+            break
+        ahead = turned(direction)
+        step = size / float((direction * ahead).sum())
+        W = W + step * direction
+        residual -= step * ahead
+        new = float((residual**2).sum())
+        direction = residual + new / size * direction
+        size = new
+    return W

@@ -1,0 +1,214 @@
+"""PfastreXML: trees whose nodes are split by nDCG, re-ranked by the labels' mean rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self, get_args
+
+import numpy as np
+from scipy import sparse
+
+from labeltrees import _core, checks, store
+from labeltrees.checks import Choice, Integer, Number, Threads, setting
+from labeltrees.errors import ModelFormatError
+from labeltrees.models.baselines.linear import unit_rows
+from labeltrees.models.baselines.multilabel import (
+    MultilabelModel,
+    MultilabelSettings,
+    RelevanceName,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from labeltrees.data.rows import Rows
+    from labeltrees.models.baselines.multilabel import Targets
+
+__all__ = ["PfastreXmlModel", "PfastreXmlScorer", "PfastreXmlSettings", "label_means"]
+
+_TOLERANCE = 0.05  # of the separators, in units of the penalty: nDCG moves by less than a tenth
+_MAX_PASSES = 100
+_TREE_ARRAYS: dict[str, type] = {
+    "roots": np.int32,
+    "left": np.int32,
+    "weight_starts": np.int64,
+    "features": np.int32,
+    "weights": np.float32,
+    "biases": np.float32,
+    "label_starts": np.int64,
+    "labels": np.int32,
+    "relevances": np.float32,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PfastreXmlSettings(MultilabelSettings):
+    """The checked parameters of `PfastreXmlRanker`, which says what they mean."""
+
+    relevance: RelevanceName | None = setting(
+        "propensity", Choice((None, *get_args(RelevanceName)))
+    )
+    n_trees: int = setting(50, Integer(1, 10_000))
+    max_leaf: int = setting(10, Integer(1, 2**31 - 1))
+    leaf_labels: int = setting(100, Integer(1, 2**31 - 1))
+    cost: float = setting(1.0, Number(1e-6, 1e6))
+    tail_weight: float = setting(0.8, Number(0, 1))
+    gamma: float = setting(30.0, Number(0, 1e6))
+    n_jobs: int | None = setting(None, Threads())
+
+
+@dataclass(frozen=True)
+class PfastreXmlScorer:
+    """score(x, label) = trees(x, label)^a tail(x, label)^(1 - a), a being ``tail_weight``.
+
+    trees is the mean relevance of the label in the leaves of x; a label in none of them has score
+    0. tail = 1 / (1 + exp(gamma / 2 |x - mean|^2)). Rows have length 1.
+    """
+
+    forest: _core.NdcgForest
+    leaf_labels: sparse.csr_array
+    """Of shape (n_nodes, n_labels)."""
+    used: NDArray[np.int32]
+    """The features that were learned from, increasing."""
+    means: sparse.csr_array
+    """A line for each feature used, a column for each label: the mean of its rows."""
+    tail_weight: float
+    gamma: float
+
+    def scores(self, rows: Rows) -> NDArray[np.float64]:
+        """Return scores in [0, 1], (n_rows, n_labels)."""
+        X = unit_rows(rows, self.used).matrix
+        starts, features = X.indptr.astype(np.int64), X.indices.astype(np.int32)
+        leaves = self.forest.leaves(starts, features, X.data, 1)
+        n_rows, n_trees = leaves.shape
+        one = np.full(leaves.size, 1 / n_trees)
+        places = np.arange(0, leaves.size + 1, n_trees)
+        shape = (n_rows, self.leaf_labels.shape[0])
+        reached = sparse.csr_array((one, leaves.ravel(), places), shape=shape)
+        trees = (reached @ self.leaf_labels).toarray()
+        if self.tail_weight == 1:
+            return np.asarray(trees)
+        near = (X.astype(np.float64) @ self.means).toarray()
+        size = np.bincount(
+            np.repeat(np.arange(n_rows), np.diff(X.indptr)), X.data.astype(np.float64) ** 2, n_rows
+        )
+        squares = np.asarray(self.means.multiply(self.means).sum(axis=0)).ravel()
+        distance = np.maximum(size[:, np.newaxis] + squares - 2 * near, 0)
+        # log(1 + e^d) without e^d, which may be past all floats.
+        tail = -np.logaddexp(0, self.gamma / 2 * distance)
+        return np.asarray(trees**self.tail_weight * np.exp((1 - self.tail_weight) * tail))
+
+    def describe(self) -> dict[str, Any]:
+        """Return its sizes."""
+        left = self.forest.left()
+        return {
+            "trees": len(self.forest.roots()),
+            "nodes": len(left),
+            "leaves": int(np.count_nonzero(left < 0)),
+            "weights": len(self.forest.weights()),
+            "labels_in_leaves": int(self.leaf_labels.nnz),
+            "weights_of_means": int(self.means.nnz),
+        }
+
+    def to_tensors(self) -> dict[str, NDArray[Any]]:
+        """Return arrays for the model file."""
+        tensors = {f"trees.{name}": getattr(self.forest, name)() for name in _TREE_ARRAYS}
+        return tensors | {
+            "used": self.used,
+            "means.starts": self.means.indptr.astype(np.int64),
+            "means.labels": self.means.indices.astype(np.int32),
+            "means.values": self.means.data,
+        }
+
+    @classmethod
+    def from_tensors(
+        cls,
+        tensors: dict[str, NDArray[Any]],
+        settings: PfastreXmlSettings,
+        n_features: int,
+        n_labels: int,
+    ) -> Self:
+        """Return the scorer that `to_tensors` wrote down."""
+        used = store.tensor(tensors, "used", np.int32)
+        store.check_ids("used", used, n_features)
+        if not (used[1:] > used[:-1]).all():
+            raise ModelFormatError("the features do not increase.")
+        starts = store.tensor(tensors, "means.starts", np.int64)
+        labels = store.tensor(tensors, "means.labels", np.int32)
+        values = store.tensor(tensors, "means.values", np.float32)
+        store.check_starts("means.starts", starts, len(used), len(labels))
+        store.check_ids("means.labels", labels, n_labels)
+        if len(values) != len(labels) or not (np.abs(values) <= 1).all():
+            raise ModelFormatError(f"the means are not {len(labels)} numbers in [-1, 1].")
+        arrays = [store.tensor(tensors, f"trees.{n}", kind) for n, kind in _TREE_ARRAYS.items()]
+        forest = _core.NdcgForest(*arrays, len(used), n_labels)
+        means = sparse.csr_array((values, labels, starts), shape=(len(used), n_labels))
+        return cls.of(forest, n_labels, used, means, settings)
+
+    @classmethod
+    def of(
+        cls,
+        forest: _core.NdcgForest,
+        n_labels: int,
+        used: NDArray[np.int32],
+        means: sparse.csr_array,
+        settings: PfastreXmlSettings,
+    ) -> Self:
+        """Return the scorer of trees and means."""
+        starts = forest.label_starts()
+        entries = (forest.relevances().astype(np.float64), forest.labels(), starts)
+        leaf_labels = sparse.csr_array(entries, shape=(len(starts) - 1, n_labels))
+        return cls(forest, leaf_labels, used, means, settings.tail_weight, settings.gamma)
+
+
+class PfastreXmlModel(MultilabelModel):
+    """An ensemble of trees over rows, and a tail classifier, by Jain, Prabhu and Varma (2016)."""
+
+    settings_class = PfastreXmlSettings
+    scorer_class = PfastreXmlScorer
+
+    @staticmethod
+    def chance_of(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the scores, which are in [0, 1] but for labels' shares."""
+        return np.clip(scores, 0, 1)
+
+    @classmethod
+    def learn_scorer(
+        cls, rows: Rows, targets: Targets, settings: PfastreXmlSettings
+    ) -> PfastreXmlScorer:
+        """Return trees and means; the same for any ``n_jobs``."""
+        unit = unit_rows(rows)
+        X, Y = unit.matrix, targets.matrix
+        forest = _core.NdcgForest(
+            X.indptr.astype(np.int64),
+            X.indices.astype(np.int32),
+            X.data,
+            max(X.shape[1], 1),
+            Y.indptr.astype(np.int64),
+            Y.indices.astype(np.int32),
+            Y.data.astype(np.float32),
+            Y.shape[1],
+            settings.n_trees,
+            settings.max_leaf,
+            settings.leaf_labels,
+            settings.cost,
+            _TOLERANCE,
+            _MAX_PASSES,
+            settings.random_state,
+            checks.threads("n_jobs", settings.n_jobs),
+        )
+        return PfastreXmlScorer.of(forest, Y.shape[1], unit.features, label_means(X, Y), settings)
+
+
+def label_means(X: sparse.csr_array, Y: sparse.csr_array) -> sparse.csr_array:
+    """Return the mean of each label's rows as a column, whatever their relevance; float32.
+
+    >>> X, Y = sparse.csr_array([[1.0, 0.0], [0.0, 1.0]]), sparse.csr_array([[1, 0], [1, 1]])
+    >>> label_means(X, Y).toarray().tolist()
+    [[0.5, 0.0], [0.5, 1.0]]
+    """
+    has = sparse.csr_array((np.ones(len(Y.data)), Y.indices, Y.indptr), shape=Y.shape)
+    counts = np.bincount(Y.indices, minlength=Y.shape[1])
+    sums = sparse.csr_array(X.T.tocsr().astype(np.float64) @ has)
+    sums.data /= counts[sums.indices]
+    return sums.astype(np.float32)

@@ -1,0 +1,256 @@
+"""benchmarks/papers/: every script runs in its quick form on small sets, and says both numbers."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+PAPERS = Path(__file__).parents[2] / "benchmarks" / "papers"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Make the scripts importable, and a folder of small sets."""
+    folder = tmp_path_factory.mktemp("data")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(PAPERS.parent))
+        patch.syspath_prepend(str(PAPERS))
+        patch.setenv("LABELTREES_BENCHMARK_WORK", str(folder / "work"))
+        rng = np.random.default_rng(0)
+        write_xc(folder / "rcv1-sub1", rng, n_labels=6)
+        write_xc(folder / "bibtex", rng, n_labels=6)
+        write_intents(folder / "clinc150", rng)
+        write_films(folder / "movielens-latest-small", rng)
+        import batch_sections.data_sets
+
+        patch.setattr(batch_sections.data_sets, "WORK", folder / "work")
+        yield folder
+
+
+@pytest.fixture
+def run(data, monkeypatch, capsys, tmp_path):
+    def call(script, *sections, folder=data):
+        import importlib
+
+        module = importlib.import_module(script)
+        words = ["--quick", "--data", str(folder), "--plots", str(tmp_path), "--only", *sections]
+        monkeypatch.setattr("sys.argv", [f"{script}.py", *words])
+        module.main()
+        return capsys.readouterr().out
+
+    return call
+
+
+def write_xc(folder, rng, n_labels):
+    """Rows whose features name their labels, but for a tenth of the rows."""
+    folder.mkdir()
+    for name, n_rows in (("train", 150), ("test", 60)):
+        lines = [f"{n_rows} {5 * n_labels} {n_labels}"]
+        for _ in range(n_rows):
+            labels = np.unique(rng.integers(n_labels, size=2))
+            named = labels if rng.random() < 0.9 else rng.integers(n_labels, size=len(labels))
+            features = np.unique(5 * named + rng.integers(5, size=len(labels)))
+            words = " ".join(f"{each}:1" for each in features)
+            lines.append(",".join(map(str, labels)) + " " + words)
+        with gzip.open(folder / f"{name}.txt.gz", "wt") as file:
+            file.write("\n".join(lines) + "\n")
+
+
+def write_intents(folder, rng):
+    """Texts of which one word of three names the label."""
+    folder.mkdir()
+    for name, n_rows in (("train", 240), ("valid", 60), ("test", 100)):
+        with gzip.open(folder / f"{name}.tsv.gz", "wt") as file:
+            for label in rng.integers(5, size=n_rows):
+                noise = " ".join(f"word{each}" for each in rng.integers(20, size=2))
+                file.write(f"intent{label}\tsay{label} {noise}\n")
+
+
+def write_films(folder, rng):
+    """Users like films of one kind each."""
+    folder.mkdir()
+    kinds = ["Drama", "Comedy", "Western"]
+    with gzip.open(folder / "movies.csv.gz", "wt") as file:
+        file.write("movieId,title,genres\n")
+        file.writelines(f'{i},"Film, {i}",{kinds[i % 3]}\n' for i in range(90))
+    with gzip.open(folder / "tags.csv.gz", "wt") as file:
+        file.write("userId,movieId,tag,timestamp\n1,3,slow,0\n")
+    with gzip.open(folder / "ratings.csv.gz", "wt") as file:
+        file.write("userId,movieId,rating,timestamp\n")
+        for i in range(90):
+            users = [3 * each + i % 3 + 1 for each in rng.permutation(20)[:4]]
+            file.writelines(f"{user},{i},{rng.integers(1, 6)}.0,0\n" for user in users)
+        file.writelines(f"{user},0,1.0,0\n" for user in range(1, 61))
+
+
+def cells(said, start):
+    """The cells of the table's row that starts so."""
+    (line,) = (each for each in said.splitlines() if each.startswith(f"| {start} |"))
+    return [each.strip() for each in line.strip("|").split("|")][1:]
+
+
+def value(cell):
+    return float(re.match(r"[\d.]+", cell)[0])
+
+
+# Paper 1.
+
+
+def test_reuters_prints_the_papers_losses_beside_ours(run):
+    said = run("paper1", "reuters")
+    paper, ours = cells(said, "one-against-all")[:2]
+    assert paper == "0.55 ± .012"
+    assert 0 < value(ours) < 0.7  # one of about two labels is drawn
+    balanced = cells(said, "CPT, balanced tree")
+    assert value(balanced[5]) == pytest.approx(2.6, abs=0.3)  # regressors per row, of six labels
+    assert "Search over alpha" in said
+
+
+def test_of_advertisements_trees_beat_the_table_and_nothing_the_best_possible(run):
+    said = run("paper1", "advertising")
+    losses = {name: value(cells(said, name)[2]) for name in ("table", "online tree")}
+    best = value(cells(said, "best possible")[2])
+    least = value(cells(said, "least loss of any f")[2])
+    assert losses["table"] > losses["online tree"] > best >= least
+    assert cells(said, "table")[:2] == ["0.812 ± .00055", "10.11"]
+
+
+def test_the_least_loss_is_that_of_a_fine_grid(data):
+    from paper1 import least_loss
+
+    p = np.array([0.6, 0.3, 0.1])
+    grid = np.linspace(0, 1, 401)
+    first, second = (each.ravel() for each in np.meshgrid(grid, grid))
+    f = np.stack([first, second, 1 - first - second])[:, first + second <= 1]
+    assert least_loss(p) == pytest.approx(
+        (p[:, np.newaxis] * (1 - f) ** 2).sum(axis=0).min(), abs=1e-4
+    )
+    assert least_loss(np.array([1.0])) == 0
+    assert least_loss(np.full(4, 0.25)) == pytest.approx(0.75**2)
+
+
+def test_the_curve_ends_at_pecocs_factor_of_four(run, tmp_path):
+    said = run("paper1", "tradeoff", folder=tmp_path)
+    assert "Left out: no folder with clinc150" in said
+    assert cells(said, "k = 2 (tree)")[:2] == ["14", "196.0"]
+    assert cells(said, "k = 16,384 (PECOC)")[:2] == ["16,383", "4.0"]
+
+
+# Paper 2.
+
+
+def test_the_tables_of_the_lomtree(run, monkeypatch, data):
+    import multiclass
+
+    monkeypatch.setattr(multiclass, "N_TIMED", 20)
+    said = run("paper2", "tables", "theorem1")
+    errors = said[said.index("Table 4") :]
+    assert cells(errors, "paper: Isolet")[0] == "6.36 ± 1.71"
+    intents = [value(cell) for cell in cells(errors.split("### Theorem")[0], "clinc150, TF-IDF")]
+    assert len(intents) == 4
+    assert min(intents) < 20  # a word names the label
+    assert [row[0] for row in (cells(said.split("### Theorem")[0], "Aloi"),)] == ["1000"]
+
+
+def test_one_against_all_stops_when_its_time_is_over(run, data):
+    from multiclass import split
+    from paper2 import until
+    from scipy.sparse import csr_array
+
+    rng = np.random.default_rng(0)
+    few = split("few", csr_array(rng.random((300, 3))), rng.integers(4, size=300))
+    assert until(0.0, few)[1] == 0
+    assert until(1e9, few)[1] == 270
+    said = run("paper2", "figure1")
+    assert "of 360 |" in said
+
+
+def test_the_random_tree_is_balanced(data):
+    from multiclass import halved
+
+    from labeltrees import LabelTree
+
+    tree = LabelTree.from_nested(halved(list(range(100))))
+    assert tree.depth == 7
+    assert sorted(set(tree.depths[tree.label >= 0].tolist())) == [6, 7]
+
+
+# Paper 3.
+
+
+def test_gains_add_up_to_the_fall_of_equation_1(run):
+    said = run("paper3", "risk", "compatibility", "penalties")
+    rows = [line.split("|") for line in said.splitlines() if line.startswith("| digits |")]
+    risks = [row for row in rows if len(row) == 9]
+    assert len(risks) == 4
+    for row in risks:
+        assert float(row[6].replace(",", "")) == pytest.approx(float(row[7].replace(",", "")))
+    leaves = [int(row[5]) for row in rows if len(row) == 11 and row[2].strip() in FORMS]
+    assert len(leaves) == 6
+    assert leaves[4] < leaves[2] < leaves[0]  # penalties that grow with depth make trees smaller
+
+
+FORMS = ("constant", "by depth", "doubling")
+
+
+# Paper 5.
+
+
+def test_bounds_hold_and_say_how_many_rows_they_need(run):
+    said = run("paper5", "rounds", "bounds", "smooth")
+    for line in said.splitlines():
+        if line.startswith("| made up | 0."):
+            above, bound, looser = (float(cell) for cell in line.split("|")[4:7])
+            assert above <= bound <= looser
+        if line.startswith("| k ="):
+            norm, most = (float(cell) for cell in line.split("|")[3:5])
+            assert norm <= most
+    needed = re.findall(r"10\^([\d.]+) \|$", said, re.MULTILINE)
+    assert len(needed) == 4
+    assert all(float(power) > 5 for power in needed)
+
+
+def test_the_rows_needed_are_where_the_bound_falls_below(data):
+    from paper5 import least_rows
+
+    assert least_rows(lambda n: 1e6 / n, 1.0) == "10^6.0"
+    assert least_rows(lambda n: 2.0, 1.0) == "above 10^40"
+
+
+@pytest.mark.filterwarnings("ignore:error >= eta")
+def test_frequencies_of_equal_rows_are_learned_beside_labels(run):
+    said = run("paper5", "repeated")
+    found = [line.split("|") for line in said.splitlines() if line.startswith("| 0.6 |")]
+    assert [row[2].strip() for row in found] == ["labels as they come", "frequencies of equal rows"]
+    assert all(0 <= float(row[7]) <= 1 for row in found)
+
+
+# Paper 4.
+
+
+def test_the_tables_of_extreme_regression(run):
+    said = run("paper4", "sizes", "bibtex", "errors", "theory")
+    assert cells(said, "bibtex, here")[:4] == ["150", "30", "6", "60"]
+    assert cells(said, "paper: XReg-t")[:3] == ["49.86", "53.04", "58.77"]
+    ours = [line.split("|") for line in said.splitlines() if line.startswith("| XReg (cost")]
+    assert all(60 < float(cell) <= 100 for cell in ours[0][2:6])
+    errors = cells(said, "BibTeX: XReg")
+    assert max(float(errors[0]), float(errors[1])) <= float(errors[2])
+    assert errors[-1] == "0"  # Lemma 3.1 holds for every row
+    (theorem,) = (line.split("|") for line in said.splitlines() if line.startswith("| 37 |"))
+    assert float(theorem[2]) <= float(theorem[3]) + 1e-3
+    assert theorem[4].strip() == "0"
+
+
+def test_films_for_users(run):
+    said = run("paper4", "movielens", "ablation", "settings")
+    assert cells(said, "paper, 138K users: XReg")[2] == "48.94"
+    pointwise, labelwise = (cells(said, f"{how} XReg") for how in ("pointwise", "labelwise"))
+    assert float(labelwise[0]) > float(pointwise[0])
+    assert labelwise[2:] == ["100.0", "48.94", "66.99"]
+    assert cells(said, "MovieLens")[0] == "factor F = 4"
+    assert "| bibtex | n_trees = 1 |" in said
