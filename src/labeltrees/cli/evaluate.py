@@ -32,7 +32,7 @@ def evaluate(
     model: ModelArgument,
     data: InputArgument,
     top: Annotated[int, typer.Option("--top", "-k", min=1, help="The k of the @k metrics.")] = 5,
-    labels: LabelsOption = "each",
+    labels: LabelsOption = None,
     format: FormatOption = None,  # noqa: A002
     limit: LimitOption = None,
     max_line_bytes: LineOption = MAX_LINE_BYTES,
@@ -59,7 +59,13 @@ def evaluate(
     metrics of many labels per row.
     """
     lines: dict[str, Any] = {"max_line_bytes": max_line_bytes}
+
+    def refuse_labels(why: str) -> None:
+        if labels is not None:
+            raise ArgumentError(f"--labels: {why}, all labels of a row count.")
+
     if predictions:
+        refuse_labels("with --predictions")
         source = Input.choose(data, format=format, limit=limit, **lines)
         counts = read_truth(Input.choose(train, format=format, **lines), str) if train else None
         say_scores(*from_file(model, source), top=top, train=counts, labelwise=labelwise, json=json)
@@ -67,6 +73,8 @@ def evaluate(
     stored, opened = open_model(model)
     source = Input.like(stored, data, format=format, limit=limit, labels=labels, seed=seed, **lines)
     if multilabel or labelwise or stored.model == "ExtremeModel":
+        by = "--multilabel" if multilabel else "--labelwise" if labelwise else "such a model"
+        refuse_labels(f"with {by}")
         counts = None
         if train:
             counts = read_truth(Input.like(stored, train, format=None, **lines))

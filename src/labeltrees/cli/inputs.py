@@ -68,10 +68,10 @@ FormatOption = Annotated[
     typer.Option(help=f"{', '.join(_ALL_FORMATS)}; by default what is in the file decides."),
 ]
 LabelsOption = Annotated[
-    str,
+    str | None,
     typer.Option(
-        help="Rows with several labels, for models of one: learn 'each', 'draw' one, or the "
-        "'first'."
+        help="Rows with several labels, for models of one: learn 'each' (the default), 'draw' "
+        "one, or the 'first'."
     ),
 ]
 LimitOption = Annotated[
@@ -83,8 +83,10 @@ LineOption = Annotated[
     typer.Option("--max-line-bytes", min=1, help="Refuse longer lines than this."),
 ]
 OrderOption = Annotated[
-    str,
-    typer.Option(help="With --format python: the order of examples, 'files' or 'shuffled'."),
+    str | None,
+    typer.Option(
+        help="With --format python: the order of examples, 'files' (the default) or 'shuffled'."
+    ),
 ]
 
 
@@ -105,6 +107,10 @@ def _column_options(
         str | None,
         typer.Option(help="A column of relevance in CSV, by name or number."),
     ] = None,
+    quoted_labels: Annotated[
+        bool,
+        typer.Option("--quoted-labels", help="In VW: a first word such as 's is a label, no tag."),
+    ] = False,
 ) -> None:
     """Hold the options of `look_at` for columns and separators, which have the same names."""
 
@@ -157,10 +163,14 @@ class Input:
         """Return the input that a command's options describe, after one look at the file.
 
         ``columns`` are the options of `look_at` for columns and separators, as they were typed.
+        Of the ``rest``, what is None was not given.
         """
         if format is not None:
             checks.choice("--format", format, _ALL_FORMATS)
+        rest = {name: value for name, value in rest.items() if value is not None}
         checks.choice("--labels", rest.get("labels", "each"), get_args(OneLabel))
+        if format != "python" and "order" in rest:
+            raise ArgumentError("--order is used with --format python only.")
         given = dict(columns or {})
         if given.get("label_separator") == "none":
             given["label_separator"] = None
@@ -187,7 +197,9 @@ class Input:
             format = "python"  # noqa: A001
         if format == "python":
             return cls.choose(path, format=format, **rest).for_model(stored)
-        chosen = cls._looked(path, format, known, rest)
+        quoted = known == "vw" and dict(remembered.get("options", {})).get("quoted_labels")
+        columns = {"quoted_labels": True} if quoted else {}
+        chosen = cls._looked(path, format, known, rest, columns)
         look = chosen.look
         assert look is not None
         if format is None and "options" in remembered:
@@ -195,13 +207,24 @@ class Input:
         return replace(chosen, look=look).for_model(stored)
 
     @classmethod
-    def _looked(cls, path: str, format: str | None, known: Any, rest: dict[str, Any]) -> Input:  # noqa: A002
+    def _looked(
+        cls,
+        path: str,
+        format: str | None,  # noqa: A002
+        known: Any,
+        rest: dict[str, Any],
+        columns: dict[str, Any],
+    ) -> Input:
+        """Return the input after a look; ``columns`` are for files of the format that is known."""
+        hint = hinted_format(path)
+        likely = format or hint or (known if path == "-" else None)
+        own = columns if likely == known else {}
         try:
-            return cls.choose(path, format=format, labelled=False, **rest)
+            return cls.choose(path, format=format, labelled=False, columns=own, **rest)
         except DataError:
-            if format is not None or known not in FORMATS or path == "-" or hinted_format(path):
+            if format is not None or known not in FORMATS or path == "-" or hint:
                 raise
-        return cls.choose(path, format=known, labelled=False, **rest)
+        return cls.choose(path, format=known, labelled=False, columns=columns, **rest)
 
     def for_model(self, stored: StoredModel) -> Input:
         """Return the input with what is in front of a model."""

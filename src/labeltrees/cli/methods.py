@@ -39,6 +39,8 @@ class Method:
     settings_name: str
     start_name: str | None = None
     """A function of settings and a number of features; None if it needs the whole file."""
+    several: bool = False
+    """Whether it learns all labels of a row together; others learn rows of one label."""
 
     @property
     def settings_class(self) -> type[Settings]:
@@ -69,7 +71,7 @@ STREAMS = {
 }
 """What learns row by row, at constant memory."""
 WHOLE_FILES = {
-    "xreg": Method("extreme.settings:ExtremeSettings"),
+    "xreg": Method("extreme.settings:ExtremeSettings", several=True),
     "adacond": Method("boosting.model:AdacondSettings"),
     "one-against-all": Method("baselines.one_against_all:OneAgainstAllSettings"),
 }
@@ -177,7 +179,7 @@ def as_options(
         return kind(**values)
     except ArgumentError as error:
         for name in values:
-            if str(error).startswith(f"{name} must be "):
+            if str(error).startswith((f"{name} must be ", f"{name} is not used by ")):
                 option = (typed or {}).get(name, name).replace("_", "-")
                 raise ArgumentError(f"--{option}{str(error).removeprefix(name)}") from None
         raise

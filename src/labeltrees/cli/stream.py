@@ -87,10 +87,10 @@ def stream(
         typer.Option(min=0, help="Where stderr is no terminal: seconds between lines, 0 for none."),
     ] = 60.0,
     format: FormatOption = None,  # noqa: A002
-    labels: LabelsOption = "each",
+    labels: LabelsOption = None,
     limit: LimitOption = None,
     max_line_bytes: LineOption = MAX_LINE_BYTES,
-    order: OrderOption = "files",
+    order: OrderOption = None,
     top: Annotated[
         bool, typer.Option(help="Whether to find each row's likeliest label (for accuracy).")
     ] = True,

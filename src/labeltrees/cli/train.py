@@ -64,10 +64,10 @@ def train(
         str | None,
         typer.Option(help="For text: 'tfidf' of words and pairs of words, or 'hashing'."),
     ] = None,
-    labels: LabelsOption = "each",
+    labels: LabelsOption = None,
     limit: LimitOption = None,
     max_line_bytes: LineOption = MAX_LINE_BYTES,
-    order: OrderOption = "files",
+    order: OrderOption = None,
     keep_state: Annotated[
         bool, typer.Option(help="Whether the saved model can go on learning.")
     ] = True,
@@ -110,7 +110,7 @@ def train(
     run = TrainingRun(
         source, target, model, wanted,
         effort="fast" if fast else "best" if best else "usual",
-        vectorizer=vectorizer, keep_state=keep_state, quiet=quiet,
+        labels=labels, vectorizer=vectorizer, keep_state=keep_state, quiet=quiet,
     )  # fmt: skip
     if init is not None:
         trained = run.go_on(init, begun, in_order=in_order)

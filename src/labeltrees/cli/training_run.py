@@ -50,12 +50,13 @@ class TrainingRun:
         wanted: Wanted,
         *,
         effort: Effort,
+        labels: str | None,
         vectorizer: str | None,
         keep_state: bool,
         quiet: bool,
     ) -> None:
         self.source, self.out, self.model, self.wanted = source, out, model, wanted
-        self.effort, self.vectorizer = effort, vectorizer
+        self.effort, self.labels, self.vectorizer = effort, labels, vectorizer
         self.keep_state, self.quiet = keep_state, quiet
 
     def choose(self) -> Trained:
@@ -201,10 +202,16 @@ class TrainingRun:
         return self.model
 
     def _chosen(self, kind: Kind) -> tuple[Chosen, str]:
-        if self.model != "auto":
-            return self.wanted.of(self.model), "--model says so"
-        name, why = method_for(kind)
-        return self.wanted.of(name, why=why), why
+        name, why = self.model, "--model says so"
+        if self.model == "auto":
+            name, why = method_for(kind)
+        chosen = self.wanted.of(name, why=why if self.model == "auto" else "")
+        if self.labels is not None and chosen.method.several:
+            raise ArgumentError(
+                f"--labels {self.labels} is for models of one label per row; --model {name} learns "
+                f"all labels of a row together, and was chosen because {why}."
+            )
+        return chosen, why
 
     def _features(self, data: Chunk) -> Features:
         if data.texts is None:
