@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from labeltrees.cli.inputs import (
     LabelsOption,
     LimitOption,
     LineOption,
+    remembered_input,
 )
 from labeltrees.cli.multilabel import from_file, from_model, read_truth, say_scores
 from labeltrees.cli.opening import ModelArgument, open_model
@@ -72,6 +74,8 @@ def evaluate(
         return
     stored, opened = open_model(model)
     source = Input.like(stored, data, format=format, limit=limit, labels=labels, seed=seed, **lines)
+    if remembered_input(stored.extra).get("join_rows") is True:
+        source = replace(source, join_rows=True)
     if multilabel or labelwise or stored.model == "ExtremeModel":
         by = "--multilabel" if multilabel else "--labelwise" if labelwise else "such a model"
         refuse_labels(f"with {by}")

@@ -22,6 +22,7 @@ from labeltrees.data.python_source import PythonSource
 from labeltrees.data.readers import FileLook, NoFeatures, look_at
 from labeltrees.data.readers.formats import FORMATS, hinted_format
 from labeltrees.data.readers.source import MAX_LINE_BYTES
+from labeltrees.data.same_rows import join_same_rows
 from labeltrees.errors import ArgumentError, DataError, ModelFormatError
 from labeltrees.transforms import (
     feature_names,
@@ -147,6 +148,8 @@ class Input:
     """Makes features of texts; None: hashed words and pairs of words."""
     scaler: Any = field(default=None, repr=False)
     """A transformer of numbers in front of the model, if there is one."""
+    join_rows: bool = False
+    """Whether rows of one text, or of the same features, are one row with all their labels."""
     width: int | None = None
     """The features that a model knows; others are left out where a format tells no width."""
 
@@ -271,7 +274,8 @@ class Input:
 
     def facts(self) -> dict[str, Any]:
         """Return what is kept of the input beside the model, ready for JSON."""
-        return {"input": {"format": "python"} if self.look is None else self.look.facts()}
+        own = {"format": "python"} if self.look is None else self.look.facts()
+        return {"input": own | ({"join_rows": True} if self.join_rows else {})}
 
     def save(
         self,
@@ -304,6 +308,15 @@ class Input:
         """Return the same way to read for other bytes."""
         assert self.look is not None
         return replace(self, look=FileLook.from_facts(self.look.facts(), source))
+
+    def whole(self) -> Iterator[Chunk]:
+        """Return the chunks, all rows as one chunk where rows of one text are joined."""
+        if not self.join_rows:
+            yield from self.chunks()
+            return
+        held = list(self.chunks())
+        if held:
+            yield join_same_rows(held)
 
     def chunks(self, skip: int = 0) -> Iterator[Chunk]:
         """Return the chunks of at most ``limit`` rows, without the first ``skip`` of them.
@@ -339,7 +352,7 @@ class Input:
         return read_ahead(self._examples())
 
     def _examples(self) -> Iterator[tuple[Rows, NDArray[Any], NDArray[np.float32]]]:
-        for chunk in self.chunks():
+        for chunk in self.whole():
             rows, labels, weights = chunk.examples(cast("OneLabel", self.labels), self.seed)
             if rows.n_rows:
                 yield rows, labels, weights

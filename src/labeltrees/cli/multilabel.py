@@ -81,7 +81,7 @@ def from_model(
     # A column of relevances without an entry is a class that no tree has.
     n_labels = getattr(model, "n_tree_labels", len(model.vocabulary))
     with Progress("evaluating", total=source.limit, enabled=not quiet) as progress:
-        for chunk in source.chunks():
+        for chunk in source.whole():
             _add_truth(truth, chunk, lambda label: label)
             graded = graded or chunk.relevance is not None
             model.check_width(chunk.rows)

@@ -65,6 +65,13 @@ def train(
         typer.Option(help="For text: 'tfidf' of words and pairs of words, or 'hashing'."),
     ] = None,
     labels: LabelsOption = None,
+    join_rows: Annotated[
+        bool | None,
+        typer.Option(
+            help="Whether rows of one text become one row with all their labels; by default if "
+            "each row rates a label."
+        ),
+    ] = None,
     limit: LimitOption = None,
     max_line_bytes: LineOption = MAX_LINE_BYTES,
     order: OrderOption = None,
@@ -110,7 +117,8 @@ def train(
     run = TrainingRun(
         source, target, model, wanted,
         effort="fast" if fast else "best" if best else "usual",
-        labels=labels, vectorizer=vectorizer, keep_state=keep_state, quiet=quiet,
+        labels=labels, join_rows=join_rows, vectorizer=vectorizer,
+        keep_state=keep_state, quiet=quiet,
     )  # fmt: skip
     if init is not None:
         trained = run.go_on(init, begun, in_order=in_order)

@@ -21,8 +21,10 @@ from labeltrees.cli.training_words import (
     features_in_words,
     found_in,
     how_to_ask,
+    joined_in_words,
     model_in_words,
 )
+from labeltrees.data.same_rows import join_same_rows
 from labeltrees.errors import ArgumentError
 from labeltrees.progress import Progress
 
@@ -51,13 +53,14 @@ class TrainingRun:
         *,
         effort: Effort,
         labels: str | None,
+        join_rows: bool | None,
         vectorizer: str | None,
         keep_state: bool,
         quiet: bool,
     ) -> None:
         self.source, self.out, self.model, self.wanted = source, out, model, wanted
         self.effort, self.labels, self.vectorizer = effort, labels, vectorizer
-        self.keep_state, self.quiet = keep_state, quiet
+        self.join_rows, self.keep_state, self.quiet = join_rows, keep_state, quiet
 
     def choose(self) -> Trained:
         """Train on the whole file if it fits into memory, and else row by row."""
@@ -70,6 +73,11 @@ class TrainingRun:
             return trained
         data = narrowed(gathered.data)
         kind = kind_of(data)
+        found = found_in(self.source.path, kind, gathered.n_unlabelled)
+        if self.join_rows or (self.join_rows is None and kind.ratings):
+            data = join_same_rows([data])
+            self.source, kind = replace(self.source, join_rows=True), kind_of(data)
+            found.append(joined_in_words(kind))
         chosen, why = self._chosen(kind)
         recipe = recipe_of(
             chosen, effort=self.effort, one_label=self.source.labels, of_texts=kind.text
@@ -82,7 +90,7 @@ class TrainingRun:
         return Trained(
             self.out,
             self.source.path,
-            [*found_in(self.source.path, kind, gathered.n_unlabelled), *self.source.assumed],
+            [*found, *self.source.assumed],
             recipe.method,
             model_in_words(recipe.method, outcome.model)
             + features_in_words(outcome.features, outcome.model.n_features),
@@ -186,6 +194,8 @@ class TrainingRun:
             chosen.check_stream()
         if self.effort != "usual":
             raise ArgumentError(f"--{self.effort} needs all rows in memory, and {why}.")
+        if self.join_rows:
+            raise ArgumentError(f"--join-rows needs all rows in memory, and {why}.")
         if self.vectorizer == "tfidf":
             raise ArgumentError(f"--vectorizer tfidf needs all texts in memory, and {why}.")
         if self.vectorizer is not None and not self.source.is_text:

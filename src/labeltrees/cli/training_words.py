@@ -14,7 +14,15 @@ if TYPE_CHECKING:
     from labeltrees.choosing.training import Measured
     from labeltrees.data.chunk import Chunk
 
-__all__ = ["NAMES", "advice", "features_in_words", "found_in", "how_to_ask", "model_in_words"]
+__all__ = [
+    "NAMES",
+    "advice",
+    "features_in_words",
+    "found_in",
+    "how_to_ask",
+    "joined_in_words",
+    "model_in_words",
+]
 
 NAMES = {
     "conditional": "a conditional probability tree",
@@ -40,11 +48,20 @@ def found_in(path: str, kind: Kind, n_unlabelled: int) -> list[str]:
     return sentences
 
 
+def joined_in_words(kind: Kind) -> str:
+    """Return what became of rows that rated one label each, from the kind of the joined ones."""
+    what = "texts" if kind.text else "different rows of features"
+    return (
+        f"They are about {kind.n_rows:,} {what}: rows of the same are joined, with all their "
+        f"labels, {kind.labels_per_row:.1f} on average; --no-join-rows keeps them apart."
+    )
+
+
 def model_in_words(method: str, model: Any) -> str:
     """Return what was made."""
     n_trees = model.describe().get("trees", 1)
     if method == "xreg":
-        return f"extreme regression with {n_trees} trees"
+        return f"extreme regression with {n_trees} tree{'s' if n_trees > 1 else ''}"
     if method != "conditional":
         return NAMES[method]
     trees = "a tree" if n_trees == 1 else f"{n_trees} trees"

@@ -205,6 +205,7 @@ def _with_counts(found: FileLook, head: Head) -> FileLook:
         several_labels=sample.several_labels,
         graded=sample.graded,
         sorted_labels=sample.sorted_labels,
+        ratings=sample.ratings,
         n_rows=sample.n_rows,
         n_unlabelled=sample.n_unlabelled,
         n_labels=sample.n_labels,
