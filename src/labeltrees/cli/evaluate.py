@@ -24,6 +24,7 @@ from labeltrees.cli.opening import ModelArgument, open_model
 from labeltrees.cli.report import JsonOption, QuietOption, say_json, say_pairs
 from labeltrees.data.readers.source import MAX_LINE_BYTES
 from labeltrees.errors import ArgumentError, DataError
+from labeltrees.models.settings import ClassifierSettings
 from labeltrees.progress import Progress
 
 #: Errors count on labels that are not among the first k too: a few more are predicted.
@@ -76,7 +77,8 @@ def evaluate(
     source = Input.like(stored, data, format=format, limit=limit, labels=labels, seed=seed, **lines)
     if remembered_input(stored.extra).get("join_rows") is True:
         source = replace(source, join_rows=True)
-    if multilabel or labelwise or stored.model == "ExtremeModel":
+    several = not issubclass(opened.settings_class, ClassifierSettings)
+    if multilabel or labelwise or several:
         by = "--multilabel" if multilabel else "--labelwise" if labelwise else "such a model"
         refuse_labels(f"with {by}")
         counts = None

@@ -12,11 +12,10 @@ from labeltrees.choosing.gathering import gather, narrowed, room_for_data
 from labeltrees.choosing.kinds import Kind, kind_of, method_for
 from labeltrees.choosing.streaming import learn_stream
 from labeltrees.choosing.training import train_on_all
-from labeltrees.cli.methods import STREAMS, Chosen, Wanted
+from labeltrees.cli.methods import Chosen, Wanted, stream_names
 from labeltrees.cli.recipes import Effort, recipe_of
 from labeltrees.cli.trained import Trained
 from labeltrees.cli.training_words import (
-    NAMES,
     advice,
     features_in_words,
     found_in,
@@ -159,7 +158,7 @@ class TrainingRun:
                 make,
                 in_order=in_order,
                 one_label=self.source.labels,
-                n_passes=1 if chosen is None else chosen.given.get("n_passes", 1),
+                n_passes=1 if chosen is None else self.wanted.n_passes,
                 seed=self.wanted.seed,
                 name="labeltrees",
                 advance=lambda n, shown: progress.advance(n, **shown),
@@ -173,7 +172,7 @@ class TrainingRun:
             self.source.path,
             [*found, *self.source.assumed],
             method,
-            f"{NAMES.get(method, method)} that learns row by row, {order}",
+            f"{method if chosen is None else chosen.method.words} that learns row by row, {order}",
             why,
             summary.n_rows,
             len(model.vocabulary),
@@ -204,10 +203,10 @@ class TrainingRun:
     def _stream_name(self) -> str:
         if self.model == "auto":
             return "conditional"
-        if self.model not in STREAMS:
+        if self.model not in stream_names():
             raise ArgumentError(
                 f"--model {self.model} needs all rows in memory, and they do not fit; "
-                f"{', '.join(STREAMS)} learn row by row."
+                f"{', '.join(stream_names())} learn row by row."
             )
         return self.model
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from labeltrees.choosing.methods import methods
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
     from labeltrees.data.chunk import Chunk
 
 __all__ = [
-    "NAMES",
     "advice",
     "features_in_words",
     "found_in",
@@ -23,15 +24,6 @@ __all__ = [
     "joined_in_words",
     "model_in_words",
 ]
-
-NAMES = {
-    "conditional": "a conditional probability tree",
-    "xreg": "extreme regression",
-    "lomtree": "a LOMtree",
-    "filtertree": "a filter tree",
-    "adacond": "boosting",
-    "one-against-all": "one-against-all",
-}
 
 
 def found_in(path: str, kind: Kind, n_unlabelled: int) -> list[str]:
@@ -63,7 +55,7 @@ def model_in_words(method: str, model: Any) -> str:
     if method == "xreg":
         return f"extreme regression with {n_trees} tree{'s' if n_trees > 1 else ''}"
     if method != "conditional":
-        return NAMES[method]
+        return methods()[method].words
     trees = "a tree" if n_trees == 1 else f"{n_trees} trees"
     refined = ", refined by an expert for each label" if model.settings.is_refined else ""
     return f"{trees} of conditional probabilities{refined}"

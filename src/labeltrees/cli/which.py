@@ -7,6 +7,7 @@ from typing import Any
 
 from labeltrees.choosing.gathering import gather
 from labeltrees.choosing.kinds import kind_of, method_for
+from labeltrees.choosing.methods import methods
 from labeltrees.cli.inputs import (
     FormatOption,
     Input,
@@ -15,7 +16,7 @@ from labeltrees.cli.inputs import (
     with_columns,
 )
 from labeltrees.cli.report import JsonOption, say, say_json
-from labeltrees.cli.training_words import NAMES, found_in, joined_in_words
+from labeltrees.cli.training_words import found_in, joined_in_words
 from labeltrees.data.readers.source import MAX_LINE_BYTES
 from labeltrees.data.same_rows import join_same_rows
 
@@ -65,7 +66,7 @@ def which(
     say(f"  Format: {source.format}." + ("" if whole else " Of the first rows:"))
     for sentence in (*sentences, *source.assumed):
         say(f"  {sentence}")
-    say(f"  Model: {NAMES[name]} (--model {name}), because {why}.")
+    say(f"  Model: {methods()[name].words} (--model {name}), because {why}.")
     say(f"  Train it: labeltrees train {data}")
     if not kind.several:
         say(f"  If rows keep coming: labeltrees stream {data} learns each one as it comes.")
