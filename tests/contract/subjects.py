@@ -26,6 +26,7 @@ from labeltrees import (
     FilterTreeClassifier,
     FrequencyTableClassifier,
     LabelTree,
+    LeastSquaresRegressor,
     LOMTreeClassifier,
     OneAgainstAllClassifier,
     SelfTerminatingTreeClassifier,
@@ -48,6 +49,7 @@ ANNOUNCED = 2**41
 tree has no leaf for it."""
 
 DENSE = {Above, BestRows, Samples}
+SCORES = {Above, BestRows}
 CAN = {
     "ConditionalTreeModel": DENSE | {Explains, BeamSearch, Learns},
     "PecocTreeModel": DENSE | {Learns},
@@ -60,8 +62,11 @@ CAN = {
     "AdacondModel": DENSE,
     "OneAgainstAllModel": DENSE | {Learns},
     "FrequencyTableModel": DENSE | {Learns},
+    "LeastSquaresModel": SCORES,
 }
 """What the model of each class can answer besides what all can, said once more."""
+BY_ITSELF = {"ExtremeModel", "LeastSquaresModel"}
+"""Models that give each label a probability by itself, as a row may have many."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,11 @@ class Subject:
 
     def __str__(self):
         return self.name
+
+    @property
+    def by_itself(self):
+        """Whether probabilities are those of each label by itself."""
+        return self.model in BY_ITSELF
 
     @property
     def learns(self):
@@ -204,6 +214,13 @@ SUBJECTS = [
         several="matrix",
     ),
     Subject("extreme, one label", ExtremeRegressor(n_trees=1, n_jobs=2), "ExtremeModel"),
+    Subject("least squares", LeastSquaresRegressor(), "LeastSquaresModel", several="dicts"),
+    Subject(
+        "least squares, propensity",
+        LeastSquaresRegressor(relevance="propensity", calibrate=False),
+        "LeastSquaresModel",
+        several="matrix",
+    ),
 ]  # fmt: skip
 BY_NAME = {subject.name: subject for subject in SUBJECTS}
 ONLINE = [subject for subject in SUBJECTS if subject.learns]

@@ -28,7 +28,7 @@ import labeltrees
 from labeltrees import ConditionalTreeClassifier, ExtremeRegressor
 from labeltrees.errors import ArgumentError
 
-CLASSIFIERS = [s for s in SUBJECTS if not s.several and s.model != "ExtremeModel"]
+CLASSIFIERS = [s for s in SUBJECTS if not s.several and not s.by_itself]
 of_classifiers = pytest.mark.parametrize("subject", CLASSIFIERS, ids=str)
 
 

@@ -13,9 +13,6 @@ from tests.contract.subjects import (
     learners,
 )
 
-from labeltrees import (
-    ExtremeRegressor,
-)
 from labeltrees.errors import (
     ArgumentError,
     DataError,
@@ -124,7 +121,7 @@ BAD_WEIGHTS = {
 @of_variants
 @pytest.mark.parametrize("case", BAD_WEIGHTS)
 def test_bad_weights_are_refused_and_change_nothing(subject, case):
-    if isinstance(subject.estimator, ExtremeRegressor):  # takes no weights
+    if subject.by_itself:  # takes no weights
         return
     weights, message = BAD_WEIGHTS[case]
     estimator = small(subject)

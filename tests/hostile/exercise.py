@@ -90,7 +90,7 @@ def _ask(model: FittedModel, rows: Any) -> np.ndarray:
                 _check_probabilities(found.data)
     if can(model, BestRows):
         options: list[dict[str, Any]] = [{}]
-        if hasattr(model, "scale"):
+        if type(model).__name__ == "ExtremeModel":
             options.append({"exact": True})
         for option in options:
             _check_probabilities(model.top_rows(rows, likely[:2], 3, **option)[1])

@@ -16,6 +16,7 @@ from labeltrees import (
     FilterTreeClassifier,
     FrequencyTableClassifier,
     LabelTree,
+    LeastSquaresRegressor,
     LOMTreeClassifier,
     OneAgainstAllClassifier,
     SelfTerminatingTreeClassifier,
@@ -60,6 +61,7 @@ ESTIMATORS = {
     "extreme, tail": ExtremeRegressor(
         n_trees=2, loss="hinge", relevance="propensity", tail="xreg", arity=2, max_leaf=2
     ),
+    "least squares": LeastSquaresRegressor(relevance="propensity"),
 }
 FROZEN = [
     "conditional", "conditional, novelty", "refined", "refined, two trees", "PECOC", "pool",
@@ -69,6 +71,7 @@ FROZEN = [
 WITH_OWN_SETTINGS = [
     "conditional", "conditional, nested lists", "refined", "filter tree", "LOMtree",
     "self-terminating", "one against all", "frequency table", "Adacond of stumps", "extreme, tail",
+    "least squares",
 ]  # fmt: skip
 """Files whose settings the others repeat."""
 NAMES = [*ESTIMATORS, *(f"{name}, frozen" for name in FROZEN)]

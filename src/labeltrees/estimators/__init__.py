@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from labeltrees import store
 from labeltrees.errors import ArgumentError, ModelFormatError
 from labeltrees.estimators.baselines.frequency_table import FrequencyTableClassifier
+from labeltrees.estimators.baselines.least_squares import LeastSquaresRegressor
 from labeltrees.estimators.baselines.one_against_all import OneAgainstAllClassifier
 from labeltrees.estimators.boosting.classifier import AdacondClassifier
 from labeltrees.estimators.conditional import ConditionalTreeClassifier
@@ -39,6 +40,7 @@ __all__ = [
     "LOMTreeClassifier",
     "LabelClassifier",
     "LabelEstimator",
+    "LeastSquaresRegressor",
     "OneAgainstAllClassifier",
     "OnlineClassifier",
     "SelfTerminatingTreeClassifier",
@@ -61,6 +63,7 @@ _OF_MODEL: dict[str, type[LabelEstimator]] = {
     "AdacondModel": AdacondClassifier,
     "OneAgainstAllModel": OneAgainstAllClassifier,
     "FrequencyTableModel": FrequencyTableClassifier,
+    "LeastSquaresModel": LeastSquaresRegressor,
 }
 
 

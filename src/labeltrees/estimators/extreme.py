@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
 from sklearn.utils import ClassifierTags
 
 from labeltrees import checks
 from labeltrees.data.rows import as_rows
-from labeltrees.data.targets import as_targets
 from labeltrees.errors import DataError
 from labeltrees.estimators.contract import LabelEstimator
-from labeltrees.metrics import ndcg_at_k
+from labeltrees.estimators.several_labels import form_of, in_form, ndcg_of, relevance_of
 from labeltrees.models.extreme.model import ExtremeModel
-from labeltrees.models.extreme.relevance import as_relevance, is_matrix
 from labeltrees.models.extreme.settings import ExtremeSettings as Default
 from labeltrees.models.extreme.training import train_extreme
 from labeltrees.models.model import (
@@ -24,15 +20,12 @@ from labeltrees.models.model import (
     ScoredRows,
     TopLabels,
     TopRows,
-    check_dense_size,
 )
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import ArrayLike, NDArray
-    from scipy import sparse
 
-    from labeltrees.models.extreme.model import FormName
-    from labeltrees.models.extreme.relevance import Relevance
     from labeltrees.models.extreme.settings import NodeLossName, RelevanceName, TailName
     from labeltrees.models.model import SearchName
 
@@ -202,14 +195,14 @@ class ExtremeRegressor(LabelEstimator):
         """
         settings = self._settings()
         rows = as_rows(X)
-        relevance = _relevance(y, classes)
+        relevance = relevance_of(y, classes)
         if relevance.n_rows != rows.n_rows:
             raise DataError(f"y has {relevance.n_rows} rows for the {rows.n_rows} rows of X.")
         if settings.relevance == "propensity":
             relevance = relevance.weighted_by_propensity()
         start = self.__dict__.get("model_") if settings.warm_start else None
         model = train_extreme(rows, relevance, settings, start=start)
-        model.form = _form(y)
+        model.form = form_of(y)
         return self._set_model(X, model)
 
     def predict(self, X: Any) -> Any:
@@ -246,13 +239,7 @@ class ExtremeRegressor(LabelEstimator):
             return self.predict_top_k(X, 1).labels[:, 0]
         threshold = checks.number("threshold", self.threshold, 0, 1, open_low=True)
         found = self.model_.labels_above(rows, threshold)
-        if form == "lists":
-            return _label_lists(found, self.classes_)
-        found = found.astype(bool).astype(np.int64)
-        if form == "sparse":
-            return found
-        check_dense_size(rows.n_rows, found.shape[1], MAX_DENSE_BYTES)
-        return found.toarray()
+        return in_form(found, form, self.classes_)
 
     def predict_relevance(self, X: Any, *, max_bytes: int = MAX_DENSE_BYTES) -> NDArray[np.float64]:
         """Return the expected relevance of every label, in the units of y. O(n_labels) per row.
@@ -325,20 +312,9 @@ class ExtremeRegressor(LabelEstimator):
         >>> ExtremeRegressor(n_trees=1).fit(X, y).score(X, y)
         1.0
         """
-        from scipy import sparse
-
-        truth = _relevance(y, classes)
-        labels, scores = self.predict_top_scores(X, min(5, len(self.classes_)))
-        if len(labels) != truth.n_rows:
-            raise DataError(f"y has {truth.n_rows} rows for the {len(labels)} rows of X.")
-        names = truth.vocabulary
-        names.add(self.classes_)  # those of y keep their columns
-        row, place = np.nonzero(
-            labels.astype(object) != np.array(None)
-        )  # a beam may find fewer than asked
-        columns, shape = names.ids(labels[row, place]), (len(labels), len(names))
-        found = sparse.csr_array((scores[row, place], (row, columns)), shape=shape)
-        return float(ndcg_at_k(truth.to_csr(), found, 5))
+        truth = relevance_of(y, classes)
+        top = self.predict_top_scores(X, min(5, len(self.classes_)))
+        return ndcg_of(top, truth, self.classes_)
 
     def predict_top_k(
         self, X: Any, k: int = 5, *, search: SearchName = "auto", beam_width: int | None = None
@@ -493,41 +469,3 @@ class ExtremeRegressor(LabelEstimator):
         # predict_proba, which these tags describe.
         tags.classifier_tags = ClassifierTags(multi_class=True, multi_label=True)
         return tags
-
-
-def _relevance(y: Any, classes: ArrayLike | None) -> Relevance:
-    return as_relevance(as_targets(y) if _is_one_each(y) else y, classes=classes)
-
-
-def _form(y: Any) -> FormName:
-    """Return how y, which has been checked, names the labels of rows."""
-    if hasattr(y, "tocsr"):
-        return "sparse"
-    if _is_one_each(y):
-        return "labels"
-    return "matrix" if is_matrix(y) else "lists"
-
-
-def _label_lists(found: sparse.csr_array, classes: NDArray[Any]) -> NDArray[Any]:
-    """Return the labels of each row, likeliest first, as an array of lists."""
-    lists = np.empty(found.shape[0], dtype=object)
-    for row, (begin, end) in enumerate(pairwise(found.indptr.tolist())):
-        likeliest = np.argsort(-found.data[begin:end], kind="stable")
-        lists[row] = classes[found.indices[begin:end][likeliest]].tolist()
-    return lists
-
-
-def _is_one_each(y: Any) -> bool:
-    """Whether y has one label per row, perhaps in a column."""
-    if y is None or hasattr(y, "tocsr"):
-        return y is None
-    if hasattr(y, "__array__"):
-        array = np.asarray(y)
-        if array.ndim == 2 and array.shape[1] == 1:
-            return True
-        return array.ndim == 1 and not any(map(_is_several, array[:1]))
-    return not any(map(_is_several, y))
-
-
-def _is_several(row: Any) -> bool:
-    return isinstance(row, (list, tuple, set, frozenset, dict))

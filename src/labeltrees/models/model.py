@@ -28,6 +28,7 @@ __all__ = [
     "BeamLabels",
     "FittedModel",
     "Foreseen",
+    "FormName",
     "Model",
     "ScoredLabels",
     "ScoredRows",
@@ -50,6 +51,9 @@ BYTES_PER_ENTRY = 12
 
 SearchName = Literal["auto", "exact", "beam"]
 """How the likeliest labels are searched for; "auto" is what suits the model."""
+
+FormName = Literal["labels", "lists", "matrix", "sparse"]
+"""How rows name their labels: one each, lists of them, a dense or a sparse matrix."""
 
 _ENTRIES_AT_ONCE = 2**22  # of rows that are repeated for their candidates, or of distributions
 _BYTES_PER_ROW = 32  # of a label's best rows: row and probability, while searching and answered

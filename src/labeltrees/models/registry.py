@@ -31,6 +31,7 @@ MODELS = {
     "AdacondModel": "labeltrees.models.boosting.model",
     "OneAgainstAllModel": "labeltrees.models.baselines.one_against_all",
     "FrequencyTableModel": "labeltrees.models.baselines.frequency_table",
+    "LeastSquaresModel": "labeltrees.models.baselines.least_squares",
 }
 """The module of each model's class."""
 

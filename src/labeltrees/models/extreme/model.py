@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import astuple, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from labeltrees.models.model import (
     BYTES_PER_ENTRY,
     MAX_DENSE_BYTES,
     FittedModel,
+    FormName,
     ScoredLabels,
     ScoredRows,
     SearchName,
@@ -58,8 +59,6 @@ _SEARCHES = {
     "exact": _core.RelevanceSearch.exact,
     "beam": _core.RelevanceSearch.beam,
 }
-FormName = Literal["labels", "lists", "matrix", "sparse"]
-"""One label per row, lists of labels, a dense or a sparse matrix."""
 MASS_WIDTH = 10
 """The widest beam that a row's mass is measured with."""
 _MOST_SHARE = 1e9  # of a label, whose own largest relevance may be above all that was learned
