@@ -1,10 +1,10 @@
-"""Would a stream's model gain by forgetting? Labels that swap their meaning, and the built-in stream.
+"""What a stream's model gains by forgetting: labels that trade meanings, and the built-in stream.
 
-    python benchmarks/drift.py [--rows 40000] [--stream 60000]
+    python benchmarks/drift.py [--rows 20000] [--stream 100000] [--half-life 5000 20000]
 
-Forgetting is done between parts of the stream, in the model's own state: the optimiser's sums, which
-make steps small, fade by half in every so many rows ("steps"), or weights and counts of examples do
-as well ("steps and weights"). Scores are progressive log loss, over labels that had been seen.
+The optimiser's sums, which make steps small, fade by half in every so many rows ("steps"), or
+weights and counts of examples do as well ("steps and weights", which is `stream --forget`). Scores
+are progressive log loss, over labels that had been seen.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Stream:
 
 
 def swapped_labels(n_rows: int, n_labels: int = 100, n_words: int = 2000, seed: int = 0) -> Stream:
-    """Return rows of eight words, half of them of the label's own ten; half way labels trade them."""
+    """Return rows of eight words, four of them the label's own; half way labels trade those."""
     random = np.random.default_rng(seed)
     own = random.integers(n_words, size=(n_labels, 10))
     labels = random.choice(n_labels, size=n_rows, p=_zipf(n_labels))
