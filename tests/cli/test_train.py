@@ -222,3 +222,44 @@ def test_a_file_that_is_no_model_is_not_replaced_unless_named(tmp_path, capsys, 
     assert (tmp_path / "d.safetensors").read_text() == "something dear"
     assert main(["train", "d.tsv", "-o", "d.safetensors", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["examples"] == 100
+
+
+@pytest.fixture
+def ratings(tmp_path):
+    """Queries with products of which each row rates one: of its own kind 4 or 5, of others 1."""
+    rng = np.random.default_rng(0)
+    lines = ["query,product,relevance"]
+    for number in range(60):
+        kind = list(WORDS)[number % 3]
+        text = " ".join(rng.choice(WORDS[kind].split(), 2)) + f" {number}"
+        lines += [f"{text},{other},{4 + number % 2 if other == kind else 1}" for other in WORDS]
+    path = tmp_path / "ratings.csv"
+    path.write_text("\n".join([lines[0], *rng.permutation(lines[1:])]) + "\n")
+    return path
+
+
+def test_rows_that_rate_one_label_of_a_text_each_are_joined(ratings, tmp_path, capsys):
+    assert run_json(capsys, "which", ratings)["ratings"] is True
+    told = run_json(capsys, "train", ratings, "-o", tmp_path / "m")
+    assert (told["examples"], told["method"], told["why"]) == (
+        60, "xreg", "labels have grades of relevance",
+    )  # fmt: skip
+    assert any("They are about 60 texts" in sentence for sentence in told["found"])
+    assert told["scores"]["labeltrees"]["WP@1"] > told["scores"]["most frequent labels"]["WP@1"]
+    # The model remembers it, and is measured on whole rows.
+    found = run_json(capsys, "evaluate", tmp_path / "m", ratings)
+    assert (found["rows"], found["true_labels"]) == (60, 180)
+    assert found["WP@1"] > 0.95
+    assert main(["predict", str(tmp_path / "m"), str(ratings)]) == 0
+    assert capsys.readouterr().out.count("\n") == 180  # an answer for each line
+
+
+def test_rows_are_kept_apart_or_joined_if_one_says_so(ratings, tmp_path, capsys):
+    told = run_json(capsys, "train", ratings, "-o", tmp_path / "m", "--no-join-rows", "--fast")
+    assert told["examples"] == 180
+    long = tmp_path / "long.tsv"
+    long.write_text("fruit\tan apple\nred\tan apple\ntool\ta saw\n" * 5)
+    told = run_json(capsys, "train", long, "-o", tmp_path / "m", "--join-rows", "--fast")
+    assert (told["examples"], told["method"]) == (2, "xreg")
+    assert main(["train", str(long), "-o", str(tmp_path / "m"), "--join-rows", "--online"]) == 2
+    assert "--join-rows needs all rows in memory" in capsys.readouterr().err

@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from labeltrees.choosing.gathering import label_lists
-from labeltrees.data.targets import learned_labels
+from labeltrees.choosing.methods import methods
+from labeltrees.data.targets import learned_labels, weighted_by_label
 
 if TYPE_CHECKING:
+    from labeltrees.choosing.methods import Method
     from labeltrees.data.chunk import Chunk, OneLabel
     from labeltrees.models.model import FittedModel
 
@@ -31,43 +33,25 @@ class Recipe:
 
 def fit(recipe: Recipe, data: Chunk) -> FittedModel:
     """Return the model that a recipe makes of the data."""
-    if recipe.method == "xreg":
+    method = methods()[recipe.method]
+    if method.name == "xreg":
         return _fit_extreme(recipe.settings, data)
-    if recipe.method == "adacond":
+    if method.name == "adacond":
         return _fit_boosted(recipe, data)
-    how = cast("OneLabel", recipe.one_label)
-    rows, labels, weights = data.examples(how, recipe.seed)
+    if not method.streams:
+        return _fit_estimator(method, recipe, data)
+    rows, labels, weights = data.examples(cast("OneLabel", recipe.one_label), recipe.seed)
+    weights = weighted_by_label(labels, weights, recipe.settings.class_weight)
     model: Any
-    if recipe.method == "conditional":
+    if method.name == "conditional":
         from labeltrees.models.conditional.start import start_on_all
 
         model = start_on_all(recipe.settings, rows, labels, weights)
     else:
-        kind = _KINDS[recipe.method]()
-        model = kind.over(recipe.settings, rows.n_features, learned_labels(labels, weights))
+        known = learned_labels(labels, weights)
+        model = method.model_class.over(recipe.settings, rows.n_features, known)
     model.learn_in_passes(rows, labels, weights)
     return cast("FittedModel", model)
-
-
-def _lom() -> Any:
-    from labeltrees.models.lom.model import LomTreeModel
-
-    return LomTreeModel
-
-
-def _filter() -> Any:
-    from labeltrees.models.filter.model import FilterTreeModel
-
-    return FilterTreeModel
-
-
-def _one_against_all() -> Any:
-    from labeltrees.models.baselines.one_against_all import OneAgainstAllModel
-
-    return OneAgainstAllModel
-
-
-_KINDS = {"lomtree": _lom, "filtertree": _filter, "one-against-all": _one_against_all}
 
 
 def _fit_extreme(settings: Any, data: Chunk) -> FittedModel:
@@ -78,15 +62,30 @@ def _fit_extreme(settings: Any, data: Chunk) -> FittedModel:
     return train_extreme(data.rows, relevance, settings)
 
 
+def _fit_estimator(method: Method, recipe: Recipe, data: Chunk) -> FittedModel:
+    """Return the model of the method's estimator, which knows how to fit."""
+    from labeltrees.estimators import estimator_of
+
+    settings = recipe.settings
+    own = {name: getattr(settings, name) for name in settings.names()}
+    estimator: Any = estimator_of(method.model_class)(**own)
+    if method.several:
+        estimator.fit(data.rows, label_lists(data))
+    else:
+        rows, labels, weights = data.examples(cast("OneLabel", recipe.one_label), recipe.seed)
+        estimator.fit(rows, labels, sample_weight=weights)
+    return cast("FittedModel", estimator.model_)
+
+
 def _fit_boosted(recipe: Recipe, data: Chunk) -> FittedModel:
     from sklearn.base import clone
 
     from labeltrees.estimators import AdacondClassifier
 
-    how = cast("OneLabel", recipe.one_label)
-    rows, labels, weights = data.examples(how, recipe.seed)
+    rows, labels, weights = data.examples(cast("OneLabel", recipe.one_label), recipe.seed)
     settings = recipe.settings
-    boosted = AdacondClassifier(clone(recipe.base), eta=settings.eta, n_rounds=settings.n_rounds)
+    own = {name: getattr(settings, name) for name in settings.names()}
+    boosted = AdacondClassifier(clone(recipe.base), **own)
     boosted.fit(rows, labels, sample_weight=weights)
     recipe.facts.update(
         rounds=len(boosted.bound_),

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from labeltrees.data.same_rows import Ratings
+
 if TYPE_CHECKING:
     from labeltrees.data.chunk import Chunk
 
@@ -32,11 +34,15 @@ class Kind:
     text: bool
     sorted: bool
     """Whether rows with the same label follow each other."""
+    ratings: bool = False
+    """Whether each row rates one label for a text, or features, that other rows have too."""
 
 
 def kind_of(data: Chunk) -> Kind:
     """Return what kind of data these are."""
     counts = np.diff(data.label_starts)
+    ratings = Ratings()
+    ratings.add(data)
     distinct, ids = np.unique(data.labels, return_inverse=True)
     return Kind(
         n_rows=data.n_rows,
@@ -46,6 +52,7 @@ def kind_of(data: Chunk) -> Kind:
         graded=data.relevance is not None and bool((data.relevance != 1).any()),
         text=data.texts is not None,
         sorted=_is_sorted(ids[data.label_starts[:-1]], len(distinct)),
+        ratings=ratings.found,
     )
 
 

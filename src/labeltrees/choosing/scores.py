@@ -96,4 +96,6 @@ def _of_several(answers: Answers, data: Chunk) -> dict[str, float]:
     table = {f"P@{k}": report["P"][k] for k in ks} | {f"nDCG@{ks[-1]}": report["nDCG"][ks[-1]]}
     if data.relevance is None:
         table["calibration error"] = report["ECE"][1]
+    else:
+        table |= {f"WP@{k}": report["WP"][k] for k in (ks[0], ks[-1])}
     return table

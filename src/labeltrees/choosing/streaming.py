@@ -105,7 +105,8 @@ def learn_stream(
             if not rows.n_rows:
                 continue
             model = start(rows.n_features) if model is None else model
-            seen = model.learn(rows, labels, weights, again=number > 0)
+            more = {"again": True} if number else {}
+            seen = model.learn(rows, labels, weights, **more)
             if number == 0:
                 validation.update(seen.p_label, is_new=seen.is_new, sample_weight=weights)
             if advance is not None:

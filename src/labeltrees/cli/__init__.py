@@ -67,15 +67,17 @@ class _Commands(TyperGroup):
         """Return name, command and further arguments of a call, importing the command."""
         name, _, rest = super().resolve_command(ctx, args)
         assert name is not None
-        return name, _alone(name, getattr(import_module(f"labeltrees.cli.{name}"), name)), rest
+        function = getattr(import_module(f"labeltrees.cli.{name}"), name)
+        is_shown = any(word in _HELP["help_option_names"] for word in rest)
+        return name, _alone(name, function, is_shown=is_shown), rest
 
 
-def _alone(name: str, function: Any) -> Any:
+def _alone(name: str, function: Any, *, is_shown: bool = False) -> Any:
     single = typer.Typer(
         add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=markup_mode()
     )
     single.command(name, context_settings=_HELP)(function)
-    return grouped(typer.main.get_command(single))
+    return grouped(typer.main.get_command(single), is_shown=is_shown)
 
 
 app = typer.Typer(

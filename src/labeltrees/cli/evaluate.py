@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from labeltrees.cli.inputs import (
     LabelsOption,
     LimitOption,
     LineOption,
+    remembered_input,
 )
 from labeltrees.cli.methods import as_options
 from labeltrees.cli.multilabel import from_file, from_model, read_truth, say_scores
@@ -24,6 +26,7 @@ from labeltrees.cli.report import JsonOption, QuietOption, say_json, say_pairs
 from labeltrees.data.readers.source import MAX_LINE_BYTES
 from labeltrees.errors import ArgumentError, DataError
 from labeltrees.metrics.propensity import checked_constants
+from labeltrees.models.settings import ClassifierSettings
 from labeltrees.progress import Progress
 
 #: Errors count on labels that are not among the first k too: a few more are predicted.
@@ -34,7 +37,7 @@ def evaluate(
     model: ModelArgument,
     data: InputArgument,
     top: Annotated[int, typer.Option("--top", "-k", min=1, help="The k of the @k metrics.")] = 5,
-    labels: LabelsOption = "each",
+    labels: LabelsOption = None,
     format: FormatOption = None,  # noqa: A002
     limit: LimitOption = None,
     max_line_bytes: LineOption = MAX_LINE_BYTES,
@@ -70,7 +73,13 @@ def evaluate(
     """
     lines: dict[str, Any] = {"max_line_bytes": max_line_bytes}
     weighing = _constants(propensity_a, propensity_b, train)
+
+    def refuse_labels(why: str) -> None:
+        if labels is not None:
+            raise ArgumentError(f"--labels: {why}, all labels of a row count.")
+
     if predictions:
+        refuse_labels("with --predictions")
         source = Input.choose(data, format=format, limit=limit, **lines)
         counts = read_truth(Input.choose(train, format=format, **lines), str) if train else None
         answers = from_file(model, source, labelwise=labelwise)
@@ -80,7 +89,12 @@ def evaluate(
         return
     stored, opened = open_model(model)
     source = Input.like(stored, data, format=format, limit=limit, labels=labels, seed=seed, **lines)
-    if multilabel or labelwise or stored.model == "ExtremeModel":
+    if remembered_input(stored.extra).get("join_rows") is True:
+        source = replace(source, join_rows=True)
+    several = not issubclass(opened.settings_class, ClassifierSettings)
+    if multilabel or labelwise or several:
+        by = "--multilabel" if multilabel else "--labelwise" if labelwise else "such a model"
+        refuse_labels(f"with {by}")
         counts = None
         if train:
             counts = read_truth(Input.like(stored, train, format=None, **lines))

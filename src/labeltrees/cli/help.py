@@ -7,6 +7,7 @@ from typing import Any
 
 __all__ = ["fitting_context", "grouped", "markup_mode"]
 
+_SETTINGS = "Settings of "
 _NARROW = 70
 """Columns below which boxes and tables would break words."""
 
@@ -14,31 +15,34 @@ GROUPS = {
     "Input": (
         "format", "text", "labels", "limit", "max_line_bytes", "order", "row", "label", "train",
         "folder", "vectorizer", "candidates", "named", "id", "label_separator", "label_column",
-        "text_column", "rating_column",
+        "text_column", "rating_column", "quoted_labels", "join_rows",
     ),
-    "Model": (
-        "structure", "alpha", "balance", "refine", "max_splits", "swap_resistance", "loss",
-        "optimizer", "learning_rate", "seed", "jobs", "base", "rounds", "eta", "trees", "cost",
-        "relevance", "tail", "passes", "max_memory",
-    ),
+    "Model": ("seed", "jobs", "alpha", "learning_rate", "passes", "max_memory"),
     "Output": (
-        "json", "csv", "quiet", "label_names", "predictions", "predictions_top",
+        "json", "keep_state", "csv", "quiet", "label_names", "predictions", "predictions_top",
         "predictions_format", "heartbeat", "dot", "dot_nodes", "full", "features",
     ),
 }  # fmt: skip
 """Options by the title of their group; others are a command's own and stand first."""
 
 
-def grouped(command: Any) -> Any:
+def grouped(command: Any, *, is_shown: bool = False) -> Any:
     """Return a command whose options are shown in groups.
 
-    An option that names a group itself stays there.
+    An option that names a group itself stays there: settings of methods do. What they mean is
+    looked up only if the help is to be shown.
     """
     titles = {name: title for title, names in GROUPS.items() for name in names}
     arguments = {p.name for p in command.params if p.param_type_name == "argument"}
     for parameter in command.params:
         if parameter.name not in arguments and not getattr(parameter, "rich_help_panel", None):
             parameter.rich_help_panel = titles.get(parameter.name)
+        if is_shown and (_group(parameter) or "").startswith(_SETTINGS) and not parameter.help:
+            from labeltrees.cli.methods import method_names, stream_names
+            from labeltrees.cli.settings_options import settings_help
+
+            names = stream_names() if command.name == "stream" else method_names()
+            parameter.help = settings_help(parameter.name, names)
     # Groups appear in the order of their first options.
     order = [None, *GROUPS]
     command.params.sort(key=lambda p: order.index(_group(p)) if _group(p) in order else len(order))

@@ -22,6 +22,7 @@ from labeltrees.data.python_source import PythonSource
 from labeltrees.data.readers import FileLook, NoFeatures, look_at
 from labeltrees.data.readers.formats import FORMATS, hinted_format
 from labeltrees.data.readers.source import MAX_LINE_BYTES
+from labeltrees.data.same_rows import join_same_rows
 from labeltrees.errors import ArgumentError, DataError, ModelFormatError
 from labeltrees.transforms import (
     feature_names,
@@ -68,10 +69,10 @@ FormatOption = Annotated[
     typer.Option(help=f"{', '.join(_ALL_FORMATS)}; by default what is in the file decides."),
 ]
 LabelsOption = Annotated[
-    str,
+    str | None,
     typer.Option(
-        help="Rows with several labels, for models of one: learn 'each', 'draw' one, or the "
-        "'first'."
+        help="Rows with several labels, for models of one: learn 'each' (the default), 'draw' "
+        "one, or the 'first'."
     ),
 ]
 LimitOption = Annotated[
@@ -83,8 +84,10 @@ LineOption = Annotated[
     typer.Option("--max-line-bytes", min=1, help="Refuse longer lines than this."),
 ]
 OrderOption = Annotated[
-    str,
-    typer.Option(help="With --format python: the order of examples, 'files' or 'shuffled'."),
+    str | None,
+    typer.Option(
+        help="With --format python: the order of examples, 'files' (the default) or 'shuffled'."
+    ),
 ]
 
 
@@ -105,6 +108,10 @@ def _column_options(
         str | None,
         typer.Option(help="A column of relevance in CSV, by name or number."),
     ] = None,
+    quoted_labels: Annotated[
+        bool,
+        typer.Option("--quoted-labels", help="In VW: a first word such as 's is a label, no tag."),
+    ] = False,
 ) -> None:
     """Hold the options of `look_at` for columns and separators, which have the same names."""
 
@@ -141,6 +148,8 @@ class Input:
     """Makes features of texts; None: hashed words and pairs of words."""
     scaler: Any = field(default=None, repr=False)
     """A transformer of numbers in front of the model, if there is one."""
+    join_rows: bool = False
+    """Whether rows of one text, or of the same features, are one row with all their labels."""
     width: int | None = None
     """The features that a model knows; others are left out where a format tells no width."""
 
@@ -157,10 +166,14 @@ class Input:
         """Return the input that a command's options describe, after one look at the file.
 
         ``columns`` are the options of `look_at` for columns and separators, as they were typed.
+        Of the ``rest``, what is None was not given.
         """
         if format is not None:
             checks.choice("--format", format, _ALL_FORMATS)
+        rest = {name: value for name, value in rest.items() if value is not None}
         checks.choice("--labels", rest.get("labels", "each"), get_args(OneLabel))
+        if format != "python" and "order" in rest:
+            raise ArgumentError("--order is used with --format python only.")
         given = dict(columns or {})
         if given.get("label_separator") == "none":
             given["label_separator"] = None
@@ -187,7 +200,9 @@ class Input:
             format = "python"  # noqa: A001
         if format == "python":
             return cls.choose(path, format=format, **rest).for_model(stored)
-        chosen = cls._looked(path, format, known, rest)
+        quoted = known == "vw" and dict(remembered.get("options", {})).get("quoted_labels")
+        columns = {"quoted_labels": True} if quoted else {}
+        chosen = cls._looked(path, format, known, rest, columns)
         look = chosen.look
         assert look is not None
         if format is None and "options" in remembered:
@@ -195,13 +210,24 @@ class Input:
         return replace(chosen, look=look).for_model(stored)
 
     @classmethod
-    def _looked(cls, path: str, format: str | None, known: Any, rest: dict[str, Any]) -> Input:  # noqa: A002
+    def _looked(
+        cls,
+        path: str,
+        format: str | None,  # noqa: A002
+        known: Any,
+        rest: dict[str, Any],
+        columns: dict[str, Any],
+    ) -> Input:
+        """Return the input after a look; ``columns`` are for files of the format that is known."""
+        hint = hinted_format(path)
+        likely = format or hint or (known if path == "-" else None)
+        own = columns if likely == known else {}
         try:
-            return cls.choose(path, format=format, labelled=False, **rest)
+            return cls.choose(path, format=format, labelled=False, columns=own, **rest)
         except DataError:
-            if format is not None or known not in FORMATS or path == "-" or hinted_format(path):
+            if format is not None or known not in FORMATS or path == "-" or hint:
                 raise
-        return cls.choose(path, format=known, labelled=False, **rest)
+        return cls.choose(path, format=known, labelled=False, columns=columns, **rest)
 
     def for_model(self, stored: StoredModel) -> Input:
         """Return the input with what is in front of a model."""
@@ -248,7 +274,8 @@ class Input:
 
     def facts(self) -> dict[str, Any]:
         """Return what is kept of the input beside the model, ready for JSON."""
-        return {"input": {"format": "python"} if self.look is None else self.look.facts()}
+        own = {"format": "python"} if self.look is None else self.look.facts()
+        return {"input": own | ({"join_rows": True} if self.join_rows else {})}
 
     def save(
         self,
@@ -281,6 +308,15 @@ class Input:
         """Return the same way to read for other bytes."""
         assert self.look is not None
         return replace(self, look=FileLook.from_facts(self.look.facts(), source))
+
+    def whole(self) -> Iterator[Chunk]:
+        """Return the chunks, all rows as one chunk where rows of one text are joined."""
+        if not self.join_rows:
+            yield from self.chunks()
+            return
+        held = list(self.chunks())
+        if held:
+            yield join_same_rows(held)
 
     def chunks(self, skip: int = 0) -> Iterator[Chunk]:
         """Return the chunks of at most ``limit`` rows, without the first ``skip`` of them.
@@ -316,7 +352,7 @@ class Input:
         return read_ahead(self._examples())
 
     def _examples(self) -> Iterator[tuple[Rows, NDArray[Any], NDArray[np.float32]]]:
-        for chunk in self.chunks():
+        for chunk in self.whole():
             rows, labels, weights = chunk.examples(cast("OneLabel", self.labels), self.seed)
             if rows.n_rows:
                 yield rows, labels, weights

@@ -1,4 +1,4 @@
-"""The methods that `--model` names, and the options that are their settings."""
+"""The options of `--model`: which method, and those of its settings that were given."""
 
 from __future__ import annotations
 
@@ -6,98 +6,71 @@ import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from labeltrees import checks
-from labeltrees.cli.amounts import size_in_bytes
+from labeltrees.choosing.methods import methods
+from labeltrees.cli.settings_options import option_of, options_of, settable, value_of
 from labeltrees.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from labeltrees.models.settings import Settings
+    from labeltrees.choosing.methods import Method
 
 __all__ = [
     "BASES",
-    "STREAMS",
-    "WHOLE_FILES",
     "Chosen",
-    "Method",
     "Wanted",
     "as_options",
+    "method_names",
+    "stream_names",
     "with_method",
     "with_options",
     "with_wanted",
 ]
 
-
-@dataclass(frozen=True)
-class Method:
-    """How to make a model: where its settings are and, if it learns row by row, how it starts."""
-
-    settings_name: str
-    start_name: str | None = None
-    """A function of settings and a number of features; None if it needs the whole file."""
-
-    @property
-    def settings_class(self) -> type[Settings]:
-        """The class of its settings, which are its options."""
-        found: type[Settings] = _named(self.settings_name)
-        return found
-
-    def start(self, settings: Any, n_features: int) -> Any:
-        """Return a model that has learned nothing yet."""
-        assert self.start_name is not None
-        return _named(self.start_name)(settings, n_features)
-
-
-def _named(path: str) -> Any:
-    module, *names = path.split(":")
-    found = import_module(f"labeltrees.models.{module}")
-    for name in names:
-        found = getattr(found, name)
-    return found
-
-
-STREAMS = {
-    "conditional": Method(
-        "conditional.settings:ConditionalSettings", "conditional.start:start_on_stream"
-    ),
-    "lomtree": Method("lom.settings:LomSettings", "lom.model:LomTreeModel:empty"),
-    "filtertree": Method("filter.settings:FilterSettings", "filter.model:FilterTreeModel:empty"),
+BASES = {
+    "tree": "conditional",
+    "self-terminating": "self-terminating",
+    "one-against-all": "one-against-all",
+    "frequency-table": "frequency-table",
 }
-"""What learns row by row, at constant memory."""
-WHOLE_FILES = {
-    "xreg": Method("extreme.settings:ExtremeSettings"),
-    "adacond": Method("boosting.model:AdacondSettings"),
-    "one-against-all": Method("baselines.one_against_all:OneAgainstAllSettings"),
-}
-"""What only `train` can make."""
-BASES = ("tree", "self-terminating", "one-against-all", "frequency-table")
-"""What "adacond" can boost."""
+"""What "adacond" can boost, and the methods that make it."""
 
-_TYPED = {
-    "random_state": "seed",
-    "n_jobs": "jobs",
-    "n_trees": "trees",
-    "n_passes": "passes",
-    "n_rounds": "rounds",
-}
-"""Options that are not called as their parameters."""
 
-_OWN = "By default the model's own."
+def method_names() -> list[str]:
+    """Return what `train --model` can make, the best known first.
+
+    >>> method_names()[:4]
+    ['conditional', 'lomtree', 'filtertree', 'xreg']
+    """
+    first = ["conditional", "lomtree", "filtertree", "xreg", "adacond"]
+    return [*first, *(name for name in methods() if name not in first)]
+
+
+def stream_names() -> list[str]:
+    """Return what learns row by row.
+
+    >>> stream_names()[:3]
+    ['conditional', 'lomtree', 'filtertree']
+    """
+    return [name for name in method_names() if methods()[name].streams]
 
 
 @dataclass(frozen=True)
 class Chosen:
     """A method, and those of its settings that were given."""
 
-    name: str
     method: Method
     given: dict[str, Any]
     seed: int
     jobs: int | None
+
+    @property
+    def name(self) -> str:
+        """The name of the method."""
+        return self.method.name
 
     def check_stream(self) -> None:
         """Raise `ArgumentError` if the model cannot be made row by row."""
@@ -109,10 +82,18 @@ class Chosen:
 
     def settings(self, **more: Any) -> Any:
         """Return the checked settings, with more of them; errors name the options as typed."""
-        kind = self.method.settings_class
+        return self.settings_of(self.method, **more)
+
+    def settings_of(self, method: Method, **more: Any) -> Any:
+        """Return the settings of a method that were given, seed and threads included."""
         values = {"random_state": self.seed, "n_jobs": self.jobs} | self.given | more
-        known = {name: value for name, value in values.items() if name in kind.names()}
-        return as_options(kind, known, _TYPED)
+        own = {name: value for name, value in values.items() if name in settable(method)}
+        return as_options(method.settings_class, own)
+
+    @property
+    def base(self) -> Method:
+        """What "adacond" boosts."""
+        return methods()[BASES[self.given.get("base", "tree")]]
 
 
 @dataclass(frozen=True)
@@ -123,29 +104,32 @@ class Wanted:
     seed: int
     jobs: int | None
 
+    @property
+    def n_passes(self) -> int:
+        """How often a stream of rows is learned."""
+        n = self.given.get("n_passes", 1)
+        return n if isinstance(n, int) else 1
+
     def of(self, name: str, *, why: str = "") -> Chosen:
         """Return the method with its settings; an option that it does not use is an error.
 
         ``why`` says why it was chosen, if the user did not name it.
         """
-        method = (STREAMS | WHOLE_FILES)[name]
-        usable = set(method.settings_class.names())
-        if name == "xreg":
-            usable |= {"preset"}
+        given = _with_preset(self.given) if name == "xreg" else self.given
+        chosen = Chosen(methods()[name], given, self.seed, self.jobs)
+        usable = settable(chosen.method)
         if name == "adacond":
-            usable |= {"base"}
-            if self.given.get("base", "tree") == "tree":
-                usable |= set(STREAMS["conditional"].settings_class.names())
-        for option in sorted(set(self.given) - usable):
-            typed = _TYPED.get(option, option).replace("_", "-")
+            usable |= {"base"} | settable(chosen.base)
+        for parameter in sorted(set(given) - usable):
             base = self.given.get("base")
             with_base = f" with --base {base}" if name == "adacond" and base else ""
-            message = f"--{typed} is not an option of --model {name}{with_base}"
+            message = f"{option_of(parameter)} is not an option of --model {name}{with_base}"
             if why:
                 message += f", which was chosen because {why}; say --model to choose another"
             raise ArgumentError(f"{message}.")
-        chosen = Chosen(name, method, _with_preset(self.given), self.seed, self.jobs)
         chosen.settings()  # wrong values are refused before any work is done
+        if name == "adacond":
+            chosen.settings_of(chosen.base)
         return chosen
 
     def check(self, names: tuple[str, ...]) -> None:
@@ -166,9 +150,10 @@ def _with_preset(given: dict[str, Any]) -> dict[str, Any]:
     """Return the settings given, with those of the preset that they name."""
     if "preset" not in given:
         return given
-    settings_of = _named("extreme.presets:preset_settings")
+    from labeltrees.models.extreme.presets import preset_settings
+
     rest = {name: value for name, value in given.items() if name != "preset"}
-    return dict(as_options(settings_of, {"preset": given["preset"]})) | rest
+    return dict(as_options(preset_settings, {"preset": given["preset"]})) | rest
 
 
 def as_options(
@@ -188,137 +173,51 @@ def as_options(
         return kind(**values)
     except ArgumentError as error:
         for name in values:
-            if str(error).startswith(f"{name} must be "):
-                option = (typed or {}).get(name, name).replace("_", "-")
-                raise ArgumentError(f"--{option}{str(error).removeprefix(name)}") from None
+            if str(error).startswith((f"{name} must be ", f"{name} is not used by ")):
+                option = f"--{typed[name]}" if typed and name in typed else option_of(name)
+                raise ArgumentError(f"{option}{str(error).removeprefix(name)}") from None
         raise
 
 
-def _stream_options(
-    structure: Annotated[
-        str | None,
-        typer.Option(
-            help=f"online, random or balanced; of a whole file also huffman or kmeans. {_OWN}"
-        ),
-    ] = None,
-    alpha: Annotated[
-        float | None,
-        typer.Option(help="Weight of balance for new labels, in [0, 1]."),
-    ] = None,
-    balance: Annotated[
-        str | None,
-        typer.Option(help="Balance 'examples' or 'labels'."),
-    ] = None,
-    refine: Annotated[
-        int | None,
-        typer.Option(help=f"conditional: candidates to refine, 0 for none. {_OWN}"),
-    ] = None,
-    max_splits: Annotated[
-        int | None,
-        typer.Option(help="lomtree: most inner nodes. By default grows with labels."),
-    ] = None,
-    swap_resistance: Annotated[
-        float | None,
-        typer.Option(help="lomtree: resistance to recycling leaves, at least 1."),
-    ] = None,
-    loss: Annotated[
-        str | None,
-        typer.Option(
-            help=f"logistic, squared; lomtree: hinge, absolute as well; xreg: logistic, hinge. "
-            f"{_OWN}"
-        ),
-    ] = None,
-    optimizer: Annotated[str | None, typer.Option(help=f"adagrad or sgd. {_OWN}")] = None,
-    learning_rate: Annotated[
-        float | None,
-        typer.Option("--learning-rate", "-l", help=f"Size of the steps. {_OWN}"),
-    ] = None,
+def _every_method(
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
     jobs: Annotated[int, typer.Option(help="Threads, -1 for all cores.")] = 1,
 ) -> None:
-    """Hold the options of methods that learn row by row; they are settings of the same name."""
+    """Hold the options of all methods."""
 
 
-def _file_options(
-    trees: Annotated[
-        int | None,
-        typer.Option(help=f"conditional, xreg: number of trees. {_OWN}"),
-    ] = None,
-    passes: Annotated[
-        int | None,
-        typer.Option(help=f"Number of passes over the data. {_OWN}"),
-    ] = None,
-    cost: Annotated[
-        float | None,
-        typer.Option(help="xreg: cost of errors. By default 3, lower above 100,000 rows."),
-    ] = None,
+def _presets(
     preset: Annotated[
         str | None,
-        typer.Option(help="xreg: 'paper' or 'release' for XReg's own settings, or 'parabel'."),
-    ] = None,
-    relevance: Annotated[
-        str | None,
-        typer.Option(help="xreg: 'propensity' gives rare labels more weight; 'binary' no grades."),
-    ] = None,
-    propensity_a: Annotated[
-        float | None,
-        typer.Option(help="xreg: A of propensities: .5 for Wikipedia, .6 for Amazon, else .55."),
-    ] = None,
-    propensity_b: Annotated[
-        float | None,
-        typer.Option(help="xreg: B of propensities: .4 for Wikipedia, 2.6 for Amazon, else 1.5."),
-    ] = None,
-    tail: Annotated[
-        str | None,
-        typer.Option(help="xreg: rank with the tail classifier 'xreg' or 'pfastrexml'."),
-    ] = None,
-    base: Annotated[
-        str | None,
-        typer.Option(help=f"adacond: {', '.join(BASES)}."),
-    ] = None,
-    rounds: Annotated[
-        int | None,
-        typer.Option(help="adacond: how many rounds at most."),
-    ] = None,
-    eta: Annotated[
-        str | None,
-        typer.Option(help="adacond: the error a row may have, in (0, 1), 'auto' or 'median'."),
-    ] = None,
-    max_memory: Annotated[
-        str | None,
-        typer.Option(help="conditional, xreg: keep within this size, such as 500MB or 2GB."),
+        typer.Option(
+            help="'paper' or 'release' for XReg's own settings, or 'parabel'.",
+            rich_help_panel="Settings of --model xreg",
+        ),
     ] = None,
 ) -> None:
-    """Hold the options of methods that only `train` has."""
+    """Hold what "xreg" has besides its settings."""
 
 
-_PARAMETERS = {
-    "trees": "n_trees",
-    "passes": "n_passes",
-    "rounds": "n_rounds",
-}
-"""Parameters that are not called as their options."""
+def _boosting(
+    base: Annotated[
+        str | None,
+        typer.Option(
+            help=f"What is boosted, with its own settings: {', '.join(BASES)}.",
+            rich_help_panel="Settings of --model adacond",
+        ),
+    ] = None,
+) -> None:
+    """Hold what "adacond" has besides its settings."""
 
 
 def _wanted(arguments: dict[str, Any]) -> Wanted:
     """Return what options say; those that were not given are None."""
     values = dict(arguments)
     seed, jobs = values.pop("seed"), values.pop("jobs")
-    given = {_PARAMETERS.get(n, n): value for n, value in values.items() if value is not None}
-    if "eta" in given:
-        given["eta"] = _number(given["eta"])
-    if "max_memory" in given:
-        given["max_memory"] = size_in_bytes("--max-memory", given["max_memory"])
-    if "base" in given:
-        checks.choice("--base", given["base"], BASES)
+    if values.get("base") is not None:
+        checks.choice("--base", values["base"], list(BASES))
+    given = {n: value_of(n, value) for n, value in values.items() if value is not None}
     return Wanted(given, seed, jobs)
-
-
-def _number(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
 
 
 def with_method(command: Callable[..., None]) -> Callable[..., None]:
@@ -328,18 +227,19 @@ def with_method(command: Callable[..., None]) -> Callable[..., None]:
     >>> @with_method
     ... def learn(data: str, chosen: Chosen): ...
     >>> list(inspect.signature(learn).parameters)[:3]
-    ['data', 'model', 'structure']
+    ['data', 'model', 'optimizer']
     """
 
     def model(
-        model: Annotated[str, typer.Option(help=f"{', '.join(STREAMS)}.")] = "conditional",
+        model: Annotated[str, typer.Option(help=f"{', '.join(stream_names())}.")] = "conditional",
     ) -> None: ...
 
     def chosen(arguments: dict[str, Any]) -> Chosen:
-        name = checks.choice("--model", arguments.pop("model"), STREAMS)
+        name = checks.choice("--model", arguments.pop("model"), stream_names())
         return _wanted(arguments).of(name)
 
-    return with_options(command, (model, _stream_options), "chosen", chosen)
+    settings = options_of(stream_names(), stream=True)
+    return with_options(command, (model, settings, _every_method), "chosen", chosen)
 
 
 def with_wanted(command: Callable[..., None]) -> Callable[..., None]:
@@ -348,25 +248,28 @@ def with_wanted(command: Callable[..., None]) -> Callable[..., None]:
     >>> import inspect
     >>> @with_wanted
     ... def learn(data: str, wanted: Wanted): ...
-    >>> "trees" in inspect.signature(learn).parameters
+    >>> "n_trees" in inspect.signature(learn).parameters
     True
     """
-    return with_options(command, (_file_options, _stream_options), "wanted", _wanted)
+    holders = (options_of(method_names()), _presets, _boosting, _every_method)
+    return with_options(command, holders, "wanted", _wanted)
 
 
 def with_options(
     command: Callable[..., None],
-    holders: tuple[Callable[..., None], ...],
+    holders: tuple[Callable[..., None] | dict[str, inspect.Parameter], ...],
     place: str,
     read: Callable[[dict[str, Any]], Any],
 ) -> Callable[..., None]:
-    """Return the command with the holders' options; what ``read`` makes of them is ``place``."""
-    options = {
-        name: parameter
-        for holder in holders
-        for name, parameter in inspect.signature(holder, eval_str=True).parameters.items()
-    }
+    """Return the command with the holders' options; what ``read`` makes of them is ``place``.
+
+    What the command has itself stays its own.
+    """
     own = inspect.signature(command, eval_str=True)
+    options: dict[str, inspect.Parameter] = {}
+    for holder in holders:
+        held = holder if isinstance(holder, dict) else _held(holder)
+        options |= {n: p for n, p in held.items() if n not in own.parameters and n not in options}
     parameters = [p for p in own.parameters.values() if p.name != place]
     parameters += list(options.values())
 
@@ -379,3 +282,7 @@ def with_options(
     vars(run)["__signature__"] = own.replace(parameters=named)
     run.__annotations__ = {p.name: p.annotation for p in named}
     return run
+
+
+def _held(holder: Callable[..., None]) -> dict[str, inspect.Parameter]:
+    return dict(inspect.signature(holder, eval_str=True).parameters)

@@ -19,6 +19,7 @@ from labeltrees.progress import Progress
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
     from labeltrees.cli.inputs import Input
@@ -66,25 +67,51 @@ class LabelRows:
 def from_model(
     model: FittedModel, source: Input, k: int, *, labelwise: bool, quiet: bool
 ) -> tuple[LabelRows, LabelRows]:
-    """Return the truth and the model's k best labels of each row, or k best rows of each label."""
+    """Return the truth and the model's k best labels of each row, or k best rows of each label.
+
+    What is found has probabilities; if the truth is graded, expected relevances.
+    """
     truth, found = LabelRows(), LabelRows()
     parts: list[Rows] = []
+    graded = source.look is not None and source.look.graded
     # A column of relevances without an entry is a class that no tree has.
     n_labels = getattr(model, "n_tree_labels", len(model.vocabulary))
     with Progress("evaluating", total=source.limit, enabled=not quiet) as progress:
-        for chunk in source.chunks():
+        for chunk in source.whole():
             _add_truth(truth, chunk, lambda label: label)
+            graded = graded or chunk.relevance is not None
             model.check_width(chunk.rows)
             if labelwise:
                 parts.append(chunk.rows)
             else:
                 answer = model.top_labels(chunk.rows, min(k, n_labels))
-                for labels, p in zip(*(part.tolist() for part in answer), strict=True):
+                values = answer.probabilities
+                if graded:
+                    which = np.repeat(np.arange(chunk.n_rows), values.shape[1])
+                    values = _relevances(model, chunk.rows, which, answer.labels, values)
+                for labels, p in zip(answer.labels.tolist(), values.tolist(), strict=True):
                     _add_found(found, labels, p)
             progress.advance(chunk.n_rows)
     if labelwise and parts:
-        _add_best_rows(found, model, stacked(parts), k)
+        _add_best_rows(found, model, stacked(parts), k, graded=graded)
     return truth, found
+
+
+def _relevances(
+    model: Any, rows: Rows, which: NDArray[np.int64], labels: Any, p: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the expected relevance of labels to rows, in place of their probabilities.
+
+    That is what graded truth is compared with, by models that have learned from grades.
+    """
+    if not hasattr(model, "label_relevances"):
+        return p
+    names = np.asarray(labels, dtype=object).ravel()
+    there = (which >= 0) & np.array([name is not None for name in names.tolist()], dtype=bool)
+    values = np.array(p, dtype=np.float64).ravel()
+    asked = names[there] if model.vocabulary.is_text else names[there].astype(np.int64)
+    values[there] = model.label_relevances(rows.take(which[there]), asked)
+    return values.reshape(p.shape)
 
 
 def from_file(path: Path, source: Input, *, labelwise: bool) -> tuple[LabelRows, LabelRows]:
@@ -162,9 +189,10 @@ def read_truth(source: Input, name: Callable[[Any], Any] = lambda label: label) 
 
 def _add_truth(rows: LabelRows, chunk: Chunk, name: Callable[[Any], Any]) -> None:
     labels = chunk.labels.tolist()
+    values = [1.0] * len(labels) if chunk.relevance is None else chunk.relevance.tolist()
     for begin, end in pairwise(chunk.label_starts.tolist()):
-        named = dict.fromkeys(name(label) for label in labels[begin:end])
-        rows.add(named, [1.0] * len(named))
+        of = dict(zip(map(name, labels[begin:end]), values[begin:end], strict=True))
+        rows.add(of, of.values())
 
 
 def _add_found(rows: LabelRows, labels: list[Any], scores: list[float]) -> None:
@@ -172,11 +200,16 @@ def _add_found(rows: LabelRows, labels: list[Any], scores: list[float]) -> None:
     rows.add([label for label, _ in pairs], [score for _, score in pairs])
 
 
-def _add_best_rows(found: LabelRows, model: FittedModel, rows: Rows, k: int) -> None:
+def _add_best_rows(
+    found: LabelRows, model: FittedModel, rows: Rows, k: int, *, graded: bool
+) -> None:
     demand(model, BestRows, "--labelwise")
     assert isinstance(model, BestRows)
     classes = model.vocabulary.labels
     best, p = model.top_rows(rows, classes, min(k, rows.n_rows))
+    if graded:
+        each = np.repeat(classes.astype(object), best.shape[1])
+        p = _relevances(model, rows, best.ravel(), each, p)
     answers = zip(classes.tolist(), best.tolist(), p.tolist(), strict=True)
     add_by_label(found, rows.n_rows, answers)
 

@@ -38,24 +38,14 @@ def recipe_of(
 
 
 def _base(chosen: Chosen) -> Any:
-    from labeltrees.estimators import (
-        ConditionalTreeClassifier,
-        FrequencyTableClassifier,
-        OneAgainstAllClassifier,
-        SelfTerminatingTreeClassifier,
-    )
-    from labeltrees.models.conditional.settings import ConditionalSettings
+    """Return the estimator that "adacond" boosts, with those of its settings that were given."""
+    from labeltrees.estimators import estimator_of
 
-    name = chosen.given.get("base", "tree")
-    if name == "tree":
-        usable = ConditionalSettings.names()
-        own = {n: value for n, value in chosen.given.items() if n in usable}
-        own |= {"random_state": chosen.seed, "n_jobs": chosen.jobs}
-        # Plain trees, because rounds are many.
-        plain: dict[str, Any] = {"structure": "online", "n_trees": 1, "refine": 0}
-        return ConditionalTreeClassifier(**plain | own)
-    return {
-        "self-terminating": SelfTerminatingTreeClassifier(random_state=chosen.seed),
-        "one-against-all": OneAgainstAllClassifier(random_state=chosen.seed),
-        "frequency-table": FrequencyTableClassifier(),
-    }[name]
+    # Plain trees, because rounds are many.
+    plain: dict[str, Any] = {"structure": "online", "n_trees": 1, "refine": 0}
+    more = plain if chosen.base.name == "conditional" else {}
+    settings = chosen.settings_of(
+        chosen.base, **{n: v for n, v in more.items() if n not in chosen.given}
+    )
+    own = {name: getattr(settings, name) for name in settings.names()}
+    return estimator_of(chosen.base.model_class)(**own)

@@ -33,6 +33,7 @@ from labeltrees.cli.report import (
     say_json,
     say_pairs,
 )
+from labeltrees.cli.settings_options import option_of
 from labeltrees.cli.signals import AskedToStop, Stopping
 from labeltrees.cli.streaming import Answers, Pulse, Stream
 from labeltrees.data.readers.source import MAX_LINE_BYTES
@@ -87,10 +88,10 @@ def stream(
         typer.Option(min=0, help="Where stderr is no terminal: seconds between lines, 0 for none."),
     ] = 60.0,
     format: FormatOption = None,  # noqa: A002
-    labels: LabelsOption = "each",
+    labels: LabelsOption = None,
     limit: LimitOption = None,
     max_line_bytes: LineOption = MAX_LINE_BYTES,
-    order: OrderOption = "files",
+    order: OrderOption = None,
     top: Annotated[
         bool, typer.Option(help="Whether to find each row's likeliest label (for accuracy).")
     ] = True,
@@ -204,7 +205,7 @@ def _opened(path: Path, chosen: Chosen) -> tuple[FittedModel, StoredModel]:
     own = model.settings.to_dict()
     for name, value in chosen.given.items():
         if name not in own or own[name] != value:
-            option = f"--{name.replace('_', '-')}"
+            option = option_of(name)
             has = f"has {own[name]!r}" if name in own else "has no such setting"
             raise ArgumentError(f"{option} is a setting of new models; the one in {path} {has}.")
     return model, stored

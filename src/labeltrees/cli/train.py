@@ -19,7 +19,7 @@ from labeltrees.cli.inputs import (
     OrderOption,
     with_columns,
 )
-from labeltrees.cli.methods import STREAMS, WHOLE_FILES, Wanted, with_wanted
+from labeltrees.cli.methods import Wanted, method_names, stream_names, with_wanted
 from labeltrees.cli.opening import open_model
 from labeltrees.cli.outputs import check_out, default_out
 from labeltrees.cli.report import JsonOption, QuietOption, say_json
@@ -41,7 +41,7 @@ def train(
     ] = None,
     model: Annotated[
         str,
-        typer.Option("--model", help=f"auto, or one of {', '.join((*STREAMS, *WHOLE_FILES))}."),
+        typer.Option("--model", help=f"auto, or one of {', '.join(method_names())}."),
     ] = "auto",
     fast: Annotated[
         bool, typer.Option("--fast", help="One tree: quicker, a little worse.")
@@ -64,10 +64,17 @@ def train(
         str | None,
         typer.Option(help="For text: 'tfidf' of words and pairs of words, or 'hashing'."),
     ] = None,
-    labels: LabelsOption = "each",
+    labels: LabelsOption = None,
+    join_rows: Annotated[
+        bool | None,
+        typer.Option(
+            help="Whether rows of one text become one row with all their labels; by default if "
+            "each row rates a label."
+        ),
+    ] = None,
     limit: LimitOption = None,
     max_line_bytes: LineOption = MAX_LINE_BYTES,
-    order: OrderOption = "files",
+    order: OrderOption = None,
     keep_state: Annotated[
         bool, typer.Option(help="Whether the saved model can go on learning.")
     ] = True,
@@ -79,14 +86,14 @@ def train(
 ) -> None:
     """Learn the model that suits a data file, measure it on rows held out, and save it."""
     started = time.perf_counter()
-    checks.choice("--model", model, ("auto", *STREAMS, *WHOLE_FILES))
+    checks.choice("--model", model, ["auto", *method_names()])
     if vectorizer is not None:
         checks.choice("--vectorizer", vectorizer, _VECTORIZERS)
     if fast and best:
         raise ArgumentError("--fast and --best exclude each other.")
     one_by_one = online or in_order or init is not None
     wanted.check(_possible(model, one_by_one=one_by_one))
-    if data == "-" and one_by_one and wanted.given.get("n_passes", 1) > 1:
+    if data == "-" and one_by_one and wanted.n_passes > 1:
         raise ArgumentError("the standard input can be read only once: use --passes 1.")
     target = default_out(data) if out is None else out
     check_out(target)
@@ -110,7 +117,8 @@ def train(
     run = TrainingRun(
         source, target, model, wanted,
         effort="fast" if fast else "best" if best else "usual",
-        vectorizer=vectorizer, keep_state=keep_state, quiet=quiet,
+        labels=labels, join_rows=join_rows, vectorizer=vectorizer,
+        keep_state=keep_state, quiet=quiet,
     )  # fmt: skip
     if init is not None:
         trained = run.go_on(init, begun, in_order=in_order)
@@ -129,8 +137,8 @@ def _possible(model: str, *, one_by_one: bool) -> tuple[str, ...]:
     """Return the methods that may be meant, before the data are known."""
     if model == "auto":
         return ("conditional",) if one_by_one else CHOOSES
-    if one_by_one and model not in STREAMS:
-        allowed = ", ".join(STREAMS)
+    if one_by_one and model not in stream_names():
+        allowed = ", ".join(stream_names())
         raise ArgumentError(
             f"--model {model} needs the whole file; --online, --in-order and --init are for "
             f"{allowed}."

@@ -12,17 +12,18 @@ from labeltrees.choosing.gathering import gather, narrowed, room_for_data
 from labeltrees.choosing.kinds import Kind, kind_of, method_for
 from labeltrees.choosing.streaming import learn_stream
 from labeltrees.choosing.training import train_on_all
-from labeltrees.cli.methods import STREAMS, Chosen, Wanted
+from labeltrees.cli.methods import Chosen, Wanted, stream_names
 from labeltrees.cli.recipes import Effort, recipe_of
 from labeltrees.cli.trained import Trained
 from labeltrees.cli.training_words import (
-    NAMES,
     advice,
     features_in_words,
     found_in,
     how_to_ask,
+    joined_in_words,
     model_in_words,
 )
+from labeltrees.data.same_rows import join_same_rows
 from labeltrees.errors import ArgumentError
 from labeltrees.progress import Progress
 
@@ -50,13 +51,15 @@ class TrainingRun:
         wanted: Wanted,
         *,
         effort: Effort,
+        labels: str | None,
+        join_rows: bool | None,
         vectorizer: str | None,
         keep_state: bool,
         quiet: bool,
     ) -> None:
         self.source, self.out, self.model, self.wanted = source, out, model, wanted
-        self.effort, self.vectorizer = effort, vectorizer
-        self.keep_state, self.quiet = keep_state, quiet
+        self.effort, self.labels, self.vectorizer = effort, labels, vectorizer
+        self.join_rows, self.keep_state, self.quiet = join_rows, keep_state, quiet
 
     def choose(self) -> Trained:
         """Train on the whole file if it fits into memory, and else row by row."""
@@ -69,6 +72,11 @@ class TrainingRun:
             return trained
         data = narrowed(gathered.data)
         kind = kind_of(data)
+        found = found_in(self.source.path, kind, gathered.n_unlabelled)
+        if self.join_rows or (self.join_rows is None and kind.ratings):
+            data = join_same_rows([data])
+            self.source, kind = replace(self.source, join_rows=True), kind_of(data)
+            found.append(joined_in_words(kind))
         chosen, why = self._chosen(kind)
         recipe = recipe_of(
             chosen, effort=self.effort, one_label=self.source.labels, of_texts=kind.text
@@ -82,7 +90,7 @@ class TrainingRun:
         return Trained(
             self.out,
             self.source.path,
-            [*found_in(self.source.path, kind, gathered.n_unlabelled), *self.source.assumed],
+            [*found, *self.source.assumed],
             recipe.method,
             model_in_words(recipe.method, outcome.model)
             + features_in_words(outcome.features, outcome.model.n_features),
@@ -151,7 +159,7 @@ class TrainingRun:
                 make,
                 in_order=in_order,
                 one_label=self.source.labels,
-                n_passes=1 if chosen is None else chosen.given.get("n_passes", 1),
+                n_passes=1 if chosen is None else self.wanted.n_passes,
                 seed=self.wanted.seed,
                 name="labeltrees",
                 advance=lambda n, shown: progress.advance(n, **shown),
@@ -165,7 +173,7 @@ class TrainingRun:
             self.source.path,
             [*found, *self.source.assumed],
             method,
-            f"{NAMES.get(method, method)} that learns row by row, {order}",
+            f"{method if chosen is None else chosen.method.words} that learns row by row, {order}",
             why,
             summary.n_rows,
             len(model.vocabulary),
@@ -186,6 +194,8 @@ class TrainingRun:
             chosen.check_stream()
         if self.effort != "usual":
             raise ArgumentError(f"--{self.effort} needs all rows in memory, and {why}.")
+        if self.join_rows:
+            raise ArgumentError(f"--join-rows needs all rows in memory, and {why}.")
         if self.vectorizer == "tfidf":
             raise ArgumentError(f"--vectorizer tfidf needs all texts in memory, and {why}.")
         if self.vectorizer is not None and not self.source.is_text:
@@ -194,18 +204,24 @@ class TrainingRun:
     def _stream_name(self) -> str:
         if self.model == "auto":
             return "conditional"
-        if self.model not in STREAMS:
+        if self.model not in stream_names():
             raise ArgumentError(
                 f"--model {self.model} needs all rows in memory, and they do not fit; "
-                f"{', '.join(STREAMS)} learn row by row."
+                f"{', '.join(stream_names())} learn row by row."
             )
         return self.model
 
     def _chosen(self, kind: Kind) -> tuple[Chosen, str]:
-        if self.model != "auto":
-            return self.wanted.of(self.model), "--model says so"
-        name, why = method_for(kind)
-        return self.wanted.of(name, why=why), why
+        name, why = self.model, "--model says so"
+        if self.model == "auto":
+            name, why = method_for(kind)
+        chosen = self.wanted.of(name, why=why if self.model == "auto" else "")
+        if self.labels is not None and chosen.method.several:
+            raise ArgumentError(
+                f"--labels {self.labels} is for models of one label per row; --model {name} learns "
+                f"all labels of a row together, and was chosen because {why}."
+            )
+        return chosen, why
 
     def _features(self, data: Chunk) -> Features:
         if data.texts is None:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from labeltrees.choosing.methods import methods
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -14,16 +16,14 @@ if TYPE_CHECKING:
     from labeltrees.choosing.training import Measured
     from labeltrees.data.chunk import Chunk
 
-__all__ = ["NAMES", "advice", "features_in_words", "found_in", "how_to_ask", "model_in_words"]
-
-NAMES = {
-    "conditional": "a conditional probability tree",
-    "xreg": "extreme regression",
-    "lomtree": "a LOMtree",
-    "filtertree": "a filter tree",
-    "adacond": "boosting",
-    "one-against-all": "one-against-all",
-}
+__all__ = [
+    "advice",
+    "features_in_words",
+    "found_in",
+    "how_to_ask",
+    "joined_in_words",
+    "model_in_words",
+]
 
 
 def found_in(path: str, kind: Kind, n_unlabelled: int) -> list[str]:
@@ -40,14 +40,23 @@ def found_in(path: str, kind: Kind, n_unlabelled: int) -> list[str]:
     return sentences
 
 
+def joined_in_words(kind: Kind) -> str:
+    """Return what became of rows that rated one label each, from the kind of the joined ones."""
+    what = "texts" if kind.text else "different rows of features"
+    return (
+        f"They are about {kind.n_rows:,} {what}: rows of the same are joined, with all their "
+        f"labels, {kind.labels_per_row:.1f} on average; --no-join-rows keeps them apart."
+    )
+
+
 def model_in_words(method: str, model: Any) -> str:
     """Return what was made."""
     n_trees = model.describe().get("trees", 1)
     if method == "xreg":
         loss = " by hinge loss" if model.settings.loss == "hinge" else ""
-        return f"extreme regression with {n_trees} trees{loss}"
+        return f"extreme regression with {n_trees} tree{'s' if n_trees > 1 else ''}{loss}"
     if method != "conditional":
-        return NAMES[method]
+        return methods()[method].words
     trees = "a tree" if n_trees == 1 else f"{n_trees} trees"
     refined = ", refined by an expert for each label" if model.settings.is_refined else ""
     return f"{trees} of conditional probabilities{refined}"

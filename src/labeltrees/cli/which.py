@@ -7,6 +7,7 @@ from typing import Any
 
 from labeltrees.choosing.gathering import gather
 from labeltrees.choosing.kinds import kind_of, method_for
+from labeltrees.choosing.methods import methods
 from labeltrees.cli.inputs import (
     FormatOption,
     Input,
@@ -15,8 +16,9 @@ from labeltrees.cli.inputs import (
     with_columns,
 )
 from labeltrees.cli.report import JsonOption, say, say_json
-from labeltrees.cli.training_words import NAMES, found_in
+from labeltrees.cli.training_words import found_in, joined_in_words
 from labeltrees.data.readers.source import MAX_LINE_BYTES
+from labeltrees.data.same_rows import join_same_rows
 
 _LOOKED_AT = 2**24
 """Bytes of rows that are read to tell."""
@@ -40,6 +42,11 @@ def which(
     )
     gathered = gather(source.texts_or_rows(), _LOOKED_AT, name=source.path)
     kind = kind_of(gathered.data)
+    sentences = found_in(source.path, kind, gathered.n_unlabelled)
+    ratings = kind.ratings
+    if ratings:
+        kind = kind_of(join_same_rows([gathered.data]))
+        sentences.append(joined_in_words(kind))
     name, why = method_for(kind)
     whole = gathered.rest is None
     found: dict[str, Any] = {
@@ -47,6 +54,7 @@ def which(
         "format": source.format,
         "whole_file": whole,
         **asdict(kind),
+        "ratings": ratings,
         "rows_without_label": gathered.n_unlabelled,
         "assumed": list(source.assumed),
         "model": name,
@@ -56,9 +64,9 @@ def which(
         say_json(found)
         return
     say(f"  Format: {source.format}." + ("" if whole else " Of the first rows:"))
-    for sentence in (*found_in(source.path, kind, gathered.n_unlabelled), *source.assumed):
+    for sentence in (*sentences, *source.assumed):
         say(f"  {sentence}")
-    say(f"  Model: {NAMES[name]} (--model {name}), because {why}.")
+    say(f"  Model: {methods()[name].words} (--model {name}), because {why}.")
     say(f"  Train it: labeltrees train {data}")
     if not kind.several:
         say(f"  If rows keep coming: labeltrees stream {data} learns each one as it comes.")

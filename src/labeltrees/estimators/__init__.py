@@ -185,15 +185,15 @@ def save(
     )
 
 
-def estimator_of(model: FittedModel) -> type[LabelEstimator]:
-    """Return the estimator class of a model.
+def estimator_of(model: FittedModel | type[FittedModel]) -> type[LabelEstimator]:
+    """Return the estimator class of a model, or of the models of a class.
 
     >>> from labeltrees.models.lom.model import LomTreeModel
     >>> from labeltrees.models.lom.settings import LomSettings
     >>> estimator_of(LomTreeModel.empty(LomSettings(), 3)).__name__
     'LOMTreeClassifier'
     """
-    kind = type(model).__name__
+    kind = (model if isinstance(model, type) else type(model)).__name__
     if kind not in _OF_MODEL:
         raise ArgumentError.of("model", kind, f"one of {', '.join(_OF_MODEL)}")
     return _OF_MODEL[kind]

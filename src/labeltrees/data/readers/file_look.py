@@ -51,6 +51,8 @@ class FileLook:
         Whether a row has more than one label; whether labels have a relevance other than 1.
     sorted_labels : bool
         Whether equal labels come in long runs, as in a file sorted by label.
+    ratings : bool
+        Whether each row rates one label for a text, or features, that other rows have too.
     header : bool
         Whether the first line has names of columns.
     columns : tuple of str
@@ -90,6 +92,7 @@ class FileLook:
     several_labels: bool = False
     graded: bool = False
     sorted_labels: bool = False
+    ratings: bool = False
     header: bool = False
     columns: tuple[str, ...] = ()
     label_separator: str | None = None

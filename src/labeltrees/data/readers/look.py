@@ -9,7 +9,7 @@ import tempfile
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from labeltrees.checks import choice
+from labeltrees.checks import choice, flag
 from labeltrees.data.readers.assembly import CHUNK_ROWS
 from labeltrees.data.readers.file_look import FileLook, Once, read_as
 from labeltrees.data.readers.formats import FORMATS, TABLE, hinted_format
@@ -43,6 +43,7 @@ def look_at(
     text_column: Column | Sequence[Column] | None = None,
     rating_column: Column | None = None,
     header: bool | None = None,
+    quoted_labels: bool = False,
 ) -> FileLook:
     r"""Return what a look at the first megabyte of a file tells: its format and how to read it.
 
@@ -65,6 +66,9 @@ def look_at(
         is 1 or 2. None: they are found out.
     header : bool or None
         Whether the first line of TSV or CSV has names of columns; None: that is found out.
+    quoted_labels : bool
+        Of Vowpal Wabbit's format: whether a first word such as ``'s`` is a label, as for
+        `read_vw`.
 
     Raises
     ------
@@ -94,11 +98,15 @@ def look_at(
         labelled,
     )
     _refuse_unused(kind, wishes)
+    if flag("quoted_labels", quoted_labels) and kind != "vw":
+        raise ArgumentError(f"quoted_labels is not used by the format {kind}, got True.")
     if kind in ("parquet", "npz") and not head.again:
         head = replace(head, source=_copied(head.source), again=True)
     source = Once(head.source, head.again)
     found = FileLook(head.name, kind, n_bytes=head.n_bytes, is_whole=head.at_end, source=source)
     found = _with_options(found, head, wishes)
+    if quoted_labels:
+        found = replace(found, options={"quoted_labels": True})
     return _with_counts(found, head)
 
 
@@ -197,6 +205,7 @@ def _with_counts(found: FileLook, head: Head) -> FileLook:
         several_labels=sample.several_labels,
         graded=sample.graded,
         sorted_labels=sample.sorted_labels,
+        ratings=sample.ratings,
         n_rows=sample.n_rows,
         n_unlabelled=sample.n_unlabelled,
         n_labels=sample.n_labels,

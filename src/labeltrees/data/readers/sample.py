@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from labeltrees.data.same_rows import Ratings
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -34,6 +36,7 @@ class Sample:
     density: float | None = None
     n_features: int | None = None
     is_whole: bool = True
+    ratings: bool = False
 
     def notes(self) -> tuple[str, ...]:
         """Return sentences about what a user should know."""
@@ -48,6 +51,12 @@ class Sample:
             notes.append(
                 "Rows arrive sorted by label: a model that learns in this order forgets the "
                 "first labels, so rows must be shuffled."
+            )
+        if self.ratings:
+            what = "text" if self.is_text else "row of features"
+            notes.append(
+                f"Several rows rate different labels for one {what}: `join_same_rows` "
+                "(train --join-rows) makes one row of them, with all its labels."
             )
         return tuple(notes)
 
@@ -65,6 +74,7 @@ def sample_of(chunks: Iterable[Chunk], *, is_whole: bool) -> Sample:
     labels: Counter[Any] = Counter()
     firsts: list[Any] = []
     columns: set[int] = set()
+    ratings = Ratings()
     for chunk in chunks:
         n_rows += chunk.n_rows
         n_unlabelled += chunk.n_unlabelled
@@ -72,6 +82,7 @@ def sample_of(chunks: Iterable[Chunk], *, is_whole: bool) -> Sample:
         several = several or bool((n_of_row > 1).any())
         graded = graded or (chunk.relevance is not None and bool((chunk.relevance != 1).any()))
         labels.update(chunk.labels.tolist())
+        ratings.add(chunk)
         firsts.extend(chunk.labels[chunk.label_starts[:-1][n_of_row > 0]].tolist())
         is_text = chunk.texts is not None
         if not is_text:
@@ -92,6 +103,7 @@ def sample_of(chunks: Iterable[Chunk], *, is_whole: bool) -> Sample:
         None if is_text else (n_entries / size if size else 0.0),
         None if is_text else len(columns),
         is_whole,
+        ratings.found,
     )
 
 

@@ -57,10 +57,10 @@ def sniff_format(content: bytes, name: str, hint: str | None, *, labelled: bool 
     lines = _lines(content, name)
     if not lines:
         raise DataFileError(name, 1, "the file is empty.")
-    if lines[0].startswith("["):
+    if lines[0].lstrip().startswith("["):
         reason = (
             "the file looks like one JSON array; one object per line is expected: "
-            "jq -c '.[]' FILE writes them."
+            f"jq -c '.[]' {name} > rows.jsonl writes them."
         )
         raise DataFileError(name, 1, reason)
     if hint is not None and _FITS[hint](lines):

@@ -162,7 +162,8 @@ class _Tags:
             line, tag = self.lone
             reason = (
                 f"the word {tag!a} is a tag, because it starts with a quote, and the row has "
-                "no label. If it is a label, pass quoted_labels=True or write it without the quote"
+                "no label. If it is a label, pass quoted_labels=True (--quoted-labels) or write it "
+                "without the quote"
             )
             raise _core.ParseError(line, reason)
 

@@ -1,0 +1,148 @@
+"""What a stream's model gains by forgetting: labels that trade meanings, and the built-in stream.
+
+    python benchmarks/drift.py [--rows 20000] [--stream 100000] [--half-life 5000 20000]
+
+The optimiser's sums, which make steps small, fade by half in every so many rows ("steps"), or
+weights and counts of examples do as well ("steps and weights", which is `stream --forget`). Scores
+are progressive log loss, over labels that had been seen.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+
+import numpy as np
+
+from labeltrees.data.python_source import PythonSource
+from labeltrees.data.rows import Rows, as_rows
+from labeltrees.models.conditional.refined import RefinedTreesModel
+from labeltrees.models.conditional.settings import ConditionalSettings
+from labeltrees.models.conditional.start import start_on_stream
+
+_HALF = 1024  # of the 16-bit code of a sum: one step of its exponent
+
+
+@dataclass(frozen=True)
+class Forgetting:
+    """What fades by half in every so many rows."""
+
+    name: str
+    half_life: int = 0
+    weights: bool = False
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Rows and labels; from ``change`` on labels mean something else."""
+
+    name: str
+    rows: Rows
+    labels: np.ndarray
+    change: int
+
+
+def swapped_labels(n_rows: int, n_labels: int = 100, n_words: int = 2000, seed: int = 0) -> Stream:
+    """Return rows of eight words, four of them the label's own; half way labels trade those."""
+    random = np.random.default_rng(seed)
+    own = random.integers(n_words, size=(n_labels, 10))
+    labels = random.choice(n_labels, size=n_rows, p=_zipf(n_labels))
+    meaning = np.where(np.arange(n_rows) < n_rows // 2, labels, labels ^ 1)
+    words = random.integers(n_words, size=(n_rows, 8))
+    words[:, :4] = own[meaning][np.arange(n_rows)[:, None], random.integers(10, size=(n_rows, 4))]
+    dense = np.zeros((n_rows, n_words), np.float32)
+    np.put_along_axis(dense, words, 1, axis=1)
+    return Stream("labels trade meanings", as_rows(dense), labels, n_rows // 2)
+
+
+def _zipf(n: int) -> np.ndarray:
+    share = 1 / np.arange(1, n + 1)
+    return share / share.sum()
+
+
+def built_in(n_rows: int) -> Stream:
+    """Return the built-in stream in the order of its files; its last half is what is scored."""
+    chunks = list(PythonSource(None, order="files", limit=n_rows))
+    from labeltrees.data.shuffle import joined
+
+    whole = joined(chunks)
+    rows, labels, _ = whole.examples()
+    return Stream("built-in, order of files", rows, labels, rows.n_rows // 2)
+
+
+def run(stream: Stream, how: Forgetting, *, begin: int = 0) -> np.ndarray:
+    """Return the probability that each label had before it was learned; NaN for new labels."""
+    model = start_on_stream(ConditionalSettings(), stream.rows.n_features)
+    n = stream.rows.n_rows
+    p = np.full(n, np.nan)
+    step = max(how.half_life // 2, 1) if how.half_life else n
+    for start in range(begin, n, step):
+        part = np.arange(start, min(start + step, n))
+        labels = stream.labels[part]
+        seen = model.learn(stream.rows.take(part), labels, np.ones(len(part), np.float32))
+        p[part] = np.where(seen.is_new, np.nan, seen.p_label)
+        if how.half_life:
+            model = faded(model, weights=how.weights)
+    return p
+
+
+def faded(model: RefinedTreesModel, *, weights: bool) -> RefinedTreesModel:
+    """Return the model after half a half-life."""
+    tensors, facts = model.to_tensors(keep_state=True)
+    for name, values in tensors.items():
+        if name.endswith(".sums"):
+            less = np.maximum(values.astype(np.int64) - _HALF // 2, 1)
+            tensors[name] = np.where(values > 0, less, 0).astype(np.uint16)
+        elif weights and name.endswith((".left", ".right", ".own", ".others")):
+            tensors[name] = np.floor(values * 2**-0.5).astype(np.uint8)
+        elif weights and name.endswith(".weights"):
+            tensors[name] = (values * np.float32(2**-0.5)).astype(np.float32)
+    return RefinedTreesModel.from_tensors(tensors, facts)
+
+
+def loss(p: np.ndarray) -> float:
+    """Return the log loss over labels that had been seen."""
+    known = p[~np.isnan(p)]
+    return float(-np.log(np.maximum(known, 1e-12)).mean())
+
+
+def report(stream: Stream, ways: list[Forgetting]) -> None:
+    """Print the log loss before the change, soon after it and at the end."""
+    n, half = stream.rows.n_rows, stream.change
+    tenth = (n - half) // 10
+    print(f"\n{stream.name}: {n:,} rows, log loss over")
+    print(f"{'':32}{'before':>9}{'1st tenth':>11}{'2nd, 3rd':>10}{'last half':>11}{'all':>8}")
+
+    def row(name: str, p: np.ndarray) -> None:
+        parts = [p[half // 2 : half], p[half : half + tenth], p[half + tenth : half + 3 * tenth],
+                 p[half + 5 * tenth :], p[half:]]  # fmt: skip
+        told = [f"{loss(part):.3f}" if (~np.isnan(part)).any() else "" for part in parts]
+        print(
+            f"{name:32}{told[0]:>9}{told[1]:>11}{told[2]:>10}{told[3]:>11}{told[4]:>8}", flush=True
+        )
+
+    for how in ways:
+        row(how.name, run(stream, how))
+    row("a new model after the change", run(stream, Forgetting(""), begin=half))
+
+
+def main() -> None:
+    """Print both tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=20_000, help="of the made stream; 0: none")
+    parser.add_argument("--stream", type=int, default=100_000, help="of the built-in one; 0: none")
+    parser.add_argument("--half-life", type=int, nargs="+", default=[5_000, 20_000])
+    options = parser.parse_args()
+    ways = [Forgetting("nothing is forgotten")]
+    ways += [Forgetting(f"steps, half-life {life:,}", life) for life in options.half_life]
+    ways += [
+        Forgetting(f"steps and weights, {life:,}", life, weights=True) for life in options.half_life
+    ]
+    if options.rows:
+        report(swapped_labels(options.rows), ways)
+    if options.stream:
+        report(built_in(options.stream), ways)
+
+
+if __name__ == "__main__":
+    main()

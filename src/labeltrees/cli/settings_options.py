@@ -1,0 +1,180 @@
+"""The settings of methods as options: each once, whoever has it, and its help from the docs."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import fields
+from itertools import groupby
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from labeltrees.checks import Flag
+from labeltrees.choosing.methods import methods
+from labeltrees.cli.amounts import size_in_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from labeltrees.choosing.methods import Method
+
+__all__ = ["PANELS", "option_of", "options_of", "panel_of", "settable", "settings_help", "value_of"]
+
+_TYPED = {
+    "random_state": "seed",
+    "n_jobs": "jobs",
+    "n_trees": "trees",
+    "n_passes": "passes",
+    "n_rounds": "rounds",
+}
+"""Options that are not called as their parameters."""
+_NOT_OPTIONS = frozenset(("random_state", "n_jobs", "verbose", "warm_start"))
+"""Parameters that a command has options of its own for, or no use."""
+_ONE_VALUE = frozenset((("adacond", "norm"),))
+"""Settings that have one value that can be typed."""
+_WHOLE_FILE = frozenset(("n_passes", "n_trees", "shuffle", "class_weight"))
+"""Parameters that mean nothing to a stream."""
+_SHORT = {"learning_rate": "-l"}
+_OWN_HELP = {
+    "class_weight": "'balanced' gives all labels the same weight in sum. By default none.",
+    "max_memory": "Keep the weights within this size, such as 500MB or 2GB ({}).",
+    "penalty": (
+        "'auto', a number >= 0, or one for each depth, separated by commas. A branch that differs "
+        "from its parent by no more than the penalty terminates."
+    ),
+}
+"""Help where the command line takes something else than Python does."""
+PANELS = ("Settings of several models", "Settings of --model {}")
+
+
+def settable(method: Method) -> set[str]:
+    """Return the settings of a method that options, or the command itself, can set.
+
+    >>> sorted(settable(methods()["adacond"]))
+    ['class_weight', 'eta', 'n_rounds', 'verbose']
+    """
+    names = method.settings_class.names()
+    return {name for name in names if (method.name, name) not in _ONE_VALUE}
+
+
+def option_of(parameter: str) -> str:
+    """Return a parameter's option as it is typed.
+
+    >>> option_of("learning_rate"), option_of("n_trees")
+    ('--learning-rate', '--trees')
+    """
+    return "--" + _TYPED.get(parameter, parameter).replace("_", "-")
+
+
+def options_of(names: Iterable[str], *, stream: bool = False) -> dict[str, inspect.Parameter]:
+    """Return the options of all settings of these methods, by the name of the setting.
+
+    ``stream`` leaves out what needs a whole file. Values are taken as text: `value_of` reads them.
+    """
+    found: dict[str, inspect.Parameter] = {}
+    known = list(names)
+    for name in known:
+        for each in fields(methods()[name].settings_class):
+            left_out = each.name in _NOT_OPTIONS or (name, each.name) in _ONE_VALUE
+            if left_out or each.name in found or (stream and each.name in _WHOLE_FILE):
+                continue
+            is_flag = isinstance(each.metadata["check"], Flag)
+            option = option_of(each.name)
+            declared = [f"{option}/--no-{option[2:]}" if is_flag else option]
+            if each.name in _SHORT:
+                declared.append(_SHORT[each.name])
+            shown: dict[str, Any] = {} if is_flag else {"metavar": "VALUE"}
+            shown["rich_help_panel"] = panel_of(each.name, known)
+            kind: Any = bool | None if is_flag else str | None
+            found[each.name] = inspect.Parameter(
+                each.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=None,
+                annotation=Annotated[kind, typer.Option(*declared, **shown)],
+            )
+    return found
+
+
+def value_of(parameter: str, value: str | bool) -> Any:
+    """Return what was typed as the value of a parameter; its check says if that is wrong.
+
+    >>> [value_of("x", text) for text in ("3", "0.5", "auto", "none", "1,2.5")]
+    [3, 0.5, 'auto', None, [1.0, 2.5]]
+    >>> value_of("max_memory", "2kB")
+    2000
+    """
+    if isinstance(value, bool):
+        return value
+    if parameter == "max_memory":
+        return size_in_bytes("--max-memory", value)
+    if value == "none":
+        return None
+    for kind in (int, float):
+        try:
+            return kind(value)
+        except ValueError:
+            continue
+    try:
+        return [float(each) for each in value.split(",")]
+    except ValueError:
+        return value
+
+
+def panel_of(parameter: str, names: Iterable[str]) -> str | None:
+    """Return the title under which help shows a setting; None if no method has it.
+
+    >>> panel_of("loss", ["conditional", "lomtree"]), panel_of("alpha", ["conditional", "lomtree"])
+    ('Settings of several models', 'Settings of --model conditional')
+    """
+    users = _users(parameter, names)
+    if not users:
+        return None
+    return PANELS[0] if len(users) > 1 else PANELS[1].format(users[0].name)
+
+
+def settings_help(parameter: str, names: Iterable[str]) -> str:
+    """Return what the estimators' documentation says of a parameter: who has it, range, meaning.
+
+    >>> print(settings_help("alpha", ["conditional", "lomtree"]))
+    Float in [0, 1], default 0.6. Weight of balance against ...
+    """
+    users = _users(parameter, names)
+    if parameter in _OWN_HELP:
+        return _OWN_HELP[parameter].format(", ".join(method.name for method in users))
+    told = [(method, *_documented(method, parameter)) for method in users]
+    by_range = [
+        (allowed, [method.name for method, _, _ in same])
+        for allowed, same in groupby(sorted(told, key=lambda each: each[1]), lambda each: each[1])
+    ]
+    meaning = next((said for _, _, said in told if said), "")
+    if len(by_range) == 1:
+        ranges, who = by_range[0]
+        shared = f" ({', '.join(who)})" if len(users) > 1 else ""
+        return f"{ranges[:1].upper()}{ranges[1:]}{shared}. {meaning}".strip()
+    ranges = "; ".join(f"{', '.join(who)}: {allowed}" for allowed, who in by_range)
+    return f"{meaning} {ranges[:1].upper()}{ranges[1:]}.".strip()
+
+
+def _users(parameter: str, names: Iterable[str]) -> list[Method]:
+    all_methods = methods()
+    return [
+        all_methods[name]
+        for name in names
+        if parameter in settable(all_methods[name]) - _NOT_OPTIONS
+    ]
+
+
+def _documented(method: Method, parameter: str) -> tuple[str, str]:
+    """Return the range and the first sentence of a parameter in its estimator's docstring."""
+    from labeltrees.estimators import estimator_of
+
+    text = inspect.getdoc(estimator_of(method.model_class)) or ""
+    found = re.search(
+        rf"^(?:\w+, )*{parameter}(?:, \w+)* : (.+)\n((?:    .*\n?|\n)+)", text, re.MULTILINE
+    )
+    if found is None:
+        return f"default {getattr(method.settings_class, parameter)!r}", ""
+    said = " ".join(found[2].split()).replace("``", "").replace("`", "")
+    first = re.match(r"(.+?[.])(?= [A-Z\"]|$)", said)
+    return found[1], first[1] if first else said
