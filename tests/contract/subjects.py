@@ -21,14 +21,17 @@ from sklearn.base import clone
 import labeltrees
 from labeltrees import (
     AdacondClassifier,
+    Bm25Ranker,
     ConditionalTreeClassifier,
     ExtremeRegressor,
     FilterTreeClassifier,
     FrequencyTableClassifier,
     LabelTree,
     LeastSquaresRegressor,
+    LemlRegressor,
     LOMTreeClassifier,
     OneAgainstAllClassifier,
+    PfastreXmlRanker,
     SelfTerminatingTreeClassifier,
 )
 from labeltrees.models.capabilities import (
@@ -63,10 +66,17 @@ CAN = {
     "OneAgainstAllModel": DENSE | {Learns},
     "FrequencyTableModel": DENSE | {Learns},
     "LeastSquaresModel": SCORES,
+    "LemlModel": SCORES,
+    "PfastreXmlModel": SCORES,
+    "Bm25Model": SCORES,
 }
 """What the model of each class can answer besides what all can, said once more."""
-BY_ITSELF = {"ExtremeModel", "LeastSquaresModel"}
+BY_ITSELF = {
+    "ExtremeModel", "LeastSquaresModel", "LemlModel", "PfastreXmlModel", "Bm25Model",
+}  # fmt: skip
 """Models that give each label a probability by itself, as a row may have many."""
+BY_LIKENESS = {"LemlModel", "PfastreXmlModel", "Bm25Model"}
+"""Of these, models without an intercept: a row unlike all others has a score near 0."""
 
 
 @dataclass(frozen=True)
@@ -221,6 +231,20 @@ SUBJECTS = [
         "LeastSquaresModel",
         several="matrix",
     ),
+    Subject("LEML", LemlRegressor(rank=5), "LemlModel", several="dicts"),
+    Subject(
+        "PfastreXML",
+        PfastreXmlRanker(n_trees=3, max_leaf=4, cost=10, n_jobs=2),
+        "PfastreXmlModel",
+        several="matrix",
+    ),
+    Subject(
+        "FastXML",
+        PfastreXmlRanker(n_trees=2, relevance=None, tail_weight=1, calibrate=False),
+        "PfastreXmlModel",
+        several="lists",
+    ),
+    Subject("BM25", Bm25Ranker(), "Bm25Model", several="lists"),
 ]  # fmt: skip
 BY_NAME = {subject.name: subject for subject in SUBJECTS}
 ONLINE = [subject for subject in SUBJECTS if subject.learns]

@@ -40,13 +40,16 @@ from tests.contract.subjects import (
 import labeltrees
 from labeltrees import (
     AdacondClassifier,
+    Bm25Ranker,
     ConditionalTreeClassifier,
     ExtremeRegressor,
     FilterTreeClassifier,
     FrequencyTableClassifier,
     LeastSquaresRegressor,
+    LemlRegressor,
     LOMTreeClassifier,
     OneAgainstAllClassifier,
+    PfastreXmlRanker,
     SelfTerminatingTreeClassifier,
 )
 from labeltrees.errors import (
@@ -85,6 +88,9 @@ CHECKED = [
     AdacondClassifier(ConditionalTreeClassifier(n_passes=3), n_rounds=3),
     ExtremeRegressor(n_trees=1),
     LeastSquaresRegressor(),
+    LemlRegressor(),
+    PfastreXmlRanker(n_trees=5),
+    Bm25Ranker(),
 ]
 
 

@@ -11,14 +11,17 @@ from sklearn.base import clone
 
 from labeltrees import (
     AdacondClassifier,
+    Bm25Ranker,
     ConditionalTreeClassifier,
     ExtremeRegressor,
     FilterTreeClassifier,
     FrequencyTableClassifier,
     LabelTree,
     LeastSquaresRegressor,
+    LemlRegressor,
     LOMTreeClassifier,
     OneAgainstAllClassifier,
+    PfastreXmlRanker,
     SelfTerminatingTreeClassifier,
 )
 from labeltrees.store import StoredModel
@@ -62,6 +65,9 @@ ESTIMATORS = {
         n_trees=2, loss="hinge", relevance="propensity", tail="xreg", arity=2, max_leaf=2
     ),
     "least squares": LeastSquaresRegressor(relevance="propensity"),
+    "LEML": LemlRegressor(rank=2),
+    "PfastreXML": PfastreXmlRanker(n_trees=2, max_leaf=4, cost=10),
+    "BM25": Bm25Ranker(),
 }
 FROZEN = [
     "conditional", "conditional, novelty", "refined", "refined, two trees", "PECOC", "pool",
@@ -71,7 +77,7 @@ FROZEN = [
 WITH_OWN_SETTINGS = [
     "conditional", "conditional, nested lists", "refined", "filter tree", "LOMtree",
     "self-terminating", "one against all", "frequency table", "Adacond of stumps", "extreme, tail",
-    "least squares",
+    "least squares", "LEML", "PfastreXML", "BM25",
 ]  # fmt: skip
 """Files whose settings the others repeat."""
 NAMES = [*ESTIMATORS, *(f"{name}, frozen" for name in FROZEN)]
