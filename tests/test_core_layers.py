@@ -23,7 +23,7 @@ BELOW: dict[str, set[str]] = {
     "filter": {"machine", "rows", "tree", "online", "conditional"},
     "refined": {"machine", "rows", "tree", "online", "conditional"},
     "lom": {"machine", "rows", "tree", "online"},
-    "baselines": {"machine", "rows", "tree", "online"},
+    "baselines": {"machine", "rows", "tree", "online", "extreme"},
     "self_terminating": {"machine", "rows", "tree"},
     "extreme": {"machine", "rows", "tree"},
 }

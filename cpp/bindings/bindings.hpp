@@ -52,6 +52,7 @@ void bind_filter_tree(nb::module_& module);
 void bind_lom_tree(nb::module_& module);
 void bind_ndcg_trees(nb::module_& module);
 void bind_one_against_all(nb::module_& module);
+void bind_one_vs_rest(nb::module_& module);
 void bind_pecoc_tree(nb::module_& module);
 void bind_text_formats(nb::module_& module);
 void bind_python_examples(nb::module_& module);

@@ -22,4 +22,5 @@ NB_MODULE(_core, module) {
   bind_filter_tree(module);
   bind_relevance_training(module);
   bind_relevance_forest(module);
+  bind_one_vs_rest(module);
 }

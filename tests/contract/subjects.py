@@ -23,6 +23,7 @@ from labeltrees import (
     AdacondClassifier,
     Bm25Ranker,
     ConditionalTreeClassifier,
+    DismecRanker,
     ExtremeRegressor,
     FilterTreeClassifier,
     FrequencyTableClassifier,
@@ -32,7 +33,10 @@ from labeltrees import (
     LOMTreeClassifier,
     OneAgainstAllClassifier,
     PfastreXmlRanker,
+    ProxmlRanker,
+    RankSvmRanker,
     SelfTerminatingTreeClassifier,
+    XlrRanker,
 )
 from labeltrees.models.capabilities import (
     Above,
@@ -69,14 +73,14 @@ CAN = {
     "LemlModel": SCORES,
     "PfastreXmlModel": SCORES,
     "Bm25Model": SCORES,
+    "DismecModel": SCORES,
+    "ProxmlModel": SCORES,
+    "RankSvmModel": SCORES,
+    "XlrModel": SCORES,
 }
 """What the model of each class can answer besides what all can, said once more."""
-BY_ITSELF = {
-    "ExtremeModel", "LeastSquaresModel", "LemlModel", "PfastreXmlModel", "Bm25Model",
-}  # fmt: skip
+BY_ITSELF = {"ExtremeModel", *(name for name in CAN if CAN[name] == SCORES)}
 """Models that give each label a probability by itself, as a row may have many."""
-BY_LIKENESS = {"LemlModel", "PfastreXmlModel", "Bm25Model"}
-"""Of these, models without an intercept: a row unlike all others has a score near 0."""
 
 
 @dataclass(frozen=True)
@@ -245,6 +249,10 @@ SUBJECTS = [
         several="lists",
     ),
     Subject("BM25", Bm25Ranker(), "Bm25Model", several="lists"),
+    Subject("DiSMEC", DismecRanker(n_jobs=2), "DismecModel", several="lists"),
+    Subject("ProXML", ProxmlRanker(), "ProxmlModel"),
+    Subject("RankSVM", RankSvmRanker(max_iterations=20), "RankSvmModel", several="dicts"),
+    Subject("XLR", XlrRanker(n_factors=2, n_rounds=2), "XlrModel", several="matrix"),
 ]  # fmt: skip
 BY_NAME = {subject.name: subject for subject in SUBJECTS}
 ONLINE = [subject for subject in SUBJECTS if subject.learns]

@@ -42,6 +42,7 @@ from labeltrees import (
     AdacondClassifier,
     Bm25Ranker,
     ConditionalTreeClassifier,
+    DismecRanker,
     ExtremeRegressor,
     FilterTreeClassifier,
     FrequencyTableClassifier,
@@ -50,7 +51,10 @@ from labeltrees import (
     LOMTreeClassifier,
     OneAgainstAllClassifier,
     PfastreXmlRanker,
+    ProxmlRanker,
+    RankSvmRanker,
     SelfTerminatingTreeClassifier,
+    XlrRanker,
 )
 from labeltrees.errors import (
     DataError,
@@ -91,6 +95,10 @@ CHECKED = [
     LemlRegressor(),
     PfastreXmlRanker(n_trees=5),
     Bm25Ranker(),
+    DismecRanker(),
+    ProxmlRanker(),
+    RankSvmRanker(max_iterations=20),
+    XlrRanker(n_factors=2, n_rounds=2),
 ]
 
 

@@ -13,6 +13,7 @@ from labeltrees import (
     AdacondClassifier,
     Bm25Ranker,
     ConditionalTreeClassifier,
+    DismecRanker,
     ExtremeRegressor,
     FilterTreeClassifier,
     FrequencyTableClassifier,
@@ -22,7 +23,10 @@ from labeltrees import (
     LOMTreeClassifier,
     OneAgainstAllClassifier,
     PfastreXmlRanker,
+    ProxmlRanker,
+    RankSvmRanker,
     SelfTerminatingTreeClassifier,
+    XlrRanker,
 )
 from labeltrees.store import StoredModel
 
@@ -68,6 +72,10 @@ ESTIMATORS = {
     "LEML": LemlRegressor(rank=2),
     "PfastreXML": PfastreXmlRanker(n_trees=2, max_leaf=4, cost=10),
     "BM25": Bm25Ranker(),
+    "DiSMEC": DismecRanker(),
+    "ProXML": ProxmlRanker(calibrate=False),
+    "RankSVM": RankSvmRanker(max_iterations=5),
+    "XLR": XlrRanker(n_factors=2, n_rounds=1),
 }
 FROZEN = [
     "conditional", "conditional, novelty", "refined", "refined, two trees", "PECOC", "pool",
@@ -77,7 +85,7 @@ FROZEN = [
 WITH_OWN_SETTINGS = [
     "conditional", "conditional, nested lists", "refined", "filter tree", "LOMtree",
     "self-terminating", "one against all", "frequency table", "Adacond of stumps", "extreme, tail",
-    "least squares", "LEML", "PfastreXML", "BM25",
+    "least squares", "LEML", "PfastreXML", "BM25", "DiSMEC", "ProXML", "RankSVM", "XLR",
 ]  # fmt: skip
 """Files whose settings the others repeat."""
 NAMES = [*ESTIMATORS, *(f"{name}, frozen" for name in FROZEN)]

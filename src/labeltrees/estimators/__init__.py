@@ -13,6 +13,8 @@ from labeltrees.estimators.baselines.frequency_table import FrequencyTableClassi
 from labeltrees.estimators.baselines.least_squares import LeastSquaresRegressor
 from labeltrees.estimators.baselines.leml import LemlRegressor
 from labeltrees.estimators.baselines.one_against_all import OneAgainstAllClassifier
+from labeltrees.estimators.baselines.one_vs_rest import DismecRanker, ProxmlRanker
+from labeltrees.estimators.baselines.pairwise import RankSvmRanker, XlrRanker
 from labeltrees.estimators.baselines.pfastrexml import PfastreXmlRanker
 from labeltrees.estimators.boosting.classifier import AdacondClassifier
 from labeltrees.estimators.conditional import ConditionalTreeClassifier
@@ -38,6 +40,7 @@ __all__ = [
     "AdacondClassifier",
     "Bm25Ranker",
     "ConditionalTreeClassifier",
+    "DismecRanker",
     "ExtremeRegressor",
     "FilterTreeClassifier",
     "FrequencyTableClassifier",
@@ -49,8 +52,11 @@ __all__ = [
     "OneAgainstAllClassifier",
     "OnlineClassifier",
     "PfastreXmlRanker",
+    "ProxmlRanker",
+    "RankSvmRanker",
     "SelfTerminatingTreeClassifier",
     "TextClassifier",
+    "XlrRanker",
     "estimator_from",
     "estimator_of",
     "load",
@@ -73,6 +79,10 @@ _OF_MODEL: dict[str, type[LabelEstimator]] = {
     "LemlModel": LemlRegressor,
     "PfastreXmlModel": PfastreXmlRanker,
     "Bm25Model": Bm25Ranker,
+    "DismecModel": DismecRanker,
+    "ProxmlModel": ProxmlRanker,
+    "RankSvmModel": RankSvmRanker,
+    "XlrModel": XlrRanker,
 }
 
 

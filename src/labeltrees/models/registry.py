@@ -35,6 +35,10 @@ MODELS = {
     "LemlModel": "labeltrees.models.baselines.leml",
     "PfastreXmlModel": "labeltrees.models.baselines.pfastrexml",
     "Bm25Model": "labeltrees.models.baselines.bm25",
+    "DismecModel": "labeltrees.models.baselines.one_vs_rest",
+    "ProxmlModel": "labeltrees.models.baselines.one_vs_rest",
+    "RankSvmModel": "labeltrees.models.baselines.rank_svm",
+    "XlrModel": "labeltrees.models.baselines.xlr",
 }
 """The module of each model's class."""
 

@@ -61,7 +61,7 @@ class MultilabelEstimator(LabelEstimator):
         relevance = relevance_of(y, classes)
         if relevance.n_rows != rows.n_rows:
             raise DataError(f"y has {relevance.n_rows} rows for the {rows.n_rows} rows of X.")
-        if settings.relevance == "propensity":
+        if getattr(settings, "relevance", None) == "propensity":
             relevance = relevance.weighted_by_propensity()
         targets = Targets(
             relevance.to_csr(), relevance.vocabulary, relevance.scale, relevance.label_shares

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Chances"]
 
-_LEAST_HITS = 20  # with fewer there is nothing to fit
+_LEAST_HITS = 5  # with fewer there is nothing to fit
 _STEEPEST, _FARTHEST = 1e4, 1e5  # of the numbers, beyond what any fit needs
 _N_OTHERS = 200_000  # pairs of a row and a label that it lacks, by which to fit
 
@@ -66,10 +66,11 @@ class Chances:
             hits.append(shares[truth])
             others.append(shares[~truth])
         positive, negative = np.concatenate(hits), np.concatenate(others)
-        if len(positive) < _LEAST_HITS or not len(negative):
+        if len(positive) < _LEAST_HITS:
             return self
         chosen = negative[:: 1 + len(negative) // _N_OTHERS]
-        return replace(self, slope=_platt(positive, chosen, len(negative) / len(chosen)))
+        weight = len(negative) / max(len(chosen), 1)
+        return replace(self, slope=_platt(positive, chosen, weight))
 
     def to_list(self) -> list[float]:
         """Return the two numbers, or none."""

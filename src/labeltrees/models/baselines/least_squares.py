@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from labeltrees.checks import Number, setting
-from labeltrees.models.baselines.linear import LinearScorer, unit_rows
+from labeltrees.models.baselines.linear import LinearScorer, check_weights_size, unit_rows
 from labeltrees.models.baselines.multilabel import MultilabelSettings, RegressingModel
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ class LeastSquaresModel(RegressingModel):
     ) -> LinearScorer:
         """Return the solution for all labels at once."""
         unit = unit_rows(rows)
+        check_weights_size(len(unit.features), targets.matrix.shape[1])
         X = unit.matrix.astype(np.float64)
         Y = targets.matrix.astype(np.float64)
         x_mean = np.asarray(X.mean(axis=0)).ravel()

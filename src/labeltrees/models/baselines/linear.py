@@ -9,14 +9,15 @@ import numpy as np
 from scipy import sparse
 
 from labeltrees import store
-from labeltrees.errors import ModelFormatError
+from labeltrees.errors import ModelFormatError, TooLargeError
+from labeltrees.models.model import MAX_DENSE_BYTES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from labeltrees.data.rows import Rows
 
-__all__ = ["LinearScorer", "UnitRows", "unit_rows"]
+__all__ = ["LinearScorer", "UnitRows", "check_weights_size", "unit_rows"]
 
 _MOST_WEIGHT = 1e15
 
@@ -60,6 +61,24 @@ def unit_rows(rows: Rows, features: NDArray[np.int32] | None = None) -> UnitRows
     return UnitRows(
         features, sparse.csr_array((values[known], columns[known], starts), shape=shape)
     )
+
+
+def check_weights_size(n_features: int, n_labels: int) -> None:
+    """Raise `TooLargeError` if a dense weight for every feature and label takes 4 GB or more.
+
+    >>> check_weights_size(2**20, 2**20)
+    Traceback (most recent call last):
+    ...
+    labeltrees.errors.TooLargeError: a weight for each of 1,048,576 features and 1,048,576 labels \
+needs ...
+    """
+    n_bytes = 8 * n_features * n_labels
+    if n_bytes > MAX_DENSE_BYTES:
+        raise TooLargeError(
+            f"a weight for each of {n_features:,} features and {n_labels:,} labels needs "
+            f"{n_bytes:,} bytes, over {MAX_DENSE_BYTES:,}: use DismecRanker, ProxmlRanker or "
+            "ExtremeRegressor, whose weights are sparse."
+        )
 
 
 @dataclass(frozen=True)

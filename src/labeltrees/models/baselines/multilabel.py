@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MultilabelModel",
     "MultilabelSettings",
+    "RankingSettings",
     "RegressingModel",
     "RelevanceName",
     "Scorer",
@@ -97,13 +98,19 @@ class Targets:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MultilabelSettings(Settings):
+class RankingSettings(Settings):
     """The parameters that every multi-label baseline has."""
 
-    relevance: RelevanceName | None = setting(None, Choice((None, *get_args(RelevanceName))))
     threshold: float = setting(0.5, Number(0, 1, open_low=True))
     calibrate: bool = setting(True, Flag())
     random_state: int = setting(0, RandomState(2**32))
+
+
+@dataclass(frozen=True, kw_only=True)
+class MultilabelSettings(RankingSettings):
+    """And that of those which learn how relevant labels are, not only whether they are."""
+
+    relevance: RelevanceName | None = setting(None, Choice((None, *get_args(RelevanceName))))
 
 
 @dataclass
@@ -350,7 +357,7 @@ class MultilabelModel(FittedModel):
                 raise ModelFormatError("the file names no label.")
             scorer = cls.scorer_class.from_tensors(tensors, settings, width, n_labels)
             shares = None
-            if settings.relevance == "propensity":
+            if getattr(settings, "relevance", None) == "propensity":
                 shares = _restored_shares(tensors, n_labels)
             chances = Chances.restore(facts["calibration"], shares)
             scale = checks.number("scale", facts["scale"], 0, _MOST_SCALE, open_low=True)
