@@ -4,7 +4,8 @@
 //   ridge (DiSMEC):  min 1/2 |w|^2 + 1/2 b^2 + cost sum_i loss(y_il, m_il)
 //   lasso (ProXML):  min |w|_1 + cost sum_i max(0, 1 - y_il m_il)^2,  b not penalised
 // with margins m_il = w_l . x_i + b_l. Labels are dealt to threads in panels of at most max_panel;
-// a label's result does not depend on the others nor on the number of threads.
+// the result does not depend on the number of threads, and a label's on others of its panel only in
+// how many passes are made.
 #pragma once
 
 #include <cstdint>
