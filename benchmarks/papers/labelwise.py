@@ -10,7 +10,7 @@ import numpy as np
 from published import ABLATION, MOVIELENS
 from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import TfidfVectorizer
-from systems import OURS, SYSTEMS, XREG, Run, shown, timed, tuned
+from systems import NAMED, SYSTEMS, XREG, XREG_T, Run, System, shown, timed, tuned
 
 from batch_sections.movielens import TEST_SHARE, Films, halves, read_films
 from batch_sections.our_models import ranked_labels, top_rows
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from frame import Options
-    from systems import System
 
 FOLDER = "movielens-latest-small"
 ROWS_PER_LABEL = 100
@@ -88,9 +87,14 @@ def rating_at(truth: csr_array, found: csr_array, k: int) -> float:
     return weighted_precision_at_k(truth, found, k, per="label")
 
 
-def measured(truth: csr_array, found: csr_array) -> list[str]:
+def units_of(system: System, found: csr_array) -> csr_array:
+    """Return scores as shares of the highest rating, if they are ratings."""
+    return csr_array(found / HIGHEST) if system.in_units else found
+
+
+def measured(truth: csr_array, found: csr_array, system: System) -> list[str]:
     """Return Rating@1, 3, 5, nDCG@5, AUC@1, 3, 5 in %, XMAD@5 and XRMSE@5, labelwise."""
-    stars, units = csr_array(truth / HIGHEST), csr_array(found / HIGHEST)
+    stars, units = csr_array(truth / HIGHEST), units_of(system, found)
     return [
         *(number(100 * rating_at(truth, found, k), 2) for k in (1, 3, 5)),
         number(100 * weighted_ndcg_at_k(truth, found, 5, per="label"), 2),
@@ -100,6 +104,11 @@ def measured(truth: csr_array, found: csr_array) -> list[str]:
     ]
 
 
+def compared(options: Options) -> list[System]:
+    """Return the systems; quick runs have few."""
+    return [NAMED["1-vs-all-LS"], NAMED[XREG]] if options.quick else SYSTEMS
+
+
 def movielens(options: Options) -> str:
     """Return Tables 2 and 6, labelwise."""
     title = "### Tables 2 and 6: MovieLens, labelwise\n"
@@ -107,12 +116,10 @@ def movielens(options: Options) -> str:
         return frame.left_out(title, FOLDER)
     question, _ = questions(options.data)
     rows = []
-    for system in [*SYSTEMS, OURS]:
-        if not system.is_here:
-            continue
+    for system in compared(options):
         run = run_of(options.data, system, options.quick)
         found, asking = timed(lambda run=run: question.found(run.model))
-        cells = measured(question.truth, found)
+        cells = measured(question.truth, found, system)
         per_film = 1e3 * asking / question.X_asked.shape[0]
         name = f"{system.name} ({shown(run.settings)})"
         rows.append([name, *cells, number(run.train_s, 2), number(per_film, 4)])
@@ -135,26 +142,26 @@ def ablation(options: Options) -> str:
     if options.folder(FOLDER) is None:
         return frame.left_out(title, FOLDER)
     question, _ = questions(options.data)
-    named = {each.name: each for each in SYSTEMS}
-    parabel = named["Parabel"]
-    logloss = type(parabel)(
+    parabel = NAMED["Parabel"]
+    logloss = System(
         "Parabel-logloss",
         parabel.estimator,
         parabel.fixed | {"loss": "logistic"},
         parabel.grid,
         graded=False,
+        in_units=False,
     )
     steps = {
         "Parabel-logloss": (logloss, True),
-        "pointwise XReg": (named[XREG], True),
-        "labelwise XReg": (named[XREG], False),
-        "labelwise XReg-t": (named["XReg-t"], False),
+        "pointwise XReg": (NAMED[XREG], True),
+        "labelwise XReg": (NAMED[XREG], False),
+        "labelwise XReg-t": (NAMED[XREG_T], False),
     }
     rows = []
     for name, (system, pointwise) in steps.items():
         run = run_of(options.data, system, options.quick, pointwise)
         found = question.transposed(run.model) if pointwise else question.found(run.model)
-        cells = measured(question.truth, found)
+        cells = measured(question.truth, found, system)
         reached = float((np.diff(found.tocsc().indptr) > 0).mean())
         rows.append([name, cells[2], cells[6], number(100 * reached, 1), *ABLATION[name]])
     header = ["step", "Rating@5 %", "AUC@5 %", "users with a film %"]
@@ -175,12 +182,10 @@ def error_rows(options: Options) -> list[list[str]]:
         return []
     question, _ = questions(options.data)
     rows = []
-    for system in SYSTEMS:
-        if system.is_here:
-            found = question.found(run_of(options.data, system, options.quick).model)
-            scale = HIGHEST if system.graded else 1.0
-            truth, units = csr_array(question.truth / HIGHEST), csr_array(found / scale)
-            rows.append(error_row(f"MovieLens: {system.name}", truth, units, per="label"))
+    for system in compared(options):
+        found = question.found(run_of(options.data, system, options.quick).model)
+        truth, units = csr_array(question.truth / HIGHEST), units_of(system, found)
+        rows.append(error_row(f"MovieLens: {system.name}", truth, units, per="label"))
     return rows
 
 
@@ -189,11 +194,12 @@ def per_label_points(options: Options) -> list[list[str]]:
     if options.folder(FOLDER) is None:
         return []
     question, _ = questions(options.data)
-    run = run_of(options.data, next(s for s in SYSTEMS if s.name == XREG), options.quick)
+    system = NAMED[XREG]
+    run = run_of(options.data, system, options.quick)
     rows = []
     for factor in options.some(FACTORS, 1):
         found, asking = timed(lambda factor=factor: question.found(run.model, factor=factor))
-        cells = measured(question.truth, found)
+        cells = measured(question.truth, found, system)
         per_film = number(1e3 * asking / question.X_asked.shape[0], 4)
         costs = [number(run.train_s, 2), per_film, number(run.model_mb, 2)]
         rows.append(["MovieLens", f"factor F = {factor:g}", cells[2], cells[6], cells[7], *costs])

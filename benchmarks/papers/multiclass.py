@@ -96,16 +96,11 @@ def records(folder: Path, n_rows: int) -> Split:
     return split("yso-en, one subject drawn", X, np.array(labels))
 
 
-def halved(labels: list[int]) -> Any:
-    """Return the balanced tree of labels in this order as nested lists."""
-    if len(labels) == 1:
-        return labels[0]
-    middle = len(labels) // 2
-    return [halved(labels[:middle]), halved(labels[middle:])]
-
-
 def lomtree(data: Split, rate: float, n_passes: int, per_label: int, resistance: int) -> Any:
-    """Return the LOMtree with T = per_label k - 1; rows are as they are, with a constant of 1."""
+    """Return the LOMtree with T = per_label k - 1, which answers with its leaf's commonest label.
+
+    Rows are as they are, with a constant of 1.
+    """
     return LOMTreeClassifier(
         learning_rate=rate,
         n_passes=n_passes,
@@ -113,14 +108,15 @@ def lomtree(data: Split, rate: float, n_passes: int, per_label: int, resistance:
         swap_resistance=resistance,
         normalize=False,
         bias=1.0,
+        counts="taught",
+        back_off=0.0,
     )
 
 
 def rtree(data: Split, rate: float, n_passes: int) -> Any:
     """Return a balanced tree over the labels in random order; it is asked greedily."""
-    labels = np.random.default_rng(0).permutation(np.unique(data.learning[1])).tolist()
     return ConditionalTreeClassifier(
-        structure=halved(labels),
+        structure="shuffled",
         mixing=False,
         refine=0,
         n_trees=1,
@@ -148,7 +144,7 @@ MAKERS: dict[str, Callable[..., Any]] = {
 def predicted(name: str, model: Any, X: Any) -> np.ndarray:
     """Return the labels by which the paper measures errors."""
     if name == RTREE:  # one path down the tree
-        return model.predict_top_k(X, 1, search="beam", beam_width=1).labels[:, 0]
+        return model.predict_greedy(X)
     return model.predict(X)
 
 

@@ -61,23 +61,11 @@ def every_label(rate: float, train: tuple[Any, np.ndarray]) -> Learned:
     """Learn one-against-all in one pass; what it says of a row is f_y(x), not normalised."""
     X, y = train
     model = OneAgainstAllClassifier(**REGRESSORS, learning_rate=rate, n_passes=1)
-    model.partial_fit(X[:1], y[:1], classes=np.unique(y))
-    loss = squared_loss(one_by_one(model, X, y))
-    timed = OneAgainstAllClassifier(**REGRESSORS, learning_rate=rate, n_passes=1)
     started = time.process_time()
-    timed.partial_fit(X, y, classes=np.unique(y))
+    said = model.progressive_scores(X, y)
     seconds = time.process_time() - started
-    return Learned(timed, loss, seconds, float(len(np.unique(y))))
-
-
-def one_by_one(model: Any, X: Any, y: np.ndarray) -> np.ndarray:
-    """Return f_y(x) of each row just before it is learned."""
-    said = np.zeros(len(y))
-    for row in range(len(y)):
-        here = slice(row, row + 1)
-        said[row] = model.model_.label_scores(as_rows(X[here]), y[here])[0]
-        model.partial_fit(X[here], y[here])
-    return np.clip(said, 0, 1)
+    loss = squared_loss(np.clip(said, 0, 1))
+    return Learned(model, loss, seconds, float(len(np.unique(y))))
 
 
 def table_of(train: tuple[Any, np.ndarray]) -> Learned:
@@ -93,7 +81,7 @@ def scores(run: Learned, test: tuple[Any, np.ndarray]) -> tuple[float, float]:
     X, y = test
     if isinstance(run.model, OneAgainstAllClassifier):
         frozen = run.model.model_.label_scores(as_rows(X), y)
-        progressive = one_by_one(run.model, X, y)
+        progressive = run.model.progressive_scores(X, y)
     else:
         frozen = run.model.predict_label_proba(X, y)
         progressive = run.model.progressive_fit(X, y, top=False).p_label

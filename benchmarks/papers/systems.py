@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import sys
 import tempfile
 import time
@@ -11,15 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import labeltrees
+from labeltrees.models.extreme.presets import preset_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-COSTS = (10.0, 1.0, 3.0, 30.0, 100.0)
+COSTS = (1.0, 0.1, 0.3, 3.0, 10.0)
+RELEASE_COSTS = (10.0, 1.0, 3.0, 30.0, 100.0)
+EQUATION_13_COSTS = (1e4, 10.0, 1e2, 1e3, 1e5)
 TAILS = (0.8, 0.5, 0.7, 0.9, 0.95)
-#: XReg as the paper prints it.
-PAPER = {"n_trees": 3, "arity": 2, "max_leaf": 100, "beam_width": 10}
-PAPER |= {"cost_power": 1.0, "inner_power": 1.0, "calibrate": False}
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,30 +31,40 @@ class System:
     grid: dict[str, tuple[Any, ...]] = field(default_factory=dict)
     graded: bool = True
     """Whether it learns from relevances; otherwise from which labels are relevant."""
-    ranks_only: bool = False
-    """Whether its scores only rank: they are no relevances."""
-
-    @property
-    def is_here(self) -> bool:
-        return hasattr(labeltrees, self.estimator)
+    in_units: bool = True
+    """Whether its scores are in the units of the relevances that it learned from."""
+    labelwise_only: bool = False
 
     def make(self, **options: Any) -> Any:
         return getattr(labeltrees, self.estimator)(random_state=0, **(self.fixed | options))
 
 
 XREG, XREG_T = "XReg", "XReg-t"
+PLAIN = {"calibrate": False}
+RELEASE, EQUATION_13 = preset_settings("release"), preset_settings("paper")
+_SCORES = {"in_units": False}
+_BINARY = {"graded": False, "in_units": False}
 SYSTEMS = [
-    System("Parabel", "ExtremeRegressor", PAPER | {"loss": "hinge"}, {"cost": COSTS}, graded=False),
-    System(XREG, "ExtremeRegressor", PAPER, {"cost": COSTS}),
+    System("PfastreXML", "PfastreXmlRanker", PLAIN, {"tail_weight": TAILS}, **_SCORES),
+    System("Parabel", "ExtremeRegressor", preset_settings("parabel"), {"cost": COSTS}, **_BINARY),
+    System("LEML", "LemlRegressor", PLAIN, {"penalty": COSTS}),
+    System("1-vs-all-LS", "LeastSquaresRegressor", PLAIN, {"cost": COSTS}),
+    System("RankSVM", "RankSvmRanker", PLAIN, {"cost": COSTS}, **_SCORES),
+    System("DiSMEC", "DismecRanker", PLAIN, {"cost": COSTS}, **_BINARY),
+    System("ProXML", "ProxmlRanker", PLAIN, {"cost": COSTS}, **_BINARY),
+    System("XLR", "XlrRanker", PLAIN, {"cost": COSTS}, **_SCORES, labelwise_only=True),
+    System(XREG, "ExtremeRegressor", RELEASE, {"cost": RELEASE_COSTS}),
     System(
         XREG_T,
         "ExtremeRegressor",
-        PAPER | {"tail": "xreg"},
-        {"cost": COSTS, "tail_weight": TAILS},
-        ranks_only=True,
+        RELEASE | {"tail": "xreg"},
+        {"cost": RELEASE_COSTS, "tail_weight": TAILS},
     ),
+    System("XReg by equation 13", "ExtremeRegressor", EQUATION_13, {"cost": EQUATION_13_COSTS}),
+    System("labeltrees, default", "ExtremeRegressor", {}, {"cost": COSTS}),
 ]
-OURS = System("labeltrees, default", "ExtremeRegressor", {}, {"cost": COSTS})
+NAMED = {each.name: each for each in SYSTEMS}
+POINTWISE = [each for each in SYSTEMS if not each.labelwise_only]
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,8 +119,3 @@ def megabytes(model: Any) -> float:
 def shown(settings: dict[str, Any]) -> str:
     """Return settings as they are printed."""
     return ", ".join(f"{name} {value:g}" for name, value in settings.items()) or "-"
-
-
-def one_by_one(values: dict[str, tuple[Any, ...]]) -> list[tuple[str, Any]]:
-    """Return each parameter with each of its values."""
-    return list(itertools.chain.from_iterable([(k, v) for v in vs] for k, vs in values.items()))

@@ -169,14 +169,15 @@ def test_one_against_all_stops_when_its_time_is_over(run, data):
     assert "of 360 |" in said
 
 
-def test_the_random_tree_is_balanced(data):
-    from multiclass import halved
+def test_the_random_tree_is_balanced_and_asked_greedily(data):
+    from multiclass import RTREE, predicted, rtree, split
+    from scipy.sparse import csr_array
 
-    from labeltrees import LabelTree
-
-    tree = LabelTree.from_nested(halved(list(range(100))))
-    assert tree.depth == 7
-    assert sorted(set(tree.depths[tree.label >= 0].tolist())) == [6, 7]
+    rng = np.random.default_rng(0)
+    some = split("some", csr_array(rng.random((600, 3))), rng.integers(50, size=600))
+    model = rtree(some, 1.0, 1).fit(*some.learning)
+    assert model.tree_.depth == 6
+    assert np.array_equal(predicted(RTREE, model, some.test[0]), model.predict_greedy(some.test[0]))
 
 
 # Paper 3.
