@@ -38,6 +38,11 @@ def test_every_registered_model_has_a_method_that_makes_it():
     covered = {method.settings_class for method in methods().values()}
     assert {model_class(name).settings_class for name in MODELS} == covered
     assert sorted(method_names()) == sorted(methods())
+    for method in methods().values():
+        from_nothing = all(hasattr(method.model_class, name) for name in ("empty", "learn"))
+        assert method.streams == from_nothing
+    made = [method.settings_class for method in methods().values()]
+    assert len(set(made)) == len(made)  # a form of another method's model has none of its own
 
 
 @pytest.mark.parametrize("name", method_names())

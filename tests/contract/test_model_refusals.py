@@ -257,4 +257,5 @@ def test_bad_rows_to_learn_are_refused_and_change_nothing(subject):
 def test_every_capability_s_method_is_there_only_if_it_answers(made):
     for capability in CAPABILITIES:
         method = next(name for name in vars(capability) if not name.startswith("_"))
-        assert hasattr(made.model, method) == (capability in CAN[made.subject.model])
+        has_it = getattr(made.model, method, None) is not None
+        assert has_it == (capability in CAN[made.subject.model])

@@ -21,7 +21,7 @@ def classes_of_the_package():
     found = {}
     for module in pkgutil.walk_packages(labeltrees.models.__path__, "labeltrees.models."):
         for name, kind in inspect.getmembers(import_module(module.name), inspect.isclass):
-            own = kind.__module__ == module.name
+            own = kind.__module__ == module.name and not name.startswith("_")
             if own and issubclass(kind, FittedModel) and not inspect.isabstract(kind):
                 found[name] = module.name
     return found

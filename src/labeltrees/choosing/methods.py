@@ -24,6 +24,10 @@ _NAMES = {
     "PfastreXmlModel": "pfastrexml",
 }
 """What is not called as its model."""
+_FORMS = frozenset(("PecocTreeModel", "PooledTreesModel", "RefinedTreesModel"))
+"""Models that another one's method makes, if its settings say so."""
+_STREAM = frozenset(("conditional", "lomtree", "filtertree", "one-against-all", "frequency-table"))
+"""Methods whose models can begin without rows, by ``empty``, and ``learn`` them one by one."""
 _WORDS = {
     "conditional": "a conditional probability tree",
     "xreg": "extreme regression",
@@ -67,7 +71,7 @@ class Method:
     @property
     def streams(self) -> bool:
         """Whether it can begin without rows and learn them one by one."""
-        return all(hasattr(self.model_class, name) for name in ("empty", "learn"))
+        return self.name in _STREAM
 
     def start(self, settings: Any, n_features: int) -> Any:
         """Return a model that has learned nothing yet; only of methods that stream."""
@@ -82,19 +86,13 @@ class Method:
 def methods() -> dict[str, Method]:
     """Return the methods by name, in the order of the registry.
 
-    A model whose settings another one has before it is made by that one's method.
+    No model is imported: those of streams need no SciPy, which takes a while to import.
 
     >>> list(methods())[:3], methods()["xreg"].several, methods()["one-against-all"].streams
     (['conditional', 'filtertree', 'lomtree'], True, True)
     """
-    found: dict[str, Method] = {}
-    taken: set[Any] = set()
-    for model in MODELS:
-        method = Method(_NAMES.get(model) or _name_of(model), model)
-        if method.settings_class not in taken:
-            taken.add(method.settings_class)
-            found[method.name] = method
-    return found
+    made = [Method(_NAMES.get(model) or _name_of(model), model) for model in MODELS]
+    return {method.name: method for method in made if method.model not in _FORMS}
 
 
 def _name_of(model: str) -> str:
