@@ -32,6 +32,7 @@ _WORDS = {
     "self-terminating": "a self-terminating tree",
     "adacond": "boosting",
     "frequency-table": "a frequency table",
+    "one-against-all": "one-against-all",
 }
 
 
