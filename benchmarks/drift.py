@@ -19,6 +19,7 @@ from labeltrees.data.rows import Rows, as_rows
 from labeltrees.models.conditional.refined import RefinedTreesModel
 from labeltrees.models.conditional.settings import ConditionalSettings
 from labeltrees.models.conditional.start import start_on_stream
+from labeltrees.models.online.fading import faded
 
 _HALF = 1024  # of the 16-bit code of a sum: one step of its exponent
 
@@ -82,21 +83,17 @@ def run(stream: Stream, how: Forgetting, *, begin: int = 0) -> np.ndarray:
         seen = model.learn(stream.rows.take(part), labels, np.ones(len(part), np.float32))
         p[part] = np.where(seen.is_new, np.nan, seen.p_label)
         if how.half_life:
-            model = faded(model, weights=how.weights)
+            model = faded(model, 0.5**0.5) if how.weights else with_longer_steps(model)
     return p
 
 
-def faded(model: RefinedTreesModel, *, weights: bool) -> RefinedTreesModel:
-    """Return the model after half a half-life."""
+def with_longer_steps(model: RefinedTreesModel) -> RefinedTreesModel:
+    """Return the model with the optimiser's sums of half a half-life before."""
     tensors, facts = model.to_tensors(keep_state=True)
     for name, values in tensors.items():
         if name.endswith(".sums"):
             less = np.maximum(values.astype(np.int64) - _HALF // 2, 1)
             tensors[name] = np.where(values > 0, less, 0).astype(np.uint16)
-        elif weights and name.endswith((".left", ".right", ".own", ".others")):
-            tensors[name] = np.floor(values * 2**-0.5).astype(np.uint8)
-        elif weights and name.endswith(".weights"):
-            tensors[name] = (values * np.float32(2**-0.5)).astype(np.float32)
     return RefinedTreesModel.from_tensors(tensors, facts)
 
 

@@ -263,3 +263,51 @@ def test_rows_are_kept_apart_or_joined_if_one_says_so(ratings, tmp_path, capsys)
     assert (told["examples"], told["method"]) == (2, "xreg")
     assert main(["train", str(long), "-o", str(tmp_path / "m"), "--join-rows", "--online"]) == 2
     assert "--join-rows needs all rows in memory" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def weather(tmp_path_factory):
+    """Rows whose labels are distributions, which depend on the first of two features."""
+    rng = np.random.default_rng(0)
+    path = tmp_path_factory.mktemp("weather") / "weather.jsonl"
+    with path.open("w") as file:
+        for x, noise in rng.random((120, 2)).tolist():
+            dry = round(0.8 * x, 3)
+            label = {"dry": dry, "wet": round(0.8 - dry, 3), "fog": 0.2}
+            features = {"indices": [0, 1], "values": [x, noise]}
+            file.write(json.dumps({"label": label, "features": features}) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("method", ["auto", "self-terminating", "adacond"])
+def test_distributions_are_learned_and_measured_as_such(weather, tmp_path, capsys, method):
+    told = run_json(capsys, "train", weather, "-o", tmp_path / "m", "--model", method, "-q")
+    assert "a distribution over 3.0 labels each" in told["found"][0]
+    if method == "auto":
+        assert told["why"] == "rows have distributions of labels"
+    ours, rival = (
+        told["scores"][who]["total variation"] for who in ("labeltrees", "most frequent labels")
+    )
+    assert ours < 0.75 * rival
+    found = run_json(capsys, "evaluate", tmp_path / "m", weather)
+    assert found["rows"] == 120
+    assert found["total_variation"] < 0.75 * rival
+    # Unlike labels drawn from it, a distribution says that fog is never the likeliest.
+    p = labeltrees.load(tmp_path / "m").predict_label_proba([[0.5, 0.5]], ["fog"])
+    assert p[0] == pytest.approx(0.2, abs=0.06)
+
+
+def test_a_self_terminating_tree_is_fitted_to_the_distributions_themselves(
+    weather, tmp_path, capsys
+):
+    options = ["--model", "self-terminating", "--penalty", "0.5"]
+    run_json(capsys, "train", weather, "-o", tmp_path / "m", "-q", *options)
+    rows = [json.loads(line) for line in weather.read_text().splitlines()]
+    X = [row["features"]["values"] for row in rows]
+    names = sorted(rows[0]["label"])
+    P = np.array([[row["label"][name] for name in names] for row in rows])
+    tree = labeltrees.SelfTerminatingTreeClassifier(penalty=0.5).fit(
+        X, P / P.sum(axis=1, keepdims=True), classes=names
+    )
+    loaded = labeltrees.load(tmp_path / "m")
+    assert np.allclose(loaded.predict_proba(X), tree.predict_proba(X), atol=1e-6)

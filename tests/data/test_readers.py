@@ -522,7 +522,7 @@ BAD_VW = [
     (b"|a\n1:0.5:0.3 |a\n", 2, "the label '1:0.5:0.3' is a label of contextual bandits"),
     (b"1 |a\n2:1.0 |a\n", 2, "it is a label of contextual bandits or of costs"),
     (b"it |a\n's |a\n", 2, '"\'s" is a tag, because it starts with a quote, and the row has no'),
-    (b"'s |a\nit |a\n", 1, "pass quoted_labels=True or write it without the quote"),
+    (b"'s |a\nit |a\n", 1, "or write it without the quote"),
 ]
 BAD = [("xc", *bad) for bad in BAD_XC]
 BAD += [("svmlight", *bad) for bad in BAD_SVMLIGHT] + [("vw", *bad) for bad in BAD_VW]

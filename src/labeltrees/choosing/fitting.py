@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
+
 from labeltrees.choosing.gathering import label_lists
 from labeltrees.choosing.methods import methods
 from labeltrees.data.targets import learned_labels, weighted_by_label
+from labeltrees.metrics import label_matrix
 
 if TYPE_CHECKING:
     from labeltrees.choosing.methods import Method
@@ -72,9 +75,19 @@ def _fit_estimator(method: Method, recipe: Recipe, data: Chunk) -> FittedModel:
     if method.several:
         estimator.fit(data.rows, label_lists(data))
     else:
-        rows, labels, weights = data.examples(cast("OneLabel", recipe.one_label), recipe.seed)
-        estimator.fit(rows, labels, sample_weight=weights)
+        estimator.fit(**_fitted_to(estimator, recipe, data))
     return cast("FittedModel", estimator.model_)
+
+
+def _fitted_to(estimator: Any, recipe: Recipe, data: Chunk) -> dict[str, Any]:
+    """Return what a classifier is fitted to: distributions if it takes them, else labels."""
+    if data.is_distribution and getattr(estimator, "accepts_distributions", False):
+        labels = learned_labels(data.labels, np.empty(0, np.float32))
+        y = label_matrix(data.labels, data.relevance, classes=labels, starts=data.label_starts)
+        y.data /= np.repeat(y.sum(axis=1), np.diff(y.indptr))  # 32-bit floats hardly sum to 1
+        return {"X": data.rows, "y": y, "sample_weight": data.weights, "classes": labels}
+    rows, labels, weights = data.examples(cast("OneLabel", recipe.one_label), recipe.seed)
+    return {"X": rows, "y": labels, "sample_weight": weights}
 
 
 def _fit_boosted(recipe: Recipe, data: Chunk) -> FittedModel:
@@ -82,11 +95,10 @@ def _fit_boosted(recipe: Recipe, data: Chunk) -> FittedModel:
 
     from labeltrees.estimators import AdacondClassifier
 
-    rows, labels, weights = data.examples(cast("OneLabel", recipe.one_label), recipe.seed)
     settings = recipe.settings
     own = {name: getattr(settings, name) for name in settings.names()}
     boosted = AdacondClassifier(clone(recipe.base), **own)
-    boosted.fit(rows, labels, sample_weight=weights)
+    boosted.fit(**_fitted_to(boosted, recipe, data))
     recipe.facts.update(
         rounds=len(boosted.bound_),
         stop_reason=boosted.stop_reason_,

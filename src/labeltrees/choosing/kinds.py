@@ -34,6 +34,8 @@ class Kind:
     text: bool
     sorted: bool
     """Whether rows with the same label follow each other."""
+    distributions: bool = False
+    """Whether rows have probabilities of labels."""
     ratings: bool = False
     """Whether each row rates one label for a text, or features, that other rows have too."""
 
@@ -52,6 +54,7 @@ def kind_of(data: Chunk) -> Kind:
         graded=data.relevance is not None and bool((data.relevance != 1).any()),
         text=data.texts is not None,
         sorted=_is_sorted(ids[data.label_starts[:-1]], len(distinct)),
+        distributions=data.is_distribution,
         ratings=ratings.found,
     )
 
@@ -63,6 +66,8 @@ def method_for(kind: Kind) -> tuple[str, str]:
     >>> method_for(kind)
     ('conditional', 'every row has one label')
     """
+    if kind.distributions:
+        return "conditional", "rows have distributions of labels"
     if kind.graded:
         return "xreg", "labels have grades of relevance"
     if kind.several:

@@ -36,6 +36,7 @@ _WORDS = {
     "self-terminating": "a self-terminating tree",
     "adacond": "boosting",
     "frequency-table": "a frequency table",
+    "one-against-all": "one-against-all",
 }
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from labeltrees.choosing.fitting import Recipe
 from labeltrees.choosing.gathering import first_labels
-from labeltrees.choosing.scores import N_TOP, Answers
+from labeltrees.choosing.scores import N_TOP, Answers, distances
 
 if TYPE_CHECKING:
     from labeltrees.choosing.kinds import Kind
@@ -30,10 +30,17 @@ def most_frequent(learned: Chunk, asked: Chunk) -> Answers:
     truth = first_labels(asked)
     place = np.minimum(np.searchsorted(labels, truth), len(labels) - 1)
     known = labels[place] == truth
+    far = None
+    if learned.is_distribution and learned.relevance is not None:
+        labels, ids = np.unique(learned.labels, return_inverse=True)
+        mean = np.bincount(ids, learned.relevance, minlength=len(labels))
+        order, per_row = np.argsort(-mean, kind="stable")[:N_TOP], mean / mean.sum()
+        far = distances(asked, labels, per_row)
     return Answers(
         np.tile(labels[order], (asked.n_rows, 1)),
         np.tile(np.minimum(per_row[order], 1.0), (asked.n_rows, 1)),
         np.where(known, share[place], 0.0),
+        far,
     )
 
 
@@ -45,7 +52,7 @@ def one_against_all(data: Chunk, kind: Kind, *, seed: int, jobs: int | None) -> 
     """
     if kind.n_labels * len(data.rows.indices) > _MOST_WORK:
         return None
-    if kind.several:
+    if kind.several and not kind.distributions:
         from labeltrees.models.extreme.settings import ExtremeSettings
 
         if kind.n_labels > _MOST_LABELS_TOGETHER or kind.graded:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,9 +19,12 @@ if TYPE_CHECKING:
     from labeltrees.data.chunk import Chunk
     from labeltrees.models.model import FittedModel
 
-__all__ = ["Answers", "ask", "scores"]
+__all__ = ["Answers", "ask", "distances", "scores"]
 
 N_TOP = 5
+_MOST_ENTRIES = 2**27
+"""Of a whole table of probabilities, by which distributions are compared."""
+_FLOOR = 1e-12
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,8 @@ class Answers:
     probabilities: NDArray[np.float64]
     p_label: NDArray[np.float64]
     """Of a row's first label; what there is of rows with several is in the table of labels."""
+    distances: NDArray[np.float64] | None = None
+    """Of shape (n_rows, 2), where rows have distributions: total variation and KL divergence."""
 
     @classmethod
     def joined(cls, parts: Sequence[Answers]) -> Answers:
@@ -41,7 +47,30 @@ class Answers:
             np.concatenate([part.labels[:, :width] for part in parts]),
             np.concatenate([part.probabilities[:, :width] for part in parts]),
             np.concatenate([part.p_label for part in parts]),
+            _stacked([part.distances for part in parts if part.distances is not None]),
         )
+
+
+def _stacked(parts: Sequence[NDArray[np.float64]]) -> NDArray[np.float64] | None:
+    return np.concatenate(parts) if parts else None
+
+
+def distances(data: Chunk, labels: NDArray[Any], p: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return total variation and KL divergence of each row from its true distribution.
+
+    ``p`` has the probabilities of ``labels``, for each row or the same for all.
+    """
+    known = labels.tolist()
+    names = [*known, *sorted(set(data.labels.tolist()).difference(known))]
+    truth = metrics.label_matrix(
+        data.labels, data.relevance, classes=names, starts=data.label_starts
+    ).toarray()
+    told = np.zeros(truth.shape)
+    told[:, : len(known)] = p
+    shares = truth / truth.sum(axis=1, keepdims=True)
+    ratio = np.where(shares > 0, shares, 1) / np.maximum(told, _FLOOR)
+    divergence = (shares * np.log(np.where(shares > 0, ratio, 1))).sum(axis=1)
+    return np.column_stack([metrics.total_variation_by_row(shares, told), divergence])
 
 
 def ask(model: FittedModel, data: Chunk, *, several: bool) -> Answers:
@@ -51,7 +80,15 @@ def ask(model: FittedModel, data: Chunk, *, several: bool) -> Answers:
     p = np.zeros(data.n_rows)
     if not several:
         p = model.label_probabilities(data.rows, first_labels(data))
-    return Answers(top.labels, np.asarray(top[1]), p)
+    far = None
+    if data.is_distribution and data.n_rows * len(model.vocabulary) <= _MOST_ENTRIES:
+        far = distances(data, model.vocabulary.labels, _normal(model.probabilities(data.rows)))
+    return Answers(top.labels, np.asarray(top[1]), p, far)
+
+
+def _normal(p: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return rows that sum to 1: extreme regression gives each label a chance of its own."""
+    return np.asarray(p / np.maximum(p.sum(axis=1, keepdims=True), _FLOOR))
 
 
 def scores(answers: Answers, data: Chunk, *, several: bool) -> dict[str, float]:
@@ -59,6 +96,8 @@ def scores(answers: Answers, data: Chunk, *, several: bool) -> dict[str, float]:
 
     Log loss is over labels that the model knows: no probability is right for others.
     """
+    if answers.distances is not None:
+        return _of_distributions(answers, data)
     return _of_several(answers, data) if several else _of_one(answers, data)
 
 
@@ -75,6 +114,27 @@ def _of_one(answers: Answers, data: Chunk) -> dict[str, float]:
         truth, top[:, :1], p_top[:, :1], sample_weight=weight
     )
     return found
+
+
+def _of_distributions(answers: Answers, data: Chunk) -> dict[str, float]:
+    assert answers.distances is not None
+    weight = weights_of(data)
+    variation, divergence = np.average(answers.distances, axis=0, weights=weight).tolist()
+    likeliest = [
+        names[int(np.argmax(p))] if len(p) else None
+        for names, p in zip(_pieces(data, data.labels), _pieces(data, data.relevance), strict=True)
+    ]
+    hits = [top == own for top, own in zip(answers.labels[:, 0].tolist(), likeliest, strict=True)]
+    return {
+        "total variation": variation,
+        "KL divergence": divergence,
+        "likeliest label": float(np.average(hits, weights=weight)),
+    }
+
+
+def _pieces(data: Chunk, values: Any) -> list[Any]:
+    bounds = data.label_starts.tolist()
+    return [values[begin:end].tolist() for begin, end in pairwise(bounds)]
 
 
 def _of_several(answers: Answers, data: Chunk) -> dict[str, float]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 
 from labeltrees import metrics
+from labeltrees.choosing.scores import Answers, ask, scores
 from labeltrees.cli.inputs import (
     FormatOption,
     Input,
@@ -24,10 +25,14 @@ from labeltrees.cli.multilabel import from_file, from_model, read_truth, say_sco
 from labeltrees.cli.opening import ModelArgument, open_model
 from labeltrees.cli.report import JsonOption, QuietOption, say_json, say_pairs
 from labeltrees.data.readers.source import MAX_LINE_BYTES
+from labeltrees.data.shuffle import joined
 from labeltrees.errors import ArgumentError, DataError
 from labeltrees.metrics.propensity import checked_constants
 from labeltrees.models.settings import ClassifierSettings
 from labeltrees.progress import Progress
+
+if TYPE_CHECKING:
+    from labeltrees.models.model import FittedModel
 
 #: Errors count on labels that are not among the first k too: a few more are predicted.
 _LEAST_PREDICTED = 20
@@ -104,6 +109,10 @@ def evaluate(
             *answers, top=top, train=counts, labelwise=labelwise, json=json, constants=weighing
         )
         return
+    if source.look is not None and source.look.distributions:
+        refuse_labels("of distributions")
+        _say_distances(opened, source, json=json, quiet=quiet)
+        return
     if train is not None:
         raise ArgumentError("--train is used with --multilabel, --labelwise or --predictions.")
     k = min(top, len(opened.vocabulary))
@@ -141,6 +150,28 @@ def _constants(a: float | None, b: float | None, train: str | None) -> dict[str,
     typed = {"a": "propensity-a", "b": "propensity-b"}
     as_options(checked_constants, given, typed)
     return given
+
+
+def _say_distances(model: FittedModel, source: Input, *, json: bool, quiet: bool) -> None:
+    """Print how far the model's distributions are from those of the rows."""
+    answers, asked = [], []
+    with Progress("evaluating", total=source.limit, enabled=not quiet) as progress:
+        for chunk in source.chunks():
+            model.check_width(chunk.rows)
+            labelled = chunk.take(np.flatnonzero(np.diff(chunk.label_starts)))
+            if labelled.n_rows:
+                answers.append(ask(model, labelled, several=True))
+                asked.append(labelled)
+            progress.advance(chunk.n_rows)
+    if not asked:
+        raise DataError(f"{source.path} has no row with a label.")
+    whole = joined(asked)
+    found: dict[str, Any] = {"rows": whole.n_rows, "labels": len(model.vocabulary)}
+    found |= scores(Answers.joined(answers), whole, several=True)
+    if json:
+        say_json({name.replace(" ", "_"): value for name, value in found.items()})
+    else:
+        say_pairs(found)
 
 
 def _scores(

@@ -39,6 +39,7 @@ from labeltrees.cli.streaming import Answers, Pulse, Stream
 from labeltrees.data.readers.source import MAX_LINE_BYTES
 from labeltrees.errors import ArgumentError, DataError
 from labeltrees.metrics import ProgressiveValidation
+from labeltrees.models.online.fading import can_fade
 from labeltrees.progress import Progress
 
 if TYPE_CHECKING:
@@ -83,6 +84,12 @@ def stream(
     max_memory: Annotated[
         str | None, typer.Option(help="Keep the weights within this size, such as 500MB or 2GB.")
     ] = None,
+    forget: Annotated[
+        int | None,
+        typer.Option(
+            min=2, help="conditional: what was learned fades by half in every so many rows."
+        ),
+    ] = None,
     heartbeat: Annotated[
         float,
         typer.Option(min=0, help="Where stderr is no terminal: seconds between lines, 0 for none."),
@@ -108,6 +115,8 @@ def stream(
     """
     often = _checked_times(checkpoint_every, out, resume=resume)
     making = _checked_memory(chosen, max_memory)
+    if forget is not None and chosen.name != "conditional":
+        raise ArgumentError(f"--forget is not an option of --model {chosen.name}.")
     chosen.check_stream()
     check_out(out)
     reading: dict[str, Any] = {
@@ -125,6 +134,8 @@ def stream(
         if begun is not None:
             model, stored = _opened(begun, chosen)
             extra = stored.extra
+            if forget is not None and not can_fade(model):
+                raise ArgumentError(f"--forget: {begun} holds a {stored.model}, which cannot.")
         try:
             with stopping.waiting():  # the first line of a pipe may not have come yet
                 source = (
@@ -164,6 +175,7 @@ def stream(
                 find_top=top or answers is not None,
                 pulse=Pulse(progress, 0.0 if quiet else heartbeat),
                 stopping=stopping,
+                forget=forget,
             )
             try:
                 running.run()

@@ -15,6 +15,7 @@ from labeltrees.cli.signals import AskedToStop
 from labeltrees.data.ahead import read_ahead
 from labeltrees.errors import DataError
 from labeltrees.models.model import Foreseen
+from labeltrees.models.online.fading import faded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -153,6 +154,8 @@ class Stream:
     find_top: bool
     pulse: Pulse
     stopping: Stopping
+    forget: int | None = None
+    """In how many rows what was learned fades by half; None: it does not."""
     unread: bool = False
     """Whether stdout was closed by who read it."""
     _saved_at: float = field(default_factory=time.monotonic)
@@ -164,6 +167,7 @@ class Stream:
         try:
             for part in self._parts():
                 self._learn(part)
+                self._fade_if_due()
                 self._save_if_due()
                 if self.stopping.caught is not None:
                     break
@@ -199,6 +203,9 @@ class Stream:
             begin = 0
             while begin < chunk.n_rows:
                 end = min(chunk.n_rows, begin + size - self.position.rows % size)
+                if self.forget is not None:
+                    step = self._fading_step
+                    end = min(end, begin + step - self.position.rows % step)
                 whole = end - begin == chunk.n_rows
                 yield chunk if whole else chunk.take(np.arange(begin, end))
                 begin = end
@@ -222,6 +229,18 @@ class Stream:
         if rows.n_rows and self.answers is not None:
             self.answers.write(_lines_of(part, how), labels, seen, tops)
         self.pulse.show(part.n_rows, self.position, self.n_labels)
+
+    @property
+    def _fading_step(self) -> int:
+        """In how many rows the square root of a half is left."""
+        assert self.forget is not None
+        return max(self.forget // 2, 1)
+
+    def _fade_if_due(self) -> None:
+        """Fade after every so many rows of the source, counted from its first."""
+        due = self.forget is not None and self.position.rows % self._fading_step == 0
+        if due and self.model is not None:
+            self.model = faded(self.model, 0.5**0.5)
 
     @property
     def _several(self) -> bool:

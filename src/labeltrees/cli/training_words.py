@@ -30,7 +30,9 @@ def found_in(path: str, kind: Kind, n_unlabelled: int) -> list[str]:
     """Return what kind of data a file holds."""
     what = "texts" if kind.text else "rows of features"
     labels = "one label each"
-    if kind.several:
+    if kind.distributions:
+        labels = f"a distribution over {kind.labels_per_row:.1f} labels each on average"
+    elif kind.several:
         labels = f"{kind.labels_per_row:.1f} labels each on average"
     sentences = [f"{path}: {kind.n_rows:,} {what}, {labels}, {kind.n_labels:,} different labels."]
     if n_unlabelled:

@@ -51,6 +51,8 @@ class Chunk:
         How relevant each entry of ``labels`` is to its row, a number >= 0; None: all are 1.
     texts : sequence of str, or None
         The text of each row, as it stands in the file; None for formats without texts.
+    is_distribution : bool
+        Whether the relevances of a row's labels are their probabilities, which sum to 1.
     """
 
     rows: Rows
@@ -61,6 +63,7 @@ class Chunk:
     lines: NDArray[np.int64] | None = None
     relevance: NDArray[np.float32] | None = None
     texts: Sequence[str] | None = None
+    is_distribution: bool = False
 
     @property
     def n_rows(self) -> int:
@@ -150,8 +153,9 @@ class Chunk:
         Parameters
         ----------
         how : {"each", "draw", "first"}
-            ``"each"`` gives a row with m labels m times, each with 1/m of its weight;
-            ``"draw"`` takes one of its labels at random; ``"first"`` takes the first.
+            ``"each"`` gives a row with m labels m times, each with 1/m of its weight, or if labels
+            have a relevance or a probability, with that share; ``"draw"`` takes one of its labels
+            at random, by the same shares; ``"first"`` takes the first.
         seed : int
             The draw depends on it and on the row's line, but not on the sizes of the chunks.
 
@@ -188,12 +192,28 @@ class Chunk:
         weights = np.ones(self.n_rows, np.float32) if self.weights is None else self.weights
         if how == "each":
             chosen = np.repeat(chosen, n_labels[chosen])
-            weights = (weights[chosen] / n_labels[chosen]).astype(np.float32)
+            weights = (weights[chosen] * self._shares(n_labels)).astype(np.float32)
             return self._take(chosen), self.labels, weights
         place = self.label_starts[chosen]
-        if how == "draw":
+        if how == "draw" and self.relevance is None:
             place = place + _draw(n_labels[chosen], seed, self._line_of(chosen))
+        elif how == "draw":
+            shares = self._shares(n_labels)
+            ends = np.concatenate([[0.0], np.cumsum(shares)])
+            at = ends[place] + _uniform(seed, self._line_of(chosen))
+            found = np.searchsorted(ends[1:], at, side="right")
+            place = np.clip(found, place, place + n_labels[chosen] - 1)
+            weights = np.where(np.diff(ends[self.label_starts]) > 0, weights, np.float32(0))
         return self._take(chosen), self.labels[place], weights[chosen]
+
+    def _shares(self, n_labels: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the share that each label has of its row: by relevance, or all the same."""
+        if self.relevance is None:
+            return np.asarray(1 / np.repeat(n_labels, n_labels), np.float64)
+        relevance = self.relevance.astype(np.float64)
+        ends = np.concatenate([[0.0], np.cumsum(relevance)])
+        totals = np.repeat(np.diff(ends[self.label_starts]), n_labels)
+        return np.divide(relevance, totals, out=np.zeros(len(relevance)), where=totals > 0)
 
     def _line_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         return self.first_line + rows if self.lines is None else self.lines[rows]
@@ -201,6 +221,12 @@ class Chunk:
     def _take(self, rows: NDArray[np.int64]) -> Rows:
         unchanged = len(rows) == self.n_rows and np.array_equal(rows, np.arange(self.n_rows))
         return self.rows if unchanged else self.rows.take(rows)
+
+
+def _uniform(seed: int, lines: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return a number in [0, 1) for each line, the same for the same seed and line."""
+    key = _mix(np.array([seed % 2**64], np.uint64))
+    return np.asarray(_mix(key + lines.astype(np.uint64)) >> np.uint64(11), np.float64) / 2.0**53
 
 
 def _draw(n_choices: NDArray[np.int64], seed: int, lines: NDArray[np.int64]) -> NDArray[np.int64]:

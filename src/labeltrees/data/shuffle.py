@@ -104,6 +104,7 @@ def joined(chunks: Sequence[Chunk]) -> Chunk:
             [chunk.relevance for chunk in chunks], [len(chunk.labels) for chunk in chunks]
         ),
         texts if len(texts) == sum(n_rows) else None,
+        any(chunk.is_distribution for chunk in chunks),
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 
@@ -17,9 +18,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    Relevances: TypeAlias = NDArray[np.float32] | None
+
 __all__ = [
     "CHUNK_ROWS",
     "Parser",
+    "Split",
     "check_chunk_rows",
     "check_width",
     "chunk_of",
@@ -37,6 +41,13 @@ class Parser(Protocol):
 
     def __call__(self, text: bytes, begin: int, first_line: int, max_rows: int) -> _core.ParsedRows:
         """Return the rows; raises ``_core.ParseError``."""
+
+
+class Split(Protocol):
+    """Parts the text of a block from what the core does not read."""
+
+    def __call__(self, name: str, line: int, text: bytes, /) -> tuple[bytes, Relevances]:
+        """Return the text without the grades of labels, and these; None if there are none."""
 
 
 def check_chunk_rows(chunk_rows: int) -> int:
@@ -80,12 +91,22 @@ def chunk_of(parsed: _core.ParsedRows, width: int) -> Chunk:
 
 
 def parse_chunks(
-    source: Source, chunk_rows: int, max_line_bytes: int, parse: Parser, width: int
+    source: Source,
+    chunk_rows: int,
+    max_line_bytes: int,
+    parse: Parser,
+    width: int,
+    split: Split | None = None,
 ) -> Iterator[Chunk]:
-    """Yield the chunks of a text file in which each line is a row."""
+    """Yield the chunks of a text file in which each line is a row.
+
+    ``split`` takes a block of lines and returns what is to be parsed of it, and the relevance of
+    its labels.
+    """
     name = source_name(source)
-    for first_line, text in read_blocks(source, max_line_bytes):
-        begin, line = 0, first_line
+    for first_line, block in read_blocks(source, max_line_bytes):
+        text, relevance = (block, None) if split is None else split(name, first_line, block)
+        begin, line, n_before = 0, first_line, 0
         while begin < len(text):
             try:
                 rows = parse(text=text, begin=begin, first_line=line, max_rows=chunk_rows)
@@ -93,4 +114,9 @@ def parse_chunks(
                 raise file_error(name, error) from None
             begin, line = rows.end, rows.next_line
             if len(rows.lines):
-                yield chunk_of(rows, width)
+                chunk = chunk_of(rows, width)
+                if relevance is not None:
+                    n_labels = n_before + len(chunk.labels)
+                    chunk = replace(chunk, relevance=relevance[n_before:n_labels])
+                    n_before = n_labels
+                yield chunk

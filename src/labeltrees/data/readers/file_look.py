@@ -53,6 +53,8 @@ class FileLook:
         Whether equal labels come in long runs, as in a file sorted by label.
     ratings : bool
         Whether each row rates one label for a text, or features, that other rows have too.
+    distributions : bool
+        Whether rows have probabilities of labels.
     header : bool
         Whether the first line has names of columns.
     columns : tuple of str
@@ -93,6 +95,7 @@ class FileLook:
     graded: bool = False
     sorted_labels: bool = False
     ratings: bool = False
+    distributions: bool = False
     header: bool = False
     columns: tuple[str, ...] = ()
     label_separator: str | None = None

@@ -38,11 +38,13 @@ def read_jsonl(
 
     An object has ``"label"``, or a list ``"labels"``, or neither; labels are strings or integers,
     of one kind per file. ``"labels"`` may be an object that gives the relevance of each, such as
-    ``{"cat": 3.5, "pet": 1}``. It has ``"text"`` or ``"features"``, the same in all lines;
-    features are ``{"name": value, ...}``, hashed into 2**30 columns, or
-    ``{"indices": [...], "values": [...]}``. It may have ``"weight"``. Other fields are ignored;
-    empty lines are skipped. If the first object has no ``"text"`` or ``"label"`` by that name,
-    fields of usual names take their place, as in tables: ``{"intent": "a", "utterance": "b"}``.
+    ``{"cat": 3.5, "pet": 1}``, or a list of ``{"label": 3, "relevance": 3.5}``. If ``"label"`` is
+    an object, ``{"cat": 0.7, "dog": 0.3}``, it is a distribution and sums to 1. It has ``"text"``
+    or ``"features"``, the same in all lines; features are ``{"name": value, ...}``, hashed into
+    2**30 columns, or ``{"indices": [...], "values": [...]}``. It may have ``"weight"``. Other
+    fields are ignored; empty lines are skipped. If the first object has no ``"text"`` or
+    ``"label"`` by that name, fields of usual names take their place, as in tables: ``{"intent":
+    "a", "utterance": "b"}``.
 
     Parameters
     ----------

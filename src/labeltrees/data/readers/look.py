@@ -206,6 +206,7 @@ def _with_counts(found: FileLook, head: Head) -> FileLook:
         graded=sample.graded,
         sorted_labels=sample.sorted_labels,
         ratings=sample.ratings,
+        distributions=sample.distributions,
         n_rows=sample.n_rows,
         n_unlabelled=sample.n_unlabelled,
         n_labels=sample.n_labels,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zipfile
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +26,7 @@ __all__ = ["read_npz"]
 _FEATURES = ("X", "x", "features", "data")
 _LABELS = ("y", "Y", "labels", "label", "target", "targets", "distributions")
 _PARTS = ("data", "indices", "indptr", "shape")
+_SUM_ERROR = 1e-4
 
 
 def read_npz(
@@ -38,7 +39,8 @@ def read_npz(
     without ``X_`` as ``scipy.sparse.save_npz`` writes them. Labels are ``y`` (or ``labels``,
     ``label``, ``target``, ``targets``, ``distributions``): integers or strings of shape (n_rows,),
     or a matrix of shape (n_rows, n_labels), dense or in parts ``y_data``, ..., of relevances: a row
-    has the labels that are not 0. Without such an array no row has a label. ``label_names`` names
+    has the labels that are not 0; those of ``distributions`` are probabilities, and rows sum to 1.
+    Without such an array no row has a label. ``label_names`` names
     the columns of the matrix. ``weights`` has one number per row.
 
     Parameters
@@ -91,7 +93,8 @@ def _whole(arrays: dict[str, NDArray[Any]], name: str) -> Chunk:
         if weights.shape != (rows.n_rows,) or not np.all(weights >= 0):
             raise DataFileError(name, 1, f"weights must be {rows.n_rows} numbers >= 0.")
         weights = weights.astype(np.float32)
-    return Chunk(rows, labels.labels, labels.starts, weights, 1, None, labels.relevance)
+    found = Chunk(rows, labels.labels, labels.starts, weights, 1, None, labels.relevance)
+    return replace(found, is_distribution=labels.is_distribution)
 
 
 def _rows(arrays: Mapping[str, NDArray[Any]], name: str) -> Rows:
@@ -114,6 +117,7 @@ class _Labels:
     labels: Any
     starts: NDArray[np.int64]
     relevance: NDArray[np.float32] | None = None
+    is_distribution: bool = False
 
 
 def _labels(arrays: Mapping[str, NDArray[Any]], name: str, n_rows: int) -> _Labels:
@@ -128,7 +132,10 @@ def _labels(arrays: Mapping[str, NDArray[Any]], name: str, n_rows: int) -> _Labe
         reason = f"{key} must have {n_rows} rows, as X has; its shape is {found.shape}."
         raise DataFileError(name, 1, reason)
     if found.ndim == 2:
-        return _matrix_labels(as_rows(found), arrays.get("label_names"), key, name)
+        if key == "distributions":
+            found = _normalised(found, name)
+        several = _matrix_labels(as_rows(found), arrays.get("label_names"), key, name)
+        return replace(several, is_distribution=key == "distributions")
     if found.dtype.kind in "US":
         labels: Any = np.array(found.astype(str).tolist(), np.object_)
     elif found.dtype.kind in "iub" or np.all(found == np.round(found)):
@@ -136,6 +143,17 @@ def _labels(arrays: Mapping[str, NDArray[Any]], name: str, n_rows: int) -> _Labe
     else:
         raise DataFileError(name, 1, f"the labels {key} must be integers or strings.")
     return _Labels(labels, np.arange(n_rows + 1, dtype=np.int64))
+
+
+def _normalised(matrix: Any, name: str) -> Any:
+    """Return rows of probabilities, which sum to 1 but for rounding."""
+    sums = np.asarray(matrix.sum(axis=1), dtype=np.float64).ravel()
+    wrong = ~(np.abs(sums - 1) <= _SUM_ERROR)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        reason = f"row {row} of distributions sums to {sums[row]:g}, not to 1."
+        raise DataFileError(name, 1, reason)
+    return matrix.astype(np.float32)
 
 
 def _matrix_labels(matrix: Rows, label_names: NDArray[Any] | None, key: str, name: str) -> _Labels:

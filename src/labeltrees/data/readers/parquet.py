@@ -128,9 +128,12 @@ def _records(batch: Any, name: str, first_line: int) -> Iterator[dict[str, objec
             row["features"] = dict(features) if _are_pairs(features) else features
         elif isinstance(features, dict):
             row["features"] = {key: v for key, v in features.items() if v is not None}
-        labels = row.get("labels")
-        if isinstance(labels, list) and labels and _are_pairs(labels):  # a map to relevances
-            row["labels"] = dict(labels)
+        for key in ("label", "labels"):
+            labels = row.get(key)
+            if isinstance(labels, list) and labels and _are_pairs(labels):  # a map to numbers
+                row[key] = dict(labels)
+            elif isinstance(labels, dict):  # a struct has a field for every label of the file
+                row[key] = {name: v for name, v in labels.items() if v is not None}
         yield row
 
 

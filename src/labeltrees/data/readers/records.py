@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from labeltrees.data.readers.vectorizers import Vectorizer, default_vectorizer, 
 from labeltrees.errors import DataFileError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -26,6 +26,7 @@ __all__ = ["FIELDS", "RecordReader", "aliases_of"]
 
 FIELDS = ("label", "labels", "text", "features", "weight")
 FeatureKind: TypeAlias = Literal["text", "names", "indices"]
+_SUM_ERROR = 1e-4  # probabilities may have been printed with few digits
 DESCRIPTION: dict[FeatureKind, str] = {
     "text": "a text",
     "names": "named features",
@@ -41,10 +42,11 @@ class RecordError(ValueError):
 class RecordReader:
     """Gathers the records of one file; the first one decides the kind of labels and features.
 
-    A record has ``label`` (a str or int) or ``labels`` (a list of them, or an object that gives
-    the relevance of each), or neither; ``text`` or ``features``, which maps names to values or has
-    lists ``indices`` and ``values``; and optionally ``weight``. A field that is None counts as
-    absent.
+    A record has ``label`` (a str or int, or an object that gives the probability of each) or
+    ``labels`` (a list of them, an object that gives the relevance of each, or a list of objects
+    with ``label`` and ``relevance``), or neither; ``text`` or ``features``, which maps names to
+    values or has lists ``indices`` and ``values``; and optionally ``weight``. A field that is None
+    counts as absent.
     """
 
     name: str
@@ -57,6 +59,7 @@ class RecordReader:
     label_starts: list[int] = field(default_factory=lambda: [0])
     relevance: list[float] = field(default_factory=list)
     is_graded: bool = False
+    has_distributions: bool = False
     aliases: dict[str, str] | None = None
     weights: list[float] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
@@ -103,6 +106,7 @@ class RecordReader:
             lines,
             np.array(self.relevance, np.float32) if self.is_graded else None,
             list(self.texts) if self.feature_kind == "text" else None,
+            self.has_distributions,
         )
         for values in (self.lines, self.labels, self.relevance, self.weights, self.texts):
             values.clear()
@@ -135,23 +139,41 @@ class RecordReader:
         label, labels = record.get("label"), record.get("labels")
         if label is not None and labels is not None:
             raise RecordError("'label' and 'labels' are both given")
-        if labels is None:
-            labels = [] if label is None else [label]
-        if isinstance(labels, dict):
-            relevance = _checked_values(list(labels.values()))
-            for label, value in zip(labels, relevance, strict=True):
-                if value < 0:
-                    reason = f"the relevance {value:g} of {_short(label)} is not a number >= 0"
-                    raise RecordError(reason)
-            self.is_graded = True
-        elif not isinstance(labels, list):
-            raise RecordError(f"'labels' must be a list or an object, got {_short(labels)}")
-        for one in labels:
+        if isinstance(label, dict):
+            found = _distribution(label)
+            self.is_graded = self.has_distributions = True
+        elif label is not None:
+            self._check_label(label)
+            found = [(cast("str | int", label), 1.0)]
+        elif self.has_distributions and labels is not None:
+            raise RecordError("the row has 'labels', but a row before it has a distribution")
+        else:
+            found = self._several([] if labels is None else labels)
+        for one, _ in found:
             self._check_label(one)
-        distinct = list(dict.fromkeys(labels))
-        self.labels.extend(distinct)
-        self.relevance.extend(relevance if isinstance(labels, dict) else [1.0] * len(distinct))
+        values = dict(found)
+        self.labels.extend(values)
+        self.relevance.extend(values.values())
         self.label_starts.append(len(self.labels))
+
+    def _several(self, labels: object) -> list[tuple[str | int, float]]:
+        """Return labels and their relevances; those of a label that is there twice are alike."""
+        if isinstance(labels, dict):
+            self.is_graded = True
+            return _graded(labels.items())
+        if not isinstance(labels, list):
+            raise RecordError(f"'labels' must be a list or an object, got {_short(labels)}")
+        if labels and all(isinstance(one, dict) for one in labels):
+            for one in labels:
+                if one.keys() != {"label", "relevance"}:
+                    wanted = "an entry of 'labels' must have 'label' and 'relevance'"
+                    raise RecordError(f"{wanted}, got {_short(one)}")
+                self._check_label(one["label"])
+            self.is_graded = True
+            return _graded([(one["label"], one["relevance"]) for one in labels])
+        for one in labels:
+            self._check_label(one)  # before it is a key
+        return [(one, 1.0) for one in labels]
 
     def _check_label(self, label: object) -> None:
         kind = type(label)
@@ -235,6 +257,27 @@ def aliases_of(record: Mapping[str, object]) -> dict[str, str]:
             several = isinstance(record[label], list | dict)
             found[label] = "labels" if several else "label"
     return found
+
+
+def _graded(pairs: Iterable[tuple[Any, object]]) -> list[tuple[str | int, float]]:
+    """Return labels with checked relevances."""
+    labels, values = zip(*pairs, strict=True) if pairs else ((), ())
+    relevance = _checked_values(list(values))
+    for label, value in zip(labels, relevance, strict=True):
+        if value < 0:
+            raise RecordError(f"the relevance {value:g} of {_short(label)} is not a number >= 0")
+    return list(zip(labels, relevance, strict=True))
+
+
+def _distribution(label: dict[Any, object]) -> list[tuple[str | int, float]]:
+    """Return labels with probabilities above 0, which sum to 1."""
+    found = _graded(label.items())
+    total = math.fsum(value for _, value in found)
+    if not abs(total - 1) <= _SUM_ERROR:
+        raise RecordError(
+            f"the probabilities of 'label' sum to {total:g}, not to 1; relevances are in 'labels'"
+        )
+    return [(name, value / total) for name, value in found if value > 0]
 
 
 def _checked_values(values: list[object]) -> list[float]:

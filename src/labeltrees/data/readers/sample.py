@@ -37,6 +37,7 @@ class Sample:
     n_features: int | None = None
     is_whole: bool = True
     ratings: bool = False
+    distributions: bool = False
 
     def notes(self) -> tuple[str, ...]:
         """Return sentences about what a user should know."""
@@ -70,7 +71,7 @@ def sample_of(chunks: Iterable[Chunk], *, is_whole: bool) -> Sample:
     1
     """
     n_rows = n_unlabelled = n_entries = 0
-    several = graded = is_text = False
+    several = graded = is_text = distributions = False
     labels: Counter[Any] = Counter()
     firsts: list[Any] = []
     columns: set[int] = set()
@@ -83,6 +84,7 @@ def sample_of(chunks: Iterable[Chunk], *, is_whole: bool) -> Sample:
         graded = graded or (chunk.relevance is not None and bool((chunk.relevance != 1).any()))
         labels.update(chunk.labels.tolist())
         ratings.add(chunk)
+        distributions = distributions or chunk.is_distribution
         firsts.extend(chunk.labels[chunk.label_starts[:-1][n_of_row > 0]].tolist())
         is_text = chunk.texts is not None
         if not is_text:
@@ -104,6 +106,7 @@ def sample_of(chunks: Iterable[Chunk], *, is_whole: bool) -> Sample:
         None if is_text else len(columns),
         is_whole,
         ratings.found,
+        distributions,
     )
 
 

@@ -13,12 +13,15 @@ from labeltrees.data.readers.assembly import (
     check_width,
     parse_chunks,
 )
+from labeltrees.data.readers.grades import are_graded, looks_graded, without_grades
 from labeltrees.data.readers.source import MAX_LINE_BYTES, check_line_limit
+from labeltrees.errors import DataFileError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from labeltrees.data.chunk import Chunk
+    from labeltrees.data.readers.assembly import Relevances
     from labeltrees.data.readers.source import Source
 
 __all__ = ["read_svmlight"]
@@ -34,7 +37,8 @@ def read_svmlight(
 ) -> Iterator[Chunk]:
     r"""Return the chunks of a file of rows ``label,label feature:value ... # comment``.
 
-    Labels are integers of any sign; a row without labels starts with a space. Lines without
+    Labels are integers of any sign; a row without labels starts with a space. A label may have a
+    relevance, ``label:3.5,label:1``; then all labels of the file must have one. Lines without
     content are skipped. Query ids (``qid:``) raise an error.
 
     Parameters
@@ -64,4 +68,29 @@ def read_svmlight(
     width = check_width(n_features)
     first = flag("zero_based", zero_based)
     parse = partial(_core.parse_svmlight, n_features=width, zero_based=first)
-    return parse_chunks(path, chunk_rows, max_line_bytes, parse, width)
+    return parse_chunks(path, chunk_rows, max_line_bytes, parse, width, _Grades())
+
+
+class _Grades:
+    """Takes the grades off the labels of a file whose first labels have some."""
+
+    def __init__(self) -> None:
+        self.found: bool | None = None  # not known before the first labels
+
+    def __call__(self, name: str, line: int, text: bytes, /) -> tuple[bytes, Relevances]:
+        if self.found is None:
+            self.found = are_graded(text)
+            if self.found and not looks_graded(text):
+                raise DataFileError(name, line, _MISSING.format(_first_word(text)))
+        return without_grades(name, line, text) if self.found else (text, None)
+
+
+_MISSING = (
+    "the first word {!r} looks like a feature, so that the row has no label: a row without labels "
+    "starts with a space, and labels with a relevance are 'label:relevance,label:relevance'."
+)
+
+
+def _first_word(text: bytes) -> str:
+    rows = (row for row in text.split(b"\n") if row.strip() and not row.startswith((b" ", b"#")))
+    return next(rows, b" ").split()[0].decode()[:40]

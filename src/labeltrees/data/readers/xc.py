@@ -6,11 +6,10 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from labeltrees import _core
 from labeltrees.data.chunk import UNBOUNDED_WIDTH
 from labeltrees.data.readers.assembly import CHUNK_ROWS, check_chunk_rows, chunk_of, file_error
+from labeltrees.data.readers.grades import are_graded, without_grades
 from labeltrees.data.readers.source import (
     MAX_LINE_BYTES,
     Source,
@@ -23,15 +22,10 @@ from labeltrees.errors import DataFileError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from labeltrees.data.chunk import Chunk
 
 __all__ = ["read_xc"]
 
-_LABELS = re.compile(rb"^[^ \t\r\n]+", re.MULTILINE)
-_GRADE = re.compile(rb"\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-_LARGEST = 3.4e38  # of 32-bit floats
 HEADER = re.compile(rb"[ \t]*(\d{1,18})[ \t]+(\d{1,18})[ \t]+(\d{1,18})[ \t]*\r?\n?")
 
 
@@ -76,10 +70,10 @@ def _chunks(source: Source, chunk_rows: int, max_line_bytes: int) -> Iterator[Ch
             n_rows, n_features, n_labels, begin = _header(name, text)
             line, left = line + 1, n_rows
         if grades is None:
-            grades = _are_graded(text, begin)
+            grades = are_graded(text, begin)
         relevance = None
         if grades and left:
-            text, relevance = _without_grades(name, line, text, begin, left)
+            text, relevance = without_grades(name, line, text, begin, left)
             begin = 0
         n_labels_before = 0
         while begin < len(text):
@@ -117,37 +111,6 @@ def _header(name: str, text: bytes) -> tuple[int, int, int, int]:
         reason = f"{n_features} features are more than {UNBOUNDED_WIDTH}."
         raise DataFileError(name, 1, reason)
     return n_rows, n_features, n_labels, end
-
-
-def _are_graded(text: bytes, begin: int) -> bool | None:
-    """Return whether the first labels have grades; None if there are no labels."""
-    first = _LABELS.search(text, begin)
-    return None if first is None else b":" in first.group()
-
-
-def _without_grades(
-    name: str, line: int, text: bytes, begin: int, n_rows: int
-) -> tuple[bytes, NDArray[np.float32]]:
-    """Return the rows without the grades of their labels, and these, one per distinct label."""
-    lines = text[begin:].split(b"\n")
-    relevance: list[float] = []
-    for at, row in enumerate(lines[:n_rows]):
-        match = _LABELS.match(row)
-        if match is None:
-            continue
-        grades: dict[bytes, float] = {}
-        for pair in match.group().split(b","):
-            label, _, grade = pair.partition(b":")
-            if not _GRADE.fullmatch(grade) or not float(grade) <= _LARGEST:
-                reason = (
-                    f"the label {pair.decode()[:40]!r} has no relevance >= 0 after a colon, as the "
-                    "first label of the file has."
-                )
-                raise DataFileError(name, line + at, reason)
-            grades.setdefault(label.lstrip(b"+0") or b"0", float(grade))  # 03 and 3 are one label
-        lines[at] = b",".join(grades) + row[match.end() :]
-        relevance.extend(grades.values())
-    return b"\n".join(lines), np.array(relevance, np.float32)
 
 
 def _check_nothing_follows(name: str, line: int, text: bytes, n_rows: int) -> None:
