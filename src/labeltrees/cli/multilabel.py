@@ -222,7 +222,9 @@ def add_by_label(
     for label, points, scores in answers:
         for rank, (point, score) in enumerate(zip(points, scores, strict=True)):
             if point >= 0 and score == score:
-                for gathered, value in zip(found_of[point], (label, score, rank), strict=True):
-                    gathered.append(value)
+                labels, values, ranks = found_of[point]
+                labels.append(label)
+                values.append(score)
+                ranks.append(rank)
     for labels, values, ranks in found_of:
         found.add(labels, values, ranks)

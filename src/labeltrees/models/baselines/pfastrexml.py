@@ -141,8 +141,11 @@ class PfastreXmlScorer:
         store.check_ids("means.labels", labels, n_labels)
         if len(values) != len(labels) or not (np.abs(values) <= 1).all():
             raise ModelFormatError(f"the means are not {len(labels)} numbers in [-1, 1].")
-        arrays = [store.tensor(tensors, f"trees.{n}", kind) for n, kind in _TREE_ARRAYS.items()]
-        forest = _core.NdcgForest(*arrays, len(used), n_labels)
+        arrays: dict[str, Any] = {
+            name: store.tensor(tensors, f"trees.{name}", kind)
+            for name, kind in _TREE_ARRAYS.items()
+        }
+        forest = _core.NdcgForest(**arrays, n_features=len(used), n_labels=n_labels)
         means = sparse.csr_array((values, labels, starts), shape=(len(used), n_labels))
         return cls.of(forest, n_labels, used, means, settings)
 
