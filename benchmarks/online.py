@@ -42,6 +42,8 @@ SECTIONS = {
     "decision_trees": decision_trees.section,
     "arity": arity.section,
     "refinement": refinement.section,
+    "refinement_small_sets": refinement.small_sets,
+    "refinement_growth": refinement.growing_labels,
 }
 
 

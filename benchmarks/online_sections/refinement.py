@@ -41,15 +41,18 @@ ORDER = "shuffled"
 
 
 def section(options: Options) -> str:
-    """Return a table of each length of the stream, one of each small set, and the growth."""
+    """Return a table of each length of the stream."""
     parts = ["### Refined trees\n"]
     parts += [on_stream(length, with_peers=options.with_peers) for length in options.lengths]
-    if options.data is None:
-        parts.append("Small sets are left out: no folder of data was given (`--data DIR`).\n")
-    else:
-        parts.append(refinement_small_sets.tables(options))
-    parts.append(on_growing_labels(options))
     return "\n".join(parts)
+
+
+def small_sets(options: Options) -> str:
+    """Return a table of each small set."""
+    title = "### Refined trees, small sets\n"
+    if options.data is None:
+        return f"{title}\nLeft out: no folder of data was given (`--data DIR`).\n"
+    return f"{title}\n{refinement_small_sets.tables(options)}"
 
 
 def on_stream(length: int, *, with_peers: bool) -> str:
@@ -135,7 +138,7 @@ def row(answers: Answers, costs: Costs | None) -> list[str]:
     return cells
 
 
-def on_growing_labels(options: Options) -> str:
+def growing_labels(options: Options) -> str:
     """Return what questions cost at more and more labels, with and without refinement."""
     sizes = [size for size in growth.SIZES if size <= (options.limit or growth.SIZES[-1])]
     parts = []
@@ -146,4 +149,5 @@ def on_growing_labels(options: Options) -> str:
             rows += [[name, *growth.row(point)] for point in points]
             rows.append([name, *growth.ratios(points)])
         parts += [f"{title}: cost by the number of labels.\n", table(GROWTH_HEADER, rows), ""]
-    return "\n".join([*parts, notes("Data and calls are those of *growth*."), ""])
+    title = "### Refined trees, growth with the number of labels\n"
+    return "\n".join([title, *parts, notes("Data and calls are those of *growth*."), ""])

@@ -103,7 +103,8 @@ def test_refined_trees_are_compared_on_the_stream_on_small_sets_and_as_labels_gr
     from online_sections import our_runs, refinement, refinement_small_sets
 
     monkeypatch.setattr(refinement_small_sets, "STRENGTHS", (1.0,))
-    run("--only", "refinement", "--limit", "500", "--data", str(easy_data))
+    sections = ("refinement", "refinement_small_sets", "refinement_growth")
+    run("--only", *sections, "--limit", "500", "--data", str(easy_data))
     said = capsys.readouterr().out
     on_stream = list(our_runs.makers(refinement.OURS))
     on_small_sets = list(our_runs.makers(refinement_small_sets.OURS))
