@@ -96,7 +96,8 @@ def bibtex_run(data: Path, name: str, quick: bool) -> tuple[Run, Any]:
         return lambda model: model.set_params(**relevance).fit(part.X, part.Y)
 
     def score(model: Any) -> float:
-        return psp_at_k(apart.Y_test, scored(model, apart), K, propensities(apart.Y))
+        found = above_zero(scored(model, apart))
+        return psp_at_k(apart.Y_test, found, K, propensities(apart.Y))
 
     run = tuned(system, fit_to(split), fit_to(apart), score, n_tried=1 if quick else None)
     return run, scored(run.model, split)
@@ -106,6 +107,14 @@ def scored(model: Any, split: Split) -> Any:
     """Return the best labels of each test row with the scores that rank them."""
     n_labels = split.Y.shape[1]
     return ranked_labels(model, split.X_test, min(MOST_SCORED, n_labels), n_labels)
+
+
+def above_zero(found: Any) -> Any:
+    """Return scores above 0 in the same order: 0 is what metrics take for no score."""
+    shifted = found.copy()
+    if len(shifted.data) and shifted.data.min() <= 0:
+        shifted.data = shifted.data - shifted.data.min() + 1e-3
+    return shifted
 
 
 def on_scale(run: Run, found: Any, p: np.ndarray) -> Any:
@@ -121,12 +130,12 @@ def bibtex_row(options: Options, name: str) -> list[list[str]]:
     split = whole(options.data, "bibtex", None)
     p = propensities(split.Y)
     truth = split.Y_test.multiply(p.min() / p).tocsr()
-    units = on_scale(run, found, p)
+    units, found = on_scale(run, found, p), above_zero(found)
     _, asking = timed(lambda: scored(run.model, split))
     cells = [
         *(number(100 * psp_at_k(split.Y_test, found, k, p), 2) for k in (1, 3, 5)),
         number(100 * psndcg_at_k(split.Y_test, found, 5, p), 2),
-        *(number(100 * auc_at_k(truth, units, k, tolerance=0), 2) for k in (1, 3, 5)),
+        *(number(100 * auc_at_k(truth, found, k, tolerance=0), 2) for k in (1, 3, 5)),
         number(xmad_at_k(truth, units, 5), 4),
         number(xrmse_at_k(truth, units, 5), 4),
         number(run.train_s, 2),

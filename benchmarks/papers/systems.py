@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 COSTS = (1.0, 0.1, 0.3, 3.0, 10.0)
 RELEASE_COSTS = (10.0, 1.0, 3.0, 30.0, 100.0)
+XLR_COSTS = (0.01, 0.003, 0.03)
 EQUATION_13_COSTS = (1e4, 10.0, 1e2, 1e3, 1e5)
 TAILS = (0.8, 0.5, 0.7, 0.9, 0.95)
 
@@ -41,6 +42,7 @@ class System:
 
 XREG, XREG_T = "XReg", "XReg-t"
 PLAIN = {"calibrate": False}
+XLR = PLAIN | {"n_factors": 20, "n_rounds": 5}
 RELEASE, EQUATION_13 = preset_settings("release"), preset_settings("paper")
 _SCORES = {"in_units": False}
 _BINARY = {"graded": False, "in_units": False}
@@ -52,7 +54,7 @@ SYSTEMS = [
     System("RankSVM", "RankSvmRanker", PLAIN, {"cost": COSTS}, **_SCORES),
     System("DiSMEC", "DismecRanker", PLAIN, {"cost": COSTS}, **_BINARY),
     System("ProXML", "ProxmlRanker", PLAIN, {"cost": COSTS}, **_BINARY),
-    System("XLR", "XlrRanker", PLAIN, {"cost": COSTS}, **_SCORES, labelwise_only=True),
+    System("XLR", "XlrRanker", XLR, {"cost": XLR_COSTS}, **_SCORES, labelwise_only=True),
     System(XREG, "ExtremeRegressor", RELEASE, {"cost": RELEASE_COSTS}),
     System(
         XREG_T,
