@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.references.baselines import ReferenceOneAgainstAll, table_probability
 from tests.references.conditional import ReferenceConditionalTree, ReferencePecocTree
-from tests.references.extreme import ReferenceTree
+from tests.references.extreme import ReferenceTree, of_house
 from tests.references.gini import ReferenceGiniTree
 from tests.references.lom import ReferenceLomTree
 from tests.references.self_terminating import ReferenceSelfTerminatingTree
@@ -152,8 +152,8 @@ def test_extreme_regression(name, loss):
     ).fit(X, Y)  # fmt: skip
     tree = model.model_.trees[0].tree
     reference = ReferenceTree(
-        tree.parents(), tree.labels(), X.astype(float), Y, cost=3.0, cost_power=0.4, loss=loss,
-        inner_power=0.75,
+        tree.parents(), tree.labels(), X.astype(float), Y, of_house(3.0, 0.4, loss),
+        hinge=loss == "hinge", inner_power=0.75,
     )  # fmt: skip
     expected = reference.probabilities(X.astype(float), Y.shape[1])
     assert model.predict_proba(X) == pytest.approx(expected, abs=5e-3)

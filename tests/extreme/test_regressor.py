@@ -304,23 +304,6 @@ def _path(tree, node):
         node = tree.parents()[node]
 
 
-def test_theorem_4_1_bounds_the_divergence():
-    rng = np.random.default_rng(0)
-
-    def divergence(y, q):
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(y > 0, y * np.log(y / q), 0) + np.where(
-                y < 1, (1 - y) * np.log((1 - y) / (1 - q)), 0
-            )
-
-    for _ in range(500):
-        depth = rng.integers(1, 6)
-        z = np.where(rng.random(depth) < 0.2, 1.0, rng.random(depth))
-        z_hat = rng.uniform(0.01, 0.99, depth)
-        s = np.concatenate([[1.0], np.cumprod(z)[:-1]])
-        assert divergence(z.prod(), z_hat.prod()) <= (s * divergence(z, z_hat)).sum() + 1e-9
-
-
 # Invariants.
 
 

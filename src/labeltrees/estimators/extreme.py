@@ -80,9 +80,11 @@ class ExtremeRegressor(LabelEstimator):
     relevance : None, "propensity" or "binary", default None
         ``"propensity"`` divides relevance by the labels' propensities first, so that rare labels
         count; ``"binary"`` makes each relevance above 0 one, as classifiers have it.
-    propensity_a, propensity_b : float, default 0.55 and 1.5
-        The constants of propensities, as of `metrics.propensities`: 0.5 and 0.4 for Wikipedia, 0.6
-        and 2.6 for Amazon.
+    propensity_a : float >= 0, default 0.55
+        The constant A of propensities, as of `metrics.propensities`: 0.5 for Wikipedia, 0.6 for
+        Amazon.
+    propensity_b : float > 0, default 1.5
+        Their constant B: 0.4 for Wikipedia, 2.6 for Amazon.
     tail : None, "xreg" or "pfastrexml", default None
         Whether labels are ranked with a tail classifier. Probabilities are never changed by it.
     tail_weight : float in [0, 1], default 0.5
@@ -104,7 +106,7 @@ class ExtremeRegressor(LabelEstimator):
         It stops at a duality gap of this share of the objective of zero weights.
     min_weight : float >= 0, default 0.15
         Smaller weights are dropped.
-    min_weight_share : float in [0, 1], default 0
+    min_weight_share : float in [0, 1], default 0.0
         And those that are smaller than this share of the largest weight of their regressor.
     n_jobs : int or None, default None
         Threads for training and asking; None is 1, -1 all cores. The model is the same.
