@@ -143,7 +143,7 @@ def test_rows_at_the_edge_are_learned(subject, case, tmp_path):
     check_answers(subject, estimator, X, tmp_path)
 
 
-UNSCALED = ("SelfTerminatingTreeModel", "FrequencyTableModel", "AdacondModel")
+UNSCALED = ("SelfTerminatingTreeModel", "FrequencyTableModel", "AdacondModel", "Bm25Model")
 SCALED = [s for s in KINDS if s.model not in UNSCALED]
 
 

@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from labeltrees import (
     AdacondClassifier,
+    Bm25Ranker,
     ConditionalTreeClassifier,
     DismecRanker,
     ExtremeRegressor,
@@ -18,8 +19,10 @@ from labeltrees import (
     FrequencyTableClassifier,
     LabelTree,
     LeastSquaresRegressor,
+    LemlRegressor,
     LOMTreeClassifier,
     OneAgainstAllClassifier,
+    PfastreXmlRanker,
     ProxmlRanker,
     RankSvmRanker,
     SelfTerminatingTreeClassifier,
@@ -66,6 +69,9 @@ ESTIMATORS = {
         n_trees=2, loss="hinge", relevance="propensity", tail="xreg", arity=2, max_leaf=2
     ),
     "least squares": LeastSquaresRegressor(relevance="propensity"),
+    "LEML": LemlRegressor(rank=2),
+    "PfastreXML": PfastreXmlRanker(n_trees=2, max_leaf=4, cost=10),
+    "BM25": Bm25Ranker(),
     "DiSMEC": DismecRanker(),
     "ProXML": ProxmlRanker(calibrate=False),
     "RankSVM": RankSvmRanker(max_iterations=5),
@@ -79,7 +85,7 @@ FROZEN = [
 WITH_OWN_SETTINGS = [
     "conditional", "conditional, nested lists", "refined", "filter tree", "LOMtree",
     "self-terminating", "one against all", "frequency table", "Adacond of stumps", "extreme, tail",
-    "least squares", "DiSMEC", "ProXML", "RankSVM", "XLR",
+    "least squares", "LEML", "PfastreXML", "BM25", "DiSMEC", "ProXML", "RankSVM", "XLR",
 ]  # fmt: skip
 """Files whose settings the others repeat."""
 NAMES = [*ESTIMATORS, *(f"{name}, frozen" for name in FROZEN)]

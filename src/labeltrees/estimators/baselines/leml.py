@@ -28,11 +28,11 @@ class LemlRegressor(RegressingEstimator):
     ----------
     rank : int in [1, 10000], default 100
         Columns of both factors; at most the number of features or labels is used.
-    penalty : float in [1e-6, 1e6], default 3.0
+    penalty : float in [1e-6, 1e6], default 1.0
         What the size of the factors costs against squared errors.
     n_rounds : int >= 1, default 10
         How often W and H are solved for.
-    max_steps : int >= 1, default 20
+    max_steps : int >= 1, default 10
         Steps of conjugate gradients in a round at most.
     relevance : None or "propensity", default None
         Whether relevance is divided by the labels' propensities first, so that rare labels count.

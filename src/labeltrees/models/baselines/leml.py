@@ -31,9 +31,9 @@ class LemlSettings(MultilabelSettings):
     """The checked parameters of `LemlRegressor`, which says what they mean."""
 
     rank: int = setting(100, Integer(1, 10_000))
-    penalty: float = setting(3.0, Number(1e-6, 1e6))
+    penalty: float = setting(1.0, Number(1e-6, 1e6))
     n_rounds: int = setting(10, Integer(1, 10_000))
-    max_steps: int = setting(20, Integer(1, 10_000))
+    max_steps: int = setting(10, Integer(1, 10_000))
 
 
 @dataclass(frozen=True)

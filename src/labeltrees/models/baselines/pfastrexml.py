@@ -51,7 +51,8 @@ class PfastreXmlSettings(MultilabelSettings):
     n_trees: int = setting(50, Integer(1, 10_000))
     max_leaf: int = setting(10, Integer(1, 2**31 - 1))
     leaf_labels: int = setting(100, Integer(1, 2**31 - 1))
-    cost: float = setting(1.0, Number(1e-6, 1e6))
+    # Of 1, 4 and 10, by held-out rows of bibtex: 4; 1 has 4 points of PSP@5 less.
+    cost: float = setting(4.0, Number(1e-6, 1e6))
     tail_weight: float = setting(0.8, Number(0, 1))
     gamma: float = setting(30.0, Number(0, 1e6))
     n_jobs: int | None = setting(None, Threads())
