@@ -28,7 +28,18 @@ import paths  # noqa: F401 - makes the other benchmarks importable
 from extreme_nodes import generalisation_bound, path_bound, regressors
 from labelwise import ablation, error_rows, movielens, per_label_points
 from published import BIBTEX, DATASETS, EURLEX_ERRORS, EURLEX_SETTINGS
-from systems import NAMED, POINTWISE, XREG, Run, megabytes, shown, timed, tuned
+from systems import (
+    NAMED,
+    POINTWISE,
+    XREG,
+    Run,
+    above_zero,
+    megabytes,
+    not_negative,
+    shown,
+    timed,
+    tuned,
+)
 
 from batch_sections import filtering as figure
 from batch_sections.data_sets import Split, choosing, whole
@@ -109,17 +120,9 @@ def scored(model: Any, split: Split) -> Any:
     return ranked_labels(model, split.X_test, min(MOST_SCORED, n_labels), n_labels)
 
 
-def above_zero(found: Any) -> Any:
-    """Return scores above 0 in the same order: 0 is what metrics take for no score."""
-    shifted = found.copy()
-    if len(shifted.data) and shifted.data.min() <= 0:
-        shifted.data = shifted.data - shifted.data.min() + 1e-3
-    return shifted
-
-
 def on_scale(run: Run, found: Any, p: np.ndarray) -> Any:
     """Return scores in the units of relevances divided by the largest, 1 / min p."""
-    units = found.copy()
+    units = not_negative(found)
     if run.system.in_units:
         units.data = units.data * p.min()
     return units
@@ -165,6 +168,7 @@ def bibtex(options: Options) -> str:
         "PSP, nDCG and AUC in %. A = 0.55, B = 1.5; nDCG is of the same relevances, a ratio of "
         "sums. XMAD and XRMSE are equations 6 and 7 of relevances divided by the largest; of "
         "systems that learn binary labels or whose scores only rank, of the scores as they are. "
+        "Scores below 0 count as 0 there: relevances are not negative. "
         "XReg and XReg-t are in the form of the authors' released program, which is not that of "
         "equation 13. The paper's XMAD is lower than "
         "equation 6 allows (its Table 2 against its Table 3).",

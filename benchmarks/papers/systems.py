@@ -110,6 +110,21 @@ def timed(ask: Callable[[], Any]) -> tuple[Any, float]:
     return answer, time.process_time() - started
 
 
+def above_zero(found: Any) -> Any:
+    """Return scores above 0 in the same order: 0 is what metrics take for no score."""
+    shifted = found.copy()
+    if len(shifted.data) and shifted.data.min() <= 0:
+        shifted.data = shifted.data - shifted.data.min() + 1e-3
+    return shifted
+
+
+def not_negative(found: Any) -> Any:
+    """Return scores as relevances, which are 0 or more."""
+    cut = found.copy()
+    cut.data = cut.data.clip(min=0)
+    return cut
+
+
 def megabytes(model: Any) -> float:
     """Return the size of the model's file, without what only learning needs."""
     with tempfile.TemporaryDirectory() as folder:
