@@ -28,6 +28,7 @@ from labeltrees.data.readers import read_xc
 from labeltrees.errors import ArgumentError
 from labeltrees.metrics import label_matrix, psp_at_k
 from labeltrees.metrics import propensities as propensities_of
+from labeltrees.models.extreme.model import ExtremeModel
 from labeltrees.models.extreme.settings import ExtremeSettings
 
 # The solver's own accuracy is not what is compared: it runs on until nothing changes.
@@ -171,6 +172,16 @@ def test_propensities_of_training_have_the_constants_asked_for(a, b, tmp_path):
     model.save(tmp_path / "m")
     settings = labeltrees.load(tmp_path / "m").model_.settings
     assert (settings.propensity_a, settings.propensity_b) == (a, b)
+
+
+def test_files_from_before_these_parameters_load(graded):
+    X, Y = graded
+    model = ExtremeRegressor(n_trees=1, tail="xreg").fit(X, Y).model_
+    tensors, facts = model.to_tensors(keep_state=False)
+    for name in ("objective", "missing", "min_weight_share", "propensity_a", "propensity_b"):
+        del facts["settings"][name]
+    again = ExtremeModel.from_tensors(tensors, facts)
+    assert again.settings == model.settings
 
 
 # The command line.

@@ -80,8 +80,8 @@ class TailClassifier:
             near[part] = np.asarray(cosine).ravel()
         if self.kind == "xreg":
             near = np.maximum(near, 0)
-        else:  # |x - mean|^2 = 2 - 2 cosine, both of length 1
-            near = 1 / (1 + np.exp(_GAMMA * (2 - 2 * near)))
+        else:  # |x - mean|^2 = 2 - 2 cosine, both of length 1 unless a file is damaged
+            near = 1 / (1 + np.exp(_GAMMA * np.clip(2 - 2 * near, -1, 5)))
         scores = np.zeros(row.size)
         scores[used] = values.ravel()[used] ** self.weight * near ** (1 - self.weight)
         return scores.reshape(row.shape)
