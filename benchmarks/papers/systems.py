@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 COSTS = (1.0, 0.1, 0.3, 3.0, 10.0)
 RELEASE_COSTS = (10.0, 1.0, 3.0, 30.0, 100.0)
-XLR_COSTS = (0.01, 0.003, 0.03)
+XLR_COSTS = (0.003, 0.0003, 0.001, 0.01)
 EQUATION_13_COSTS = (1e4, 10.0, 1e2, 1e3, 1e5)
 TAILS = (0.8, 0.5, 0.7, 0.9, 0.95)
 
@@ -44,12 +44,13 @@ XREG, XREG_T = "XReg", "XReg-t"
 PLAIN = {"calibrate": False}
 XLR = PLAIN | {"n_factors": 20, "n_rounds": 5}
 RELEASE, EQUATION_13 = preset_settings("release"), preset_settings("paper")
+PFASTREXML = {"tail_weight": (0.6, 0.8, 1.0), "cost": (4.0, 1.0), "gamma": (60.0, 30.0)}
 _SCORES = {"in_units": False}
 _BINARY = {"graded": False, "in_units": False}
 SYSTEMS = [
-    System("PfastreXML", "PfastreXmlRanker", PLAIN, {"tail_weight": TAILS}, **_SCORES),
+    System("PfastreXML", "PfastreXmlRanker", PLAIN, PFASTREXML, **_SCORES),
     System("Parabel", "ExtremeRegressor", preset_settings("parabel"), {"cost": COSTS}, **_BINARY),
-    System("LEML", "LemlRegressor", PLAIN, {"penalty": COSTS}),
+    System("LEML", "LemlRegressor", PLAIN, {"penalty": (1.2, 0.06, 0.3, 0.6), "rank": (100, 159)}),
     System("1-vs-all-LS", "LeastSquaresRegressor", PLAIN, {"cost": COSTS}),
     System("RankSVM", "RankSvmRanker", PLAIN, {"cost": COSTS}, **_SCORES),
     System("DiSMEC", "DismecRanker", PLAIN, {"cost": COSTS}, **_BINARY),
