@@ -195,6 +195,34 @@ Route route(const LomTree& model, Starts starts, Indices indices, Values values,
 
 }  // namespace
 
+namespace {
+
+void fit_heaviest_rows(LomTree& model, Starts starts, Indices indices, Values values,
+                       Vector<LabelId> labels, Values weights, Starts order, std::size_t n_passes,
+                       const LomLearning& options) {
+  const OwnedRows X = copied_rows(starts, indices, values);
+  const std::size_t n_rows = X.view().n_rows();
+  const std::vector<LabelId> ids(labels.data(), labels.data() + labels.shape(0));
+  const std::vector<float> of_rows(weights.data(), weights.data() + weights.shape(0));
+  const std::vector<std::int64_t> in_order(order.data(), order.data() + order.shape(0));
+  need(ids.size() == n_rows, "labels need one entry for every row");
+  need(of_rows.empty() || of_rows.size() == n_rows, "weights need one entry for every row");
+  need(in_order.empty() || in_order.size() == n_rows, "order needs every row once");
+  for (const std::int64_t r : in_order) {
+    need(r >= 0 && static_cast<std::size_t>(r) < n_rows, "order names a row that is not there");
+  }
+  for (std::size_t r = 0; r < n_rows; ++r) {
+    const bool learned = of_rows.empty() || of_rows[r] > 0;
+    need(!learned || AnyLabel{}(model, ids[r]), "a label cannot be learned");
+  }
+  const LongWork work;
+  const std::unique_lock alone(model.mutex());
+  need(model.n_labels() == 0, "only a model that has learned nothing can be fitted");
+  fit_heaviest(model, X.view(), ids, of_rows, in_order, n_passes, options);
+}
+
+}  // namespace
+
 void bind_lom_tree(nb::module_& module) {
   nb::enum_<PartitionLoss>(module, "PartitionLoss")
       .value("hinge", PartitionLoss::hinge)
@@ -227,6 +255,10 @@ void bind_lom_tree(nb::module_& module) {
            nb::arg("counts").noconvert(), nb::arg("means").noconvert(), nb::arg("keys").noconvert(),
            nb::arg("weights").noconvert(), nb::arg("sums").noconvert(),
            nb::arg("asked").noconvert(), nb::arg("drawn").noconvert(), nb::arg("again"))
+      .def("fit_heaviest", &fit_heaviest_rows, nb::arg("starts").noconvert(),
+           nb::arg("indices").noconvert(), nb::arg("values").noconvert(),
+           nb::arg("labels").noconvert(), nb::arg("weights").noconvert(),
+           nb::arg("order").noconvert(), nb::arg("n_passes"), nb::arg("options"))
       .def("nodes", &node_arrays)
       .def("snapshot", &snapshot)
       .def("leaves", &leaves, nb::arg("starts").noconvert(), nb::arg("indices").noconvert(),

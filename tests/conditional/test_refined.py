@@ -250,13 +250,21 @@ def test_rows_of_weight_zero_are_as_if_they_were_not_there(how):
     options = {"structure": "online", "refine": 4, "shuffle": False}
     zero = getattr(ConditionalTreeClassifier(**options), how)(X, y, sample_weight=weights)
     none = getattr(ConditionalTreeClassifier(**options), how)(X[kept], y[kept])
-    if how == "partial_fit":
-        assert np.array_equal(zero.predict_proba(X), none.predict_proba(X))
-    else:  # a fifth of other rows is held out
-        assert zero.tree_ == none.tree_
-        assert zero.classes_.tolist() == none.classes_.tolist()
+    assert np.array_equal(zero.predict_proba(X), none.predict_proba(X))
+    assert zero.tree_ == none.tree_
+    assert zero.classes_.tolist() == none.classes_.tolist()
     foreseen = zero.progressive_fit(X[:9], y[:9], sample_weight=np.eye(9)[0])
     assert not foreseen.p_label[1:].any()
+
+
+def test_not_even_the_shuffling_of_fit_knows_of_rows_of_weight_zero():
+    X, y = stream(6, n_rows=120, n_labels=8)
+    weights = np.ones(120)
+    weights[::3] = 0
+    kept = weights > 0
+    zero = ConditionalTreeClassifier(n_trees=2).fit(X, y, sample_weight=weights)
+    none = ConditionalTreeClassifier(n_trees=2).fit(X[kept], y[kept])
+    assert np.array_equal(zero.predict_proba(X), none.predict_proba(X))
 
 
 def test_what_was_seen_of_rows_is_what_the_model_says_before_each():

@@ -213,3 +213,52 @@ class ReferenceLomTree:
         node = node or self.root
         children = () if node.is_leaf else (self.shape(node.left), self.shape(node.right))
         return (node.C, float(node.E), dict(sorted(node.histogram.items())), children)
+
+
+class ReferenceHeaviestTree(ReferenceLomTree):
+    """The construction that Theorem 1 analyses: split the leaf with the highest weight.
+
+    "We recursively find the leaf node with the highest weight, and choose to split it into two
+    children." A leaf of one label has no entropy to lose and is left alone. Its hypothesis is
+    found by the rule of Algorithm 1, over the leaf's own examples; if it sends all of them to one
+    side, the leaf stays one.
+    """
+
+    def fit(self, X, y, n_passes):
+        leaves = [(self.root, list(range(len(y))))]
+        while leaves and self.t < self.T:
+            j, rows = max(leaves, key=lambda leaf: len(leaf[1]))  # the oldest of equal ones
+            leaves = [leaf for leaf in leaves if leaf[0] is not j]
+            if len({y[r] for r in rows}) < 2:
+                continue
+            j.left, j.right = Node(), Node()
+            j.left.parent = j.right.parent = j
+            self.t += 1
+            for _ in range(n_passes):
+                for r in rows:
+                    self.teach(j, self.prepared(X[r]), y[r])
+            left = [r for r in rows if self.score(j, self.prepared(X[r])) < 0]
+            right = [r for r in rows if r not in left]
+            if left and right:
+                leaves += [(j.left, left), (j.right, right)]
+            else:  # that was no split
+                j.set_node()
+                self.t -= 1
+        for x, label in zip(X, y, strict=True):
+            row = self.prepared(x)
+            self.measure_trust(row, label)
+            self.totals[label] = self.totals.get(label, 0) + 1
+            way = self.way(row)
+            for node in way:
+                node.histogram[label] = node.histogram.get(label, 0) + 1
+            way[-1].C += 1
+            self.update_c(way[-1])
+        return self
+
+    def teach(self, j, row, y):
+        c = F(-1) if j.e.get(y, F(0)) < j.E else F(1)
+        score = self.train(j, row, c)
+        j.n[y] = j.n.get(y, F(0)) + F(1)
+        j.e[y] = j.e.get(y, F(0)) + (score - j.e.get(y, F(0))) / j.n[y]
+        j.N = j.N + F(1)
+        j.E = j.E + (score - j.E) / j.N

@@ -1,8 +1,11 @@
 #include <algorithm>
 #include <cmath>
+#include <queue>
 
 #include "labeltrees/lom/node_distribution.hpp"
 #include "labeltrees/lom/tree.hpp"
+#include "labeltrees/machine/attention.hpp"
+#include "labeltrees/machine/index.hpp"
 #include "labeltrees/online/prepared_row.hpp"
 #include "labeltrees/online/regressor_bank.hpp"
 
@@ -118,6 +121,45 @@ class LomLearner {
     }
     model_.remember_leaf(label, at);
     return true;
+  }
+
+  // Teaches one inner node's regressor a row, and nothing else. False as observe.
+  bool teach_node(NodeId at, const SparseRow& row, LabelId label, float weight) {
+    row_.assign(row, options_.reading);
+    model_.table().make_room(row_.size());
+    model_.make_room(label, 0);
+    LedgerEntry& entry = model_.entry(at, label);
+    const LomNode& here = model_.node(at);
+    BlockView& view = see(off_way_, here.place.block);
+    const float target = here.mean > entry.mean ? -1.0f : 1.0f;
+    const float slope =
+        weight * partition_slope(view.margins[here.place.slot], target, options_.loss);
+    if (may_diverge_ &&
+        !may_step(slope, row_.largest(), options_.optimizer, options_.learning_rate)) {
+      return false;
+    }
+    model_.count_score(at, entry, train(view, here.place.slot, target, weight), weight);
+    return true;
+  }
+
+  bool goes_left(NodeId at, const SparseRow& row) {
+    row_.assign(row, options_.reading);
+    const Place place = model_.node(at).place;
+    return see(off_way_, place.block).margins[place.slot] < 0;
+  }
+
+  // Counts a row in the histograms on its way, and at the leaf.
+  void count_row(const SparseRow& row, LabelId label, float weight) {
+    expect(row, label);
+    advance(label);
+    make_room(label);
+    measure_trust(label, weight);
+    model_.add_total(label, weight);
+    for (std::size_t i = 0; i < way_.size(); ++i) {
+      LedgerEntry& entry = model_.count_histogram(way_[i], label, weight);
+      if (i + 1 == way_.size()) model_.count_at_leaf(way_[i], entry, weight);
+    }
+    model_.remember_leaf(label, way_.back());
   }
 
  private:
@@ -300,6 +342,78 @@ void learn(LomTree& model, const CsrView& X, std::span<const LabelId> labels,
     if (weight > 0 && !learner.observe(labels[r], weight)) throw Diverged(r);
     if (watch != nullptr) watch->learned(i + 1);
   }
+}
+
+namespace {
+
+struct HeavyLeaf {
+  double weight;
+  NodeId node;
+  std::vector<std::size_t> rows;
+
+  // The heaviest comes first, of equally heavy ones the oldest.
+  bool operator<(const HeavyLeaf& other) const noexcept {
+    return weight != other.weight ? weight < other.weight : node > other.node;
+  }
+};
+
+}  // namespace
+
+void fit_heaviest(LomTree& model, const CsrView& X, std::span<const LabelId> labels,
+                  std::span<const float> weights, std::span<const std::int64_t> order,
+                  std::size_t n_passes, const LomLearning& options) {
+  const auto weight_of = [&](std::size_t r) { return weights.empty() ? 1.0f : weights[r]; };
+  const auto sum_up = [&](HeavyLeaf& leaf) {
+    for (const std::size_t r : leaf.rows) leaf.weight += double{weight_of(r)};
+  };
+  HeavyLeaf all{0, model.root(), {}};
+  for (std::size_t i = 0; i < X.n_rows(); ++i) {
+    const std::size_t r = order.empty() ? i : static_cast<std::size_t>(order[i]);
+    if (weight_of(r) > 0) all.rows.push_back(r);
+  }
+  sum_up(all);
+  std::vector<LabelId> seen(labels.begin(), labels.end());
+  std::erase_if(seen, [](LabelId label) { return label < 0; });  // of rows without weight
+  std::sort(seen.begin(), seen.end());
+  seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
+  LomLearning limited = options;
+  limited.max_splits =
+      std::max(options.max_splits, options.splits_per_label * static_cast<double>(seen.size()));
+  limited.splits_per_label = 0;
+  LomLearner learner(model, limited);
+  const std::vector<std::size_t> rows = all.rows;
+  std::priority_queue<HeavyLeaf> leaves;
+  leaves.push(std::move(all));
+  while (!leaves.empty() && static_cast<double>(model.n_splits()) < limited.max_splits) {
+    const HeavyLeaf leaf = leaves.top();
+    leaves.pop();
+    const bool is_pure = std::all_of(leaf.rows.begin(), leaf.rows.end(), [&](std::size_t r) {
+      return labels[r] == labels[leaf.rows[0]];
+    });
+    if (is_pure) continue;
+    model.make_room(labels[leaf.rows[0]], 0);
+    model.split(leaf.node, limited);
+    for (std::size_t pass = 0; pass < n_passes; ++pass) {
+      for (const std::size_t r : leaf.rows) {
+        look_up();
+        if (!learner.teach_node(leaf.node, X.row(r), labels[r], weight_of(r))) throw Diverged(r);
+      }
+    }
+    HeavyLeaf left{0, model.node(leaf.node).left, {}}, right{0, model.node(leaf.node).right, {}};
+    for (const std::size_t r : leaf.rows) {
+      (learner.goes_left(leaf.node, X.row(r)) ? left : right).rows.push_back(r);
+    }
+    if (left.rows.empty() || right.rows.empty()) {
+      model.make_room(labels[leaf.rows[0]], 0);
+      model.undo_split(leaf.node);
+      continue;
+    }
+    for (HeavyLeaf* side : {&left, &right}) {
+      sum_up(*side);
+      leaves.push(std::move(*side));
+    }
+  }
+  for (const std::size_t r : rows) learner.count_row(X.row(r), labels[r], weight_of(r));
 }
 
 }  // namespace labeltrees

@@ -88,6 +88,17 @@ void LomTree::split(NodeId leaf, const LomLearning& options) {
   max_path_ = std::max(max_path_, path_size(left));  // others got no longer
 }
 
+void LomTree::undo_split(NodeId inner) {
+  const NodeId parent = node(inner).parent;
+  for (const NodeId id : {inner, node(inner).left, node(inner).right}) {
+    ledgers_.close(node(id).ledger);
+  }
+  nodes_.resize(nodes_.size() - 2);
+  --n_made_;
+  reset(inner);
+  node(inner).parent = parent;
+}
+
 std::size_t LomTree::path_size(NodeId id) const noexcept {
   std::size_t n_nodes = 0;
   for (; id != none; id = node(id).parent) ++n_nodes;

@@ -97,6 +97,27 @@ TEST(recycling_keeps_a_tree_and_every_query_agrees) {
   }
 }
 
+TEST(the_heaviest_leaf_is_split_until_the_limit) {
+  const Examples examples = noisy_examples(600, 12);
+  for (const bool taught_only : {false, true}) {
+    LomTree model;
+    LomLearning options = greedy(9);
+    options.taught_only = taught_only;
+    fit_heaviest(model, examples.rows(), examples.labels, {}, {}, 2, options);
+    CHECK(model.n_splits() == 9 && model.n_recyclings() == 0 && model.total_weight() == 600);
+    for (NodeId id = 0; id < static_cast<NodeId>(model.n_nodes()); ++id) {
+      const LomNode& here = model.node(id);
+      if (here.left == none) continue;
+      CHECK(model.node(here.left).weight + model.node(here.right).weight == here.weight);
+    }
+    learn(model, examples.rows(), examples.labels, {}, {}, {}, options);
+    CHECK(model.total_weight() == 1200 && model.n_rounds() == 1);
+    options.again = true;
+    learn(model, examples.rows(), examples.labels, {}, {}, {}, options);
+    CHECK(model.again() == 600 && model.n_rounds() == 1.5);
+  }
+}
+
 TEST(a_lom_tree_that_does_not_fit_together_is_refused) {
   const Examples examples = noisy_examples(300, 10);
   LomTree model;
@@ -135,7 +156,7 @@ TEST(a_saved_tree_whose_histograms_are_not_its_nodes_is_refused) {
     Ledgers ledgers(open, std::span(keys).first(n_entries), std::span(counts).first(n_entries),
                     std::span(means).first(n_entries));
     const LomTree again(arrays, model.root(), model.used_slots(), model.masses(),
-                        std::move(ledgers), {}, {}, {}, model.trust());
+                        std::move(ledgers), {}, {}, {}, model.trust(), 0);
   };
   const LomArrays sound = model.arrays();
   restored(sound, keys.size());

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -101,6 +102,31 @@ TEST(rows_end_where_they_were_put_while_growing) {
     }
   }
   CHECK(weight == tree.weight);
+}
+
+TEST(categories_have_branches_of_their_own_and_null_children) {
+  Data data = noisy_rows(3000, 6, 9);
+  for (std::size_t i = 0; i < data.values.size(); ++i) {
+    if (data.indices[i] != 0 || std::isnan(data.values[i])) continue;
+    data.values[i] = static_cast<float>(i % 3 + 4 * (i % 2));  // 0, 1, 2, 4, 5, 6
+  }
+  for (const Criterion criterion : {Criterion::entropy, Criterion::gini}) {
+    Growing one{{0.2}, 0.5, 0.1, Norm::l1, criterion, true, 1, {0}}, four = one;
+    four.n_workers = 4;
+    const auto tree = grow(binned(data), {{}, data.labels, {}}, thirds, one);
+    const auto same = grow(binned(data), {{}, data.labels, {}}, thirds, four);
+    CHECK(tree.left == same.left && tree.threshold == same.threshold && tree.p == same.p);
+    CHECK(std::find(tree.feature.begin(), tree.feature.end(), 0) != tree.feature.end());
+    tree.check_sums();
+    std::vector<double> weight(tree.n_nodes(), 0.0);
+    for (NodeId node : find_leaves(tree, data.view())) {
+      for (; node != none; node = tree.parent[static_cast<std::size_t>(node)]) {
+        weight[static_cast<std::size_t>(node)] += 1;
+      }
+    }
+    CHECK(weight == tree.weight);
+    CHECK(std::find(weight.begin(), weight.end(), 0.0) != weight.end());  // above 6
+  }
 }
 
 TEST(one_hot_distributions_are_labels) {

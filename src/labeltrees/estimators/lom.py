@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from labeltrees.models.lom.diagnostics import Diagnosis
-    from labeltrees.models.lom.settings import CountsName, PartitionLossName
+    from labeltrees.models.lom.settings import CountsName, GrowthName, PartitionLossName
     from labeltrees.models.online.scaling import ScaleName
     from labeltrees.models.online.settings import OptimizerName
     from labeltrees.models.settings import LabelWeights
@@ -57,6 +57,10 @@ class LOMTreeClassifier(OnlineClassifier):
         Where a row counts in the histograms: at the nodes it is taught at and at those it would
         have reached untaught, or at the former only (l_v(y) of the paper), which makes leaves
         look purer than they are.
+    growth : {"online", "heaviest"}, default "online"
+        How `fit` builds the tree: row by row as `partial_fit` does (Algorithm 1), or split by
+        split as in Theorem 1, each time the heaviest leaf, whose regressor goes over its rows
+        ``n_passes`` times before the next split. Then no leaf is recycled, and a row counts once.
     loss : {"hinge", "logistic", "squared", "absolute"}, default "hinge"
         What the regressors minimise, with targets -1 and 1.
     optimizer : {"adagrad", "sgd"}, default "adagrad"
@@ -116,6 +120,7 @@ class LOMTreeClassifier(OnlineClassifier):
         swap_resistance: float = Default.swap_resistance,
         back_off: float = Default.back_off,
         counts: CountsName = Default.counts,
+        growth: GrowthName = Default.growth,
         loss: PartitionLossName = Default.loss,
         optimizer: OptimizerName = Default.optimizer,
         learning_rate: float = Default.learning_rate,
@@ -133,6 +138,7 @@ class LOMTreeClassifier(OnlineClassifier):
         self.swap_resistance = swap_resistance
         self.back_off = back_off
         self.counts = counts
+        self.growth = growth
         self.loss = loss
         self.optimizer = optimizer
         self.learning_rate = learning_rate

@@ -57,6 +57,9 @@ class OnlineClassifier(LabelClassifier):
         """
         settings = self._settings()
         rows, labels, weights = training_data(X, y, sample_weight, settings.class_weight)
+        if len(weights) and not weights.all():  # not even the shuffling is to know of such rows
+            kept = np.flatnonzero(weights)
+            rows, labels, weights = rows.take(kept), labels[kept], weights[kept]
         model = self._start_on_all(settings, rows, labels, weights)
         total, shown = model.n_lessons(rows), getattr(settings, "verbose", 0) > 0
         with Progress("learning", total=total, enabled=shown) as progress:

@@ -128,12 +128,17 @@ class LomTree {
   // node it would have reached before it was taught: without the latter, leaves look purer than
   // they are for rows whose label nobody knows.
   LedgerEntry& count_histogram(NodeId id, LabelId label, float weight);
+  // What a node knows of a label, made of zeros if that is nothing; valid until the next call.
+  LedgerEntry& entry(NodeId id, LabelId label) { return ledgers_.obtain(node(id).ledger, label); }
   // Whether the leaf is to be split before it counts an example; entry: of the example's label.
   bool wants_split(NodeId leaf, const LedgerEntry& entry, float weight,
                    const LomLearning& options) const;
   // Gives the leaf two children: new ones, or at the limit the tree's smallest leaf and its parent,
   // whose other child takes the parent's place (also where the parent is the root).
   void split(NodeId leaf, const LomLearning& options);
+  // Makes a leaf of the node that was split last, by new children of which nothing is known yet,
+  // and forgets what it learned since. Needs make_room before.
+  void undo_split(NodeId inner);
   // Counts an example that ends at the leaf.
   void count_at_leaf(NodeId leaf, LedgerEntry& entry, float weight);
   // Counts an example with this score at an inner node.
@@ -205,5 +210,15 @@ class LomTree {
 void learn(LomTree& model, const CsrView& X, std::span<const LabelId> labels,
            std::span<const float> weights, std::span<const std::int64_t> order,
            const Foresight& foresight, const LomLearning& options, LearningWatch* watch = nullptr);
+
+// The construction of Theorem 1, for a model that has learned nothing: splits the leaf with the
+// largest weight of rows, of those with two labels or more, until the tree has as many splits as
+// options allow. A split's regressor alone is taught its rows, n_passes times in their order, by
+// the rule of Algorithm 1; then its sign divides them. A leaf whose rows all go to one side stays
+// one. At last every row counts once in the histograms on its way, in the given order. Throws
+// Diverged and std::bad_alloc: the model is to be thrown away then. O(n_passes depth nnz) a row.
+void fit_heaviest(LomTree& model, const CsrView& X, std::span<const LabelId> labels,
+                  std::span<const float> weights, std::span<const std::int64_t> order,
+                  std::size_t n_passes, const LomLearning& options);
 
 }  // namespace labeltrees

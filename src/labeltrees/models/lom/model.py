@@ -9,7 +9,7 @@ import numpy as np
 
 from labeltrees import _core, checks, store
 from labeltrees.data.vocabulary import LabelVocabulary
-from labeltrees.errors import ModelFormatError, TooLargeError
+from labeltrees.errors import ArgumentError, ModelFormatError, TooLargeError
 from labeltrees.models.explanation import check_question
 from labeltrees.models.lom.diagnostics import Diagnosis, diagnose
 from labeltrees.models.lom.explanation import RouteExplanation, route_steps
@@ -23,7 +23,9 @@ from labeltrees.models.model import (
     names_of,
     stored_width,
 )
+from labeltrees.models.online.online_model import learning_errors
 from labeltrees.models.online.table_model import TableModel
+from labeltrees.progress import SILENT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from scipy import sparse
 
     from labeltrees.data.rows import Rows
+    from labeltrees.models.online.online_model import Teaching
+    from labeltrees.progress import Progress
 
 __all__ = ["LomTreeModel"]
 
@@ -68,6 +72,35 @@ class LomTreeModel(TableModel):
         model = cls.empty(settings, n_features)
         model.vocabulary.add(labels)
         return model
+
+    def learn_in_passes(
+        self,
+        rows: Rows,
+        labels: NDArray[Any],
+        weights: NDArray[np.float32],
+        progress: Progress = SILENT,
+    ) -> None:
+        """Learn all rows ``n_passes`` times: row by row, or split by split (Theorem 1)."""
+        if self.settings.growth == "online":
+            return super().learn_in_passes(rows, labels, weights, progress)
+        rows = self.columns.take_all(self.settings, rows, weights)
+        ids = self._ids_to_learn(labels, weights)
+        order, n_passes = self.settings.orders(rows)[0], self.settings.passes(rows)
+        with learning_errors(self.settings):
+            self.core.fit_heaviest(
+                *self.columns.seen(rows).arrays, ids, weights, order, n_passes,
+                self.settings.learning(),
+            )  # fmt: skip
+        progress.advance(self.n_lessons(rows))
+        return None
+
+    def _teach(self, taught: Teaching, *, foresee: bool, foresee_top: bool, again: bool) -> Any:
+        if self.settings.growth == "heaviest" and self.core.n_labels == 0:
+            raise ArgumentError(
+                "growth='heaviest' needs fit: it looks for the heaviest leaf among all rows. "
+                "partial_fit can go on from there."
+            )
+        return super()._teach(taught, foresee=foresee, foresee_top=foresee_top, again=again)
 
     def leaves(self, rows: Rows) -> NDArray[np.int32]:
         """Return the node at which each row ends. O(depth) per row."""

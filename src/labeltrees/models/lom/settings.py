@@ -9,9 +9,10 @@ from labeltrees import _core
 from labeltrees.checks import Choice, Integer, Number, setting
 from labeltrees.models.online.settings import OPTIMIZERS, OnlineSettings
 
-__all__ = ["CountsName", "LomSettings", "PartitionLossName"]
+__all__ = ["CountsName", "GrowthName", "LomSettings", "PartitionLossName"]
 
 CountsName = Literal["both", "taught"]
+GrowthName = Literal["online", "heaviest"]
 
 PartitionLossName = Literal["hinge", "logistic", "squared", "absolute"]
 LOSSES = {name: getattr(_core.PartitionLoss, name) for name in get_args(PartitionLossName)}
@@ -34,6 +35,7 @@ class LomSettings(OnlineSettings):
     swap_resistance: float = setting(4.0, Number(1, 1e9))
     back_off: float = setting(1.0, Number(0, 1e6))
     counts: CountsName = setting("both", Choice(get_args(CountsName)))
+    growth: GrowthName = setting("online", Choice(get_args(GrowthName)))
     loss: PartitionLossName = setting("hinge", Choice(get_args(PartitionLossName)))
 
     @property
@@ -66,5 +68,5 @@ class LomSettings(OnlineSettings):
     def from_dict(cls, values: Any, *, n_labels: int | None = None) -> Self:
         """Return the settings that `to_dict` wrote down, or raise `ModelFormatError`."""
         if isinstance(values, dict):
-            values = {"counts": "both"} | values  # files had none before there was a choice
+            values = {"counts": "both", "growth": "online"} | values  # older files had no choice
         return super().from_dict(values, n_labels=n_labels)
