@@ -42,7 +42,7 @@ GRIDS: dict[type, dict[str, list[Any]]] = {
     DismecRanker: {"cost": [0.1, 0.3, 0.6, 1.0, 2.0]},
     ProxmlRanker: {"cost": [0.5, 1.0, 2.0, 3.0]},
     RankSvmRanker: {"relevance": ["propensity"], "cost": [0.1, 0.3, 1.0]},
-    XlrRanker: {"n_factors": [20], "n_rounds": [5], "cost": [0.003, 0.01, 0.03]},
+    XlrRanker: {"n_factors": [20], "n_rounds": [5], "cost": [0.0003, 0.001, 0.003, 0.01]},
     LemlRegressor: {
         "relevance": ["propensity"],
         "rank": [60, 100, 159],
@@ -58,7 +58,7 @@ RUNS: list[tuple[type, dict[str, Any]]] = [
     (DismecRanker, {"cost": 1.0}),
     (ProxmlRanker, {"cost": 2.0}),
     (RankSvmRanker, {"relevance": "propensity", "cost": 0.3}),
-    (XlrRanker, {"n_factors": 20, "n_rounds": 5, "cost": 0.01}),
+    (XlrRanker, {"n_factors": 20, "n_rounds": 5, "cost": 0.003}),
     (LemlRegressor, {"relevance": "propensity", "rank": 100, "penalty": 1.2}),
     (LemlRegressor, {"relevance": "propensity", "rank": 159, "penalty": 0.06}),
     (PfastreXmlRanker, {"cost": 4.0, "tail_weight": 0.6, "gamma": 60.0}),

@@ -26,7 +26,7 @@ def main() -> None:
     parser.add_argument("--xc", help="an XC repository file for the parsing benchmark")
     parser.add_argument(
         "--data",
-        help="a folder of data for online.py, self_terminating.py, first_contact.py and batch.py",
+        help="a folder of data for all that need one: online.py, batch.py, papers/ and others",
     )
     parser.add_argument(
         "--full", action="store_true", help="the largest data of online.py and batch.py as well"
@@ -46,6 +46,11 @@ def main() -> None:
         ["boosting.py", *(["--data", chosen.data] if chosen.data else [])],
         *(
             [["batch.py", "--data", chosen.data, *(["--full"] if chosen.full else [])]]
+            if chosen.data
+            else []
+        ),
+        *(
+            [[f"papers/paper{number}.py", "--data", chosen.data] for number in range(1, 6)]
             if chosen.data
             else []
         ),

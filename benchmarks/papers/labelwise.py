@@ -10,7 +10,19 @@ import numpy as np
 from published import ABLATION, MOVIELENS
 from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import TfidfVectorizer
-from systems import NAMED, SYSTEMS, XREG, XREG_T, Run, System, shown, timed, tuned
+from systems import (
+    NAMED,
+    SYSTEMS,
+    XREG,
+    XREG_T,
+    Run,
+    System,
+    above_zero,
+    not_negative,
+    shown,
+    timed,
+    tuned,
+)
 
 from batch_sections.movielens import TEST_SHARE, Films, halves, read_films
 from batch_sections.our_models import ranked_labels, top_rows
@@ -75,7 +87,7 @@ def run_of(data: Path, system: Any, quick: bool, pointwise: bool = False) -> Run
 
     def score(model: Any) -> float:
         found = apart.transposed(model) if pointwise else apart.found(model)
-        return rating_at(apart.truth, found, 5)
+        return rating_at(apart.truth, above_zero(found), 5)
 
     def fit_to(part: Question) -> Callable[[Any], Any]:
         return lambda model: part.fit(model, system)
@@ -89,12 +101,13 @@ def rating_at(truth: csr_array, found: csr_array, k: int) -> float:
 
 def units_of(system: System, found: csr_array) -> csr_array:
     """Return scores as shares of the highest rating, if they are ratings."""
-    return csr_array(found / HIGHEST) if system.in_units else found
+    return not_negative(found / HIGHEST if system.in_units else found)
 
 
 def measured(truth: csr_array, found: csr_array, system: System) -> list[str]:
     """Return Rating@1, 3, 5, nDCG@5, AUC@1, 3, 5 in %, XMAD@5 and XRMSE@5, labelwise."""
     stars, units = csr_array(truth / HIGHEST), units_of(system, found)
+    found = above_zero(found)
     return [
         *(number(100 * rating_at(truth, found, k), 2) for k in (1, 3, 5)),
         number(100 * weighted_ndcg_at_k(truth, found, 5, per="label"), 2),

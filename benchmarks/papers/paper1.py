@@ -158,7 +158,8 @@ def advertising(options: Options) -> str:
         f"{100 * new:.1f} % of those have a label never seen, which costs 1.",
         "Progressive: learning goes on while testing. One pass. Settings with the least training "
         f"loss: rates {options.some(RATES, 2)}, then alpha {options.some(ALPHAS, 2)}. The random "
-        "tree is over the labels of the events to learn; labels that come later go by rule (5).",
+        "tree is over the labels of the events to learn, and its training loss is of these events "
+        "after they are learned; labels that come later go by rule (5).",
         '"Best possible" are the frequencies of the test events themselves, as in the paper; '
         '"least loss of any f" is the least that any probabilities have on them: (1 - f)² rewards '
         "over-confidence.",

@@ -28,7 +28,18 @@ import paths  # noqa: F401 - makes the other benchmarks importable
 from extreme_nodes import generalisation_bound, path_bound, regressors
 from labelwise import ablation, error_rows, movielens, per_label_points
 from published import BIBTEX, DATASETS, EURLEX_ERRORS, EURLEX_SETTINGS
-from systems import NAMED, POINTWISE, XREG, Run, megabytes, shown, timed, tuned
+from systems import (
+    NAMED,
+    POINTWISE,
+    XREG,
+    Run,
+    above_zero,
+    megabytes,
+    not_negative,
+    shown,
+    timed,
+    tuned,
+)
 
 from batch_sections import filtering as figure
 from batch_sections.data_sets import Split, choosing, whole
@@ -96,7 +107,8 @@ def bibtex_run(data: Path, name: str, quick: bool) -> tuple[Run, Any]:
         return lambda model: model.set_params(**relevance).fit(part.X, part.Y)
 
     def score(model: Any) -> float:
-        return psp_at_k(apart.Y_test, scored(model, apart), K, propensities(apart.Y))
+        found = above_zero(scored(model, apart))
+        return psp_at_k(apart.Y_test, found, K, propensities(apart.Y))
 
     run = tuned(system, fit_to(split), fit_to(apart), score, n_tried=1 if quick else None)
     return run, scored(run.model, split)
@@ -110,7 +122,7 @@ def scored(model: Any, split: Split) -> Any:
 
 def on_scale(run: Run, found: Any, p: np.ndarray) -> Any:
     """Return scores in the units of relevances divided by the largest, 1 / min p."""
-    units = found.copy()
+    units = not_negative(found)
     if run.system.in_units:
         units.data = units.data * p.min()
     return units
@@ -121,12 +133,12 @@ def bibtex_row(options: Options, name: str) -> list[list[str]]:
     split = whole(options.data, "bibtex", None)
     p = propensities(split.Y)
     truth = split.Y_test.multiply(p.min() / p).tocsr()
-    units = on_scale(run, found, p)
+    units, found = on_scale(run, found, p), above_zero(found)
     _, asking = timed(lambda: scored(run.model, split))
     cells = [
         *(number(100 * psp_at_k(split.Y_test, found, k, p), 2) for k in (1, 3, 5)),
         number(100 * psndcg_at_k(split.Y_test, found, 5, p), 2),
-        *(number(100 * auc_at_k(truth, units, k, tolerance=0), 2) for k in (1, 3, 5)),
+        *(number(100 * auc_at_k(truth, found, k, tolerance=0), 2) for k in (1, 3, 5)),
         number(xmad_at_k(truth, units, 5), 4),
         number(xrmse_at_k(truth, units, 5), 4),
         number(run.train_s, 2),
@@ -156,6 +168,7 @@ def bibtex(options: Options) -> str:
         "PSP, nDCG and AUC in %. A = 0.55, B = 1.5; nDCG is of the same relevances, a ratio of "
         "sums. XMAD and XRMSE are equations 6 and 7 of relevances divided by the largest; of "
         "systems that learn binary labels or whose scores only rank, of the scores as they are. "
+        "Scores below 0 count as 0 there: relevances are not negative. "
         "XReg and XReg-t are in the form of the authors' released program, which is not that of "
         "equation 13. The paper's XMAD is lower than "
         "equation 6 allows (its Table 2 against its Table 3).",

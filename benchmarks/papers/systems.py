@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 COSTS = (1.0, 0.1, 0.3, 3.0, 10.0)
 RELEASE_COSTS = (10.0, 1.0, 3.0, 30.0, 100.0)
+XLR_COSTS = (0.003, 0.0003, 0.001, 0.01)
 EQUATION_13_COSTS = (1e4, 10.0, 1e2, 1e3, 1e5)
 TAILS = (0.8, 0.5, 0.7, 0.9, 0.95)
 
@@ -41,18 +42,20 @@ class System:
 
 XREG, XREG_T = "XReg", "XReg-t"
 PLAIN = {"calibrate": False}
+XLR = PLAIN | {"n_factors": 20, "n_rounds": 5}
 RELEASE, EQUATION_13 = preset_settings("release"), preset_settings("paper")
+PFASTREXML = {"tail_weight": (0.6, 0.8, 1.0), "cost": (4.0, 1.0), "gamma": (60.0, 30.0)}
 _SCORES = {"in_units": False}
 _BINARY = {"graded": False, "in_units": False}
 SYSTEMS = [
-    System("PfastreXML", "PfastreXmlRanker", PLAIN, {"tail_weight": TAILS}, **_SCORES),
+    System("PfastreXML", "PfastreXmlRanker", PLAIN, PFASTREXML, **_SCORES),
     System("Parabel", "ExtremeRegressor", preset_settings("parabel"), {"cost": COSTS}, **_BINARY),
-    System("LEML", "LemlRegressor", PLAIN, {"penalty": COSTS}),
+    System("LEML", "LemlRegressor", PLAIN, {"penalty": (1.2, 0.06, 0.3, 0.6), "rank": (100, 159)}),
     System("1-vs-all-LS", "LeastSquaresRegressor", PLAIN, {"cost": COSTS}),
     System("RankSVM", "RankSvmRanker", PLAIN, {"cost": COSTS}, **_SCORES),
     System("DiSMEC", "DismecRanker", PLAIN, {"cost": COSTS}, **_BINARY),
     System("ProXML", "ProxmlRanker", PLAIN, {"cost": COSTS}, **_BINARY),
-    System("XLR", "XlrRanker", PLAIN, {"cost": COSTS}, **_SCORES, labelwise_only=True),
+    System("XLR", "XlrRanker", XLR, {"cost": XLR_COSTS}, **_SCORES, labelwise_only=True),
     System(XREG, "ExtremeRegressor", RELEASE, {"cost": RELEASE_COSTS}),
     System(
         XREG_T,
@@ -106,6 +109,21 @@ def timed(ask: Callable[[], Any]) -> tuple[Any, float]:
     started = time.process_time()
     answer = ask()
     return answer, time.process_time() - started
+
+
+def above_zero(found: Any) -> Any:
+    """Return scores above 0 in the same order: 0 is what metrics take for no score."""
+    shifted = found.copy()
+    if len(shifted.data) and shifted.data.min() <= 0:
+        shifted.data = shifted.data - shifted.data.min() + 1e-3
+    return shifted
+
+
+def not_negative(found: Any) -> Any:
+    """Return scores as relevances, which are 0 or more."""
+    cut = found.copy()
+    cut.data = cut.data.clip(min=0)
+    return cut
 
 
 def megabytes(model: Any) -> float:

@@ -76,13 +76,13 @@ _OF_MODEL: dict[str, type[LabelEstimator]] = {
     "OneAgainstAllModel": OneAgainstAllClassifier,
     "FrequencyTableModel": FrequencyTableClassifier,
     "LeastSquaresModel": LeastSquaresRegressor,
+    "LemlModel": LemlRegressor,
+    "PfastreXmlModel": PfastreXmlRanker,
+    "Bm25Model": Bm25Ranker,
     "DismecModel": DismecRanker,
     "ProxmlModel": ProxmlRanker,
     "RankSvmModel": RankSvmRanker,
     "XlrModel": XlrRanker,
-    "LemlModel": LemlRegressor,
-    "PfastreXmlModel": PfastreXmlRanker,
-    "Bm25Model": Bm25Ranker,
 }
 
 

@@ -32,13 +32,13 @@ MODELS = {
     "OneAgainstAllModel": "labeltrees.models.baselines.one_against_all",
     "FrequencyTableModel": "labeltrees.models.baselines.frequency_table",
     "LeastSquaresModel": "labeltrees.models.baselines.least_squares",
+    "LemlModel": "labeltrees.models.baselines.leml",
+    "PfastreXmlModel": "labeltrees.models.baselines.pfastrexml",
+    "Bm25Model": "labeltrees.models.baselines.bm25",
     "DismecModel": "labeltrees.models.baselines.one_vs_rest",
     "ProxmlModel": "labeltrees.models.baselines.one_vs_rest",
     "RankSvmModel": "labeltrees.models.baselines.rank_svm",
     "XlrModel": "labeltrees.models.baselines.xlr",
-    "LemlModel": "labeltrees.models.baselines.leml",
-    "PfastreXmlModel": "labeltrees.models.baselines.pfastrexml",
-    "Bm25Model": "labeltrees.models.baselines.bm25",
 }
 """The module of each model's class."""
 

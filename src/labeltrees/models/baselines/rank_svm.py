@@ -59,7 +59,7 @@ class RankSvmModel(MultilabelModel):
 
         def objective(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
             loss, slopes = pairs.loss(X @ flat.reshape(shape))
-            gradient = flat + settings.cost * (transposed @ slopes).toarray().ravel()
+            gradient = flat + settings.cost * (transposed @ slopes.toarray()).ravel()
             return float(flat @ flat) / 2 + settings.cost * loss, gradient
 
         found = minimize(
