@@ -42,7 +42,7 @@ GRIDS: dict[type, dict[str, list[Any]]] = {
     DismecRanker: {"cost": [0.1, 0.3, 0.6, 1.0, 2.0]},
     ProxmlRanker: {"cost": [0.5, 1.0, 2.0, 3.0]},
     RankSvmRanker: {"relevance": ["propensity"], "cost": [0.1, 0.3, 1.0]},
-    XlrRanker: {"n_factors": [20], "n_rounds": [5], "cost": [0.0003, 0.001, 0.003, 0.01]},
+    XlrRanker: {"n_factors": [20], "n_rounds": [5], "cost": [0.003, 0.01, 0.03]},
     LemlRegressor: {
         "relevance": ["propensity"],
         "rank": [60, 100, 159],
@@ -122,7 +122,8 @@ def report(kinds: list[type], data: Path, *, choose: bool) -> None:
         for kind in kinds:
             best, lines = chosen(kind, X, Y)
             tried = ", ".join(f"{settings} {value:.2f}" for value, settings in lines)
-            print(f"- {kind.__name__}: {best} (held-out nDCG@5: {tried})", flush=True)
+            by = "labelwise PSP@5" if kind is XlrRanker else "nDCG@5"
+            print(f"- {kind.__name__}: {best} (held-out {by}: {tried})", flush=True)
         return
     split = whole(data, "bibtex", None)
     propensity, lines = propensities(split.Y), []
