@@ -213,7 +213,9 @@ class Chunk:
         relevance = self.relevance.astype(np.float64)
         ends = np.concatenate([[0.0], np.cumsum(relevance)])
         totals = np.repeat(np.diff(ends[self.label_starts]), n_labels)
-        return np.divide(relevance, totals, out=np.zeros(len(relevance)), where=totals > 0)
+        shares = np.zeros(len(relevance))
+        np.divide(relevance, totals, out=shares, where=totals > 0)
+        return shares
 
     def _line_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         return self.first_line + rows if self.lines is None else self.lines[rows]
