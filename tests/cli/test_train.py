@@ -311,3 +311,14 @@ def test_a_self_terminating_tree_is_fitted_to_the_distributions_themselves(
     )
     loaded = labeltrees.load(tmp_path / "m")
     assert np.allclose(loaded.predict_proba(X), tree.predict_proba(X), atol=1e-6)
+
+
+def test_texts_can_be_counts_of_words(tmp_path, capsys):
+    path = write_tsv(tmp_path / "d.tsv", 0, 60)
+    line = ["train", str(path), "-o", str(tmp_path / "m"), "-q", "--model", "one-against-all"]
+    assert main([*line, "--vectorizer", "counts"]) == 0
+    assert "on counts of 13 words" in " ".join(capsys.readouterr().out.split())
+    model = labeltrees.load(tmp_path / "m")
+    assert model.predict(["apple pear"]).tolist() == ["fruit"]
+    assert main([*line, "--vectorizer", "counts", "--online"]) == 2
+    assert "--vectorizer counts needs all texts in memory" in capsys.readouterr().err

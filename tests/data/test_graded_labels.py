@@ -146,6 +146,11 @@ def test_each_label_has_the_share_of_its_relevance(grades):
     assert labels.tolist() == [label for own in grades for label in range(len(own))]
 
 
+def test_shares_do_not_depend_on_the_rows_before():
+    (chunk,) = read_xc(io.BytesIO(b"2 1 3\n0:1e30 0:1\n1:1e-9,2:3e-9 0:1\n"))
+    assert chunk.examples("each")[2].tolist() == [1.0, 0.25, 0.75]
+
+
 def test_a_draw_goes_by_relevance():
     rows = "2000 1 3\n" + "0:1,1:0,2:3 0:1\n" * 1999 + "0:0,1:0 0:1\n"
     chunk = joined(list(read_xc(io.BytesIO(rows.encode()))))

@@ -28,7 +28,7 @@ from labeltrees.cli.training_run import CHOOSES, TrainingRun
 from labeltrees.data.readers.source import MAX_LINE_BYTES
 from labeltrees.errors import ArgumentError
 
-_VECTORIZERS = ("tfidf", "hashing")
+_VECTORIZERS = ("tfidf", "counts", "hashing")
 
 
 @with_columns
@@ -62,7 +62,10 @@ def train(
     format: FormatOption = None,  # noqa: A002
     vectorizer: Annotated[
         str | None,
-        typer.Option(help="For text: 'tfidf' of words and pairs of words, or 'hashing'."),
+        typer.Option(
+            help="For text: 'tfidf' of words and pairs of words, 'counts' of words (bm25 takes "
+            "them), or 'hashing'."
+        ),
     ] = None,
     labels: LabelsOption = None,
     join_rows: Annotated[

@@ -7,6 +7,8 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from labeltrees.choosing.features import Features
 from labeltrees.choosing.gathering import gather, narrowed, room_for_data
 from labeltrees.choosing.kinds import Kind, kind_of, method_for
@@ -83,7 +85,8 @@ class TrainingRun:
         )
         outcome = train_on_all(
             data, kind, recipe,
-            features=self._features(data), name="labeltrees", jobs=chosen.jobs, stage=self._stage,
+            features=self._features(data, recipe.method), name="labeltrees",
+            jobs=chosen.jobs, stage=self._stage,
             vary=self.model == "auto" and self.effort != "fast" and not self.wanted.given,
         )  # fmt: skip
         self._save(outcome.model, outcome.features.transform)
@@ -196,8 +199,9 @@ class TrainingRun:
             raise ArgumentError(f"--{self.effort} needs all rows in memory, and {why}.")
         if self.join_rows:
             raise ArgumentError(f"--join-rows needs all rows in memory, and {why}.")
-        if self.vectorizer == "tfidf":
-            raise ArgumentError(f"--vectorizer tfidf needs all texts in memory, and {why}.")
+        if self.vectorizer in ("tfidf", "counts"):
+            option = f"--vectorizer {self.vectorizer}"
+            raise ArgumentError(f"{option} needs all texts in memory, and {why}.")
         if self.vectorizer is not None and not self.source.is_text:
             raise ArgumentError(f"--vectorizer {self.vectorizer}: these data have no texts.")
 
@@ -223,7 +227,7 @@ class TrainingRun:
             )
         return chosen, why
 
-    def _features(self, data: Chunk) -> Features:
+    def _features(self, data: Chunk, method: str) -> Features:
         if data.texts is None:
             if self.vectorizer is not None:
                 raise ArgumentError(f"--vectorizer {self.vectorizer}: these data have no texts.")
@@ -232,6 +236,10 @@ class TrainingRun:
 
         if self.vectorizer == "hashing":
             return Features(hashed_text_features())
+        if self.vectorizer == "counts" or (self.vectorizer is None and method == "bm25"):
+            from sklearn.feature_extraction.text import CountVectorizer
+
+            return Features(CountVectorizer(dtype=np.float32))
         return Features(default_text_features())
 
     def _save(self, model: Any, transform: Any) -> None:

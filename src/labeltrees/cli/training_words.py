@@ -70,6 +70,8 @@ def features_in_words(features: Features, n_features: int) -> str:
         return ""
     if features.names is None:
         return " on hashed words and pairs of words"
+    if type(features.transform).__name__ == "CountVectorizer":
+        return f" on counts of {n_features:,} words"
     return f" on TF-IDF of {n_features:,} words and pairs of words"
 
 

@@ -211,8 +211,8 @@ class Chunk:
         if self.relevance is None:
             return np.asarray(1 / np.repeat(n_labels, n_labels), np.float64)
         relevance = self.relevance.astype(np.float64)
-        ends = np.concatenate([[0.0], np.cumsum(relevance)])
-        totals = np.repeat(np.diff(ends[self.label_starts]), n_labels)
+        row_of = np.repeat(np.arange(self.n_rows), n_labels)
+        totals = np.bincount(row_of, relevance, minlength=self.n_rows)[row_of]
         shares = np.zeros(len(relevance))
         np.divide(relevance, totals, out=shares, where=totals > 0)
         return shares
