@@ -130,7 +130,7 @@ TEST(long_work_of_every_kind_can_be_ended) {
     const std::vector<std::int32_t> held(400, none);
     const auto train = [&] {
       return train_relevance(tree, X, by_label, held,
-                             {NodeLoss::logistic, 1, 0, 5, 1e-3, 0, 0, 1, n_workers});
+                             {NodeLoss::logistic, 1, 0, false, 5, 1e-3, 0, 0, 0, 1, n_workers});
     };
     CHECK(can_be_ended(train));
     const TrainedRelevance trained = train();
