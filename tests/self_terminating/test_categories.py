@@ -105,7 +105,7 @@ def test_the_penalty_of_trees_with_categories_can_be_chosen(criterion, tmp_path)
     assert tree.feature_importances_.sum() == pytest.approx(1)
     tree.save(tmp_path / "tree.safetensors")
     again = labeltrees.load(tmp_path / "tree.safetensors")
-    assert tuple(again.categorical) == (0,)
+    assert again.categorical == [0]
     assert np.array_equal(again.predict_proba(X), tree.predict_proba(X))
     assert np.array_equal(again.feature_importances_, tree.feature_importances_)
 

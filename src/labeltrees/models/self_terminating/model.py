@@ -128,7 +128,7 @@ class SelfTerminatingTreeModel(DenseAnswers, FittedModel):
         """Which nodes are further questions of a categorical split, which has its gain above."""
         feature = self.core.feature()
         same = feature == feature[np.maximum(self.core.parent(), 0)]
-        continued: NDArray[np.bool_] = same & np.isin(feature, self.settings.categorical)
+        continued: NDArray[np.bool_] = same & np.isin(feature, self.settings.categories)
         continued[0] = False
         return continued
 

@@ -48,11 +48,11 @@ def _penalty(name: str, value: Any) -> Any:
     raise ArgumentError.of(name, value, allowed)
 
 
-def _categorical(name: str, value: Any) -> tuple[int, ...]:
-    """Return the features' numbers, increasing; None is none of them."""
+def _categorical(name: str, value: Any) -> list[int] | None:
+    """Return the features' numbers; None is none of them."""
     allowed = "None, or a list of different feature numbers >= 0"
     if value is None:
-        return ()
+        return None
     if isinstance(value, (str, bytes)) or np.ndim(value) != 1:
         raise ArgumentError.of(name, value, allowed)
     try:
@@ -61,7 +61,7 @@ def _categorical(name: str, value: Any) -> tuple[int, ...]:
         raise ArgumentError.of(name, value, allowed) from None
     if len(set(numbers)) < len(numbers):
         raise ArgumentError.of(name, value, allowed)
-    return tuple(sorted(numbers))
+    return numbers
 
 
 @dataclass(frozen=True)
@@ -100,6 +100,11 @@ class SelfTerminatingSettings(ClassifierSettings):
             raise ArgumentError.of("norm", self.norm, "'l1' with categorical features")
 
     @property
+    def categories(self) -> tuple[int, ...]:
+        """The categorical features, increasing."""
+        return tuple(sorted(self.categorical or ()))
+
+    @property
     def penalty_scale(self) -> float:
         """What a penalty counts in the vector form: a scalar is its two entries' difference."""
         return 2.0 if self.form == "scalar" else 1.0
@@ -116,7 +121,7 @@ class SelfTerminatingSettings(ClassifierSettings):
             split_terminated=self.split_terminated,
             max_bins=self.max_bins,
             n_jobs=checks.threads("n_jobs", self.n_jobs),
-            categorical=self.categorical,
+            categorical=self.categories,
         )
 
     def penalties(self, n_rows: int) -> list[float] | None:
@@ -132,7 +137,7 @@ class SelfTerminatingSettings(ClassifierSettings):
         """Return the parameters as values that JSON takes; a callable has no such value."""
         if callable(self.penalty):
             raise ArgumentError.of("penalty", self.penalty, "a number or a list to be saved")
-        return super().to_dict() | {"categorical": list(self.categorical)}
+        return super().to_dict()
 
     @classmethod
     def from_dict(cls, values: Any, *, n_labels: int | None = None) -> Self:

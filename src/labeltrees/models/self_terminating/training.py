@@ -57,10 +57,10 @@ def check_categories(settings: SelfTerminatingSettings, rows: Rows) -> None:
     """Raise an error unless categorical features are there and hold few whole numbers."""
     _, features, values = rows.arrays
     most = settings.max_bins - 1  # zero has a bin besides
-    for feature in settings.categorical:
+    for feature in settings.categories:
         if feature >= rows.n_features:
             allowed = f"features below {rows.n_features}"
-            raise ArgumentError.of("categorical", list(settings.categorical), allowed)
+            raise ArgumentError.of("categorical", settings.categorical, allowed)
         own = values[features == feature]
         own = np.unique(own[~np.isnan(own) & (own != 0)])
         is_category = (own == np.floor(own)) & (own >= 0) & (own <= MOST_CATEGORY)
