@@ -142,7 +142,12 @@ class PfastreXmlScorer:
         if len(values) != len(labels) or not (np.abs(values) <= 1).all():
             raise ModelFormatError(f"the means are not {len(labels)} numbers in [-1, 1].")
         arrays = [store.tensor(tensors, f"trees.{n}", kind) for n, kind in _TREE_ARRAYS.items()]
-        forest = _core.NdcgForest(*arrays, len(used), n_labels)
+        roots, left, *separators, label_starts, leaf_labels, relevances = arrays
+        weight_starts, features, weights, biases = separators
+        forest = _core.NdcgForest(
+            roots, left, weight_starts, features, weights, biases, label_starts, leaf_labels,
+            relevances, len(used), n_labels,
+        )  # fmt: skip
         means = sparse.csr_array((values, labels, starts), shape=(len(used), n_labels))
         return cls.of(forest, n_labels, used, means, settings)
 
