@@ -58,9 +58,9 @@ _PAPER |= {"cost_power": 1.0, "inner_power": 1.0, "calibrate": False}
 LEARNERS: dict[str, dict[str, Any]] = {
     "labeltrees, default": {},
     "labeltrees, default, tail `xreg`": {"tail": "xreg"},
-    "labeltrees, as the paper": _PAPER,
-    "labeltrees, as the paper, tail `xreg`": _PAPER | {"tail": "xreg"},
-    "labeltrees, as the paper, tail `pfastrexml`": _PAPER | {"tail": "pfastrexml"},
+    "labeltrees, as the paper's program": _PAPER,
+    "labeltrees, as the paper's program, tail `xreg`": _PAPER | {"tail": "xreg"},
+    "labeltrees, as the paper's program, tail `pfastrexml`": _PAPER | {"tail": "pfastrexml"},
 }
 
 

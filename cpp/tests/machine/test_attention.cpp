@@ -151,8 +151,8 @@ TEST(long_work_of_every_kind_can_be_ended) {
     std::vector<std::int64_t> best(20);
     std::vector<double> p_best(20);
     CHECK(can_be_ended([&] {
-      labelwise_top_rows(pool, data.view(), wanted, {1, 4.0, true, 1, 0, {}, n_workers}, best,
-                         p_best);
+      labelwise_top_rows(pool, data.view(), wanted, {1, 4.0, true, {1, 0, 0, 0}, {}, n_workers},
+                         best, p_best);
     }));
   }
   ConditionalTree model;
