@@ -41,7 +41,8 @@ GRIDS: dict[type, dict[str, list[Any]]] = {
     RankSvmRanker: {"relevance": ["propensity"], "cost": [0.1, 0.3, 1.0]},
     XlrRanker: {"n_factors": [20], "n_rounds": [5], "cost": [0.003, 0.01, 0.03]},
 }
-#: What ``--choose`` chose, and DiSMEC with the C of its own paper.
+#: What held-out rows chose (docs/baselines.md says where not by ``--choose``), and DiSMEC with the
+#: C of its own paper.
 RUNS: list[tuple[type, dict[str, Any]]] = [
     (LeastSquaresRegressor, {"relevance": "propensity", "cost": 1.0}),
     (DismecRanker, {"cost": 0.6}),
