@@ -22,7 +22,9 @@ PAPER = {
     "labeltrees, as the paper's program": {
         "PSP@1": 49.7, "PSP@3": 52.7, "PSP@5": 58.6, "AUC@5": 52.3, "nDCG@5": 55.0,
     },
-    "labeltrees, as the paper's program, tail `xreg`": {"PSP@1": 49.9, "PSP@3": 53.0, "PSP@5": 58.8},
+    "labeltrees, as the paper's program, tail `xreg`": {
+        "PSP@1": 49.9, "PSP@3": 53.0, "PSP@5": 58.8,
+    },
 }  # fmt: skip
 
 

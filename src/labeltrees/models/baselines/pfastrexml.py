@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PfastreXmlModel", "PfastreXmlScorer", "PfastreXmlSettings", "label_means"]
 
-_TOLERANCE = 0.05  # of the separators, in units of the penalty: nDCG moves by less than a tenth
+_TOLERANCE = 0.05  # of the separators, in units of the penalty
 _MAX_PASSES = 100
 _TREE_ARRAYS: dict[str, type] = {
     "roots": np.int32,
