@@ -4,6 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 kind=${1:?run or dev}
+unset MAKEFLAGS  # ninja is not one of make's jobs
 fail() { echo "labeltrees: $1" >&2; exit 1; }
 
 find_python() {

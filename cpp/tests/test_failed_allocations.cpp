@@ -137,8 +137,9 @@ struct Conditional {
 
 struct Refined {
   using Model = RefinedTrees;
+  static constexpr Shortlist shortlist{4, 0.05};
   static std::unique_ptr<Model> make() {
-    return std::make_unique<Model>(Trees{std::make_shared<ConditionalTree>()}, 4);
+    return std::make_unique<Model>(Trees{std::make_shared<ConditionalTree>()}, shortlist);
   }
   static void teach(Model& model, const Rows& rows, std::span<const std::int64_t> order) {
     ConditionalLearning options = tests::conditional_learning;
@@ -159,8 +160,8 @@ struct Refined {
     for (const Mixture& m : model.experts().mixtures()) {
       mixtures.insert(mixtures.end(), m.begin(), m.end());
     }
-    return std::make_unique<Model>(Trees{Conditional::reload(model.first())}, 4, lines, mixtures,
-                                   model.experts().scale(), n_labels);
+    return std::make_unique<Model>(Trees{Conditional::reload(model.first())}, shortlist, lines,
+                                   mixtures, model.experts().scale(), n_labels);
   }
 };
 
@@ -284,7 +285,7 @@ struct Lom {
     const SavedLines lines(model.table());
     return std::make_unique<Model>(model.arrays(), model.root(), model.used_slots(), model.masses(),
                                    Ledgers(open, keys, counts, means), lines.keys, lines.weights,
-                                   lines.sums, model.trust());
+                                   lines.sums, model.trust(), model.again());
   }
 };
 
