@@ -54,6 +54,8 @@ def test_every_section_reports_without_peers(run, work, capsys):
         "LOMtree and filter tree",
         "Arity",
         "Refined trees",
+        "Refined trees, small sets",
+        "Refined trees, growth with the number of labels",
     ]
     assert {path.name for path in (work / "plots").iterdir()} == PICTURES
     assert str(work) not in said

@@ -294,7 +294,7 @@ def test_distributions_are_learned_and_measured_as_such(weather, tmp_path, capsy
     assert found["total_variation"] < 0.75 * rival
     # Unlike labels drawn from it, a distribution says that fog is never the likeliest.
     p = labeltrees.load(tmp_path / "m").predict_label_proba([[0.5, 0.5]], ["fog"])
-    assert p[0] == pytest.approx(0.2, abs=0.06)
+    assert p[0] == pytest.approx(0.2, abs=0.1)
 
 
 def test_a_self_terminating_tree_is_fitted_to_the_distributions_themselves(

@@ -22,6 +22,10 @@ SPECIAL = {
         ["balanced", None, {"a": 2.0, "b": 0.0}, {3: 1.5, -1: 1}],
     ),
     "verbose": ([-1, 1.5, "yes", None, [1]], [True, False, 1, np.int64(2)]),
+    "categorical": (
+        ["colour", 3, True, [-1], [1.5], ["x"], [None], [0, 0]],
+        [None, [], [0], [2, 1]],
+    ),
     "norm": ([None, 3, True, ["total_variation"]], ["total_variation", len]),
 }
 """Wrong and right values of parameters with a check of their own."""
