@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -184,13 +185,13 @@ class BatchLearner {
     if (one_by_one_) {
       if (companion != nullptr) companion->learn();
       for (std::size_t p = 0; p < n_parts; ++p) learn_part(p, weight_of);
-    } else if (companion == nullptr) {
-      workers_.run(n_parts, [&](std::size_t p, std::size_t) { learn_part(p, weight_of); });
     } else {
-      workers_.run(n_parts + 1, [&](std::size_t task, std::size_t) {
-        if (task == 0) return companion->learn();  // the longest
-        learn_part(task - 1, weight_of);
-      });
+      const std::size_t before = companion == nullptr ? 0 : 1;
+      const auto task = [&](std::size_t number, std::size_t) {
+        if (number < before) return companion->learn();  // the longest
+        learn_part(number - before, weight_of);
+      };
+      workers_.run(n_parts + before, std::ref(task));  // a copy could take memory
     }
     model_.table().count_lines();
     average_mixtures();
