@@ -1,7 +1,7 @@
 """What every test shares: the same random cases in every run, doctests in a folder of their own.
 
 Runs are quick unless the environment says LABELTREES_TESTS=thorough: then every property is tried
-on four times as many cases.
+on four times as many cases, and tests marked as thorough are run too.
 """
 
 from __future__ import annotations
@@ -32,6 +32,16 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     wanted = test._hypothesis_internal_use_settings
     test._hypothesis_internal_use_settings = settings(wanted, max_examples=4 * wanted.max_examples)
     test._is_scaled = True
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave out what is marked as thorough unless the run is."""
+    if PROFILE == "thorough":
+        return
+    left_out = pytest.mark.skip(reason="only with LABELTREES_TESTS=thorough")
+    for item in items:
+        if item.get_closest_marker("thorough"):
+            item.add_marker(left_out)
 
 
 def pytest_collection_finish() -> None:

@@ -92,6 +92,7 @@ def cells(said, start):
     return [each.strip() for each in line.strip("|").split("|")][1:]
 
 
+@pytest.mark.thorough
 def test_a_contestant_is_measured_in_processes_of_its_own(run, data, monkeypatch):
     from batch_sections import comparison, contestants
 

@@ -170,6 +170,7 @@ def run(monkeypatch, capsys, tmp_path):
     return call
 
 
+@pytest.mark.thorough
 def test_a_set_is_learned_from_files_in_three_orders(run, tmp_path):
     said = run("--data", str(tmp_path), "--only", "iris", "letter", "--no-peers")
     assert "120 rows to learn, 30 to test, 3 labels" in said
@@ -181,6 +182,7 @@ def test_a_set_is_learned_from_files_in_three_orders(run, tmp_path):
     assert all(float(line.split("|")[4]) > 85 for line in tables)
 
 
+@pytest.mark.thorough
 def test_a_peer_is_measured_in_processes_of_its_own(tmp_path):
     from contact_sections import person_files
     from contact_sections.contestants import LOGISTIC, Question

@@ -40,6 +40,7 @@ def run(work, monkeypatch):
     return call
 
 
+@pytest.mark.thorough
 def test_every_section_reports_without_peers(run, work, capsys):
     run("--limit", "1000", "--plots", str(work / "plots"))
     said = capsys.readouterr().out

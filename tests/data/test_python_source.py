@@ -177,6 +177,7 @@ def tokens_hash(found: Iterable[list[str] | None]) -> str:
 KNOWN_HASH = "305c31ea6a05b945bafa6e767e9440a7e1d58d4d3731341b1018fb38ab4145de"
 
 
+@pytest.mark.thorough
 @needs_3_11
 def test_the_tokens_of_the_standard_library_are_those_of_tokenize() -> None:
     files = source_files()
