@@ -22,6 +22,7 @@ BELOW: dict[str, set[str]] = {
     "conditional": {"machine", "rows", "tree", "online"},
     "filter": {"machine", "rows", "tree", "online", "conditional"},
     "refined": {"machine", "rows", "tree", "online", "conditional"},
+    "multilabel": {"machine", "rows", "tree", "online", "conditional", "refined"},
     "lom": {"machine", "rows", "tree", "online"},
     "baselines": {"machine", "rows", "tree", "online", "extreme"},
     "self_terminating": {"machine", "rows", "tree"},

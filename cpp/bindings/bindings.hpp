@@ -50,6 +50,7 @@ void bind_csr(nb::module_& module);
 void bind_conditional_tree(nb::module_& module);
 void bind_filter_tree(nb::module_& module);
 void bind_lom_tree(nb::module_& module);
+void bind_multilabel_tree(nb::module_& module);
 void bind_ndcg_trees(nb::module_& module);
 void bind_one_against_all(nb::module_& module);
 void bind_one_vs_rest(nb::module_& module);

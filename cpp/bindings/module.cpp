@@ -14,6 +14,7 @@ NB_MODULE(_core, module) {
   bind_conditional_tree(module);
   bind_queries(module);
   bind_refined_trees(module);
+  bind_multilabel_tree(module);
   bind_pecoc_tree(module);
   bind_one_against_all(module);
   bind_ndcg_trees(module);

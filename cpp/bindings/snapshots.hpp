@@ -1,4 +1,4 @@
-// What a conditional tree's file holds.
+// What the files of conditional trees, of refined ones and of trees for many labels hold.
 #pragma once
 
 #include "labeltrees/conditional/tree.hpp"
@@ -35,6 +35,34 @@ struct CountedLines {
     return std::tuple(give(std::move(keys)), give(std::move(weights), block_size),
                       give(std::move(sums), block_size), give(std::move(left), block_size),
                       give(std::move(right), block_size));
+  }
+};
+
+// The experts' pairs of label and feature, in order of their keys.
+struct Pairs {
+  std::vector<std::uint64_t> keys;
+  std::vector<float> weights;
+  std::vector<std::uint16_t> sums;
+  std::vector<std::uint8_t> others, own;  // examples counted
+
+  explicit Pairs(const PairTable& table) {
+    const std::size_t n = table.size();
+    keys.reserve(n);
+    weights.reserve(n);
+    sums.reserve(n);
+    others.reserve(n);
+    own.reserve(n);
+    for (const PairLine* line : table.sorted_lines()) {
+      keys.push_back(line->key);
+      weights.push_back(line->weight);
+      sums.push_back(line->sum_code);
+      others.push_back(static_cast<std::uint8_t>(left_count(line->counts)));
+      own.push_back(static_cast<std::uint8_t>(right_count(line->counts)));
+    }
+  }
+  auto given() && {
+    return std::tuple(give(std::move(keys)), give(std::move(weights)), give(std::move(sums)),
+                      give(std::move(others)), give(std::move(own)));
   }
 };
 

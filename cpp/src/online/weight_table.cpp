@@ -450,6 +450,20 @@ std::vector<const Line*> LineTable<Line>::sorted_lines() const {
   return lines;
 }
 
+template <typename Line>
+std::vector<Line> LineTable<Line>::copies_of(std::uint32_t block) const {
+  std::vector<Line> lines;
+  for (const auto* segments : {&segments_, &spills_}) {
+    for (const auto& segment : *segments) {
+      for (std::uint64_t i = 0; i < segment->capacity; ++i) {
+        const Line& line = segment->lines()[i];
+        if (line.key != 0 && block_of(line.key) == block) lines.push_back(line);
+      }
+    }
+  }
+  return lines;
+}
+
 template class LineTable<WeightLine>;
 template class LineTable<CountedLine>;
 template class LineTable<PairLine>;

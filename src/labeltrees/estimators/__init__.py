@@ -22,6 +22,7 @@ from labeltrees.estimators.contract import LabelClassifier, LabelEstimator
 from labeltrees.estimators.extreme import ExtremeRegressor
 from labeltrees.estimators.filter import FilterTreeClassifier
 from labeltrees.estimators.lom import LOMTreeClassifier
+from labeltrees.estimators.multilabel import MultiLabelTreeClassifier
 from labeltrees.estimators.online import OnlineClassifier
 from labeltrees.estimators.self_terminating import SelfTerminatingTreeClassifier
 from labeltrees.estimators.text import TextClassifier
@@ -49,6 +50,7 @@ __all__ = [
     "LabelEstimator",
     "LeastSquaresRegressor",
     "LemlRegressor",
+    "MultiLabelTreeClassifier",
     "OneAgainstAllClassifier",
     "OnlineClassifier",
     "PfastreXmlRanker",
@@ -72,6 +74,7 @@ _OF_MODEL: dict[str, type[LabelEstimator]] = {
     "LomTreeModel": LOMTreeClassifier,
     "SelfTerminatingTreeModel": SelfTerminatingTreeClassifier,
     "ExtremeModel": ExtremeRegressor,
+    "MultiLabelTreeModel": MultiLabelTreeClassifier,
     "AdacondModel": AdacondClassifier,
     "OneAgainstAllModel": OneAgainstAllClassifier,
     "FrequencyTableModel": FrequencyTableClassifier,

@@ -219,7 +219,10 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
         [['sun'], ['rain', 'sun']]
         """
         rows = self._check_rows(X)
-        found: sparse.csr_array = self.model_.labels_above(rows, threshold, max_bytes=max_bytes)
+        return self._sorted_columns(self.model_.labels_above(rows, threshold, max_bytes=max_bytes))
+
+    def _sorted_columns(self, found: sparse.csr_array) -> sparse.csr_array:
+        """Return a sparse answer of the model with its columns as in ``classes_``."""
         sorting = self._sorting(found.shape[1])
         if sorting is not None:
             found.indices = sorting.places[found.indices].astype(found.indices.dtype)

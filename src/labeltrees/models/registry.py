@@ -28,6 +28,7 @@ MODELS = {
     "LomTreeModel": "labeltrees.models.lom.model",
     "SelfTerminatingTreeModel": "labeltrees.models.self_terminating.model",
     "ExtremeModel": "labeltrees.models.extreme.model",
+    "MultiLabelTreeModel": "labeltrees.models.multilabel.model",
     "AdacondModel": "labeltrees.models.boosting.model",
     "OneAgainstAllModel": "labeltrees.models.baselines.one_against_all",
     "FrequencyTableModel": "labeltrees.models.baselines.frequency_table",

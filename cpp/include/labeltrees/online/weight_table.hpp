@@ -266,6 +266,8 @@ class LineTable {
   void put_back(const Line& line) { obtain_exact(line.key) = line; }
   // Every line, in order of its key. O(n log n).
   std::vector<const Line*> sorted_lines() const;
+  // Copies of a block's lines, in any order. O(n).
+  std::vector<Line> copies_of(std::uint32_t block) const;
 
  private:
   static constexpr std::size_t group_size = 16;

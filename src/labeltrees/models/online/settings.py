@@ -10,7 +10,7 @@ import numpy as np
 from labeltrees import _core
 from labeltrees.checks import Choice, Flag, Integer, Number, setting
 from labeltrees.models.online.scaling import ScaleName
-from labeltrees.models.settings import ClassifierSettings, RandomState, check_verbose
+from labeltrees.models.settings import ClassifierSettings, RandomState, Settings, check_verbose
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,6 +22,7 @@ __all__ = [
     "LossName",
     "OnlineSettings",
     "OptimizerName",
+    "PassSettings",
     "RegressorSettings",
 ]
 
@@ -35,7 +36,7 @@ LearningRate = Number(0, 1e6, open_low=True)
 
 
 @dataclass(frozen=True, kw_only=True)
-class OnlineSettings(ClassifierSettings):
+class PassSettings(Settings):
     """How rows are read, how regressors step, and how `fit` goes over the data."""
 
     optimizer: OptimizerName = setting("adagrad", Choice(get_args(OptimizerName)))
@@ -47,13 +48,6 @@ class OnlineSettings(ClassifierSettings):
     bias: float = setting(0.25, Number(0, 1e6))
     random_state: int = setting(0, RandomState())
     verbose: int = setting(0, check_verbose)
-
-    @classmethod
-    def from_dict(cls, values: Any, *, n_labels: int | None = None) -> Self:
-        """Return the settings that `to_dict` wrote down, or raise `ModelFormatError`."""
-        if isinstance(values, dict):
-            values = {"scale": None} | values  # files had none before columns were scaled
-        return super().from_dict(values, n_labels=n_labels)
 
     def passes(self, rows: Rows) -> int:  # noqa: ARG002 - for settings that choose
         """Return how often `fit` goes over these rows."""
@@ -67,6 +61,18 @@ class OnlineSettings(ClassifierSettings):
             if self.shuffle:
                 generator.shuffle(order)
         return orders
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnlineSettings(PassSettings, ClassifierSettings):
+    """The parameters of classifiers that learn row by row."""
+
+    @classmethod
+    def from_dict(cls, values: Any, *, n_labels: int | None = None) -> Self:
+        """Return the settings that `to_dict` wrote down, or raise `ModelFormatError`."""
+        if isinstance(values, dict):
+            values = {"scale": None} | values  # files had none before columns were scaled
+        return super().from_dict(values, n_labels=n_labels)
 
 
 @dataclass(frozen=True, kw_only=True)

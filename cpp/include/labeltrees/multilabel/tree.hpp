@@ -1,0 +1,118 @@
+// A probabilistic label tree that is learned row by row, for rows with any number of labels.
+//
+// Node i's regressor estimates eta_i = P(some label below i is relevant | some label below i's
+// parent is, x), the root's P(the row has any label | x). A label's probability is the product of
+// eta along its path: the marginal P(label is relevant | x), whatever the other labels are.
+//
+// The regressors of a node's seven places are one block of the weight table, so a row touches one
+// line per feature at every node where it has a label. Places that are still free learn with the
+// others, always "no": so a label that takes one is what it would be if the tree had been known.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "labeltrees/conditional/tree.hpp"
+#include "labeltrees/machine/turn_lock.hpp"
+#include "labeltrees/multilabel/wide_tree.hpp"
+#include "labeltrees/online/learning_watch.hpp"
+#include "labeltrees/refined/experts.hpp"
+
+namespace labeltrees {
+
+// The labels of rows, as compressed sparse rows: ids, each once in a row, and relevance in (0, 1].
+using LabelRows = CsrView;
+
+struct MultilabelLearning : Learning {
+  // A new label joins the child that is at least this likely for its row, else a child of its own
+  // is opened where there is a free place. In [0, 1].
+  double openness;
+};
+
+// The whole state of learning.
+class MultilabelTree {
+ public:
+  // The block of what is learned of all rows: its first regressor is the root's, the second and
+  // third always learn "yes" and "no" from rows that have a label, as the places of a root to come.
+  static constexpr std::uint32_t top_block = 1;
+  static constexpr std::size_t any_slot = 0, yes_slot = 1, no_slot = 2;
+  static std::uint32_t block_of(NodeId node) noexcept {
+    return static_cast<std::uint32_t>(node) + top_block + 1;
+  }
+
+  // Of a tree that has learned nothing yet. Candidates: 0 without refinement.
+  MultilabelTree(WideTree tree, const Shortlist& shortlist);
+  // A state saved earlier; throws TreeError if it does not fit together. mass: of every node, then
+  // of all rows. Lines and mixtures as those of ConditionalTree and Experts.
+  MultilabelTree(WideTree tree, const Shortlist& shortlist, std::span<const double> mass,
+                 std::span<const CountedLine> lines, std::span<const float> mixtures,
+                 std::span<const PairLine> pairs, std::span<const float> expert_mixtures);
+
+  const WideTree& tree() const noexcept { return tree_; }
+  WideTree& tree() noexcept { return tree_; }
+  const CountedTable& table() const noexcept { return table_; }
+  CountedTable& table() noexcept { return table_; }
+  const Mixtures& mixtures() const noexcept { return mixtures_; }
+  Mixtures& mixtures() noexcept { return mixtures_; }
+  const Experts& experts() const noexcept { return experts_; }
+  Experts& experts() noexcept { return experts_; }
+  const Shortlist& shortlist() const noexcept { return shortlist_; }
+
+  // The summed weight of the rows that have a label below a node, by its relevance; of all rows.
+  double mass(NodeId node) const noexcept { return mass_[index(node)]; }
+  double mass_of_rows() const noexcept { return mass_of_rows_; }
+  const std::vector<double>& masses() const noexcept { return mass_; }
+  void add_mass(NodeId node, double weight) noexcept { mass_[index(node)] += weight; }
+  void add_row(double weight) noexcept { mass_of_rows_ += weight; }
+
+  // Gets all the memory that n labels up to this one need to join, with room for n_lines lines.
+  // Throws std::bad_alloc.
+  void make_room(std::size_t n_labels, LabelId label, std::size_t n_lines);
+  // See WideTree; make_room must have been called. The new root has learned what it would have if
+  // it had been there from the beginning.
+  void grow() noexcept;
+  NodeId add_child(NodeId parent, LabelId label) noexcept;
+
+  // Keeps all tables together within so many bytes, from now on; the experts get a quarter.
+  static constexpr std::size_t least_bytes = std::size_t{4} << 20;
+  void limit_bytes(std::size_t n_bytes) noexcept;
+  std::size_t n_bytes() const noexcept { return table_.n_bytes() + experts_.table().n_bytes(); }
+
+  // Held shared by queries, alone by learning.
+  TurnLock& mutex() const noexcept { return mutex_; }
+
+ private:
+  WideTree tree_;
+  Shortlist shortlist_;
+  CountedTable table_;
+  Mixtures mixtures_;
+  Experts experts_;
+  std::vector<double> mass_;
+  double mass_of_rows_ = 0;
+  std::vector<CountedLine> top_lines_;  // that a new root begins with
+  mutable TurnLock mutex_;
+};
+
+// What was said of rows before they were learned; empty spans are not filled. By place in order.
+struct MultilabelForesight {
+  std::span<double> p_label;  // by entry of the labels, in their order: of each label of a row
+  std::span<LabelId> top;     // row-major (n, k): the likeliest labels; none where there are fewer
+  std::span<double> p_top;
+  std::size_t k = 0;
+};
+
+// Learns rows `order` of X (all in turn if it is empty), labels.row(r) being the labels of row r
+// and weights[r] > 0 its weight (1 if weights is empty; rows of weight 0 are passed over). New
+// labels join the tree as they come. With `order`, p_label is by the labels of rows in that order.
+//
+// O(labels depth nnz) per row, with refinement a beam search of k nodes and k nnz more. Throws
+// Diverged and std::bad_alloc: the model is as after the last whole row then.
+void learn(MultilabelTree& model, const CsrView& X, const LabelRows& labels,
+           std::span<const float> weights, std::span<const std::int64_t> order,
+           const MultilabelForesight& foresight, const MultilabelLearning& options,
+           LearningWatch* watch = nullptr);
+
+}  // namespace labeltrees

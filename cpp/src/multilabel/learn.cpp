@@ -1,0 +1,370 @@
+#include <algorithm>
+#include <array>
+
+#include "labeltrees/multilabel/marginals.hpp"
+#include "labeltrees/multilabel/siblings.hpp"
+#include "labeltrees/multilabel/tree.hpp"
+
+namespace labeltrees {
+namespace {
+
+// The labels of one row.
+struct RowLabels {
+  std::span<const LabelId> ids;
+  std::span<const float> relevance;
+};
+
+class MultilabelLearner {
+ public:
+  MultilabelLearner(MultilabelTree& model, const MultilabelLearning& options)
+      : model_(model), options_(options), walker_(model, options.reading) {}
+
+  // Reads the row, and finds its candidates if they are wanted.
+  void read(const SparseRow& row, std::size_t k) {
+    p_root_ = walker_.start(row);
+    proposal_.candidates.clear();
+    const Shortlist& own = model_.shortlist();
+    if (own.most > 0) {
+      search_.run(model_, walker_, p_root_, own, proposal_);
+    } else if (k > 0) {
+      search_.run(model_, walker_, p_root_, {k, 0.0}, proposal_);
+    }
+  }
+
+  // Learns the row that was read. p_label[i] becomes what the tree, or for candidates the experts,
+  // said of its labels.
+  void observe(const RowLabels& labels, float weight, std::span<double> p_label) {
+    make_room(labels);
+    find_outside(labels);
+    if (refines()) refiner_.expect(model_.experts(), row(), proposal_, outside_);
+    place_new(labels);
+    mark_nodes(labels);
+    teach_top(labels, weight);
+    teach_nodes(weight);
+    foresee(labels);
+    if (refines()) {
+      refiner_.ask(model_.experts(), row(), proposal_, outside_, options_.reading);
+      teach_experts(labels, weight);
+    }
+    for (std::size_t i = 0; i < p_label.size(); ++i) p_label[i] = foreseen_[i];
+  }
+
+  // The likeliest candidates, refined; to be called after ask_experts or observe.
+  void top(std::size_t k, std::span<LabelId> labels, std::span<double> p) {
+    order_.clear();
+    for (std::size_t i = 0; i < proposal_.candidates.size(); ++i) {
+      order_.push_back({proposal_.candidates[i].label,
+                        refines() ? refiner_.q(i) : proposal_.candidates[i].p_trees});
+    }
+    std::sort(order_.begin(), order_.end(), [](const Found& a, const Found& b) {
+      return a.p_label != b.p_label ? a.p_label > b.p_label : a.label < b.label;
+    });
+    for (std::size_t i = 0; i < k; ++i) {
+      labels[i] = i < order_.size() ? order_[i].label : none;
+      p[i] = i < order_.size() ? order_[i].p_label : 0.0;
+    }
+  }
+  void ask_experts() {
+    if (!refines()) return;
+    refiner_.expect(model_.experts(), row(), proposal_, {});
+    refiner_.ask(model_.experts(), row(), proposal_, {}, options_.reading);
+  }
+
+  // Whether the row's weight and values leave all steps finite: slopes are never above the weight.
+  bool may_learn(float weight) const noexcept {
+    return !may_diverge(options_.reading) ||
+           may_step(weight, row().largest(), options_.optimizer, options_.learning_rate);
+  }
+
+ private:
+  // A node where the row has a label, and how relevant the most relevant below it is.
+  struct Marked {
+    NodeId node;
+    float relevance;
+    double p_path = 0;
+  };
+
+  const PreparedRow& row() const noexcept { return walker_.row(); }
+
+  bool refines() const noexcept { return model_.shortlist().most > 0; }
+
+  // All the memory that learning the row takes; from then on nothing throws.
+  void make_room(const RowLabels& labels) {
+    const WideTree& tree = model_.tree();
+    std::size_t n_new = 0;
+    LabelId largest = 0;
+    for (const LabelId label : labels.ids) {
+      n_new += tree.leaf_of(label) == none;
+      largest = std::max(largest, label);
+    }
+    // Roots that come on top make paths longer, by less than the labels of a row can tell.
+    std::size_t height = tree.nodes_per_label();
+    for (std::size_t n = labels.ids.size(); n_new > 0 && n > 0; n /= WideTree::most_children) {
+      ++height;
+    }
+    const std::size_t n_blocks = 1 + labels.ids.size() * height;
+    const std::size_t n = labels.ids.size();
+    marked_.reserve(n * height);
+    new_.reserve(n);
+    outside_.reserve(n);
+    foreseen_.reserve(n);
+    keys_.reserve(n_blocks * row().size());
+    homes_.reserve(n_blocks * row().size());
+    lines_.reserve(n_blocks * row().size());
+    found_.reserve(n_blocks * row().size());
+    targets_.reserve(n + proposal_.candidates.size());
+    order_.reserve(proposal_.candidates.size());
+    model_.make_room(n_new, largest, n_blocks * row().size());
+    place_of_.resize(model_.tree().n_nodes() + n * height, none);
+    if (refines()) {
+      refiner_.make_room(model_.experts(), row(), proposal_.candidates.size() + n);
+    }
+  }
+
+  // Labels of the row that are no candidates; what the tree says of them comes later.
+  void find_outside(const RowLabels& labels) {
+    outside_.clear();
+    for (const LabelId label : labels.ids) {
+      if (proposal_.find(label) < proposal_.candidates.size()) continue;
+      const NodeId leaf = model_.tree().leaf_of(label);
+      outside_.push_back({label, 0.0, leaf == none ? 0.0 : model_.mass(leaf)});
+    }
+  }
+
+  void place_new(const RowLabels& labels) {
+    new_.clear();
+    for (std::size_t i = 0; i < labels.ids.size(); ++i) {
+      if (model_.tree().leaf_of(labels.ids[i]) != none) continue;
+      if (model_.tree().is_full()) model_.grow();
+      const NodeId parent = find_place(labels);
+      model_.add_child(parent, labels.ids[i]);
+      new_.push_back(labels.ids[i]);
+    }
+  }
+
+  // The node of height 1 that a new label joins: at every node the child that other labels of the
+  // row are below, else the likeliest, if it is likely enough or nothing can be opened.
+  NodeId find_place(const RowLabels& labels) {
+    const WideTree& tree = model_.tree();
+    NodeId node = tree.root();
+    while (tree.at(node).height > 1) {
+      const std::span<const NodeId> children = tree.children(node);
+      const std::span<const double> eta = walker_.ask(node);
+      NodeId best = none;
+      double most = -1;
+      for (std::size_t s = 0; s < children.size(); ++s) {
+        if (tree.at(children[s]).is_leaf() || tree.at(children[s]).room == 0) continue;
+        const double liking = eta[s] + (has_label_below(labels, children[s]) ? 1.0 : 0.0);
+        if (liking > most) {
+          most = liking;
+          best = children[s];
+        }
+      }
+      const bool can_open = children.size() < WideTree::most_children;
+      if (best == none || (can_open && most < options_.openness)) {
+        best = model_.add_child(node, none);
+      }
+      node = best;
+    }
+    return node;
+  }
+
+  bool has_label_below(const RowLabels& labels, NodeId node) const noexcept {
+    const WideTree& tree = model_.tree();
+    for (const LabelId label : labels.ids) {
+      NodeId each = tree.leaf_of(label);
+      while (each != none && each != node) each = tree.at(each).parent;
+      if (each == node) return true;
+    }
+    return false;
+  }
+
+  // The inner nodes on the paths of the row's labels, parents first.
+  void mark_nodes(const RowLabels& labels) {
+    const WideTree& tree = model_.tree();
+    for (const Marked& each : marked_) place_of_[index(each.node)] = none;
+    marked_.clear();
+    for (std::size_t i = 0; i < labels.ids.size(); ++i) {
+      for (NodeId node = tree.leaf_of(labels.ids[i]); node != none; node = tree.at(node).parent) {
+        std::int32_t& place = place_of_[index(node)];
+        if (place == none) {
+          place = static_cast<std::int32_t>(marked_.size());
+          marked_.push_back({node, labels.relevance[i]});
+        } else {
+          Marked& known = marked_[index(place)];
+          known.relevance = std::max(known.relevance, labels.relevance[i]);
+        }
+      }
+    }
+    std::sort(marked_.begin(), marked_.end(), [&](const Marked& a, const Marked& b) {
+      const auto height = [&](const Marked& each) { return tree.at(each.node).height; };
+      return height(a) != height(b) ? height(a) > height(b) : a.node < b.node;
+    });
+    for (std::size_t i = 0; i < marked_.size(); ++i) {
+      place_of_[index(marked_[i].node)] = static_cast<std::int32_t>(i);
+    }
+  }
+
+  // Of the at-th block that was expected.
+  void obtain_lines(std::size_t at) {
+    const std::size_t n = row().size();
+    found_.resize(n);
+    for (std::size_t j = 0; j < n; ++j) {
+      found_[j] = &model_.table().obtain(keys_[at * n + j], lines_[at * n + j]);
+    }
+  }
+
+  // Asks for the lines of all blocks that will be taught: they wait for memory together.
+  void expect_lines() {
+    keys_.clear();
+    const auto name = [&](std::uint32_t block) {
+      for (const std::uint32_t feature : row().features) {
+        keys_.push_back(CountedTable::key(block, feature));
+      }
+    };
+    name(MultilabelTree::top_block);
+    for (const Marked& each : marked_) {
+      if (!model_.tree().at(each.node).is_leaf()) name(MultilabelTree::block_of(each.node));
+    }
+    homes_.resize(keys_.size());
+    lines_.resize(keys_.size());
+    model_.table().guess_all<true>(keys_, homes_, lines_);
+  }
+
+  void teach_top(const RowLabels& labels, float weight) {
+    expect_lines();
+    float relevance = 0;
+    for (const float each : labels.relevance) relevance = std::max(relevance, each);
+    obtain_lines(0);
+    const SiblingPasts pasts = pasts_of_top(model_);
+    ask_siblings(found_, row().values, block_size, pasts, model_.mixtures(), options_.reading,
+                 said_);
+    p_root_ = said_.of[MultilabelTree::any_slot].p_node;
+    SiblingNumbers targets{};
+    targets[MultilabelTree::any_slot] = relevance;
+    targets[MultilabelTree::yes_slot] = 1;
+    for (std::size_t s = 0; s < block_size; ++s) {
+      const bool is_used =
+          s == MultilabelTree::any_slot || (relevance > 0 && s <= MultilabelTree::no_slot);
+      weights_[s] = is_used ? (s == MultilabelTree::any_slot ? weight : weight * relevance) : 0.0f;
+    }
+    teach_siblings(found_, row(), said_, targets, weights_, pasts, 1, model_.mixtures(), options_);
+    if (!options_.again) model_.add_row(weight);
+  }
+
+  // From the root down: what a node says is multiplied before it learns.
+  void teach_nodes(float weight) {
+    const WideTree& tree = model_.tree();
+    std::size_t at = 1;
+    for (Marked& each : marked_) {
+      const WideTree::Node& node = tree.at(each.node);
+      if (node.parent == none) each.p_path = p_root_;
+      if (node.is_leaf()) continue;
+      obtain_lines(at++);
+      const SiblingPasts pasts = pasts_below(model_, each.node);
+      ask_siblings(found_, row().values, block_size, pasts, model_.mixtures(), options_.reading,
+                   said_);
+      SiblingNumbers targets{};
+      const std::span<const NodeId> children = tree.children(each.node);
+      for (std::size_t s = 0; s < children.size(); ++s) {
+        const std::int32_t place = place_of_[index(children[s])];
+        if (place == none) continue;
+        Marked& below = marked_[index(place)];
+        below.p_path = each.p_path * said_.of[s].p_node;
+        targets[s] = below.relevance / each.relevance;
+      }
+      weights_.fill(weight * each.relevance);
+      teach_siblings(found_, row(), said_, targets, weights_, pasts, block_size, model_.mixtures(),
+                     options_);
+    }
+    if (options_.again) return;
+    for (const Marked& each : marked_) model_.add_mass(each.node, weight * each.relevance);
+  }
+
+  // What the tree said of the row's labels; 0 of new ones.
+  void foresee(const RowLabels& labels) {
+    foreseen_.assign(labels.ids.size(), 0.0);
+    for (std::size_t i = 0; i < labels.ids.size(); ++i) {
+      if (std::find(new_.begin(), new_.end(), labels.ids[i]) != new_.end()) continue;
+      const NodeId leaf = model_.tree().leaf_of(labels.ids[i]);
+      foreseen_[i] = marked_[index(place_of_[index(leaf)])].p_path;
+    }
+    for (Candidate& each : outside_) {
+      const auto at = std::find(labels.ids.begin(), labels.ids.end(), each.label);
+      each.p_trees = foreseen_[static_cast<std::size_t>(at - labels.ids.begin())];
+    }
+  }
+
+  void teach_experts(const RowLabels& labels, float weight) {
+    const std::size_t n = proposal_.candidates.size();
+    targets_.assign(n + outside_.size(), 0.0f);
+    for (std::size_t i = 0; i < labels.ids.size(); ++i) {
+      const std::size_t at = proposal_.find(labels.ids[i]);
+      if (at < n) {
+        targets_[at] = labels.relevance[i];
+        foreseen_[i] = refiner_.q(at);
+      }
+      for (std::size_t j = 0; j < outside_.size(); ++j) {
+        if (outside_[j].label == labels.ids[i]) targets_[n + j] = labels.relevance[i];
+      }
+    }
+    refiner_.teach(model_.experts(), row(), proposal_, targets_, weight, options_);
+  }
+
+  MultilabelTree& model_;
+  const MultilabelLearning& options_;
+  CountedTable::Growing growing_{model_.table()};
+  PairTable::Growing experts_growing_{model_.experts().table()};
+  WideWalker walker_;
+  WideSearch search_;
+  Proposal proposal_;
+  MarginalRefiner refiner_;
+  double p_root_ = 0;
+  std::vector<Candidate> outside_;
+  std::vector<LabelId> new_;
+  std::vector<Marked> marked_;
+  std::vector<std::int32_t> place_of_;  // in marked_, by node
+  std::vector<double> foreseen_;        // by label of the row
+  std::vector<float> targets_;
+  std::vector<Found> order_;
+  std::vector<std::uint64_t> keys_;  // by block that is taught, the top block first
+  std::vector<CountedTable::Home> homes_;
+  std::vector<const CountedLine*> lines_;
+  std::vector<CountedLine*> found_;
+  SiblingNumbers weights_{};
+  SiblingOpinions said_;
+};
+
+}  // namespace
+
+void learn(MultilabelTree& model, const CsrView& X, const LabelRows& labels,
+           std::span<const float> weights, std::span<const std::int64_t> order,
+           const MultilabelForesight& foresight, const MultilabelLearning& options,
+           LearningWatch* watch) {
+  MultilabelLearner learner(model, options);
+  const std::size_t n = order.empty() ? X.n_rows() : order.size();
+  std::size_t entry = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t r = order.empty() ? i : static_cast<std::size_t>(order[i]);
+    const float weight = weights.empty() ? 1.0f : weights[r];
+    const SparseRow own = labels.row(r);
+    const std::size_t k = foresight.k;
+    const std::size_t n_own = foresight.p_label.empty() ? 0 : own.size();
+    const std::span<double> p_label =
+        foresight.p_label.empty() ? std::span<double>{} : foresight.p_label.subspan(entry, n_own);
+    if (weight > 0 || k > 0) {
+      learner.read(X.row(r), k);
+      if (weight > 0) {
+        if (!learner.may_learn(weight)) throw Diverged(r);
+        learner.observe({own.indices, own.values}, weight, p_label);
+      } else {
+        learner.ask_experts();
+      }
+    }
+    if (k > 0) learner.top(k, foresight.top.subspan(i * k, k), foresight.p_top.subspan(i * k, k));
+    entry += own.size();
+    if (watch != nullptr) watch->learned(i + 1);
+  }
+}
+
+}  // namespace labeltrees

@@ -1,0 +1,245 @@
+#include "labeltrees/multilabel/marginals.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "labeltrees/machine/elementary.hpp"
+
+namespace labeltrees {
+namespace {
+
+constexpr float expert_mixing_rate = 0.002f;
+constexpr float expert_input_limit = 8.0f;
+constexpr std::size_t margin_place = n_vote_classes, tree_place = n_vote_classes + 1;
+
+float log_odds_of(double p) noexcept {
+  const double kept = std::clamp(p, 1e-9, 1.0 - 1e-9);
+  return static_cast<float>(elementary::log(kept / (1.0 - kept)));
+}
+
+}  // namespace
+
+double WideWalker::start(const SparseRow& row) {
+  row_.assign(row, reading_);
+  p_root_ = 0;
+  if (model_.tree().empty()) return p_root_;
+  const std::uint32_t block = MultilabelTree::top_block;
+  find_lines({&block, 1});
+  ask_block(block, 0, 1, pasts_of_top(model_), {&p_root_, 1});
+  return p_root_;
+}
+
+void WideWalker::find_lines(std::span<const std::uint32_t> blocks) {
+  keys_.clear();
+  for (const std::uint32_t block : blocks) {
+    for (const std::uint32_t feature : row_.features) {
+      keys_.push_back(CountedTable::key(block, feature));
+    }
+  }
+  homes_.resize(keys_.size());
+  lines_.resize(keys_.size());
+  model_.table().guess_all(keys_, homes_, lines_);
+}
+
+void WideWalker::ask_block(std::uint32_t block, std::size_t at, std::size_t n,
+                           const SiblingPasts& pasts, std::span<double> eta) {
+  found_.clear();
+  values_.clear();
+  for (std::size_t j = 0; j < row_.size(); ++j) {
+    const CountedLine* guessed = lines_[at * row_.size() + j];
+    if (guessed == nullptr) continue;
+    guessed = model_.table().find(CountedTable::key(block, row_.features[j]), guessed);
+    if (guessed == nullptr) continue;
+    found_.push_back(guessed);
+    values_.push_back(row_.values[j]);
+  }
+  ask_siblings(found_, values_, n, pasts, model_.mixtures(), reading_, said_);
+  for (std::size_t s = 0; s < n; ++s) eta[s] = said_.of[s].p_node;
+}
+
+std::span<const double> WideWalker::ask(NodeId node) { return ask({&node, 1}); }
+
+std::span<const double> WideWalker::ask(std::span<const NodeId> nodes) {
+  blocks_.clear();
+  for (const NodeId node : nodes) blocks_.push_back(MultilabelTree::block_of(node));
+  find_lines(blocks_);
+  eta_.resize(nodes.size() * block_size);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const std::size_t n = index(model_.tree().at(nodes[i]).n_children);
+    ask_block(blocks_[i], i, n, pasts_below(model_, nodes[i]),
+              std::span(eta_).subspan(i * block_size, n));
+  }
+  return eta_;
+}
+
+double WideWalker::ask_label(LabelId label) {
+  const WideTree& tree = model_.tree();
+  path_.clear();
+  for (NodeId node = tree.leaf_of(label); node != none; node = tree.at(node).parent) {
+    path_.push_back(node);
+  }
+  nodes_above_.assign(path_.rbegin(), path_.rend() - 1);
+  const std::span<const double> eta = ask(nodes_above_);
+  double p_path = p_root_;
+  for (std::size_t i = 0; i + 1 < path_.size(); ++i) {
+    const NodeId below = path_[path_.size() - 2 - i];
+    p_path *= eta[i * block_size + index(tree.at(below).slot)];
+  }
+  return p_path;
+}
+
+void WideSearch::keep_first(std::vector<Reached>& nodes, std::size_t n, double& most_outside) {
+  if (nodes.size() <= n) return;
+  const auto end = nodes.begin() + static_cast<std::ptrdiff_t>(n);
+  std::nth_element(nodes.begin(), end, nodes.end(), comes_first);
+  most_outside = std::max(most_outside, end->p_path);
+  nodes.erase(end, nodes.end());
+}
+
+// What is below a node is never likelier than the node, so it is hopeless where k leaves are.
+void WideSearch::drop_unlikely(const Shortlist& shortlist, double& most_outside) {
+  double best = 0, least = 0;
+  for (const Reached& leaf : leaves_) best = std::max(best, leaf.p_path);
+  double bar = shortlist.least_share * best;
+  const auto is_below = [&](const Reached& each) {
+    if (each.p_path >= bar) return false;
+    most_outside = std::max(most_outside, each.p_path);
+    return true;
+  };
+  std::erase_if(leaves_, is_below);
+  keep_first(leaves_, shortlist.most, most_outside);
+  if (leaves_.size() == shortlist.most) {
+    least = 1;
+    for (const Reached& leaf : leaves_) least = std::min(least, leaf.p_path);
+    bar = std::max(bar, least);
+  }
+  std::erase_if(next_, is_below);
+  keep_first(next_, shortlist.most, most_outside);
+}
+
+void WideSearch::run(const MultilabelTree& model, WideWalker& walker, double p_root,
+                     const Shortlist& shortlist, Proposal& proposal) {
+  const WideTree& tree = model.tree();
+  proposal.candidates.clear();
+  proposal.most_outside = proposal.rest = 0;
+  leaves_.clear();
+  level_.clear();
+  if (!tree.empty()) level_.push_back({p_root, tree.root()});
+  while (!level_.empty()) {
+    next_.clear();
+    nodes_.clear();
+    for (const Reached& reached : level_) nodes_.push_back(reached.node);
+    const std::span<const double> eta = walker.ask(nodes_);
+    for (std::size_t i = 0; i < level_.size(); ++i) {
+      const std::span<const NodeId> children = tree.children(nodes_[i]);
+      for (std::size_t s = 0; s < children.size(); ++s) {
+        const Reached below{level_[i].p_path * eta[i * block_size + s], children[s]};
+        (tree.at(children[s]).is_leaf() ? leaves_ : next_).push_back(below);
+      }
+    }
+    drop_unlikely(shortlist, proposal.most_outside);
+    std::swap(level_, next_);
+  }
+  std::sort(leaves_.begin(), leaves_.end(), comes_first);
+  for (const Reached& leaf : leaves_) {
+    proposal.candidates.push_back({tree.at(leaf.node).label, leaf.p_path, model.mass(leaf.node)});
+  }
+}
+
+void MarginalRefiner::expect(const Experts& experts, const PreparedRow& row,
+                             const Proposal& proposal, std::span<const Candidate> outside) {
+  keys_.clear();
+  const auto name = [&](const Candidate& candidate) {
+    for (const std::uint32_t feature : row.features) {
+      keys_.push_back(Experts::key(candidate.label, feature));
+    }
+  };
+  for (const Candidate& candidate : proposal.candidates) name(candidate);
+  for (const Candidate& candidate : outside) name(candidate);
+  homes_.resize(keys_.size());
+  lines_.resize(keys_.size());
+  experts.table().guess_all<true>(keys_, homes_, lines_);
+}
+
+void MarginalRefiner::ask(const Experts& experts, const PreparedRow& row, const Proposal& proposal,
+                          std::span<const Candidate> outside, const Reading& reading) {
+  const std::size_t n_candidates = proposal.candidates.size();
+  opinions_.resize(n_candidates + outside.size());
+  for (std::size_t i = 0; i < opinions_.size(); ++i) {
+    const Candidate& each = i < n_candidates ? proposal.candidates[i] : outside[i - n_candidates];
+    Opinion& said = opinions_[i];
+    said.inputs.fill(0);
+    float margin = 0;
+    for (std::size_t j = 0; j < row.size(); ++j) {
+      const PairLine*& line = lines_[i * row.size() + j];
+      line = experts.table().find(keys_[i * row.size() + j], line);
+      if (line == nullptr) continue;
+      margin += row.values[j] * line->weight;
+      if (!reading.mixing) continue;
+      const Vote vote = vote_of(line->counts);
+      said.inputs[vote.trust] += row.values[j] * vote.log_odds;
+    }
+    said.margin = said.inputs[margin_place] = margin;
+    said.inputs[tree_place] = log_odds_of(each.p_trees);
+    said.log_odds = mixed(experts.mixture(each.mass), said.inputs);
+    const double q = estimate(said.log_odds, Loss::logistic);
+    said.q = q > probability_floor ? std::min(q, 1.0 - probability_floor) : probability_floor;
+  }
+}
+
+void MarginalRefiner::make_room(Experts& experts, const PreparedRow& row, std::size_t n_labels) {
+  opinions_.reserve(n_labels);
+  keys_.reserve(n_labels * row.size());
+  homes_.reserve(n_labels * row.size());
+  lines_.reserve(n_labels * row.size());
+  experts.table().make_room(row.size(), n_labels * row.size());
+}
+
+void MarginalRefiner::teach(Experts& experts, const PreparedRow& row, const Proposal& proposal,
+                            std::span<const float> targets, float weight,
+                            const Learning& options) noexcept {
+  const std::size_t n_candidates = proposal.candidates.size();
+  const bool is_new = !options.again;
+  const bool counts = options.reading.mixing && is_new;
+  for (std::size_t i = 0; i < opinions_.size(); ++i) {
+    const Opinion& said = opinions_[i];
+    if (is_new && i < n_candidates) {
+      const float error = static_cast<float>(said.q) - targets[i];
+      Mixture& mixture = experts.mixture(proposal.candidates[i].mass);
+      for (std::size_t u = 0; u < n_mixed; ++u) {
+        const float input = std::clamp(said.inputs[u], -expert_input_limit, expert_input_limit);
+        mixture[u] -= expert_mixing_rate * std::min(weight, 1.0f) * error * input;
+      }
+    }
+    const float slope = sigmoid(said.margin + 0.5f * said.inputs[tree_place]) - targets[i];
+    if (!matters(slope, options)) continue;
+    for (std::size_t j = 0; j < row.size(); ++j) {
+      const std::size_t at = i * row.size() + j;
+      PairLine& line = experts.table().obtain(keys_[at], lines_[at]);
+      step_pair(line, weight * slope * row.values[j], options);
+      if (counts && row.features[j] != bias_feature) {
+        line.counts = count_example(line.counts, (targets[i] >= 0.5f) == (row.values[j] > 0));
+      }
+    }
+  }
+}
+
+MarginalRefiner::Reasons MarginalRefiner::reasons(const Experts& experts, std::size_t i,
+                                                  const PreparedRow& row,
+                                                  const Proposal& proposal) const {
+  const Mixture& mixture = experts.mixture(proposal.candidates[i].mass);
+  const Opinion& said = opinions_[i];
+  Reasons reasons{said.log_odds, mixture[tree_place] * said.inputs[tree_place], {}};
+  for (std::size_t j = 0; j < row.size(); ++j) {
+    const PairLine* line = lines_[i * row.size() + j];
+    float worth = 0;
+    if (line != nullptr) {
+      const Vote vote = vote_of(line->counts);
+      worth = mixture[margin_place] * line->weight + mixture[vote.trust] * vote.log_odds;
+    }
+    reasons.weights.push_back(worth);
+  }
+  return reasons;
+}
+
+}  // namespace labeltrees

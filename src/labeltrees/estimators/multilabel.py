@@ -1,0 +1,435 @@
+"""Online label trees for rows with many labels, as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.utils import ClassifierTags
+
+from labeltrees import checks
+from labeltrees.data.rows import as_rows, as_weights
+from labeltrees.errors import ArgumentError, DataError
+from labeltrees.estimators.contract import LabelEstimator, uniforms_of
+from labeltrees.estimators.label_sets import named_sets
+from labeltrees.estimators.several_labels import in_form, ndcg_of, relevance_of
+from labeltrees.models.model import ScoredLabels
+from labeltrees.models.multilabel.model import ForeseenSets, MultiLabelTreeModel
+from labeltrees.models.multilabel.settings import MultiLabelSettings as Default
+from labeltrees.progress import Progress
+from labeltrees.tree import LabelTree
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+    from scipy import sparse
+
+    from labeltrees.data.rows import Rows
+    from labeltrees.data.vocabulary import LabelSorting
+    from labeltrees.estimators.label_sets import NamedSets
+    from labeltrees.models.multilabel.settings import SetStructureName
+    from labeltrees.models.online.scaling import ScaleName
+    from labeltrees.models.online.settings import OptimizerName
+
+__all__ = ["MultiLabelTreeClassifier"]
+
+
+class MultiLabelTreeClassifier(LabelEstimator):
+    """A probabilistic label tree for rows with any number of labels, learned row by row.
+
+    Every node estimates P(some label below it is relevant, given that one below its parent is); a
+    label's probability is the product along its path: the probability that it is relevant to the
+    row, whatever the other labels are. **Probabilities of a row do not sum to one.** Labels need
+    not be known in advance: a new one joins the tree where its row's other labels are, or where
+    the tree finds its row likely, and the tree is then the one it would be if all labels had been
+    known from the beginning. The likeliest labels are refined by regressors of their own.
+
+    Learning a row costs O(labels per row * log(n_labels) * features), a question about as much.
+
+    Parameters
+    ----------
+    structure : {"kmeans", "online"}, default "kmeans"
+        What `fit` builds the tree by: similar labels together (balanced k-means of the mean rows
+        of labels), or as they come, as `partial_fit` always does.
+    refine : int in [0, 1000], default 16
+        How many of a row's likeliest labels are refined by their own regressors; 0 for the tree
+        alone, which is quicker.
+    openness : float in [0, 1], default 0.3
+        A new label joins the child that is at least this likely for its row; else a child of its
+        own is opened, where there is a free place.
+    optimizer : {"adagrad", "sgd"}, default "adagrad"
+        The regressors' steps: scaled per weight by past gradients, or plain.
+    learning_rate : float > 0, default 0.7
+        Size of the steps. Each further pass of `fit` takes half the rate of the one before.
+    mixing : bool, default True
+        Whether a node's log-odds are mixed of its regressor and of counts of the row's features.
+    sharpness : float > 0, default 1.0
+        Factor of mixed log-odds.
+    threshold : float in (0, 1], default 0.5
+        The least probability of the labels that `predict` returns.
+    n_passes : int, default 3
+        How often `fit` goes over the data; `partial_fit` goes once.
+    shuffle : bool, default True
+        Whether `fit` takes the rows of each pass in random order.
+    scale : {"auto", "standard"} or None, default "auto"
+        Whether columns are standardised to mean 0 and deviation 1, before rows are normalised:
+        "auto" does it for tables, not for sparse data such as text.
+    normalize : bool, default True
+        Whether rows are scaled to Euclidean length 1.
+    bias : float >= 0, default 0.25
+        Value of a constant feature added to every row; 0 for none.
+    max_memory : int or None, default None
+        The tables' memory in bytes, at least 4 MiB; when it is reached, further features share
+        weights. None is no limit.
+    n_jobs : int or None, default None
+        How many threads answer; -1 for all cores. Learning takes one.
+    random_state : int, RandomState or None, default 0
+        Seed of the shuffling and of k-means.
+    verbose : int >= 0 or bool, default 0
+        Whether `fit` shows a progress bar, if there is a terminal.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+        The labels learned or announced, sorted, by column of `predict_proba`.
+    tree_ : LabelTree
+        The tree, over indices into ``classes_``.
+    model_ : MultiLabelTreeModel
+        The fitted model, usable without scikit-learn.
+    n_features_in_ : int
+        Width of the data.
+
+    Examples
+    --------
+    >>> from labeltrees import MultiLabelTreeClassifier
+    >>> X = [[1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1]] * 50
+    >>> y = [["sun"], ["rain"], ["sun", "rain"], []] * 50
+    >>> model = MultiLabelTreeClassifier().partial_fit(X, y)
+    >>> model.predict([[1, 1, 0], [1, 0, 0], [0, 0, 1]]).tolist()
+    [['rain', 'sun'], ['sun'], []]
+    >>> (model.predict_label_proba([[1, 0, 0]] * 2, ["sun", "rain"]) > 0.5).tolist()
+    [True, False]
+    """
+
+    _model_class = MultiLabelTreeModel
+    model_: MultiLabelTreeModel
+
+    def __init__(
+        self,
+        *,
+        structure: SetStructureName = Default.structure,
+        refine: int = Default.refine,
+        openness: float = Default.openness,
+        optimizer: OptimizerName = Default.optimizer,
+        learning_rate: float = Default.learning_rate,
+        mixing: bool = Default.mixing,
+        sharpness: float = Default.sharpness,
+        threshold: float = Default.threshold,
+        n_passes: int = Default.n_passes,
+        shuffle: bool = Default.shuffle,
+        scale: ScaleName | None = Default.scale,
+        normalize: bool = Default.normalize,
+        bias: float = Default.bias,
+        max_memory: int | None = Default.max_memory,
+        n_jobs: int | None = Default.n_jobs,
+        random_state: Any = Default.random_state,
+        verbose: int = Default.verbose,
+    ) -> None:
+        self.structure = structure
+        self.refine = refine
+        self.openness = openness
+        self.optimizer = optimizer
+        self.learning_rate = learning_rate
+        self.mixing = mixing
+        self.sharpness = sharpness
+        self.threshold = threshold
+        self.n_passes = n_passes
+        self.shuffle = shuffle
+        self.scale = scale
+        self.normalize = normalize
+        self.bias = bias
+        self.max_memory = max_memory
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        classes: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from scratch, going over the data ``n_passes`` times, and return the estimator.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features), sparse or dense
+        y : matrix, lists, sets, dicts or labels
+            An indicator matrix (dense or sparse), a list of labels for every row, or one label per
+            row. A matrix or dicts may hold relevance in [0, 1]. Rows may have no label.
+        sample_weight : numbers in [0, 1e9] of shape (n_rows,), optional
+            A row of weight 0 is as if it were not there.
+        classes : labels of shape (n_labels,), optional
+            Names the columns of a matrix; else they are 0, 1, ...
+
+        Returns
+        -------
+        the estimator
+
+        Examples
+        --------
+        >>> from labeltrees import MultiLabelTreeClassifier
+        >>> X, y = [[1, 0], [0, 1], [1, 1]] * 50, [["sun"], ["rain"], ["sun", "rain"]] * 50
+        >>> MultiLabelTreeClassifier().fit(X, y).classes_.tolist()
+        ['rain', 'sun']
+        """
+        settings = self._settings()
+        rows, named, weights = _training_sets(X, y, sample_weight, classes)
+        sets = named.sets
+        if len(weights) and not weights.all():
+            kept = np.flatnonzero(weights)
+            rows, sets, weights = rows.take(kept), sets.take(kept), weights[kept]
+        if not len(sets.labels):
+            raise DataError("y has no label: at least one row needs one.")
+        model = MultiLabelTreeModel.over(settings, rows, sets, named.names)
+        model.form = named.form
+        total = rows.n_rows * settings.n_passes
+        with Progress("learning", total=total, enabled=settings.verbose > 0) as progress:
+            model.learn_in_passes(rows, sets, weights, progress)
+        return self._set_model(X, model)
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from the rows once, in their order, and return the estimator.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features), sparse or dense
+        y : matrix, lists, sets, dicts or labels
+            As for `fit`; new labels may come at any time. The columns of a matrix are the labels
+            0, 1, ..., or ``classes``.
+        classes : labels, optional
+            Names of a matrix's columns; else labels that may come: they are in ``classes_`` from
+            now on. Not needed.
+        sample_weight : numbers in [0, 1e9] of shape (n_rows,), optional
+
+        Returns
+        -------
+        the estimator
+
+        Examples
+        --------
+        >>> from labeltrees import MultiLabelTreeClassifier
+        >>> model = MultiLabelTreeClassifier().partial_fit([[1, 0], [0, 1]], [["sun"], ["rain"]])
+        >>> model.partial_fit([[1, 1]] * 20, [["sun", "rainbow"]] * 20).classes_.tolist()
+        ['rain', 'rainbow', 'sun']
+        """
+        self._learn(X, y, classes, sample_weight, foresee=False, k=0)
+        return self
+
+    def progressive_fit(
+        self, X: Any, y: Any, *, sample_weight: ArrayLike | None = None, k: int = 5
+    ) -> ForeseenSets:
+        """Learn like `partial_fit` and return what the model said of each row just before.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features), sparse or dense
+        y : matrix, lists, sets, dicts or labels
+        sample_weight : numbers in [0, 1e9] of shape (n_rows,), optional
+        k : int >= 0, default 5
+            How many of the likeliest labels of each row are found: those of its candidates, so at
+            most ``refine`` unless that is 0.
+
+        Returns
+        -------
+        ForeseenSets
+            ``p_label`` and ``is_new`` of every label of every row, in the order in which y names
+            them (of a matrix: by row and column), ``top`` and ``p_top`` of shape (n_rows, k).
+
+        Examples
+        --------
+        >>> from labeltrees import MultiLabelTreeClassifier
+        >>> seen = MultiLabelTreeClassifier().progressive_fit([[1.0]] * 2, [["a"], ["a", "b"]])
+        >>> seen.is_new.tolist()
+        [True, False, True]
+        """
+        return self._learn(
+            X, y, None, sample_weight, foresee=True, k=checks.integer("k", k, 0, 10_000)
+        )
+
+    def _learn(
+        self,
+        X: Any,
+        y: Any,
+        classes: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        *,
+        foresee: bool,
+        k: int,
+    ) -> ForeseenSets:
+        first = "model_" not in self.__dict__
+        settings = self._settings() if first else self.model_.settings
+        rows, named, weights = _training_sets(X, y, sample_weight, classes)
+        if first:
+            model = MultiLabelTreeModel.empty(settings, rows.n_features)
+            model.form = named.form
+        else:
+            self._check_width(X, reset=False)
+            model = self.model_
+        if named.form in ("matrix", "sparse") or classes is not None:
+            model.vocabulary.ids(named.sets.labels)  # raises before anything is added
+            model.vocabulary.add(named.names)
+        seen = model.learn(rows, named.sets, weights, foresee=foresee, k=k)
+        if first:
+            self._set_model(X, model)
+        return seen
+
+    def predict(self, X: Any) -> Any:
+        """Return the labels of every row, in the form in which they were learned.
+
+        Labels are those with a probability of at least ``threshold``, and a row may have none;
+        where rows had one label each, the likeliest one.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features), sparse or dense
+
+        Returns
+        -------
+        ndarray or sparse csr_array
+            If y was a dense matrix: an indicator matrix of 0 and 1, (n_rows, n_labels), columns as
+            in ``classes_``; if it was sparse, a sparse one. If rows had lists, sets or dicts: an
+            array of n_rows lists of labels, likeliest first. If rows had one label: an array of
+            n_rows labels.
+
+        Examples
+        --------
+        >>> from labeltrees import MultiLabelTreeClassifier
+        >>> X, y = [[1, 0], [0, 1], [1, 1]] * 50, [["sun"], ["rain"], ["sun", "rain"]] * 50
+        >>> MultiLabelTreeClassifier().fit(X, y).predict([[0, 1], [1, 0]]).tolist()
+        [['rain'], ['sun']]
+        """
+        self._check_rows(X)
+        if self.model_.form == "labels":
+            return self.predict_top_k(X, 1).labels[:, 0]
+        threshold = checks.number("threshold", self.threshold, 0, 1, open_low=True)
+        return in_form(self.predict_above(X, threshold), self.model_.form, self.classes_)
+
+    def predict_count(self, X: Any) -> NDArray[np.float64]:
+        """Return how many labels every row is expected to have: the sum of all probabilities.
+
+        Subtrees whose labels together can have less than 0.001 are left out.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features), sparse or dense
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+
+        Examples
+        --------
+        >>> from labeltrees import MultiLabelTreeClassifier
+        >>> X, y = [[1, 0], [0, 1], [1, 1]] * 50, [["sun"], ["rain"], ["sun", "rain"]] * 50
+        >>> MultiLabelTreeClassifier().fit(X, y).predict_count([[1, 1], [1, 0]]).round().tolist()
+        [2.0, 1.0]
+        """
+        rows = self._check_rows(X)
+        return self.model_.expected_counts(rows)
+
+    def sample(self, X: Any, random_state: Any = None) -> sparse.csr_array:
+        """Return a random set of labels for every row: each is in it with its probability.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features), sparse or dense
+        random_state : None, int >= 0, Generator or RandomState, default None
+
+        Returns
+        -------
+        sparse csr_array of shape (n_rows, n_labels)
+            1 for every label drawn; columns are as in ``classes_``.
+
+        Examples
+        --------
+        >>> from labeltrees import MultiLabelTreeClassifier
+        >>> X, y = [[1, 0], [0, 1], [1, 1]] * 50, [["sun"], ["rain"], ["sun", "rain"]] * 50
+        >>> model = MultiLabelTreeClassifier().fit(X, y)
+        >>> drawn = model.sample([[1, 1]] * 1000, random_state=0)
+        >>> bool(abs(drawn.mean() - model.predict_proba([[1, 1]]).mean()) < 0.05)
+        True
+        """
+        rows = self._check_rows(X)
+        uniforms = uniforms_of(random_state, rows.n_rows)
+        return self._sorted_columns(self.model_.sample_sets(rows, uniforms.view(np.uint64)))
+
+    def score(self, X: Any, y: Any, *, classes: ArrayLike | None = None) -> float:
+        """Return nDCG@5 of the likeliest labels of every row: 1 if no ranking could be better.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features), sparse or dense
+        y : matrix, lists, dicts or labels
+            What is true, as for `fit`. Labels that were never learned count as missed.
+        classes : labels of shape (n_labels,), optional
+            Names the columns of a matrix; else they are 0, 1, ...
+
+        Returns
+        -------
+        float in [0, 1]
+
+        Examples
+        --------
+        >>> from labeltrees import MultiLabelTreeClassifier
+        >>> X, y = [[1, 0], [0, 1], [1, 1]] * 50, [["sun"], ["rain"], ["sun", "rain"]] * 50
+        >>> MultiLabelTreeClassifier().fit(X, y).score(X, y)
+        1.0
+        """
+        truth = relevance_of(y, classes)
+        top = self.predict_top_k(X, min(5, self._learned().core.n_labels))
+        return ndcg_of(ScoredLabels(*top), truth, self.classes_)
+
+    @property
+    def tree_(self) -> LabelTree:
+        """A copy of the tree as it is now."""
+        tree: LabelTree = self._learned().tree
+        sorting = self._sorting(len(self.model_.vocabulary))
+        if sorting is None:
+            return tree
+        label = np.where(tree.label < 0, -1, sorting.places[tree.label])
+        return LabelTree.restore(tree.parent, label.astype(np.int32))
+
+    def _sorting(self, n_labels: int) -> LabelSorting | None:
+        found: LabelSorting | None = self.model_.vocabulary.sorting(n_labels)
+        return found
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        # Neither a classifier nor a regressor, as a row has any number of labels; but it has
+        # predict_proba, which these tags describe.
+        tags.classifier_tags = ClassifierTags(multi_class=True, multi_label=True)
+        return tags
+
+
+def _training_sets(
+    X: Any, y: Any, sample_weight: ArrayLike | None, classes: ArrayLike | None
+) -> tuple[Rows, NamedSets, NDArray[np.float32]]:
+    """Return rows, label sets and weights (none: empty) to learn from, or raise."""
+    rows = as_rows(X)
+    named = named_sets(y, classes)
+    if named.sets.n_rows != rows.n_rows:
+        raise DataError(f"y has {named.sets.n_rows} rows for the {rows.n_rows} rows of X.")
+    weights = as_weights(sample_weight, rows.n_rows)
+    if len(weights) and not weights.any():
+        raise ArgumentError.of("sample_weight", "zeros only", "above zero for a row")
+    return rows, named, weights

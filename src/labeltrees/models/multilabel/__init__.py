@@ -1,0 +1,1 @@
+"""Online label trees for rows with any number of labels."""
