@@ -287,7 +287,7 @@ class MultiLabelTreeClassifier(LabelEstimator):
         if named.form in ("matrix", "sparse") or classes is not None:
             model.vocabulary.ids(named.sets.labels)  # raises before anything is added
             model.vocabulary.add(named.names)
-        seen = model.learn(rows, named.sets, weights, foresee=foresee, k=k)
+        seen = model.learn_sets(rows, named.sets, weights, foresee=foresee, k=k)
         if first:
             self._set_model(X, model)
         return seen

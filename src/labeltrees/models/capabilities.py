@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from scipy import sparse
 
+    from labeltrees.data.label_sets import LabelSets
     from labeltrees.data.rows import Rows
     from labeltrees.models.model import BeamLabels, Foreseen, TopRows
 
@@ -29,7 +30,9 @@ __all__ = [
     "Descends",
     "Explains",
     "Learns",
+    "LearnsSets",
     "Samples",
+    "SamplesSets",
     "can",
     "demand",
 ]
@@ -110,6 +113,30 @@ class Learns(Protocol):
         """Learn from rows in turn and return what was foreseen of each."""
 
 
+@runtime_checkable
+class LearnsSets(Protocol):
+    """Goes on learning, row by row, from rows with any number of labels."""
+
+    def learn_sets(
+        self,
+        rows: Rows,
+        labels: LabelSets,
+        weights: NDArray[np.float32],
+        *,
+        foresee: bool = True,
+        k: int = 0,
+    ) -> Any:
+        """Learn from rows in turn and return what was foreseen of each, and its k likeliest."""
+
+
+@runtime_checkable
+class SamplesSets(Protocol):
+    """Draws sets of labels, each label with its probability."""
+
+    def sample_sets(self, rows: Rows, seeds: NDArray[np.uint64]) -> sparse.csr_array:
+        """Return a random set of labels for every row, decided by one number each."""
+
+
 _QUESTIONS: dict[type, str] = {
     Above: "labels above a threshold",
     BestRows: "the best rows of a label",
@@ -118,6 +145,8 @@ _QUESTIONS: dict[type, str] = {
     BeamSearch: "beam search",
     Descends: "greedy descent",
     Learns: "learning row by row",
+    LearnsSets: "learning row by row from sets of labels",
+    SamplesSets: "draws of sets of labels",
 }
 
 
@@ -146,5 +175,5 @@ def demand(model: object, capability: type, name: str) -> None:
         *first, last = (other for other in MODELS if can(model_class(other), capability))
         raise ArgumentError(
             f"{name}: {kind.__name__} has no {_QUESTIONS[capability]}; "
-            f"{', '.join(first)}{' and ' if first else ''}{last} have."
+            f"{', '.join(first)}{' and ' if first else ''}{last} {'have' if first else 'has'}."
         )

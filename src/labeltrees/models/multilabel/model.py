@@ -125,7 +125,7 @@ class MultiLabelTreeModel(FittedModel):
             )
         return cls(settings, vocabulary, settings.untaught(tree), rows.n_features)
 
-    def learn(
+    def learn_sets(
         self,
         rows: Rows,
         labels: LabelSets,
@@ -192,7 +192,7 @@ class MultiLabelTreeModel(FittedModel):
         """Learn all rows ``n_passes`` times, each time in an order of its own."""
         rows = self.columns.take_all(self.settings, rows, weights)
         for number, order in enumerate(self.settings.orders(rows)):
-            self.learn(rows, labels, weights, order=order, foresee=False, number=number)
+            self.learn_sets(rows, labels, weights, order=order, foresee=False, number=number)
             progress.advance(len(order))
 
     def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
