@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from labeltrees.choosing.gathering import label_lists
+from labeltrees.choosing.gathering import label_lists, weights_of
 from labeltrees.choosing.methods import methods
+from labeltrees.data.label_sets import LabelSets
 from labeltrees.data.targets import learned_labels, weighted_by_label
+from labeltrees.errors import DataError
 from labeltrees.metrics import label_matrix
+from labeltrees.models.capabilities import LearnsSets, can
 
 if TYPE_CHECKING:
     from labeltrees.choosing.methods import Method
@@ -41,6 +44,8 @@ def fit(recipe: Recipe, data: Chunk) -> FittedModel:
         return _fit_extreme(recipe.settings, data)
     if method.name == "adacond":
         return _fit_boosted(recipe, data)
+    if can(method.model_class, LearnsSets):
+        return _fit_sets(method, recipe.settings, data)
     if not method.streams:
         return _fit_estimator(method, recipe, data)
     rows, labels, weights = data.examples(cast("OneLabel", recipe.one_label), recipe.seed)
@@ -63,6 +68,19 @@ def _fit_extreme(settings: Any, data: Chunk) -> FittedModel:
 
     relevance = as_relevance(label_lists(data))
     return train_extreme(data.rows, relevance, settings)
+
+
+def _fit_sets(method: Method, settings: Any, data: Chunk) -> FittedModel:
+    """Return a model that learned all labels of each row together, in passes over the rows."""
+    weights = weights_of(data)
+    learned = data if weights.all() else data.take(np.flatnonzero(weights))
+    sets = LabelSets.of_chunk(learned)
+    if not len(sets.labels):
+        raise DataError("the data have no row with a label.")
+    names = learned_labels(sets.labels, np.empty(0, np.float32))
+    model = method.model_class.over(settings, learned.rows, sets, names)
+    model.learn_in_passes(learned.rows, sets, weights_of(learned))
+    return cast("FittedModel", model)
 
 
 def _fit_estimator(method: Method, recipe: Recipe, data: Chunk) -> FittedModel:

@@ -25,6 +25,7 @@ __all__ = [
     "first_labels",
     "gather",
     "label_lists",
+    "labelled",
     "narrowed",
     "room_for_data",
     "weights_of",
@@ -66,7 +67,7 @@ def gather(chunks: Iterable[Chunk], room: int, *, name: str) -> Gathered:
     for chunk in rest:
         n_unlabelled += chunk.n_unlabelled
         if chunk.n_unlabelled < chunk.n_rows:
-            held.append(_labelled(chunk))
+            held.append(labelled(chunk))
             size += _bytes_of(chunk)
         if size > room:
             return Gathered(joined(held), n_unlabelled, rest)
@@ -114,7 +115,8 @@ def label_lists(data: Chunk) -> list[Any]:
     return [dict(zip(labels[begin:end], values[begin:end], strict=True)) for begin, end in pieces]
 
 
-def _labelled(chunk: Chunk) -> Chunk:
+def labelled(chunk: Chunk) -> Chunk:
+    """Return the rows that have a label."""
     return chunk.take(np.flatnonzero(np.diff(chunk.label_starts))) if chunk.n_unlabelled else chunk
 
 

@@ -11,8 +11,9 @@ from labeltrees.data.same_rows import Ratings
 
 if TYPE_CHECKING:
     from labeltrees.data.chunk import Chunk
+    from labeltrees.data.readers import FileLook
 
-__all__ = ["Kind", "kind_of", "method_for"]
+__all__ = ["Kind", "kind_of", "method_for", "online_method_for"]
 
 _SHARE_OF_SEVERAL = 0.01
 """Rows with several labels may be mistakes if there are fewer than this share of them."""
@@ -73,6 +74,25 @@ def method_for(kind: Kind) -> tuple[str, str]:
     if kind.several:
         return "xreg", f"rows have {kind.labels_per_row:.1f} labels on average"
     return "conditional", "every row has one label"
+
+
+def online_method_for(look: FileLook | None) -> tuple[str, str]:
+    r"""Return the method that learns rows of a file one by one, and why; None is Python code.
+
+    What is looked at of a pipe is only what had come by then.
+
+    >>> import io
+    >>> from labeltrees.data.readers import look_at
+    >>> online_method_for(look_at(io.BytesIO(b"3 1:1\n4,7 2:1\n")))
+    ('multilabel', 'rows have several labels')
+    """
+    if look is None or look.several_share < _SHARE_OF_SEVERAL:
+        return "conditional", "every row has one label"
+    if look.distributions:
+        return "conditional", "rows have distributions of labels"
+    if look.max_relevance > 1:
+        return "conditional", "labels have a relevance above 1"
+    return "multilabel", "rows have several labels"
 
 
 def _is_sorted(ids: np.ndarray, n_labels: int) -> bool:

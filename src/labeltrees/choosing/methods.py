@@ -22,14 +22,18 @@ _NAMES = {
     "ExtremeModel": "xreg",
     "SelfTerminatingTreeModel": "self-terminating",
     "PfastreXmlModel": "pfastrexml",
+    "MultiLabelTreeModel": "multilabel",
 }
 """What is not called as its model."""
 _FORMS = frozenset(("PecocTreeModel", "PooledTreesModel", "RefinedTreesModel"))
 """Models that another one's method makes, if its settings say so."""
-_STREAM = frozenset(("conditional", "lomtree", "filtertree", "one-against-all", "frequency-table"))
-"""Methods whose models can begin without rows, by ``empty``, and ``learn`` them one by one."""
+_STREAM = frozenset(
+    ("conditional", "multilabel", "lomtree", "filtertree", "one-against-all", "frequency-table")
+)
+"""Methods whose models can begin without rows, by ``empty``, and learn them one by one."""
 _WORDS = {
     "conditional": "a conditional probability tree",
+    "multilabel": "an online label tree for rows with many labels",
     "xreg": "extreme regression",
     "lomtree": "a LOMtree",
     "filtertree": "a filter tree",

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from labeltrees.choosing.kinds import kind_of
+from labeltrees.choosing.lessons import Lessons, OneLabelLessons
 from labeltrees.choosing.scores import ask, scores
 from labeltrees.choosing.training import Measured
 from labeltrees.data.ahead import read_ahead
 from labeltrees.data.shuffle import joined, shuffled
 from labeltrees.errors import DataError
-from labeltrees.metrics import ProgressiveValidation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from labeltrees.data.chunk import Chunk, OneLabel
-    from labeltrees.metrics import ProgressiveSummary
+    from labeltrees.data.chunk import Chunk
+    from labeltrees.metrics import ProgressiveSetSummary, ProgressiveSummary
 
 __all__ = ["BUFFER_ROWS", "Streamed", "learn_stream"]
 
@@ -34,7 +34,7 @@ class Streamed:
     """What became of a stream."""
 
     model: Any
-    progressive: ProgressiveSummary
+    progressive: ProgressiveSummary | ProgressiveSetSummary
     """Of predictions made before each row was learned, in the order in which rows were learned."""
     measured: Measured | None
     """On rows that were not learned; None if all were."""
@@ -66,7 +66,7 @@ def learn_stream(
     start: Callable[[int], Any],
     *,
     in_order: bool,
-    one_label: str = "each",
+    lessons: Lessons | None = None,
     n_passes: int = 1,
     seed: int = 0,
     name: str = "the model",
@@ -83,8 +83,8 @@ def learn_stream(
     in_order : bool
         Whether rows are learned in the order of the file. If not, one in twenty (10,000 at most)
         is kept from learning, and the model is measured by them.
-    one_label : {"each", "draw", "first"}
-        What is learned of rows with several labels.
+    lessons : Lessons, optional
+        How rows are taught; by default with one label each, of several each in turn.
     n_passes : int
         How often all rows are learned, but those kept apart.
     seed : int
@@ -92,8 +92,8 @@ def learn_stream(
         What the model is called in the table.
     advance : function of a number of rows and what to show
     """
-    how = cast("OneLabel", one_label)
-    validation, model, first = ProgressiveValidation(), None, None
+    lessons = OneLabelLessons(seed=seed) if lessons is None else lessons
+    validation, model, first = lessons.scoring(), None, None
     for number in range(n_passes):
         held = _HeldOut(0.0 if in_order else _HELD_SHARE, np.random.default_rng(seed))
         counted = _Counted(read())
@@ -101,17 +101,16 @@ def learn_stream(
         learned: Iterator[Chunk] = (held.split(chunk) for chunk in counted)
         if not in_order:
             learned = shuffled(learned, BUFFER_ROWS, seed + number)
-        for rows, labels, weights in read_ahead(chunk.examples(how, seed) for chunk in learned):
-            if not rows.n_rows:
+        for lesson in read_ahead(lessons.of(chunk) for chunk in learned):
+            if not lesson.n_rows:
                 continue
-            model = start(rows.n_features) if model is None else model
-            more = {"again": True} if number else {}
-            seen = model.learn(rows, labels, weights, **more)
+            model = start(lesson.rows.n_features) if model is None else model
+            told = lessons.teach(model, lesson, n_top=lessons.n_scored, number=number)
             if number == 0:
-                validation.update(seen.p_label, is_new=seen.is_new, sample_weight=weights)
+                lessons.score(validation, lesson, told)
             if advance is not None:
-                loss = validation.summary().log_loss_seen or 0.0
-                advance(len(labels), {"loss": loss, "labels": len(model.vocabulary)})
+                loss = validation.scores().log_loss_seen or 0.0
+                advance(lesson.n_rows, {"loss": loss, "labels": len(model.vocabulary)})
     if model is None or first is None:
         raise DataError("the data have no row with a label.")
     measured = _measure(model, first[0].parts, name=name)

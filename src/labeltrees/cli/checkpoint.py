@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from labeltrees import checks
 from labeltrees.errors import ArgumentError
-from labeltrees.metrics import ProgressiveValidation
 
 if TYPE_CHECKING:
     from labeltrees.cli.inputs import Input
+    from labeltrees.metrics import ProgressiveSetValidation, ProgressiveValidation
 
 __all__ = ["Position", "fingerprint"]
 
@@ -25,7 +25,7 @@ class Position:
 
     input: dict[str, Any] | None
     """What `fingerprint` says of the input; None if it can only be read once."""
-    validation: ProgressiveValidation
+    validation: ProgressiveValidation | ProgressiveSetValidation
     rows: int = 0
     """Of the input, those without a label included."""
     unlabelled: int = 0
@@ -44,10 +44,11 @@ class Position:
         }
 
     @classmethod
-    def resumed(cls, extra: dict[str, Any], source: Input, out: str) -> Position:
+    def resumed(cls, extra: dict[str, Any], source: Input, out: str, scoring: Any) -> Position:
         """Return the position in a model's file, or raise `ArgumentError` if it is of other data.
 
-        Of an input that can only be read once, all rows are new.
+        ``scoring`` is the class of the validation. Of an input that can only be read once, all
+        rows are new.
         """
         kept = extra.get("stream")
         if not isinstance(kept, dict):
@@ -57,7 +58,7 @@ class Position:
         try:
             found = cls(
                 kept["input"],
-                ProgressiveValidation.from_state(kept["validation"]),
+                scoring.from_state(kept["validation"]),
                 checks.integer("rows", kept["rows"], 0),
                 checks.integer("unlabelled", kept["unlabelled"], 0),
                 checks.integer("predictions_bytes", kept["predictions_bytes"], 0),

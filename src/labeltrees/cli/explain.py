@@ -59,7 +59,8 @@ def explain(
     chunk = _row(source, row)
     x = chunk.rows
     opened.check_width(x)
-    likeliest = opened.top_labels(x, min(_N_OTHERS, len(opened.vocabulary)))
+    n_labels = getattr(opened, "n_tree_labels", len(opened.vocabulary))
+    likeliest = opened.top_labels(x, min(_N_OTHERS, n_labels))
     chosen = likeliest.labels[0, 0] if label is None else _as_label(opened, label)
     own = text if chunk.texts is None else chunk.texts[0]
     names = source.feature_names(own)

@@ -85,9 +85,11 @@ def _summed(reason: Any) -> tuple[dict[Any, float], float]:
         (step, -each_tree if getattr(step, "direction", "") == "left" else each_tree)
         for step in _steps(reason)
     ]
+    # The expert of a label: beside the tree's path, or of a label of many in the reason itself.
     refinement = getattr(reason, "refinement", None)
-    if refinement is not None:
-        parts.append((refinement, 1))
+    expert = reason if hasattr(reason, "contributions") else refinement
+    if expert is not None:
+        parts.append((expert, 1))
     for part, sign in parts:
         for each in part.contributions:
             sums[each.feature] = sums.get(each.feature, 0.0) + sign * each.contribution

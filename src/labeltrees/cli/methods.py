@@ -25,8 +25,8 @@ __all__ = [
     "as_options",
     "method_names",
     "stream_names",
-    "with_method",
     "with_options",
+    "with_stream_wanted",
     "with_wanted",
 ]
 
@@ -43,9 +43,9 @@ def method_names() -> list[str]:
     """Return what `train --model` can make, the best known first.
 
     >>> method_names()[:4]
-    ['conditional', 'lomtree', 'filtertree', 'xreg']
+    ['conditional', 'multilabel', 'lomtree', 'filtertree']
     """
-    first = ["conditional", "lomtree", "filtertree", "xreg", "adacond"]
+    first = ["conditional", "multilabel", "lomtree", "filtertree", "xreg", "adacond"]
     return [*first, *(name for name in methods() if name not in first)]
 
 
@@ -53,7 +53,7 @@ def stream_names() -> list[str]:
     """Return what learns row by row.
 
     >>> stream_names()[:3]
-    ['conditional', 'lomtree', 'filtertree']
+    ['conditional', 'multilabel', 'lomtree']
     """
     return [name for name in method_names() if methods()[name].streams]
 
@@ -71,14 +71,6 @@ class Chosen:
     def name(self) -> str:
         """The name of the method."""
         return self.method.name
-
-    def check_stream(self) -> None:
-        """Raise `ArgumentError` if the model cannot be made row by row."""
-        if (structure := self.given.get("structure")) in ("huffman", "kmeans", "shuffled"):
-            raise ArgumentError(
-                f"--structure {structure} needs all rows at once: make a model with train, "
-                "and go on with --init."
-            )
 
     def settings(self, **more: Any) -> Any:
         """Return the checked settings, with more of them; errors name the options as typed."""
@@ -109,6 +101,14 @@ class Wanted:
         """How often a stream of rows is learned."""
         n = self.given.get("n_passes", 1)
         return n if isinstance(n, int) else 1
+
+    def check_stream(self) -> None:
+        """Raise `ArgumentError` if no model can be made row by row."""
+        if (structure := self.given.get("structure")) in ("huffman", "kmeans", "shuffled"):
+            raise ArgumentError(
+                f"--structure {structure} needs all rows at once: make a model with train, "
+                "and go on with --init."
+            )
 
     def of(self, name: str, *, why: str = "") -> Chosen:
         """Return the method with its settings; an option that it does not use is an error.
@@ -220,28 +220,6 @@ def _wanted(arguments: dict[str, Any]) -> Wanted:
     return Wanted(given, seed, jobs)
 
 
-def with_method(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command that learns row by row the methods' options, in place of ``chosen``.
-
-    >>> import inspect
-    >>> @with_method
-    ... def learn(data: str, chosen: Chosen): ...
-    >>> list(inspect.signature(learn).parameters)[:3]
-    ['data', 'model', 'optimizer']
-    """
-
-    def model(
-        model: Annotated[str, typer.Option(help=f"{', '.join(stream_names())}.")] = "conditional",
-    ) -> None: ...
-
-    def chosen(arguments: dict[str, Any]) -> Chosen:
-        name = checks.choice("--model", arguments.pop("model"), stream_names())
-        return _wanted(arguments).of(name)
-
-    settings = options_of(stream_names(), stream=True)
-    return with_options(command, (model, settings, _every_method), "chosen", chosen)
-
-
 def with_wanted(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command that trains from files the options of all methods, in place of ``wanted``.
 
@@ -252,6 +230,19 @@ def with_wanted(command: Callable[..., None]) -> Callable[..., None]:
     True
     """
     holders = (options_of(method_names()), _presets, _boosting, _every_method)
+    return with_options(command, holders, "wanted", _wanted)
+
+
+def with_stream_wanted(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command that learns row by row the options of methods that do, as ``wanted``.
+
+    >>> import inspect
+    >>> @with_stream_wanted
+    ... def learn(data: str, wanted: Wanted): ...
+    >>> list(inspect.signature(learn).parameters)[:2]
+    ['data', 'optimizer']
+    """
+    holders = (options_of(stream_names(), stream=True), _every_method)
     return with_options(command, holders, "wanted", _wanted)
 
 

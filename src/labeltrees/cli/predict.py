@@ -203,7 +203,8 @@ def _ids(
 
 
 def _top(model: FittedModel, chunk: Chunk, k: int) -> Answers:
-    answer = model.top_labels(chunk.rows, min(k, len(model.vocabulary)))
+    n_labels = getattr(model, "n_tree_labels", len(model.vocabulary))
+    answer = model.top_labels(chunk.rows, min(k, n_labels))
     for labels, p in zip(*(part.tolist() for part in answer), strict=True):
         n_found = sum(label is not None for label in labels)  # a beam may find fewer than asked
         yield labels[:n_found], p[:n_found]

@@ -14,7 +14,12 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from labeltrees.metrics import CurvePoint, ProgressiveSummary
+    from labeltrees.metrics import (
+        CurvePoint,
+        ProgressiveSetSummary,
+        ProgressiveSummary,
+        SetCurvePoint,
+    )
 
 __all__ = [
     "JsonOption",
@@ -37,6 +42,15 @@ QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progre
 _BARS = " ▏▎▍▌▋▊▉█"
 _CURVE_ROWS = 15
 _CURVE_WIDTH = 40
+_CURVES = {
+    "CurvePoint": (("accuracy", "accuracy"), ("squared_loss", "squared"), ("log_loss", "log")),
+    "SetCurvePoint": (
+        ("precision_at_1", "P@1"),
+        ("ndcg_at_5", "nDCG@5"),
+        ("log_loss_seen", "log"),
+    ),
+}
+"""The scores that a learning curve shows, by the kind of its points, and what they are called."""
 
 
 _to_stderr: ContextVar[bool] = ContextVar("_to_stderr", default=False)
@@ -107,20 +121,23 @@ def say_pairs(pairs: dict[str, object]) -> None:
         say(f"  {name.ljust(width)}   {_text(value)}")
 
 
-def say_curve(points: Sequence[CurvePoint]) -> None:
-    """Write a learning curve: accuracy as bars, with the losses beside it."""
-    rows = _grouped(points)
-    has_accuracy = any(point.accuracy is not None for point in points)
-    top = max((accuracy for _, accuracy, _, _ in rows), default=0.0) or 1.0
-    if rows:
-        say(f"  {'examples':>11}   {'accuracy':<{_CURVE_WIDTH + 8}}   {'squared':>7}   {'log':>6}")
-    for n_rows, accuracy, squared, log in rows:
-        bar = _bar(accuracy / top).ljust(_CURVE_WIDTH)
-        shown = f"{accuracy:.3f}" if has_accuracy else "    -"
-        say(f"  {n_rows:>11,}   {bar}   {shown}   {squared:7.3f}   {log:6.3f}")
+def say_curve(points: Sequence[CurvePoint] | Sequence[SetCurvePoint]) -> None:
+    """Write a learning curve: accuracy or P@1 as bars, with two other scores beside it."""
+    if not points:
+        return
+    score, *names = _CURVES[type(points[0]).__name__]
+    rows = _grouped(points, [name for name, _ in (score, *names)])
+    is_known = any(getattr(point, score[0]) is not None for point in points)
+    top = max(first for _, (first, _, _) in rows) or 1.0
+    one, other = (title for _, title in names)
+    say(f"  {'examples':>11}   {score[1]:<{_CURVE_WIDTH + 8}}   {one:>7}   {other:>6}")
+    for n_rows, (first, second, third) in rows:
+        bar = _bar(first / top).ljust(_CURVE_WIDTH)
+        shown = f"{first:.3f}" if is_known else "    -"
+        say(f"  {n_rows:>11,}   {bar}   {shown}   {second:7.3f}   {third:6.3f}")
 
 
-def _grouped(points: Sequence[CurvePoint]) -> list[tuple[int, float, float, float]]:
+def _grouped(points: Sequence[Any], names: Sequence[str]) -> list[tuple[int, list[float]]]:
     """Return at most _CURVE_ROWS means over consecutive blocks, each weighted by its rows."""
     size = max(1, -(-len(points) // _CURVE_ROWS))
     starts = [0, *(point.n_rows for point in points)]
@@ -128,17 +145,21 @@ def _grouped(points: Sequence[CurvePoint]) -> list[tuple[int, float, float, floa
     for first in range(0, len(points), size):
         group = points[first : first + size]
         weights = [p.n_rows - starts[first + i] for i, p in enumerate(group)]
-        scores = [(p.accuracy or 0.0, p.squared_loss or 0.0, p.log_loss or 0.0) for p in group]
-        accuracy, squared, log = (
-            sum(w * score[i] for w, score in zip(weights, scores, strict=True)) / sum(weights)
-            for i in range(3)
-        )
-        rows.append((group[-1].n_rows, accuracy, squared, log))
+        means = [
+            sum(w * (getattr(p, name) or 0.0) for w, p in zip(weights, group, strict=True))
+            / sum(weights)
+            for name in names
+        ]
+        rows.append((group[-1].n_rows, means))
     return rows
 
 
-def progressive_pairs(summary: ProgressiveSummary) -> dict[str, object]:
+def progressive_pairs(summary: ProgressiveSummary | ProgressiveSetSummary) -> dict[str, object]:
     """Return the lines that describe a progressive validation."""
+    from labeltrees.metrics import ProgressiveSetSummary
+
+    if isinstance(summary, ProgressiveSetSummary):
+        return _pairs_of_sets(summary)
     tail = summary.tail
     pairs: dict[str, object] = {
         "examples": summary.n_rows,
@@ -151,6 +172,27 @@ def progressive_pairs(summary: ProgressiveSummary) -> dict[str, object]:
     }
     if tail is not None:
         pairs["accuracy, last 20 %"] = _with_radius(tail.accuracy, tail.accuracy_radius)
+        pairs["log loss, last 20 %"] = tail.log_loss_seen
+    return pairs
+
+
+def _pairs_of_sets(summary: ProgressiveSetSummary) -> dict[str, object]:
+    """Return the lines of rows with many labels."""
+    tail = summary.tail
+    pairs: dict[str, object] = {
+        "examples": summary.n_rows,
+        "labels per row": summary.n_labels / max(1, summary.n_rows),
+        "new labels": summary.n_new_labels,
+        "P@1": _with_radius(summary.precision_at_1, summary.precision_at_1_radius),
+        "P@3": summary.precision_at_3,
+        "P@5": summary.precision_at_5,
+        "nDCG@5": summary.ndcg_at_5,
+        "log loss, a row's seen labels": summary.log_loss_seen,
+        "calibration error@1": summary.calibration_error,
+    }
+    if tail is not None:
+        pairs["P@1, last 20 %"] = _with_radius(tail.precision_at_1, tail.precision_at_1_radius)
+        pairs["nDCG@5, last 20 %"] = tail.ndcg_at_5
         pairs["log loss, last 20 %"] = tail.log_loss_seen
     return pairs
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from labeltrees.cli.amounts import Every, every, size_in_bytes
+from labeltrees.choosing.lessons import lessons_of
+from labeltrees.cli.amounts import Every, every
 from labeltrees.cli.answers import AnswerFile, form_of
 from labeltrees.cli.checkpoint import Position, fingerprint
 from labeltrees.cli.inputs import (
@@ -20,8 +21,8 @@ from labeltrees.cli.inputs import (
     OrderOption,
     with_columns,
 )
-from labeltrees.cli.methods import Chosen, with_method
-from labeltrees.cli.opening import open_model
+from labeltrees.cli.learner import Learner, checked_options, opened_model
+from labeltrees.cli.methods import Wanted, stream_names, with_stream_wanted
 from labeltrees.cli.outputs import check_out
 from labeltrees.cli.report import (
     JsonOption,
@@ -33,26 +34,27 @@ from labeltrees.cli.report import (
     say_json,
     say_pairs,
 )
-from labeltrees.cli.settings_options import option_of
 from labeltrees.cli.signals import AskedToStop, Stopping
 from labeltrees.cli.streaming import Answers, Pulse, Stream
 from labeltrees.data.readers.source import MAX_LINE_BYTES
 from labeltrees.errors import ArgumentError, DataError
-from labeltrees.metrics import ProgressiveValidation
 from labeltrees.models.online.fading import can_fade
 from labeltrees.progress import Progress
-
-if TYPE_CHECKING:
-    from labeltrees.models.model import FittedModel
-    from labeltrees.store import StoredModel
 
 _WHAT = "predicted before learned, in the order of the stream"
 
 
 @with_columns
-@with_method
+@with_stream_wanted
 def stream(
     data: InputArgument,
+    model: Annotated[
+        str,
+        typer.Option(
+            help=f"auto (conditional, or multilabel if rows have several labels), "
+            f"{', '.join(stream_names())}."
+        ),
+    ] = "auto",
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Where to save the model: at the end, and if stopped."),
@@ -71,7 +73,7 @@ def stream(
     predictions: Annotated[
         str | None,
         typer.Option(
-            help="Write a line for each row before it is learned: its label, that label's "
+            help="Write a line for each row before it is learned: its label (or labels), their "
             "probability, the likeliest labels and theirs. A file, or '-' for stdout."
         ),
     ] = None,
@@ -100,13 +102,13 @@ def stream(
     max_line_bytes: LineOption = MAX_LINE_BYTES,
     order: OrderOption = None,
     top: Annotated[
-        bool, typer.Option(help="Whether to find each row's likeliest label (for accuracy).")
+        bool, typer.Option(help="Whether to find each row's likeliest labels (for accuracy).")
     ] = True,
     json: JsonOption = False,
     quiet: QuietOption = False,
     *,
     columns: dict[str, Any],
-    chosen: Chosen,
+    wanted: Wanted,
 ) -> None:
     """Predict each row, then learn from it; report how good the predictions were.
 
@@ -114,27 +116,24 @@ def stream(
     print the report.
     """
     often = _checked_times(checkpoint_every, out, resume=resume)
-    making = _checked_memory(chosen, max_memory)
-    if forget is not None and chosen.name != "conditional":
-        raise ArgumentError(f"--forget is not an option of --model {chosen.name}.")
-    chosen.check_stream()
+    wanted = checked_options(wanted, model, max_memory, forget)
     check_out(out)
     reading: dict[str, Any] = {
         "format": format,
         "labels": labels,
         "limit": limit,
         "order": order,
-        "seed": chosen.seed,
+        "seed": wanted.seed,
         "max_line_bytes": max_line_bytes,
     }
     resumed = out if resume and out is not None and out.exists() else None
     with Stopping() as stopping:
-        begun, model, extra = resumed or init, None, {}
+        begun, opened, extra = resumed or init, None, {}
         stored = None
         if begun is not None:
-            model, stored = _opened(begun, chosen)
+            opened, stored = opened_model(begun, model, wanted)
             extra = stored.extra
-            if forget is not None and not can_fade(model):
+            if forget is not None and not can_fade(opened):
                 raise ArgumentError(f"--forget: {begun} holds a {stored.model}, which cannot.")
         try:
             with stopping.waiting():  # the first line of a pipe may not have come yet
@@ -145,15 +144,25 @@ def stream(
                 )
         except AskedToStop:
             raise typer.Exit(stopping.exit_code) from None
+        learner = Learner.of(opened, model, wanted, source, labels)
+        if forget is not None and not can_fade(learner.model_class):
+            raise ArgumentError(f"--forget is not an option of --model {learner.name}.")
         if source.look is not None and not quiet:
             with reporting_to_stderr():
-                for note in source.look.notes:
+                for note in (*source.look.notes, *learner.notes):
                     say(f"labeltrees: {note}")
         facts = {"input": extra["input"]} if "input" in extra else source.facts()
+        lessons = lessons_of(
+            learner.model_class,
+            learner.settings,
+            how=source.labels,
+            seed=source.seed,
+            path=source.path,
+        )
         if resumed is None:
-            position = Position(fingerprint(source), ProgressiveValidation(n_expected=limit))
+            position = Position(fingerprint(source), lessons.scoring(n_expected=limit))
         else:
-            position = Position.resumed(extra, source, str(resumed))
+            position = Position.resumed(extra, source, str(resumed), lessons.scoring)
         answers = None
         if predictions is not None:
             form = form_of(predictions, predictions_format, "--predictions-format")
@@ -166,13 +175,14 @@ def stream(
             running = Stream(
                 source=source,
                 position=position,
-                start=lambda n: chosen.method.start(chosen.settings(**making), n),
-                model=model,
+                lessons=lessons,
+                start=learner.start,
+                model=opened,
                 out=out,
                 extra=facts,
                 checkpoint=often,
                 answers=answers,
-                find_top=top or answers is not None,
+                n_top=int(top) if answers is None else answers.n_top,
                 pulse=Pulse(progress, 0.0 if quiet else heartbeat),
                 stopping=stopping,
                 forget=forget,
@@ -194,33 +204,6 @@ def _checked_times(checkpoint_every: str | None, out: Path | None, *, resume: bo
         option = "--resume" if resume else "--checkpoint-every"
         raise ArgumentError(f"{option} needs --out, where the model is saved.")
     return Every() if checkpoint_every is None else every("--checkpoint-every", checkpoint_every)
-
-
-def _checked_memory(chosen: Chosen, max_memory: str | None) -> dict[str, Any]:
-    """Return the setting that an option gives, none if it was not given."""
-    if max_memory is None:
-        return {}
-    if "max_memory" not in chosen.method.settings_class.names():
-        raise ArgumentError(f"--max-memory is not an option of --model {chosen.name}.")
-    given = {"max_memory": size_in_bytes("--max-memory", max_memory)}
-    chosen.settings(**given)
-    return given
-
-
-def _opened(path: Path, chosen: Chosen) -> tuple[FittedModel, StoredModel]:
-    """Return a model that can go on learning, and what else is in its file."""
-    stored, model = open_model(path)
-    if not hasattr(model, "learn"):
-        raise ArgumentError(f"{path} holds a {stored.model}, which cannot learn row by row.")
-    if model.frozen:
-        raise ArgumentError(f"{path} was saved with --no-keep-state and cannot learn any more.")
-    own = model.settings.to_dict()
-    for name, value in chosen.given.items():
-        if name not in own or own[name] != value:
-            option = option_of(name)
-            has = f"has {own[name]!r}" if name in own else "has no such setting"
-            raise ArgumentError(f"{option} is a setting of new models; the one in {path} {has}.")
-    return model, stored
 
 
 def _report(running: Stream, *, json: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,25 +14,20 @@ from labeltrees.cli.report import stop_writing
 from labeltrees.cli.signals import AskedToStop
 from labeltrees.data.ahead import read_ahead
 from labeltrees.errors import DataError
-from labeltrees.models.model import Foreseen
 from labeltrees.models.online.fading import faded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
+    from labeltrees.choosing.lessons import Answer, Lessons
     from labeltrees.cli.amounts import Every
     from labeltrees.cli.answers import AnswerFile
     from labeltrees.cli.checkpoint import Position
     from labeltrees.cli.inputs import Input
     from labeltrees.cli.signals import Stopping
-    from labeltrees.data.chunk import Chunk, OneLabel
-    from labeltrees.data.rows import Rows
+    from labeltrees.data.chunk import Chunk
     from labeltrees.progress import Progress
-
-    Tops = list[tuple[list[Any], list[float]]]
 
 __all__ = ["Answers", "Pulse", "Stream"]
 
@@ -40,6 +35,8 @@ _PART_ROWS = 1024
 """A part of a chunk is learned without a look at signals and clocks: some ten milliseconds."""
 _SLOW_PART_ROWS = 64
 """The same if each row is asked for several labels before it is learned."""
+_SHORT = {"accuracy": "acc", "log loss": "loss"}
+"""What scores are called in the bar."""
 _TICK = 0.25  # seconds after which clocks are looked at although no row has come
 
 
@@ -73,10 +70,9 @@ class Pulse:
         if now >= self._next_show:
             self._next_show = now + 0.1
             if sys.stderr.isatty():
-                scores = position.validation.scores()
-                shown = {} if scores.accuracy is None else {"acc": scores.accuracy}
-                loss = scores.log_loss_seen or 0.0
-                self.progress.advance(n, loss=loss, labels=n_labels, **shown)
+                brief = position.validation.scores().brief()
+                shown: dict[str, object] = {_SHORT.get(name, name): v for name, v in brief.items()}
+                self.progress.advance(n, labels=n_labels, **shown)
                 return
         self.progress.advance(n)
         if self.seconds_between and now >= self._next_line and not sys.stderr.isatty():
@@ -87,12 +83,9 @@ class Pulse:
         before, n_before = self._line_before
         self._line_before = now, self.n_examples
         rate = (self.n_examples - n_before) / max(now - before, 1e-9)
-        scores = position.validation.scores()
         parts = [f"{position.rows:,} rows", f"{n_labels:,} labels", f"{rate:,.0f} examples/s"]
-        if scores.accuracy is not None:
-            parts.append(f"accuracy {scores.accuracy:.4f}")
-        if scores.log_loss_seen is not None:
-            parts.append(f"log loss {scores.log_loss_seen:.4f}")
+        brief = position.validation.scores().brief()
+        parts += [f"{name} {score:.4f}" for name, score in brief.items()]
         if (size := _resident_bytes()) is not None:
             parts.append(f"{size / 2**20:,.0f} MiB")
         stamp = time.strftime("%Y-%m-%dT%H:%M:%S%z")
@@ -118,24 +111,28 @@ class Answers:
             pairs = [name for rank in ranks for name in (f"top_{rank}", f"p_{rank}")]
             self.file.add(csv_line(["line", "label", "p_label", *pairs]))
 
-    def write(self, lines: list[int], labels: NDArray[Any], seen: Foreseen, tops: Tops) -> None:
+    def write(self, answers: Iterable[Answer]) -> None:
         """Write a line for each example."""
-        each = zip(lines, labels.tolist(), seen.p_label.tolist(), tops, strict=True)
-        for line, label, p_label, (likeliest, p_likeliest) in each:
-            self.file.add(self._line(line, label, p_label, likeliest, p_likeliest))
+        for line, label, p_label, tops, p_tops in answers:
+            self.file.add(
+                self._line(line, label, p_label, tops[: self.n_top], p_tops[: self.n_top])
+            )
         self.file.flush(now=False)
 
     def _line(
-        self, line: int, label: Any, p_label: float, tops: list[Any], p_tops: list[float]
+        self, line: int, label: Any, p_label: Any, tops: list[Any], p_tops: list[float]
     ) -> str:
+        if self.form == "jsonl":
+            said = {"line": line, "label": label, "p_label": p_label}
+            return json_line(said | {"labels": tops, "probabilities": p_tops})
+        if isinstance(label, list):  # all labels of the row
+            label = ",".join(map(str, label))
+            p_label = ",".join(f"{p:.6g}" for p in p_label)
         if self.form == "tsv":
             return tsv_line([label, p_label], tops, p_tops)
-        if self.form == "csv":
-            pairs = [value for pair in zip(tops, p_tops, strict=True) for value in pair]
-            nothing = [None] * (2 * (self.n_top - len(tops)))
-            return csv_line([line, label, p_label, *pairs, *nothing])
-        said = {"line": line, "label": label, "p_label": p_label}
-        return json_line(said | {"labels": tops, "probabilities": p_tops})
+        pairs = [value for pair in zip(tops, p_tops, strict=True) for value in pair]
+        nothing = [None] * (2 * (self.n_top - len(tops)))
+        return csv_line([line, label, p_label, *pairs, *nothing])
 
 
 @dataclass
@@ -144,6 +141,7 @@ class Stream:
 
     source: Input
     position: Position
+    lessons: Lessons
     start: Callable[[int], Any]
     """Makes a model for rows of so many features."""
     model: Any
@@ -151,7 +149,8 @@ class Stream:
     extra: dict[str, Any]
     checkpoint: Every
     answers: Answers | None
-    find_top: bool
+    n_top: int
+    """How many of the likeliest labels are found before a row is learned."""
     pulse: Pulse
     stopping: Stopping
     forget: int | None = None
@@ -188,7 +187,7 @@ class Stream:
         Parts end where chunks do and at multiples of their size, counted from the first row of the
         source: a stream that is resumed is cut as one that was not.
         """
-        size = _SLOW_PART_ROWS if self._several else _PART_ROWS
+        size = _SLOW_PART_ROWS if self.lessons.asks_each(self.n_top) else _PART_ROWS
         n_before = 0 if self.position.input is None else self.position.rows
         chunks = read_ahead(self.source.chunks(n_before), tick=_TICK)
         while True:
@@ -212,22 +211,18 @@ class Stream:
             self._flush()
 
     def _learn(self, part: Chunk) -> None:
-        how = cast("OneLabel", self.source.labels)
-        rows, labels, weights = part.examples(how, self.source.seed)
-        if rows.n_rows:
+        lesson = self.lessons.of(part)
+        if lesson.n_rows:
             if self.model is None:
-                self.model = self.start(rows.n_features)
+                self.model = self.start(lesson.rows.n_features)
             started = time.perf_counter()
-            seen, tops = self._foresee(rows, labels, weights)
-            self.pulse.learned(len(labels), time.perf_counter() - started)
-            found = {"correct": seen.top == labels, "p_top": seen.p_top} if self.find_top else {}
-            self.position.validation.update(
-                seen.p_label, is_new=seen.is_new, sample_weight=weights, **found
-            )
+            told = self.lessons.teach(self.model, lesson, n_top=self.n_top)
+            self.pulse.learned(lesson.n_rows, time.perf_counter() - started)
+            self.lessons.score(self.position.validation, lesson, told)
         self.position.rows += part.n_rows
         self.position.unlabelled += part.n_unlabelled
-        if rows.n_rows and self.answers is not None:
-            self.answers.write(_lines_of(part, how), labels, seen, tops)
+        if lesson.n_rows and self.answers is not None:
+            self.answers.write(self.lessons.answers(lesson, told))
         self.pulse.show(part.n_rows, self.position, self.n_labels)
 
     @property
@@ -241,31 +236,6 @@ class Stream:
         due = self.forget is not None and self.position.rows % self._fading_step == 0
         if due and self.model is not None:
             self.model = faded(self.model, 0.5**0.5)
-
-    @property
-    def _several(self) -> bool:
-        return self.answers is not None and self.answers.n_top > 1
-
-    def _foresee(
-        self, rows: Rows, labels: NDArray[Any], weights: NDArray[np.float32]
-    ) -> tuple[Foreseen, Tops]:
-        """Learn, and return what was foreseen; `learn` itself tells one likeliest label."""
-        if not self._several:
-            seen = self.model.learn(rows, labels, weights, foresee_top=self.find_top)
-            pairs = zip(seen.top.tolist(), seen.p_top.tolist(), strict=True)
-            return seen, [([], []) if top is None else ([top], [p]) for top, p in pairs]
-        assert self.answers is not None
-        each, tops = [], []
-        for i in range(rows.n_rows):
-            row = rows.take(np.array([i]))
-            if k := min(self.answers.n_top, len(self.model.vocabulary)):
-                found = self.model.top_labels(row, k)
-                tops.append((found.labels[0].tolist(), found.probabilities[0].tolist()))
-            else:
-                tops.append(([], []))
-            one = slice(i, i + 1)
-            each.append(self.model.learn(row, labels[one], weights[one], foresee_top=True))
-        return Foreseen(*map(np.concatenate, zip(*each, strict=True))), tops
 
     @property
     def n_labels(self) -> int:
@@ -296,17 +266,6 @@ class Stream:
         extra = self.extra | {"stream": self.position.to_dict()}
         self.source.save(self.model, self.out, extra=extra)
         self.position.saved_rows, self._saved_at = self.position.rows, time.monotonic()
-
-
-def _lines_of(part: Chunk, how: str) -> list[int]:
-    """Return the line of each example that `Chunk.examples` makes."""
-    n_labels = np.diff(part.label_starts)
-    chosen = np.flatnonzero(n_labels)
-    if how == "each":
-        chosen = np.repeat(chosen, n_labels[chosen])
-    lines = part.first_line + np.arange(part.n_rows) if part.lines is None else part.lines
-    numbers: list[int] = lines[chosen].tolist()
-    return numbers
 
 
 def _resident_bytes() -> int | None:

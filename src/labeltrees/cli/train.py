@@ -19,6 +19,7 @@ from labeltrees.cli.inputs import (
     OrderOption,
     with_columns,
 )
+from labeltrees.cli.learner import CHOOSES_ONLINE
 from labeltrees.cli.methods import Wanted, method_names, stream_names, with_wanted
 from labeltrees.cli.opening import open_model
 from labeltrees.cli.outputs import check_out, default_out
@@ -139,7 +140,7 @@ def train(
 def _possible(model: str, *, one_by_one: bool) -> tuple[str, ...]:
     """Return the methods that may be meant, before the data are known."""
     if model == "auto":
-        return ("conditional",) if one_by_one else CHOOSES
+        return CHOOSES_ONLINE if one_by_one else CHOOSES
     if one_by_one and model not in stream_names():
         allowed = ", ".join(stream_names())
         raise ArgumentError(

@@ -11,7 +11,8 @@ import numpy as np
 
 from labeltrees.choosing.features import Features
 from labeltrees.choosing.gathering import gather, narrowed, room_for_data
-from labeltrees.choosing.kinds import Kind, kind_of, method_for
+from labeltrees.choosing.kinds import Kind, kind_of, method_for, online_method_for
+from labeltrees.choosing.lessons import can_be_taught, lessons_of
 from labeltrees.choosing.streaming import learn_stream
 from labeltrees.choosing.training import train_on_all
 from labeltrees.cli.methods import Chosen, Wanted, stream_names
@@ -25,14 +26,17 @@ from labeltrees.cli.training_words import (
     joined_in_words,
     model_in_words,
 )
+from labeltrees.data.label_sets import LabelSets
 from labeltrees.data.same_rows import join_same_rows
 from labeltrees.errors import ArgumentError
+from labeltrees.models.capabilities import LearnsSets, can
 from labeltrees.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from labeltrees.choosing.lessons import Lessons
     from labeltrees.cli.inputs import Input
     from labeltrees.data.chunk import Chunk
 
@@ -80,6 +84,8 @@ class TrainingRun:
             self.source, kind = replace(self.source, join_rows=True), kind_of(data)
             found.append(joined_in_words(kind))
         chosen, why = self._chosen(kind)
+        if chosen.method.streams and chosen.method.several:
+            LabelSets.of_chunk(data, self.source.path)  # a bad relevance is named before any work
         recipe = recipe_of(
             chosen, effort=self.effort, one_label=self.source.labels, of_texts=kind.text
         )
@@ -109,15 +115,15 @@ class TrainingRun:
 
     def online(self, *, in_order: bool) -> Trained:
         """Learn row by row, at constant memory."""
-        chosen = self.wanted.of(self._stream_name())
         why = "rows are to be learned in their order" if in_order else "--online was given"
+        chosen, why = self._chosen_online(why)
         return self._stream(chosen, self.source.chunks, in_order=in_order, why=why)
 
     def go_on(self, init: Path, model: Any, *, in_order: bool) -> Trained:
         """Go on from a model that was saved at ``init``; the source is read as its own was."""
         if self.model != "auto" or self.wanted.given:
             raise ArgumentError("--init goes on with the model's own settings: give none of them.")
-        if not hasattr(model, "learn"):
+        if not can_be_taught(model):
             name = type(model).__name__
             raise ArgumentError(f"--init {init}: {name} cannot learn row by row.")
         why = f"--init {init} was given"
@@ -129,13 +135,12 @@ class TrainingRun:
             f"There is no room for the whole file in memory, so it is learned row by row. "
             f"The first {data.n_rows:,} rows were looked at."
         ]
-        chosen = self.wanted.of(self._stream_name(), why="the file does not fit into memory")
+        chosen, why = self._chosen_online("the file does not fit into memory")
         once = iter([self.source.with_features(chain([data], rest))])
 
         def read() -> Iterable[Chunk]:
             return next(once, None) or self.source.chunks()
 
-        why = "the file does not fit into memory"
         return self._stream(chosen, read, in_order=False, why=why, found=found)
 
     def _stream(
@@ -156,12 +161,13 @@ class TrainingRun:
             assert chosen is not None
             return chosen.method.start(chosen.settings(), n_features)
 
+        lessons = self._lessons(chosen, start)
         with Progress("learning", enabled=not self.quiet) as progress:
             streamed = learn_stream(
                 read,
                 make,
                 in_order=in_order,
-                one_label=self.source.labels,
+                lessons=lessons,
                 n_passes=1 if chosen is None else self.wanted.n_passes,
                 seed=self.wanted.seed,
                 name="labeltrees",
@@ -183,10 +189,7 @@ class TrainingRun:
             streamed.n_unlabelled,
             streamed.measured,
             from_all=in_order,
-            progressive={
-                "squared_loss": summary.squared_loss,
-                "log_loss_seen": summary.log_loss_seen,
-            },
+            progressive=_progressive(summary),
             facts=_sizes(model),
             advice=[how_to_ask(self.out)],
         )
@@ -194,7 +197,7 @@ class TrainingRun:
     def _check_stream(self, chosen: Chosen | None, why: str) -> None:
         """Raise `ArgumentError` for an option that needs all rows."""
         if chosen is not None:
-            chosen.check_stream()
+            self.wanted.check_stream()
         if self.effort != "usual":
             raise ArgumentError(f"--{self.effort} needs all rows in memory, and {why}.")
         if self.join_rows:
@@ -205,15 +208,37 @@ class TrainingRun:
         if self.vectorizer is not None and not self.source.is_text:
             raise ArgumentError(f"--vectorizer {self.vectorizer}: these data have no texts.")
 
-    def _stream_name(self) -> str:
-        if self.model == "auto":
-            return "conditional"
-        if self.model not in stream_names():
+    def _chosen_online(self, why: str) -> tuple[Chosen, str]:
+        """Return the method that learns row by row, as ``why`` says it must, and all reasons."""
+        if self.model != "auto":
+            if self.model not in stream_names():
+                raise ArgumentError(
+                    f"--model {self.model} needs all rows in memory, and they do not fit; "
+                    f"{', '.join(stream_names())} learn row by row."
+                )
+            return self.wanted.of(self.model), why
+        name, reason = online_method_for(self.source.look)
+        if self.labels is not None:
+            name, reason = "conditional", f"--labels {self.labels} was given"
+        if name == "multilabel":
+            why = f"{reason} and {why}"
+        return self.wanted.of(name, why=why), why
+
+    def _lessons(self, chosen: Chosen | None, model: Any) -> Lessons:
+        """Return how a model that was opened, or a chosen one, is taught row by row."""
+        kind = model if chosen is None else chosen.method.model_class
+        if self.labels is not None and can(kind, LearnsSets):
             raise ArgumentError(
-                f"--model {self.model} needs all rows in memory, and they do not fit; "
-                f"{', '.join(stream_names())} learn row by row."
+                f"--labels {self.labels} is for models of one label per row; this one learns all "
+                "labels of a row together."
             )
-        return self.model
+        return lessons_of(
+            kind,
+            model.settings if chosen is None else chosen.settings(),
+            how=self.source.labels,
+            seed=self.wanted.seed,
+            path=self.source.path,
+        )
 
     def _chosen(self, kind: Kind) -> tuple[Chosen, str]:
         name, why = self.model, "--model says so"
@@ -256,6 +281,12 @@ def _counted(chunks: Iterable[Chunk], progress: Progress) -> Iterator[Chunk]:
     for chunk in chunks:
         progress.advance(chunk.n_rows)
         yield chunk
+
+
+def _progressive(summary: Any) -> dict[str, float | None]:
+    """Return what is told of predictions made before rows were learned."""
+    names = ("squared_loss", "precision_at_1", "precision_at_5", "ndcg_at_5", "log_loss_seen")
+    return {name: getattr(summary, name) for name in names if hasattr(summary, name)}
 
 
 def _sizes(model: Any) -> dict[str, Any]:

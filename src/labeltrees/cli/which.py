@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from labeltrees.choosing.gathering import gather
-from labeltrees.choosing.kinds import kind_of, method_for
+from labeltrees.choosing.kinds import kind_of, method_for, online_method_for
 from labeltrees.choosing.methods import methods
 from labeltrees.cli.inputs import (
     FormatOption,
@@ -68,5 +68,5 @@ def which(
         say(f"  {sentence}")
     say(f"  Model: {methods()[name].words} (--model {name}), because {why}.")
     say(f"  Train it: labeltrees train {data}")
-    if not kind.several:
+    if not ratings and (not kind.several or online_method_for(source.look)[0] == "multilabel"):
         say(f"  If rows keep coming: labeltrees stream {data} learns each one as it comes.")

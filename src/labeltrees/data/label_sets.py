@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labeltrees.errors import DataError
+from labeltrees.errors import DataError, DataFileError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,8 +66,11 @@ class LabelSets:
         return cls(starts, labels)
 
     @classmethod
-    def of_chunk(cls, chunk: Chunk) -> LabelSets:
-        """Return the labels of a chunk, or raise `DataError` naming the line of a bad relevance."""
+    def of_chunk(cls, chunk: Chunk, path: str = "") -> LabelSets:
+        """Return the labels of a chunk, or raise `DataError` naming the line of a bad relevance.
+
+        ``path`` is the file that the chunk comes from, for the error.
+        """
         if chunk.relevance is None:
             return cls(chunk.label_starts, chunk.labels)
         kept = chunk.relevance > 0  # what is not relevant is no label of the row
@@ -75,7 +79,10 @@ class LabelSets:
             entry = int(np.argmax(wrong))
             row = int(np.searchsorted(chunk.label_starts, entry, side="right")) - 1
             line = chunk.first_line + row if chunk.lines is None else int(chunk.lines[row])
-            raise DataError(f"line {line} has relevance {chunk.relevance[entry]:g}; {ALLOWED}")
+            value = f"{chunk.relevance[entry]:g}"
+            if path:
+                raise DataFileError(path, line, f"a label has relevance {value}; {ALLOWED}")
+            raise DataError(f"line {line} has relevance {value}; {ALLOWED}")
         starts = np.concatenate([[0], np.cumsum(kept)])[chunk.label_starts]
         return cls(starts.astype(np.int64), chunk.labels[kept], chunk.relevance[kept])
 
@@ -83,6 +90,29 @@ class LabelSets:
     def n_rows(self) -> int:
         """The number of rows."""
         return len(self.starts) - 1
+
+    def distinct(self) -> LabelSets:
+        """Return the sets with every label of a row once, the most relevant of equals.
+
+        >>> LabelSets.of_lists([["a", "b", "a"], ["a"]]).distinct().labels.tolist()
+        ['a', 'b', 'a']
+        """
+        labels, bounds = self.labels.tolist(), self.starts.tolist()
+        if all(len(set(labels[a:b])) == b - a for a, b in pairwise(bounds)):
+            return self
+        kept: list[int] = []
+        counts = []
+        for begin, end in pairwise(bounds):
+            best: dict[Any, int] = {}
+            for entry in range(begin, end):
+                place = best.setdefault(labels[entry], entry)
+                if self.relevance is not None and self.relevance[entry] > self.relevance[place]:
+                    best[labels[entry]] = entry
+            kept += best.values()
+            counts.append(len(best))
+        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        relevance = None if self.relevance is None else self.relevance[kept]
+        return LabelSets(starts, self.labels[kept], relevance)
 
     def to_ids(self, vocabulary: LabelVocabulary) -> SetIds:
         """Return the sets with the vocabulary's ids; a label named twice counts once.

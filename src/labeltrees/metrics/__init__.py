@@ -64,15 +64,25 @@ if TYPE_CHECKING:
         ProgressiveValidation,
         StreamScores,
     )
+    from labeltrees.metrics.progressive_sets import (
+        ProgressiveSetSummary,
+        ProgressiveSetValidation,
+        SetCurvePoint,
+        SetScores,
+    )
     from labeltrees.metrics.propensity import propensities
     from labeltrees.metrics.report import label_matrix, multilabel_report
 
 __all__ = [
     "CurvePoint",
     "FilteringCurve",
+    "ProgressiveSetSummary",
+    "ProgressiveSetValidation",
     "ProgressiveSummary",
     "ProgressiveValidation",
     "ReliabilityCurve",
+    "SetCurvePoint",
+    "SetScores",
     "StreamScores",
     "auc_at_k",
     "brier_from_top_k",
@@ -119,9 +129,13 @@ __all__ = [
 _HOME = {
     "CurvePoint": "progressive",
     "FilteringCurve": "filtering",
+    "ProgressiveSetSummary": "progressive_sets",
+    "ProgressiveSetValidation": "progressive_sets",
     "ProgressiveSummary": "progressive",
     "ProgressiveValidation": "progressive",
     "ReliabilityCurve": "calibration",
+    "SetCurvePoint": "progressive_sets",
+    "SetScores": "progressive_sets",
     "StreamScores": "progressive",
     "auc_at_k": "multilabel",
     "brier_from_top_k": "losses",

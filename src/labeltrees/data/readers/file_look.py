@@ -55,6 +55,10 @@ class FileLook:
         Whether each row rates one label for a text, or features, that other rows have too.
     distributions : bool
         Whether rows have probabilities of labels.
+    several_share : float
+        The share of rows with more than one label, of those that have any.
+    max_relevance : float
+        The largest relevance of a label; 1 where labels have none.
     header : bool
         Whether the first line has names of columns.
     columns : tuple of str
@@ -96,6 +100,8 @@ class FileLook:
     sorted_labels: bool = False
     ratings: bool = False
     distributions: bool = False
+    several_share: float = 0.0
+    max_relevance: float = 1.0
     header: bool = False
     columns: tuple[str, ...] = ()
     label_separator: str | None = None

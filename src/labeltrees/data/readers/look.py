@@ -207,6 +207,8 @@ def _with_counts(found: FileLook, head: Head) -> FileLook:
         sorted_labels=sample.sorted_labels,
         ratings=sample.ratings,
         distributions=sample.distributions,
+        several_share=sample.several_share,
+        max_relevance=sample.max_relevance,
         n_rows=sample.n_rows,
         n_unlabelled=sample.n_unlabelled,
         n_labels=sample.n_labels,

@@ -38,6 +38,8 @@ class Sample:
     is_whole: bool = True
     ratings: bool = False
     distributions: bool = False
+    several_share: float = 0.0
+    max_relevance: float = 1.0
 
     def notes(self) -> tuple[str, ...]:
         """Return sentences about what a user should know."""
@@ -70,8 +72,9 @@ def sample_of(chunks: Iterable[Chunk], *, is_whole: bool) -> Sample:
     >>> sample_of(read_svmlight(io.BytesIO(b"3 1:1\n 1:2\n")), is_whole=True).n_unlabelled
     1
     """
-    n_rows = n_unlabelled = n_entries = 0
-    several = graded = is_text = distributions = False
+    n_rows = n_unlabelled = n_entries = n_several = 0
+    most = 0.0
+    graded = is_text = distributions = False
     labels: Counter[Any] = Counter()
     firsts: list[Any] = []
     columns: set[int] = set()
@@ -80,8 +83,9 @@ def sample_of(chunks: Iterable[Chunk], *, is_whole: bool) -> Sample:
         n_rows += chunk.n_rows
         n_unlabelled += chunk.n_unlabelled
         n_of_row = np.diff(chunk.label_starts)
-        several = several or bool((n_of_row > 1).any())
+        n_several += int(np.count_nonzero(n_of_row > 1))
         graded = graded or (chunk.relevance is not None and bool((chunk.relevance != 1).any()))
+        most = max(most, 1.0 if chunk.relevance is None else chunk.relevance.max(initial=0))
         labels.update(chunk.labels.tolist())
         ratings.add(chunk)
         distributions = distributions or chunk.is_distribution
@@ -98,15 +102,17 @@ def sample_of(chunks: Iterable[Chunk], *, is_whole: bool) -> Sample:
         n_rows,
         n_unlabelled,
         len(labels),
-        several,
+        n_several > 0,
         graded,
-        _are_sorted(firsts, may_be_one=is_whole or several),
+        _are_sorted(firsts, may_be_one=is_whole or n_several > 0),
         is_text,
         None if is_text else (n_entries / size if size else 0.0),
         None if is_text else len(columns),
         is_whole,
         ratings.found,
         distributions,
+        n_several / max(1, n_rows - n_unlabelled),
+        float(most),
     )
 
 

@@ -66,7 +66,8 @@ class MarginalExplanation:
     def to_text(self) -> str:
         """Return a text with one line per node and one per feature."""
         lines = [
-            f"P({self.label}) = {self.p_label:.4g} after {len(self.steps)} nodes; "
+            f"P({self.label}) = {self.p_label:.4g} after {len(self.steps)} "
+            f"node{'' if len(self.steps) == 1 else 's'}; "
             f"the row has any label with p = {self.p_any:.4g}"
         ]
         for step in self.steps:

@@ -120,9 +120,7 @@ class MultiLabelTreeModel(FittedModel):
             )  # fmt: skip
             inner = shape.labels() < 0
             own = np.where(inner, -1, seen[np.where(inner, 0, shape.labels())])
-            tree = _core.LabelTree.restore(
-                shape.parents(), own.astype(np.int32), len(vocabulary)
-            )
+            tree = _core.LabelTree.restore(shape.parents(), own.astype(np.int32), len(vocabulary))
         return cls(settings, vocabulary, settings.untaught(tree), rows.n_features)
 
     def learn_sets(
@@ -269,6 +267,11 @@ class MultiLabelTreeModel(FittedModel):
     def has_learned(self, ids: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Return which label ids have a leaf."""
         return self.core.have_leaves(ids).astype(bool)
+
+    @property
+    def n_tree_labels(self) -> int:
+        """How many labels have a leaf: as many can be among the likeliest."""
+        return int(self.core.n_labels)
 
     @property
     def tree(self) -> LabelTree:
