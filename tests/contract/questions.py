@@ -13,11 +13,23 @@ from labeltrees.models.capabilities import (
     Descends,
     Explains,
     Learns,
+    LearnsSets,
     Samples,
+    SamplesSets,
     can,
 )
 
-CAPABILITIES = (Above, BestRows, Samples, Explains, BeamSearch, Descends, Learns)
+CAPABILITIES = (
+    Above,
+    BestRows,
+    Samples,
+    Explains,
+    BeamSearch,
+    Descends,
+    Learns,
+    LearnsSets,
+    SamplesSets,
+)
 NO_WEIGHTS = np.empty(0, dtype=np.float32)
 
 

@@ -32,6 +32,7 @@ from labeltrees import (
     LeastSquaresRegressor,
     LemlRegressor,
     LOMTreeClassifier,
+    MultiLabelTreeClassifier,
     OneAgainstAllClassifier,
     PfastreXmlRanker,
     ProxmlRanker,
@@ -46,7 +47,9 @@ from labeltrees.models.capabilities import (
     Descends,
     Explains,
     Learns,
+    LearnsSets,
     Samples,
+    SamplesSets,
     can,
 )
 
@@ -68,6 +71,7 @@ CAN = {
     "LomTreeModel": DENSE | {Explains, Learns},
     "SelfTerminatingTreeModel": DENSE,
     "ExtremeModel": {Above, BestRows, Explains},
+    "MultiLabelTreeModel": {Above, BestRows, Explains, LearnsSets, SamplesSets},
     "AdacondModel": DENSE,
     "OneAgainstAllModel": DENSE | {Learns},
     "FrequencyTableModel": DENSE | {Learns},
@@ -81,7 +85,7 @@ CAN = {
     "XlrModel": SCORES,
 }
 """What the model of each class can answer besides what all can, said once more."""
-BY_ITSELF = {"ExtremeModel", *(name for name in CAN if CAN[name] == SCORES)}
+BY_ITSELF = {"ExtremeModel", "MultiLabelTreeModel", *(name for name in CAN if CAN[name] == SCORES)}
 """Models that give each label a probability by itself, as a row may have many."""
 
 
@@ -114,6 +118,11 @@ class Subject:
     @property
     def learns(self):
         return Learns in CAN[self.model]
+
+    @property
+    def goes_on(self):
+        """Whether it learns row by row, from one label per row or from sets of them."""
+        return bool({Learns, LearnsSets} & CAN[self.model])
 
     def new(self):
         return clone(self.estimator)
@@ -235,6 +244,14 @@ SUBJECTS = [
         several="matrix",
     ),
     Subject("extreme, one label", ExtremeRegressor(n_trees=1, n_jobs=2), "ExtremeModel"),
+    Subject("many labels", MultiLabelTreeClassifier(), "MultiLabelTreeModel", several="lists"),
+    Subject(
+        "many labels, no experts",
+        MultiLabelTreeClassifier(structure="online", refine=0, n_jobs=2),
+        "MultiLabelTreeModel",
+        several="matrix",
+    ),
+    Subject("many labels, one each", MultiLabelTreeClassifier(refine=3), "MultiLabelTreeModel"),
     Subject("least squares", LeastSquaresRegressor(), "LeastSquaresModel", several="dicts"),
     Subject(
         "least squares, propensity",

@@ -150,6 +150,7 @@ def test_what_is_verbose():
     assert shown == {
         "ConditionalTreeClassifier",
         "FilterTreeClassifier",
+        "MultiLabelTreeClassifier",
         "LOMTreeClassifier",
         "OneAgainstAllClassifier",
         "AdacondClassifier",

@@ -78,7 +78,7 @@ def test_bad_features_are_refused_and_change_nothing(subject, case):
         questions.append(lambda: estimator.explain(X, "a"))
     if case not in ("wrong width", "no columns", "no rows"):
         questions.append(lambda: estimator.fit(X, ["a"] * n_rows))
-    if subject.learns:
+    if subject.goes_on:
         questions.append(lambda: estimator.partial_fit(X, ["a"] * n_rows))
     for ask in questions:
         with pytest.raises(DataError, match=message):

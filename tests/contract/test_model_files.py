@@ -43,7 +43,7 @@ def test_tensors_and_facts_are_all_of_a_model(made, keep_state):
     again = type(model).from_tensors(tensors, facts)
     same_state(again.to_tensors(keep_state=keep_state), (tensors, facts))
     assert again.settings == model.settings
-    assert again.frozen == (model.frozen or (not keep_state and made.subject.learns))
+    assert again.frozen == (model.frozen or (not keep_state and made.subject.goes_on))
     if keep_state or made.way == "frozen":
         assert differing(every_answer(again, asked()), every_answer(model, asked())) == []
 
@@ -73,8 +73,8 @@ def test_a_frozen_model_answers_nearly_the_same_and_learns_no_more(subject, tmp_
     small.save(tmp_path / "again", keep_state=True)
     assert (tmp_path / "again").read_bytes() == saved(subject.name, False).read_bytes()
     copy = pickle.loads(pickle.dumps(small))
-    assert copy.frozen == small.frozen == subject.learns
-    if subject.by_itself or subject.model in ("SelfTerminatingTreeModel", "LomTreeModel"):
+    assert copy.frozen == small.frozen == subject.goes_on
+    if not subject.goes_on or subject.model in ("SelfTerminatingTreeModel", "LomTreeModel"):
         assert np.array_equal(small.probabilities(rows), model.probabilities(rows))
     if not subject.learns:
         return

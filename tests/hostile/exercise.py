@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from labeltrees.data.label_sets import LabelSets
 from labeltrees.errors import LabelTreesError
 from labeltrees.estimators import estimator_of
 from labeltrees.models.capabilities import (
@@ -16,7 +17,9 @@ from labeltrees.models.capabilities import (
     BestRows,
     Explains,
     Learns,
+    LearnsSets,
     Samples,
+    SamplesSets,
     can,
 )
 
@@ -44,6 +47,12 @@ def exercise(model: FittedModel, *, learn: bool = True) -> None:
     estimator_of(model).around(model)
     if learn and can(model, Learns) and not model.frozen:
         _allowed(model.learn, rows, _labels(model, known), NO_WEIGHTS)
+        _ask(model, rows)
+        _allowed(model.to_tensors, keep_state=False)
+    if learn and can(model, LearnsSets) and not model.frozen:
+        labels = _labels(model, known).tolist()
+        sets = LabelSets.of_lists([[label, labels[-1]] for label in labels[:-1]] + [[]])
+        _allowed(model.learn_sets, rows, sets, NO_WEIGHTS, k=2)
         _ask(model, rows)
         _allowed(model.to_tensors, keep_state=False)
 
@@ -98,6 +107,10 @@ def _ask(model: FittedModel, rows: Any) -> np.ndarray:
         uniforms = np.linspace(0, 1 - 1e-12, rows.n_rows)
         drawn = model.sample(rows, uniforms)
         assert set(drawn.tolist()) <= set(model.vocabulary.labels.tolist())
+    if can(model, SamplesSets):
+        drawn = model.sample_sets(rows, np.arange(rows.n_rows, dtype=np.uint64))
+        _check_probabilities(drawn.data)
+        assert np.isfinite(model.expected_counts(rows)).all()
     if can(model, Explains):
         reason = _allowed(model.explain, rows.take(np.array([2])), likely.tolist()[2])
         if reason is not None:
@@ -118,7 +131,7 @@ def _check_sums(model: FittedModel, sums: np.ndarray) -> None:
 
     A LOMtree's counts are floats that stop growing, so its sums are at most about 1.
     """
-    if hasattr(model, "scale"):
+    if hasattr(model, "scale") or can(model, LearnsSets):
         return
     if type(model).__name__ == "LomTreeModel":
         assert sums.max(initial=0) < 2 + 1e-6, sums

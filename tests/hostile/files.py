@@ -21,6 +21,7 @@ from labeltrees import (
     LeastSquaresRegressor,
     LemlRegressor,
     LOMTreeClassifier,
+    MultiLabelTreeClassifier,
     OneAgainstAllClassifier,
     PfastreXmlRanker,
     ProxmlRanker,
@@ -68,6 +69,8 @@ ESTIMATORS = {
     "extreme, tail": ExtremeRegressor(
         n_trees=2, loss="hinge", relevance="propensity", tail="xreg", arity=2, max_leaf=2
     ),
+    "many labels": MultiLabelTreeClassifier(structure="online", refine=3, n_passes=1),
+    "many labels, no experts": MultiLabelTreeClassifier(refine=0, max_memory=2**22),
     "least squares": LeastSquaresRegressor(relevance="propensity"),
     "LEML": LemlRegressor(rank=2),
     "PfastreXML": PfastreXmlRanker(n_trees=2, max_leaf=4, cost=10),
@@ -80,12 +83,12 @@ ESTIMATORS = {
 FROZEN = [
     "conditional", "conditional, novelty", "refined", "refined, two trees", "PECOC", "pool",
     "filter tree", "LOMtree",
-    "one against all", "frequency table", "Adacond of trees",
+    "one against all", "frequency table", "Adacond of trees", "many labels",
 ]  # fmt: skip
 WITH_OWN_SETTINGS = [
     "conditional", "conditional, nested lists", "refined", "filter tree", "LOMtree",
     "self-terminating", "one against all", "frequency table", "Adacond of stumps", "extreme, tail",
-    "least squares", "LEML", "PfastreXML", "BM25", "DiSMEC", "ProXML", "RankSVM", "XLR",
+    "many labels", "least squares", "LEML", "PfastreXML", "BM25", "DiSMEC", "ProXML", "RankSVM", "XLR",
 ]  # fmt: skip
 """Files whose settings the others repeat."""
 NAMES = [*ESTIMATORS, *(f"{name}, frozen" for name in FROZEN)]

@@ -39,6 +39,7 @@ class MultilabelLearner {
     if (refines()) refiner_.expect(model_.experts(), row(), proposal_, outside_);
     place_new(labels);
     mark_nodes(labels);
+    ask_nodes();
     teach_top(labels, weight);
     teach_nodes(weight);
     foresee(labels);
@@ -112,6 +113,7 @@ class MultilabelLearner {
     homes_.reserve(n_blocks * row().size());
     lines_.reserve(n_blocks * row().size());
     found_.reserve(n_blocks * row().size());
+    opinions_.reserve(n_blocks);
     targets_.reserve(n + proposal_.candidates.size());
     order_.reserve(proposal_.candidates.size());
     model_.make_room(n_new, largest, n_blocks * row().size());
@@ -205,17 +207,13 @@ class MultilabelLearner {
     }
   }
 
-  // Of the at-th block that was expected.
-  void obtain_lines(std::size_t at) {
-    const std::size_t n = row().size();
-    found_.resize(n);
-    for (std::size_t j = 0; j < n; ++j) {
-      found_[j] = &model_.table().obtain(keys_[at * n + j], lines_[at * n + j]);
-    }
+  // The lines of the at-th block that is taught; the top block is the first.
+  std::span<CountedLine* const> lines_at(std::size_t at) const noexcept {
+    return std::span(found_).subspan(at * row().size(), row().size());
   }
 
-  // Asks for the lines of all blocks that will be taught: they wait for memory together.
-  void expect_lines() {
+  // Finds or makes the lines of all blocks that will be taught: they wait for memory together.
+  void obtain_lines() {
     keys_.clear();
     const auto name = [&](std::uint32_t block) {
       for (const std::uint32_t feature : row().features) {
@@ -223,59 +221,83 @@ class MultilabelLearner {
       }
     };
     name(MultilabelTree::top_block);
+    std::size_t n_blocks = 1;
     for (const Marked& each : marked_) {
-      if (!model_.tree().at(each.node).is_leaf()) name(MultilabelTree::block_of(each.node));
+      if (model_.tree().at(each.node).is_leaf()) continue;
+      name(MultilabelTree::block_of(each.node));
+      ++n_blocks;
     }
+    opinions_.resize(n_blocks);
     homes_.resize(keys_.size());
     lines_.resize(keys_.size());
+    found_.resize(keys_.size());
     model_.table().guess_all<true>(keys_, homes_, lines_);
-  }
-
-  void teach_top(const RowLabels& labels, float weight) {
-    expect_lines();
-    float relevance = 0;
-    for (const float each : labels.relevance) relevance = std::max(relevance, each);
-    obtain_lines(0);
-    const SiblingPasts pasts = pasts_of_top(model_);
-    ask_siblings(found_, row().values, block_size, pasts, model_.mixtures(), options_.reading,
-                 said_);
-    p_root_ = said_.of[MultilabelTree::any_slot].p_node;
-    SiblingNumbers targets{};
-    targets[MultilabelTree::any_slot] = relevance;
-    targets[MultilabelTree::yes_slot] = 1;
-    for (std::size_t s = 0; s < block_size; ++s) {
-      const bool is_used =
-          s == MultilabelTree::any_slot || (relevance > 0 && s <= MultilabelTree::no_slot);
-      weights_[s] = is_used ? (s == MultilabelTree::any_slot ? weight : weight * relevance) : 0.0f;
+    for (std::size_t i = 0; i < keys_.size(); ++i) {
+      found_[i] = &model_.table().obtain(keys_[i], lines_[i]);
     }
-    teach_siblings(found_, row(), said_, targets, weights_, pasts, 1, model_.mixtures(), options_);
-    if (!options_.again) model_.add_row(weight);
   }
 
-  // From the root down: what a node says is multiplied before it learns.
-  void teach_nodes(float weight) {
+  void ask(std::size_t at, const SiblingPasts& pasts) {
+    BlockOpinion& opinion = opinions_[at];
+    opinion.pasts = pasts;
+    ask_siblings(lines_at(at), row().values, block_size, pasts, model_.mixtures(), options_.reading,
+                 opinion.said);
+  }
+
+  // Asks the blocks of all marked nodes, from the root down, before any of them learns: what is
+  // foreseen is what the model said before, although nodes share mixtures.
+  void ask_nodes() {
     const WideTree& tree = model_.tree();
+    obtain_lines();
+    ask(0, pasts_of_top(model_));
     std::size_t at = 1;
     for (Marked& each : marked_) {
-      const WideTree::Node& node = tree.at(each.node);
-      if (node.parent == none) each.p_path = p_root_;
-      if (node.is_leaf()) continue;
-      obtain_lines(at++);
-      const SiblingPasts pasts = pasts_below(model_, each.node);
-      ask_siblings(found_, row().values, block_size, pasts, model_.mixtures(), options_.reading,
-                   said_);
-      SiblingNumbers targets{};
+      if (tree.at(each.node).parent == none) {
+        each.p_path = opinions_[0].said.of[MultilabelTree::any_slot].p_node;
+      }
+      if (tree.at(each.node).is_leaf()) continue;
+      ask(at, pasts_below(model_, each.node));
       const std::span<const NodeId> children = tree.children(each.node);
       for (std::size_t s = 0; s < children.size(); ++s) {
         const std::int32_t place = place_of_[index(children[s])];
         if (place == none) continue;
-        Marked& below = marked_[index(place)];
-        below.p_path = each.p_path * said_.of[s].p_node;
-        targets[s] = below.relevance / each.relevance;
+        marked_[index(place)].p_path = each.p_path * opinions_[at].said.of[s].p_node;
       }
-      weights_.fill(weight * each.relevance);
-      teach_siblings(found_, row(), said_, targets, weights_, pasts, block_size, model_.mixtures(),
-                     options_);
+      ++at;
+    }
+  }
+
+  void teach(std::size_t at, const SiblingNumbers& targets, const SiblingNumbers& weights,
+             std::size_t n_mixing) {
+    teach_siblings(lines_at(at), row(), opinions_[at].said, targets, weights, opinions_[at].pasts,
+                   n_mixing, model_.mixtures(), options_);
+  }
+
+  void teach_top(const RowLabels& labels, float weight) {
+    float relevance = 0;
+    for (const float each : labels.relevance) relevance = std::max(relevance, each);
+    SiblingNumbers targets{}, weights{};
+    targets[MultilabelTree::any_slot] = relevance;
+    targets[MultilabelTree::yes_slot] = 1;
+    weights[MultilabelTree::any_slot] = weight;
+    weights[MultilabelTree::yes_slot] = weights[MultilabelTree::no_slot] = weight * relevance;
+    teach(0, targets, weights, 1);
+    if (!options_.again) model_.add_row(weight);
+  }
+
+  void teach_nodes(float weight) {
+    const WideTree& tree = model_.tree();
+    std::size_t at = 1;
+    for (const Marked& each : marked_) {
+      if (tree.at(each.node).is_leaf()) continue;
+      SiblingNumbers targets{}, weights;
+      const std::span<const NodeId> children = tree.children(each.node);
+      for (std::size_t s = 0; s < children.size(); ++s) {
+        const std::int32_t place = place_of_[index(children[s])];
+        if (place != none) targets[s] = marked_[index(place)].relevance / each.relevance;
+      }
+      weights.fill(weight * each.relevance);
+      teach(at++, targets, weights, block_size);
     }
     if (options_.again) return;
     for (const Marked& each : marked_) model_.add_mass(each.node, weight * each.relevance);
@@ -331,8 +353,11 @@ class MultilabelLearner {
   std::vector<CountedTable::Home> homes_;
   std::vector<const CountedLine*> lines_;
   std::vector<CountedLine*> found_;
-  SiblingNumbers weights_{};
-  SiblingOpinions said_;
+  struct BlockOpinion {
+    SiblingOpinions said;
+    SiblingPasts pasts;
+  };
+  std::vector<BlockOpinion> opinions_;  // by block that is taught
 };
 
 }  // namespace

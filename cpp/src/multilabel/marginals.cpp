@@ -21,6 +21,13 @@ float log_odds_of(double p) noexcept {
 
 double WideWalker::start(const SparseRow& row) {
   row_.assign(row, reading_);
+  keys_.reserve(row_.size());  // asking one node does not throw from now on
+  homes_.reserve(row_.size());
+  lines_.reserve(row_.size());
+  found_.reserve(row_.size());
+  values_.reserve(row_.size());
+  eta_.reserve(block_size);
+  blocks_.reserve(1);
   p_root_ = 0;
   if (model_.tree().empty()) return p_root_;
   const std::uint32_t block = MultilabelTree::top_block;

@@ -77,7 +77,8 @@ void MultilabelTree::make_room(std::size_t n_labels, LabelId label, std::size_t 
   if (n_labels > 0) {
     const bool is_new = tree_.empty();
     double room = is_new ? 0.0 : static_cast<double>(tree_.at(tree_.root()).room);
-    double level = is_new ? 1.0 : std::pow(7.0, tree_.at(tree_.root()).height);
+    double level = 1;
+    for (std::int32_t h = is_new ? 0 : tree_.at(tree_.root()).height; h > 0; --h) level *= 7;
     for (; room < static_cast<double>(n_labels); ++n_roots) {
       room += is_new && n_roots == 0 ? 7.0 : 6.0 * level;
       level *= 7;

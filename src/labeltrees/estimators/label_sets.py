@@ -39,6 +39,8 @@ def named_sets(y: Any, classes: ArrayLike | None = None) -> NamedSets:
     """
     if y is None:
         raise DataError("this estimator requires y to be passed, but the target y is None.")
+    if hasattr(y, "__array__") and not hasattr(y, "ndim"):
+        y = np.asarray(y)
     empty = _without_labels(y, classes)
     if empty is not None:
         return empty

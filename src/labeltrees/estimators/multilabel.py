@@ -90,7 +90,8 @@ class MultiLabelTreeClassifier(LabelEstimator):
     Attributes
     ----------
     classes_ : ndarray of shape (n_labels,)
-        The labels learned or announced, sorted, by column of `predict_proba`.
+        The labels learned or announced, by column of `predict_proba`: sorted, or as the columns of
+        the matrix that y was.
     tree_ : LabelTree
         The tree, over indices into ``classes_``.
     model_ : MultiLabelTreeModel
@@ -346,7 +347,7 @@ class MultiLabelTreeClassifier(LabelEstimator):
         rows = self._check_rows(X)
         return self.model_.expected_counts(rows)
 
-    def sample(self, X: Any, random_state: Any = None) -> sparse.csr_array:
+    def sample_sets(self, X: Any, random_state: Any = None) -> sparse.csr_array:
         """Return a random set of labels for every row: each is in it with its probability.
 
         Parameters
@@ -364,7 +365,7 @@ class MultiLabelTreeClassifier(LabelEstimator):
         >>> from labeltrees import MultiLabelTreeClassifier
         >>> X, y = [[1, 0], [0, 1], [1, 1]] * 50, [["sun"], ["rain"], ["sun", "rain"]] * 50
         >>> model = MultiLabelTreeClassifier().fit(X, y)
-        >>> drawn = model.sample([[1, 1]] * 1000, random_state=0)
+        >>> drawn = model.sample_sets([[1, 1]] * 1000, random_state=0)
         >>> bool(abs(drawn.mean() - model.predict_proba([[1, 1]]).mean()) < 0.05)
         True
         """
@@ -409,6 +410,8 @@ class MultiLabelTreeClassifier(LabelEstimator):
         return LabelTree.restore(tree.parent, label.astype(np.int32))
 
     def _sorting(self, n_labels: int) -> LabelSorting | None:
+        if self.model_.form in ("matrix", "sparse"):
+            return None  # columns as they were given
         found: LabelSorting | None = self.model_.vocabulary.sorting(n_labels)
         return found
 
