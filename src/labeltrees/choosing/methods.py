@@ -33,7 +33,7 @@ _STREAM = frozenset(
 """Methods whose models can begin without rows, by ``empty``, and learn them one by one."""
 _WORDS = {
     "conditional": "a conditional probability tree",
-    "multilabel": "an online label tree for rows with many labels",
+    "multilabel": "an online tree for rows with many labels",
     "xreg": "extreme regression",
     "lomtree": "a LOMtree",
     "filtertree": "a filter tree",

@@ -36,6 +36,7 @@ class Learner:
     """What learns: a model that was opened, or one that a method makes."""
 
     name: str
+    """The model's class, or the option that names the method."""
     model_class: Any
     settings: Any
     start: Callable[[int], Any]
@@ -48,7 +49,8 @@ class Learner:
     ) -> Learner:
         """Return what learns the rows of a source; ``labels`` is the option `--labels`."""
         if opened is not None:
-            found = cls(type(opened).__name__, type(opened), opened.settings, lambda _: opened)
+            name = type(opened).__name__
+            found = cls(name, type(opened), opened.settings, lambda _: opened)
         else:
             found = cls._new(model, wanted, source, labels)
         if labels is not None and can(found.model_class, LearnsSets):

@@ -88,6 +88,10 @@ class Chosen:
         return methods()[BASES[self.given.get("base", "tree")]]
 
 
+class _UnusedOption(ArgumentError):
+    """An option that the method has no use for."""
+
+
 @dataclass(frozen=True)
 class Wanted:
     """The options of methods that were given, before it is known which method they are for."""
@@ -126,7 +130,7 @@ class Wanted:
             message = f"{option_of(parameter)} is not an option of --model {name}{with_base}"
             if why:
                 message += f", which was chosen because {why}; say --model to choose another"
-            raise ArgumentError(f"{message}.")
+            raise _UnusedOption(f"{message}.")
         chosen.settings()  # wrong values are refused before any work is done
         if name == "adacond":
             chosen.settings_of(chosen.base)
@@ -134,16 +138,16 @@ class Wanted:
 
     def check(self, names: tuple[str, ...]) -> None:
         """Raise `ArgumentError` unless one of these methods can use all the options."""
-        refused = None
+        refused: list[ArgumentError] = []
         for name in names:
             try:
                 self.of(name)
             except ArgumentError as error:
-                refused = refused or error
+                refused.append(error)
             else:
                 return
-        if refused is not None:
-            raise refused
+        # Who has the option and refuses its value knows better than who lacks the option.
+        raise next((e for e in refused if not isinstance(e, _UnusedOption)), refused[0])
 
 
 def _with_preset(given: dict[str, Any]) -> dict[str, Any]:

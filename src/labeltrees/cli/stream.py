@@ -146,7 +146,7 @@ def stream(
             raise typer.Exit(stopping.exit_code) from None
         learner = Learner.of(opened, model, wanted, source, labels)
         if forget is not None and not can_fade(learner.model_class):
-            raise ArgumentError(f"--forget is not an option of --model {learner.name}.")
+            raise ArgumentError(f"--forget is not an option of {learner.name}.")
         if source.look is not None and not quiet:
             with reporting_to_stderr():
                 for note in (*source.look.notes, *learner.notes):

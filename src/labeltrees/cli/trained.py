@@ -81,7 +81,7 @@ def say_trained(trained: Trained) -> None:
         say()
     if trained.progressive:
         say("  Predicted before learned, in the order in which rows were learned:")
-        say_pairs({f"  {name.replace('_', ' ')}": v for name, v in trained.progressive.items()})
+        say_pairs({f"  {_in_words(name)}": v for name, v in trained.progressive.items()})
         say()
     if trained.measured is not None:
         learned = "has learned from the held-out rows too" if trained.from_all else (
@@ -103,6 +103,16 @@ def _say_measured(measured: Measured) -> None:
         [f"on {where}", *names],
         [[who, *(row.get(name) for name in names)] for who, row in measured.table.items()],
     )
+
+
+def _in_words(score: str) -> str:
+    """Return what a table calls a score.
+
+    >>> _in_words("precision_at_5"), _in_words("squared_loss")
+    ('P@5', 'squared loss')
+    """
+    short = score.replace("precision_at_", "P@").replace("ndcg_at_", "nDCG@")
+    return short.replace("_", " ")
 
 
 def _megabytes(n_bytes: int) -> str:

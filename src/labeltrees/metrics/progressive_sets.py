@@ -204,7 +204,7 @@ class ProgressiveSetValidation(RunningScores[SetCurvePoint, _Sums]):
         weight = checked_weights(sample_weight, n_rows)
         new = checked_bools("is_new", is_new, len(p))
         new = np.zeros(len(p), dtype=bool) if new is None else new
-        found = None if hits is None else np.asarray(hits, dtype=bool).reshape(n_rows, -1)
+        found = _matrix(hits, n_rows)
         tops = None
         if p_top is not None:
             top = checked_probabilities("p_top", p_top, empty=True)
@@ -279,3 +279,15 @@ class ProgressiveSetValidation(RunningScores[SetCurvePoint, _Sums]):
             "log_loss": sums.log_loss,
             "calibration_error": self._calibration_error(sums),
         }
+
+
+def _matrix(hits: ArrayLike | None, n_rows: int) -> NDArray[np.bool_] | None:
+    """Return hits as a matrix; rows of none have no columns."""
+    if hits is None:
+        return None
+    found = np.asarray(hits, dtype=bool)
+    if found.ndim != 2 or len(found) != n_rows:
+        if n_rows == 0 and found.size == 0:
+            return found.reshape(0, 0)
+        raise ArgumentError(f"hits must have {n_rows} rows of booleans, got shape {found.shape}.")
+    return found
