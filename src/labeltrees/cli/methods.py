@@ -88,7 +88,7 @@ class Chosen:
         return methods()[BASES[self.given.get("base", "tree")]]
 
 
-class _UnusedOption(ArgumentError):
+class _UnusedOptionError(ArgumentError):
     """An option that the method has no use for."""
 
 
@@ -130,7 +130,7 @@ class Wanted:
             message = f"{option_of(parameter)} is not an option of --model {name}{with_base}"
             if why:
                 message += f", which was chosen because {why}; say --model to choose another"
-            raise _UnusedOption(f"{message}.")
+            raise _UnusedOptionError(f"{message}.")
         chosen.settings()  # wrong values are refused before any work is done
         if name == "adacond":
             chosen.settings_of(chosen.base)
@@ -147,7 +147,7 @@ class Wanted:
             else:
                 return
         # Who has the option and refuses its value knows better than who lacks the option.
-        raise next((e for e in refused if not isinstance(e, _UnusedOption)), refused[0])
+        raise next((e for e in refused if not isinstance(e, _UnusedOptionError)), refused[0])
 
 
 def _with_preset(given: dict[str, Any]) -> dict[str, Any]:
