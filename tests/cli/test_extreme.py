@@ -68,7 +68,7 @@ def test_settings_reach_the_model(data, tmp_path, capsys):
     [
         (
             ["--model", "forest"],
-            "--model must be 'auto', 'conditional', 'lomtree', ",
+            "--model must be 'auto', 'conditional', 'multilabel', ",
         ),
         (["--model", "xreg", "--trees", "0"], "--trees"),
         (["--model", "xreg", "--tail", "long"], "tail"),

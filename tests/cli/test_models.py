@@ -46,7 +46,7 @@ def test_inspect_tells_the_quality_of_a_lomtree(data, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--model", "forest"], "--model must be 'auto', 'conditional', 'lomtree'"),
+        (["--model", "forest"], "--model must be 'auto', 'conditional', 'multilabel'"),
         (["--model", "lomtree", "--alpha", "0.5"], "--alpha is not an option of --model lomtree"),
         (["--max-splits", "5"], "--max-splits is not an option of --model conditional"),
         (

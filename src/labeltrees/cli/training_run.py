@@ -116,8 +116,8 @@ class TrainingRun:
     def online(self, *, in_order: bool) -> Trained:
         """Learn row by row, at constant memory."""
         why = "rows are to be learned in their order" if in_order else "--online was given"
-        chosen, why = self._chosen_online(why)
-        return self._stream(chosen, self.source.chunks, in_order=in_order, why=why)
+        chosen, kind = self._chosen_online(why)
+        return self._stream(chosen, self.source.chunks, in_order=in_order, why=why, kind=kind)
 
     def go_on(self, init: Path, model: Any, *, in_order: bool) -> Trained:
         """Go on from a model that was saved at ``init``; the source is read as its own was."""
@@ -135,13 +135,14 @@ class TrainingRun:
             f"There is no room for the whole file in memory, so it is learned row by row. "
             f"The first {data.n_rows:,} rows were looked at."
         ]
-        chosen, why = self._chosen_online("the file does not fit into memory")
+        why = "the file does not fit into memory"
+        chosen, kind = self._chosen_online(why)
         once = iter([self.source.with_features(chain([data], rest))])
 
         def read() -> Iterable[Chunk]:
             return next(once, None) or self.source.chunks()
 
-        return self._stream(chosen, read, in_order=False, why=why, found=found)
+        return self._stream(chosen, read, in_order=False, why=why, kind=kind, found=found)
 
     def _stream(
         self,
@@ -150,6 +151,7 @@ class TrainingRun:
         *,
         in_order: bool,
         why: str,
+        kind: str = "",
         found: Sequence[str] = (),
         start: Any = None,
     ) -> Trained:
@@ -183,7 +185,7 @@ class TrainingRun:
             [*found, *self.source.assumed],
             method,
             f"{method if chosen is None else chosen.method.words} that learns row by row, {order}",
-            why,
+            f"{kind} and {why}" if kind else why,
             summary.n_rows,
             len(model.vocabulary),
             streamed.n_unlabelled,
@@ -209,20 +211,21 @@ class TrainingRun:
             raise ArgumentError(f"--vectorizer {self.vectorizer}: these data have no texts.")
 
     def _chosen_online(self, why: str) -> tuple[Chosen, str]:
-        """Return the method that learns row by row, as ``why`` says it must, and all reasons."""
+        """Return the method that learns row by row, as ``why`` says it must.
+
+        Also what kind of rows decided between methods; "" if that is nothing special.
+        """
         if self.model != "auto":
             if self.model not in stream_names():
                 raise ArgumentError(
                     f"--model {self.model} needs all rows in memory, and they do not fit; "
                     f"{', '.join(stream_names())} learn row by row."
                 )
-            return self.wanted.of(self.model), why
-        name, reason = online_method_for(self.source.look)
-        if self.labels is not None:
-            name, reason = "conditional", f"--labels {self.labels} was given"
-        if name == "multilabel":
-            why = f"{reason} and {why}"
-        return self.wanted.of(name, why=why), why
+            return self.wanted.of(self.model), ""
+        name, kind = online_method_for(self.source.look)
+        if self.labels is not None or name == "conditional":
+            return self.wanted.of("conditional", why=why), ""
+        return self.wanted.of(name, why=f"{kind} and {why}"), kind
 
     def _lessons(self, chosen: Chosen | None, model: Any) -> Lessons:
         """Return how a model that was opened, or a chosen one, is taught row by row."""

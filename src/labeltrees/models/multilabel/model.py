@@ -371,7 +371,7 @@ class MultiLabelTreeModel(FittedModel):
             model.columns.restore(tensors, facts, model.n_features)
             return model
 
-    def _seen(self, rows: Rows) -> tuple[Any, ...]:
+    def _seen(self, rows: Rows) -> tuple[Any, Any, Any]:
         self.check_width(rows)
         return self.columns.seen(rows).arrays
 
