@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from labeltrees.data.rows import Rows
     from labeltrees.data.vocabulary import LabelVocabulary
     from labeltrees.models.online.scaling import ColumnScale
-    from labeltrees.models.online.settings import OnlineSettings
+    from labeltrees.models.online.settings import PassSettings
     from labeltrees.progress import Progress
 
     CoreAnswers = tuple[
@@ -201,7 +201,7 @@ def ids_to_learn(
 
 
 @contextmanager
-def learning_errors(settings: OnlineSettings) -> Iterator[None]:
+def learning_errors(settings: PassSettings) -> Iterator[None]:
     """Say which setting is to blame where the core's weights diverge."""
     try:
         yield

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from labeltrees.models.online.settings import OnlineSettings
+    from labeltrees.models.online.settings import PassSettings
 
 __all__ = ["ColumnScale", "Moments", "ScaleName", "StandardRows", "is_dense"]
 
@@ -156,7 +156,7 @@ class ColumnScale:
             return None
         return dict(zip(rows.indices.tolist(), rows.values.tolist(), strict=True))
 
-    def take_all(self, settings: OnlineSettings, rows: Rows, weights: NDArray[np.float32]) -> Rows:
+    def take_all(self, settings: PassSettings, rows: Rows, weights: NDArray[np.float32]) -> Rows:
         """Return rows that are all there as regressors see them, by the moments of them all."""
         self.check(settings, rows)
         with self._lock:
@@ -165,7 +165,7 @@ class ColumnScale:
                 self._state = True, self.moments.after(rows, weights)
         return self.seen(rows)
 
-    def take(self, settings: OnlineSettings, rows: Rows, weights: NDArray[np.float32]) -> Rows:
+    def take(self, settings: PassSettings, rows: Rows, weights: NDArray[np.float32]) -> Rows:
         """Return rows of a stream as regressors see them, each by the moments before it.
 
         Call it under `still`.
@@ -180,7 +180,7 @@ class ColumnScale:
         self._state = True, moments
         return seen
 
-    def check(self, settings: OnlineSettings, rows: Rows) -> None:
+    def check(self, settings: PassSettings, rows: Rows) -> None:
         """Raise `TooLargeError` if rows that are to be learned cannot be filled up."""
         if self.moments is not None or (not self.is_decided and settings.scale == "standard"):
             _check_room(rows)
@@ -193,7 +193,7 @@ class ColumnScale:
         """Forget the rows taken since then."""
         self._state = mark
 
-    def _decide(self, settings: OnlineSettings, rows: Rows) -> None:
+    def _decide(self, settings: PassSettings, rows: Rows) -> None:
         standard = settings.scale == "standard" or (
             # Who keeps the lengths of rows has scaled them.
             settings.scale == "auto" and settings.normalize and is_dense(rows)
