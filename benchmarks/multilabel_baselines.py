@@ -41,8 +41,12 @@ GRIDS: dict[type, dict[str, list[Any]]] = {
     LeastSquaresRegressor: {"relevance": ["propensity"], "cost": [0.3, 1.0, 2.0, 3.0]},
     DismecRanker: {"cost": [0.1, 0.3, 0.6, 1.0, 2.0]},
     ProxmlRanker: {"cost": [0.5, 1.0, 2.0, 3.0]},
-    RankSvmRanker: {"relevance": ["propensity"], "cost": [0.1, 0.3, 1.0]},
-    XlrRanker: {"n_factors": [20], "n_rounds": [5], "cost": [0.003, 0.01, 0.03]},
+    RankSvmRanker: {"relevance": ["propensity"], "cost": [0.01, 0.03, 0.1, 0.3]},
+    XlrRanker: {
+        "n_factors": [20, 50, 100],
+        "n_rounds": [5, 20],
+        "cost": [3e-4, 0.001, 0.003, 0.01],
+    },
     LemlRegressor: {
         "relevance": ["propensity"],
         "rank": [60, 100, 159],
@@ -58,7 +62,7 @@ RUNS: list[tuple[type, dict[str, Any]]] = [
     (DismecRanker, {"cost": 0.6}),
     (DismecRanker, {"cost": 1.0}),
     (ProxmlRanker, {"cost": 2.0}),
-    (RankSvmRanker, {"relevance": "propensity", "cost": 0.3}),
+    (RankSvmRanker, {"relevance": "propensity", "cost": 0.1}),
     (XlrRanker, {"n_factors": 20, "n_rounds": 5, "cost": 0.003}),
     (LemlRegressor, {"relevance": "propensity", "rank": 100, "penalty": 1.2}),
     (LemlRegressor, {"relevance": "propensity", "rank": 159, "penalty": 0.06}),
