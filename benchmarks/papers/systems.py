@@ -20,8 +20,9 @@ RELEASE_COSTS = (10.0, 1.0, 3.0, 30.0, 100.0)
 RANK_SVM_COSTS = (0.1, 0.01, 0.03, 0.3, 1.0)
 XLR_COSTS = (0.003, 3e-4, 0.001, 0.01, 0.03, 0.1)
 XLR_FACTORS = (50, 20, 100)
-EQUATION_13_COSTS = (1e4, 10.0, 1e2, 1e3, 1e5)
-TAILS = (0.8, 0.5, 0.7, 0.9, 0.95)
+EQUATION_13_COSTS = (3e4, 10.0, 1e3, 1e4, 1e5, 3e5)
+LEML_PENALTIES = (1.2, 0.06, 0.3, 0.6, 2.4, 4.8)
+TAILS = (0.8, 0.3, 0.4, 0.5, 0.6, 0.7, 0.9, 0.95)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +54,7 @@ _BINARY = {"graded": False, "in_units": False}
 SYSTEMS = [
     System("PfastreXML", "PfastreXmlRanker", PLAIN, PFASTREXML, **_SCORES),
     System("Parabel", "ExtremeRegressor", preset_settings("parabel"), {"cost": COSTS}, **_BINARY),
-    System("LEML", "LemlRegressor", PLAIN, {"penalty": (1.2, 0.06, 0.3, 0.6), "rank": (100, 159)}),
+    System("LEML", "LemlRegressor", PLAIN, {"penalty": LEML_PENALTIES, "rank": (100, 159)}),
     System("1-vs-all-LS", "LeastSquaresRegressor", PLAIN, {"cost": COSTS}),
     System(
         "RankSVM",
