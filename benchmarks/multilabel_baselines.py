@@ -43,9 +43,9 @@ GRIDS: dict[type, dict[str, list[Any]]] = {
     ProxmlRanker: {"cost": [0.5, 1.0, 2.0, 3.0]},
     RankSvmRanker: {"relevance": ["propensity"], "cost": [0.01, 0.03, 0.1, 0.3]},
     XlrRanker: {
-        "n_factors": [20, 50, 100],
-        "n_rounds": [5, 20],
-        "cost": [3e-4, 0.001, 0.003, 0.01],
+        "n_factors": [20, 50, 100, 159],
+        "n_rounds": [5],
+        "cost": [0.001, 0.003, 0.01, 0.03, 0.1],
     },
     LemlRegressor: {
         "relevance": ["propensity"],
