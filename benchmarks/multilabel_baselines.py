@@ -63,7 +63,7 @@ RUNS: list[tuple[type, dict[str, Any]]] = [
     (DismecRanker, {"cost": 1.0}),
     (ProxmlRanker, {"cost": 2.0}),
     (RankSvmRanker, {"relevance": "propensity", "cost": 0.1}),
-    (XlrRanker, {"n_factors": 20, "n_rounds": 5, "cost": 0.003}),
+    (XlrRanker, {"n_factors": 159, "n_rounds": 5, "cost": 0.01}),
     (LemlRegressor, {"relevance": "propensity", "rank": 100, "penalty": 1.2}),
     (LemlRegressor, {"relevance": "propensity", "rank": 159, "penalty": 0.06}),
     (PfastreXmlRanker, {"cost": 4.0, "tail_weight": 0.6, "gamma": 60.0}),
