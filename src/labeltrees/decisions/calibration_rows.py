@@ -33,8 +33,8 @@ class Row(NamedTuple):
     share: FloatArray
 
     def loss(self, threshold: float) -> float:
-        """Return the share that is missed when labels with p >= threshold are given."""
-        return float(self.share[self.p < threshold].sum())
+        """Return the share that is missed when labels with p >= threshold, p > 0, are given."""
+        return float(self.share[(self.p < threshold) | (self.p == 0)].sum())
 
 
 def rows_from(pairs: Pairs, kind: Kind) -> list[Row]:

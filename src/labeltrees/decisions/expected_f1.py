@@ -63,7 +63,7 @@ def expected_f1_sets(P: Any, *, zero_division: float = 1.0) -> ExpectedF1Sets:
     >>> best.sets.toarray().tolist()
     [[1, 1, 0], [0, 0, 0]]
     >>> best.expected_f1.round(3).tolist()
-    [0.76, 0.72]
+    [0.802, 0.72]
     """
     p = checked_marginals(P)
     nothing = number("zero_division", zero_division, 0, 1)
