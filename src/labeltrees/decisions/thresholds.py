@@ -31,8 +31,8 @@ __all__ = ["Threshold", "labels_at", "threshold_for"]
 Metric: TypeAlias = Literal["micro_f1", "macro_f1", "example_f1", "recall"]
 Bound: TypeAlias = Literal["rows", "pairs"]
 
-#: With a confidence, each threshold tried keeps 1.25 times as many labels as the one before.
-_GROWTH = 1.25
+#: With a confidence, each threshold tried keeps 1.1 times as many labels as the one before.
+_GROWTH = 1.1
 
 
 class Threshold(NamedTuple):
