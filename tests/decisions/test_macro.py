@@ -67,6 +67,18 @@ def test_labels_that_harm_are_left_out_where_k_need_not_be_filled():
     assert free.expected == pytest.approx(reference.macro_f1(P, free.sets.toarray()))
 
 
+def test_no_single_label_more_or_less_raises_what_is_left_free():
+    rng = np.random.default_rng(3)
+    P = rng.random((12, 6)) ** 3
+    found = macro_f1_top_k(P, 4, fill=False, tolerance=0)
+    chosen = found.sets.toarray()
+    for row, label in np.ndindex(P.shape):
+        changed = chosen.copy()
+        changed[row, label] ^= 1
+        if changed[row].sum() <= 4:
+            assert reference.macro_f1(P, changed) <= found.expected + 1e-12
+
+
 def test_the_rule_decides_other_rows_nearly_as_well_as_they_do_together():
     rng = np.random.default_rng(2)
     P = rng.random((600, 30)) ** rng.uniform(1, 12, 30)

@@ -126,6 +126,12 @@ def test_a_bound_is_below_the_precision_and_nearer_to_it_with_more_rows():
         assert many < few
 
 
+def test_an_empty_set_where_nothing_is_true_counts_as_told():
+    P, truth = [[0.9, 0.0], [0.2, 0.0], [0.2, 0.0]], [[1, 0], [0, 0], [0, 0]]
+    scores = [threshold_for(P, truth, "example_f1", zero_division=z).score for z in (0, 0.5, 1)]
+    assert scores == pytest.approx([1 / 3, 2 / 3, 1])
+
+
 def test_labels_that_the_model_does_not_know_are_missed():
     known = threshold_for([[0.9], [0.2]], [[1], [0]])
     more = threshold_for([[0.9], [0.2]], [[1], [0]], unknown=[1, 0])
