@@ -100,7 +100,7 @@ def macro_f1_top_k(
     fill : bool, default True
         Give every row k labels even where one lowers the macro-F1. False leaves those out.
     iterations : int >= 1, default 20
-        How often to go through all rows, at most. Each takes about 20 us per row.
+        How often to go through all rows, at most. Each is a loop over rows in Python.
     tolerance : float >= 0, default 1e-6
         Stop when going through all rows raises the value by no more than this.
 
