@@ -126,6 +126,14 @@ def test_a_bound_is_below_the_precision_and_nearer_to_it_with_more_rows():
         assert many < few
 
 
+@pytest.mark.parametrize("bound", ["rows", "pairs"])
+@pytest.mark.parametrize(("precision", "confidence"), [(0.5, 1e-18), (1e-300, 0.9), (1e-9, 0.9)])
+def test_extreme_levels_have_an_answer(bound, precision, confidence):
+    arguments = {"precision": precision, "confidence": confidence, "bound": bound}
+    found = threshold_for([[0.9, 0.1]] * 9, [[1, 0]] * 9, "recall", **arguments)
+    assert precision <= found.precision_bound <= 1
+
+
 def test_an_empty_set_where_nothing_is_true_counts_as_told():
     P, truth = [[0.9, 0.0], [0.2, 0.0], [0.2, 0.0]], [[1, 0], [0, 0], [0, 0]]
     scores = [threshold_for(P, truth, "example_f1", zero_division=z).score for z in (0, 0.5, 1)]

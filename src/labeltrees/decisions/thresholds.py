@@ -138,7 +138,7 @@ def threshold_for(
         return cuts.best(cuts.scores(metric, nothing))
     if delta is None:
         return cuts.best_recall(level, np.arange(len(cuts.threshold)), None)
-    tried = cuts.tried(math.ceil(math.log(delta) / math.log(level)))
+    tried = cuts.tried(max(1, math.ceil(math.log(delta) / math.log(level))))
     lower = cuts.precision_bounds(tried, delta / len(tried), bound)
     return cuts.best_recall(level, tried, lower)
 
