@@ -16,6 +16,7 @@ rule (5) by numbers of labels.
 from __future__ import annotations
 
 import math
+import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ from events import next_identifiers
 from progressive import Learned, every_label, learned, scores, table_of, tree
 
 from labeltrees.data.repeated import repeated_rows
+from labeltrees.errors import DivergedError
 from labeltrees.metrics import equivalent_labels, hoeffding_radius, squared_loss
 from online_sections import arity
 from online_sections.markdown import notes, number, table
@@ -56,9 +58,26 @@ ADS = {
 
 def chosen(make: Callable[..., Learned], grid: list[tuple]) -> tuple[tuple, Learned]:
     """Return the settings with the least training error, and what they learned."""
-    tried = {settings: make(*settings) for settings in grid}
-    best = min(tried, key=lambda each: tried[each].training_loss)
-    return best, tried[best]
+    runs = tried(make, grid)
+    best = min(runs, key=lambda each: runs[each].training_loss)
+    return best, runs[best]
+
+
+def tried(make: Callable[..., Learned], grid: list[tuple]) -> dict[tuple, Learned]:
+    """Return what each of the settings learned, without those whose weights grew without bound.
+
+    If all did, the last one's error is raised.
+    """
+    runs, failure = {}, None
+    for settings in grid:
+        try:
+            runs[settings] = make(*settings)
+        except DivergedError as error:
+            print(f"left out, {settings}: {error}", file=sys.stderr, flush=True)
+            failure = error
+    if failure is not None and not runs:
+        raise failure
+    return runs
 
 
 def shown(loss: float, n_rows: int) -> str:
@@ -84,8 +103,9 @@ def reuters(options: Options) -> str:
         "CPT, balanced tree": chosen(lambda rate: learn(tree(rate, alpha=1.0)), rates),
     }
     (rate,), _ = runs["CPT, balanced tree"]
-    by_alpha = {alpha: learn(tree(rate, alpha=alpha)) for alpha in options.some(sorted(ALPHAS), 2)}
-    alpha = min(by_alpha, key=lambda each: by_alpha[each].training_loss)
+    alphas = [(alpha,) for alpha in options.some(sorted(ALPHAS), 2)]
+    by_alpha = tried(lambda alpha: learn(tree(rate, alpha=alpha)), alphas)
+    (alpha,) = min(by_alpha, key=lambda each: by_alpha[each].training_loss)
     runs["CPT, online tree"] = chosen(lambda rate: learn(tree(rate, alpha=alpha)), rates)
     rows = [reuters_row(name, *run, alpha, test) for name, run in runs.items()]
     header = ["learner", "paper", "ours, progressive", "ours, test rows not learned", "rate"]
@@ -97,7 +117,7 @@ def reuters(options: Options) -> str:
         f"Rates of {options.some(RATES, 2)} and alpha of {options.some(sorted(ALPHAS), 2)}: those "
         "with the least training loss, which is the progressive one of the last pass.",
     )
-    search = [alpha_row(each, by_alpha[each], len(train[1])) for each in by_alpha]
+    search = [alpha_row(each, run, len(train[1])) for (each,), run in by_alpha.items()]
     head = ["alpha", "training loss", "mean depth of a row", "depth", "Theorem 7's bound"]
     parts = [title, table(header, rows), "", said, "", "Search over alpha:\n", table(head, search)]
     return "\n".join([*parts, ""])

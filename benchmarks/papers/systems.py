@@ -17,9 +17,12 @@ if TYPE_CHECKING:
 
 COSTS = (1.0, 0.1, 0.3, 3.0, 10.0)
 RELEASE_COSTS = (10.0, 1.0, 3.0, 30.0, 100.0)
-XLR_COSTS = (0.003, 0.0003, 0.001, 0.01)
-EQUATION_13_COSTS = (1e4, 10.0, 1e2, 1e3, 1e5)
-TAILS = (0.8, 0.5, 0.7, 0.9, 0.95)
+RANK_SVM_COSTS = (0.1, 0.01, 0.03, 0.3, 1.0)
+XLR_COSTS = (0.003, 0.001, 0.01, 0.03)
+XLR_FACTORS = (50, 20)
+EQUATION_13_COSTS = (3e4, 10.0, 1e3, 1e4, 1e5, 3e5)
+LEML_PENALTIES = (1.2, 0.06, 0.3, 0.6, 2.4, 4.8)
+TAILS = (0.8, 0.3, 0.4, 0.5, 0.6, 0.7, 0.9, 0.95)
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +38,7 @@ class System:
     in_units: bool = True
     """Whether its scores are in the units of the relevances that it learned from."""
     labelwise_only: bool = False
+    pointwise_only: bool = False
 
     def make(self, **options: Any) -> Any:
         return getattr(labeltrees, self.estimator)(random_state=0, **(self.fixed | options))
@@ -42,7 +46,7 @@ class System:
 
 XREG, XREG_T = "XReg", "XReg-t"
 PLAIN = {"calibrate": False}
-XLR = PLAIN | {"n_factors": 20, "n_rounds": 5}
+XLR = PLAIN | {"n_factors": 50, "n_rounds": 5}
 RELEASE, EQUATION_13 = preset_settings("release"), preset_settings("paper")
 PFASTREXML = {"tail_weight": (0.6, 0.8, 1.0), "cost": (4.0, 1.0), "gamma": (60.0, 30.0)}
 _SCORES = {"in_units": False}
@@ -50,12 +54,26 @@ _BINARY = {"graded": False, "in_units": False}
 SYSTEMS = [
     System("PfastreXML", "PfastreXmlRanker", PLAIN, PFASTREXML, **_SCORES),
     System("Parabel", "ExtremeRegressor", preset_settings("parabel"), {"cost": COSTS}, **_BINARY),
-    System("LEML", "LemlRegressor", PLAIN, {"penalty": (1.2, 0.06, 0.3, 0.6), "rank": (100, 159)}),
+    System("LEML", "LemlRegressor", PLAIN, {"penalty": LEML_PENALTIES, "rank": (100, 159)}),
     System("1-vs-all-LS", "LeastSquaresRegressor", PLAIN, {"cost": COSTS}),
-    System("RankSVM", "RankSvmRanker", PLAIN, {"cost": COSTS}, **_SCORES),
+    System(
+        "RankSVM",
+        "RankSvmRanker",
+        PLAIN,
+        {"cost": RANK_SVM_COSTS},
+        **_SCORES,
+        pointwise_only=True,
+    ),
     System("DiSMEC", "DismecRanker", PLAIN, {"cost": COSTS}, **_BINARY),
     System("ProXML", "ProxmlRanker", PLAIN, {"cost": COSTS}, **_BINARY),
-    System("XLR", "XlrRanker", XLR, {"cost": XLR_COSTS}, **_SCORES, labelwise_only=True),
+    System(
+        "XLR",
+        "XlrRanker",
+        XLR,
+        {"cost": XLR_COSTS, "n_factors": XLR_FACTORS},
+        **_SCORES,
+        labelwise_only=True,
+    ),
     System(XREG, "ExtremeRegressor", RELEASE, {"cost": RELEASE_COSTS}),
     System(
         XREG_T,
@@ -68,6 +86,7 @@ SYSTEMS = [
 ]
 NAMED = {each.name: each for each in SYSTEMS}
 POINTWISE = [each for each in SYSTEMS if not each.labelwise_only]
+LABELWISE = [each for each in SYSTEMS if not each.pointwise_only]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from labeltrees import metrics
+    from labeltrees import decisions, metrics
     from labeltrees.estimators import (
         AdacondClassifier,
         Bm25Ranker,
@@ -53,6 +53,7 @@ __all__ = [
     "SelfTerminatingTreeClassifier",
     "TextClassifier",
     "XlrRanker",
+    "decisions",
     "load",
     "load_model",
     "metrics",
@@ -87,8 +88,8 @@ _HOME = {
 
 
 def __getattr__(name: str) -> Any:
-    if name == "metrics":
-        return import_module("labeltrees.metrics")
+    if name in {"decisions", "metrics"}:
+        return import_module(f"labeltrees.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'labeltrees' has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)

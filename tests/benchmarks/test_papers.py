@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from labeltrees.errors import DivergedError
+
 PAPERS = Path(__file__).parents[2] / "benchmarks" / "papers"
 
 
@@ -117,6 +119,20 @@ def test_of_advertisements_trees_beat_the_table_and_nothing_the_best_possible(ru
     least = value(cells(said, "least loss of any f")[2])
     assert losses["table"] > losses["online tree"] > best >= least
     assert cells(said, "table")[:2] == ["0.812 ± .00055", "10.11"]
+
+
+def test_settings_that_diverge_are_left_out_and_raise_where_all_do(data):
+    from paper1 import chosen
+    from progressive import Learned
+
+    def make(rate):
+        if rate > 1:
+            raise DivergedError(f"rate {rate}")
+        return Learned(None, training_loss=1 - rate, seconds=0.0)
+
+    assert chosen(make, [(0.1,), (2.0,), (0.5,)])[0] == (0.5,)
+    with pytest.raises(DivergedError, match="rate 3"):
+        chosen(make, [(2.0,), (3.0,)])
 
 
 def test_the_least_loss_is_that_of_a_fine_grid(data):
@@ -258,6 +274,16 @@ def test_films_for_users(run):
     assert labelwise[2:] == ["100.0", "48.94", "66.99"]
     assert cells(said, "MovieLens")[0] == "factor F = 4"
     assert "| bibtex | n_trees = 1 |" in said
+
+
+def test_systems_are_compared_where_they_can_be_asked(data):
+    from systems import LABELWISE, POINTWISE, SYSTEMS
+
+    def names(systems):
+        return {each.name for each in systems}
+
+    assert names(SYSTEMS) - names(POINTWISE) == {"XLR"}
+    assert names(SYSTEMS) - names(LABELWISE) == {"RankSVM"}
 
 
 def test_every_system_of_the_paper_is_there_with_its_parameters(data):

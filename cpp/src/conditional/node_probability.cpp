@@ -188,18 +188,27 @@ static_assert(n_vote_classes % 4 == 0 && n_mixed == n_vote_classes + 2);
 void ask_slot(std::size_t slot, std::span<const CountedLine* const> lines,
               std::span<const float> values, const NodePast& past, const Mixture& mixture,
               const Reading& reading, NodeOpinion& opinion) noexcept {
+  if (reading.mixing) {
+    std::memset(opinion.inputs.data(), 0, sizeof opinion.inputs);
+    opinion.margin = add_features<true>(lines, values, slot, opinion.inputs);
+  } else {
+    opinion.margin = add_features<false>(lines, values, slot, opinion.inputs);
+  }
+  conclude(past, mixture, reading, opinion);
+}
+
+void conclude(const NodePast& past, const Mixture& mixture, const Reading& reading,
+              NodeOpinion& opinion) noexcept {
   float sharpness = 1.0f;
   if (reading.mixing) {
     Mixture& inputs = opinion.inputs;
-    std::memset(inputs.data(), 0, sizeof inputs);
-    opinion.margin = add_features<true>(lines, values, slot, inputs);
     inputs[n_vote_classes] = opinion.margin;
     inputs[n_vote_classes + 1] =
         elementary::log(static_cast<float>((past.right + prior_prior) / (past.left + prior_prior)));
     opinion.log_odds = mixed(mixture, inputs);
     sharpness = reading.sharpness;
   } else {
-    opinion.log_odds = opinion.margin = add_features<false>(lines, values, slot, opinion.inputs);
+    opinion.log_odds = opinion.margin;
   }
   const double sharp = estimate(sharpness * opinion.log_odds, reading.loss);
   // Written so that a NaN, of weights and values past all measure, becomes the floor.

@@ -135,6 +135,7 @@ class MultilabelLearner {
 
   void place_new(const RowLabels& labels) {
     new_.clear();
+    root_before_ = model_.tree().root();
     for (std::size_t i = 0; i < labels.ids.size(); ++i) {
       if (model_.tree().leaf_of(labels.ids[i]) != none) continue;
       if (model_.tree().is_full()) model_.grow();
@@ -252,7 +253,7 @@ class MultilabelLearner {
     ask(0, pasts_of_top(model_));
     std::size_t at = 1;
     for (Marked& each : marked_) {
-      if (tree.at(each.node).parent == none) {
+      if (each.node == root_before_) {  // a root that came on top has said nothing of the row
         each.p_path = opinions_[0].said.of[MultilabelTree::any_slot].p_node;
       }
       if (tree.at(each.node).is_leaf()) continue;
@@ -344,6 +345,7 @@ class MultilabelLearner {
   double p_root_ = 0;
   std::vector<Candidate> outside_;
   std::vector<LabelId> new_;
+  NodeId root_before_ = none;
   std::vector<Marked> marked_;
   std::vector<std::int32_t> place_of_;  // in marked_, by node
   std::vector<double> foreseen_;        // by label of the row

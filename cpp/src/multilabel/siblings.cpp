@@ -38,11 +38,28 @@ SiblingPasts pasts_of_top(const MultilabelTree& model) noexcept {
   return pasts;
 }
 
+// Line by line, all places of a line at once: each is one cache line.
 void ask_siblings(std::span<const CountedLine* const> lines, std::span<const float> values,
                   std::size_t n, const SiblingPasts& pasts, const Mixtures& mixtures,
                   const Reading& reading, SiblingOpinions& said) noexcept {
+  SiblingNumbers margins{};
+  if (reading.mixing) {
+    for (std::size_t s = 0; s < n; ++s) said.of[s].inputs.fill(0);
+  }
+  for (std::size_t k = 0; k < lines.size(); ++k) {
+    if (lines[k] == nullptr) continue;
+    const CountedLine& line = *lines[k];
+    const float x = values[k];
+    for (std::size_t s = 0; s < block_size; ++s) margins[s] += x * line.weight[s];
+    if (!reading.mixing) continue;
+    for (std::size_t s = 0; s < n; ++s) {
+      const Vote vote = vote_of(line.counts[s]);
+      said.of[s].inputs[vote.trust] += x * vote.log_odds;
+    }
+  }
   for (std::size_t s = 0; s < n; ++s) {
-    ask_slot(s, lines, values, pasts[s], mixtures[sibling_mixture(pasts[s])], reading, said.of[s]);
+    said.of[s].margin = margins[s];
+    conclude(pasts[s], mixtures[sibling_mixture(pasts[s])], reading, said.of[s]);
   }
 }
 

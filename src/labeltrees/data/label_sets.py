@@ -26,8 +26,8 @@ class SetIds:
     starts: NDArray[np.int64]
     ids: NDArray[np.int32]
     relevance: NDArray[np.float32]
-    order: NDArray[np.int64]
-    """The entry of the label sets that each id comes from."""
+    place_of: NDArray[np.int64]
+    """Where each entry of the label sets is among the ids; -1 if the vocabulary lacks it."""
 
     @property
     def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
@@ -127,13 +127,15 @@ class LabelSets:
         is_first = np.ones(len(own), dtype=bool)
         is_first[1:] = (own[1:] != own[:-1]) | (rows[1:] != rows[:-1])
         kept = is_first & (own >= 0)
+        place_of = np.empty(len(own), np.int64)
+        place_of[order] = np.where(own >= 0, np.cumsum(kept) - 1, -1)
         counts = np.bincount(rows[kept], minlength=self.n_rows)
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         return SetIds(
             starts,
             own[kept].astype(np.int32),
             relevance[order][kept].astype(np.float32),
-            order[kept],
+            place_of,
         )
 
     def take(self, rows: NDArray[np.int64]) -> LabelSets:

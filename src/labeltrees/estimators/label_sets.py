@@ -52,14 +52,19 @@ def named_sets(y: Any, classes: ArrayLike | None = None) -> NamedSets:
         row = int(np.searchsorted(relevance.starts, entry, side="right")) - 1
         raise DataError(f"row {row} of y has {values[entry]:g}; {ALLOWED}")
     names = relevance.vocabulary.labels
-    sets = LabelSets(
-        relevance.starts,
-        names[relevance.labels],
-        values.astype(np.float32) if relevance.is_graded or relevance.scale != 1 else None,
-    )
+    is_graded = relevance.is_graded or relevance.scale != 1
+    if form_of(y) == "lists" and not is_graded:
+        sets = LabelSets.of_lists([_relevant(row) for row in y])  # in the order they are named
+    else:
+        graded = values.astype(np.float32) if is_graded else None
+        sets = LabelSets(relevance.starts, names[relevance.labels], graded)
     if named is None and classes is not None:
         names = np.concatenate([np.asarray(LabelVocabulary(classes).labels), names])
     return NamedSets(sets, form_of(y), names)
+
+
+def _relevant(row: Any) -> list[Any]:
+    return [label for label in row if row[label]] if isinstance(row, dict) else list(row)
 
 
 def _without_labels(y: Any, classes: ArrayLike | None) -> NamedSets | None:

@@ -252,8 +252,9 @@ class MultiLabelTreeClassifier(LabelEstimator):
         Returns
         -------
         ForeseenSets
-            ``p_label`` and ``is_new`` of every label of every row, in the order in which y names
-            them (of a matrix: by row and column), ``top`` and ``p_top`` of shape (n_rows, k).
+            ``p_label`` and ``is_new`` of every label of every row, in the order in which lists
+            name them (of a matrix and of graded relevance: sorted by label), ``top`` and ``p_top``
+            of shape (n_rows, k).
 
         Examples
         --------

@@ -99,6 +99,10 @@ void ask_slot(std::size_t slot, std::span<const CountedLine* const> lines,
               std::span<const float> values, const NodePast& past, const Mixture& mixture,
               const Reading& reading, NodeOpinion& opinion) noexcept;
 
+// The rest of it, where margin and, with mixing, the votes among the inputs are there already.
+void conclude(const NodePast& past, const Mixture& mixture, const Reading& reading,
+              NodeOpinion& opinion) noexcept;
+
 // The inputs weighed by the mixture and summed, always in the same order.
 float mixed(const Mixture& mixture, const Mixture& inputs) noexcept;
 

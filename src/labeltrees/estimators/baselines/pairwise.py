@@ -35,8 +35,8 @@ class RankSvmRanker(MultilabelEstimator):
         How many labels without relevance, chosen at random, each row's relevant ones are compared
         with (with ``per="label"``, how many rows). None is all. More than 2^27 pairs raise
         `TooLargeError`.
-    max_iterations : int >= 1, default 100
-        Steps of L-BFGS at most.
+    max_iterations : int >= 1, default 1000
+        Steps of L-BFGS at most. It stops by itself at the optimum, on BibTeX after about 300.
     relevance : None or "propensity", default None
         Whether relevance is divided by the labels' propensities first, so that rare labels count.
     threshold : float in (0, 1], default 0.5

@@ -31,7 +31,7 @@ class RankSvmSettings(MultilabelSettings):
     cost: float = setting(0.1, Number(1e-6, 1e6))
     per: PairsName = setting("row", Choice(get_args(PairsName)))
     n_zeros: int | None = setting(None, Integer(1, 2**31 - 1, optional=True))
-    max_iterations: int = setting(100, Integer(1, 100_000))
+    max_iterations: int = setting(1000, Integer(1, 100_000))
 
 
 class RankSvmModel(MultilabelModel):

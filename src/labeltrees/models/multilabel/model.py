@@ -145,13 +145,12 @@ class MultiLabelTreeModel(FittedModel):
         if labels.n_rows != rows.n_rows:
             raise DataError(f"y has {labels.n_rows} rows for the {rows.n_rows} rows of X.")
         self.columns.check(self.settings, rows)
-        kept = labels
         if len(weights) and not weights.all():  # such a row is as if it were not there
             learned = np.repeat(weights > 0, np.diff(labels.starts))
             self.vocabulary.add(labels.labels[learned])
         else:
             self.vocabulary.add(labels.labels)
-        sets = kept.to_ids(self.vocabulary)
+        sets = labels.to_ids(self.vocabulary)
         with self.columns.still():
             mark = self.columns.mark()
             seen = self._read(rows, weights, again=number > 0)
@@ -160,7 +159,7 @@ class MultiLabelTreeModel(FittedModel):
                 with learning_errors(self.settings):
                     p, top, p_top = self.core.learn(
                         *seen.arrays, *sets.arrays, weights, order, progress, foresee,
-                        0 if k == 0 else k, self.settings.learning(number=number),
+                        k, self.settings.learning(number=number),
                     )  # fmt: skip
             except BaseException:
                 self.columns.go_back(mark)
@@ -171,7 +170,7 @@ class MultiLabelTreeModel(FittedModel):
                 raise
         p_label = np.zeros(len(labels.labels) if foresee else 0)
         if foresee:
-            p_label[sets.order] = p
+            p_label = np.where(sets.place_of >= 0, np.append(p, 0.0)[sets.place_of], 0.0)
         return ForeseenSets(p_label, names_of(self.vocabulary, top), p_top, p_label == 0)
 
     def _read(self, rows: Rows, weights: NDArray[np.float32], *, again: bool) -> Rows:
@@ -371,7 +370,9 @@ class MultiLabelTreeModel(FittedModel):
             model.columns.restore(tensors, facts, model.n_features)
             return model
 
-    def _seen(self, rows: Rows) -> tuple[Any, Any, Any]:
+    def _seen(
+        self, rows: Rows
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
         self.check_width(rows)
         return self.columns.seen(rows).arrays
 

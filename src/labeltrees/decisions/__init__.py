@@ -1,0 +1,26 @@
+"""Decisions: which labels to answer with, given the probability of each label by itself."""
+
+from __future__ import annotations
+
+from labeltrees.decisions.conformal import ConformalSets
+from labeltrees.decisions.expected_f1 import ExpectedF1Sets, expected_f1_sets
+from labeltrees.decisions.macro import (
+    JointSets,
+    coverage_top_k,
+    macro_f1_top_k,
+    weighted_top_k,
+)
+from labeltrees.decisions.thresholds import Threshold, labels_at, threshold_for
+
+__all__ = [
+    "ConformalSets",
+    "ExpectedF1Sets",
+    "JointSets",
+    "Threshold",
+    "coverage_top_k",
+    "expected_f1_sets",
+    "labels_at",
+    "macro_f1_top_k",
+    "threshold_for",
+    "weighted_top_k",
+]

@@ -1,0 +1,251 @@
+"""Sets of labels that miss no more than a given share, on average: conformal prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, get_args
+
+import numpy as np
+
+from labeltrees.checks import choice, integer, number
+from labeltrees.decisions.calibration_rows import CalibrationRows, Kind, Row, rows_from
+from labeltrees.decisions.matrices import checked_pairs
+from labeltrees.decisions.thresholds import labels_at
+from labeltrees.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+    from scipy.sparse import csr_array
+
+__all__ = ["ConformalSets"]
+
+_FORMAT = 1
+
+
+class ConformalSets:
+    """Sets of labels with a guaranteed coverage, whatever the model that gave the probabilities.
+
+    A row's set is all labels with ``p >= threshold``. The threshold is the highest that, on n rows
+    the model has not learned from, keeps ``(sum of losses + 1) / (n + 1) <= 1 - coverage``
+    (conformal risk control: Angelopoulos, Bates, Fisch, Lei and Schuster, 2022). If the calibration
+    rows and a new row are exchangeable, the expected loss of the new row is at most
+    ``1 - coverage``, on average over calibrations as well.
+
+    With ``step`` above 0 rows may drift: before each row of `update`, its loss at the current
+    threshold is taken, and the risk allowed moves, ``risk += step * (1 - coverage - loss)``
+    (adaptive conformal inference: Gibbs and Candes, 2021). Then the mean loss of any T rows in
+    succession from the first, in any order, is at most
+    ``1 - coverage + (1 - coverage + step) / (step T)``, plus what was lost where a set held every
+    label with a probability.
+
+    Parameters
+    ----------
+    coverage : float in (0, 1), default 0.9
+        What is guaranteed: at least this share.
+    kind : {"labels", "rows"}, default "labels"
+        ``"labels"``: the share of a row's true labels that are in its set, on average over rows
+        (the expected recall). ``"rows"``: the share of rows whose true labels are all in the set.
+        A row without true labels counts as covered.
+    step : float in [0, 1], default 0
+        How fast the risk adapts to rows that drift; 0.01 to 0.05 are usual. 0 keeps it.
+    window : int >= 1, optional
+        Calibrate on this many of the latest rows only; memory is bounded then.
+
+    Attributes
+    ----------
+    threshold : float
+        Of the rows so far; 0 if no threshold above 0 keeps the coverage. ``predict_above(X,
+        threshold)`` of the model returns the same sets, if it is above 0.
+    guaranteed : bool
+        Whether the coverage is guaranteed by the rows so far. If not, sets hold every label that
+        has a probability, and this may be too little: there are too few rows, or too many true
+        labels without a probability.
+    risk : float
+        The loss allowed now; ``1 - coverage`` unless ``step`` is above 0.
+    n_rows : int
+        How many rows it is calibrated on.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> P = rng.random((1000, 8)) ** 3
+    >>> truth = rng.random((1000, 8)) < P
+    >>> sets = ConformalSets(coverage=0.9).calibrate(P[:500], truth[:500])
+    >>> found = sets.predict(P[500:])
+    >>> n_true = truth[500:].sum(axis=1)
+    >>> recall = found.multiply(truth[500:]).sum(axis=1)[n_true > 0] / n_true[n_true > 0]
+    >>> bool(recall.mean() > 0.85), bool(found.sum() < 500 * 8)
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        coverage: float = 0.9,
+        *,
+        kind: Kind = "labels",
+        step: float = 0.0,
+        window: int | None = None,
+    ) -> None:
+        self.coverage = number("coverage", coverage, 0, 1, open_low=True, open_high=True)
+        self.kind: Kind = choice("kind", kind, get_args(Kind))
+        self.step = number("step", step, 0, 1)
+        self.window = None if window is None else integer("window", window, 1)
+        self._rows = CalibrationRows(self.window)
+        self._risk = 1 - self.coverage
+
+    @property
+    def threshold(self) -> float:
+        """The least probability of a label in a set; 0 if every label with one is."""
+        return self._rows.threshold(self._risk)
+
+    @property
+    def guaranteed(self) -> bool:
+        """Whether the rows so far guarantee the coverage."""
+        return self._rows.threshold(1 - self.coverage) > 0
+
+    @property
+    def risk(self) -> float:
+        """The loss that is allowed now."""
+        return self._risk
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows it is calibrated on."""
+        return len(self._rows)
+
+    def calibrate(self, P: Any, truth: Any, *, unknown: ArrayLike | None = None) -> ConformalSets:
+        """Calibrate on these rows alone, and raise if they cannot guarantee the coverage.
+
+        Parameters
+        ----------
+        P : sparse matrix or array of shape (n_rows, n_labels)
+            The probability of each label, such as ``predict_above(X, 0.001)`` returns, for rows
+            that the model has not learned from.
+        truth : sparse matrix or array of shape (n_rows, n_labels)
+            A label is true where it is not 0.
+        unknown : array of int of shape (n_rows,), optional
+            How many true labels of each row have no column. They count as missed.
+
+        Returns
+        -------
+        ConformalSets
+            This object.
+
+        Examples
+        --------
+        >>> ConformalSets(coverage=0.9).calibrate([[0.5]], [[1]])
+        Traceback (most recent call last):
+        ...
+        labeltrees.errors.ArgumentError: coverage must be at most 0.5, which 1 row guarantees with
+        every label that P stores, got 0.9.
+        """
+        rows = CalibrationRows(self.window)
+        rows.extend(rows_from(checked_pairs(P, truth, unknown), self.kind))
+        if rows.threshold(1 - self.coverage) <= 0:
+            n = (
+                f"{len(rows):,} row guarantees"
+                if len(rows) == 1
+                else f"{len(rows):,} rows guarantee"
+            )
+            most = f"at most {1 - rows.least_risk():.6g}, which {n} with every label that P stores"
+            raise ArgumentError.of("coverage", self.coverage, most)
+        self._rows, self._risk = rows, 1 - self.coverage
+        return self
+
+    def update(self, P: Any, truth: Any, *, unknown: ArrayLike | None = None) -> ConformalSets:
+        """Add rows to those it is calibrated on, in their order; the same as one by one.
+
+        The arguments are those of `calibrate`. Give the rows that sets were asked for, once their
+        true labels are known.
+
+        Returns
+        -------
+        ConformalSets
+            This object.
+
+        Examples
+        --------
+        >>> sets = ConformalSets(coverage=0.5)
+        >>> sets.threshold, sets.guaranteed
+        (0.0, False)
+        >>> sets.update([[0.5], [0.8]], [[1], [1]]).threshold
+        0.5
+        """
+        rows = rows_from(checked_pairs(P, truth, unknown), self.kind)
+        if not self.step:
+            self._rows.extend(rows)
+            return self
+        for row in rows:
+            loss = row.loss(self.threshold)
+            # Beyond these ends more sets or fewer change nothing, and the way back would be long.
+            risk = self._risk + self.step * (1 - self.coverage - loss)
+            self._risk = min(max(risk, -self.step), 1.0)
+            self._rows.extend([row])
+        return self
+
+    def predict(self, P: Any) -> csr_array:
+        """Return each row's set, a matrix with 1 for each label in it.
+
+        Examples
+        --------
+        >>> sets = ConformalSets(coverage=0.5).calibrate([[0.5], [0.8]], [[1], [1]])
+        >>> sets.predict([[0.4], [0.6]]).toarray().tolist()
+        [[0], [1]]
+        """
+        return labels_at(P, self.threshold)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as numbers, strings and lists, which JSON can hold.
+
+        Examples
+        --------
+        >>> import json
+        >>> sets = ConformalSets(coverage=0.5).update([[0.5], [0.8]], [[1], [1]])
+        >>> again = ConformalSets.from_dict(json.loads(json.dumps(sets.to_dict())))
+        >>> again.threshold == sets.threshold
+        True
+        """
+        return {
+            "format": _FORMAT,
+            "coverage": self.coverage,
+            "kind": self.kind,
+            "step": self.step,
+            "window": self.window,
+            "risk": self._risk,
+            "rows": [[row.p.tolist(), row.share.tolist()] for row in self._rows],
+        }
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any]) -> ConformalSets:
+        """Return the object that `to_dict` was asked of; it goes on exactly where that one was."""
+        names = {"format", "coverage", "kind", "step", "window", "risk", "rows"}
+        if not isinstance(state, Mapping) or set(state) != names:
+            found = sorted(map(str, state)) if isinstance(state, Mapping) else type(state).__name__
+            raise ArgumentError.of("state", found, f"a dict with {', '.join(sorted(names))}")
+        integer("state['format']", state["format"], _FORMAT, _FORMAT)
+        sets = cls(
+            state["coverage"], kind=state["kind"], step=state["step"], window=state["window"]
+        )
+        sets._risk = number("state['risk']", state["risk"], -sets.step, 1)
+        sets._rows.extend(_checked_rows(state["rows"]))
+        return sets
+
+
+def _checked_rows(rows: Any) -> list[Row]:
+    """Return calibration rows from lists of thresholds and shares."""
+    if not isinstance(rows, list):
+        raise ArgumentError.of("the type of state['rows']", type(rows).__name__, "a list")
+    return [_checked_row(f"state['rows'][{place}]", row) for place, row in enumerate(rows)]
+
+
+def _checked_row(name: str, row: Any) -> Row:
+    try:
+        p, share = (np.asarray(each, dtype=np.float64) for each in row)
+    except (TypeError, ValueError, OverflowError):
+        raise ArgumentError.of(name, row, "two lists of numbers") from None
+    if p.ndim != 1 or p.shape != share.shape:
+        raise ArgumentError.of(name, row, "two lists of equal length")
+    inside = (p >= 0).all() and (p <= 1).all() and (np.diff(p) >= 0).all() and (share > 0).all()
+    if not inside or not share.sum() <= 1 + 1e-9:
+        raise ArgumentError.of(name, row, "rising numbers in [0, 1], and shares with a sum <= 1")
+    return Row(p, share)
