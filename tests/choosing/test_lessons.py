@@ -13,7 +13,6 @@ from labeltrees.choosing.kinds import online_method_for
 from labeltrees.choosing.lessons import OneLabelLessons, SetLessons, lessons_of
 from labeltrees.choosing.streaming import learn_stream
 from labeltrees.data.chunk import UNBOUNDED_WIDTH
-from labeltrees.data.label_sets import LabelSets
 from labeltrees.data.readers import look_at, read_jsonl, read_svmlight
 from labeltrees.errors import DataFileError
 from labeltrees.models.multilabel.model import MultiLabelTreeModel
@@ -56,15 +55,7 @@ def test_a_label_named_twice_counts_once_and_rows_without_labels_are_left_out() 
     assert (one.labels.tolist(), one.lines.tolist()) == ([7, 3, 9], [1, 3, 4])
 
 
-def test_of_a_label_named_twice_the_most_relevant_is_kept() -> None:
-    starts, relevance = np.array([0, 3]), np.array([0.2, 1.0, 0.7], np.float32)
-    sets = LabelSets(starts, np.array(["a", "b", "a"], object), relevance).distinct()
-    assert dict(zip(sets.labels, sets.relevance.tolist(), strict=True)) == pytest.approx(
-        {"a": 0.7, "b": 1.0}
-    )
-
-
-@pytest.mark.parametrize(("refine", "n_top"), [(16, 3), (2, 3)])
+@pytest.mark.parametrize(("refine", "n_top"), [(16, 3), (2, 3), (0, 6)])
 def test_rows_are_asked_before_they_are_learned(refine: int, n_top: int) -> None:
     """Answers are those of a model that is asked and taught row by row."""
     chunk = chunk_of(sets_file(60))

@@ -164,7 +164,7 @@ class OneLabelLessons:
 
 @dataclass(frozen=True)
 class SetLessons:
-    """Rows are taught with all their labels; a label that a row names twice counts once."""
+    """Rows are taught with all their labels; readers name each label of a row once."""
 
     scoring: ClassVar[Any] = ProgressiveSetValidation
     n_scored: ClassVar[int] = 1  # and five with it
@@ -177,7 +177,7 @@ class SetLessons:
     def of(self, chunk: Chunk) -> Lesson:
         """Return the rows that have labels, with their label sets."""
         known = labelled(chunk)
-        sets = LabelSets.of_chunk(known, self.path).distinct()
+        sets = LabelSets.of_chunk(known, self.path)
         return Lesson(known.rows, sets, weights_of(known), _lines(known))
 
     def asks_each(self, n_top: int) -> bool:

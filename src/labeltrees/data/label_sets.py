@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -90,29 +89,6 @@ class LabelSets:
     def n_rows(self) -> int:
         """The number of rows."""
         return len(self.starts) - 1
-
-    def distinct(self) -> LabelSets:
-        """Return the sets with every label of a row once, the most relevant of equals.
-
-        >>> LabelSets.of_lists([["a", "b", "a"], ["a"]]).distinct().labels.tolist()
-        ['a', 'b', 'a']
-        """
-        labels, bounds = self.labels.tolist(), self.starts.tolist()
-        if all(len(set(labels[a:b])) == b - a for a, b in pairwise(bounds)):
-            return self
-        kept: list[int] = []
-        counts = []
-        for begin, end in pairwise(bounds):
-            best: dict[Any, int] = {}
-            for entry in range(begin, end):
-                place = best.setdefault(labels[entry], entry)
-                if self.relevance is not None and self.relevance[entry] > self.relevance[place]:
-                    best[labels[entry]] = entry
-            kept += best.values()
-            counts.append(len(best))
-        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        relevance = None if self.relevance is None else self.relevance[kept]
-        return LabelSets(starts, self.labels[kept], relevance)
 
     def to_ids(self, vocabulary: LabelVocabulary) -> SetIds:
         """Return the sets with the vocabulary's ids; a label named twice counts once.
