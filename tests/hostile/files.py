@@ -88,7 +88,8 @@ FROZEN = [
 WITH_OWN_SETTINGS = [
     "conditional", "conditional, nested lists", "refined", "filter tree", "LOMtree",
     "self-terminating", "one against all", "frequency table", "Adacond of stumps", "extreme, tail",
-    "many labels", "least squares", "LEML", "PfastreXML", "BM25", "DiSMEC", "ProXML", "RankSVM", "XLR",
+    "many labels", "least squares", "LEML", "PfastreXML", "BM25", "DiSMEC", "ProXML", "RankSVM",
+    "XLR",
 ]  # fmt: skip
 """Files whose settings the others repeat."""
 NAMES = [*ESTIMATORS, *(f"{name}, frozen" for name in FROZEN)]

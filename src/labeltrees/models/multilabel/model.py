@@ -365,9 +365,7 @@ class MultiLabelTreeModel(FittedModel):
             model.columns.restore(tensors, facts, model.n_features)
             return model
 
-    def _seen(
-        self, rows: Rows
-    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
+    def _seen(self, rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
         self.check_width(rows)
         return self.columns.seen(rows).arrays
 
