@@ -111,7 +111,7 @@ class Learner:
         self.broken: dict[str, str] = {}
         """Models that are behind the log, and why; only a restart mends them."""
         self.snapshot_times: dict[str, float] = dict.fromkeys(folder.models, time.time())
-        self._snapshot_seqs = {name: folder.snapshots(name).seqs()[0] for name in folder.models}
+        self.snapshot_seqs = {name: folder.snapshots(name).seqs()[0] for name in folder.models}
         self._writing: threading.Thread | None = None
         self._recent = [1] * 8
         self._next_probe = 0.0
@@ -370,12 +370,12 @@ class Learner:
                 self.disk_trouble = f"The log cannot be written: {error}"
 
     def _has_changed(self, name: str) -> bool:
-        return self.folder.models[name].seq > self._snapshot_seqs.get(name, -1)
+        return self.folder.models[name].seq > self.snapshot_seqs.get(name, -1)
 
     def _snapshot_when_due(self) -> None:
         now = time.time()
         for name, served in self.folder.models.items():
-            n_new = served.seq - self._snapshot_seqs.get(name, 0)
+            n_new = served.seq - self.snapshot_seqs.get(name, 0)
             age = now - self.snapshot_times.setdefault(name, now)
             schedule = self.schedule
             due = n_new >= schedule.snapshot_examples or age >= schedule.snapshot_seconds
@@ -417,7 +417,7 @@ class Learner:
             return
         self.snapshot_trouble = None
         self.snapshot_times[name] = time.time()
-        self._snapshot_seqs[name] = seq
+        self.snapshot_seqs[name] = seq
         seconds = time.perf_counter() - begin
         n_bytes = path.stat().st_size
         self._note("snapshot", model=name, seq=seq, bytes=n_bytes, seconds=seconds)

@@ -8,16 +8,23 @@ from msgspec import Meta, Struct
 
 __all__ = [
     "Answer",
+    "BestOf",
+    "CompleteAnswer",
+    "CompleteRequest",
     "Example",
     "ExplainRequest",
     "Foresight",
+    "InferRequest",
+    "InferTensor",
     "LearnAnswer",
     "LearnRequest",
+    "NewModel",
     "PredictAnswer",
     "PredictRequest",
     "Row",
     "RowsAnswer",
     "RowsRequest",
+    "TrimRequest",
 ]
 
 Label = str | int
@@ -110,6 +117,23 @@ class ExplainRequest(Struct, omit_defaults=True, forbid_unknown_fields=True):
     n_features: Annotated[int, Meta(ge=0, le=1000)] = 10
 
 
+class CompleteRequest(Struct, omit_defaults=True, forbid_unknown_fields=True):
+    """Python code up to the cursor."""
+
+    source: str
+    k: Annotated[int, Meta(ge=1, le=100)] = 10
+
+
+class CompleteAnswer(Struct):
+    """The identifiers that are likely to come next; ``beginning`` is what is there of them."""
+
+    model: str
+    seq: int
+    beginning: str
+    labels: list[Label | None]
+    probabilities: list[float]
+
+
 class RowsRequest(Struct, omit_defaults=True, forbid_unknown_fields=True):
     """Which of the rows suit these labels best."""
 
@@ -147,3 +171,22 @@ class TrimRequest(Struct, forbid_unknown_fields=True):
     upto: Annotated[int, Meta(ge=1)]
 
 
+
+
+class InferTensor(Struct):
+    """A tensor of the Open Inference Protocol, its data as JSON."""
+
+    name: str
+    shape: list[int]
+    datatype: str
+    data: list[str | int | float | bool | list[str | int | float | bool]]
+    parameters: dict[str, Any] = {}
+
+
+class InferRequest(Struct):
+    """A request of the Open Inference Protocol; ``parameters`` may have ``k``."""
+
+    inputs: list[InferTensor]
+    id: str | None = None
+    parameters: dict[str, Any] = {}
+    outputs: list[dict[str, Any]] = []
