@@ -351,13 +351,12 @@ class Learner:
             return
         self._note("learned", served=served, outcomes=outcomes)
         for each, outcome in zip(planned, outcomes, strict=True):
-            first, n = each.new.first_seq, len(each.new.examples)
-            each.waiting.future.set_result(
-                LearnAnswer(
-                    served.name, first, first + n - 1, outcome.new_labels, outcome.foreseen,
-                    refused=outcome.refused,
-                )  # fmt: skip
-            )
+            first, last = each.new.first_seq, each.new.first_seq + len(each.new.examples) - 1
+            answer = LearnAnswer(
+                served.name, first, last, outcome.new_labels, outcome.foreseen,
+                refused=outcome.refused,
+            )  # fmt: skip
+            each.waiting.future.set_result(answer)
 
     def _idle(self) -> None:
         self._snapshot_when_due()

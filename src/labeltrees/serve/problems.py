@@ -33,7 +33,7 @@ class DamagedLogError(ServeError):
     """A log whose content is not what was written."""
 
 
-class Problem(ServeError):
+class Problem(ServeError):  # noqa: N818 - as RFC 9457 calls it
     """An answer that says what is wrong with a request, as RFC 9457 wants it.
 
     Parameters

@@ -38,7 +38,8 @@ class Questions:
     async def top(self, served: ServedModel, sent: Sequence[Row], k: int) -> list[Answer]:
         """Return the k likeliest labels of every row."""
         if len(sent) > _HERE:
-            return await self.elsewhere(lambda: _top_of(served, sent, k))
+            answers: list[Answer] = await self.elsewhere(lambda: _top_of(served, sent, k))
+            return answers
         loop = asyncio.get_running_loop()
         question = _Question(served, sent, k, loop.create_future())
         at = (id(served), k)

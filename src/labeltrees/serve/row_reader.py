@@ -83,7 +83,9 @@ class RowReader:
         return as_rows(self.transformer.transform(texts), n_features=self.n_features)
 
     def _of_features(self, sent: Sequence[Row]) -> Rows:
-        starts, indices, values = [0], [], []
+        starts = [0]
+        indices: list[int] = []
+        values: list[float] = []
         for number, row in enumerate(sent):
             own_indices, own_values = self._entries(row.features, number)
             indices.extend(own_indices)

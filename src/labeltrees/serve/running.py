@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -80,7 +81,15 @@ def run(server: Server, sockets: list[socket.socket]) -> None:
     """Serve until SIGINT or SIGTERM: then answer what is there, write snapshots, and return."""
     sys.setswitchinterval(_SWITCH_SECONDS)
     web = uvicorn.Server(config_of(server))
+    # uvicorn sends itself the signal again when it is done; there is still something to do then.
+    before = {each: signal.signal(each, _heard) for each in (signal.SIGINT, signal.SIGTERM)}
     try:
         web.run(sockets=sockets)
     finally:
         server.close()
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
+def _heard(number: int, frame: object) -> None:
+    """Do nothing: the signal has been heard."""

@@ -136,7 +136,7 @@ class ServedModel:
             counts.append(len(own))
         example_of = np.repeat(np.arange(len(examples)), counts)
         weights = np.array([each.weight for each in examples], np.float32)
-        weights = (weights / np.array(counts, np.float32))[example_of]
+        weights = np.asarray(weights / np.array(counts, np.float32), np.float32)[example_of]
         if len(example_of) != len(examples):
             rows = rows.take(example_of)
         as_array = np.array(labels, dtype=object if isinstance(labels[0], str) else np.int64)

@@ -116,8 +116,9 @@ class TreeViews:
     def of(self, served: ServedModel) -> TreeView:
         """Return a view of a model's tree, at most some seconds old."""
         now = time.monotonic()
-        made, whose, view = self._views.get(served.name, (-1e9, None, None))
-        if view is not None and whose is served:
+        kept = self._views.get(served.name)
+        if kept is not None and kept[1] is served:
+            made, _, view = kept
             if view.seq == served.seq or now - made < _FRESH_SECONDS:
                 return view
         view = TreeView(served)

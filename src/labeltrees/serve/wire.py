@@ -171,8 +171,6 @@ class TrimRequest(Struct, forbid_unknown_fields=True):
     upto: Annotated[int, Meta(ge=1)]
 
 
-
-
 class InferTensor(Struct):
     """A tensor of the Open Inference Protocol, its data as JSON."""
 

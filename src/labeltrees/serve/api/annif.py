@@ -25,7 +25,12 @@ def _project(served: ServedModel, started: float) -> dict[str, Any]:
         "name": served.name,
         "language": "",
         "backend": {"backend_id": "labeltrees"},
-        "vocab": {"vocab_id": served.name, "languages": [], "loaded": True, "size": served.n_labels},
+        "vocab": {
+            "vocab_id": served.name,
+            "languages": [],
+            "loaded": True,
+            "size": served.n_labels,
+        },
         "vocab_language": "",
         "is_trained": served.n_labels > 0,
         "modification_time": moment,

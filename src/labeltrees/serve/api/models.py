@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -19,6 +18,8 @@ from labeltrees.serve.problems import Problem
 from labeltrees.serve.wire import NewModel
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from labeltrees.serve.api.operations import Call
     from labeltrees.serve.served import ServedModel
 
@@ -159,10 +160,10 @@ async def add_model(call: Call) -> Response:
             raise Problem(400, f"The body is not JSON: {error}.", kind="not-json") from None
         stored = await server.questions.elsewhere(lambda: new_model(wanted))
     else:
-        stored = await server.questions.elsewhere(lambda: _from_bytes(call.body, server.folder.path))
-    served = await asyncio.wrap_future(
-        server.writer.run(lambda: server.folder.add(name, stored))
-    )
+        stored = await server.questions.elsewhere(
+            lambda: _from_bytes(call.body, server.folder.path)
+        )
+    served = await asyncio.wrap_future(server.writer.run(lambda: server.folder.add(name, stored)))
     return Response(msgspec.json.encode(_short(served)), 201, media_type="application/json")
 
 
