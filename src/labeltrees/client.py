@@ -106,7 +106,9 @@ class Client:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ArgumentError.of("url", url, "an address such as http://127.0.0.1:8000")
-        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        kind = (
+            http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        )
         self._connection = kind(parts.hostname, parts.port, timeout=timeout)
         self._before = parts.path.rstrip("/")
         self._headers = {} if key is None else {"Authorization": f"Bearer {key}"}

@@ -131,19 +131,15 @@ def small_disk(path, megabytes):
 
 
 def test_a_full_disk_stops_learning_with_a_problem_and_not_answering(tmp_path):
-    with small_disk(tmp_path / "disk", 4) as disk:
+    with small_disk(tmp_path / "disk", 32) as disk:
         folder = with_model(disk / "served")
         teachers = [Teacher(number, 3) for number in range(4)]
         with Process(folder, "--snapshot-seconds", 1000) as process:
             load(process.url, teachers, 0.3, lambda: None)
             filler = disk / "filler"
-            with open(filler, "wb") as file:
-                try:
-                    while True:
-                        file.write(b"\0" * 4096)
-                        file.flush()
-                except OSError:
-                    pass
+            with open(filler, "wb", buffering=0) as file, pytest.raises(OSError, match="space"):
+                while True:
+                    file.write(b"\0" * 4096)
             before = sum(len(teacher.acknowledged) for teacher in teachers)
             load(process.url, teachers, 0.5, lambda: None)
             assert any(teacher.refused for teacher in teachers)
