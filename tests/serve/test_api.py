@@ -309,8 +309,7 @@ def test_limits_answer_413_and_429(tmp_path):
         assert status_of(model.predict, [{"features": {"a" * 2000: 1}}]) == 413
         assert status_of(model.predict, [row], k=11) == 413
         with pytest.raises(ServerProblem) as raised:
-            for _ in range(100):
-                model.predict([row])
+            list(map(model.predict, [[row]] * 100))
         assert raised.value.status == 429
         assert raised.value.retry_after == 1
 

@@ -130,6 +130,16 @@ def small_disk(path, megabytes):
         subprocess.run(["umount", str(path)], check=True)
 
 
+def fill(path):
+    """Write to a file until there is no room left."""
+    try:
+        with open(path, "wb", buffering=0) as file:
+            while True:
+                file.write(b"\0" * 4096)
+    except OSError:
+        return
+
+
 def test_a_full_disk_stops_learning_with_a_problem_and_not_answering(tmp_path):
     with small_disk(tmp_path / "disk", 32) as disk:
         folder = with_model(disk / "served")
@@ -137,9 +147,7 @@ def test_a_full_disk_stops_learning_with_a_problem_and_not_answering(tmp_path):
         with Process(folder, "--snapshot-seconds", 1000) as process:
             load(process.url, teachers, 0.3, lambda: None)
             filler = disk / "filler"
-            with open(filler, "wb", buffering=0) as file, pytest.raises(OSError, match="space"):
-                while True:
-                    file.write(b"\0" * 4096)
+            fill(filler)
             before = sum(len(teacher.acknowledged) for teacher in teachers)
             load(process.url, teachers, 0.5, lambda: None)
             assert any(teacher.refused for teacher in teachers)

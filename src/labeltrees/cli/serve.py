@@ -17,6 +17,7 @@ from labeltrees.progress import Progress
 
 if TYPE_CHECKING:
     from labeltrees.serve.folder import ModelFolder
+    from labeltrees.serve.replica_folder import ReplicaFolder
 
 HOME = Path("labeltrees-served")
 
@@ -66,6 +67,7 @@ def serve(
     from labeltrees.serve.keys import Keys
     from labeltrees.serve.learner import Caps, Schedule
     from labeltrees.serve.limits import Limits
+    from labeltrees.serve.replicas import start_keeper
     from labeltrees.serve.running import LOCAL, check_address, log_to_stderr, run
     from labeltrees.serve.server import Server
 
@@ -78,7 +80,18 @@ def serve(
     caps = Caps(
         max_labels, None if max_memory is None else size_in_bytes("--max-memory", max_memory)
     )
+    hosts = frozenset() if keys.keys else LOCAL | {host}
     listening = _listening(host, port)
+    where = _address(host, listening)
+    if replicas:
+        also = _listening(host, replica_port or listening.getsockname()[1] + 1)
+
+        def replica(snapshots: ReplicaFolder) -> Server:
+            return Server(snapshots, keys, limits, hosts=hosts, taught_at=where)
+
+        start_keeper(folder, also, replicas, replica)  # before anything has threads or memory
+        say(f"{replicas} replicas answer at {_address(host, also)}, from the newest snapshots.")
+        also.close()
     opened = ModelFolder(folder, tell=say)
     try:
         _fill(opened, named, quiet=quiet)
@@ -92,10 +105,10 @@ def serve(
         limits,
         Schedule(snapshot_examples, snapshot_seconds),
         caps,
-        frozenset() if keys.keys else LOCAL | {host},
+        hosts,
         log_requests,
     )
-    _tell(server.folder, host, listening.getsockname()[1])
+    _tell(opened, where)
     run(server, [listening])
 
 
@@ -144,8 +157,12 @@ def _fill(folder: ModelFolder, named: dict[str, Path], *, quiet: bool) -> None:
     folder.add(DEMO, stored)
 
 
-def _tell(folder: ModelFolder, host: str, port: int) -> None:
-    where = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+def _address(host: str, listening: socket.socket) -> str:
+    port = listening.getsockname()[1]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def _tell(folder: ModelFolder, where: str) -> None:
     for name, served in folder.models.items():
         say(f"  {name}: {served.n_labels:,} labels, {served.seq:,} examples learned here")
     name = next(iter(folder.models))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from labeltrees.serve.log import Logged
     from labeltrees.store import StoredModel
 
-__all__ = ["ModelFolder", "check_name", "replay"]
+__all__ = ["ModelFolder", "check_name", "models_in", "replay"]
 
 LOG = "log.sqlite"
 _MODELS = "models"
@@ -44,6 +44,13 @@ def check_name(name: str) -> str:
         allowed = "1 to 64 letters, digits, '.', '_' or '-', the first a letter or digit"
         raise ArgumentError.of("the name of a model", name, allowed)
     return name
+
+
+def models_in(path: Path) -> dict[str, Path]:
+    """Return the folders of the snapshots of all models, by the models' names."""
+    home = path / _MODELS
+    found = sorted(home.iterdir()) if home.is_dir() else []
+    return {each.name: each for each in found if _NAME.fullmatch(each.name) and each.is_dir()}
 
 
 class ModelFolder:
@@ -97,9 +104,7 @@ class ModelFolder:
 
     def names_on_disk(self) -> list[str]:
         """Return the names of the models that have a snapshot."""
-        home = self.path / _MODELS
-        found = sorted(home.iterdir()) if home.is_dir() else []
-        return [each.name for each in found if _NAME.fullmatch(each.name) and each.is_dir()]
+        return list(models_in(self.path))
 
     def snapshots(self, name: str) -> Snapshots:
         """Return the snapshots of a model."""

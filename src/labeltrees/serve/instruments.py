@@ -10,6 +10,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 if TYPE_CHECKING:
     from labeltrees.serve.folder import ModelFolder
     from labeltrees.serve.learner import Learner
+    from labeltrees.serve.replica_folder import ReplicaFolder
 
 __all__ = ["Instruments"]
 
@@ -91,7 +92,7 @@ class Instruments:
         elif event == "snapshot_failed":
             self._snapshots.labels(facts["model"], "failed").inc()
 
-    def text(self, folder: ModelFolder, learner: Learner | None) -> bytes:
+    def text(self, folder: ModelFolder | ReplicaFolder, learner: Learner | None) -> bytes:
         """Return all of it in Prometheus' text format, as of now."""
         self._resident.set(resident_bytes())
         if learner is not None:

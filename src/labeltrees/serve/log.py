@@ -273,7 +273,8 @@ class ExampleLog:
             raise DamagedLogError(
                 f"{self.path} is damaged: example {after + 1} is missing, the next is {found.seq}."
             )
-        if linked(link, found.example) != found.link:
+        is_bytes = isinstance(found.example, bytes) and isinstance(found.link, bytes)
+        if not is_bytes or linked(link, found.example) != found.link:
             raise DamagedLogError(
                 f"{self.path} is damaged: example {found.seq} is not what was written."
             )

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from labeltrees.serve.folder import ModelFolder
 from labeltrees.serve.instruments import Instruments
 from labeltrees.serve.learner import Learner
 from labeltrees.serve.limits import Limits, Rate
@@ -19,13 +20,10 @@ from labeltrees.serve.questions import Questions
 from labeltrees.serve.tree_view import TreeViews
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
-
-    from labeltrees.serve.folder import ModelFolder
     from labeltrees.serve.keys import Keys
-    from labeltrees.serve.learner import Caps, Schedule, Waiting
+    from labeltrees.serve.learner import Caps, Schedule
+    from labeltrees.serve.replica_folder import ReplicaFolder
     from labeltrees.serve.served import ServedModel
-    from labeltrees.serve.wire import LearnAnswer
 
 __all__ = ["JsonFormatter", "Server"]
 
@@ -55,7 +53,7 @@ class JsonFormatter(logging.Formatter):
 class Server:
     """The models, who may ask them, how much, and what is measured of it."""
 
-    folder: ModelFolder
+    folder: ModelFolder | ReplicaFolder
     keys: Keys
     limits: Limits = field(default_factory=Limits)
     schedule: Schedule | None = None
@@ -66,6 +64,8 @@ class Server:
     page: Path = PAGE
     reach_seconds: float = 2.0
     """How long a question waits for what it wants to be learned."""
+    taught_at: str = ""
+    """Of a replica: the address of the server that learns."""
 
     def __post_init__(self) -> None:
         self.instruments = Instruments()
@@ -76,7 +76,9 @@ class Server:
         limit = self.limits.requests_per_second
         self.rate = None if limit is None else Rate(limit)
         self.stopping = False
-        self.learner = Learner(self.folder, self.schedule, self.caps, self.note)
+        self.learner: Learner | None = None
+        if isinstance(self.folder, ModelFolder):
+            self.learner = Learner(self.folder, self.schedule, self.caps, self.note)
 
     def note(self, event: str, **facts: Any) -> None:
         """Measure and log what the learner did."""
@@ -89,7 +91,9 @@ class Server:
     @property
     def trouble(self) -> str | None:
         """Why the server is not ready; None if it is."""
-        return "The server is stopping." if self.stopping else self.learner.trouble
+        if self.stopping:
+            return "The server is stopping."
+        return None if self.learner is None else self.learner.trouble
 
     def served(self, name: str) -> ServedModel:
         """Return a model by its name, or raise a problem."""
@@ -100,18 +104,20 @@ class Server:
 
     @property
     def writer(self) -> Learner:
-        """The thread that writes."""
+        """The thread that writes; a problem if this is a replica."""
+        if self.learner is None:
+            raise Problem(
+                409, f"This is a replica, which only answers; teach at {self.taught_at}.",
+                kind="replica",
+            )  # fmt: skip
         return self.learner
-
-    def put(self, waiting: Waiting) -> Future[LearnAnswer]:
-        """Let a request be committed and learned."""
-        return self.learner.put(waiting)
 
     async def reach(self, served: ServedModel, min_seq: int) -> None:
         """Wait until a model has learned so many examples, or raise a problem."""
         if served.seq >= min_seq:
             return
-        deadline = time.monotonic() + self.reach_seconds
+        patience = 0.0 if self.learner is None else self.reach_seconds
+        deadline = time.monotonic() + patience
         while served.seq < min_seq:
             if time.monotonic() > deadline:
                 raise Problem(
@@ -126,6 +132,7 @@ class Server:
     def close(self) -> None:
         """Learn what waits, write snapshots, and let the folder go."""
         self.stopping = True
-        self.learner.stop()
+        if self.learner is not None:
+            self.learner.stop()
         self.executor.shutdown()
         self.folder.close()

@@ -150,7 +150,7 @@ def _number(call: Call, name: str, default: int, most: int) -> int:
 async def add_model(call: Call) -> Response:
     """Serve one more model: a model file as it is, or JSON that says what it is to learn."""
     server = call.server
-    name = call.name
+    name, writer = call.name, server.writer
     if (call.header("content-type") or "").startswith("application/json"):
         try:
             wanted = msgspec.json.decode(call.body, type=NewModel)
@@ -163,7 +163,7 @@ async def add_model(call: Call) -> Response:
         stored = await server.questions.elsewhere(
             lambda: _from_bytes(call.body, server.folder.path)
         )
-    served = await asyncio.wrap_future(server.writer.run(lambda: server.folder.add(name, stored)))
+    served = await asyncio.wrap_future(writer.run(lambda: writer.folder.add(name, stored)))
     return Response(msgspec.json.encode(_short(served)), 201, media_type="application/json")
 
 
@@ -185,6 +185,7 @@ async def remove_model(call: Call) -> Response:
     """Forget a model, its snapshots and its examples."""
     server = call.server
     name = server.served(call.name).name
-    await asyncio.wrap_future(server.writer.run(lambda: server.folder.remove(name)))
+    writer = server.writer
+    await asyncio.wrap_future(writer.run(lambda: writer.folder.remove(name)))
     server.instruments.forget(name)
     return Response(status_code=204)

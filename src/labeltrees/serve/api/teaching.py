@@ -35,6 +35,7 @@ async def learn(call: Call) -> LearnAnswer:
     asked: LearnRequest = call.content
     server = call.server
     served = server.served(call.name)
+    writer = server.writer
     examples = _examples_of(asked)
     server.limits.check_rows(len(examples))
     for each in examples:
@@ -46,7 +47,7 @@ async def learn(call: Call) -> LearnAnswer:
         lesson = await server.questions.elsewhere(lambda: served.lesson(examples))
     kept = [_encode(each) for each in examples]
     digest = b"" if key is None else hashlib.sha256(b"\n".join(kept)).digest()
-    return await asyncio.wrap_future(server.put(Waiting(served.name, lesson, kept, key, digest)))
+    return await asyncio.wrap_future(writer.put(Waiting(served.name, lesson, kept, key, digest)))
 
 
 def _examples_of(asked: LearnRequest) -> Sequence[Example]:
@@ -96,6 +97,7 @@ async def trim(call: Call) -> dict[str, Any]:
     asked: TrimRequest = call.content
     server = call.server
     served = server.served(call.name)
+    writer = server.writer
     safe = min(server.folder.snapshots(served.name).seqs(), default=0)
     if asked.upto > safe:
         raise Problem(
@@ -104,6 +106,6 @@ async def trim(call: Call) -> dict[str, Any]:
             f"{asked.upto}: write snapshots first.",
             kind="not-in-snapshots",
         )
-    model_id = server.folder.ids[served.name]
-    work = server.writer.run(lambda: server.folder.log.trim(model_id, asked.upto))
+    folder = writer.folder
+    work = writer.run(lambda: folder.log.trim(folder.ids[served.name], asked.upto))
     return {"model": served.name, "forgotten": await asyncio.wrap_future(work)}
