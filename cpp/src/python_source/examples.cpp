@@ -19,26 +19,48 @@ constexpr std::uint64_t bigram_kind = n_places + 1;
 constexpr std::uint64_t trigram_kind = n_places + 2;
 constexpr std::uint64_t recent_kind = n_places + 3;
 
-}  // namespace
-
-std::size_t context_features(const TokenTable& table, std::span<const TokenId> tokens,
-                             std::size_t position, std::int32_t* features) {
+// Calls push(kind, hash, k) for every feature of a place: it is of the token k places back, or of
+// the last k tokens if it is a pair or a triple.
+template <typename Push>
+void each_context_feature(const TokenTable& table, std::span<const TokenId> tokens,
+                          std::size_t position, Push push) {
   std::array<std::uint64_t, 3> last{};
-  std::int32_t* end = features;
-  const auto push = [&](std::uint64_t hash) { *end++ = feature_of_hash(hash); };
   for (std::size_t k = 1; k <= std::min(n_recent, position); ++k) {
     const TokenId token = tokens[position - k];
     if (token == id_of(TokenMark::file_break)) break;
     const std::uint64_t hash = table.hash(token);
     if (k <= last.size()) last[k - 1] = hash;
-    if (k <= n_places) push(combine_hashes(k, hash));
-    if (k == 2) push(combine_hashes(combine_hashes(bigram_kind, last[1]), last[0]));
+    if (k <= n_places) push(k, combine_hashes(k, hash), k);
+    if (k == 2) {
+      push(bigram_kind, combine_hashes(combine_hashes(bigram_kind, last[1]), last[0]), k);
+    }
     if (k == 3) {
       const std::uint64_t first_two = combine_hashes(combine_hashes(trigram_kind, hash), last[1]);
-      push(combine_hashes(first_two, last[0]));
+      push(trigram_kind, combine_hashes(first_two, last[0]), k);
     }
-    if (table.is_identifier(token)) push(combine_hashes(recent_kind, hash));
+    if (table.is_identifier(token)) push(recent_kind, combine_hashes(recent_kind, hash), k);
   }
+}
+
+std::string feature_name(const TokenTable& table, std::span<const TokenId> tokens,
+                         std::uint64_t kind, std::size_t k) {
+  std::string name(table.text(tokens[tokens.size() - k]));
+  if (kind == recent_kind) return name + " (nearby)";
+  if (kind <= n_places) return name + " (" + std::to_string(k) + " back)";
+  for (std::size_t i = k - 1; i > 0; --i) {
+    name.append(" ").append(table.text(tokens[tokens.size() - i]));
+  }
+  return name + " (last " + std::to_string(k) + ")";
+}
+
+}  // namespace
+
+std::size_t context_features(const TokenTable& table, std::span<const TokenId> tokens,
+                             std::size_t position, std::int32_t* features) {
+  std::int32_t* end = features;
+  each_context_feature(
+      table, tokens, position,
+      [&](std::uint64_t, std::uint64_t hash, std::size_t) { *end++ = feature_of_hash(hash); });
   std::sort(features, end);
   return static_cast<std::size_t>(std::unique(features, end) - features);
 }
@@ -50,6 +72,19 @@ std::vector<std::int32_t> next_identifier_features(std::string_view source) {
   std::vector<std::int32_t> features(max_context_features);
   features.resize(context_features(table, tokens, tokens.size(), features.data()));
   return features;
+}
+
+std::vector<std::pair<std::int32_t, std::string>> next_identifier_feature_names(
+    std::string_view source) {
+  TokenTable table;
+  std::vector<TokenId> tokens;
+  tokenise_python(source, SourceEnd::of_typed, table, tokens);
+  std::vector<std::pair<std::int32_t, std::string>> names;
+  each_context_feature(
+      table, tokens, tokens.size(), [&](std::uint64_t kind, std::uint64_t hash, std::size_t k) {
+        names.emplace_back(feature_of_hash(hash), feature_name(table, tokens, kind, k));
+      });
+  return names;
 }
 
 TokeniseOutcome PythonCorpus::add(std::string_view source) {

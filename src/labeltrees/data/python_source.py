@@ -25,6 +25,7 @@ import numpy as np
 
 from labeltrees import _core, checks
 from labeltrees.data.chunk import Chunk
+from labeltrees.data.hashed_names import HashedNames
 from labeltrees.data.rows import Rows
 from labeltrees.errors import ArgumentError, DataError
 
@@ -39,6 +40,7 @@ __all__ = [
     "N_FEATURES",
     "PythonSource",
     "SourceChunk",
+    "next_identifier_feature_names",
     "next_identifier_features",
     "next_identifier_rows",
     "source_files",
@@ -232,6 +234,16 @@ def next_identifier_rows(source: str) -> Rows:
     """
     indices = _core.next_identifier_features(_encoded(source))
     return _rows_of_ones(indices, np.array([0, len(indices)], np.int64))
+
+
+def next_identifier_feature_names(source: str) -> HashedNames:
+    """Return what the features of `next_identifier_features` are called, to read.
+
+    >>> names = next_identifier_feature_names("os.")
+    >>> sorted(names[i] for i in next_identifier_features("os.").indices)
+    ['. (1 back)', 'os (2 back)', 'os (nearby)', 'os . (last 2)']
+    """
+    return HashedNames(N_FEATURES, _core.next_identifier_feature_names(_encoded(source)))
 
 
 class _ChunkMaker:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from labeltrees import _core
-from labeltrees.data.python_source import next_identifier_rows
+from labeltrees.data.hashed_names import HashedNames
+from labeltrees.data.python_source import next_identifier_feature_names, next_identifier_rows
 from labeltrees.data.rows import Rows, as_rows, stacked
 from labeltrees.errors import DataFileError
 
@@ -58,6 +59,11 @@ class RowReader:
         remembered = stored.extra.get("input", {})
         is_code = isinstance(remembered, dict) and remembered.get("format") == "python"
         return "python" if is_code else "features"
+
+    @property
+    def columns(self) -> list[str] | None:
+        """The names of the table's columns that the model has learned from, if it was one."""
+        return self._column_names
 
     def read(self, sent: Sequence[Row]) -> Rows:
         """Return the rows, or raise `DataFileError` that names the first bad one, from 0."""
@@ -171,12 +177,21 @@ class RowReader:
     def _known_names(self) -> Sequence[str]:
         if self._column_names is not None:
             return self._column_names
-        return [] if self.transformer is None else list(self.feature_names() or ())
+        return [] if self.transformer is None else list(self._transformed_names() or ())
 
-    def feature_names(self, text: str | None = None) -> Sequence[str] | None:
-        """Return a name for every feature, None if they have none; hashed ones by a text."""
-        if self.transformer is None:
+    def feature_names(self, row: Row) -> Sequence[str] | None:
+        """Return a name for every feature, None if they have none; of hashed ones the row's own."""
+        if self.transformer is not None:
+            return self._transformed_names(row.text)
+        if self.n_features != _core.HASHED_WIDTH:
             return self._column_names
+        if row.text is not None:
+            return next_identifier_feature_names(row.text)
+        names = list(row.features) if isinstance(row.features, dict) else []
+        columns = _core.hash_names(names).tolist()
+        return HashedNames(self.n_features, zip(columns, names, strict=True))
+
+    def _transformed_names(self, text: str | None = None) -> Sequence[str] | None:
         from labeltrees.transforms import feature_names
 
         return feature_names(self.transformer, text)

@@ -97,7 +97,8 @@ async def explain(call: Call) -> dict[str, Any]:
 def _explained(served: ServedModel, asked: ExplainRequest) -> dict[str, Any]:
     model = served.model
     assert isinstance(model, Explains)
-    row = served.reader.read([Row(asked.text, asked.features)])
+    sent = Row(asked.text, asked.features)
+    row = served.reader.read([sent])
     model.check_width(row)
     label = asked.label
     if label is None:
@@ -105,7 +106,7 @@ def _explained(served: ServedModel, asked: ExplainRequest) -> dict[str, Any]:
         if not found or found[0] is None:
             raise Problem(409, f"{served.name!r} knows no label yet.", kind="no-labels")
         label = found[0]
-    names = served.reader.feature_names(asked.text)
+    names = served.reader.feature_names(sent)
     reason = model.explain(row, label, n_features=asked.n_features, feature_names=names)
     found_reason: dict[str, Any] = reason.to_dict()
     return found_reason

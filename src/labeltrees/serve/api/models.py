@@ -62,6 +62,7 @@ async def read_model(call: Call) -> dict[str, Any]:
     return {
         **_short(served),
         "features": served.model.n_features,
+        "columns": served.reader.columns,
         "answers": [name for name, each in _QUESTIONS.items() if can(served.model, each)],
         "learns_row_by_row": can(served.model, Learns),
         "settings": {} if settings is None else settings.to_dict(),

@@ -1,0 +1,36 @@
+// Elements: finding them, making them, filling them.
+
+export const byId = (id) => document.getElementById(id);
+
+// make("button", { class: "quiet", onclick: act, ariaLabel: "Close" }, "x"): an element with
+// properties and children; strings become text, never HTML.
+export function make(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === undefined || value === null) continue;
+    if (name === "class") element.className = value;
+    else if (name === "width") element.style.width = value;
+    else if (name.includes("-") || name === "role") element.setAttribute(name, value);
+    else element[name] = value;
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+export function table(heads, rows) {
+  const cells = (tag, values) => make("tr", {}, ...values.map((value) => make(tag, {}, value)));
+  const head = cells("th", heads);
+  for (const cell of head.children) cell.scope = "col";
+  return make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows.map((row) => cells("td", row))));
+}
+
+// Calls act when no call has come for so many milliseconds.
+export function debounced(milliseconds, act) {
+  let timer = 0;
+  return (...values) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => act(...values), milliseconds);
+  };
+}
+
+export const moves = () => !matchMedia("(prefers-reduced-motion: reduce)").matches;
