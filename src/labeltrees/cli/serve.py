@@ -46,6 +46,9 @@ def serve(
     snapshot_seconds: Annotated[
         float, typer.Option(min=0.1, help="And after so many seconds, if anything was learned.")
     ] = 60.0,
+    most_together: Annotated[
+        int, typer.Option(min=1, help="The most requests that are committed together.")
+    ] = 1000,
     max_body: Annotated[str, typer.Option(help="The largest body of a request.")] = "8M",
     max_rows: Annotated[int, typer.Option(min=1, help="The most rows of a request.")] = 10_000,
     max_labels: Annotated[
@@ -103,7 +106,7 @@ def serve(
         opened,
         keys,
         limits,
-        Schedule(snapshot_examples, snapshot_seconds),
+        Schedule(snapshot_examples, snapshot_seconds, most_together),
         caps,
         hosts,
         log_requests,
