@@ -102,12 +102,25 @@ def load(where: str, kind: str, seconds: float, clients: int) -> np.ndarray:
     return np.concatenate([np.array(each) for each in found])
 
 
-def wrk(where: str, path: str, seconds: float, connections: int, body: str | None) -> float:
+LESSON = """
+local count = 0
+function request()
+  count = count + 1
+  local text = string.format("import os\\\\nsorted(os.x%d.", count % 100)
+  local body = string.format('{"text": "%s", "label": "name%d"}', text, 7 * count % 500)
+  return wrk.format("POST", nil, nil, body)
+end
+"""
+
+
+def asking(body: str | None) -> str:
+    """Return wrk's script for requests that are all the same."""
+    return "" if body is None else f"wrk.method = 'POST'\nwrk.body = {json.dumps(body)}\n"
+
+
+def wrk(where: str, path: str, seconds: float, connections: int, script: str) -> float:
     """Return requests per second as wrk measures them."""
-    script = ""
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as file:
-        if body is not None:
-            script = f"wrk.method = 'POST'\nwrk.body = {json.dumps(body)}\n"
         file.write(script)
         file.flush()
         command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds:g}s", "-s", file.name]
@@ -123,8 +136,8 @@ def questions(server: Server, seconds: float) -> None:
     rounds = []
     for _ in range(3):
         if shutil.which("wrk"):
-            nothing = wrk(server.where, "/v1/nothing", seconds, 8, None)
-            asked = wrk(server.where, "/v1/models/demo/predict", seconds, 8, BODY)
+            nothing = wrk(server.where, "/v1/nothing", seconds, 8, asking(None))
+            asked = wrk(server.where, "/v1/models/demo/predict", seconds, 8, asking(BODY))
         else:
             nothing = len(load(server.where, "nothing", seconds, 8)) / seconds
             asked = len(load(server.where, "predict", seconds, 8)) / seconds
@@ -133,18 +146,24 @@ def questions(server: Server, seconds: float) -> None:
         print(f"nothing {nothing:,.0f}/s, predict {asked:,.0f}/s: {ratio:.0%}")
 
 
-def lessons(folder: Path, server: Server, seconds: float) -> float:
-    together = len(load(server.where, "learn", seconds, 8)) / seconds
-    with tempfile.TemporaryDirectory() as other:
+def taught(where: str, seconds: float) -> float:
+    """Return how many requests of one example 8 clients get acknowledged per second."""
+    if shutil.which("wrk"):
+        return wrk(where, "/v1/models/demo/learn", seconds, 8, LESSON)
+    return len(load(where, "learn", seconds, 8)) / seconds
+
+
+def lessons(folder: Path, server: Server, seconds: float) -> None:
+    with tempfile.TemporaryDirectory(dir=folder.parent) as other:
         copy = Path(other) / "served"
         shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("log*", "lock"))
         with Server(copy, "--most-together", "1") as alone:
-            apart = len(load(alone.where, "learn", seconds, 8)) / seconds
-    print(
-        f"learn, 8 clients: {together:,.0f}/s together, {apart:,.0f}/s a commit each: "
-        f"{together / apart:.1f} times"
-    )
-    return together
+            for _ in range(3):
+                together, apart = taught(server.where, seconds), taught(alone.where, seconds)
+                print(
+                    f"learn, 8 clients: {together:,.0f}/s together, {apart:,.0f}/s a commit each: "
+                    f"{together / apart:.1f} times"
+                )
 
 
 def while_learning(server: Server, seconds: float) -> None:
@@ -209,7 +228,7 @@ def memory_of_replicas(folder: Path, n: int) -> None:
         where = next(line for line in server.said if "replicas answer" in line)
         where = re.search(r"http://([\d.:]+)", where)[1]
         for label, at in (("server", server.where), ("replicas", where)):
-            asked = wrk(at, "/v1/models/demo/predict", 4, 16, BODY)
+            asked = wrk(at, "/v1/models/demo/predict", 4, 16, asking(BODY))
             print(f"predict at the {label}: {asked:,.0f}/s")
 
 
