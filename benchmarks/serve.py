@@ -188,14 +188,18 @@ def soak(server: Server, seconds: float) -> None:
     learners.start()
     askers.start()
     begin = time.time()
-    while time.time() - begin < seconds - 1:
-        time.sleep(seconds / 10)
+    for tenth in range(1, 11):
+        seen = []
+        while time.time() - begin < seconds * tenth / 10 - 1:
+            seen.append(server.resident / 1e6)
+            time.sleep(0.25)
         connection = http.client.HTTPConnection(server.where)
         connection.request("GET", "/v1/models/demo")
         about = json.loads(connection.getresponse().read())
         connection.close()
         print(
-            f"{time.time() - begin:5.0f} s: {server.resident / 1e6:,.0f} MB, of which weights "
+            f"{time.time() - begin:5.0f} s: {min(seen):,.0f} MB between snapshots, "
+            f"{max(seen):,.0f} MB while one is written, weights "
             f"{about['memory_bytes'] / 1e6:,.0f} MB; {about['seq']:,} examples",
             flush=True,
         )
