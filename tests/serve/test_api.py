@@ -227,6 +227,8 @@ BAD = [
     ("learn", {"text": "a", "label": "x", "labels": ["y"]}, 422),
     ("learn", {"text": "a", "labels": []}, 422),
     ("learn", {"text": "a", "label": 5}, 422),
+    ("learn", {"text": "a", "label": 10**30}, 422),
+    ("learn", {"text": "a", "labels": ["x", 5]}, 422),
     ("learn", {"examples": []}, 422),
     ("learn", {"text": "a", "label": "x", "weight": -1}, 422),
     ("learn", {"text": "a", "label": "x" * 2000}, 413),

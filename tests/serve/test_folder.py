@@ -89,7 +89,7 @@ def test_a_damaged_log_is_refused_with_a_clear_error(path, damage):
     with sqlite3.connect(path / "log.sqlite") as connection:
         connection.execute(DAMAGE[damage])
     connection.close()
-    with pytest.raises(DamagedLogError, match="is damaged|do not fit"):
+    with pytest.raises(DamagedLogError, match=r"is damaged|do not fit"):
         ModelFolder(path)
 
 

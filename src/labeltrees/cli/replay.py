@@ -12,6 +12,7 @@ import typer
 from labeltrees import store
 from labeltrees.cli.outputs import check_out
 from labeltrees.cli.report import JsonOption, QuietOption, say, say_json, say_pairs
+from labeltrees.cli.serve import demand_serve_extra
 from labeltrees.errors import ArgumentError
 from labeltrees.progress import Progress
 
@@ -41,6 +42,7 @@ def replay(
     quiet: QuietOption = False,
 ) -> None:
     """Learn the examples of a served model's log with other settings; report how they do."""
+    demand_serve_extra()
     from labeltrees.serve.folder import LOG
     from labeltrees.serve.folder import replay as learn_all
     from labeltrees.serve.log import ExampleLog

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import socket
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from labeltrees.serve.replica_folder import ReplicaFolder
 
 HOME = Path("labeltrees-served")
+_NEEDED = ("msgspec", "starlette", "uvicorn", "prometheus_client")
 
 
 def serve(
@@ -46,6 +48,9 @@ def serve(
     snapshot_seconds: Annotated[
         float, typer.Option(min=0.1, help="And after so many seconds, if anything was learned.")
     ] = 60.0,
+    most_together: Annotated[
+        int, typer.Option(min=1, help="The most requests that are committed together.")
+    ] = 1000,
     max_body: Annotated[str, typer.Option(help="The largest body of a request.")] = "8M",
     max_rows: Annotated[int, typer.Option(min=1, help="The most rows of a request.")] = 10_000,
     max_labels: Annotated[
@@ -63,6 +68,7 @@ def serve(
     quiet: QuietOption = False,
 ) -> None:
     """Ask and teach models over HTTP; what was acknowledged survives a crash, exactly."""
+    demand_serve_extra()
     from labeltrees.serve.folder import ModelFolder
     from labeltrees.serve.keys import Keys
     from labeltrees.serve.learner import Caps, Schedule
@@ -103,13 +109,22 @@ def serve(
         opened,
         keys,
         limits,
-        Schedule(snapshot_examples, snapshot_seconds),
+        Schedule(snapshot_examples, snapshot_seconds, most_together),
         caps,
         hosts,
         log_requests,
     )
     _tell(opened, where)
     run(server, [listening])
+
+
+def demand_serve_extra() -> None:
+    """Raise `ImportError` with what to do unless what a server needs is installed."""
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        raise ImportError(
+            f"a server needs {', '.join(missing)}: install them with pip install 'labeltrees[serve]'"
+        )
 
 
 def _named(models: list[str]) -> dict[str, Path]:

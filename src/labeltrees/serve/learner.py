@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Caps", "Learner", "Schedule", "Waiting"]
 
-_GATHER_SECONDS = 0.001
-"""How long a group waits for as many requests as came together lately."""
+_MOST_GATHERING = 0.005
+"""So many seconds a group waits at most for as many requests as came together lately."""
 _PROBE_SECONDS = 2.0
 
 
@@ -114,6 +114,7 @@ class Learner:
         self.snapshot_seqs = {name: folder.snapshots(name).seqs()[0] for name in folder.models}
         self._writing: threading.Thread | None = None
         self._recent = [1] * 8
+        self._commit_seconds = 0.0
         self._next_probe = 0.0
         self._stopped = False
         self._thread = threading.Thread(target=self._run, name="learner", daemon=True)
@@ -187,7 +188,8 @@ class Learner:
         """Return the requests that are there, and those that come while a little time passes."""
         group: list[Waiting | _Job | None] = [first]
         wanted = max(self._recent)
-        deadline = time.perf_counter() + _GATHER_SECONDS
+        # Half of what a commit takes: who comes too late waits for a whole one.
+        deadline = time.perf_counter() + min(self._commit_seconds / 2, _MOST_GATHERING)
         while len(group) < self.schedule.most_requests:
             left = deadline - time.perf_counter() if len(group) < wanted else 0.0
             try:
@@ -317,6 +319,7 @@ class Learner:
         self.disk_trouble = None
         n = sum(len(each.new.examples) for each in planned)
         seconds = time.perf_counter() - begin
+        self._commit_seconds += (seconds - self._commit_seconds) / 8
         self._note("committed", requests=len(planned), examples=n, seconds=seconds)
         return True
 

@@ -139,6 +139,8 @@ class ServedModel:
         weights = np.asarray(weights / np.array(counts, np.float32), np.float32)[example_of]
         if len(example_of) != len(examples):
             rows = rows.take(example_of)
+        if len({type(label) for label in labels}) > 1:
+            raise LabelTypeError("labels must be all strings or all integers, got both.")
         as_array = np.array(labels, dtype=object if isinstance(labels[0], str) else np.int64)
         lesson = Lesson(rows, as_array, weights, example_of, len(examples))
         self.check_labels(lesson)

@@ -27,7 +27,7 @@ __all__ = [
     "TrimRequest",
 ]
 
-Label = str | int
+Label = str | Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 Features = dict[str, float | list[float]] | list[float | list[float]]
 """By name; lists ``indices`` and ``values``; a dense row; or pairs of index and value."""
 

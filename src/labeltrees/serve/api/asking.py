@@ -167,8 +167,8 @@ def _beginning_with(served: ServedModel, row: Row, beginning: str, k: int) -> An
     pairs = zip(likely.labels, likely.probabilities, strict=True)
     found = [(label, p) for label, p in pairs if str(label).startswith(beginning)]
     if len(found) < k:  # the unlikely ones as well
-        names = [each for each in served.model.vocabulary.labels if each.startswith(beginning)]
-        names = names[:_MOST_BEGINNINGS]
+        known = served.model.vocabulary.labels.tolist()
+        names = [each for each in known if str(each).startswith(beginning)][:_MOST_BEGINNINGS]
         if names:
             named = answer_named(served, read, names)[0]
             rest = dict(zip(named.labels, named.probabilities, strict=True)) | dict(found)
