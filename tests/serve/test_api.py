@@ -11,6 +11,7 @@ import pytest
 from tests.serve.conftest import FRUIT, serving
 
 import labeltrees
+from labeltrees.cli import main
 from labeltrees.client import Client, ServerProblem
 from labeltrees.serve.api.table import OPERATIONS
 from labeltrees.serve.folder import ModelFolder
@@ -127,6 +128,32 @@ def test_a_text_model_of_the_command_line_is_asked_by_text_and_explains_words(tm
         assert answer.labels == own[0][0].tolist()
         assert answer.probabilities == own[1][0].tolist()
         assert "drops" in json.dumps(model.explain({"text": "wet drops"}))
+
+
+def test_reasons_name_hashed_features(client):
+    code = "import os\nimport sys\nfrom x import y\nimport "
+    client.model("python").learn([{"text": code, "label": each} for each in ("os", "sys") * 3])
+    assert "import (1 back)" in json.dumps(client.model("python").explain({"text": code}))
+    model = client.model("features")
+    model.learn(
+        [{"features": {"tall": 1}, "label": "tree"}, {"features": {"low": 1}, "label": "bush"}]
+    )
+    assert '"feature": "low"' in json.dumps(model.explain({"features": {"low": 1.0}}))
+
+
+def test_a_model_of_a_table_tells_its_columns(tmp_path):
+    lines = [
+        "height,width,kind",
+        *(f"{i % 2 * 9},{i},{'tall' if i % 2 else 'low'}" for i in range(40)),
+    ]
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    assert main(["train", str(tmp_path / "t.csv"), "-o", str(tmp_path / "model"), "--fast"]) == 0
+    folder = ModelFolder(tmp_path / "folder")
+    with serving(folder) as (url, _), Client(url) as client:
+        model = client.model("table")
+        model.put((tmp_path / "model").read_bytes())
+        assert client.send("GET", "/v1/models/table")["columns"] == ["height", "width"]
+        assert model.predict([{"features": {"height": 9, "width": 3}}]).rows[0].labels[0] == "tall"
 
 
 def test_code_is_completed_within_an_identifier(client):

@@ -84,7 +84,10 @@ def test_nothing_is_asked_of_other_hosts_and_nothing_is_inline():
     assert re.findall(r"<script(?![^>]*\bsrc=)|<style|\son\w+=|\sstyle=", HTML) == []
     for path in SCRIPTS:
         text = path.read_text(encoding="utf-8")
-        assert re.findall(r"innerHTML|outerHTML|insertAdjacentHTML|\beval\(|document\.write", text) == []
+        assert (
+            re.findall(r"innerHTML|outerHTML|insertAdjacentHTML|\beval\(|document\.write", text)
+            == []
+        )
 
 
 def test_the_plotting_library_comes_with_its_licence():

@@ -154,7 +154,9 @@ def test_the_tree_opens_closes_zooms_and_finds_a_label(look):
     found.until("document.querySelectorAll('#crumbs li').length === 1")
     found.page.fill("#search-text", "self")
     found.page.locator("#found button").first.click()
-    found.until("document.querySelector('#tree [aria-selected=true] .name')?.textContent === 'self'")
+    found.until(
+        "document.querySelector('#tree [aria-selected=true] .name')?.textContent === 'self'"
+    )
     assert "of the examples" in found.text("#found-note")
     found.page.fill("#search-text", "no such label")
     found.until("document.getElementById('found-note').textContent.includes('No label contains')")

@@ -7,6 +7,9 @@ from typing import overload
 
 __all__ = ["HashedNames"]
 
+_LONGEST = 200
+"""Characters of a name: an explanation has it once for every turn."""
+
 
 class HashedNames(Sequence[str]):
     """A name for every hashed column: of the given ones theirs, of the others their number.
@@ -16,7 +19,7 @@ class HashedNames(Sequence[str]):
     n_features : int
         How many columns there are.
     named : iterable of (int, str)
-        Columns and their names; those of one column are joined.
+        Columns and their names; those of one column are joined. Long ones are cut.
 
     Examples
     --------
@@ -30,8 +33,9 @@ class HashedNames(Sequence[str]):
         self._names: dict[int, list[str]] = {}
         for column, name in named:
             own = self._names.setdefault(column, [])
-            if name not in own:
-                own.append(name)
+            short = name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
+            if short not in own:
+                own.append(short)
 
     def __len__(self) -> int:
         return self._n_features
