@@ -25,24 +25,26 @@ function wrong(text) {
   byId("question-wrong").textContent = text;
 }
 
-// Asks what is in the box now; `with` has labels that are to be shown as well, however unlikely.
+// Asks what is in the box now; `also` has labels that are to be shown too, however unlikely.
+// Returns whether there is an answer.
 export async function ask({ also = [] } = {}) {
   const about = state.about;
-  if (!about) return;
+  if (!about) return false;
   latest?.abort();
   latest = new AbortController();
   const { signal } = latest;
   try {
     const answer = about.takes === "python" ? await complete(about, signal) : await predict(about, signal);
     await addLabels(answer, also, signal);
-    if (signal.aborted || modelName() !== about.name) return;
+    if (signal.aborted || modelName() !== about.name) return false;
     Object.assign(asked, answer);
     wrong("");
     draw();
     tell("answered");
+    return true;
   } catch (problem) {
-    if (problem.name === "AbortError") return;
-    wrong(problem.message);
+    if (problem.name !== "AbortError") wrong(problem.message);
+    return false;
   }
 }
 

@@ -20,7 +20,11 @@ const TAKES = { text: "texts", python: "Python code", features: "features" };
 // #demo/tree is the tree of the model "demo".
 function wanted() {
   const [name, tab] = location.hash.slice(1).split("/");
-  return tab === undefined ? {} : { name: decodeURIComponent(name), tab };
+  try {
+    return tab === undefined ? {} : { name: decodeURIComponent(name), tab };
+  } catch {
+    return {}; // not an address that this page made
+  }
 }
 
 function remember() {
@@ -80,7 +84,10 @@ async function loadAll(name) {
   }
 }
 
-async function poll() {
+let round = 0; // of polling: a new one ends those before it
+
+async function poll(own) {
+  if (own !== round) return;
   let seconds = POLL_SECONDS;
   try {
     if (modelName() && !document.hidden) {
@@ -100,12 +107,13 @@ async function poll() {
     complain(problem);
     seconds = Math.max(seconds, problem.seconds ?? 0) + POLL_SECONDS;
   }
-  setTimeout(poll, 1000 * seconds);
+  setTimeout(() => poll(own), 1000 * seconds);
 }
 
 async function start(name) {
   await loadAll(name ?? wanted().name);
-  if (state.about) poll();
+  round += 1;
+  if (state.about) poll(round);
 }
 
 startTabs(() => modelName() && remember());

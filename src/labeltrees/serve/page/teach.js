@@ -18,12 +18,15 @@ function asLabel(text) {
 
 async function teach(label) {
   const name = modelName();
-  const row = asked.row;
-  if (row === null) return;
   const times = Number(byId("times").value);
   const button = byId("teach-button");
   button.disabled = true;
   try {
+    if (!(await ask())) {
+      byId("taught").textContent = "Nothing was taught: the question has no answer yet.";
+      return;
+    }
+    const row = asked.row; // what is taught is what is in the box now, not what was asked before
     const answer = await api.learn(name, new Array(times).fill({ ...row, label }));
     if (name !== modelName()) return;
     noteBars(asked);

@@ -8,6 +8,8 @@ export function nameOf({ label, heaviest, labels }) {
   return labels === 1 ? String(heaviest) : `${heaviest} and ${count(labels - 1)} more`;
 }
 
+const unseen = (text) => make("span", { class: "unseen" }, text);
+
 export class TreeList {
   constructor({ load, zoom }) {
     this.load = load;
@@ -62,7 +64,7 @@ export class TreeList {
     const inner = node.children > 0;
     const isOpen = this.open.has(key);
     const siblings = between.length ? (between.at(-2) ?? this.root).below : [node];
-    const accuracy = node.accuracy === null ? "not foreseen yet" : `${percent(node.accuracy)} foreseen`;
+    const accuracy = node.accuracy === null ? [unseen("not foreseen yet"), "–"] : [percent(node.accuracy), unseen(" foreseen")];
     const element = make(
       "div",
       {
@@ -74,13 +76,12 @@ export class TreeList {
         "aria-setsize": siblings.length,
         "aria-expanded": inner ? String(isOpen) : null,
         "aria-selected": String(key === this.marked),
-        "aria-label": `${nameOf(node)}, ${percent(node.share)} of the examples, ${accuracy}`,
       },
-      make("span", { class: "twisty" }, inner ? (isOpen ? "▾" : "▸") : ""),
+      make("span", { class: "twisty", "aria-hidden": "true" }, inner ? (isOpen ? "▾" : "▸") : ""),
       make("span", { class: "name", title: inner ? plural(node.labels, "label") : "" }, nameOf(node)),
-      make("span", { class: "share" }, make("span", { width: `${this.width(node)}%` })),
-      make("span", { class: "p" }, percent(node.share)),
-      make("span", { class: "accuracy" }, make("span", { class: "swatch" }), node.accuracy === null ? "–" : percent(node.accuracy)),
+      make("span", { class: "share", "aria-hidden": "true" }, make("span", { width: `${this.width(node)}%` })),
+      make("span", { class: "p" }, percent(node.share), unseen(" of the examples,")),
+      make("span", { class: "accuracy" }, make("span", { class: "swatch" }), ...accuracy),
     );
     element.style.setProperty("--level", between.length);
     paint(element.querySelector(".swatch"), node.accuracy);
