@@ -249,10 +249,11 @@ def test_the_dark_is_that_of_the_system_and_can_be_switched(look):
     light, dark = look(), look(color_scheme="dark")
     colours = [each.page.evaluate(BACKGROUND) for each in (light, dark)]
     assert colours[0] != colours[1]
-    for expected, name in ((0, "light"), (1, "dark")):
-        dark.page.click("#theme")
-        assert dark.text("#theme") == f"Theme: {name}"
-        assert dark.page.evaluate(BACKGROUND) == colours[expected]
+    for each in (light, dark):
+        for expected, name in ((0, "light"), (1, "dark")):
+            each.page.click("#theme")
+            assert each.text("#theme") == f"Theme: {name}"
+            assert each.page.evaluate(BACKGROUND) == colours[expected]
     dark.page.reload()
     assert dark.text("#theme") == "Theme: dark"
 

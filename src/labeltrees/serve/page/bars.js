@@ -9,9 +9,9 @@ const TINY = 5e-4;
 const rows = new Map(); // by label: the element of its bar
 let before = null; // probabilities by label before the last lesson, while the question is the same
 
-// From now on bars tell how far they have moved.
-export function noteBars({ labels, probabilities }) {
-  before = new Map(labels.map((label, i) => [label, probabilities[i]]));
+// From now on bars tell how far they have moved; p is what the label that is taught had.
+export function noteBars({ labels, probabilities }, label, p) {
+  before = new Map(labels.map((each, i) => [each, probabilities[i]])).set(label, p);
 }
 
 export function forgetBars() {
@@ -65,7 +65,7 @@ function fill(row, label, p, ceiling) {
   row.querySelector(".fill").style.width = `${(100 * p) / ceiling}%`;
   row.querySelector(".p").textContent = percent(p);
   const old = before?.get(label);
-  const moved = before && Math.abs(p - (old ?? 0)) > TINY ? p - (old ?? 0) : 0;
+  const moved = old !== undefined && Math.abs(p - old) > TINY ? p - old : 0;
   const mark = row.querySelector(".was");
   mark.hidden = old === undefined;
   mark.style.width = `${(100 * Math.min(old ?? 0, ceiling)) / ceiling}%`;

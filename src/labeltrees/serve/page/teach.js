@@ -29,7 +29,8 @@ async function teach(label) {
     const row = asked.row; // what is taught is what is in the box now, not what was asked before
     const answer = await api.learn(name, new Array(times).fill({ ...row, label }));
     if (name !== modelName()) return;
-    noteBars(asked);
+    const before = answer.foreseen[0]?.p_label;
+    if (before !== undefined) noteBars(asked, label, before);
     await ask({ also: [label] });
     byId("taught").textContent = report(answer, label);
     tell("taught", label);
