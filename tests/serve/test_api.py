@@ -135,6 +135,8 @@ def test_a_text_model_of_the_command_line_is_asked_by_text_and_explains_words(tm
 def test_code_is_completed_within_an_identifier(client):
     code = "import os\nimport sys\nfrom x import y\nimport "
     client.model("python").learn([{"text": code, "label": each} for each in ("os", "sys") * 5])
+    why = json.dumps(client.model("python").explain({"text": code}))
+    assert "import just before" in why
     body = {"source": code + "s", "k": 5}
     found = client.send("POST", "/v1/models/python/complete", body)
     assert (found["beginning"], found["labels"]) == ("s", ["sys"])

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
 from labeltrees import _core
-from labeltrees.data.python_source import next_identifier_rows
+from labeltrees.data.python_source import (
+    N_FEATURES,
+    next_identifier_names,
+    next_identifier_rows,
+)
 from labeltrees.data.rows import Rows, as_rows, stacked
 from labeltrees.errors import DataFileError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from labeltrees.models.model import FittedModel
     from labeltrees.serve.wire import Row
     from labeltrees.store import StoredModel
@@ -175,11 +178,32 @@ class RowReader:
 
     def feature_names(self, text: str | None = None) -> Sequence[str] | None:
         """Return a name for every feature, None if they have none; hashed ones by a text."""
+        if self.kind == "python" and text is not None:
+            return _CodeNames(text)
         if self.transformer is None:
             return self._column_names
         from labeltrees.transforms import feature_names
 
         return feature_names(self.transformer, text)
+
+
+class _CodeNames(Sequence[str]):
+    """The names of the features of Python code, for one place in it."""
+
+    def __init__(self, source: str) -> None:
+        self._names = next_identifier_names(source)
+
+    def __len__(self) -> int:
+        return N_FEATURES
+
+    @overload
+    def __getitem__(self, column: int) -> str: ...
+    @overload
+    def __getitem__(self, column: slice) -> Sequence[str]: ...
+    def __getitem__(self, column: int | slice) -> str | Sequence[str]:
+        if isinstance(column, slice):
+            return [self[each] for each in range(*column.indices(len(self)))]
+        return self._names.get(column, f"hashed {column}")
 
 
 def _table_columns(stored: StoredModel, n_features: int) -> list[str] | None:
