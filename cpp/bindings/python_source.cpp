@@ -65,8 +65,8 @@ void bind_python_examples(nb::module_& module) {
       [](const nb::bytes& source) { return give(next_identifier_features(bytes_of(source))); },
       nb::arg("source").noconvert());
   module.def(
-      "next_identifier_feature_names",
-      [](const nb::bytes& source) { return next_identifier_feature_names(bytes_of(source)); },
+      "next_identifier_names",
+      [](const nb::bytes& source) { return next_identifier_names(bytes_of(source)); },
       nb::arg("source").noconvert());
   nb::class_<PythonCorpus>(module, "PythonCorpus", "The tokens of many files of Python source.")
       .def(nb::init<>())

@@ -1,4 +1,4 @@
-"""Names of hashed columns: given ones, joined where they share a column, cut where they are long."""
+"""Names of hashed columns: given ones, joined if they share a column, cut if they are long."""
 
 from __future__ import annotations
 

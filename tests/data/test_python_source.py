@@ -24,8 +24,8 @@ from labeltrees.data.python_source import (
     N_FEATURES,
     PythonSource,
     SourceChunk,
-    next_identifier_feature_names,
     next_identifier_features,
+    next_identifier_names,
     source_files,
     tokens,
 )
@@ -378,21 +378,10 @@ def test_typed_text_has_the_features_the_stream_gives_the_next_identifier(tmp_pa
     assert typed.indices.tolist() == rows["folder"]
 
 
-def test_features_of_typed_text_have_names() -> None:
-    source = "import os\nos."
-    names = next_identifier_feature_names(source)
-    assert len(names) == N_FEATURES
-    assert {names[int(i)] for i in next_identifier_features(source).indices} == {
-        ". (1 back)", "os (2 back)", "<nl> (3 back)", "os (4 back)", "import (5 back)",
-        "os . (last 2)", "<nl> os . (last 3)", "os (nearby)", "import (nearby)",
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize("source", ["", "\ud800 x.", "x = 'open", "é = " + "a" * 100_000])
-def test_every_feature_of_any_typed_text_has_a_short_name(source: str) -> None:
-    names = next_identifier_feature_names(source)
-    named = [names[int(i)] for i in next_identifier_features(source).indices]
-    assert all("hashed" not in name and len(name) <= 200 for name in named)
+@pytest.mark.parametrize("source", ["", "import os\nos.", "\ud800 x.", "x = 'open"])
+def test_every_feature_of_any_typed_text_has_a_name(source: str) -> None:
+    columns = next_identifier_features(source).indices.tolist()
+    assert sorted(next_identifier_names(source)) == columns
 
 
 @pytest.mark.parametrize(

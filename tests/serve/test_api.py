@@ -14,9 +14,12 @@ import labeltrees
 from labeltrees.cli import main
 from labeltrees.client import Client, ServerProblem
 from labeltrees.serve.api.table import OPERATIONS
-from labeltrees.serve.folder import ModelFolder
+from labeltrees.serve.folder import ModelFolder, replay
+from labeltrees.serve.learner import Caps
 from labeltrees.serve.limits import Limits
+from labeltrees.serve.log import FIRST_LINK, ExampleLog
 from labeltrees.serve.new_models import new_model
+from labeltrees.serve.served import ServedModel
 from labeltrees.serve.wire import NewModel
 
 
@@ -133,7 +136,7 @@ def test_a_text_model_of_the_command_line_is_asked_by_text_and_explains_words(tm
 def test_reasons_name_hashed_features(client):
     code = "import os\nimport sys\nfrom x import y\nimport "
     client.model("python").learn([{"text": code, "label": each} for each in ("os", "sys") * 3])
-    assert "import (1 back)" in json.dumps(client.model("python").explain({"text": code}))
+    assert "import just before" in json.dumps(client.model("python").explain({"text": code}))
     model = client.model("features")
     model.learn(
         [{"features": {"tall": 1}, "label": "tree"}, {"features": {"low": 1}, "label": "bush"}]
@@ -159,6 +162,8 @@ def test_a_model_of_a_table_tells_its_columns(tmp_path):
 def test_code_is_completed_within_an_identifier(client):
     code = "import os\nimport sys\nfrom x import y\nimport "
     client.model("python").learn([{"text": code, "label": each} for each in ("os", "sys") * 5])
+    why = json.dumps(client.model("python").explain({"text": code}))
+    assert "import just before" in why
     body = {"source": code + "s", "k": 5}
     found = client.send("POST", "/v1/models/python/complete", body)
     assert (found["beginning"], found["labels"]) == ("s", ["sys"])
@@ -322,9 +327,46 @@ def test_models_are_added_and_removed(client):
     extra.learn(FRUIT)
     extra.delete()
     assert status_of(extra.describe) == 404
-    extra.put({"learns": "text"})
+    extra.put({"learns": "features"})
     assert extra.describe()["seq"] == 0
+    assert extra.learn([{"features": {"a": 1}, "label": "x"}]).seq == 1
+    assert extra.snapshot() == 1
     extra.delete()
+
+
+def learned_anew(folder, wanted):
+    """Return a model that has learned a closed folder's log from its beginning."""
+    log = ExampleLog(folder.path / "log.sqlite", read_only=True)
+    served = ServedModel("m", new_model(wanted))
+    replay(served, log.examples(log.model_id("m"), after=0, link=FIRST_LINK))
+    log.close()
+    return served
+
+
+def test_an_example_that_cannot_be_learned_is_refused_also_by_recovery(tmp_path):
+    wanted = NewModel("features", {"scale": "standard", "refine": 0})
+    folder = ModelFolder(tmp_path / "folder")
+    folder.add("m", new_model(wanted))
+    rows = [{"features": {"a": 1}, "label": "x"}, {"features": {"b": 1}, "label": "y"}]
+    with serving(folder) as (url, _), Client(url) as client:
+        assert client.model("m").learn(rows).refused == [0, 1]  # 2**30 columns would be filled up
+        assert client.is_ready()
+    assert learned_anew(folder, wanted).seq == 2
+
+
+def test_an_example_that_diverges_is_refused_and_the_others_are_learned(tmp_path):
+    settings = {"optimizer": "sgd", "learning_rate": 1e6, "loss": "squared", "refine": 0}
+    wanted = NewModel("features", settings | {"mixing": False, "normalize": False, "scale": None})
+    folder = ModelFolder(tmp_path / "folder")
+    folder.add("m", new_model(wanted))
+    rows = [{"features": {f"w{i % 3}": 1e15}, "label": f"l{i % 4}"} for i in range(40)]
+    with serving(folder) as (url, _), Client(url) as client:
+        refused = client.model("m").learn(rows[:20]).refused
+        for row in rows[20:]:
+            refused += client.model("m").learn([row]).refused
+        assert 0 < len(refused) < 40
+        live = folder.models["m"].model.stored().checksums()
+    assert learned_anew(folder, wanted).model.stored().checksums() == live
 
 
 def test_limits_answer_413_and_429(tmp_path):
@@ -344,8 +386,6 @@ def test_limits_answer_413_and_429(tmp_path):
 
 
 def test_a_model_learns_no_more_labels_than_it_may(tmp_path):
-    from labeltrees.serve.learner import Caps
-
     folder = ModelFolder(tmp_path / "folder")
     folder.add("m", new_model(NewModel("features")))
     with serving(folder, caps=Caps(labels=2)) as (url, _), Client(url) as client:

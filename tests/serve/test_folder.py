@@ -23,7 +23,7 @@ def teach(learner, n, first=0):
     for i in range(first, first + n):
         examples = [Example(features={f"w{i % 7}": 1.0, f"own{i}": 1.0}, label=f"l{i % 5}")]
         kept = [msgspec.json.encode(each) for each in examples]
-        learner.put(Waiting("m", served.lesson(examples), kept)).result(10)
+        learner.put(Waiting(served, served.lesson(examples), kept)).result(10)
 
 
 @pytest.fixture

@@ -123,7 +123,7 @@ def demand_serve_extra() -> None:
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
         raise ImportError(
-            f"a server needs {', '.join(missing)}: install them with pip install 'labeltrees[serve]'"
+            f"a server needs {', '.join(missing)}: run pip install 'labeltrees[serve]' first."
         )
 
 

@@ -25,12 +25,11 @@ import numpy as np
 
 from labeltrees import _core, checks
 from labeltrees.data.chunk import Chunk
-from labeltrees.data.hashed_names import HashedNames
 from labeltrees.data.rows import Rows
 from labeltrees.errors import ArgumentError, DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -40,8 +39,8 @@ __all__ = [
     "N_FEATURES",
     "PythonSource",
     "SourceChunk",
-    "next_identifier_feature_names",
     "next_identifier_features",
+    "next_identifier_names",
     "next_identifier_rows",
     "source_files",
     "tokens",
@@ -236,14 +235,18 @@ def next_identifier_rows(source: str) -> Rows:
     return _rows_of_ones(indices, np.array([0, len(indices)], np.int64))
 
 
-def next_identifier_feature_names(source: str) -> HashedNames:
-    """Return what the features of `next_identifier_features` are called, to read.
+def next_identifier_names(source: str) -> Mapping[int, str]:
+    """Return what the features of `next_identifier_features` are called, by their columns.
 
-    >>> names = next_identifier_feature_names("os.")
-    >>> sorted(names[i] for i in next_identifier_features("os.").indices)
-    ['. (1 back)', 'os (2 back)', 'os (nearby)', 'os . (last 2)']
+    >>> sorted(next_identifier_names("os.").values())
+    ['. just before', 'os .', 'os 2 back', 'os nearby']
     """
-    return HashedNames(N_FEATURES, _core.next_identifier_feature_names(_encoded(source)))
+    found = _core.next_identifier_names(_encoded(source))
+    names: dict[int, str] = {}
+    for column, name in found:
+        before = names.get(column)
+        names[column] = name if before in (None, name) else f"{before} or {name}"
+    return names
 
 
 class _ChunkMaker:

@@ -50,7 +50,8 @@ def models_in(path: Path) -> dict[str, Path]:
     """Return the folders of the snapshots of all models, by the models' names."""
     home = path / _MODELS
     found = sorted(home.iterdir()) if home.is_dir() else []
-    return {each.name: each for each in found if _NAME.fullmatch(each.name) and each.is_dir()}
+    named = [each for each in found if _NAME.fullmatch(each.name) and each.is_dir()]
+    return {each.name: each for each in named if Snapshots(each).seqs()}
 
 
 class ModelFolder:
@@ -152,7 +153,11 @@ class ModelFolder:
     def remove(self, name: str) -> None:
         """Forget a model, its snapshots and its examples."""
         self.models.pop(name, None)
-        shutil.rmtree(self.snapshots(name).folder, ignore_errors=True)
+        home = self.snapshots(name).folder
+        hidden = home.with_name(f".removed-{name}")
+        shutil.rmtree(hidden, ignore_errors=True)
+        home.rename(hidden)  # at once: half a model would not start again
+        shutil.rmtree(hidden, ignore_errors=True)
         self.log.remove_model(name)
         self.ids.pop(name, None)
 

@@ -55,7 +55,7 @@ class Caps:
 class Waiting:
     """A request to learn: checked, and not yet committed."""
 
-    name: str
+    served: ServedModel
     lesson: Lesson
     examples: Sequence[bytes]
     key: str | None = None
@@ -155,6 +155,23 @@ class Learner:
         """Write a snapshot of a model now; the future has its number of examples."""
         return self.run(lambda: self._snapshot(name, wait=True))
 
+    def add(self, name: str, stored: StoredModel) -> Future[ServedModel]:
+        """Serve one more model."""
+        return self.run(lambda: self.folder.add(name, stored))
+
+    def remove(self, name: str) -> Future[None]:
+        """Forget a model, its snapshots and its examples."""
+        return self.run(lambda: self._remove(name))
+
+    def _remove(self, name: str) -> None:
+        if self._writing is not None:  # a snapshot, which would come back
+            self._writing.join()
+            self._writing = None
+        self.folder.remove(name)
+        self.snapshot_times.pop(name, None)
+        self.snapshot_seqs.pop(name, None)
+        self.broken.pop(name, None)
+
     def stop(self) -> None:
         """Learn what waits, write a snapshot of what has changed, and end."""
         self._stopped = True
@@ -243,11 +260,11 @@ class Learner:
         return planned
 
     def _served(self, waiting: Waiting) -> ServedModel:
-        served = self.folder.models.get(waiting.name)
-        if served is None:
-            raise Problem(404, f"There is no model {waiting.name!r}.", kind="no-such-model")
-        if waiting.name in self.broken:
-            raise Problem(503, self.broken[waiting.name], kind="behind-the-log")
+        served = waiting.served
+        if self.folder.models.get(served.name) is not served:  # deleted while the request waited
+            raise Problem(404, f"There is no model {served.name!r}.", kind="no-such-model")
+        if served.name in self.broken:
+            raise Problem(503, self.broken[served.name], kind="behind-the-log")
         return served
 
     def _answered_before(

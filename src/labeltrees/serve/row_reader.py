@@ -8,7 +8,7 @@ import numpy as np
 
 from labeltrees import _core
 from labeltrees.data.hashed_names import HashedNames
-from labeltrees.data.python_source import next_identifier_feature_names, next_identifier_rows
+from labeltrees.data.python_source import next_identifier_names, next_identifier_rows
 from labeltrees.data.rows import Rows, as_rows, stacked
 from labeltrees.errors import DataFileError
 
@@ -186,7 +186,7 @@ class RowReader:
         if self.n_features != _core.HASHED_WIDTH:
             return self._column_names
         if row.text is not None:
-            return next_identifier_feature_names(row.text)
+            return HashedNames(self.n_features, next_identifier_names(row.text).items())
         names = list(row.features) if isinstance(row.features, dict) else []
         columns = _core.hash_names(names).tolist()
         return HashedNames(self.n_features, zip(columns, names, strict=True))

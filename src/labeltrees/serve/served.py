@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from labeltrees.data.rows import stacked
-from labeltrees.errors import DivergedError, LabelTypeError
+from labeltrees.errors import DivergedError, LabelTreesError, LabelTypeError
 from labeltrees.models.capabilities import Learns
+from labeltrees.models.model import Foreseen
 from labeltrees.models.registry import model_from
 from labeltrees.serve.log import FIRST_LINK, linked
 from labeltrees.serve.problems import Problem
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from labeltrees.data.rows import Rows
-    from labeltrees.models.model import Foreseen
     from labeltrees.serve.wire import Example
     from labeltrees.store import StoredModel
 
@@ -34,6 +34,7 @@ __all__ = ["Lesson", "Outcome", "ServedModel"]
 
 _KEPT_OF_BASE = ("input",)
 """What snapshots keep of the extra facts of the file that a model came from."""
+_NOTHING = Foreseen(np.empty(0), np.empty(0, object), np.empty(0), np.empty(0, bool))
 _DIVERGED = re.compile(r"row (\d+)")
 
 
@@ -198,26 +199,41 @@ class ServedModel:
     def _learn_all(
         self, rows: Rows, labels: NDArray[Any], weights: NDArray[np.float32]
     ) -> tuple[Foreseen, NDArray[np.int64], list[int]]:
-        """Learn all rows but those that diverge, which change nothing.
+        """Learn all rows but those that cannot be learned, which change nothing.
 
-        Returns what was foreseen, of which rows, and which rows diverged. What was foreseen of
-        rows that were learned together with one that diverged is not known.
+        Returns what was foreseen, of which rows, and which rows were refused. What was foreseen of
+        rows that were learned together with one that diverged is not known. Which rows are refused
+        does not depend on how they are cut into batches, so that recovery refuses the same.
         """
         assert isinstance(self.model, Learns)
+        seen: list[Foreseen] = []
+        known: list[NDArray[np.int64]] = []
         refused: list[int] = []
-        left = np.arange(len(labels))
-        while True:
-            own = rows if len(left) == len(labels) else rows.take(left)
+        parts = [np.arange(len(labels))]
+        while parts:
+            part = parts.pop()
+            own = rows if len(part) == len(labels) else rows.take(part)
             try:
-                seen = self.model.learn(own, labels[left], weights[left], foresee_top=True)
-                return seen, left, refused
+                seen.append(self.model.learn(own, labels[part], weights[part], foresee_top=True))
+                known.append(part)
             except DivergedError as error:
                 found = _DIVERGED.search(str(error))
                 if found is None:
                     raise
                 at = int(found[1])
-                refused.append(int(left[at]))
-                left = left[at + 1 :]
+                refused.append(int(part[at]))
+                if at + 1 < len(part):
+                    parts.append(part[at + 1 :])
+            except LabelTreesError:  # checked before anything was learned: too large, for example
+                if len(part) == 1:
+                    refused.append(int(part[0]))
+                else:
+                    half = len(part) // 2
+                    parts += [part[half:], part[:half]]
+        if not seen:
+            return _NOTHING, np.empty(0, np.int64), refused
+        whole = [np.concatenate(column) for column in zip(*seen, strict=True)]
+        return Foreseen(*whole), np.concatenate(known), refused
 
     def stored(self) -> tuple[int, StoredModel]:
         """Return how many examples it has learned, and what a snapshot of it holds.

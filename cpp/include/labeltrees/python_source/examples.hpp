@@ -41,10 +41,9 @@ std::size_t context_features(const TokenTable& table, std::span<const TokenId> t
 // Precondition: the source is UTF-8, else the row is empty. O(length).
 std::vector<std::int32_t> next_identifier_features(std::string_view source);
 
-// What these features are called, for people: ". (1 back)", "os . (last 2)", "os (nearby)". A
-// feature may come several times, an identifier that is nearby twice does. O(length).
-std::vector<std::pair<std::int32_t, std::string>> next_identifier_feature_names(
-    std::string_view source);
+// What those features are called, for explanations: each with its name, the nearest tokens first. A
+// recent identifier comes as often as it stands there. Same precondition. O(length).
+std::vector<std::pair<std::int32_t, std::string>> next_identifier_names(std::string_view source);
 
 // The tokens of many files, and the places in them that are examples: every identifier (keywords
 // are) with at least 8 tokens of its file before it. Memory: 4 bytes a token, 8 bytes a place

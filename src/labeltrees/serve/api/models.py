@@ -164,7 +164,7 @@ async def add_model(call: Call) -> Response:
         stored = await server.questions.elsewhere(
             lambda: _from_bytes(call.body, server.folder.path)
         )
-    served = await asyncio.wrap_future(writer.run(lambda: writer.folder.add(name, stored)))
+    served = await asyncio.wrap_future(writer.add(name, stored))
     return Response(msgspec.json.encode(_short(served)), 201, media_type="application/json")
 
 
@@ -187,6 +187,6 @@ async def remove_model(call: Call) -> Response:
     server = call.server
     name = server.served(call.name).name
     writer = server.writer
-    await asyncio.wrap_future(writer.run(lambda: writer.folder.remove(name)))
+    await asyncio.wrap_future(writer.remove(name))
     server.instruments.forget(name)
     return Response(status_code=204)

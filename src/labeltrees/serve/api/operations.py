@@ -96,9 +96,9 @@ def _endpoint(server: Server, operation: Operation) -> Any:
         begin = time.perf_counter()
         try:
             _let_in(server, operation, request)
-            body = await _body(request, server.limits.body_bytes)
-            content = None if decode is None else _decoded(decode, body)
             async with asyncio.timeout(limit):
+                body = await _body(request, server.limits.body_bytes)
+                content = None if decode is None else _decoded(decode, body)
                 found = await operation.answer(Call(server, request, body, content))
             if not isinstance(found, Response):
                 found = Response(_encode(found), status, media_type=JSON)

@@ -47,7 +47,7 @@ async def learn(call: Call) -> LearnAnswer:
         lesson = await server.questions.elsewhere(lambda: served.lesson(examples))
     kept = [_encode(each) for each in examples]
     digest = b"" if key is None else hashlib.sha256(b"\n".join(kept)).digest()
-    return await asyncio.wrap_future(writer.put(Waiting(served.name, lesson, kept, key, digest)))
+    return await asyncio.wrap_future(writer.put(Waiting(served, lesson, kept, key, digest)))
 
 
 def _examples_of(asked: LearnRequest) -> Sequence[Example]:

@@ -21,7 +21,8 @@ export function forgetBars() {
 export function showBars({ labels, probabilities, beginning }, about, actions) {
   const list = byId("bars");
   const places = new Map([...rows].map(([label, row]) => [label, row.getBoundingClientRect().top]));
-  const ceiling = CEILINGS.find((each) => each >= Math.max(0, ...probabilities)) ?? 1;
+  const were = labels.map((label) => before?.get(label) ?? 0); // on the same scale, so that bars move
+  const ceiling = CEILINGS.find((each) => each >= Math.max(0, ...probabilities, ...were)) ?? 1;
   const order = labels.map((label, i) => [label, probabilities[i]]).sort((a, b) => b[1] - a[1]);
   for (const [label, row] of rows) {
     if (labels.includes(label)) continue;
