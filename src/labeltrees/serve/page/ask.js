@@ -30,6 +30,7 @@ function wrong(text) {
 export async function ask({ also = [] } = {}) {
   const about = state.about;
   if (!about) return false;
+  if (askSoon.cancel()) forgetBars(); // it is asked now, and is another question
   latest?.abort();
   latest = new AbortController();
   const { signal } = latest;
@@ -93,7 +94,7 @@ function insert(label) {
 }
 
 const askSoon = debounced(PAUSE, () => {
-  forgetBars(); // another question: nothing has moved yet
+  forgetBars();
   ask();
 });
 

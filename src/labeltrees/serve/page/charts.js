@@ -31,7 +31,7 @@ function plot(element, options, data, said) {
 
 export function drawCurve(element, curve) {
   if (curve.length < FEWEST) {
-    element.replaceChildren("The curve begins with the second block of examples.");
+    element.replaceChildren("The curve is drawn from 200 examples on.");
     return;
   }
   const [loss, right] = [colour("--accent"), colour("--second")];

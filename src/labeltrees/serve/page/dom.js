@@ -24,13 +24,23 @@ export function table(heads, rows) {
   return make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows.map((row) => cells("td", row))));
 }
 
-// Calls act when no call has come for so many milliseconds.
+// Calls act when no call has come for so many milliseconds; cancel tells whether one was waiting.
 export function debounced(milliseconds, act) {
-  let timer = 0;
-  return (...values) => {
+  let timer = null;
+  const soon = () => {
     clearTimeout(timer);
-    timer = setTimeout(() => act(...values), milliseconds);
+    timer = setTimeout(() => {
+      timer = null;
+      act();
+    }, milliseconds);
   };
+  soon.cancel = () => {
+    const waited = timer !== null;
+    clearTimeout(timer);
+    timer = null;
+    return waited;
+  };
+  return soon;
 }
 
 export const moves = () => !matchMedia("(prefers-reduced-motion: reduce)").matches;

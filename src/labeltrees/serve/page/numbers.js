@@ -11,12 +11,12 @@ export const plural = (n, word) => `${count(n)} ${word}${n === 1 ? "" : "s"}`;
 export function percent(p) {
   if (p === null || p === undefined) return "–";
   const hundred = 100 * p;
-  if (hundred === 0) return "0 %";
-  if (hundred >= 99.995 && p < 1) return "> 99.99 %";
-  if (hundred >= 99.95) return `${hundred.toFixed(p === 1 ? 0 : 2)} %`;
-  if (hundred >= 1) return `${hundred.toFixed(1)} %`;
-  if (hundred >= 0.0001) return `${Number(hundred.toPrecision(2))} %`;
-  return "< 0.0001 %";
+  if (hundred === 0) return "0\u00a0%";
+  if (hundred >= 99.995 && p < 1) return "> 99.99\u00a0%";
+  if (hundred >= 99.95) return `${hundred.toFixed(p === 1 ? 0 : 2)}\u00a0%`;
+  if (hundred >= 1) return `${hundred.toFixed(1)}\u00a0%`;
+  if (hundred >= 0.0001) return `${Number(hundred.toPrecision(2))}\u00a0%`;
+  return "< 0.0001\u00a0%";
 }
 
 export const signed = (x, digits = 2) => (x < 0 ? "−" : "+") + Math.abs(x).toFixed(digits);

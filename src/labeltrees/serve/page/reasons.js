@@ -30,7 +30,7 @@ function expert(refinement) {
   const { n_trees: n, p_trees: p, is_candidate: isAsked } = refinement;
   const who = n === 1 ? "The tree says" : `The ${count(n)} trees say`;
   const said = `${who} ${percent(p)}`;
-  if (!isAsked) return { said: `${said}: too little for the label’s own expert to be asked.`, support: [] };
+  if (!isAsked) return { said: `${said}; the label’s own expert was not asked.`, support: [] };
   return { said: `${said}; then the label’s own expert speaks.`, support: support(refinement) };
 }
 

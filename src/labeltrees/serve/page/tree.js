@@ -80,6 +80,7 @@ async function search() {
     return;
   }
   const { labels } = await api.labels(modelName(), text, FOUND);
+  if (byId("search-text").value.trim() !== text) return; // it has been typed on since
   byId("found-note").textContent = labels.length ? "" : `No label contains “${text}”.`;
   const chip = ({ label, share }) =>
     make("li", {}, make("button", { type: "button", class: "chip", onclick: () => guard(showLabel(label)) }, String(label), make("small", {}, percent(share))));
@@ -110,7 +111,7 @@ function prepare() {
   const empty = state.about.labels === 0;
   byId("no-tree").hidden = !none && !empty;
   byId("tree-content").hidden = none || empty;
-  byId("no-tree").textContent = none ? `A ${kind} has no one tree over its labels to look at.` : "The tree grows with the first label. Teach it one.";
+  byId("no-tree").textContent = none ? `This model (${kind}) has no one tree over its labels to look at.` : "The tree grows with the first label. Teach it one.";
   if (!none && !empty && stale && tabShown() === "tree") guard(reload());
 }
 

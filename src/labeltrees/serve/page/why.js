@@ -38,7 +38,7 @@ function draw(reason) {
   const parts = [make("p", { class: "said" }, `The model gives “${reason.label}” ${percent(reason.p_label)}.`)];
   if (reason.p_trees !== undefined && !Array.isArray(reason.p_trees)) parts.push(make("p", { class: "hint" }, `The trees say ${percent(reason.p_trees)}; the rest is calibration.`));
   if (reason.novelty_mass > 0) parts.push(make("p", { class: "hint" }, `${percent(reason.novelty_mass)} is kept for labels not seen yet.`));
-  parts.push(make("p", { class: "hint" }, "Numbers beside features are log-odds: above 0 they speak for it, below 0 against it."));
+  parts.push(make("p", { class: "hint" }, "Numbers beside features: above 0 they speak for it, or for the turn on its path; below 0 against it."));
   for (const path of paths(reason)) parts.push(...drawPath(path));
   if (answers("tree")) {
     parts.push(make("button", { type: "button", class: "link", onclick: () => tell("show-label", reason.label) }, "Show it in the tree"));
@@ -68,8 +68,9 @@ function drawTurn({ to, p, note, support }) {
     p === null ? null : make("span", { class: "p" }, percent(p)),
     make("span", { class: "hint" }, note),
   ];
-  if (support.length === 0) return make("li", {}, make("div", { class: "step" }, ...line));
-  return make("li", {}, make("details", {}, make("summary", { class: "step" }, ...line), words(support)));
+  const look = p === null ? "step plain" : "step";
+  if (support.length === 0) return make("li", {}, make("div", { class: look }, ...line));
+  return make("li", {}, make("details", {}, make("summary", { class: look }, ...line), words(support)));
 }
 
 // Features with bars to the right (for) or to the left (against).
@@ -93,6 +94,6 @@ export function startWhy() {
   });
   on("model", () => {
     shown = null;
-    clear(answers("explain") ? "Choose “why” beside a label." : `A ${state.about.kind} does not tell why: it has no path with features on it.`);
+    clear(answers("explain") ? "Choose “why” beside a label." : `This model (${state.about.kind}) does not tell why: it has no path with features on it.`);
   });
 }
