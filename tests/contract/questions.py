@@ -12,12 +12,13 @@ from labeltrees.models.capabilities import (
     BestRows,
     Descends,
     Explains,
+    HasTree,
     Learns,
     Samples,
     can,
 )
 
-CAPABILITIES = (Above, BestRows, Samples, Explains, BeamSearch, Descends, Learns)
+CAPABILITIES = (Above, BestRows, Samples, Explains, BeamSearch, Descends, HasTree, Learns)
 NO_WEIGHTS = np.empty(0, dtype=np.float32)
 
 
@@ -50,6 +51,9 @@ def every_answer(model, X):
     if can(model, BeamSearch):
         beam = model.beam_labels(rows, 2, beam_width=2)
         found |= {f"beam_labels, {i}": each for i, each in enumerate(beam)}
+    if can(model, HasTree):
+        tree, found["masses"] = model.tree_and_masses()
+        found |= {"tree": tree.parent, "tree, labels": tree.label}
     return found
 
 

@@ -45,6 +45,7 @@ from labeltrees.models.capabilities import (
     BestRows,
     Descends,
     Explains,
+    HasTree,
     Learns,
     Samples,
     can,
@@ -60,11 +61,11 @@ tree has no leaf for it."""
 DENSE = {Above, BestRows, Samples}
 SCORES = {Above, BestRows}
 CAN = {
-    "ConditionalTreeModel": DENSE | {Explains, BeamSearch, Descends, Learns},
-    "PecocTreeModel": DENSE | {Learns},
-    "PooledTreesModel": DENSE | {Explains, Learns},
-    "RefinedTreesModel": DENSE | {Explains, BeamSearch, Learns},
-    "FilterTreeModel": DENSE | {Explains, Learns},
+    "ConditionalTreeModel": DENSE | {Explains, BeamSearch, Descends, HasTree, Learns},
+    "PecocTreeModel": DENSE | {HasTree, Learns},
+    "PooledTreesModel": DENSE | {Explains, HasTree, Learns},
+    "RefinedTreesModel": DENSE | {Explains, BeamSearch, HasTree, Learns},
+    "FilterTreeModel": DENSE | {Explains, HasTree, Learns},
     "LomTreeModel": DENSE | {Explains, Learns},
     "SelfTerminatingTreeModel": DENSE,
     "ExtremeModel": {Above, BestRows, Explains},

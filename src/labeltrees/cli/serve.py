@@ -71,11 +71,12 @@ def serve(
     demand_serve_extra()
     from labeltrees.serve.folder import ModelFolder
     from labeltrees.serve.keys import Keys
-    from labeltrees.serve.learner import Caps, Schedule
+    from labeltrees.serve.learner import Caps
     from labeltrees.serve.limits import Limits
     from labeltrees.serve.replicas import start_keeper
     from labeltrees.serve.running import LOCAL, check_address, log_to_stderr, run
     from labeltrees.serve.server import Server
+    from labeltrees.serve.snapshot_writer import Schedule
 
     named = _named(model or [])
     keys = Keys(folder)

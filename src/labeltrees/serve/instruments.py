@@ -110,9 +110,9 @@ class Instruments:
                 },
             }
             if learner is not None:
-                since = learner.snapshot_times.get(name, time.time())
+                since = learner.snapshots.times.get(name, time.time())
                 values["snapshot_age_seconds"] = time.time() - since
-                values["log_lag_examples"] = served.seq - learner.snapshot_seqs.get(name, 0)
+                values["log_lag_examples"] = served.seq - learner.snapshots.seqs.get(name, 0)
             for each, value in values.items():
                 if value is not None:
                     self._gauges[each].labels(name).set(value)

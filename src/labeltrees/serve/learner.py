@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from labeltrees.serve.log import NewLessons
 from labeltrees.serve.problems import DamagedLogError, Problem
+from labeltrees.serve.snapshot_writer import Schedule, SnapshotWriter
 from labeltrees.serve.wire import LearnAnswer
 
 if TYPE_CHECKING:
@@ -26,21 +27,11 @@ if TYPE_CHECKING:
     from labeltrees.serve.served import Lesson, ServedModel
     from labeltrees.store import StoredModel
 
-__all__ = ["Caps", "Learner", "Schedule", "Waiting"]
+__all__ = ["Caps", "Learner", "Waiting"]
 
 _MOST_GATHERING = 0.005
 """So many seconds a group waits at most for as many requests as came together lately."""
 _PROBE_SECONDS = 2.0
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """When snapshots are made, and how much is committed together."""
-
-    snapshot_examples: int = 50_000
-    snapshot_seconds: float = 60.0
-    most_requests: int = 1000
-    most_waiting: int = 10_000
 
 
 @dataclass(frozen=True)
@@ -107,12 +98,9 @@ class Learner:
         self._note = note or (lambda *_, **__: None)
         self._queue: queue.SimpleQueue[Waiting | _Job | None] = queue.SimpleQueue()
         self.disk_trouble: str | None = None
-        self.snapshot_trouble: str | None = None
         self.broken: dict[str, str] = {}
         """Models that are behind the log, and why; only a restart mends them."""
-        self.snapshot_times: dict[str, float] = dict.fromkeys(folder.models, time.time())
-        self.snapshot_seqs = {name: folder.snapshots(name).seqs()[0] for name in folder.models}
-        self._writing: threading.Thread | None = None
+        self.snapshots = SnapshotWriter(folder, self.schedule, self._note)
         self._recent = [1] * 8
         self._commit_seconds = 0.0
         self._next_probe = 0.0
@@ -124,7 +112,7 @@ class Learner:
     def trouble(self) -> str | None:
         """Why the server is not ready to learn; None if it is."""
         behind = next(iter(self.broken.values()), None)
-        return self.disk_trouble or behind or self.snapshot_trouble
+        return self.disk_trouble or behind or self.snapshots.trouble
 
     @property
     def n_waiting(self) -> int:
@@ -153,7 +141,7 @@ class Learner:
 
     def snapshot(self, name: str) -> Future[int]:
         """Write a snapshot of a model now; the future has its number of examples."""
-        return self.run(lambda: self._snapshot(name, wait=True))
+        return self.run(lambda: self.snapshots.write(name, wait=True))
 
     def add(self, name: str, stored: StoredModel) -> Future[ServedModel]:
         """Serve one more model."""
@@ -164,12 +152,9 @@ class Learner:
         return self.run(lambda: self._remove(name))
 
     def _remove(self, name: str) -> None:
-        if self._writing is not None:  # a snapshot, which would come back
-            self._writing.join()
-            self._writing = None
+        self.snapshots.finish()  # else the one being written would come back
         self.folder.remove(name)
-        self.snapshot_times.pop(name, None)
-        self.snapshot_seqs.pop(name, None)
+        self.snapshots.forget(name)
         self.broken.pop(name, None)
 
     def stop(self) -> None:
@@ -177,8 +162,7 @@ class Learner:
         self._stopped = True
         self._queue.put(None)
         self._thread.join()
-        if self._writing is not None:
-            self._writing.join()
+        self.snapshots.finish()
 
     def _run(self) -> None:
         while True:
@@ -194,12 +178,7 @@ class Learner:
                 continue
             if not self._learn_group(self._gather(first)):
                 break
-        for name in list(self.folder.models):
-            if self._has_changed(name):
-                try:
-                    self._snapshot(name, wait=True)
-                except Exception as error:
-                    self._note("snapshot_failed", model=name, error=str(error))
+        self.snapshots.write_all()
 
     def _gather(self, first: Waiting) -> list[Waiting | _Job | None]:
         """Return the requests that are there, and those that come while a little time passes."""
@@ -229,7 +208,7 @@ class Learner:
                 self._teach([each for each in planned if each.served.name == name])
         if isinstance(last, _Job):
             _do(last)
-        self._snapshot_when_due()
+        self.snapshots.write_when_due(self.broken)
         return last is not None
 
     def _plan(self, requests: list[Waiting]) -> list[_Planned]:
@@ -379,7 +358,7 @@ class Learner:
             each.waiting.future.set_result(answer)
 
     def _idle(self) -> None:
-        self._snapshot_when_due()
+        self.snapshots.write_when_due(self.broken)
         if self.disk_trouble is not None and time.monotonic() >= self._next_probe:
             self._next_probe = time.monotonic() + _PROBE_SECONDS
             try:
@@ -387,59 +366,6 @@ class Learner:
                 self.disk_trouble = None
             except Exception as error:
                 self.disk_trouble = f"The log cannot be written: {error}"
-
-    def _has_changed(self, name: str) -> bool:
-        return self.folder.models[name].seq > self.snapshot_seqs.get(name, -1)
-
-    def _snapshot_when_due(self) -> None:
-        now = time.time()
-        for name, served in self.folder.models.items():
-            n_new = served.seq - self.snapshot_seqs.get(name, 0)
-            age = now - self.snapshot_times.setdefault(name, now)
-            schedule = self.schedule
-            due = n_new >= schedule.snapshot_examples or age >= schedule.snapshot_seconds
-            is_free = self._writing is None or not self._writing.is_alive()
-            if n_new > 0 and due and is_free and name not in self.broken:
-                self.snapshot_times[name] = now
-                try:
-                    self._snapshot(name, wait=False)
-                except Exception as error:
-                    self.snapshot_trouble = f"A snapshot of {name!r} failed: {error}"
-                return
-
-    def _snapshot(self, name: str, *, wait: bool) -> int:
-        """Copy what a model is now; write it here or in another thread."""
-        served = self.folder.models.get(name)
-        if served is None:
-            raise Problem(404, f"There is no model {name!r}.", kind="no-such-model")
-        if self._writing is not None:
-            self._writing.join()
-            self._writing = None
-        seq, stored = served.stored()
-        if wait:
-            self._write(name, seq, stored)
-            if self.snapshot_trouble is not None:
-                raise Problem(503, self.snapshot_trouble, kind="snapshot-failed")
-        else:
-            thread = threading.Thread(target=self._write, args=(name, seq, stored), daemon=True)
-            self._writing = thread
-            thread.start()
-        return seq
-
-    def _write(self, name: str, seq: int, stored: StoredModel) -> None:
-        begin = time.perf_counter()
-        try:
-            path = self.folder.snapshots(name).write(stored, seq)
-        except Exception as error:
-            self.snapshot_trouble = f"A snapshot of {name!r} failed: {error}"
-            self._note("snapshot_failed", model=name, error=str(error))
-            return
-        self.snapshot_trouble = None
-        self.snapshot_times[name] = time.time()
-        self.snapshot_seqs[name] = seq
-        seconds = time.perf_counter() - begin
-        n_bytes = path.stat().st_size
-        self._note("snapshot", model=name, seq=seq, bytes=n_bytes, seconds=seconds)
 
 
 def _do(job: _Job) -> None:

@@ -21,9 +21,10 @@ from labeltrees.serve.tree_view import TreeViews
 
 if TYPE_CHECKING:
     from labeltrees.serve.keys import Keys
-    from labeltrees.serve.learner import Caps, Schedule
+    from labeltrees.serve.learner import Caps
     from labeltrees.serve.replica_folder import ReplicaFolder
     from labeltrees.serve.served import ServedModel
+    from labeltrees.serve.snapshot_writer import Schedule
 
 __all__ = ["JsonFormatter", "Server"]
 
