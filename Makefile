@@ -1,10 +1,14 @@
-.PHONY: demo test sanitized check format bench tsan tsan-learners fuzz setup
+.PHONY: demo serve test sanitized check format bench tsan tsan-learners fuzz setup
 
 # Each target is one script; set-up is done in .venv. `make -j2 check test` runs side by side what
 # does not keep all cores busy.
 demo:
 	@tools/setup.sh run
 	@.venv/bin/labeltrees demo
+
+serve:
+	@tools/setup.sh serve
+	@.venv/bin/labeltrees serve
 
 setup:
 	@tools/setup.sh dev

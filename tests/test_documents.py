@@ -26,7 +26,7 @@ PAGES = sorted(
 STARTS = ["", "src/labeltrees", "cpp", "cpp/include/labeltrees", "cpp/src", "tests", "docs"]
 CODE = ["src/**/*.py", "cpp/**/*.[hc]pp", "cpp/**/*.inc", "tools/*", "benchmarks/**/*.py"]
 CODE += ["Makefile", "CMakeLists.txt", "pyproject.toml", "conftest.py"]
-SUFFIX = re.compile(r"\.(py|hpp|cpp|inc|md|toml|txt|sh|cff|yaml)$")
+SUFFIX = re.compile(r"\.(py|js|hpp|cpp|inc|md|toml|txt|sh|cff|yaml)$")
 
 
 @cache

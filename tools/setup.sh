@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Make .venv ready: `setup.sh run` installs the package, `setup.sh dev` the tools as well.
+# Make .venv ready: `setup.sh run` installs the package, `serve` what its server needs as well, `dev` all
+# tools.
 # Does nothing when nothing has changed since the last time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-kind=${1:?run or dev}
+kind=${1:?run, serve or dev}
 unset MAKEFLAGS  # ninja is not one of make's jobs
 fail() { echo "labeltrees: $1" >&2; exit 1; }
 
@@ -63,7 +64,7 @@ import sys, tomllib
 project = tomllib.load(open("pyproject.toml", "rb"))
 kind = sys.argv[1]
 tools = project["build-system"]["requires"] + ["cmake>=3.26", "ninja>=1.11"]
-extras = project["project"]["optional-dependencies"]["dev"] if kind == "dev" else []
+extras = project["project"]["optional-dependencies"].get(kind, [])
 rest = [] if kind == "build" else project["project"]["dependencies"] + extras
 print(*tools, *rest, sep="\n")
 PY

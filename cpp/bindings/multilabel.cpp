@@ -233,16 +233,12 @@ OwnedVector<std::uint8_t> labels_with_leaves(const MultilabelTree& model, Vector
   return give(std::move(known));
 }
 
-// tree, and the mass of each of its leaves' labels
+// tree, and the mass of each of its nodes
 auto multilabel_shape(const MultilabelTree& model) {
   auto [tree, masses] = read_locked(model, [](const MultilabelTree& m) {
-    LabelTree plain = m.tree().plain();
-    std::vector<double> of_labels;
-    for (std::size_t label = 0; label < plain.label_bound(); ++label) {
-      const NodeId leaf = m.tree().leaf_of(static_cast<LabelId>(label));
-      of_labels.push_back(leaf == none ? 0.0 : m.mass(leaf));
-    }
-    return std::tuple(std::move(plain), std::move(of_labels));
+    std::vector<double> of_nodes;
+    for (const NodeId node : m.tree().breadth_first()) of_nodes.push_back(m.mass(node));
+    return std::tuple(m.tree().plain(), std::move(of_nodes));
   });
   return std::tuple(std::move(tree), give(std::move(masses)));
 }

@@ -1,3 +1,5 @@
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -61,6 +63,10 @@ void bind_python_examples(nb::module_& module) {
   module.def(
       "next_identifier_features",
       [](const nb::bytes& source) { return give(next_identifier_features(bytes_of(source))); },
+      nb::arg("source").noconvert());
+  module.def(
+      "next_identifier_names",
+      [](const nb::bytes& source) { return next_identifier_names(bytes_of(source)); },
       nb::arg("source").noconvert());
   nb::class_<PythonCorpus>(module, "PythonCorpus", "The tokens of many files of Python source.")
       .def(nb::init<>())

@@ -15,6 +15,7 @@
 #include "labeltrees/filter/tree.hpp"
 #include "labeltrees/lom/queries.hpp"
 #include "labeltrees/lom/tree.hpp"
+#include "labeltrees/multilabel/tree.hpp"
 #include "labeltrees/refined/refined_trees.hpp"
 #include "labeltrees/self_terminating/tree.hpp"
 #include "labeltrees/tree/clustering.hpp"
@@ -162,6 +163,53 @@ struct Refined {
     }
     return std::make_unique<Model>(Trees{Conditional::reload(model.first())}, shortlist, lines,
                                    mixtures, model.experts().scale(), n_labels);
+  }
+};
+
+// Every row has two labels, mostly new ones at first, so that roots come on top.
+struct Multilabel {
+  using Model = MultilabelTree;
+  static constexpr Shortlist shortlist{4, 0.01};
+  static std::unique_ptr<Model> make() { return std::make_unique<Model>(WideTree(), shortlist); }
+  static void teach(Model& model, const Rows& rows, std::span<const std::int64_t> order) {
+    MultilabelLearning options{tests::learning, 0.3};
+    options.reading.mixing = true;
+    std::vector<std::int64_t> starts{0};
+    std::vector<LabelId> labels;
+    for (const LabelId label : rows.labels) {
+      labels.insert(labels.end(), {label, label + 250});
+      starts.push_back(static_cast<std::int64_t>(labels.size()));
+    }
+    const std::vector<float> relevance(labels.size(), 1.0f);
+    learn(model, rows.view(), {starts, labels, relevance}, {}, order, {}, options);
+  }
+  static double n_learned(const Model& model) { return model.mass_of_rows(); }
+  static State state(const Model& model) {
+    State state;
+    state.add_all(model.masses());
+    state.add_all(model.tree().parents());
+    state.add(model.mixtures());
+    state.add_lines(model.table());
+    state.add(model.experts().mixtures());
+    state.add_lines(model.experts().table());
+    return state;
+  }
+  static std::unique_ptr<Model> reload(const Model& model) {
+    std::vector<CountedLine> lines;
+    for (const CountedLine* line : model.table().sorted_lines()) lines.push_back(*line);
+    std::vector<PairLine> pairs;
+    for (const PairLine* line : model.experts().table().sorted_lines()) pairs.push_back(*line);
+    const auto flat = [](const Mixtures& mixtures) {
+      std::vector<float> values;
+      for (const Mixture& m : mixtures) values.insert(values.end(), m.begin(), m.end());
+      return values;
+    };
+    std::vector<double> mass = model.masses();
+    mass.push_back(model.mass_of_rows());
+    const WideTree& tree = model.tree();
+    return std::make_unique<Model>(
+        WideTree::restore(tree.parents(), tree.slots(), tree.labels(), 1000), shortlist, mass,
+        lines, flat(model.mixtures()), pairs, flat(model.experts().mixtures()));
   }
 };
 
@@ -356,6 +404,9 @@ TEST(a_conditional_tree_without_memory_is_as_after_its_last_batch) {
 
 TEST(a_refined_tree_without_memory_is_as_after_its_last_row) {
   fail_each_allocation<Refined>(Rows(100, 80), 150);
+}
+TEST(learning_label_sets_survives_any_failed_allocation) {
+  fail_each_allocation<Multilabel>(Rows(40, 60), 150);
 }
 
 TEST(a_refined_tree_without_memory_is_as_after_its_last_batch) {

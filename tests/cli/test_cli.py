@@ -200,6 +200,9 @@ FAILURES = {
     "two efforts": (["train", "train.tsv", "--fast", "--best"], 2, "--fast and --best"),
     "no such folder": (["train", "train.tsv", "-o", "nowhere/m"], 1, "there is no folder nowhere"),
     "whole file": (["train", "train.tsv", "--online", "--model", "xreg"], 2, "needs the whole"),
+    "not a named model": (["serve", "new", "--model", "model"], 2, "--model must be NAME=FILE"),
+    "no log": (["replay", "nowhere", "m", "-o", "m"], 1, "no log at nowhere"),
+    "no such right": (["keys", "new", "--add", "me", "--right", "all"], 2, "right must be 'read'"),
     "stdin twice": (
         ["train", "-", "--format", "tsv", "-o", "m", "--online", "--passes", "2"],
         2,

@@ -12,6 +12,7 @@ from labeltrees.models.capabilities import (
     BestRows,
     Descends,
     Explains,
+    HasTree,
     Learns,
     LearnsSets,
     Samples,
@@ -26,6 +27,7 @@ CAPABILITIES = (
     Explains,
     BeamSearch,
     Descends,
+    HasTree,
     Learns,
     LearnsSets,
     SamplesSets,
@@ -62,6 +64,9 @@ def every_answer(model, X):
     if can(model, BeamSearch):
         beam = model.beam_labels(rows, 2, beam_width=2)
         found |= {f"beam_labels, {i}": each for i, each in enumerate(beam)}
+    if can(model, HasTree):
+        tree, found["masses"] = model.tree_and_masses()
+        found |= {"tree": tree.parent, "tree, labels": tree.label}
     return found
 
 

@@ -25,6 +25,7 @@ from labeltrees.data.python_source import (
     PythonSource,
     SourceChunk,
     next_identifier_features,
+    next_identifier_names,
     source_files,
     tokens,
 )
@@ -375,6 +376,12 @@ def test_typed_text_has_the_features_the_stream_gives_the_next_identifier(tmp_pa
     assert typed.shape == (1, N_FEATURES)
     assert typed.data.dtype == np.float32
     assert typed.indices.tolist() == rows["folder"]
+
+
+@pytest.mark.parametrize("source", ["", "import os\nos.", "\ud800 x.", "x = 'open"])
+def test_every_feature_of_any_typed_text_has_a_name(source: str) -> None:
+    columns = next_identifier_features(source).indices.tolist()
+    assert sorted(next_identifier_names(source)) == columns
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Online label trees: what they answer, how they grow, go on and forget nothing.
 
-Answers -> growing -> forms of y -> going on and files -> limits -> errors. That they learn what they
-should is in test_reference.py; what all models share is in tests/contract.
+Answers -> growing -> forms of y -> going on and files -> limits -> errors. That they learn what
+they should is in test_reference.py; what all models share is in tests/contract.
 """
 
 from __future__ import annotations
@@ -248,7 +248,7 @@ def test_threads_answer_alike_and_may_ask_while_one_learns():
             for _ in range(30):
                 p = model.predict_top_k(X[:50], 2).probabilities
                 assert ((p > 0) & (p < 1)).all()
-        except Exception as error:  # noqa: BLE001 - whatever it is, it failed
+        except Exception as error:
             failures.append(error)
 
     asking = threading.Thread(target=ask)

@@ -95,16 +95,22 @@ std::vector<LabelId> WideTree::labels() const {
   return values;
 }
 
-LabelTree WideTree::plain() const {
-  std::vector<NodeId> order, parent, place(n_nodes(), none);
-  std::vector<LabelId> label;
-  if (!empty()) order.push_back(root_);
+std::vector<NodeId> WideTree::breadth_first() const {
+  std::vector<NodeId> order;
+  if (root_ != none) order.push_back(root_);
   for (std::size_t i = 0; i < order.size(); ++i) {
-    const Node& node = at(order[i]);
-    place[index(order[i])] = static_cast<NodeId>(i);
-    parent.push_back(node.parent == none ? none : place[index(node.parent)]);
-    label.push_back(node.label);
     for (const NodeId child : children(order[i])) order.push_back(child);
+  }
+  return order;
+}
+
+LabelTree WideTree::plain() const {
+  std::vector<NodeId> parent, place(n_nodes(), none);
+  std::vector<LabelId> label;
+  for (const NodeId node : breadth_first()) {
+    place[index(node)] = static_cast<NodeId>(parent.size());
+    parent.push_back(at(node).parent == none ? none : place[index(at(node).parent)]);
+    label.push_back(at(node).label);
   }
   return LabelTree::restore(parent, label, leaf_of_.size());
 }
@@ -180,11 +186,7 @@ WideTree WideTree::restore(std::span<const NodeId> parent, std::span<const std::
 
 // Heights, leaves and room of every node; throws TreeError if some hang on no root.
 void WideTree::measure() {
-  std::vector<NodeId> order;
-  if (root_ != none) order.push_back(root_);
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    for (const NodeId child : children(order[i])) order.push_back(child);
-  }
+  const std::vector<NodeId> order = breadth_first();
   if (order.size() != n_nodes()) throw TreeError("some nodes go round in a circle");
   for (std::size_t i = order.size(); i-- > 0;) {
     Node& node = nodes_[index(order[i])];

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
 
 #include "labeltrees/machine/hash.hpp"
@@ -19,26 +20,35 @@ constexpr std::uint64_t bigram_kind = n_places + 1;
 constexpr std::uint64_t trigram_kind = n_places + 2;
 constexpr std::uint64_t recent_kind = n_places + 3;
 
-}  // namespace
-
-std::size_t context_features(const TokenTable& table, std::span<const TokenId> tokens,
-                             std::size_t position, std::int32_t* features) {
+// Calls take(hash, kind, k) for each feature of a place; the last token that is part of it is k
+// back.
+template <class Take>
+void visit_features(const TokenTable& table, std::span<const TokenId> tokens, std::size_t position,
+                    Take take) {
   std::array<std::uint64_t, 3> last{};
-  std::int32_t* end = features;
-  const auto push = [&](std::uint64_t hash) { *end++ = feature_of_hash(hash); };
   for (std::size_t k = 1; k <= std::min(n_recent, position); ++k) {
     const TokenId token = tokens[position - k];
     if (token == id_of(TokenMark::file_break)) break;
     const std::uint64_t hash = table.hash(token);
     if (k <= last.size()) last[k - 1] = hash;
-    if (k <= n_places) push(combine_hashes(k, hash));
-    if (k == 2) push(combine_hashes(combine_hashes(bigram_kind, last[1]), last[0]));
+    if (k <= n_places) take(combine_hashes(k, hash), k, k);
+    if (k == 2) take(combine_hashes(combine_hashes(bigram_kind, last[1]), last[0]), bigram_kind, k);
     if (k == 3) {
       const std::uint64_t first_two = combine_hashes(combine_hashes(trigram_kind, hash), last[1]);
-      push(combine_hashes(first_two, last[0]));
+      take(combine_hashes(first_two, last[0]), trigram_kind, k);
     }
-    if (table.is_identifier(token)) push(combine_hashes(recent_kind, hash));
+    if (table.is_identifier(token)) take(combine_hashes(recent_kind, hash), recent_kind, k);
   }
+}
+
+}  // namespace
+
+std::size_t context_features(const TokenTable& table, std::span<const TokenId> tokens,
+                             std::size_t position, std::int32_t* features) {
+  std::int32_t* end = features;
+  visit_features(table, tokens, position, [&](std::uint64_t hash, std::uint64_t, std::size_t) {
+    *end++ = feature_of_hash(hash);
+  });
   std::sort(features, end);
   return static_cast<std::size_t>(std::unique(features, end) - features);
 }
@@ -50,6 +60,30 @@ std::vector<std::int32_t> next_identifier_features(std::string_view source) {
   std::vector<std::int32_t> features(max_context_features);
   features.resize(context_features(table, tokens, tokens.size(), features.data()));
   return features;
+}
+
+std::vector<std::pair<std::int32_t, std::string>> next_identifier_names(std::string_view source) {
+  TokenTable table;
+  std::vector<TokenId> tokens;
+  tokenise_python(source, SourceEnd::of_typed, table, tokens);
+  std::vector<std::pair<std::int32_t, std::string>> names;
+  const auto text = [&](std::size_t k) {
+    return std::string(table.text(tokens[tokens.size() - k]));
+  };
+  const auto take = [&](std::uint64_t hash, std::uint64_t kind, std::size_t k) {
+    std::string name;
+    if (kind == recent_kind) {
+      name = text(k) + " nearby";
+    } else if (kind == bigram_kind || kind == trigram_kind) {
+      name = text(k);
+      for (std::size_t next = k - 1; next > 0; --next) name += " " + text(next);
+    } else {
+      name = text(k) + (k == 1 ? " just before" : " " + std::to_string(k) + " back");
+    }
+    names.emplace_back(feature_of_hash(hash), std::move(name));
+  };
+  visit_features(table, tokens, tokens.size(), take);
+  return names;
 }
 
 TokeniseOutcome PythonCorpus::add(std::string_view source) {

@@ -63,6 +63,11 @@ TEST(typed_text_has_the_features_of_the_example_that_follows_it) {
   }
   CHECK(found);
   CHECK(next_identifier_features("").empty());
+  std::vector<std::int32_t> named;
+  for (const auto& [column, name] : next_identifier_names("x = f(x, ")) named.push_back(column);
+  std::sort(named.begin(), named.end());
+  named.erase(std::unique(named.begin(), named.end()), named.end());
+  CHECK(named == next_identifier_features("x = f(x, "));
   CHECK((next_identifier_features("x") == sorted({feature(1, {"x"}), feature(9, {"x"})})));
 }
 

@@ -35,6 +35,9 @@ COMMANDS = {
     "evaluate": "Print losses, accuracies and calibration errors of a saved model on a data file.",
     "explain": "Say which features of a row speak for a label and which against it.",
     "stream": "Predict each row, then learn from it; report how good the predictions were.",
+    "serve": "Ask and teach models over HTTP; what was acknowledged survives a crash, exactly.",
+    "keys": "Make, list and remove the keys of a server.",
+    "replay": "Learn the examples of a server's log with other settings, or export them.",
     "inspect": "Print a model's shape, sizes, vocabulary, settings, checksums and tree statistics.",
 }
 """What each command does; its module in this package and its function have its name."""

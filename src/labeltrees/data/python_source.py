@@ -29,7 +29,7 @@ from labeltrees.data.rows import Rows
 from labeltrees.errors import ArgumentError, DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -40,6 +40,7 @@ __all__ = [
     "PythonSource",
     "SourceChunk",
     "next_identifier_features",
+    "next_identifier_names",
     "next_identifier_rows",
     "source_files",
     "tokens",
@@ -232,6 +233,20 @@ def next_identifier_rows(source: str) -> Rows:
     """
     indices = _core.next_identifier_features(_encoded(source))
     return _rows_of_ones(indices, np.array([0, len(indices)], np.int64))
+
+
+def next_identifier_names(source: str) -> Mapping[int, str]:
+    """Return what the features of `next_identifier_features` are called, by their columns.
+
+    >>> sorted(next_identifier_names("os.").values())
+    ['. just before', 'os .', 'os 2 back', 'os nearby']
+    """
+    found = _core.next_identifier_names(_encoded(source))
+    names: dict[int, str] = {}
+    for column, name in found:
+        before = names.get(column)
+        names[column] = name if before in (None, name) else f"{before} or {name}"
+    return names
 
 
 class _ChunkMaker:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from labeltrees.data.label_sets import LabelSets
     from labeltrees.data.rows import Rows
     from labeltrees.models.model import BeamLabels, Foreseen, TopRows
+    from labeltrees.tree import LabelTree
 
 __all__ = [
     "Above",
@@ -29,6 +30,7 @@ __all__ = [
     "BestRows",
     "Descends",
     "Explains",
+    "HasTree",
     "Learns",
     "LearnsSets",
     "Samples",
@@ -98,6 +100,14 @@ class Descends(Protocol):
 
 
 @runtime_checkable
+class HasTree(Protocol):
+    """Has one tree over its labels that can be looked at."""
+
+    def tree_and_masses(self) -> tuple[LabelTree, NDArray[np.float64]]:
+        """Return the tree over vocabulary ids, and each node's mass, as of one moment."""
+
+
+@runtime_checkable
 class Learns(Protocol):
     """Goes on learning, row by row."""
 
@@ -144,6 +154,7 @@ _QUESTIONS: dict[type, str] = {
     Explains: "explanations",
     BeamSearch: "beam search",
     Descends: "greedy descent",
+    HasTree: "one tree to look at",
     Learns: "learning row by row",
     LearnsSets: "learning row by row from sets of labels",
     SamplesSets: "draws of sets of labels",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any
 
+from labeltrees.data.hashed_names import HashedNames
 from labeltrees.transforms.conversion import width_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["feature_names"]
 
@@ -24,7 +27,7 @@ def feature_names(transformer: Any, text: str | None = None) -> Sequence[str] | 
     steps = getattr(transformer, "steps", None)
     first = steps[0][1] if steps else transformer  # steps that can follow hashing keep its columns
     if type(first).__name__ == "HashingVectorizer":
-        return None if text is None else _HashedNames(first, text)
+        return None if text is None else _hashed_names(first, text)
     try:
         names: Sequence[str] = transformer.get_feature_names_out()
     except (AttributeError, ValueError, TypeError):  # one of its steps has no names
@@ -32,32 +35,14 @@ def feature_names(transformer: Any, text: str | None = None) -> Sequence[str] | 
     return names if len(names) == width_of(transformer) else None
 
 
-class _HashedNames(Sequence[str]):
-    """The names of hashed features: those of one text's terms."""
+def _hashed_names(vectorizer: Any, text: str) -> HashedNames:
+    """Return the names of hashed features: those of one text's terms."""
+    from sklearn.feature_extraction import FeatureHasher
 
-    def __init__(self, vectorizer: Any, text: str) -> None:
-        from sklearn.feature_extraction import FeatureHasher
-
-        self._n_features = int(vectorizer.n_features)
-        self._terms: dict[int, list[str]] = {}
-        terms = sorted(set(vectorizer.build_analyzer()(text)))
-        if not terms:
-            return
-        hasher = FeatureHasher(self._n_features, input_type="string", alternate_sign=False)
-        columns = hasher.transform([term] for term in terms).indices.tolist()
-        for term, column in zip(terms, columns, strict=True):
-            self._terms.setdefault(column, []).append(term)
-
-    def __len__(self) -> int:
-        return self._n_features
-
-    @overload
-    def __getitem__(self, column: int) -> str: ...
-    @overload
-    def __getitem__(self, column: slice) -> Sequence[str]: ...
-    def __getitem__(self, column: int | slice) -> str | Sequence[str]:
-        if isinstance(column, slice):
-            return [self[each] for each in range(*column.indices(len(self)))]
-        if not 0 <= column < len(self):
-            raise IndexError(column)
-        return " or ".join(self._terms.get(column, [f"hashed {column}"]))
+    n_features = int(vectorizer.n_features)
+    terms = sorted(set(vectorizer.build_analyzer()(text)))
+    if not terms:
+        return HashedNames(n_features, ())
+    hasher = FeatureHasher(n_features, input_type="string", alternate_sign=False)
+    columns = hasher.transform([term] for term in terms).indices.tolist()
+    return HashedNames(n_features, zip(columns, terms, strict=True))

@@ -69,7 +69,9 @@ class WideTree {
   std::vector<NodeId> parents() const;
   std::vector<std::int32_t> slots() const;
   std::vector<LabelId> labels() const;
-  // As a tree that is numbered breadth first, siblings in their order.
+  // All nodes, parents first, siblings in their order.
+  std::vector<NodeId> breadth_first() const;
+  // As a tree that is numbered so.
   LabelTree plain() const;
 
  private:

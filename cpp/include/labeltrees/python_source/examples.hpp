@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "labeltrees/python_source/tokens.hpp"
@@ -38,6 +40,10 @@ std::size_t context_features(const TokenTable& table, std::span<const TokenId> t
 // The features for whatever follows a text that is still being typed; see SourceEnd::of_typed.
 // Precondition: the source is UTF-8, else the row is empty. O(length).
 std::vector<std::int32_t> next_identifier_features(std::string_view source);
+
+// What those features are called, for explanations: each with its name, the nearest tokens first. A
+// recent identifier comes as often as it stands there. Same precondition. O(length).
+std::vector<std::pair<std::int32_t, std::string>> next_identifier_names(std::string_view source);
 
 // The tokens of many files, and the places in them that are examples: every identifier (keywords
 // are) with at least 8 tokens of its file before it. Memory: 4 bytes a token, 8 bytes a place

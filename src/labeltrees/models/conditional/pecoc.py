@@ -71,6 +71,11 @@ class PecocTreeModel(DenseAnswers, BankModel):
         """The tree; its labels are vocabulary ids."""
         return LabelTree(self.core.tree())
 
+    def tree_and_masses(self) -> tuple[LabelTree, NDArray[np.float64]]:
+        """Return the tree and each node's mass, as of one moment."""
+        tree, masses = self.core.tree_and_masses()
+        return LabelTree(tree), masses
+
     def describe(self) -> dict[str, Any]:
         """Return sizes and shape of the model."""
         return describe_tree(self.core) | {

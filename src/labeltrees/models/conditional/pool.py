@@ -105,6 +105,10 @@ class PooledTreesModel(DenseAnswers, FittedModel):
         """The first tree; its labels are vocabulary ids."""
         return self.members[0].tree
 
+    def tree_and_masses(self) -> tuple[LabelTree, NDArray[np.float64]]:
+        """Return the first tree and each node's mass, as of one moment."""
+        return self.members[0].tree_and_masses()
+
     def learn(
         self,
         rows: Rows,

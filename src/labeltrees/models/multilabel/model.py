@@ -275,13 +275,18 @@ class MultiLabelTreeModel(FittedModel):
     @property
     def tree(self) -> LabelTree:
         """A copy of the tree as it is now; its labels are vocabulary ids."""
-        return LabelTree(self.core.tree_and_masses()[0])
+        return self.tree_and_masses()[0]
+
+    def tree_and_masses(self) -> tuple[LabelTree, NDArray[np.float64]]:
+        """Return the tree over vocabulary ids, and the rows that had a label below each node."""
+        tree, masses = self.core.tree_and_masses()
+        return LabelTree(tree), masses
 
     def describe(self) -> dict[str, Any]:
         """Return sizes and shape of the model."""
-        of_core, masses = self.core.tree_and_masses()
-        tree = LabelTree(of_core)
-        depths = tree.depths[tree.label >= 0]
+        tree, masses = self.tree_and_masses()
+        is_leaf = tree.label >= 0
+        depths = tree.depths[is_leaf]
         return {
             "weight_lines": self.core.n_lines,
             "table_bytes_in_memory": self.core.n_bytes,
@@ -290,7 +295,7 @@ class MultiLabelTreeModel(FittedModel):
             "depth": tree.depth,
             "mean_leaf_depth": float(depths.mean()) if len(depths) else 0.0,
             "rows_learned": float(self.core.mass_of_rows),
-            "labels_per_row": float(masses.sum() / max(self.core.mass_of_rows, 1e-300)),
+            "labels_per_row": float(masses[is_leaf].sum() / max(self.core.mass_of_rows, 1e-300)),
             "candidates": self.core.n_candidates,
             "expert_pairs": self.core.n_pairs,
             "experts_bytes_in_memory": self.core.n_pair_bytes,

@@ -55,6 +55,11 @@ class TreeModel(OnlineModel):
         """A copy of the tree as it is now; its labels are vocabulary ids."""
         return LabelTree(self.core.tree())
 
+    def tree_and_masses(self) -> tuple[LabelTree, NDArray[np.float64]]:
+        """Return the tree and each node's mass, as of one moment; of several trees the first."""
+        tree, masses = self.core.tree_and_masses()
+        return LabelTree(tree), masses
+
     def has_learned(self, ids: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Return which label ids have a leaf."""
         return _core.have_leaves(self.core, ids).astype(bool)

@@ -1,0 +1,143 @@
+// The tree explorer: search, zoom, and a list of nodes that opens and closes.
+//
+// Numbers of nodes change when a tree grows; a node is known again by its depth and the heaviest of
+// its labels, which no other node of that depth has.
+
+import * as api from "./api.js";
+import { byId, debounced, make } from "./dom.js";
+import { drawIcicle } from "./icicle.js";
+import { percent, plural } from "./numbers.js";
+import { answers, modelName, on, state } from "./state.js";
+import { tabShown } from "./tabs.js";
+import { nameOf, startTreeList, TreeList } from "./tree_list.js";
+
+const LEVELS = 6;
+const ABOVE_FOUND = 4;
+const FOUND = 12;
+
+let crumbs = []; // the nodes from the root to the one that is shown
+let stale = true;
+let request = 0;
+const list = new TreeList({ load: children, zoom });
+
+async function fetchNode(node) {
+  return (await api.tree(modelName(), { node, levels: LEVELS })).tree;
+}
+
+// The children of a node that the list opens; none if the tree has changed since.
+async function children(node) {
+  const found = await fetchNode(node.node);
+  if (list.keyOf(found) === list.keyOf(node)) return found.below ?? [];
+  await reload();
+  return [];
+}
+
+async function show(path, marked = null) {
+  const own = ++request;
+  const found = await fetchNode(path.at(-1).node);
+  if (own !== request) return;
+  crumbs = [...path.slice(0, -1), found];
+  stale = false;
+  drawCrumbs();
+  drawIcicle(byId("icicle"), found, LEVELS, marked, (below) => zoomAlong(below));
+  await list.show(found, marked);
+}
+
+function drawCrumbs() {
+  const item = (node, i) => {
+    const last = i === crumbs.length - 1;
+    const text = i === 0 ? `All ${plural(node.labels, "label")}` : nameOf(node);
+    if (last) return make("li", { "aria-current": "location" }, text);
+    return make("li", {}, make("button", { type: "button", class: "link", onclick: () => guard(show(crumbs.slice(0, i + 1))) }, text));
+  };
+  const items = crumbs.map(item);
+  if (items.length > 8) items.splice(2, items.length - 6, make("li", {}, "…"));
+  byId("crumbs").replaceChildren(...items);
+}
+
+// Zooms to a node below the one that is shown, given with those between.
+function zoomAlong(below) {
+  guard(show([...crumbs, ...below]));
+}
+
+function zoom(between) {
+  if (between.length && between.at(-1).children) zoomAlong(between);
+}
+
+async function showLabel(label) {
+  stale = false;
+  const { path } = await api.tree(modelName(), { label });
+  const leaf = path.at(-1);
+  await show(path.slice(0, Math.max(1, path.length - ABOVE_FOUND)), path);
+  byId("found-note").textContent = `“${leaf.label}”: ${percent(leaf.share)} of the examples, at depth ${leaf.depth}, foreseen ${leaf.accuracy === null ? "never yet" : `${percent(leaf.accuracy)} of the time`}.`;
+}
+
+async function search() {
+  const text = byId("search-text").value.trim();
+  byId("found").replaceChildren();
+  if (!text) {
+    byId("found-note").textContent = "";
+    return;
+  }
+  const { labels } = await api.labels(modelName(), text, FOUND);
+  if (byId("search-text").value.trim() !== text) return; // it has been typed on since
+  byId("found-note").textContent = labels.length ? "" : `No label contains “${text}”.`;
+  const chip = ({ label, share }) =>
+    make("li", {}, make("button", { type: "button", class: "chip", onclick: () => guard(showLabel(label)) }, String(label), make("small", {}, percent(share))));
+  byId("found").replaceChildren(...labels.map(chip));
+}
+
+function guard(work) {
+  work.catch((problem) => {
+    byId("found-note").textContent = problem.message;
+  });
+}
+
+// Reads the tree again and finds the node that was shown.
+async function reload() {
+  if (!answers("tree") || state.about.labels === 0) return;
+  const focus = crumbs.at(-1);
+  let path = [{ node: 0 }];
+  if (focus?.depth > 0) {
+    const found = await api.tree(modelName(), { label: focus.heaviest });
+    path = found.path.slice(0, focus.depth + 1);
+  }
+  await show(path);
+}
+
+function prepare() {
+  const kind = state.about.kind;
+  const none = !answers("tree");
+  const empty = state.about.labels === 0;
+  byId("no-tree").hidden = !none && !empty;
+  byId("tree-content").hidden = none || empty;
+  byId("no-tree").textContent = none ? `This model (${kind}) has no one tree over its labels to look at.` : "The tree grows with the first label. Teach it one.";
+  if (!none && !empty && stale && tabShown() === "tree") guard(reload());
+}
+
+export function startTree() {
+  startTreeList(byId("tree"), list);
+  byId("search").addEventListener("submit", (event) => {
+    event.preventDefault();
+    guard(search());
+  });
+  byId("search-text").addEventListener("input", debounced(200, () => guard(search())));
+  let shown = null;
+  on("model", () => {
+    if (shown !== modelName()) {
+      shown = modelName();
+      crumbs = [];
+      byId("search-text").value = "";
+      byId("found").replaceChildren();
+      byId("found-note").textContent = "";
+      stale = true;
+    }
+    prepare();
+  });
+  on("learned", () => {
+    stale = true;
+    prepare();
+  });
+  on("show-label", (label) => guard(showLabel(label)));
+  document.addEventListener("tabchange", (event) => event.detail === "tree" && state.about && prepare());
+}

@@ -1,0 +1,170 @@
+"""Folders: damage is found, snapshots are fallen back from, and logs are replayed."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+
+import msgspec
+import pytest
+
+from labeltrees import load_model, store
+from labeltrees.cli import main
+from labeltrees.errors import ArgumentError
+from labeltrees.serve.folder import ModelFolder
+from labeltrees.serve.learner import Learner, Waiting
+from labeltrees.serve.new_models import new_model
+from labeltrees.serve.problems import DamagedLogError, ServeError
+from labeltrees.serve.wire import Example, NewModel
+
+
+def teach(learner, n, first=0):
+    served = learner.folder.models["m"]
+    for i in range(first, first + n):
+        examples = [Example(features={f"w{i % 7}": 1.0, f"own{i}": 1.0}, label=f"l{i % 5}")]
+        kept = [msgspec.json.encode(each) for each in examples]
+        learner.put(Waiting(served, served.lesson(examples), kept)).result(10)
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A folder with 30 examples: snapshots after 10 and 20, and ten more in the log alone."""
+    folder = ModelFolder(tmp_path / "served")
+    folder.add("m", new_model(NewModel("features")))
+    learner = Learner(folder)
+    for first in (0, 10):
+        teach(learner, 10, first)
+        learner.snapshot("m").result(10)
+    teach(learner, 10, 20)
+    found = tmp_path / "checksums.json"
+    found.write_text(json.dumps(folder.models["m"].model.stored().checksums()))
+    folder.close()  # not stopped: as if it were killed
+    return folder.path
+
+
+def checksums(folder):
+    return folder.models["m"].model.stored().checksums()
+
+
+def test_the_recovered_model_is_the_one_that_was(path):
+    folder = ModelFolder(path)
+    assert folder.models["m"].seq == 30
+    assert checksums(folder) == json.loads((path.parent / "checksums.json").read_text())
+    assert folder.models["m"].quality.summary()["all"]["n_rows"] == 30
+    folder.close()
+
+
+def test_a_damaged_snapshot_is_passed_over_for_the_one_before(path):
+    newest = ModelFolder(path)
+    file = newest.snapshots("m").path(20)
+    newest.close()
+    content = bytearray(file.read_bytes())
+    content[-5] ^= 1
+    file.write_bytes(content)
+    said = []
+    folder = ModelFolder(path, tell=said.append)
+    assert "damaged" in said[0]
+    assert folder.models["m"].seq == 30
+    assert checksums(folder) == json.loads((path.parent / "checksums.json").read_text())
+    folder.close()
+
+
+def test_without_a_whole_snapshot_nothing_is_served(path):
+    for file in (path / "models" / "m").iterdir():
+        file.write_bytes(b"gone")
+    with pytest.raises(ServeError, match="no whole snapshot"):
+        ModelFolder(path)
+
+
+DAMAGE = {
+    "changed": "UPDATE examples SET example = '{}' WHERE seq = 25",
+    "missing": "DELETE FROM examples WHERE seq = 25",
+    "swapped": "UPDATE examples SET seq = 1000 + 51 - seq WHERE seq IN (25, 26)",
+    "cut off": "DELETE FROM examples WHERE seq > 15",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_log_is_refused_with_a_clear_error(path, damage):
+    with sqlite3.connect(path / "log.sqlite") as connection:
+        connection.execute(DAMAGE[damage])
+    connection.close()
+    with pytest.raises(DamagedLogError, match=r"is damaged|do not fit"):
+        ModelFolder(path)
+
+
+def test_a_log_that_is_no_database_is_refused(path):
+    for name in ("log.sqlite-wal", "log.sqlite-shm"):
+        (path / name).unlink(missing_ok=True)
+    (path / "log.sqlite").write_bytes(b"not a database, whatever its name says" * 100)
+    with pytest.raises(DamagedLogError, match="damaged"):
+        ModelFolder(path)
+
+
+def test_a_lost_log_goes_on_from_the_snapshot(path):
+    for file in path.glob("log.sqlite*"):
+        file.unlink()
+    folder = ModelFolder(path)
+    assert folder.models["m"].seq == 20
+    learner = Learner(folder)
+    teach(learner, 1)
+    learner.stop()
+    folder.close()
+    again = ModelFolder(path)
+    assert again.models["m"].seq == 21
+    again.close()
+
+
+def test_a_second_server_cannot_have_the_folder(path):
+    folder = ModelFolder(path)
+    with pytest.raises(ServeError, match="another process"):
+        ModelFolder(path)
+    folder.close()
+    ModelFolder(path).close()
+
+
+@pytest.mark.parametrize("name", ["", "..", "a/b", ".hidden", "a" * 65, "ä"])
+def test_a_name_that_is_no_file_name_is_refused(tmp_path, name):
+    folder = ModelFolder(tmp_path / "served")
+    with pytest.raises(ArgumentError, match="the name of a model"):
+        folder.add(name, new_model(NewModel("features")))
+    folder.close()
+
+
+def test_replay_makes_the_same_model_of_the_log(path, tmp_path, capsys):
+    out = tmp_path / "again.safetensors"
+    assert main(["replay", str(path), "m", "--out", str(out), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["examples"] == 30
+    assert store.read(out).checksums() == json.loads((path.parent / "checksums.json").read_text())
+
+
+def test_replay_learns_with_other_settings(path, tmp_path, capsys):
+    out = tmp_path / "other.safetensors"
+    options = ["--set", "learning_rate=0.5", "--set", "refine=0"]
+    assert main(["replay", str(path), "m", "--out", str(out), *options]) == 0
+    model = load_model(out)
+    assert model.settings.learning_rate == 0.5
+    assert len(model.vocabulary) == 5
+    assert main(["replay", str(path), "m", "--out", str(out), "--set", "alpha=7"]) == 2
+    assert main(["replay", str(path), "other", "--out", str(out)]) == 2
+    capsys.readouterr()
+
+
+def test_the_log_is_exported_as_lines_that_stream_reads(path, tmp_path, capsys):
+    lines, out = tmp_path / "log.jsonl", tmp_path / "streamed"
+    assert main(["replay", str(path), "m", "--export", str(lines)]) == 0
+    assert len(lines.read_text().splitlines()) == 30
+    assert main(["stream", str(lines), "--out", str(out), "--quiet"]) == 0
+    capsys.readouterr()
+    assert set(load_model(out).vocabulary.labels) == {f"l{i}" for i in range(5)}
+
+
+def test_trimming_keeps_what_recovery_needs(path):
+    folder = ModelFolder(path)
+    model = folder.ids["m"]
+    assert folder.log.trim(model, 10) == 10
+    assert folder.log.trimmed(model)[0] == 10
+    folder.close()
+    again = ModelFolder(path)
+    assert checksums(again) == json.loads((path.parent / "checksums.json").read_text())
+    again.close()
