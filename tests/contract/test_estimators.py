@@ -363,7 +363,7 @@ def test_a_capability_of_the_class_is_offered_before_it_is_fitted():
         assert hasattr(estimator, "explain") == (Explains in CAN[subject.model])
     # An estimator may have another model once it is fitted: more than two children per node.
     assert not hasattr(fitted("PECOC"), "explain")
-    assert len(CAPABILITIES) == 8
+    assert len(CAPABILITIES) == 10
 
 
 @of_each
