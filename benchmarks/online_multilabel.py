@@ -62,7 +62,8 @@ def main() -> None:
     for name in names:
         said = f"online_multilabel: {name} at {time.strftime('%H:%M:%S')}"
         print(said, file=sys.stderr, flush=True)
-        print(re.sub(r"\n{3,}", "\n\n", SECTIONS[name](options)), flush=True)
+        for part in SECTIONS[name](options):
+            print(re.sub(r"\n{3,}", "\n\n", part), flush=True)
 
 
 if __name__ == "__main__":

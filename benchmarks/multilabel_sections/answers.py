@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 class Answers:
     """The five likeliest labels of each row with their scores, and every label of the first rows.
 
-    Label -1 is none.
+    Label -1 is none. Arrays are empty if no row was sampled.
     """
 
     labels: np.ndarray

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from multilabel_sections.options import Options
 
 MOST_ASKED = 10_000
-STREAM_ROWS = 100_000
+STREAM_ROWS = 50_000
 N_NEXT = 5
 SEED = 0
 
 #: Rows that settings are chosen by: what is learned, and what is asked.
-CHOOSING = (20_000, 2_000)
+CHOOSING = (10_000, 2_000)
 
 
 def streamed(options: Options, name: str) -> Split:

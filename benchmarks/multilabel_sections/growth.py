@@ -16,11 +16,13 @@ from online_sections.markdown import notes, number, table
 from online_sections.our_runs import megabytes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from multilabel_sections.options import Options
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 LABELS_PER_ROW = 3
-N_ROUNDS = 2  # how often each topic is learned before time is taken
+N_ROUNDS = 1  # how often each topic is learned before time is taken
 N_CALLS = 5
 CALL_ROWS = (4_000, 4_000, 1_000)  # that learn, ask for P(label), search the top 1
 CHUNK_ROWS = 16_384
@@ -45,25 +47,28 @@ class Point:
         return self.learn, self.p_label, self.top_1
 
 
-def section(options: Options) -> str:
+def section(options: Options) -> Iterator[str]:
     """Return a table for each model, with the ratio of the largest to the smallest."""
     sizes = [size for size in SIZES if size <= (options.limit or SIZES[-1])] or [SIZES[0]]
-    parts = ["### Growth with the number of labels\n"]
+    yield "### Growth with the number of labels\n"
     for title, settings in ((OURS.name, {}), (f"{OURS.name}, `refine=0`", {"refine": 0})):
         points = []
         for size in sizes:
             print(f"  {title}, {size:,} labels", file=sys.stderr, flush=True)
             points.append(measure(size, settings))
-        parts += [f"{title}:\n", table(HEADER, [*map(row, points), ratios(points)]), ""]
-    said = notes(
+        yield f"{title}:\n\n{table(HEADER, [*map(row, points), ratios(points)])}\n"
+    yield notes(
         f"There are as many topics as labels, and a topic has {LABELS_PER_ROW} labels, so a label "
         f"has {LABELS_PER_ROW} topics. A row has 20 features, pieces of its topic's code of 20 "
-        f"bits. Each topic is learned {N_ROUNDS} times, in random order.",
+        f"bits. Each topic is learned {times(N_ROUNDS)}, in random order.",
         f"Times are the median of {N_CALLS} calls that learn {CALL_ROWS[0]:,} rows, ask for "
         f"P(label) of {CALL_ROWS[1]:,} others, and search {CALL_ROWS[2]:,} others for the top 1. "
         f"The last line should stay under {WISHED:g}.",
     )
-    return "\n".join([*parts, said, ""])
+
+
+def times(n: int) -> str:
+    return "once" if n == 1 else f"{n} times"
 
 
 def measure(n_labels: int, settings: dict[str, Any]) -> Point:

@@ -45,6 +45,7 @@ def predict(program, folder, model, settings, out):
     with measuring.Stopwatch() as asking:
         top = program.top(loaded, rows, min(N_TOP, n_labels), False)
     answers = measuring.padded(top)
+    answers |= {f"all_{name}": array[:0] for name, array in answers.items()}
     if settings["n_sample"]:
         sample = program.rows_of(measuring.first_rows(X, settings["n_sample"]))[0]
         every = measuring.padded(program.top(loaded, sample, n_labels, True))

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from processes import Measured
 
 FOLDER = WORK / "multilabel" / "vw"
-#: Bits of the weight table: 28 where there are more weights than 24 bits have room for, 1 GB.
-BITS, MANY_BITS, MANY_LABELS = 24, 28, 2_000
+#: Bits of the weight table, more where there are many labels: 2 GB, or 0.5 GB with `--sgd`.
+BITS, MANY_BITS, MANY_LABELS = 24, 27, 2_000
+NONE = np.empty((0, 0), np.int64)
 N_TOP = 5
 #: Labels less likely than this are not printed where only the likeliest are scored.
 THRESHOLD = 0.002
@@ -34,36 +35,44 @@ THRESHOLD = 0.002
 LEAST_PRINTED = 5e-7
 
 
-def measured(kind: str, split: Split, rate: float | None, n_sample: int) -> Answers:
-    """Learn a set in one pass and ask about its rows."""
+def measured(kind: str, split: Split, rate: float | None, n_sample: int, *given: str) -> Answers:
+    """Learn a set in one pass and ask about its rows; if no row is sampled, only for the top 5."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    n_labels = split.Y.shape[1]
+    n_rows, n_labels = split.X_test.shape[0], split.Y.shape[1]
     learn, ask, sample = (FOLDER / f"{name}.vw" for name in ("learn", "ask", "sample"))
     write_rows(split.X, split.Y, learn)
     write_rows(split.X_test, split.Y_test, ask)
     write_rows(split.X_test[:n_sample], split.Y_test[:n_sample], sample)
     bits = ("-b", str(MANY_BITS if n_labels > MANY_LABELS else BITS))
-    steps = ("--sgd", "--power_t", "0") if kind == "plt" else ()
     asked = ("--probabilities",) if kind == "multilabel_oaa" else ()
-    given = (f"--{kind}", str(n_labels), *asked, "--loss_function", "logistic", *bits, *steps)
-    learned = run_vw(*on(learn), *given, "-l", str(rate), "-f", str(FOLDER / "model"))
-    read = run_vw(*on(learn), "--noop", *bits, "-f", str(FOLDER / "nothing"))
-    train_s = max(learned.cpu_seconds - read.cpu_seconds, 1e-3)
-    added_mb = learned.peak_mb - start_up().peak_mb
+    options = (f"--{kind}", str(n_labels), *asked, "--loss_function", "logistic", *bits, *given)
+    learned = run_vw(*on(learn), *options, "-l", str(rate), "-f", str(FOLDER / "model"))
     asking = tree_answers if kind == "plt" else all_answers
-    labels, scores, ask_s, all_labels, all_scores = asking(ask, sample, split.X_test.shape[0])
-    ask_us = 1e6 * ask_s / split.X_test.shape[0]
-    return Answers(labels, scores, all_labels, all_scores, train_s, ask_us, added_mb)
+    labels, scores, ask_s, all_labels, all_scores = asking(ask, sample, n_rows, n_sample)
+    read_s = reading_seconds(learn, *bits) if n_sample else 0.0
+    return Answers(
+        labels,
+        scores,
+        all_labels,
+        all_scores,
+        train_s=max(learned.cpu_seconds - read_s, 1e-3),
+        ask_us=1e6 * ask_s / n_rows,
+        added_mb=learned.peak_mb - start_up().peak_mb,
+    )
 
 
 Told = tuple[np.ndarray, np.ndarray, float, np.ndarray, np.ndarray]
 
 
-def tree_answers(ask: Path, sample: Path, n_rows: int) -> Told:
+def tree_answers(ask: Path, sample: Path, n_rows: int, n_sample: int) -> Told:
     """Return what `--plt` says: its top 5, their probabilities, and all labels of the sample."""
     out = FOLDER / "out"
-    ask_s = asking_seconds(ask, out, "--top_k", str(N_TOP))
+    top = ("--top_k", str(N_TOP))
+    ask_s = asking_seconds(ask, out, *top) if n_sample else question(ask, out, *top).cpu_seconds
     labels = padded([line.strip().split(",") for line in out.read_text().splitlines()])
+    order = 1e-9 * np.arange(labels.shape[1], 0, -1)
+    if not n_sample:
+        return labels, np.tile(order, (n_rows, 1)), ask_s, NONE, NONE
     # `--top_k` with `--probabilities` dies of its own memory errors, so they are asked apart.
     question(ask, out, "--threshold", str(THRESHOLD), "--probabilities")
     scores = np.array([
@@ -71,7 +80,7 @@ def tree_answers(ask: Path, sample: Path, n_rows: int) -> Told:
         for row, found in zip(labels.tolist(), printed_pairs(out), strict=True)
     ])  # fmt: skip
     # Printed digits tie, and unlikely labels are not printed: the order is that of the top 5.
-    scores = np.maximum(scores, 1e-6) + 1e-9 * np.arange(labels.shape[1], 0, -1)
+    scores = np.maximum(scores, 1e-6) + order
     question(sample, out, "--threshold", "0", "--probabilities")
     every = list(printed_pairs(out))
     all_labels = padded([list(found) for found in every])
@@ -81,7 +90,7 @@ def tree_answers(ask: Path, sample: Path, n_rows: int) -> Told:
     return labels, scores, ask_s, all_labels, np.maximum(all_scores, LEAST_PRINTED)
 
 
-def all_answers(ask: Path, sample: Path, n_rows: int) -> Told:
+def all_answers(ask: Path, sample: Path, n_rows: int, n_sample: int) -> Told:
     """Return what `--multilabel_oaa` says: it always computes all labels."""
     out = FOLDER / "out"
     # Its 9.11 writes answers to wrong rows once its ring of rows is full.
@@ -90,7 +99,6 @@ def all_answers(ask: Path, sample: Path, n_rows: int) -> Told:
     p = read_probabilities(out)
     labels = np.argsort(-p, axis=1, kind="stable")[:, :N_TOP]
     scores = np.take_along_axis(p, labels, axis=1)
-    n_sample = sample.read_text().count("\n")
     every = np.broadcast_to(np.arange(p.shape[1]), (n_sample, p.shape[1]))
     return labels, scores, ask_s, every, np.maximum(p[:n_sample], LEAST_PRINTED)
 
@@ -108,6 +116,11 @@ def asking_seconds(rows: Path, out: Path, *options: str) -> float:
     read = run_vw(*on(rows), "--noop").cpu_seconds - start_up().cpu_seconds
     asked = question(rows, out, *options)
     return max(asked.cpu_seconds - loaded.cpu_seconds - max(read, 0.0), 1e-6)
+
+
+def reading_seconds(rows: Path, *bits: str) -> float:
+    """Return the seconds of reading rows and saving an empty table of weights."""
+    return run_vw(*on(rows), "--noop", *bits, "-f", str(FOLDER / "nothing")).cpu_seconds
 
 
 @functools.cache
