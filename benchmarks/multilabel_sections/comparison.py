@@ -126,5 +126,6 @@ def explanations(options: Options) -> list[str]:
         "ECE@1: 15 bins of equal mass.",
         "rows/s of learning without reading, and µs: in seconds of the processor, as other "
         "programs may be running. VW reads text: what it takes to read the file without learning "
-        "is not counted. MB: what the learning process took at its peak beyond what it had before reading.",
+        "is not counted. MB: what the learning process took at its peak beyond what it had before "
+        "reading.",
     ]

@@ -72,14 +72,14 @@ PEERS = (
         "vw",
         '{"kind": "plt", "given": ["--sgd", "--power_t", "0"]}',
         "vw",
-        rates=(0.5, 2.0, 8.0),
+        rates=(0.2, 1.0, 5.0),
     ),
     Contestant(
         "VW `--multilabel_oaa`",
         "vw",
         '{"kind": "multilabel_oaa", "given": []}',
         "vw",
-        rates=(0.5, 2.0, 8.0),
+        rates=(0.2, 0.5, 2.0),
     ),
     Contestant(
         "Omikuji, log loss, 1 tree",
