@@ -62,9 +62,9 @@ def section(options: Options) -> Iterator[str]:
         f"There are as many topics as labels, and a topic has {LABELS_PER_ROW} labels, so a label "
         f"has {LABELS_PER_ROW} topics. A row has 20 features, pieces of its topic's code of 20 "
         f"bits. Each topic is learned {times(N_ROUNDS)}, in random order.",
-        f"Times, of the processor, are the median of {N_CALLS} calls that learn {CALL_ROWS[0]:,} rows, ask for "
-        f"P(label) of {CALL_ROWS[1]:,} others, and search {CALL_ROWS[2]:,} others for the top 1. "
-        f"The last line should stay under {WISHED:g}.",
+        f"Times, of the processor, are the median of {N_CALLS} calls that learn {CALL_ROWS[0]:,} "
+        f"rows, ask for P(label) of {CALL_ROWS[1]:,} others, and search {CALL_ROWS[2]:,} others "
+        f"for the top 1. The last line should stay under {WISHED:g}.",
     )
 
 
