@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from labeltrees import MultiLabelTreeClassifier
 from multilabel_sections.contestants import OURS
@@ -105,12 +104,15 @@ def timed(ask: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
     return answer, time.process_time() - started
 
 
-def label_sets(topics: np.ndarray, n_labels: int) -> csr_array:
-    """Return the labels of each topic: its own and the next ones, as a matrix of ones."""
-    labels = (topics[:, np.newaxis] + np.arange(LABELS_PER_ROW)) % n_labels
-    starts = np.arange(len(topics) + 1) * LABELS_PER_ROW
-    ones = np.ones(labels.size, np.float32)
-    return csr_array((ones, labels.ravel(), starts), shape=(len(topics), n_labels))
+def label_sets(topics: np.ndarray, n_labels: int) -> list[list[int]]:
+    """Return the labels of each topic: its own and the next ones.
+
+    As lists: the columns of a matrix are all named in every call, which would cost O(n_labels).
+    """
+    labels: list[list[int]] = (
+        (topics[:, np.newaxis] + np.arange(LABELS_PER_ROW)) % n_labels
+    ).tolist()
+    return labels
 
 
 def row(point: Point) -> list[str]:
