@@ -42,6 +42,7 @@ def main() -> None:
             *(["--full"] if chosen.full else []),
         ],
         *([["self_terminating.py", "--data", chosen.data]] if chosen.data else []),
+        ["online_multilabel.py", *(["--data", chosen.data] if chosen.data else [])],
         ["first_contact.py", *(["--data", chosen.data] if chosen.data else [])],
         ["boosting.py", *(["--data", chosen.data] if chosen.data else [])],
         *(

@@ -40,7 +40,7 @@ def test_eta_may_be_a_name_and_the_report_is_text(data, tmp_path, capsys):
     [
         (
             ["--model", "bonsai"],
-            "--model must be 'auto', 'conditional', 'lomtree', ",
+            "--model must be 'auto', 'conditional', 'multilabel', 'lomtree', ",
         ),
         (["--model", "adacond", "--base", "bonsai"], "--base must be 'tree'"),
         (["--model", "adacond", "--eta", "2"], "--eta must be 'auto', 'median' or in (0, 1)"),

@@ -195,12 +195,14 @@ def change():
         S.indptr[:], S.indices[:] = starts, indices
 changer = threading.Thread(target=change)
 changer.start()
-for _ in range(20):
-    try:
-        {work}
-    except ValueError:
-        pass  # what it was when it was checked
-over.set()
-changer.join()
+try:
+    for _ in range(20):
+        try:
+            {work}
+        except ValueError:
+            pass  # what it was when it was checked
+finally:
+    over.set()
+    changer.join()
 """
     )

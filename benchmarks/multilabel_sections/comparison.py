@@ -1,0 +1,131 @@
+"""Quality and cost of every contestant on each set."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from batch_sections.comparison import reason
+from multilabel_sections.contestants import (
+    BATCH,
+    OURS,
+    OURS_IN_PASSES,
+    VW_TREE,
+    Run,
+    n_sampled,
+    run,
+    taking_part,
+)
+from multilabel_sections.data_sets import CHOOSING, streamed
+from online_sections.markdown import notes, number, table
+from peers import MissingPeerError, peer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from multilabel_sections.options import Options
+
+DIGITS = {
+    "P@1": 2, "P@3": 2, "P@5": 2, "nDCG@5": 2, "label log loss": 3,
+    "of labels learned": 3, "ECE@1": 3, "rows/s": 0, "top 5 µs/row": 1, "MB": 0,
+}  # fmt: skip
+LESS_IS_BETTER = ("label log loss", "of labels learned", "ECE@1", "top 5 µs/row", "MB")
+
+#: A run's scores, by column.
+Scored = list[tuple[Run, dict[str, float | None]]]
+
+
+def section(options: Options) -> Iterator[str]:
+    """Return a table for each set, and where the goals stand."""
+    yield f"### One pass over each set\n\n{notes(*explanations(options))}\n"
+    for name in options.sets:
+        print(f"  {name}", file=sys.stderr, flush=True)
+        yield one_set(options, name)
+
+
+def one_set(options: Options, name: str) -> str:
+    split, scored, missing = streamed(options, name), [], []
+    for contestant in taking_part(split, with_peers=options.with_peers):
+        print(f"  {contestant.name}", file=sys.stderr, flush=True)
+        try:
+            found = run(contestant, split)
+        except MissingPeerError as error:
+            missing.append(str(error))
+        except RuntimeError as error:
+            missing.append(f"{contestant.name} failed: {reason(error)}")
+        else:
+            scored.append((found, found.scores(split)))
+    rows = [row(*each) for each in scored]
+    return "\n".join(
+        [
+            f"#### {name}\n",
+            f"{split.described}; every label's probability of {n_sampled(split):,} rows.\n",
+            table(["learner", "rate", *DIGITS], rows),
+            "",
+            notes(*goals(scored), *dict.fromkeys(missing)),
+            "",
+        ]
+    )
+
+
+def row(found: Run, scores: dict[str, float | None]) -> list[str]:
+    cells = [number(scores[name], digits) for name, digits in DIGITS.items()]
+    name = found.contestant.name if found.contestant.online else f"*{found.contestant.name}*"
+    return [name, "-" if found.rate is None else f"{found.rate:g}", *cells]
+
+
+def goals(scored: Scored) -> list[str]:
+    """Return how one pass stands to the online peers, and three passes to the batch model."""
+    by_name = {found.contestant.name: scores for found, scores in scored}
+    ours, said = by_name.get(OURS.name), []
+    for found, scores in scored:
+        if ours is None or found.contestant.peer is None or not found.contestant.online:
+            continue
+        ahead = [name for name in DIGITS if is_better(name, scores[name], ours[name])]
+        said.append(f"{found.contestant.name} is ahead of our one pass in: {listed(ahead)}.")
+    if ours is not None and VW_TREE.name in by_name:
+        ratio = (ours["rows/s"] or 0) / (by_name[VW_TREE.name]["rows/s"] or 1)
+        said.append(f"Our one pass learns {ratio:.2f} times the rows/s of {VW_TREE.name}.")
+    if OURS_IN_PASSES.name in by_name and BATCH.name in by_name:
+        gap = (by_name[OURS_IN_PASSES.name]["P@1"] or 0) - (by_name[BATCH.name]["P@1"] or 0)
+        said.append(f"P@1 of three passes less that of our batch model: {gap:+.2f} points.")
+    return said
+
+
+def is_better(column: str, theirs: float | None, ours: float | None) -> bool:
+    """Return whether a peer's number beats ours as it is printed."""
+    if theirs is None or ours is None:
+        return False
+    sign = -1 if column in LESS_IS_BETTER else 1
+    return sign * round(theirs - ours, DIGITS[column]) > 0
+
+
+def listed(names: list[str]) -> str:
+    return ", ".join(names) or "nothing"
+
+
+def explanations(options: Options) -> list[str]:
+    """Return what a reader must know of the tables."""
+    versions = []
+    for name in ("napkinxc", "vw", "omikuji") if options.with_peers else ():
+        try:
+            versions.append(peer(name).version)
+        except MissingPeerError as error:
+            versions.append(str(error))
+    return [
+        "; ".join(versions),
+        "Everybody learns from the same rows of length 1 in the same random order, with one "
+        "thread, in a process of its own; learners in italics do not learn online: they see all "
+        "rows before they begin, or several times.",
+        f"Rates of peers are those with the best nDCG@5 when up to {CHOOSING[0]:,} training rows "
+        f"are learned and {CHOOSING[1]:,} others asked. Ours are the defaults everywhere.",
+        "P and nDCG in %. Label log loss: for each row the sum over all labels of -log of the "
+        "probability given to what was true, with floor 1e-9; only of the number of rows named, "
+        "to save time; then without the labels of no training row. VW knows the number of labels "
+        "before, the others give those labels 0. VW prints six decimals, so its 0 counts as 5e-7. "
+        "ECE@1: 15 bins of equal mass.",
+        "rows/s of learning without reading, and µs: in seconds of the processor, as other "
+        "programs may be running. VW reads text: what it takes to read the file without learning "
+        "is not counted. MB: what the learning process took at its peak beyond what it had before "
+        "reading.",
+    ]
