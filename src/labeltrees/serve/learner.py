@@ -11,6 +11,7 @@ import queue
 import sqlite3
 import threading
 import time
+import traceback
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -97,6 +98,7 @@ class Learner:
         self.schedule, self.caps = schedule or Schedule(), caps or Caps()
         self._note = note or (lambda *_, **__: None)
         self._queue: queue.SimpleQueue[Waiting | _Job | None] = queue.SimpleQueue()
+        self._failure = ""
         self.disk_trouble: str | None = None
         self.broken: dict[str, str] = {}
         """Models that are behind the log, and why; only a restart mends them."""
@@ -112,7 +114,7 @@ class Learner:
     def trouble(self) -> str | None:
         """Why the server is not ready to learn; None if it is."""
         behind = next(iter(self.broken.values()), None)
-        return self.disk_trouble or behind or self.snapshots.trouble
+        return self._failure or self.disk_trouble or behind or self.snapshots.trouble
 
     @property
     def n_waiting(self) -> int:
@@ -123,6 +125,8 @@ class Learner:
         """Let a request be committed and learned; its answer comes with the future."""
         if self._stopped:
             raise Problem(503, "The server is stopping.", kind="stopping")
+        if self._failure:
+            raise Problem(503, self._failure, kind="behind-the-log")
         if self.n_waiting >= self.schedule.most_waiting:
             raise Problem(
                 429,
@@ -165,6 +169,24 @@ class Learner:
         self.snapshots.finish()
 
     def _run(self) -> None:
+        try:
+            self._work()
+        except Exception as error:
+            self._failure = f"The thread that learns has failed: {error!r}. Restart the server."
+            self._note("learner_failed", error="".join(traceback.format_exception(error)))
+            self._refuse_all()
+
+    def _refuse_all(self) -> None:
+        """Tell everybody who waits that nothing will be learned any more."""
+        while True:
+            try:
+                waiting = self._queue.get_nowait()
+            except queue.Empty:
+                return
+            if waiting is not None and waiting.future.set_running_or_notify_cancel():
+                waiting.future.set_exception(Problem(503, self._failure, kind="behind-the-log"))
+
+    def _work(self) -> None:
         while True:
             try:
                 first = self._queue.get(timeout=0.25)
@@ -219,6 +241,8 @@ class Learner:
         kinds: dict[str, type] = {}
         keys: dict[tuple[str, str], _Planned] = {}
         for waiting in requests:
+            if not waiting.future.set_running_or_notify_cancel():
+                continue  # nobody waits for it any more, and nothing of it is kept
             try:
                 served = self._served(waiting)
                 if self._answered_before(waiting, served, keys):
@@ -369,6 +393,8 @@ class Learner:
 
 
 def _do(job: _Job) -> None:
+    if not job.future.set_running_or_notify_cancel():
+        return
     try:
         job.future.set_result(job.work())
     except Exception as error:
