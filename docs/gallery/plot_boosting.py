@@ -23,8 +23,8 @@ plt.style.use(["tableau-colorblind10", LOOK, {"figure.constrained_layout.use": T
 # Films and their stars
 # ---------------------
 #
-# A film has six features. They decide how good it is and how much opinions differ. Sixty viewers rate
-# it, so the distribution that is observed is noisy.
+# A film has six features. They decide how good it is and how much opinions differ. Sixty viewers
+# rate it, so the distribution that is observed is noisy.
 
 random = np.random.default_rng(0)
 n_films = 4_000
@@ -41,9 +41,9 @@ learn, new = slice(0, 2_000), slice(2_000, None)
 # One tree, thirty boosted, thirty averaged
 # -----------------------------------------
 #
-# The error of a row is the total variation of two distributions: the share of viewers who would have
-# to change their stars to make them equal. ``eta`` is what we call badly wrong. Beside the boosted
-# trees stands the plain mean of as many trees, each from rows drawn at random (bagging).
+# The error of a row is the total variation of two distributions: the share of viewers who would
+# have to change their stars to make them equal. ``eta`` is what we call badly wrong. Beside the
+# boosted trees stands the plain mean of as many trees, each from rows drawn at random (bagging).
 
 ETA, N_TREES = 0.33, 30
 alone = SelfTerminatingTreeClassifier().fit(X[learn], observed[learn], classes=stars)
@@ -71,8 +71,11 @@ for name, error in errors.items():
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(9, 3.9))
 bins = np.linspace(0, 0.8, 41)
-styles = {"one tree": ("C1", "--"), f"{N_TREES} trees, averaged": ("C3", ":"),
-          f"{N_TREES} trees, boosted": ("C0", "-")}  # fmt: skip
+styles = {
+    "one tree": ("C1", "--"),
+    f"{N_TREES} trees, averaged": ("C3", ":"),
+    f"{N_TREES} trees, boosted": ("C0", "-"),
+}
 for name, error in errors.items():
     color, line = styles[name]
     left.hist(error, bins, histtype="step", color=color, linestyle=line, linewidth=1.6, label=name)
@@ -89,9 +92,9 @@ right.grid(alpha=0.3)
 plt.show()
 
 # %%
-# **What to notice.** Look at the grey part, where films are badly wrong: boosting leaves the fewest.
-# The plain mean of as many trees is better than one tree, too; what boosting adds is that it works
-# on the rows that are still wrong.
+# **What to notice.** Look at the grey part, where films are badly wrong: boosting leaves the
+# fewest. The plain mean of as many trees is better than one tree, too; what boosting adds is that
+# it works on the rows that are still wrong.
 #
 # What the theorem says
 # ---------------------
@@ -107,7 +110,8 @@ share = [
 fig, ax = plt.subplots(figsize=(7.2, 4))
 boosted.plot(ax=ax)
 ax.plot(range(1, len(share) + 1), share, "k:", label="new rows")
-ax.set(ylabel="share of rows", title="Rows that are badly wrong, by round", yscale="log", ylim=(1e-3, 1.2))
+ax.set(ylabel="share of rows", yscale="log", ylim=(1e-3, 1.2))
+ax.set_title("Rows that are badly wrong, by round")
 ax.yaxis.set_major_formatter("{x:.1%}")
 ax.legend(frameon=False)
 ax.grid(alpha=0.3)
@@ -115,5 +119,6 @@ plt.show()
 
 # %%
 # **What to notice.** The training rows go on getting better to the end; new rows gain most in the
-# first ten rounds. That they follow so well is not to be taken for granted: with one label per row instead of a distribution, rows that nobody can
-# foresee take all the weight, and the guide tells of data where boosting loses.
+# first ten rounds. That they follow so well is not to be taken for granted: with one label per row
+# instead of a distribution, rows that nobody can foresee take all the weight, and the guide tells
+# of data where boosting loses.

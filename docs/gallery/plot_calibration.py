@@ -47,9 +47,9 @@ print(f"{first:,} rows to learn, {second - first:,} to calibrate on, {len(y) - s
 # Three models, raw and calibrated
 # --------------------------------
 #
-# For every row we take the five likeliest labels and their probabilities. Isotonic regression learns
-# from the held-out rows how often labels of a given probability were right: one curve for all
-# labels, since most labels have too few rows for one of their own.
+# For every row we take the five likeliest labels and their probabilities. Isotonic regression
+# learns from the held-out rows how often labels of a given probability were right: one curve for
+# all labels, since most labels have too few rows for one of their own.
 
 models = {
     "label tree": ConditionalTreeClassifier(),
@@ -82,8 +82,8 @@ for name, model in models.items():
 # Reliability
 # -----------
 #
-# Predictions of similar probability go into a bin. A point has what the model said on average in its
-# bin, and how often that was true.
+# Predictions of similar probability go into a bin. A point has what the model said on average in
+# its bin, and how often that was true.
 
 fig, axes = plt.subplots(1, 2, figsize=(9, 4.4), sharex=True, sharey=True)
 for ax, kind in zip(axes, ("raw", "isotonic"), strict=True):

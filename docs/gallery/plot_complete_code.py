@@ -119,9 +119,11 @@ plt.show()
 likeliest = [label for labels, _ in answers[::-1] for label in labels[0]]
 names = [name for name, _ in Counter(likeliest).most_common(4)]
 shares = np.array(
-    [[dict(zip(labels[0], p[0], strict=True)).get(name, 0.0) for name in names]
-     for labels, p in answers]
-)  # fmt: skip
+    [
+        [dict(zip(labels[0], p[0], strict=True)).get(name, 0.0) for name in names]
+        for labels, p in answers
+    ]
+)
 rest = 1 - shares.sum(axis=1, keepdims=True)
 
 fig, ax = plt.subplots(figsize=(9, 3.6))

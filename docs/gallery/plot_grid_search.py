@@ -59,14 +59,16 @@ print(f"{len(texts):,} docstrings to learn, {len(new_texts):,} to test, {len(fre
 #
 # A pipeline's settings are named by step and parameter. Three-fold cross-validation on the training
 # texts compares eighteen pipelines: words alone or pairs of words too; how many of the likeliest
-# labels are *refined*, none, 4 or 16; and three learning rates. Each fold fits its own vocabulary, so
-# nothing of the held-out texts is known.
+# labels are *refined*, none, 4 or 16; and three learning rates. Each fold fits its own vocabulary,
+# so nothing of the held-out texts is known.
 
-pipeline = Pipeline([
-    ("count", CountVectorizer()),
-    ("weigh", TfidfTransformer(sublinear_tf=True)),
-    ("tree", ConditionalTreeClassifier(n_trees=1)),
-])  # fmt: skip
+pipeline = Pipeline(
+    [
+        ("count", CountVectorizer()),
+        ("weigh", TfidfTransformer(sublinear_tf=True)),
+        ("tree", ConditionalTreeClassifier(n_trees=1)),
+    ]
+)
 grid = {
     "count__ngram_range": [(1, 1), (1, 2)],
     "tree__refine": [0, 4, 16],
@@ -76,8 +78,10 @@ search = GridSearchCV(pipeline, grid, scoring="neg_log_loss", cv=3)
 search.fit(texts, modules)
 print(search.best_params_)
 print(f"cross-validation: log loss {-search.best_score_:.3f}")
-print(f"new texts: log loss {-search.score(new_texts, new_modules):.3f}, "
-      f"accuracy {search.best_estimator_.score(new_texts, new_modules):.3f}")  # fmt: skip
+print(
+    f"new texts: log loss {-search.score(new_texts, new_modules):.3f}, "
+    f"accuracy {search.best_estimator_.score(new_texts, new_modules):.3f}"
+)
 
 # %%
 # What the search saw
@@ -98,8 +102,15 @@ for ax, table, title in zip(axes, tables, ("words", "words and pairs of words"),
     for (row, column), value in np.ndenumerate(table):
         ink = "black" if value > (low + high) / 2 else "white"
         best = value == low
-        ax.text(column, row, f"{value:.3f}" + (" ★" if best else ""), ha="center", va="center",
-                color=ink, weight="bold" if best else "normal")  # fmt: skip
+        ax.text(
+            column,
+            row,
+            f"{value:.3f}" + (" ★" if best else ""),
+            ha="center",
+            va="center",
+            color=ink,
+            weight="bold" if best else "normal",
+        )
     ax.set_xticks(range(len(rates)), rates)
     ax.set_yticks(range(len(refines)), refines)
     ax.set(xlabel="learning_rate", title=title)
@@ -109,15 +120,15 @@ fig.colorbar(image, ax=axes, label="log loss, lower is better")
 plt.show()
 
 # %%
-# **What to notice.** Rows matter more than columns: refining the likeliest labels helps whatever the
-# other settings are. Long steps hurt, and among the better settings it does not matter much which is
-# taken. Differences of a hundredth are within chance for so few texts.
+# **What to notice.** Rows matter more than columns: refining the likeliest labels helps whatever
+# the other settings are. Long steps hurt, and among the better settings it does not matter much
+# which is taken. Differences of a hundredth are within chance for so few texts.
 #
 # One file, without pickle
 # ------------------------
 #
-# ``labeltrees.save`` writes the whole pipeline, vocabulary and all. What ``labeltrees.load`` returns
-# gives the same answers to the last bit, and the command line reads the file, too.
+# ``labeltrees.save`` writes the whole pipeline, vocabulary and all. What ``labeltrees.load``
+# returns gives the same answers to the last bit, and the command line reads the file, too.
 
 with tempfile.TemporaryDirectory() as folder:
     file = Path(folder) / "modules.safetensors"

@@ -25,10 +25,10 @@ plt.style.use(["tableau-colorblind10", LOOK, {"figure.constrained_layout.use": T
 # Customers and offers on a map of tastes
 # ---------------------------------------
 #
-# A customer's taste is a place on a map of two dimensions, and so is an offer. Customers like offers
-# that are near, and a few offers are popular with everybody. What the model gets to see of a
-# customer is not the place but how far it is from each of 100 landmarks, as one would see
-# sales in 100 departments.
+# A customer's taste is a place on a map of two dimensions, and so is an offer. Customers like
+# offers that are near, and a few offers are popular with everybody. What the model gets to see of a
+# customer is not the place but how far it is from each of 100 landmarks, as one would see sales in
+# 100 departments.
 
 random = np.random.default_rng(0)
 N_CUSTOMERS, N_OFFERS = 12_000, 400
@@ -59,8 +59,8 @@ model = ExtremeRegressor().fit(X[learn], likes[learn], classes=names)
 # Two ways to choose the customers of an offer
 # --------------------------------------------
 #
-# *Labelwise*: ask ``top_rows`` for the 50 best customers of each offer. *Turned round*: ask for the five
-# best offers of each customer, and write to the customers who have the offer in their list,
+# *Labelwise*: ask ``top_rows`` for the 50 best customers of each offer. *Turned round*: ask for the
+# five best offers of each customer, and write to the customers who have the offer in their list,
 # likeliest first.
 
 K, LENGTH = 50, 5
@@ -133,8 +133,8 @@ plt.show()
 
 # %%
 # **What to notice.** For popular offers the two ways are nearly equal: they are in the lists of all
-# whom they suit. The less popular an offer is, the more is lost by turning round. ``top_rows`` comes
-# near to what could be had by knowing the customers' tastes exactly.
+# whom they suit. The less popular an offer is, the more is lost by turning round. ``top_rows``
+# comes near to what could be had by knowing the customers' tastes exactly.
 #
 # Every model of the library has ``top_rows``; ``exact=True`` of an ``ExtremeRegressor`` proves
 # that no better rows exist.

@@ -94,13 +94,19 @@ for draw in range(100):
 fig, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8))
 left.plot([0.75, 1], [0.75, 1], color="0.6", linewidth=1, label="kept exactly")
 mean, (low, high) = reached.mean(axis=1), np.quantile(reached, [0.05, 0.95], axis=1)
-left.errorbar(asked, mean, [mean - low, high - mean], fmt="o", capsize=3,
-              label="mean, and 90 % of 100 splits")  # fmt: skip
+left.errorbar(
+    asked, mean, [mean - low, high - mean], fmt="o", capsize=3, label="mean, and 90 % of 100 splits"
+)
 left.set(xlabel="coverage asked for", ylabel="coverage reached", title="The promise")
 left.legend(frameon=False)
 right.plot(asked, mean_size.mean(axis=1), "o-", color="C5")
-right.set(xlabel="coverage asked for", ylabel="digits per set", ylim=(0, None), title="What it costs",
-          xticks=[0.8, 0.85, 0.9, 0.95, 1])  # fmt: skip
+right.set(
+    xlabel="coverage asked for",
+    ylabel="digits per set",
+    ylim=(0, None),
+    title="What it costs",
+    xticks=[0.8, 0.85, 0.9, 0.95, 1],
+)
 for ax in (left, right):
     ax.grid(alpha=0.3)
 plt.show()

@@ -39,9 +39,10 @@ tree.plot(names, ax=ax)
 plt.show()
 
 # %%
-# **What to notice.** The colour is that of the likeliest grower: the stronger, the likelier. Follow the answers from the top: nearly all is decided by ``proline``,
-# then by ``od280/od315`` or ``flavanoids``. Leaves end where a further question would gain less
-# than ``min_gain``. The same as text:
+# **What to notice.** The colour is that of the likeliest grower: the stronger, the likelier. Follow
+# the answers from the top: nearly all is decided by ``proline``, then by ``od280/od315`` or
+# ``flavanoids``. Leaves end where a further question would gain less than ``min_gain``. The same as
+# text:
 
 print(tree.export_text(names))
 
@@ -57,13 +58,19 @@ _, leaf_of_row, sizes = np.unique(tree.apply(X), return_inverse=True, return_cou
 row = int(np.argmin(sizes[leaf_of_row]))  # one that ends in the smallest leaf
 path = tree.decision_path(X[[row]]).indices
 steps = tree.model_.core.distributions_at(path.astype(np.int32))
-counts = np.array([[np.sum(y[rows] == label) for label in tree.classes_]
-                   for rows in tree.decision_path(X).toarray()[:, path].T > 0])  # fmt: skip
+counts = np.array(
+    [
+        [np.sum(y[rows] == label) for label in tree.classes_]
+        for rows in tree.decision_path(X).toarray()[:, path].T > 0
+    ]
+)
 texts = {node: question for node, question, _ in tree.model_.lines(tree.classes_, names)}
 
 fig, axes = plt.subplots(1, 2, figsize=(9, 3.2), sharey=True)
-shares = {"frequencies of the node's rows": counts / counts.sum(axis=1, keepdims=True),
-          "what the node answers": steps}  # fmt: skip
+shares = {
+    "frequencies of the node's rows": counts / counts.sum(axis=1, keepdims=True),
+    "what the node answers": steps,
+}
 for ax, (title, share) in zip(axes, shares.items(), strict=True):
     left = np.zeros(len(path))
     for label, part, ink in zip(tree.classes_, share.T, ("white", "black", "black"), strict=True):
@@ -97,8 +104,10 @@ for name, model in {
 }.items():
     p = cross_val_predict(model, X, y, cv=10, method="predict_proba")
     right = np.mean(model.fit(X, y).classes_[p.argmax(axis=1)] == y)
-    print(f"{name:<29} log loss {log_loss(y, p):.2f}, accuracy {right:.3f}, "
-          f"{model.get_n_leaves()} leaves")  # fmt: skip
+    print(
+        f"{name:<29} log loss {log_loss(y, p):.2f}, accuracy {right:.3f}, "
+        f"{model.get_n_leaves()} leaves"
+    )
 
 # %%
 # A map of two of the measurements shows why. Colours are mixed as the probabilities are.
@@ -115,8 +124,15 @@ for ax, (name, model) in zip(
     blend = model.fit(X[:, pair], y).predict_proba(grid) @ colors
     ax.pcolormesh(grid_x, grid_y, blend.reshape(160, 160, 3))
     for label, color, marker in zip(np.unique(y), colors, "os^", strict=True):
-        ax.scatter(*X[y == label][:, pair].T, s=22, color=color, marker=marker, edgecolor="black",
-                   linewidth=0.7, label=label)  # fmt: skip
+        ax.scatter(
+            *X[y == label][:, pair].T,
+            s=22,
+            color=color,
+            marker=marker,
+            edgecolor="black",
+            linewidth=0.7,
+            label=label,
+        )
     ax.set(xlabel="flavanoids", title=name)
 axes[0].set_ylabel("proline")
 fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
@@ -124,5 +140,5 @@ plt.show()
 
 # %%
 # **What to notice.** On the right every place has a pure colour, even where two growers' wines lie
-# side by side; a row on the wrong side of a border costs without limit. On the left colours mix where
-# the rows do.
+# side by side; a row on the wrong side of a border costs without limit. On the left colours mix
+# where the rows do.

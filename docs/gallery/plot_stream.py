@@ -26,9 +26,9 @@ plt.style.use(["tableau-colorblind10", LOOK, {"figure.constrained_layout.use": T
 # The stream
 # ----------
 #
-# A request has ten words of 4,000. Four of them are typical of its label, the others are noise. A few
-# labels are frequent and thousands are rare, so new ones keep coming to the end. From row 15,000
-# on, three in four labels have traded their words in pairs.
+# A request has ten words of 4,000. Four of them are typical of its label, the others are noise. A
+# few labels are frequent and thousands are rare, so new ones keep coming to the end. From row
+# 15,000 on, three in four labels have traded their words in pairs.
 
 N_ROWS, CHANGE, N_WORDS, BLOCK = 30_000, 15_000, 4_000, 500
 random = np.random.default_rng(0)
@@ -43,8 +43,9 @@ meaning = np.where(np.arange(N_ROWS) < CHANGE, labels, partner[labels])
 words = random.integers(N_WORDS, size=(N_ROWS, 10))
 words[:, :4] = typical[meaning[:, None], random.integers(12, size=(N_ROWS, 4))]
 
-X = csr_array((np.ones(words.size), words.ravel(), np.arange(0, words.size + 1, 10)),
-              shape=(N_ROWS, N_WORDS))  # fmt: skip
+X = csr_array(
+    (np.ones(words.size), words.ravel(), np.arange(0, words.size + 1, 10)), shape=(N_ROWS, N_WORDS)
+)
 X.sum_duplicates()
 y = np.array([f"request {label}" for label in labels], dtype=object)
 
@@ -90,10 +91,20 @@ for curve, begin, name, style in (
     x = [begin + point.n_rows for point in curve]
     ax.plot(x, [point.accuracy for point in curve], style, label=name)
 ax.axvline(CHANGE, color="0.4", linewidth=1, linestyle="--")
-ax.annotate("three in four labels trade their words", (CHANGE, 0.02), (-6, 0), color="0.3",
-            textcoords="offset points", ha="right")  # fmt: skip
-ax.set(xlabel="rows of the stream", ylim=(0, 1), xlim=(0, N_ROWS),
-       title=f"Accuracy, predicted before learned, by blocks of {BLOCK} rows")  # fmt: skip
+ax.annotate(
+    "three in four labels trade their words",
+    (CHANGE, 0.02),
+    (-6, 0),
+    color="0.3",
+    textcoords="offset points",
+    ha="right",
+)
+ax.set(
+    xlabel="rows of the stream",
+    ylim=(0, 1),
+    xlim=(0, N_ROWS),
+    title=f"Accuracy, predicted before learned, by blocks of {BLOCK} rows",
+)
 ax.xaxis.set_major_formatter("{x:,.0f}")
 ax.yaxis.grid(alpha=0.3)
 ax.legend(frameon=False, loc="lower right")
@@ -116,9 +127,10 @@ plt.show()
 
 x = BLOCK * np.arange(1, len(observed))
 fig, ax = plt.subplots(figsize=(9, 3.6))
-ax.plot(x, observed[1:], ".", color="0.5", label="rows with a new label, in the block that followed")
+ax.plot(x, observed[1:], ".", color="0.5", label="rows of the next block with a new label")
 ax.plot(x, expected[1:], color="C0", label="probability kept for new labels")
-ax.set(xlabel="rows of the stream", ylim=(0, None), xlim=(0, N_ROWS), title="How new is the next row?")
+ax.set(xlabel="rows of the stream", ylim=(0, None), xlim=(0, N_ROWS))
+ax.set_title("How new is the next row?")
 ax.xaxis.set_major_formatter("{x:,.0f}")
 ax.yaxis.set_major_formatter("{x:.0%}")
 ax.legend(frameon=False)

@@ -53,7 +53,8 @@ print(f"{truth.shape[0]:,} documents, {truth.shape[1]:,} subjects")
 print(f"{truth.sum() / truth.shape[0]:.1f} subjects per document")
 
 # %%
-# Three fifths are learned, one fifth is held out to choose thresholds, the last fifth is asked about.
+# Three fifths are learned, one fifth is held out to choose thresholds, the last fifth is asked
+# about.
 
 first, second = int(0.6 * len(texts)), int(0.8 * len(texts))
 learn, held_out, new = slice(first), slice(first, second), slice(second, None)
@@ -61,14 +62,15 @@ model = TextClassifier().fit(texts[learn], truth[learn], classes=binarizer.class
 
 labels, p = model.predict_top_k(texts[second : second + 1], 5)
 print("subjects: ", *subjects[second])
-print("proposals:", *(f"{label} {chance:.2f}" for label, chance in zip(labels[0], p[0], strict=True)))
+print("proposals:", *(f"{name} {chance:.2f}" for name, chance in zip(labels[0], p[0], strict=True)))
 
 # %%
 # The first k
 # -----------
 #
 # P@k is the share of the first k proposals that are right, recall@k the share of a document's
-# subjects that are among them. The rival proposes the same to everybody: the most frequent subjects.
+# subjects that are among them. The rival proposes the same to everybody: the most frequent
+# subjects.
 
 P = model.predict_above(texts[new], 0.001)
 most_frequent = np.broadcast_to(truth[learn].mean(axis=0), P.shape)
