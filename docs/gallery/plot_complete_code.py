@@ -21,6 +21,7 @@ from labeltrees import ConditionalTreeClassifier
 from labeltrees.data.python_source import PythonSource, next_identifier_features
 from labeltrees.metrics import ProgressiveValidation
 
+# sphinx_gallery_thumbnail_number = 3
 LOOK = {"axes.spines.top": False, "axes.spines.right": False, "axes.titlelocation": "left"}
 plt.style.use(["tableau-colorblind10", LOOK, {"figure.constrained_layout.use": True}])
 

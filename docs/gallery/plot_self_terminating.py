@@ -19,6 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from labeltrees import SelfTerminatingTreeClassifier
 
+# sphinx_gallery_thumbnail_number = 3
 LOOK = {"axes.spines.top": False, "axes.spines.right": False, "axes.titlelocation": "left"}
 plt.style.use(["tableau-colorblind10", LOOK, {"figure.constrained_layout.use": True}])
 

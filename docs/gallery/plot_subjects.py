@@ -22,6 +22,7 @@ from labeltrees import TextClassifier, metrics
 from labeltrees.data.python_source import source_files
 from labeltrees.decisions import expected_f1_sets, labels_at, threshold_for, weighted_top_k
 
+# sphinx_gallery_thumbnail_number = 2
 LOOK = {"axes.spines.top": False, "axes.spines.right": False, "axes.titlelocation": "left"}
 plt.style.use(["tableau-colorblind10", LOOK, {"figure.constrained_layout.use": True}])
 
