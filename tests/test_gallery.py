@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import runpy
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,10 @@ import pytest
 GALLERY = Path(__file__).parent.parent / "docs/gallery"
 SCRIPTS = sorted(path.name for path in GALLERY.glob("plot_*.py"))
 QUICK = ("plot_frames.py", "plot_intents.py")
-NEEDED = {"plot_frames.py": ("pandas", "polars")}
+NEEDED = {
+    "plot_frames.py": ("pandas", "polars"),
+    "plot_server.py": ("msgspec", "prometheus_client", "starlette", "uvicorn"),
+}
 
 
 def docstring_of(name):
@@ -26,12 +30,8 @@ def docstring_of(name):
 def headings_of(name):
     """Return the underlined lines of a script's texts, with their underlines."""
     lines = (GALLERY / name).read_text(encoding="utf-8").splitlines()
-    lines = [line.removeprefix("# ") for line in lines]
-    return [
-        (above, line)
-        for above, line in zip(lines, lines[1:], strict=False)
-        if re.fullmatch(r"[=-]{3,}", line)
-    ]
+    pairs = pairwise(line.removeprefix("# ") for line in lines)
+    return [(above, line) for above, line in pairs if re.fullmatch(r"[=-]{3,}", line)]
 
 
 def test_there_are_examples_and_the_header_lists_all_of_them():
