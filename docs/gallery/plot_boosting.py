@@ -2,7 +2,7 @@
 Boosting: fewer rows that are badly wrong
 =========================================
 
-A model can be right on average and far off for some. ``AdacondClassifier`` fits a learner again and
+A model can be right on average and far off for some. `AdacondClassifier` fits a learner again and
 again, each time with more weight on the rows whose distribution it missed, and answers with a
 mixture. We ask: does this leave fewer rows that are badly wrong? And what about the average?
 
@@ -87,7 +87,7 @@ left.set(ylabel="films", title="Errors of new films (grey: badly wrong)")
 left.legend(frameon=False)
 right.set(ylabel="share of films with a larger error", yscale="log", ylim=(1e-3, 1.1))
 right.yaxis.set_major_formatter("{x:.1%}")
-right.set_title("The same from the right")
+right.set_title("How many films are worse than that?")
 right.grid(alpha=0.3)
 plt.show()
 
@@ -100,8 +100,8 @@ plt.show()
 # ---------------------
 #
 # For the rows that were learned there is a proof: after each round the share of rows above eta is
-# below a bound that shrinks with the rounds. ``plot`` draws both. We add the new rows, for which
-# nothing is promised.
+# below a bound that shrinks with the rounds. `AdacondClassifier.plot` draws both. We add the new
+# rows, for which nothing is promised.
 
 share = [
     np.mean(total_variation_by_row(observed[new], p) > ETA)

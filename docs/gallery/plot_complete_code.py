@@ -30,8 +30,9 @@ plt.style.use(["tableau-colorblind10", LOOK, {"figure.constrained_layout.use": T
 # -------------------
 #
 # An example is a place in a file: its features are the tokens just before it, its label is the
-# identifier that stands there. ``progressive_fit`` first says what the model would have answered
-# for each row and then learns it. So every row is a test row once, and nothing has to be held out.
+# identifier that stands there. `ConditionalTreeClassifier.progressive_fit` first says what the
+# model would have answered for each row and then learns it. So every row is a test row once, and
+# nothing has to be held out.
 #
 # Beside it runs the simplest rival: always answer with the label that was most frequent so far.
 # After every block we also ask a question that does not change.
@@ -138,6 +139,6 @@ ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False, reverse=Tru
 plt.show()
 
 # %%
-# **What to notice.** The probability of what programmers usually write here grows, and what is left
-# for all other labels shrinks. Next: :doc:`why a label got its probability <plot_intents>`.
+# **What to notice.** What programmers usually write here is found early, and what is left for all
+# other labels shrinks. Next: :doc:`why a label got its probability <plot_intents>`.
 # ``labeltrees demo`` does the same with 1.5 million examples.

@@ -159,8 +159,9 @@ print(f"right or second or third: {is_right.any(axis=1).mean():.3f}")
 # ----------------------
 #
 # Trees propose a few likely intents, and each of these has a small regressor of its own, its
-# expert, that :doc:`refines </refinement>` what the trees say. ``explain`` tells, for one text and
-# one intent, what each word adds. Asked about the likeliest few, it shows what tells them apart.
+# expert, that :doc:`refines </refinement>` what the trees say. `TextClassifier.explain` tells, for
+# one text and one intent, what each word adds. Asked about the likeliest few, it shows what tells
+# them apart.
 
 QUESTION = "why was i charged for a card that i never use"
 likely, chances = (part[0] for part in model.predict_top_k([QUESTION], 4))

@@ -5,7 +5,7 @@ Labelwise: whom to show this?
 A shop has a new offer and may write to fifty of its customers. Usually a model is asked the other
 way round: here is a customer, which offers fit? Answering the new question with the old answers is
 a mistake, which this example shows: an offer that is nobody's favourite then reaches nobody.
-``top_rows`` asks for the best *rows* of a *label*, without scoring all pairs.
+`ExtremeRegressor.top_rows` asks for the best *rows* of a *label*, without scoring all pairs.
 
 Customers and offers are made in the script, so that we know who likes what. The guide is
 :doc:`extreme regression </extreme>`.
@@ -136,5 +136,5 @@ plt.show()
 # whom they suit. The less popular an offer is, the more is lost by turning round. ``top_rows``
 # comes near to what could be had by knowing the customers' tastes exactly.
 #
-# Every model of the library has ``top_rows``; ``exact=True`` of an ``ExtremeRegressor`` proves
+# Every model of the library has ``top_rows``; ``exact=True`` of an `ExtremeRegressor` proves
 # that no better rows exist.

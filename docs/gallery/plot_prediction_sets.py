@@ -113,7 +113,7 @@ plt.show()
 
 # %%
 # **What to notice.** On average the coverage is what was asked for; a single calibration on 500
-# rows is off by a point or two. The more is asked for, the larger sets become, and above 98 % each
+# rows is off by some points. The more is asked for, the larger sets become, and above 98 % each
 # further half per cent is dear. Below the model's own accuracy some sets are empty.
 #
 # When the pictures get worse

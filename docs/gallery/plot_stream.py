@@ -53,11 +53,11 @@ y = np.array([f"request {label}" for label in labels], dtype=object)
 # Three ways to deal with a change
 # --------------------------------
 #
-# Every row is predicted before it is learned (``progressive_fit``), so all scores are honest. The
-# second model forgets: after every 2,500 rows, weights and counts are multiplied by the square root
-# of a half, so what was learned 5,000 rows ago counts for half. On the command line this is
-# ``labeltrees stream --forget 5000``. The third is a new model that begins at the change, which is
-# what can be had if somebody notices.
+# Every row is predicted before it is learned (`ConditionalTreeClassifier.progressive_fit`), so all
+# scores are honest. The second model forgets: after every 2,500 rows, weights and counts are
+# multiplied by the square root of a half, so what was learned 5,000 rows ago counts for half. On
+# the command line this is ``labeltrees stream --forget 5000``. The third is a new model that begins
+# at the change, which is what can be had if somebody notices.
 
 HALF_LIFE = 5_000
 

@@ -90,15 +90,15 @@ plt.show()
 
 # %%
 # **What to notice.** No k is right for all documents: with few proposals most subjects are missed,
-# with many most proposals are wrong. Some files have one subject and others have thirty.
+# with many most proposals are wrong, because documents have unequally many subjects.
 #
 # Where should the list end?
 # --------------------------
 #
 # Probabilities tell. Proposing every subject above a threshold gives long lists where many subjects
-# are likely, and short ones where few are. ``threshold_for`` chooses a threshold on the documents
+# are likely, and short ones where few are. `threshold_for` chooses a threshold on the documents
 # held out: here the one of the best F1, and the lowest with which four of five proposals are right.
-# ``expected_f1_sets`` needs no held-out documents; it chooses for each document by its
+# `expected_f1_sets` needs no held-out documents; it chooses for each document by its
 # probabilities.
 
 P_held_out = model.predict_above(texts[held_out], 0.001)
@@ -136,15 +136,15 @@ ax.grid(alpha=0.3)
 plt.show()
 
 # %%
-# **What to notice.** The threshold's line is above that of a fixed number everywhere: with as many
-# right proposals it finds more subjects. The rules are points on or near it; which one to take
+# **What to notice.** The threshold's line is above that of a fixed number: where as many proposals
+# are right it finds more subjects. The rules are points on or near it; which one to take
 # depends on what a wrong proposal costs a librarian.
 #
 # Rare subjects
 # -------------
 #
 # Most subjects belong to few documents, and the first k proposals are mostly frequent ones.
-# ``weighted_top_k`` counts a subject for more, the rarer it is. The next picture asks for each
+# `weighted_top_k` counts a subject for more, the rarer it is. The next picture asks for each
 # subject how often it was among five proposals for the new documents that have it.
 
 times = np.asarray(truth[learn].sum(axis=0)).ravel()
