@@ -15,6 +15,9 @@ from hypothesis import is_hypothesis_test, settings
 # Matrices are small here: more threads cost many times what they gain, and there are workers.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# Doctests are looked for in modules, which are imported: those of the gallery learn and draw.
+collect_ignore_glob = ["docs/gallery/*.py"]
+
 PROFILE = os.environ.get("LABELTREES_TESTS", "quick")
 
 for profile in ("quick", "thorough"):

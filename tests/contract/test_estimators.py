@@ -9,6 +9,7 @@ import pickle
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.base import is_classifier, is_regressor
@@ -272,6 +273,8 @@ def test_the_names_of_the_features_are_kept_and_compared(subject):
         assert str(reason) == str(estimator.model_.explain(
             estimator.model_.rows(X[:1]), NAMES[0], n_features=N_FEATURES, feature_names=names
         ))  # fmt: skip
+        polars = pl.DataFrame({name: X[:1, column] for column, name in enumerate(names)})
+        assert str(estimator.explain(polars, NAMES[0], n_features=N_FEATURES)) == str(reason)
 
 
 # Questions.

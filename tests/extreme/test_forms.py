@@ -36,6 +36,22 @@ def regressor(**params):
     return ExtremeRegressor(n_trees=1, **params)
 
 
+class FrameColumn:
+    """What a list column of polars is to NumPy: an array of arrays, and no ``ndim``."""
+
+    def __init__(self, lists):
+        self.arrays = pd.Series([np.array(row, dtype=object) for row in lists]).to_numpy()
+
+    def __array__(self, dtype=None, copy=None):
+        return self.arrays
+
+    def __iter__(self):
+        return iter(self.arrays)
+
+    def __len__(self):
+        return len(self.arrays)
+
+
 FORMS = {
     "lists": lists_of,
     "tuples": lambda Y: [tuple(row) for row in lists_of(Y)],
@@ -43,6 +59,9 @@ FORMS = {
     "dicts": lambda Y: [dict.fromkeys(row, 1.0) for row in lists_of(Y)],
     "series": lambda Y: pd.Series(lists_of(Y)),
     "objects": lambda Y: pd.Series(lists_of(Y)).to_numpy(),
+    "arrays": lambda Y: [np.array(row, dtype=object) for row in lists_of(Y)],
+    "series of arrays": lambda Y: pd.Series(FrameColumn(lists_of(Y)).arrays),  # as Parquet is read
+    "column of another frame": lambda Y: FrameColumn(lists_of(Y)),
     "dense": lambda Y: Y,
     "booleans": lambda Y: Y > 0,
     "floats": lambda Y: Y.astype(np.float32),
@@ -56,7 +75,8 @@ FORMS = {
         lists_of(Y)
     ),
 }
-IN_LISTS = ("lists", "tuples", "sets", "dicts", "series", "objects")
+IN_LISTS = ("lists", "tuples", "sets", "dicts", "series", "objects", "arrays")
+IN_LISTS += ("series of arrays", "column of another frame")
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -341,7 +341,24 @@ def test_plot_draws_every_node_or_says_what_it_needs(monkeypatch):
     monkeypatch.undo()
     pytest.importorskip("matplotlib").use("agg")
     ax = tree.plot(max_depth=1)
-    assert len(ax.texts) == 3
+    shown = [text.get_text() for text in ax.texts]
+    assert len(shown) == 3 + 2  # nodes, and the answers that lead to two of them
+    assert {"yes", "no"} < set(shown)
+    ax.figure.canvas.draw()  # warns, and fails, if its layout has no room for the axes
+
+
+def test_plot_is_as_large_as_the_tree_and_coloured_where_labels_are_few():
+    pytest.importorskip("matplotlib").use("agg")
+    X, y = load_iris(return_X_y=True)
+    stump = SelfTerminatingTreeClassifier(penalty=[1.0, np.inf]).fit(X, y)
+    tree = SelfTerminatingTreeClassifier(penalty=1.0).fit(X, y)
+    assert stump.get_depth() == 1 < tree.get_depth()
+    small, large = stump.plot(), tree.plot()
+    assert small.figure.get_figwidth() < large.figure.get_figwidth()
+    fills = {text.get_bbox_patch().get_facecolor() for text in large.texts}
+    assert len(fills) > 3
+    many = SelfTerminatingTreeClassifier(penalty=0.1).fit(X, np.arange(len(X)))
+    assert {text.get_bbox_patch().get_facecolor() for text in many.plot().texts} == {(1, 1, 1, 1)}
 
 
 def test_saving_and_loading_gives_the_same_model(tmp_path):

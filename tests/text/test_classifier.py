@@ -128,6 +128,7 @@ def forms_of(texts):
     yield pandas.Series(texts, index=range(7, 7 + len(texts)))
     yield pandas.Series(texts, dtype="string[pyarrow]")
     yield pandas.Series(texts, dtype="category")
+    yield pytest.importorskip("polars").Series(texts)
     yield pyarrow.array(texts)
     yield pyarrow.chunked_array([texts[:9], texts[9:]])
 
@@ -151,8 +152,16 @@ def test_lists_of_labels_may_come_in_anything(several):
     pandas, pyarrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
     objects = np.empty(len(TAGS), dtype=object)
     objects[:] = TAGS
-    for y in (objects, pandas.Series(TAGS), pyarrow.array(TAGS), [set(tags) for tags in TAGS]):
-        assert TextClassifier().fit(TEXTS, y).predict_proba(ASKED).tobytes() == expected
+    for y in (
+        objects,
+        pandas.Series(TAGS),
+        pytest.importorskip("polars").Series(TAGS),
+        pyarrow.array(TAGS),
+        [set(tags) for tags in TAGS],
+    ):
+        again = TextClassifier().fit(TEXTS, y)
+        assert again.predict_proba(ASKED).tobytes() == expected
+        assert again.predict(ASKED).tolist() == several.predict(ASKED).tolist()
     matrix = np.array([[name in tags for name in several.classes_] for tags in TAGS]) * 1.0
     of_matrix = TextClassifier().fit(TEXTS, matrix, classes=several.classes_)
     assert of_matrix.predict_proba(ASKED).tobytes() == expected

@@ -522,7 +522,7 @@ def _seed_of(random_state: Any) -> Any:
 
 def _one_row(x: Any) -> Any:
     """Return x as a matrix of one row if it has one dimension."""
-    if getattr(x, "ndim", None) == 2:  # as it is: a data frame has names to be checked
+    if getattr(x, "ndim", None) == 2 or hasattr(x, "columns"):  # a frame has names to be checked
         return x
     if hasattr(x, "tocsr") or hasattr(x, "tocoo"):  # a sparse vector
         return x.reshape(1, -1)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -22,22 +24,47 @@ def draw_tree(
     ax: Any = None,
 ) -> Any:
     """Draw the nodes down to ``max_depth`` into matplotlib axes, and return those."""
-    ax = _axes(ax, (2.2 * 2**max_depth, 1.4 * (max_depth + 1)))
-    names = [str(label) for label in model.vocabulary.labels]
     left, depths = model.core.left(), model.depths()
+    max_depth = min(max_depth, int(depths.max()))
+    ax = _axes(ax, (max(3.0, 1.5 * 2**max_depth), 1.3 * (max_depth + 1)))
+    names = [str(label) for label in model.vocabulary.labels]
     places = _places(left.tolist(), depths.tolist(), max_depth)
+    fills = _fills(model, sorted(places))
     for node, question, labels in model.lines(names, feature_names, top=2):
         if node not in places:
             continue
         x, y = places[node]
-        for child in (int(left[node]), int(left[node]) + 1):
+        for child, answer in ((int(left[node]), "yes"), (int(left[node]) + 1, "no")):
             if question and child in places:
-                ax.plot([x, places[child][0]], [y, places[child][1]], color="0.6", zorder=1)
+                below = places[child]
+                ax.plot([x, below[0]], [y, below[1]], color="0.6", zorder=1)
+                _text(ax, (x + below[0]) / 2, (y + below[1]) / 2, answer, facecolor="white", lw=0)
         text = "\n".join(part for part in (question, labels.replace(", ", "\n")) if part)
-        box = {"boxstyle": "round", "facecolor": "white" if question else "0.93"}
-        ax.text(x, y, text, ha="center", va="center", fontsize=8, bbox=box, zorder=2)
+        _text(ax, x, y, text, facecolor=fills[node], boxstyle="round")
+    ax.set(xlim=(0, 1), ylim=(-max_depth - 0.5, 0.5))
     ax.set_axis_off()
     return ax
+
+
+def _text(ax: Any, x: float, y: float, text: str, **box: Any) -> None:
+    """Write into a box that no layout makes room for: the tree fills its axes by itself."""
+    shown = {"ha": "center", "va": "center", "fontsize": 8, "zorder": 2, "bbox": box}
+    ax.text(x, y, text, **shown).set_in_layout(False)
+
+
+def _fills(model: SelfTerminatingTreeModel, nodes: list[int]) -> dict[int, Any]:
+    """Return a colour for each node: its likeliest label's, the paler the less likely it is.
+
+    White where there are more labels than matplotlib's cycle has colours.
+    """
+    from matplotlib import colors, rcParams
+
+    cycle = rcParams["axes.prop_cycle"].by_key().get("color", [])
+    if model.core.n_labels > len(cycle):
+        return dict.fromkeys(nodes, "white")
+    labels, p = model.core.top_labels_at(np.array(nodes, dtype=np.int32), 1)
+    best = np.array([colors.to_rgb(cycle[label]) for label in labels[:, 0].tolist()])
+    return dict(zip(nodes, 1 - 0.6 * p[:, :1] * (1 - best), strict=True))
 
 
 def draw_boosting(record: BoostingRecord, *, ax: Any = None) -> Any:
@@ -73,7 +100,7 @@ def draw_diagnosis(found: Diagnosis, axes: Any = None) -> Any:
 
 def _axes(ax: Any, size: tuple[float, float]) -> Any:
     """The axes to draw into: those given, or new ones."""
-    return _pyplot().figure(figsize=size).gca() if ax is None else ax
+    return _pyplot().figure(figsize=size, layout="constrained").gca() if ax is None else ax
 
 
 def _pyplot() -> Any:

@@ -355,6 +355,9 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
     ) -> Any:
         """Draw the tree's top with matplotlib and return the axes.
 
+        Boxes have the colour of their likeliest label, paler where it is less likely, if labels are
+        no more than the colours of matplotlib's cycle.
+
         Parameters
         ----------
         feature_names : sequence of str, optional
@@ -372,8 +375,8 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
         >>> from labeltrees import SelfTerminatingTreeClassifier
         >>> X, y = [[0.0], [1.0], [2.0], [3.0]] * 25, ["no", "no", "no", "yes"] * 25
         >>> tree = SelfTerminatingTreeClassifier(penalty=2.0, weight_power=0).fit(X, y)
-        >>> len(tree.plot(["height"]).texts)
-        3
+        >>> len(tree.plot(["height"]).texts)               # three nodes, two answers
+        5
         """
         check_is_fitted(self, "model_")
         from labeltrees.estimators.drawing import draw_tree

@@ -29,6 +29,8 @@ def relevance_of(y: Any, classes: ArrayLike | None) -> Relevance:
     >>> relevance_of(["sun", "rain"], None).vocabulary.labels.tolist()
     ['rain', 'sun']
     """
+    if hasattr(y, "__array__") and not hasattr(y, "ndim"):  # a series of polars
+        y = np.asarray(y)
     return as_relevance(as_targets(y) if _is_one_each(y) else y, classes=classes)
 
 
@@ -100,4 +102,5 @@ def _is_one_each(y: Any) -> bool:
 
 
 def _is_several(row: Any) -> bool:
-    return isinstance(row, (list, tuple, set, frozenset, dict))
+    # Data frames hold lists as arrays (what pandas reads of Parquet) or as series (polars).
+    return hasattr(row, "__iter__") and not isinstance(row, (str, bytes))
