@@ -3,8 +3,8 @@
     python program.py PROGRAM train FOLDER MODEL SETTINGS
     python program.py PROGRAM predict FOLDER MODEL SETTINGS OUT
 
-PROGRAM is a module of this folder or of batch_sections/ without its ending, FOLDER has the matrices
-of a set, SETTINGS are JSON, OUT gets the predictions. The last line printed is JSON: what was
+PROGRAM is a module of this folder, of batch_sections/ or of calibration_sections/ without its
+ending, FOLDER has the matrices of a set, SETTINGS are JSON, OUT gets the predictions. The last line printed is JSON: what was
 measured.
 """
 
@@ -15,7 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.append(str(Path(__file__).parents[1] / "batch_sections"))
+for folder in ("batch_sections", "calibration_sections"):
+    sys.path.append(str(Path(__file__).parents[1] / folder))
 
 import measuring
 
