@@ -2,7 +2,7 @@
 
     python benchmarks/calibration.py --data DIR
     python benchmarks/calibration.py --data DIR --sets bibtex
-    python benchmarks/calibration.py --quick             # a few rows of the built-in stream, no peer
+    python benchmarks/calibration.py --quick         # a few rows of the built-in stream, no peer
 
 Prints Markdown and draws benchmarks/plots/calibration.png. It follows "Labels in Extremes: How Well
 Calibrated are Extreme Multi-label Classifiers?" (arXiv 2411.04276): ECE@k over the first k labels

@@ -74,9 +74,7 @@ def peers(split: Split, name: str) -> list[Contestant]:
         _omikuji("log"),
         Contestant("PECOS XR-Linear", "pecos_program", peer="pecos"),
         Contestant("napkinXC PLT", "napkinxc_program", peer="napkinxc"),
-        Contestant(
-            "napkinXC OPLT", "oplt_program", peer="napkinxc", rates=(CHOSEN["OPLT"][name],)
-        ),
+        Contestant("napkinXC OPLT", "oplt_program", peer="napkinxc", rates=(CHOSEN["OPLT"][name],)),
         _vw("plt", name),
         Contestant("fastText", "fasttext_program", peer="fasttext", rates=FASTTEXT_RATES),
     ]

@@ -85,9 +85,7 @@ def calibration(told: Top, truth: csr_array) -> dict[str, float]:
 
 def precision(told: Top, truth: csr_array) -> dict[str, float]:
     """Return P@k in percent."""
-    return {
-        f"P@{k}": 100 * precision_at_k(truth, told.first(k, truth.shape[1]), k) for k in KS
-    }
+    return {f"P@{k}": 100 * precision_at_k(truth, told.first(k, truth.shape[1]), k) for k in KS}
 
 
 def curve(told: Top, truth: csr_array) -> ReliabilityCurve:

@@ -75,9 +75,7 @@ def identifier_sets(
     X.eliminate_zeros()
     X = csr_array(normalize(X))
     name = f"{STREAM}-{n_learned}" + ("" if n_next == N_NEXT else f"-next-{n_next}")
-    return written(
-        name, X[:n_learned], Y[:n_learned], X[n_learned:], Y[n_learned:]
-    )
+    return written(name, X[:n_learned], Y[:n_learned], X[n_learned:], Y[n_learned:])
 
 
 def indicator(labels: np.ndarray, n_labels: int) -> csr_array:

@@ -4,8 +4,8 @@
     python program.py PROGRAM predict FOLDER MODEL SETTINGS OUT
 
 PROGRAM is a module of this folder, of batch_sections/ or of calibration_sections/ without its
-ending, FOLDER has the matrices of a set, SETTINGS are JSON, OUT gets the predictions. The last line printed is JSON: what was
-measured.
+ending, FOLDER has the matrices of a set, SETTINGS are JSON, OUT gets the predictions. The last line
+printed is JSON: what was measured.
 """
 
 import importlib
@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-for folder in ("batch_sections", "calibration_sections"):
-    sys.path.append(str(Path(__file__).parents[1] / folder))
+sys.path.append(str(Path(__file__).parents[1] / "batch_sections"))
+sys.path.append(str(Path(__file__).parents[1] / "calibration_sections"))
 
 import measuring
 

@@ -75,8 +75,8 @@ def reliability_curve(
     n_bins : int, default 15
         The number of bins.
     bins : {"mass", "width"}, default "mass"
-        Whether bins hold about equally many pairs, or are ``n_bins`` equal parts of [0, 1], of which
-        empty ones are left out.
+        Whether bins hold about equally many pairs, or are ``n_bins`` equal parts of [0, 1], of
+        which empty ones are left out.
     sample_weight : array of shape (n_rows,), optional
         Weights >= 0 of the rows.
 
@@ -160,7 +160,9 @@ def equal_mass_bins(groups: FloatArray, n_bins: int) -> ReliabilityCurve:
     """
     weight = groups[0]
     middle = np.cumsum(weight) - weight / 2
-    return _of_groups(groups, np.floor(middle / weight.sum() * n_bins + _BORDER).clip(max=n_bins - 1))
+    return _of_groups(
+        groups, np.floor(middle / weight.sum() * n_bins + _BORDER).clip(max=n_bins - 1)
+    )
 
 
 def _of_groups(groups: FloatArray, bins: FloatArray) -> ReliabilityCurve:
