@@ -7,20 +7,22 @@ its errors are used as they are. What is fetched is a model file like any other,
 
 from __future__ import annotations
 
-import os
 import tempfile
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labeltrees import estimators
-from labeltrees.cards import ModelCard
+from labeltrees.cards import About, ModelCard, evaluated
 from labeltrees.cards import card as card_of_model
 from labeltrees.cards.markdown import FILENAME
 from labeltrees.errors import ArgumentError
 from labeltrees.models.model import FittedModel
+from labeltrees.transforms import takes_text
 
 if TYPE_CHECKING:
+    import os
+
     from sklearn.pipeline import Pipeline
 
     from labeltrees.estimators import LabelEstimator, TextClassifier
@@ -228,7 +230,14 @@ def _is_frozen(model: Any) -> bool:
 
 
 def _default_card(model: Any) -> ModelCard:
-    found: ModelCard = (
-        card_of_model(model) if isinstance(model, FittedModel) else _last(model).card()
-    )
-    return found
+    """Return a card without scores; that of a pipeline says whether it takes texts."""
+    if isinstance(model, FittedModel):
+        return card_of_model(model)
+    last = _last(model)
+    if last is model:
+        found: ModelCard = model.card()
+        return found
+    before = model[:-1]
+    first = type(before.steps[0][1]).__name__ if takes_text(before) else None
+    said = About(estimator=type(last).__name__, transform=first)
+    return evaluated(last.model_, None, None, said)

@@ -158,7 +158,7 @@ def _ask(
     """Return columns and probabilities of the first labels, of the own label, and of all."""
     n_labels = getattr(model, "n_tree_labels", len(model.vocabulary))
     top = model.top_labels(rows, min(KS[-1], n_labels))
-    none = np.equal(top.labels.astype(object), None)
+    none = np.equal(top.labels.astype(object), np.array(None))
     columns = np.full(top.labels.shape, -1, dtype=np.int64)
     columns[~none] = model.vocabulary.ids(top.labels[~none])
     p = np.where(none, 0.0, np.nan_to_num(np.asarray(top[1]))).clip(0, 1)
