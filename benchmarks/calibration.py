@@ -1,7 +1,7 @@
 """How well calibrated label trees and their peers are, before and after isotonic calibration.
 
     python benchmarks/calibration.py --data DIR
-    python benchmarks/calibration.py --data DIR --sets bibtex
+    python benchmarks/calibration.py --data DIR --sets bibtex --learners fastText VW
     python benchmarks/calibration.py --quick         # a few rows of the built-in stream, no peer
 
 Prints Markdown and draws benchmarks/plots/calibration.png. It follows "Labels in Extremes: How Well
@@ -36,6 +36,7 @@ def parse_arguments() -> Options:
     parser.add_argument("--sets", nargs="+", choices=Options.sets, help="some of the sets")
     parser.add_argument("--limit", type=int, help="most rows of a set")
     parser.add_argument("--no-peers", action="store_true", help="only what needs no network")
+    parser.add_argument("--learners", nargs="+", default=[], help="those whose names have a word")
     parser.add_argument("--quick", action="store_true", help="one of ours on few rows")
     parser.add_argument("--plots", type=Path, default=Options.plots, help="where the picture goes")
     chosen = parser.parse_args()
@@ -56,6 +57,7 @@ def parse_arguments() -> Options:
         limit=min(QUICK_ROWS, chosen.limit or QUICK_ROWS) if chosen.quick else chosen.limit,
         with_peers=not chosen.no_peers,
         quick=chosen.quick,
+        learners=tuple(chosen.learners),
         plots=chosen.plots,
     )
 

@@ -62,7 +62,7 @@ def section(options: Options) -> Iterator[str]:
 def run_all(options: Options, name: str, found: Parts) -> tuple[list[Result], list[str]]:
     """Return the results of those that could take part, and a sentence for each other."""
     results, missing = [], []
-    chosen = taking_part(found.split, name, with_peers=options.with_peers, quick=options.quick)
+    chosen = taking_part(found.split, name, options)
     for contestant in chosen:
         print(f"  {contestant.name}", file=sys.stderr, flush=True)
         try:
@@ -142,7 +142,7 @@ def explanations(options: Options) -> list[str]:
         "OPLT's rates, which are those that online_multilabel.py chose, and fastText's: 25 epochs, "
         f"the rate of {FASTTEXT_RATES} with the best nDCG@5 when up to {CHOOSING[0]:,} training "
         f"rows are learned and {CHOOSING[1]:,} others asked; `ova` where labels are few, else "
-        "`hs`.",
+        "`hs`; where its weights become NaN the rate is halved until they do not.",
         "Not here, as they have a predictor for each label and labels are many: one logistic "
         "regression a label and VW `--multilabel_oaa` on yso-en and the stream; VW "
         "`--oaa --probabilities` prints all labels of each row.",

@@ -20,6 +20,7 @@ from multilabel_sections.contestants import (
 
 if TYPE_CHECKING:
     from batch_sections.data_sets import Split
+    from calibration_sections.options import Options
     from multilabel_sections.answers import Answers
 
 TREE = Contestant(
@@ -58,12 +59,15 @@ def _vw(kind: str, name: str) -> Contestant:
     return Contestant(f"VW `--{kind}`", "vw", settings, "vw", rates=(CHOSEN[f"--{kind}"][name],))
 
 
-def taking_part(split: Split, name: str, *, with_peers: bool, quick: bool) -> list[Contestant]:
+def taking_part(split: Split, name: str, options: Options) -> list[Contestant]:
     """Return the contestants of a set; of a quick run only one."""
     tree = (TREE,) if name == STREAM else ()
-    if quick:
+    if options.quick:
         return [*(tree or (BATCH,))]
-    return [*OUR_BATCH, *OUR_ONLINE, *tree, *(peers(split, name) if with_peers else ())]
+    all_peers = peers(split, name) if options.with_peers else []
+    words = options.learners or ("",)
+    everybody = [*OUR_BATCH, *OUR_ONLINE, *tree, *all_peers]
+    return [each for each in everybody if any(word in each.name for word in words)]
 
 
 def peers(split: Split, name: str) -> list[Contestant]:
@@ -78,7 +82,7 @@ def peers(split: Split, name: str) -> list[Contestant]:
         _vw("plt", name),
         Contestant("fastText", "fasttext_program", peer="fasttext", rates=FASTTEXT_RATES),
     ]
-    if n_labels <= MOST_ONE_AGAINST_ALL:
+    if n_labels <= MOST_ONE_AGAINST_ALL and name in CHOSEN["--multilabel_oaa"]:
         some.append(_vw("multilabel_oaa", name))
     if n_labels <= MOST_LABELS_NAMED:
         some.append(Contestant("scikit-learn, one logistic regression a label", "ovr_program"))

@@ -1,7 +1,8 @@
 """fastText over the features that a row has, without their values; see multilabel's program.py.
 
 Where labels are few each has a regressor of its own (`ova`); where they are many only hierarchical
-softmax is fast enough, whose probabilities sum to 1 whatever the number of labels of a row.
+softmax is fast enough, whose probabilities sum to 1 whatever the number of labels of a row. Where
+it comes apart, which is a matter of luck at high rates, the rate is halved until it does not.
 """
 
 from itertools import pairwise
@@ -13,6 +14,7 @@ import numpy as np
 
 EPOCHS = 25
 MOST_OVA = 2_000
+LEAST_RATE = 0.01
 PREFIX = "__label__"
 
 
@@ -23,11 +25,20 @@ def train(folder, model, settings):
         file = Path(model, "rows.txt")
         file.write_text("".join(f"{a} {b}\n" for a, b in zip(names, words(X), strict=True)))
     loss = "ova" if int(Y["n_labels"]) <= MOST_OVA else "hs"
-    options = {"loss": loss, "epoch": EPOCHS, "lr": settings["rate"], "minCount": 1, "thread": 1}
+    options = {"loss": loss, "epoch": EPOCHS, "minCount": 1, "thread": 1, "verbose": 0}
     with measuring.Stopwatch() as learning:
-        learned = fasttext.train_supervised(str(file), verbose=0, **options)
+        learned = fitted(file, settings["rate"], options)
     learned.save_model(str(Path(model, "model.bin")))
     return reading, learning
+
+
+def fitted(file, rate, options):
+    try:
+        return fasttext.train_supervised(str(file), lr=rate, **options)
+    except RuntimeError:  # "Encountered NaN."
+        if rate < LEAST_RATE:
+            raise
+        return fitted(file, rate / 2, options)
 
 
 def load(model, settings):

@@ -18,4 +18,5 @@ class Options:
     limit: int | None = None
     with_peers: bool = True
     quick: bool = False
+    learners: tuple[str, ...] = ()
     plots: Path = Path(__file__).parents[1] / "plots"
