@@ -37,7 +37,7 @@ def parse_arguments() -> Options:
     parser.add_argument("--limit", type=int, help="most rows of a set")
     parser.add_argument("--no-peers", action="store_true", help="only what needs no network")
     parser.add_argument("--learners", nargs="+", default=[], help="those whose names have a word")
-    parser.add_argument("--quick", action="store_true", help="one of ours on few rows")
+    parser.add_argument("--quick", action="store_true", help="one of ours on few rows, no picture")
     parser.add_argument("--plots", type=Path, default=Options.plots, help="where the picture goes")
     chosen = parser.parse_args()
     if chosen.data is not None and not chosen.data.is_dir():

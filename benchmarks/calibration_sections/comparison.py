@@ -55,6 +55,8 @@ def section(options: Options) -> Iterator[str]:
             )
             for each in results
         }
+    if options.quick:
+        return
     reliability(curves, options.plots / FILE)
     yield f"![reliability before and after isotonic calibration](plots/{FILE})\n"
 

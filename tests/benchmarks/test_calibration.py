@@ -46,7 +46,7 @@ def run(work, monkeypatch, capsys, source_files):
 
 
 def test_a_quick_run_has_every_column_before_and_after(run, work):
-    said = run("--quick", "--limit", "200", "--plots", str(work / "plots"))
+    said = run("--quick", "--limit", "200", "--plots", str(work))
     assert "200 rows to learn, 40 held out, 40 to test" in said
     assert str(work) not in said
     (line,) = (each for each in said.splitlines() if each.startswith("| labeltrees"))
@@ -57,7 +57,18 @@ def test_a_quick_run_has_every_column_before_and_after(run, work):
     assert 100 > float(p1) > float(p5) > 0
     assert len(pairs) == 7
     assert all(re.fullmatch(r"0\.\d{3} → 0\.\d{3}", pair) for pair in pairs)
-    assert (work / "plots" / "calibration.png").stat().st_size > 10_000
+    assert not (work / "calibration.png").exists()  # drawing takes as long as all the rest
+
+
+@pytest.mark.thorough
+def test_the_picture_has_a_panel_for_each_set_before_and_after(work):
+    from calibration_sections.plots import STYLES, reliability
+    from labeltrees.metrics import reliability_curve
+
+    curve = reliability_curve([1, 2], [[1], [1]], [[0.9], [0.4]])
+    path = work / "plots" / "calibration.png"
+    reliability({"one set": {name: (curve, curve) for name in [*STYLES, "new"]}}, path)
+    assert path.stat().st_size > 10_000
 
 
 def test_the_map_is_that_of_held_out_rows_and_keeps_the_order(work):
