@@ -88,9 +88,9 @@ def push(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / filename
         if isinstance(model, FittedModel):
-            model.save(path, keep_state=keep_state and not model.frozen)
+            model.save(path, keep_state=keep_state)
         else:
-            estimators.save(model, path, keep_state=keep_state and not _is_frozen(model))
+            estimators.save(model, path, keep_state=keep_state)
         about = _default_card(model) if card is None else card
         written = [path, *about.of_file(path, hub=repo).save(folder)]
         api = client.HfApi(endpoint=endpoint, token=token, library_name="labeltrees")
@@ -223,10 +223,6 @@ def _check_filename(filename: str) -> None:
 def _last(model: Any) -> Any:
     """Return the estimator that a pipeline ends in."""
     return model.steps[-1][1] if hasattr(model, "steps") else model
-
-
-def _is_frozen(model: Any) -> bool:
-    return bool(getattr(getattr(_last(model), "model_", None), "frozen", False))
 
 
 def _default_card(model: Any) -> ModelCard:

@@ -67,7 +67,7 @@ def test_the_picture_has_a_panel_for_each_set_before_and_after(work):
 
     curve = reliability_curve([1, 2], [[1], [1]], [[0.9], [0.4]])
     path = work / "plots" / "calibration.png"
-    reliability({"one set": {name: (curve, curve) for name in [*STYLES, "new"]}}, path)
+    reliability({"one set": dict.fromkeys([*STYLES, "new"], (curve, curve))}, path)
     assert path.stat().st_size > 10_000
 
 

@@ -224,7 +224,7 @@ def test_a_model_of_texts_is_listed_as_one():
     hub = yaml.safe_load(str(found).split("---")[1])
     assert hub["pipeline_tag"] == "text-classification"
     assert f"| texts become features by | {type(model.vectorizer_).__name__} |" in str(found)
-    assert "of a text" in str(found)
+    assert "how likely each of 2 labels is the one of a text." in str(found)
 
 
 # Files.

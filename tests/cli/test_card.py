@@ -49,7 +49,7 @@ def test_a_folder_gets_the_card_and_its_picture(model, data, tmp_path, capsys):
     folder = tmp_path / "there" / "card"
     named = run(capsys, "card", model, data[1], "--out", folder, "--limit", 50).splitlines()
     assert named == [str(folder / "README.md"), str(folder / "reliability.svg")]
-    assert "On 50 rows" in (folder / "README.md").read_text()
+    assert "On 50 held-out rows" in (folder / "README.md").read_text()
     assert 'labeltrees.load("' + model.name in (folder / "README.md").read_text()
 
 

@@ -75,9 +75,12 @@ def _has_several(model: FittedModel) -> bool:
 
 
 def _about(model: FittedModel, kind: str, *, is_text: bool) -> str:
-    how = "each label's own probability" if _has_several(model) else "each label's probability"
-    asked = "a text" if is_text else "a row"
-    return f"A `{kind}` of labeltrees: it tells {how} of {asked}, among {len(model.vocabulary):,}."
+    asked, n_labels = "a text" if is_text else "a row", len(model.vocabulary)
+    if _has_several(model):
+        what = f"of each of {n_labels:,} labels how likely it is that {asked} has it"
+    else:
+        what = f"how likely each of {n_labels:,} labels is the one of {asked}"
+    return f"This model, `{kind}` of labeltrees, says {what}."
 
 
 def _learned(

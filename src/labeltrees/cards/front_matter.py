@@ -81,7 +81,7 @@ def hub_facts(facts: dict[str, Any]) -> dict[str, Any]:
     data = found["dataset"] or "held-out rows"
     result = {
         "task": {"type": task},
-        "dataset": {"name": data, "type": "-".join(data.lower().split())},
+        "dataset": {"name": data, "type": re.sub(r"[^a-z0-9]+", "-", data.lower()).strip("-")},
         "metrics": [
             {"type": kind, "name": name, "value": round(found["scores"][name], 6)}
             for name, kind in names.items()

@@ -88,8 +88,8 @@ def _quality(facts: dict[str, Any]) -> Iterator[str]:
     if quality is None:
         yield "It was not evaluated on rows that it has not learned from."
         return
-    on = quality["dataset"] or "rows that it has not learned from"
-    yield f"On {quality['rows']:,} rows: {on}."
+    whose = f" of {quality['dataset']}" if quality["dataset"] else ""
+    yield f"On {quality['rows']:,} held-out rows{whose}."
     scores = quality["scores"].items()
     yield table(["score", "value"], [[name, f"{value:.4f}"] for name, value in scores])
     yield f"![How often labels were true by the probability given to them]({PICTURE})"

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 __all__ = ["reliability_picture"]
 
 SIDE, LEFT, TOP, BOTTOM, RIGHT = 260, 56, 34, 46, 16
-LEAST_RADIUS, MOST_RADIUS = 2.0, 7.0
+LEAST_RADIUS, MOST_RADIUS = 2.0, 5.0
 TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
 STYLE = 'font-family="sans-serif" font-size="11" fill="#333333"'
 
@@ -43,7 +43,7 @@ def reliability_picture(curve: ReliabilityCurve, title: str) -> str:
 
 def _axes() -> list[str]:
     middle, end = LEFT + SIDE / 2, TOP + SIDE
-    lines = [_line(_x(0), _y(0), _x(1), _y(1), "#999999", ' stroke-dasharray="4 4"')]
+    lines = [_line(_x(0), _y(0), _x(1), _y(1), "#777777", ' stroke-dasharray="4 4"')]
     for tick in TICKS:
         lines.append(_line(_x(tick), _y(0), _x(tick), _y(1), "#e5e5e5"))
         lines.append(_line(_x(0), _y(tick), _x(1), _y(tick), "#e5e5e5"))
