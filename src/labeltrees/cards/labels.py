@@ -73,20 +73,24 @@ class Frequencies:
     @property
     def facts(self) -> dict[str, Any]:
         """Head and tail as JSON takes them."""
-        total = float(self.counts.sum())
-        rows = [
-            {"label": label, "count": float(count), "share": float(count) / total}
-            for label, count in zip(self.labels, self.counts, strict=True)
+        total, n = float(self.counts.sum()), len(self.labels)
+        n_head = min(N_SHOWN, n)
+        n_tail = min(N_SHOWN, n - n_head)
+        shown = [
+            {
+                "label": self.labels[place],
+                "count": float(self.counts[place]),
+                "share": float(self.counts[place]) / total,
+            }
+            for place in [*range(n_head), *range(n - n_tail, n)]
         ]
-        n_head = min(N_SHOWN, len(rows))
-        n_tail = min(N_SHOWN, len(rows) - n_head)
-        top = np.cumsum(self.counts)
+        reached = np.cumsum(self.counts)
         return {
             "counted": self.what,
-            "labels": len(rows),
-            "most_frequent": rows[:n_head],
-            "rarest": rows[len(rows) - n_tail :],
-            "labels_with_half": int(np.searchsorted(top, total / 2)) + 1 if rows else 0,
+            "labels": n,
+            "most_frequent": shown[:n_head],
+            "rarest": shown[n_head:],
+            "labels_with_half": int(np.searchsorted(reached, total / 2)) + 1 if n else 0,
         }
 
 
