@@ -46,18 +46,20 @@ def choosing(split: Split) -> Split:
     return written(f"{split.name}-choosing", X[:cut], Y[:cut], X[cut:], Y[cut:])
 
 
-def identifier_sets(limit: int | None) -> Split:
+def identifier_sets(
+    limit: int | None, *, n_next: int = N_NEXT, most_asked: int = MOST_ASKED
+) -> Split:
     """Return the built-in stream with the set of the next five identifiers as labels.
 
     The rows asked about come after those learned, from other files: neighbours in a file share
     labels. A file's last four sets run on into the next file.
     """
     n_learned = min(STREAM_ROWS, limit or STREAM_ROWS)
-    n_rows = n_learned + min(MOST_ASKED, n_learned // 5)
-    chunks = list(PythonSource(order="files", limit=n_rows + N_NEXT - 1))
+    n_rows = n_learned + min(most_asked, n_learned * most_asked // (5 * MOST_ASKED))
+    chunks = list(PythonSource(order="files", limit=n_rows + n_next - 1))
     names = np.concatenate([chunk.labels for chunk in chunks])
     _, ids = np.unique(names.astype(str), return_inverse=True)
-    following = np.lib.stride_tricks.sliding_window_view(ids, N_NEXT)
+    following = np.lib.stride_tricks.sliding_window_view(ids, n_next)
     Y = indicator(following[:n_rows], int(ids.max()) + 1)
     columns = np.concatenate([chunk.rows.arrays[1] for chunk in chunks])
     lengths = np.concatenate([np.diff(chunk.rows.arrays[0]) for chunk in chunks])[:n_rows]
@@ -72,9 +74,8 @@ def identifier_sets(limit: int | None) -> Split:
     X.sum_duplicates()
     X.eliminate_zeros()
     X = csr_array(normalize(X))
-    return written(
-        f"{STREAM}-{n_learned}", X[:n_learned], Y[:n_learned], X[n_learned:], Y[n_learned:]
-    )
+    name = f"{STREAM}-{n_learned}" + ("" if n_next == N_NEXT else f"-next-{n_next}")
+    return written(name, X[:n_learned], Y[:n_learned], X[n_learned:], Y[n_learned:])
 
 
 def indicator(labels: np.ndarray, n_labels: int) -> csr_array:

@@ -3,9 +3,9 @@
     python program.py PROGRAM train FOLDER MODEL SETTINGS
     python program.py PROGRAM predict FOLDER MODEL SETTINGS OUT
 
-PROGRAM is a module of this folder or of batch_sections/ without its ending, FOLDER has the matrices
-of a set, SETTINGS are JSON, OUT gets the predictions. The last line printed is JSON: what was
-measured.
+PROGRAM is a module of this folder, of batch_sections/ or of calibration_sections/ without its
+ending, FOLDER has the matrices of a set, SETTINGS are JSON, OUT gets the predictions. The last line
+printed is JSON: what was measured.
 """
 
 import importlib
@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.append(str(Path(__file__).parents[1] / "batch_sections"))
+sys.path.append(str(Path(__file__).parents[1] / "calibration_sections"))
 
 import measuring
 

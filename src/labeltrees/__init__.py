@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from labeltrees import decisions, metrics
+    from labeltrees import cards, decisions, hub, metrics
     from labeltrees.estimators import (
         AdacondClassifier,
         Bm25Ranker,
@@ -53,7 +53,9 @@ __all__ = [
     "SelfTerminatingTreeClassifier",
     "TextClassifier",
     "XlrRanker",
+    "cards",
     "decisions",
+    "hub",
     "load",
     "load_model",
     "metrics",
@@ -88,7 +90,7 @@ _HOME = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in {"decisions", "metrics"}:
+    if name in {"cards", "decisions", "hub", "metrics"}:
         return import_module(f"labeltrees.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'labeltrees' has no attribute {name!r}")

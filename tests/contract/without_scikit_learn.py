@@ -56,6 +56,7 @@ def ask_every_model(folder, models, asked, later):
             given[name].append(every_answer(model, asked))
         # To declare its options takes 0.1 s.
         run("predict", path, folder / "data.xc", "-q", *options[number % 3])
+    run("card", folder / ".xc.model", folder / "data.xc", "-q", "--json")
     assert labeltrees.metrics.log_loss([0.5]) > 0
     check_absent("sklearn", "pandas")
     return given

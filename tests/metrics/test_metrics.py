@@ -109,6 +109,18 @@ def test_calibration_by_hand() -> None:
     assert m.expected_calibration_error(truth, absent, unknown, n_bins=2) == approx(0.2)
 
 
+def test_bins_of_equal_width_by_hand() -> None:
+    truth, top = [1, 1, 1, 1, 1], [[1], [0], [1], [1], [1]]
+    p = [[0.1], [0.2], [0.3], [0.8], [1.0]]
+    curve = m.reliability_curve(truth, top, p, n_bins=4, bins="width")  # none is in [0.5, 0.75)
+    assert curve.mean_probability == approx([0.15, 0.3, 0.9])
+    assert curve.frequency == approx([0.5, 1.0, 1.0])
+    assert curve.count.tolist() == [2, 1, 2]
+    error = m.expected_calibration_error(truth, top, p, n_bins=4, bins="width")
+    assert error == approx((2 * 0.35 + 0.7 + 2 * 0.1) / 5)
+    assert error != approx(m.expected_calibration_error(truth, top, p, n_bins=4))
+
+
 def test_one_probability_makes_one_bin() -> None:
     curve = m.reliability_curve(["a"] * 10, [["a"]] * 7 + [["b"]] * 3, [[0.5]] * 10)
     assert curve.count.tolist() == [10]
@@ -284,6 +296,7 @@ ONE = ([1], [[1]], [[0.5]])
         (lambda: m.reliability_curve([1], [[1]], [[0.5, 0.5]]), "shape of top_probabilities"),
         (lambda: m.reliability_curve([1], [[1]], [[2.0]]), r"top_probabilities\[0, 0\] must be"),
         (lambda: m.reliability_curve([1], [[1]], [[np.nan]]), "an entry that is not padding"),
+        (lambda: m.reliability_curve(*ONE, bins="equal"), "bins must be 'mass' or 'width'"),
         (lambda: m.reliability_curve(*ONE, n_bins=0), "n_bins must be an integer >= 1, got 0"),
         (lambda: m.expected_calibration_error(*ONE, n_bins=2.5), "n_bins must be an integer"),
         (lambda: m.hoeffding_radius(0), r"n must be a finite number > 0, got 0"),

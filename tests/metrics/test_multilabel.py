@@ -218,6 +218,34 @@ def test_calibration_agrees_with_that_of_one_label_a_row(problem):
 
 
 @given(problem=problems())
+def test_brier_is_the_mean_square_over_the_first_k(problem):
+    truth, scores, k, _, weights = problem
+    weights = [weights[i % len(weights)] for i in range(len(scores))]
+    squares, spread = [], []
+    for true, row, weight in zip(truth, scores, weights, strict=True):
+        first = reference.first_k(row, k)
+        squares += [(true[j] - row[j]) ** 2 for j in first]
+        spread += [weight] * len(first)
+    if not sum(spread):
+        with pytest.raises(ArgumentError, match="the sum of sample_weight"):
+            m.brier_at_k(truth, sparse(scores), k, sample_weight=weights)
+        return
+    found = m.brier_at_k(truth, sparse(scores), k, sample_weight=weights)
+    assert found == approx(np.average(squares, weights=spread))
+
+
+def test_bins_of_equal_width_of_the_first_k():
+    truth, scores = [[1, 0, 0], [0, 1, 0]], [[0.9, 0.3, 0], [0.6, 0.2, 0.1]]
+    curve = m.reliability_curve_at_k(truth, scores, 2, n_bins=2, bins="width")
+    assert curve.mean_probability == approx([0.25, 0.75])
+    assert curve.frequency == approx([0.5, 0.5])
+    options = {"n_bins": 2, "bins": "width"}
+    assert m.calibration_error_at_k(truth, scores, 2, **options) == approx(0.25)
+    above = m.reliability_curve_at_k([[3]], [[2.5]], 1, **options)
+    assert above.mean_probability.tolist() == [2.5]
+
+
+@given(problem=problems())
 def test_filtering_agrees_with_the_reference_at_every_threshold(problem):
     truth, scores, _, _, _ = problem
     curve = m.filtering_curve(truth, sparse(scores))
@@ -425,6 +453,7 @@ BAD = {
     "the number of relevant labels": lambda: m.coverage_at_k([[0, 0]], S, 1),
     "tolerance must be": lambda: m.auc_at_k(Y, S, 1, tolerance=-1),
     "scores must have an entry": lambda: m.calibration_error_at_k(Y, csr_array((1, 2)), 1),
+    "bins must be 'mass' or 'width'": lambda: m.calibration_error_at_k(Y, S, 1, bins="equal"),
     "n_bins must be": lambda: m.calibration_error_at_k(Y, S, 1, n_bins=0),
     "a must be a finite number >= 0": lambda: m.propensities(Y, a=-1),
     "b must be a finite number > 0": lambda: m.propensities(Y, b=0),

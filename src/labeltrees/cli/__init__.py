@@ -38,6 +38,7 @@ COMMANDS = {
     "serve": "Ask and teach models over HTTP; what was acknowledged survives a crash, exactly.",
     "keys": "Make, list and remove the keys of a server.",
     "replay": "Learn the examples of a server's log with other settings, or export them.",
+    "card": "Write a model's card: its data, quality, settings, checksums, and how to load it.",
     "inspect": "Print a model's shape, sizes, vocabulary, settings, checksums and tree statistics.",
 }
 """What each command does; its module in this package and its function have its name."""

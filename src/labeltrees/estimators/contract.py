@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from labeltrees.data.rows import Rows, as_rows
 from labeltrees.data.targets import as_candidates, check_training, weighted_by_label
 from labeltrees.errors import ArgumentError, DataError
+from labeltrees.estimators.carded import Carded
 from labeltrees.models.capabilities import Above, BestRows, Explains, Samples, demand
 from labeltrees.models.model import MAX_DENSE_BYTES, FittedModel, TopLabels, TopRows
 
@@ -44,7 +45,7 @@ def where_model(capability: type) -> Callable[[Method], Method]:
     return cast("Callable[[Method], Method]", available_if(check))
 
 
-class LabelEstimator(BaseEstimator):  # type: ignore[misc]
+class LabelEstimator(Carded, BaseEstimator):  # type: ignore[misc]
     """An estimator around a model: the same questions, files and checks for every one.
 
     A subclass names its ``_model_class``, whose settings are its parameters, learns in `fit` and
@@ -370,6 +371,10 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "model_")
         self.model_.save(path, keep_state=keep_state, extra=extra)
+
+    def _of_card(self, X: Any) -> tuple[FittedModel, Any, str | None]:
+        check_is_fitted(self, "model_")
+        return self.model_, None if X is None else self._check_rows(X), None
 
     def check_parameters(self) -> None:
         """Raise `ArgumentError` if a parameter is outside its range; `fit` does so by itself.

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from labeltrees.data.texts import as_texts
 from labeltrees.errors import DataError, LabelTreesError
+from labeltrees.estimators.carded import Carded
 from labeltrees.models.model import MAX_DENSE_BYTES, TopLabels, TopRows
 from labeltrees.transforms import feature_names
 
@@ -37,11 +38,17 @@ def where_estimator(method: str) -> Callable[[Method], Method]:
     return cast("Callable[[Method], Method]", available_if(check))
 
 
-class TextQuestions(BaseEstimator):  # type: ignore[misc]
+class TextQuestions(Carded, BaseEstimator):  # type: ignore[misc]
     """What can be asked of a ``vectorizer_`` and an ``estimator_`` that stands behind it."""
 
     estimator_: Any
     vectorizer_: Any
+
+    def _of_card(self, X: Any) -> tuple[Any, Any, str | None]:
+        check_is_fitted(self, "estimator_")
+        features = None if X is None else self.features(X)
+        model, rows, _ = self.estimator_._of_card(features)
+        return model, rows, type(self.vectorizer_).__name__
 
     def features(self, texts: Any) -> Any:
         """Return the features of texts, as the estimator sees them.

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         plot_filtering_curves,
     )
     from labeltrees.metrics.label_calibration import (
+        brier_at_k,
         calibration_error_at_k,
         label_log_loss,
         reliability_curve_at_k,
@@ -85,6 +86,7 @@ __all__ = [
     "SetScores",
     "StreamScores",
     "auc_at_k",
+    "brier_at_k",
     "brier_from_top_k",
     "brier_score",
     "calibration_error_at_k",
@@ -138,6 +140,7 @@ _HOME = {
     "SetScores": "progressive_sets",
     "StreamScores": "progressive",
     "auc_at_k": "multilabel",
+    "brier_at_k": "label_calibration",
     "brier_from_top_k": "losses",
     "brier_score": "losses",
     "calibration_error_at_k": "label_calibration",

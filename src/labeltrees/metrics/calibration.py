@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from labeltrees.checks import integer
+from labeltrees.checks import choice, integer
 from labeltrees.errors import ArgumentError
 from labeltrees.metrics.accuracy import matches
 from labeltrees.metrics.arrays import checked_labels, checked_probabilities, checked_weights
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
     FloatArray = NDArray[np.float64]
 
-__all__ = ["ReliabilityCurve", "expected_calibration_error", "reliability_curve"]
+__all__ = ["Bins", "ReliabilityCurve", "expected_calibration_error", "reliability_curve"]
+
+#: How predictions share out the bins: about equally many in each, or by equal parts of [0, 1].
+Bins: TypeAlias = Literal["mass", "width"]
 
 # Sums in another order may differ in their last bits. A group whose middle is that close to a
 # border always goes above it, so that bins do not depend on the order of the rows.
@@ -53,9 +56,10 @@ def reliability_curve(
     top_probabilities: ArrayLike,
     *,
     n_bins: int = 15,
+    bins: Bins = "mass",
     sample_weight: ArrayLike | None = None,
 ) -> ReliabilityCurve:
-    """Return at most ``n_bins`` bins of about equal mass over all returned (row, label) pairs.
+    """Return at most ``n_bins`` bins over all returned (row, label) pairs, of about equal mass.
 
     Pairs of equal probability share a bin: their group goes where the middle of its mass falls.
     The bins therefore do not depend on the order of the rows, and there are fewer of them when
@@ -70,6 +74,9 @@ def reliability_curve(
         or its probability NaN, or where it is -1 with probability 0.
     n_bins : int, default 15
         The number of bins.
+    bins : {"mass", "width"}, default "mass"
+        Whether bins hold about equally many pairs, or are ``n_bins`` equal parts of [0, 1], of
+        which empty ones are left out.
     sample_weight : array of shape (n_rows,), optional
         Weights >= 0 of the rows.
 
@@ -89,7 +96,7 @@ def reliability_curve(
     used = ~_padding(checked_labels("top_labels", top_labels, ndim=2), p) & (weight > 0)
     if not used.any():
         raise ArgumentError("top_labels must have an entry that is not padding and has weight.")
-    return curve_of(p[used], hit[used].astype(np.float64), weight[used], n_bins)
+    return curve_of(p[used], hit[used].astype(np.float64), weight[used], n_bins, bins)
 
 
 def expected_calibration_error(
@@ -98,9 +105,10 @@ def expected_calibration_error(
     top_probabilities: ArrayLike,
     *,
     n_bins: int = 15,
+    bins: Bins = "mass",
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Return ECE@k, ``sum_b (n_b / n) |frequency_b - mean_probability_b|`` over equal-mass bins.
+    """Return ECE@k, ``sum_b (n_b / n) |frequency_b - mean_probability_b|`` over the bins.
 
     All k returned labels of each row are predictions; pass ``[:, :1]`` for ECE@1. The arguments
     are those of `reliability_curve`.
@@ -111,7 +119,12 @@ def expected_calibration_error(
     0.25
     """
     return reliability_curve(
-        y_true, top_labels, top_probabilities, n_bins=n_bins, sample_weight=sample_weight
+        y_true,
+        top_labels,
+        top_probabilities,
+        n_bins=n_bins,
+        bins=bins,
+        sample_weight=sample_weight,
     ).expected_calibration_error
 
 
@@ -125,13 +138,18 @@ def _padding(labels: NDArray[Any], p: FloatArray) -> NDArray[np.bool_]:
     return np.asarray(absent | np.isnan(p), dtype=bool)
 
 
-def curve_of(p: FloatArray, hit: FloatArray, weight: FloatArray, n_bins: int) -> ReliabilityCurve:
+def curve_of(
+    p: FloatArray, hit: FloatArray, weight: FloatArray, n_bins: int, bins: Bins = "mass"
+) -> ReliabilityCurve:
     """Return the curve of single predictions, of what came true, and of weights > 0."""
+    bins = choice("bins", bins, get_args(Bins))
     order = np.lexsort((hit, weight, p))
     p, weight, hit = p[order], weight[order], hit[order]
     first = np.flatnonzero(np.concatenate(([True], p[1:] != p[:-1])))
     groups = np.add.reduceat(np.stack((weight, weight * p, weight * hit)), first, axis=1)
-    return equal_mass_bins(groups, n_bins)
+    if bins == "mass":
+        return equal_mass_bins(groups, n_bins)
+    return _of_groups(groups, np.floor(p[first] * n_bins + _BORDER).clip(max=n_bins - 1))
 
 
 def equal_mass_bins(groups: FloatArray, n_bins: int) -> ReliabilityCurve:
@@ -142,7 +160,13 @@ def equal_mass_bins(groups: FloatArray, n_bins: int) -> ReliabilityCurve:
     """
     weight = groups[0]
     middle = np.cumsum(weight) - weight / 2
-    bins = np.floor(middle / weight.sum() * n_bins + _BORDER).clip(max=n_bins - 1)
+    return _of_groups(
+        groups, np.floor(middle / weight.sum() * n_bins + _BORDER).clip(max=n_bins - 1)
+    )
+
+
+def _of_groups(groups: FloatArray, bins: FloatArray) -> ReliabilityCurve:
+    """Return the curve of groups, given the bin of each, which never falls."""
     first = np.flatnonzero(np.concatenate(([True], bins[1:] != bins[:-1])))
     sums = np.add.reduceat(groups, first, axis=1)
     return ReliabilityCurve(sums[1] / sums[0], sums[2] / sums[0], sums[0])

@@ -8,7 +8,7 @@ import numpy as np
 
 from labeltrees.checks import integer, number
 from labeltrees.errors import ArgumentError
-from labeltrees.metrics.calibration import ReliabilityCurve, curve_of
+from labeltrees.metrics.calibration import Bins, ReliabilityCurve, curve_of
 from labeltrees.metrics.losses import LOG_FLOOR, negative_log
 from labeltrees.metrics.rankings import Pairs, Per, Ranking, checked_matrix, mean
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     FloatArray = NDArray[np.float64]
 
-__all__ = ["calibration_error_at_k", "label_log_loss", "reliability_curve_at_k"]
+__all__ = ["brier_at_k", "calibration_error_at_k", "label_log_loss", "reliability_curve_at_k"]
 
 
 def reliability_curve_at_k(
@@ -26,10 +26,11 @@ def reliability_curve_at_k(
     k: int,
     *,
     n_bins: int = 15,
+    bins: Bins = "mass",
     per: Per = "row",
     sample_weight: ArrayLike | None = None,
 ) -> ReliabilityCurve:
-    """Return bins of about equal mass over the k highest predictions of all rows.
+    """Return bins over the k highest predictions of all rows, of about equal mass.
 
     ``mean_probability`` is the mean prediction of a bin, ``frequency`` the mean true relevance: how
     often the labels were true where relevances are 0 or 1. The bins are those of
@@ -44,6 +45,9 @@ def reliability_curve_at_k(
         How many predictions of a row count.
     n_bins : int, default 15
         The number of bins.
+    bins : {"mass", "width"}, default "mass"
+        Whether bins hold about equally many predictions, or are ``n_bins`` equal parts of [0, 1];
+        then what is above 1 counts with the last.
     per : {"row", "label"}, default "row"
         Whether the first k labels of each row count, or the first k rows of each label.
     sample_weight : array, optional
@@ -56,7 +60,7 @@ def reliability_curve_at_k(
     ([0.25, 0.75], [0.0, 1.0])
     """
     pairs = Pairs.checked(truth, scores, per=per, sample_weight=sample_weight)
-    return ranking_reliability(pairs.ranking(k), pairs.weight, n_bins)
+    return ranking_reliability(pairs.ranking(k), pairs.weight, n_bins, bins)
 
 
 def calibration_error_at_k(
@@ -65,10 +69,11 @@ def calibration_error_at_k(
     k: int,
     *,
     n_bins: int = 15,
+    bins: Bins = "mass",
     per: Per = "row",
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Return ECE@k, the mean gap between prediction and truth over the bins of equal mass.
+    """Return ECE@k, the mean gap between prediction and truth over the bins.
 
     The arguments are those of `reliability_curve_at_k`.
 
@@ -78,9 +83,33 @@ def calibration_error_at_k(
     0.25
     """
     curve = reliability_curve_at_k(
-        truth, scores, k, n_bins=n_bins, per=per, sample_weight=sample_weight
+        truth, scores, k, n_bins=n_bins, bins=bins, per=per, sample_weight=sample_weight
     )
     return curve.expected_calibration_error
+
+
+def brier_at_k(
+    truth: Any,
+    scores: Any,
+    k: int,
+    *,
+    per: Per = "row",
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Return the mean of ``(y - p)^2`` over the k highest predictions of all rows.
+
+    It falls with better calibration and with better ranking alike. The arguments are those of
+    `reliability_curve_at_k`.
+
+    Examples
+    --------
+    >>> brier_at_k([[1, 0], [0, 1]], [[0.75, 0.5], [0.25, 0]], 1)
+    0.0625
+    """
+    pairs = Pairs.checked(truth, scores, per=per, sample_weight=sample_weight)
+    ranking = pairs.ranking(k)
+    used, weight = _used(ranking, pairs.weight)
+    return mean((ranking.relevance[used] - ranking.score[used]) ** 2, weight)
 
 
 def label_log_loss(
@@ -123,15 +152,23 @@ def label_log_loss(
     return mean(costs / y.shape[1], pairs.weight)
 
 
-def ranking_reliability(ranking: Ranking, weight: FloatArray, n_bins: int) -> ReliabilityCurve:
+def ranking_reliability(
+    ranking: Ranking, weight: FloatArray, n_bins: int, bins: Bins = "mass"
+) -> ReliabilityCurve:
     """Return the reliability curve of a ranking."""
     n_bins = integer("n_bins", n_bins, 1)
+    used, weight = _used(ranking, weight)
+    return curve_of(ranking.score[used], ranking.relevance[used], weight, n_bins, bins)
+
+
+def _used(ranking: Ranking, weight: FloatArray) -> tuple[NDArray[np.bool_], FloatArray]:
+    """Return which places of a ranking hold a prediction that counts, and the weights of those."""
     spread = np.broadcast_to(weight[:, np.newaxis], ranking.score.shape)
     used = np.arange(ranking.score.shape[1]) < ranking.n_found[:, np.newaxis]
     used &= spread > 0
     if not used.any():
         raise ArgumentError("scores must have an entry in a row that has weight.")
-    return curve_of(ranking.score[used], ranking.relevance[used], spread[used], n_bins)
+    return used, spread[used]
 
 
 def _row_sums(matrix: Any, values: FloatArray) -> FloatArray:

@@ -1,0 +1,1 @@
+"""The sections of `benchmarks/calibration.py`, and the programs that it starts."""

@@ -1,0 +1,151 @@
+"""A table for each set: every contestant before and after isotonic calibration."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from batch_sections.comparison import reason
+from calibration_sections import scoring
+from calibration_sections.contestants import FASTTEXT_RATES, asked, taking_part
+from calibration_sections.data_sets import HELD_SHARE, MOST_HELD, parts
+from calibration_sections.plots import FILE, reliability
+from calibration_sections.scoring import KS, N_BINS, N_DRAWS, N_WIDE_BINS, Top
+from multilabel_sections.data_sets import CHOOSING
+from online_sections.markdown import notes, number, table
+from peers import MissingPeerError, peer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from calibration_sections.data_sets import Parts
+    from calibration_sections.options import Options
+    from multilabel_sections.contestants import Contestant
+
+ERRORS = [f"{name}@{k}" for name in ("ECE", "Brier") for k in KS]
+SHOWN_WIDE = f"wide ECE@{KS[-1]}"
+HEADER = ["learner", "rate", "train s", "P@1", "P@5", *ERRORS, f"ECE@{KS[-1]}, equal width"]
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """One contestant's answers about the test rows, as they came and after the map."""
+
+    contestant: Contestant
+    rate: float | None
+    train_s: float
+    raw: Top
+    mapped: Top
+
+
+def section(options: Options) -> Iterator[str]:
+    """Return a table for each set, and draw the picture of all."""
+    yield f"### Before → after isotonic calibration\n\n{notes(*explanations(options))}\n"
+    curves = {}
+    for name in options.sets:
+        print(f"  {name}", file=sys.stderr, flush=True)
+        found = parts(options, name)
+        results, missing = run_all(options, name, found)
+        yield one_set(name, found, results, missing)
+        curves[name] = {
+            each.contestant.name: (
+                scoring.curve(each.raw, found.tested),
+                scoring.curve(each.mapped, found.tested),
+            )
+            for each in results
+        }
+    if options.quick:
+        return
+    reliability(curves, options.plots / FILE)
+    yield f"![reliability before and after isotonic calibration](plots/{FILE})\n"
+
+
+def run_all(options: Options, name: str, found: Parts) -> tuple[list[Result], list[str]]:
+    """Return the results of those that could take part, and a sentence for each other."""
+    results, missing = [], []
+    chosen = taking_part(found.split, name, options)
+    for contestant in chosen:
+        print(f"  {contestant.name}", file=sys.stderr, flush=True)
+        try:
+            results.append(result(contestant, found))
+        except MissingPeerError as error:
+            missing.append(str(error))
+        except RuntimeError as error:
+            missing.append(f"{contestant.name} failed: {reason(error)}")
+    return results, missing
+
+
+def result(contestant: Contestant, found: Parts) -> Result:
+    rate, answers = asked(contestant, found.split)
+    told = Top.of(answers.labels, answers.scores)
+    held, raw = told.cut(0, found.n_held), told.cut(found.n_held, None)
+    isotonic = scoring.isotonic_map(held, found.held)
+    return Result(contestant, rate, answers.train_s, raw, raw.mapped(isotonic))
+
+
+def one_set(name: str, found: Parts, results: list[Result], missing: list[str]) -> str:
+    rows = [row(each, found) for each in results]
+    return "\n".join(
+        [
+            f"#### {name}\n",
+            f"{found.described}.\n",
+            table(HEADER, rows),
+            "",
+            notes(*by_chance(found, results), *dict.fromkeys(missing)),
+            "",
+        ]
+    )
+
+
+def row(each: Result, found: Parts) -> list[str]:
+    before, after = (scoring.calibration(told, found.tested) for told in (each.raw, each.mapped))
+    quality = scoring.precision(each.raw, found.tested)
+    return [
+        each.contestant.name,
+        "-" if each.rate is None else f"{each.rate:g}",
+        number(each.train_s, 1),
+        *(number(quality[f"P@{k}"], 2) for k in (1, 5)),
+        *(f"{before[name]:.3f} → {after[name]:.3f}" for name in (*ERRORS, SHOWN_WIDE)),
+    ]
+
+
+def by_chance(found: Parts, results: list[Result]) -> Iterator[str]:
+    """Say how large errors are of probabilities that are right."""
+    if results:
+        errors = scoring.errors_by_chance(results[0].mapped, found.tested)
+        said = ", ".join(number(errors[k], 3) for k in KS)
+        yield (
+            f"Test rows are finite: where labels are drawn with the probabilities that "
+            f"{results[0].contestant.name} gives after the map, ECE@1, 3, 5 are {said} on average "
+            f"({N_DRAWS} draws). Less than that is luck."
+        )
+
+
+def explanations(options: Options) -> list[str]:
+    """Return what a reader must know of the tables."""
+    versions = []
+    names = ("omikuji", "pecos", "napkinxc", "vw", "fasttext")
+    for name in names if options.with_peers and not options.quick else ():
+        try:
+            versions.append(peer(name).version)
+        except MissingPeerError as error:
+            versions.append(str(error))
+    return [
+        "; ".join(versions),
+        f"ECE@k: the first k labels of all rows in {N_BINS} bins of equal mass; the last column "
+        f"has {N_WIDE_BINS} bins of equal width instead. Brier@k: the mean of (y - p)^2 over the "
+        "same. P in %. A score above 1 counts as 1.",
+        f"{HELD_SHARE:.0%} of the training rows, at most {MOST_HELD:,}, are held out; nobody "
+        f"learns from them. Their first {KS[-1]} labels, pooled, fit one isotonic map a contestant "
+        "(scikit-learn's IsotonicRegression), for all labels and all k. Of the stream the rows to "
+        "learn, those held out and those to test come one after the other, from other files.",
+        "train s are of the processor, one thread, without reading. Defaults, but for VW's and "
+        "OPLT's rates, which are those that online_multilabel.py chose, and fastText's: 25 epochs, "
+        f"the rate of {FASTTEXT_RATES} with the best nDCG@5 when up to {CHOOSING[0]:,} training "
+        f"rows are learned and {CHOOSING[1]:,} others asked; `ova` where labels are few, else "
+        "`hs`; where its weights become NaN the rate is halved until they do not.",
+        "Not here, as they have a predictor for each label and labels are many: one logistic "
+        "regression a label and VW `--multilabel_oaa` on yso-en and the stream; VW "
+        "`--oaa --probabilities` prints all labels of each row.",
+    ]

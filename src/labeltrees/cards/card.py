@@ -1,0 +1,244 @@
+"""Model cards: facts of a model, and how they are written down."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from labeltrees.cards.facts import About, facts_of, file_facts
+from labeltrees.cards.front_matter import front_matter, hub_facts
+from labeltrees.cards.markdown import PICTURE, sections
+from labeltrees.cards.quality import quality
+from labeltrees.cards.reliability_picture import reliability_picture
+from labeltrees.data.label_sets import LabelSets
+from labeltrees.data.rows import as_weights
+from labeltrees.errors import ArgumentError, DataError
+from labeltrees.models.extreme.relevance import as_relevance
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import ArrayLike
+
+    from labeltrees.cards.quality import Batch
+    from labeltrees.data.rows import Rows
+    from labeltrees.models.model import FittedModel
+
+__all__ = ["ModelCard", "card", "card_of", "evaluated", "label_sets"]
+
+
+@dataclass(frozen=True, eq=False)
+class ModelCard:
+    """What a model is, what it learned from, how good it is and how to load it.
+
+    `str` gives the Markdown with the YAML block that model hubs read; a notebook shows it.
+
+    Attributes
+    ----------
+    facts : dict
+        All that the card says, ready for JSON.
+    picture : str or None
+        The reliability diagram as SVG, if the model was evaluated.
+
+    Examples
+    --------
+    >>> from labeltrees import ConditionalTreeClassifier
+    >>> model = ConditionalTreeClassifier().fit([[1, 0], [0, 1]] * 20, ["sun", "rain"] * 20)
+    >>> card = model.card([[1, 0], [0, 1]], ["sun", "rain"])
+    >>> card.facts["quality"]["scores"]["accuracy"]
+    1.0
+    >>> [path.name for path in card.save("weather")]
+    ['README.md', 'reliability.svg']
+    """
+
+    facts: dict[str, Any] = field(repr=False)
+    picture: str | None = field(default=None, repr=False)
+
+    def __str__(self) -> str:
+        return "\n\n".join([front_matter(hub_facts(self.facts)), *sections(self.facts)]) + "\n"
+
+    def __repr__(self) -> str:
+        return f"ModelCard({self.facts['name']!r})"
+
+    def _repr_markdown_(self) -> str:
+        """Return what a notebook shows: without the block of YAML, with the picture inside."""
+        text = "\n\n".join(sections(self.facts))
+        if self.picture is not None:
+            inside = base64.b64encode(self.picture.encode()).decode()
+            text = text.replace(f"({PICTURE})", f"(data:image/svg+xml;base64,{inside})")
+        return text
+
+    def of_file(self, path: str | os.PathLike[str], *, hub: str | None = None) -> ModelCard:
+        """Return the card with a model file's name, size and checksum.
+
+        Parameters
+        ----------
+        path : path
+            The file that holds the model.
+        hub : str, optional
+            The repository of a hub, "owner/name", from which readers of the card load it.
+
+        Returns
+        -------
+        ModelCard
+
+        Examples
+        --------
+        >>> from labeltrees import ConditionalTreeClassifier
+        >>> model = ConditionalTreeClassifier().fit([[1, 0], [0, 1]] * 20, ["sun", "rain"] * 20)
+        >>> model.save("weather.safetensors")
+        >>> model.card().of_file("weather.safetensors").facts["file"]["name"]
+        'weather.safetensors'
+        """
+        return replace(self, facts=self.facts | {"file": file_facts(path), "hub": hub})
+
+    def save(self, folder: str | os.PathLike[str]) -> list[Path]:
+        """Write README.md, and reliability.svg if the model was evaluated, to a folder.
+
+        Parameters
+        ----------
+        folder : path
+            Made if it is not there; files of these names in it are replaced.
+
+        Returns
+        -------
+        list of Path
+            The files written.
+
+        Examples
+        --------
+        >>> from labeltrees import ConditionalTreeClassifier
+        >>> model = ConditionalTreeClassifier().fit([[1, 0], [0, 1]] * 20, ["sun", "rain"] * 20)
+        >>> model.card().save("weather")[0].read_text()[:3]
+        '---'
+        """
+        target = Path(folder)
+        target.mkdir(parents=True, exist_ok=True)
+        written = [target / "README.md"]
+        written[0].write_text(str(self), encoding="utf-8")
+        if self.picture is not None:
+            written.append(target / PICTURE)
+            written[1].write_text(self.picture, encoding="utf-8")
+        return written
+
+
+def card(
+    model: FittedModel,
+    X: Any = None,
+    y: Any = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    classes: ArrayLike | None = None,
+    learned: Any = None,
+    name: str | None = None,
+    about: str | None = None,
+    license: str | None = None,  # noqa: A002
+    dataset: str | None = None,
+    tags: Sequence[str] = (),
+    file: str | os.PathLike[str] | None = None,
+) -> ModelCard:
+    """Return the card of a model that `labeltrees.load_model` loaded; without scikit-learn.
+
+    Estimators have it as a method, with the same parameters.
+
+    Parameters
+    ----------
+    model : FittedModel
+    X, y : rows that the model has not learned from, and their labels, optional
+        y is a label, or a list of labels, for each row, or a matrix. Without them the card has no
+        scores.
+    sample_weight : array of shape (n_rows,), optional
+        Weights of the rows.
+    classes : array of labels, optional
+        The names of the columns of y if it is a matrix.
+    learned : labels as y, optional
+        Those learned from, by which the card tells how frequent labels are; trees that count
+        labels know it by themselves.
+    name, about : str, optional
+        The card's title, and a paragraph below it.
+    license : str, optional
+        Such as "mit" or "cc-by-4.0"; left out if it is not said.
+    dataset : str, optional
+        What the data is called.
+    tags : sequence of str, optional
+        Further tags for a hub.
+    file : path, optional
+        The model's file, for its size and checksum.
+
+    Returns
+    -------
+    ModelCard
+
+    Examples
+    --------
+    >>> import labeltrees
+    >>> from labeltrees.cards import card
+    >>> tree = labeltrees.ConditionalTreeClassifier().fit([[1, 0], [0, 1]] * 20, ["a", "b"] * 20)
+    >>> tree.save("tree.safetensors")
+    >>> model = labeltrees.load_model("tree.safetensors")
+    >>> print(card(model, name="Two letters").facts["learned"]["labels"])
+    2
+    """
+    said = About(
+        name=name, about=about, license=license, dataset=dataset, tags=tuple(tags), file=file
+    )
+    rows = None if X is None else model.rows(X)
+    return evaluated(
+        model, rows, y, said, sample_weight=sample_weight, classes=classes, learned=learned
+    )
+
+
+def evaluated(
+    model: FittedModel,
+    rows: Rows | None,
+    y: Any,
+    said: About,
+    *,
+    sample_weight: ArrayLike | None = None,
+    classes: ArrayLike | None = None,
+    learned: Any = None,
+) -> ModelCard:
+    """Return the card of a model, evaluated on checked rows if there are any."""
+    if (rows is None) != (y is None):
+        raise ArgumentError("X and y must be given both or neither.")
+    batches = None
+    if rows is not None:
+        sets = label_sets(y, classes)
+        if sets.n_rows != rows.n_rows:
+            raise DataError(f"y has {sets.n_rows} rows for the {rows.n_rows} rows of X.")
+        weights = as_weights(sample_weight, rows.n_rows)
+        batches = [(rows, sets, weights if len(weights) else None)]
+    counted = None if learned is None else label_sets(learned, classes)
+    return card_of(model, batches, said, learned=counted)
+
+
+def label_sets(y: Any, classes: ArrayLike | None = None) -> LabelSets:
+    """Return the labels of rows in whatever form they come.
+
+    >>> label_sets([["sun", "rain"], []]).labels.tolist()
+    ['rain', 'sun']
+    """
+    relevance = as_relevance(y, classes=classes)
+    is_graded = relevance.is_graded or relevance.scale != 1
+    values = (relevance.values * relevance.scale).astype(np.float32) if is_graded else None
+    return LabelSets(relevance.starts, relevance.vocabulary.labels[relevance.labels], values)
+
+
+def card_of(
+    model: FittedModel,
+    batches: Iterable[Batch] | None,
+    said: About,
+    *,
+    learned: LabelSets | None = None,
+) -> ModelCard:
+    """Return the card of a model, evaluated on rows if there are any."""
+    found = None if batches is None else quality(model, batches)
+    facts = facts_of(model, said, found, learned)
+    if found is None:
+        return ModelCard(facts)
+    return ModelCard(facts, reliability_picture(found.curve, f"{facts['name']}: {found.curve_of}"))

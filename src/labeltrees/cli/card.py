@@ -1,0 +1,111 @@
+"""`labeltrees card`: a model's card, with its quality on held-out rows if there are any."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from labeltrees.cards import About, card_of
+from labeltrees.cli.inputs import FormatOption, Input, LimitOption, LineOption
+from labeltrees.cli.opening import ModelArgument, open_model
+from labeltrees.cli.report import JsonOption, QuietOption, say, say_json
+from labeltrees.data.label_sets import LabelSets
+from labeltrees.data.readers.source import MAX_LINE_BYTES
+from labeltrees.errors import ArgumentError, DataError
+from labeltrees.models.settings import ClassifierSettings
+from labeltrees.progress import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from labeltrees import store
+    from labeltrees.cards.quality import Batch
+    from labeltrees.models.model import FittedModel
+
+
+def card(
+    model: ModelArgument,
+    data: Annotated[
+        str | None, typer.Argument(help="Rows that it has not learned from, to measure it by.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder for README.md and the picture.")
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="The card's title.")] = None,
+    about: Annotated[str | None, typer.Option(help="A paragraph below the title.")] = None,
+    license: Annotated[  # noqa: A002
+        str | None, typer.Option(help="Such as mit; left out if it is not said.")
+    ] = None,
+    dataset: Annotated[str | None, typer.Option(help="What the data is called.")] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option(help="A further tag; as often as needed.")
+    ] = None,
+    format: FormatOption = None,  # noqa: A002
+    limit: LimitOption = None,
+    max_line_bytes: LineOption = MAX_LINE_BYTES,
+    json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Write a model's card: its data, quality, settings, checksums, and how to load it.
+
+    Without --out the card is printed, as Markdown or with --json its facts.
+    """
+    if out is not None and out.exists() and not out.is_dir():
+        raise ArgumentError.of("--out", str(out), "a folder")
+    if data is None and (limit is not None or format is not None):
+        raise ArgumentError("--limit and --format are used with a file of rows.")
+    stored, opened = open_model(model)
+    said = About(
+        name=name,
+        about=about,
+        license=license,
+        dataset=dataset,
+        tags=tuple(tag or ()),
+        file=model,
+        transform=_text_transform(stored),
+    )
+    batches = None
+    if data is not None:
+        more: dict[str, Any] = {"limit": limit, "max_line_bytes": max_line_bytes}
+        source = Input.like(stored, data, format=format, **more)
+        batches = _batches(opened, source, data, quiet=quiet)
+    found = card_of(opened, batches, said)
+    if out is not None:
+        for path in found.save(out):
+            say(str(path))
+    elif json:
+        say_json(found.facts)
+    else:
+        say(str(found).rstrip())
+
+
+def _batches(model: FittedModel, source: Input, path: str, *, quiet: bool) -> Iterator[Batch]:
+    """Yield the rows of a file; a model of one label per row is asked only about rows with one."""
+    one_label, n_rows = issubclass(model.settings_class, ClassifierSettings), 0
+    with Progress("evaluating", total=source.limit, enabled=not quiet) as progress:
+        for chunk in source.chunks():
+            model.check_width(chunk.rows)
+            progress.advance(chunk.n_rows)
+            if one_label:
+                chunk = chunk.take(np.flatnonzero(np.diff(chunk.label_starts)))
+            n_rows += chunk.n_rows
+            yield (
+                chunk.rows,
+                LabelSets(chunk.label_starts, chunk.labels, chunk.relevance),
+                chunk.weights,
+            )
+    if not n_rows:
+        raise DataError(f"{path} has no row with a label.")
+
+
+def _text_transform(stored: store.StoredModel) -> str | None:
+    """Return what makes features of texts, if the file has that."""
+    if stored.transform is None:
+        return None
+    from labeltrees.transforms import takes_text, transform_of
+
+    transformer = transform_of(stored)
+    return type(transformer).__name__ if takes_text(transformer) else None
