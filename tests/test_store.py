@@ -13,7 +13,7 @@ from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
 import labeltrees
-from labeltrees import ConditionalTreeClassifier, store
+from labeltrees import ConditionalTreeClassifier, MultiLabelTreeClassifier, store
 from labeltrees.errors import FrozenModelError, LabelTreesError, ModelFormatError
 
 
@@ -133,9 +133,12 @@ def corruptions(data, n, seed):
 
 
 @pytest.mark.parametrize("keep_state", [True, False])
-def test_500_random_corruptions_are_noticed_or_harmless(tmp_path, keep_state):
+@pytest.mark.parametrize("kind", [ConditionalTreeClassifier, MultiLabelTreeClassifier])
+def test_500_random_corruptions_are_noticed_or_harmless(tmp_path, kind, keep_state):
     X, y = stream(3, n_rows=60, n_features=8, n_labels=12)
-    model = ConditionalTreeClassifier().partial_fit(X, y)
+    if kind is MultiLabelTreeClassifier:
+        y = [{own, other} for own, other in zip(y, np.roll(y, 1), strict=True)]
+    model = kind().partial_fit(X, y)
     path = tmp_path / "m"
     model.save(path, keep_state=keep_state)
     data = path.read_bytes()

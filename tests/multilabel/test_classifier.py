@@ -107,6 +107,19 @@ def test_the_best_label_wins_after_one_look_at_a_new_one():
     assert model.predict_top_k(X[3:], 1).labels.tolist() == [["new"]]
 
 
+def test_labels_may_have_any_names_and_come_in_any_order():
+    X, y = problem(7)
+    names = {f"l{label}": new for label, new in enumerate(np.random.default_rng(7).permutation(40))}
+    model = MultiLabelTreeClassifier().partial_fit(X, y)
+    other = MultiLabelTreeClassifier().partial_fit(X, [[names[each] for each in row] for row in y])
+    columns = np.searchsorted(other.classes_, [names[label] for label in model.classes_])
+    assert np.array_equal(other.predict_proba(X)[:, columns], model.predict_proba(X))
+    # Sorted by label, the worst order: what is learned early is not forgotten.
+    order = sorted(range(len(y)), key=lambda r: sorted(y[r]))
+    by_label = MultiLabelTreeClassifier().partial_fit(X[order], [y[r] for r in order])
+    assert by_label.score(X, y) > 0.8 * model.score(X, y)
+
+
 # Growing.
 
 

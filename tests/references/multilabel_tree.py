@@ -11,21 +11,26 @@ import math
 from itertools import pairwise
 
 import numpy as np
-from tests.references.conditional import rounded_sum, vote_class
-from tests.references.refined import ReferenceExpert
+from tests.references.conditional import rounded_sum
 
 WIDTH = 7
 
 
 class ReferencePlace:
-    """One of a node's seven places: a dense regressor with counts, whether it is taken or not."""
+    """One of a node's seven places: a dense regressor, whether it is taken or not."""
 
     def __init__(self, width):
         self.weights = np.zeros(width, dtype=np.float32)
         self.sums = np.zeros(width, dtype=np.float32)
-        self.no = [0] * width
-        self.yes = [0] * width
         self.mass = 0.0
+
+
+class ReferenceExpert:
+    """One label's own regressor."""
+
+    def __init__(self, width):
+        self.weights = np.zeros(width, dtype=np.float32)
+        self.sums = np.zeros(width, dtype=np.float32)
 
 
 class ReferenceLabelTree:
@@ -40,7 +45,7 @@ class ReferenceLabelTree:
 
     def __init__(
         self, n_features, parents, slots, labels, *,
-        n_candidates=0, least_share=0.01, learning_rate=0.7, mixing=True, sharpness=1.0, bias=0.25,
+        n_candidates=0, least_share=0.01, learning_rate=1.0, mixing=True, sharpness=1.0, bias=0.25,
     ):  # fmt: skip
         self.n_features, self.bias = n_features, bias
         self.parents, self.slots = list(parents), list(slots)
@@ -53,9 +58,9 @@ class ReferenceLabelTree:
         inner = [node for node in range(len(self.parents)) if node not in self.label_of]
         self.places = {node: [ReferencePlace(width) for _ in range(WIDTH)] for node in inner}
         self.top, self.mass, self.mass_of_rows = ReferencePlace(width), 0.0, 0.0
-        self.mixtures = [np.array([0.2] * 16 + [1.0, 0.2], np.float32) for _ in range(24)]
+        self.mixtures = [np.array([1.0, 0.2], np.float32) for _ in range(24)]
         self.experts = {label: ReferenceExpert(width) for label in self.leaf_of}
-        self.expert_mixtures = [np.array([0.05] * 16 + [0.5, 1.0], np.float32) for _ in range(24)]
+        self.expert_mixtures = [np.array([0.5, 1.0], np.float32) for _ in range(24)]
         self.n_candidates, self.least_share = n_candidates, least_share
         self.seen = set()
         self.close_call = False
@@ -82,16 +87,6 @@ class ReferenceLabelTree:
             shared = inner if shared is None else [n for n in shared if n in inner]
         return shared[-1]
 
-    @staticmethod
-    def votes(no, yes, x, n_features):
-        inputs = np.zeros(18, dtype=np.float32)
-        for k in range(n_features):
-            if x[k] != 0 and no[k] + yes[k] > 0:
-                vote = np.float32(math.log(yes[k] + np.float32(0.3)))
-                vote -= np.float32(math.log(no[k] + np.float32(0.3)))
-                inputs[vote_class(no[k], yes[k])] += x[k] * vote
-        return inputs
-
     def ask(self, place, x, n_rows, mass):
         """(margin, inputs, unsharpened log-odds, eta) of a place that had a label so often."""
         margin = np.float32(0)
@@ -100,9 +95,8 @@ class ReferenceLabelTree:
         if not self.mixing:
             inputs, log_odds, sharp = None, margin, margin
         else:
-            inputs = self.votes(place.no, place.yes, x, self.n_features)
-            inputs[16] = margin
-            inputs[17] = math.log((mass + 0.4) / (max(0.0, n_rows - mass) + 0.4))
+            balance = math.log((mass + 0.4) / (max(0.0, n_rows - mass) + 0.4))
+            inputs = np.array([margin, balance], dtype=np.float32)
             log_odds = np.float32(0)
             for weight, value in zip(self.mixture(mass), inputs, strict=True):
                 log_odds += weight * value
@@ -170,12 +164,9 @@ class ReferenceLabelTree:
 
     def ask_expert(self, label, x, p):
         expert = self.experts[label]
-        inputs = np.zeros(18, dtype=np.float32)
-        if self.mixing:
-            inputs = self.votes(expert.others, expert.own, x, self.n_features)
-        inputs[16] = float(x.astype(float) @ expert.weights)
         kept = min(max(p, 1e-9), 1 - 1e-9)
-        inputs[17] = math.log(kept / (1 - kept))
+        margin = float(x.astype(float) @ expert.weights)
+        inputs = np.array([margin, math.log(kept / (1 - kept))], dtype=np.float32)
         log_odds = float(self.expert_mixture(label).astype(float) @ inputs)
         return inputs, min(max(1 / (1 + math.exp(-log_odds)), 1e-6), 1 - 1e-6)
 
@@ -254,14 +245,9 @@ class ReferenceLabelTree:
         link = np.float32(1 / (1 + math.exp(-float(margin))))
         gradient = np.float32(weight) * (link - np.float32(target)) * x
         sums = place.sums + gradient * gradient
-        place.weights -= self.rate * gradient / np.sqrt(sums + np.float32(1e-12))
+        place.weights -= self.rate * gradient / np.sqrt(sums + np.float32(0.1))
         place.sums = np.array([rounded_sum(each) for each in sums], dtype=np.float32)
-        if not self.mixing:
-            return
-        for k in range(self.n_features):
-            if x[k] != 0:
-                count(place.no, place.yes, k, (target >= 0.5) == (x[k] > 0))
-        if mixture is not None:
+        if self.mixing and mixture is not None:
             error = np.float32(1 / (1 + math.exp(-float(log_odds)))) - np.float32(target)
             mixture -= (
                 np.float32(0.002) * np.float32(min(weight, 1.0)) * error * np.clip(inputs, -8, 8)
@@ -273,25 +259,11 @@ class ReferenceLabelTree:
         half = 0.5 * math.log(kept / (1 - kept))
         margin = float(x.astype(float) @ expert.weights)
         slope = 1 / (1 + math.exp(-(margin + half))) - target
-        self.close_call |= math.isclose(abs(slope), 0.02, rel_tol=1e-3)
-        if abs(slope) < 0.02:
+        self.close_call |= math.isclose(abs(slope), 0.1, rel_tol=1e-3)
+        if abs(slope) < 0.1:
             return
         gradient = np.float32(weight) * np.float32(slope) * x
         sums = expert.sums + gradient * gradient
         rate = np.float32(0.5) * self.rate
-        expert.weights -= rate * gradient / np.sqrt(sums + np.float32(0.01))
+        expert.weights -= rate * gradient / np.sqrt(sums + np.float32(0.3))
         expert.sums = np.array([rounded_sum(each) for each in sums], dtype=np.float32)
-        if self.mixing:
-            for k in range(self.n_features):
-                if x[k] != 0:
-                    expert.count(k, (target >= 0.5) == (x[k] > 0))
-
-
-def count(no, yes, k, is_yes):
-    same, other = (yes, no) if is_yes else (no, yes)
-    if same[k] >= 60:
-        same[k] //= 2
-        other[k] //= 2
-    same[k] += 1
-    if other[k] > 2:
-        other[k] = 1 + other[k] // 2

@@ -44,7 +44,7 @@ class MultilabelLearner {
     teach_nodes(weight);
     foresee(labels);
     if (refines()) {
-      refiner_.ask(model_.experts(), row(), proposal_, outside_, options_.reading);
+      refiner_.ask(model_.experts(), row(), proposal_, outside_);
       teach_experts(labels, weight);
     }
     for (std::size_t i = 0; i < p_label.size(); ++i) p_label[i] = foreseen_[i];
@@ -68,7 +68,7 @@ class MultilabelLearner {
   void ask_experts() {
     if (!refines()) return;
     refiner_.expect(model_.experts(), row(), proposal_, {});
-    refiner_.ask(model_.experts(), row(), proposal_, {}, options_.reading);
+    refiner_.ask(model_.experts(), row(), proposal_, {});
   }
 
   // Whether the row's weight and values leave all steps finite: slopes are never above the weight.

@@ -10,11 +10,25 @@ namespace {
 
 constexpr float expert_mixing_rate = 0.002f;
 constexpr float expert_input_limit = 8.0f;
-constexpr std::size_t margin_place = n_vote_classes, tree_place = n_vote_classes + 1;
+constexpr std::size_t tree_trust = n_vote_classes + 1;  // where Experts has it
+constexpr float expert_rate = 0.5f;         // of the tree's: experts see fewer rows than nodes do
+constexpr float expert_first_steps = 0.3f;  // added to AdaGrad's sums
+constexpr float least_slope = 0.1f;         // smaller ones are left out, and many pairs with them
 
 float log_odds_of(double p) noexcept {
   const double kept = std::clamp(p, 1e-9, 1.0 - 1e-9);
   return static_cast<float>(elementary::log(kept / (1.0 - kept)));
+}
+
+void step_expert(PairLine& line, float gradient, const Learning& options) noexcept {
+  const float rate = expert_rate * options.learning_rate;
+  if (options.optimizer == Optimizer::sgd) {
+    line.weight -= rate * gradient;
+    return;
+  }
+  const float sum = decode_sum(line.sum_code) + gradient * gradient;
+  line.weight -= rate * gradient / std::sqrt(sum + expert_first_steps);
+  line.sum_code = encode_sum(sum);
 }
 
 }  // namespace
@@ -169,26 +183,21 @@ void MarginalRefiner::expect(const Experts& experts, const PreparedRow& row,
 }
 
 void MarginalRefiner::ask(const Experts& experts, const PreparedRow& row, const Proposal& proposal,
-                          std::span<const Candidate> outside, const Reading& reading) {
+                          std::span<const Candidate> outside) {
   const std::size_t n_candidates = proposal.candidates.size();
   opinions_.resize(n_candidates + outside.size());
   for (std::size_t i = 0; i < opinions_.size(); ++i) {
     const Candidate& each = i < n_candidates ? proposal.candidates[i] : outside[i - n_candidates];
     Opinion& said = opinions_[i];
-    said.inputs.fill(0);
-    float margin = 0;
+    said.margin = 0;
     for (std::size_t j = 0; j < row.size(); ++j) {
       const PairLine*& line = lines_[i * row.size() + j];
       line = experts.table().find(keys_[i * row.size() + j], line);
-      if (line == nullptr) continue;
-      margin += row.values[j] * line->weight;
-      if (!reading.mixing) continue;
-      const Vote vote = vote_of(line->counts);
-      said.inputs[vote.trust] += row.values[j] * vote.log_odds;
+      if (line != nullptr) said.margin += row.values[j] * line->weight;
     }
-    said.margin = said.inputs[margin_place] = margin;
-    said.inputs[tree_place] = log_odds_of(each.p_trees);
-    said.log_odds = mixed(experts.mixture(each.mass), said.inputs);
+    said.of_tree = log_odds_of(each.p_trees);
+    const Mixture& mixture = experts.mixture(each.mass);
+    said.log_odds = mixture[margin_trust] * said.margin + mixture[tree_trust] * said.of_tree;
     const double q = estimate(said.log_odds, Loss::logistic);
     said.q = q > probability_floor ? std::min(q, 1.0 - probability_floor) : probability_floor;
   }
@@ -206,27 +215,24 @@ void MarginalRefiner::teach(Experts& experts, const PreparedRow& row, const Prop
                             std::span<const float> targets, float weight,
                             const Learning& options) noexcept {
   const std::size_t n_candidates = proposal.candidates.size();
-  const bool is_new = !options.again;
-  const bool counts = options.reading.mixing && is_new;
+  const auto limited = [](float input) {
+    return std::clamp(input, -expert_input_limit, expert_input_limit);
+  };
   for (std::size_t i = 0; i < opinions_.size(); ++i) {
     const Opinion& said = opinions_[i];
-    if (is_new && i < n_candidates) {
+    if (!options.again && i < n_candidates) {
       const float error = static_cast<float>(said.q) - targets[i];
       Mixture& mixture = experts.mixture(proposal.candidates[i].mass);
-      for (std::size_t u = 0; u < n_mixed; ++u) {
-        const float input = std::clamp(said.inputs[u], -expert_input_limit, expert_input_limit);
-        mixture[u] -= expert_mixing_rate * std::min(weight, 1.0f) * error * input;
-      }
+      const float step = expert_mixing_rate * std::min(weight, 1.0f) * error;
+      mixture[margin_trust] -= step * limited(said.margin);
+      mixture[tree_trust] -= step * limited(said.of_tree);
     }
-    const float slope = sigmoid(said.margin + 0.5f * said.inputs[tree_place]) - targets[i];
-    if (!matters(slope, options)) continue;
+    const float slope = sigmoid(said.margin + 0.5f * said.of_tree) - targets[i];
+    if (std::abs(slope) < least_slope) continue;
     for (std::size_t j = 0; j < row.size(); ++j) {
       const std::size_t at = i * row.size() + j;
       PairLine& line = experts.table().obtain(keys_[at], lines_[at]);
-      step_pair(line, weight * slope * row.values[j], options);
-      if (counts && row.features[j] != bias_feature) {
-        line.counts = count_example(line.counts, (targets[i] >= 0.5f) == (row.values[j] > 0));
-      }
+      step_expert(line, weight * slope * row.values[j], options);
     }
   }
 }
@@ -236,15 +242,10 @@ MarginalRefiner::Reasons MarginalRefiner::reasons(const Experts& experts, std::s
                                                   const Proposal& proposal) const {
   const Mixture& mixture = experts.mixture(proposal.candidates[i].mass);
   const Opinion& said = opinions_[i];
-  Reasons reasons{said.log_odds, mixture[tree_place] * said.inputs[tree_place], {}};
+  Reasons reasons{said.log_odds, mixture[tree_trust] * said.of_tree, {}};
   for (std::size_t j = 0; j < row.size(); ++j) {
     const PairLine* line = lines_[i * row.size() + j];
-    float worth = 0;
-    if (line != nullptr) {
-      const Vote vote = vote_of(line->counts);
-      worth = mixture[margin_place] * line->weight + mixture[vote.trust] * vote.log_odds;
-    }
-    reasons.weights.push_back(worth);
+    reasons.weights.push_back(line == nullptr ? 0.0f : mixture[margin_trust] * line->weight);
   }
   return reasons;
 }

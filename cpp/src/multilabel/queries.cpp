@@ -23,7 +23,7 @@ class MarginalAsker {
     if (model_.shortlist().most == 0) return;
     search_.run(model_, walker_, p_root_, model_.shortlist(), proposal_);
     refiner_.expect(model_.experts(), walker_.row(), proposal_, {});
-    refiner_.ask(model_.experts(), walker_.row(), proposal_, {}, reading_);
+    refiner_.ask(model_.experts(), walker_.row(), proposal_, {});
   }
 
   double p_root() const noexcept { return p_root_; }
@@ -297,9 +297,7 @@ float worth_of(const CountedLine* line, std::size_t slot, const Mixture& mixture
                const Reading& reading) {
   if (line == nullptr) return 0;
   if (!reading.mixing) return line->weight[slot];
-  const Vote vote = vote_of(line->counts[slot]);
-  return reading.sharpness *
-         (mixture[n_vote_classes] * line->weight[slot] + mixture[vote.trust] * vote.log_odds);
+  return reading.sharpness * mixture[margin_trust] * line->weight[slot];
 }
 
 }  // namespace

@@ -10,8 +10,39 @@ namespace {
 
 constexpr float sibling_mixing_rate = 0.002f;
 constexpr float sibling_input_limit = 8.0f;
+constexpr double balance_prior = 0.4;
+constexpr float sibling_first_steps = 0.1f;  // added to AdaGrad's sums: one row must not decide
 
 std::size_t sibling_mixture(const NodePast& past) noexcept { return mixture_of(past.right); }
+
+// The rest of an opinion, where the margin is there already.
+void conclude_sibling(const NodePast& past, const Mixture& mixture, const Reading& reading,
+                      SiblingOpinion& opinion) noexcept {
+  float sharpness = 1.0f;
+  opinion.log_odds = opinion.margin;
+  if (reading.mixing) {
+    opinion.balance = elementary::log(
+        static_cast<float>((past.right + balance_prior) / (past.left + balance_prior)));
+    opinion.log_odds =
+        mixture[margin_trust] * opinion.margin + mixture[balance_trust] * opinion.balance;
+    sharpness = reading.sharpness;
+  }
+  const double sharp = estimate(sharpness * opinion.log_odds, Loss::logistic);
+  // Written so that a NaN, of weights and values past all measure, becomes the floor.
+  opinion.p_node =
+      sharp > probability_floor ? std::min(sharp, 1.0 - probability_floor) : probability_floor;
+}
+
+void teach_trust(Mixture& mixture, const SiblingOpinion& said, float target,
+                 float weight) noexcept {
+  const float error = sigmoid(said.log_odds) - target;
+  const float step = sibling_mixing_rate * std::min(weight, 1.0f) * error;
+  const auto limited = [](float input) {
+    return std::clamp(input, -sibling_input_limit, sibling_input_limit);
+  };
+  mixture[margin_trust] -= step * limited(said.margin);
+  mixture[balance_trust] -= step * limited(said.balance);
+}
 
 }  // namespace
 
@@ -43,23 +74,15 @@ void ask_siblings(std::span<const CountedLine* const> lines, std::span<const flo
                   std::size_t n, const SiblingPasts& pasts, const Mixtures& mixtures,
                   const Reading& reading, SiblingOpinions& said) noexcept {
   SiblingNumbers margins{};
-  if (reading.mixing) {
-    for (std::size_t s = 0; s < n; ++s) said.of[s].inputs.fill(0);
-  }
   for (std::size_t k = 0; k < lines.size(); ++k) {
     if (lines[k] == nullptr) continue;
     const CountedLine& line = *lines[k];
     const float x = values[k];
     for (std::size_t s = 0; s < block_size; ++s) margins[s] += x * line.weight[s];
-    if (!reading.mixing) continue;
-    for (std::size_t s = 0; s < n; ++s) {
-      const Vote vote = vote_of(line.counts[s]);
-      said.of[s].inputs[vote.trust] += x * vote.log_odds;
-    }
   }
   for (std::size_t s = 0; s < n; ++s) {
     said.of[s].margin = margins[s];
-    conclude(pasts[s], mixtures[sibling_mixture(pasts[s])], reading, said.of[s]);
+    conclude_sibling(pasts[s], mixtures[sibling_mixture(pasts[s])], reading, said.of[s]);
   }
 }
 
@@ -78,20 +101,7 @@ void step_siblings(std::span<CountedLine* const> lines, std::span<const float> v
       const float gradient = slopes[s] * values[k];
       const float sum = decode_sum(line.sum_code[s]) + gradient * gradient;
       line.sum_code[s] = encode_sum(sum);
-      line.weight[s] -= rate * gradient / std::sqrt(sum + adagrad_floor);
-    }
-  }
-}
-
-// A negative value speaks for the other side; targets of at least a half count as "yes".
-void count_siblings(std::span<CountedLine* const> lines, const PreparedRow& row,
-                    const SiblingNumbers& targets, const SiblingNumbers& weights) noexcept {
-  for (std::size_t k = 0; k < lines.size(); ++k) {
-    if (row.features[k] == bias_feature) continue;
-    for (std::size_t s = 0; s < block_size; ++s) {
-      if (weights[s] == 0) continue;
-      Counts& counts = lines[k]->counts[s];
-      counts = count_example(counts, (targets[s] >= 0.5f) == (row.values[k] > 0));
+      line.weight[s] -= rate * gradient / std::sqrt(sum + sibling_first_steps);
     }
   }
 }
@@ -108,16 +118,9 @@ void teach_siblings(std::span<CountedLine* const> lines, const PreparedRow& row,
   }
   step_siblings(lines, row.values, slopes, options);
   if (!options.reading.mixing || options.again) return;
-  count_siblings(lines, row, targets, weights);
   for (std::size_t s = 0; s < n_mixing; ++s) {
     if (weights[s] == 0) continue;
-    const float error = sigmoid(said.of[s].log_odds) - targets[s];
-    Mixture& mixture = mixtures[sibling_mixture(pasts[s])];
-    for (std::size_t i = 0; i < n_mixed; ++i) {
-      const float input =
-          std::clamp(said.of[s].inputs[i], -sibling_input_limit, sibling_input_limit);
-      mixture[i] -= sibling_mixing_rate * std::min(weights[s], 1.0f) * error * input;
-    }
+    teach_trust(mixtures[sibling_mixture(pasts[s])], said.of[s], targets[s], weights[s]);
   }
 }
 

@@ -6,16 +6,16 @@
 #include <utility>
 
 #include "labeltrees/machine/room.hpp"
+#include "labeltrees/multilabel/siblings.hpp"
 
 namespace labeltrees {
 namespace {
 
-// Before anything is known of their worth: the margin at its word, votes at less.
+// Before anything is known of their worth: the margin at its word, the balance at less.
 Mixtures untaught_mixtures() {
-  Mixture untaught;
-  untaught.fill(0.2f);
-  untaught[n_vote_classes] = 1.0f;
-  untaught[n_vote_classes + 1] = 0.2f;
+  Mixture untaught{};
+  untaught[margin_trust] = 1.0f;
+  untaught[balance_trust] = 0.2f;
   Mixtures mixtures;
   mixtures.fill(untaught);
   return mixtures;
@@ -110,7 +110,6 @@ void MultilabelTree::grow() noexcept {
       const std::size_t from = s == 0 ? yes_slot : no_slot;
       line.weight[s] = top.weight[from];
       line.sum_code[s] = top.sum_code[from];
-      line.counts[s] = top.counts[from];
     }
   }
 }

@@ -58,10 +58,11 @@ class MultiLabelTreeClassifier(LabelEstimator):
         own is opened, where there is a free place.
     optimizer : {"adagrad", "sgd"}, default "adagrad"
         The regressors' steps: scaled per weight by past gradients, or plain.
-    learning_rate : float > 0, default 0.7
+    learning_rate : float > 0, default 1.0
         Size of the steps. Each further pass of `fit` takes half the rate of the one before.
     mixing : bool, default True
-        Whether a node's log-odds are mixed of its regressor and of counts of the row's features.
+        Whether it is learned, for nodes that have seen about as many rows alike, how far to trust
+        their regressors, and how far the share of rows that went there.
     sharpness : float > 0, default 1.0
         Factor of mixed log-odds.
     threshold : float in (0, 1], default 0.5

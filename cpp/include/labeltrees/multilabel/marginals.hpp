@@ -71,8 +71,8 @@ class WideSearch {
   std::vector<NodeId> nodes_;
 };
 
-// Refines the marginals of candidates, each by itself: log-odds of q(c) = v . (votes, f_c(x),
-// log-odds of the tree's p(c)). f_c learns by the log loss of its own sum with half the tree's
+// Refines the marginals of candidates, each by itself: log-odds of q(c) = v . (f_c(x), log-odds of
+// the tree's p(c)). f_c learns by the log loss of its own sum with half the tree's
 // log-odds, the mixture v by that of q. Rows are read as the tree reads them.
 class MarginalRefiner {
  public:
@@ -82,7 +82,7 @@ class MarginalRefiner {
               std::span<const Candidate> outside);
   // What the experts say of what was expected last. O(k nnz).
   void ask(const Experts& experts, const PreparedRow& row, const Proposal& proposal,
-           std::span<const Candidate> outside, const Reading& reading);
+           std::span<const Candidate> outside);
   double q(std::size_t i) const noexcept { return opinions_[i].q; }
 
   // Gets all the memory that teaching takes. Throws std::bad_alloc. Call before expect.
@@ -102,8 +102,8 @@ class MarginalRefiner {
 
  private:
   struct Opinion {
-    float margin;
-    Mixture inputs;
+    float margin;   // f_c(x)
+    float of_tree;  // the log-odds of the tree's p(c)
     float log_odds;
     double q;
   };

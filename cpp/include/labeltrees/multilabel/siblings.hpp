@@ -10,19 +10,29 @@
 
 namespace labeltrees {
 
-// Of seven regressors; `right` of their counts and pasts means "a label below is relevant".
-struct SiblingOpinions {
-  std::array<NodeOpinion, block_size> of;
+// What one regressor says of a row: log-odds = trust . (margin, balance) with mixing, else the margin.
+struct SiblingOpinion {
+  float margin;    // w . x
+  float balance;   // log-odds of "yes" among the rows that it has learned
+  float log_odds;  // before sharpening
+  double p_node;   // after sharpening, and kept away from 0 and 1
 };
 
-// The pasts of a node's places; free places have seen no label. Of the top block: see
+struct SiblingOpinions {
+  std::array<SiblingOpinion, block_size> of;
+};
+
+// Where a mixture has the trust in the margin, and in the balance; its other places are not used.
+inline constexpr std::size_t margin_trust = n_vote_classes, balance_trust = n_vote_classes + 1;
+
+// The pasts of a node's places, right being "a label below is relevant"; free places have seen no label. Of the top block: see
 // MultilabelTree.
 using SiblingPasts = std::array<NodePast, block_size>;
 SiblingPasts pasts_below(const MultilabelTree& model, NodeId node) noexcept;
 SiblingPasts pasts_of_top(const MultilabelTree& model) noexcept;
 
-// Fills the first n opinions, each as ask_slot does of its place. Places that have seen about as
-// many rows with a label share a mixture. lines: of the row in the node's block, nullptr where
+// Fills the first n opinions. Places that have seen about as many rows with a label share a
+// mixture. lines: of the row in the node's block, nullptr where
 // there is none; values: of each line. O(n nnz).
 void ask_siblings(std::span<const CountedLine* const> lines, std::span<const float> values,
                   std::size_t n, const SiblingPasts& pasts, const Mixtures& mixtures,

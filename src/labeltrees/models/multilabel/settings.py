@@ -36,7 +36,7 @@ class MultiLabelSettings(PassSettings):
     structure: SetStructureName = setting("kmeans", Choice(get_args(SetStructureName)))
     refine: int = setting(16, Integer(0, 1000))
     openness: float = setting(0.3, Number(0, 1))
-    learning_rate: float = setting(0.7, Number(0, 1e6, open_low=True))
+    learning_rate: float = setting(1.0, Number(0, 1e6, open_low=True))
     mixing: bool = setting(True, Flag())
     sharpness: float = setting(1.0, Number(0, 100, open_low=True))
     threshold: float = setting(0.5, Number(0, 1, open_low=True))
