@@ -1,0 +1,94 @@
+"""Cost per row against the number of labels, all else equal, under whatever load there is.
+
+All models are in memory and take turns of a few thousand rows, so a machine that becomes slow does
+so for all of them: their ratios hold where seconds do not.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from labeltrees import ConditionalTreeClassifier
+from online_sections.growth import CHUNK_ROWS, window_rows
+from scale_sections import growing, results
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scale_sections.options import Options
+
+SECTION = "growth"
+SIZES = (64_000, 256_000, 1_000_000)
+QUICK_SIZES = (200, 800)
+MODELS: dict[str, dict[str, Any]] = {"refined": {}, "tree alone": {"refine": 0}}
+N_ROUNDS = 2  # how often each label is learned before time is taken
+N_TURNS = 15
+TURN_ROWS = 4_000
+N_WARM = 40  # labels whose rows are asked again and again, so that their memory is near
+
+
+@dataclass(eq=False)
+class Grown:
+    """A model that knows so many labels, and what its turns took in microseconds per row."""
+
+    n_labels: int
+    model: ConditionalTreeClassifier
+    learn: list[float] = field(default_factory=list)
+    far: list[float] = field(default_factory=list)
+    near: list[float] = field(default_factory=list)
+
+
+def run(options: Options) -> None:
+    """Measure and write down every size for each kind of model."""
+    for name, settings in MODELS.items():
+        random = np.random.default_rng(0)
+        sizes = QUICK_SIZES if options.quick else SIZES
+        models = [grown(n_labels, settings, random) for n_labels in sizes]
+        for _ in range(3 if options.quick else N_TURNS):
+            for each in models:
+                take_turn(each, random)
+        for each in models:
+            results.append(options.results, section=SECTION, name=name, **facts(each, models[0]))
+
+
+def grown(n_labels: int, settings: dict[str, Any], random: np.random.Generator) -> Grown:
+    """Return a model that has learned every label as often as any other."""
+    model = ConditionalTreeClassifier(**settings)
+    for _ in range(N_ROUNDS):
+        order = random.permutation(n_labels)
+        for start in range(0, n_labels, CHUNK_ROWS):
+            labels = order[start : start + CHUNK_ROWS]
+            model.partial_fit(window_rows(labels), labels)
+    return Grown(n_labels, model)
+
+
+def take_turn(each: Grown, random: np.random.Generator) -> None:
+    learned, asked = (random.integers(each.n_labels, size=TURN_ROWS) for _ in range(2))
+    few = random.integers(each.n_labels, size=N_WARM)[random.integers(N_WARM, size=TURN_ROWS)]
+    each.learn.append(spent(each.model.partial_fit, learned))
+    each.far.append(spent(each.model.predict_label_proba, asked))
+    spent(each.model.predict_label_proba, few)  # brings it near
+    each.near.append(spent(each.model.predict_label_proba, few))
+
+
+def spent(ask: Callable[..., Any], labels: np.ndarray) -> float:
+    """Return the microseconds of this thread's processor time that a row takes."""
+    X = window_rows(labels)
+    started = time.thread_time()
+    ask(X, labels)
+    return (time.thread_time() - started) / len(labels) * 1e6
+
+
+def facts(each: Grown, first: Grown) -> dict[str, Any]:
+    """Return medians, and those of the ratios to the first model's turn just before or after."""
+    found: dict[str, Any] = {**growing.state(each.model), "rows_per_turn": TURN_ROWS}
+    for kind in ("learn", "far", "near"):
+        own, other = np.array(getattr(each, kind)), np.array(getattr(first, kind))
+        low, middle, high = np.percentile(own / other, [25, 50, 75])
+        found |= {f"{kind}_us": float(np.median(own)), f"{kind}_least_us": float(own.min())}
+        found |= {f"{kind}_times": float(middle), f"{kind}_range": [float(low), float(high)]}
+    return found
