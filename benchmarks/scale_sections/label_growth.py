@@ -6,11 +6,13 @@ so for all of them: their ratios hold where seconds do not.
 
 from __future__ import annotations
 
+import sys
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from labeltrees import ConditionalTreeClassifier
 from online_sections.growth import CHUNK_ROWS, window_rows
@@ -26,6 +28,7 @@ SIZES = (64_000, 256_000, 1_000_000)
 QUICK_SIZES = (200, 800)
 MODELS: dict[str, dict[str, Any]] = {"refined": {}, "tree alone": {"refine": 0}}
 N_ROUNDS = 2  # how often each label is learned before time is taken
+N_BARE = 500_000  # labels, to see what one takes besides weights
 N_TURNS = 15
 TURN_ROWS = 4_000
 N_WARM = 40  # labels whose rows are asked again and again, so that their memory is near
@@ -43,7 +46,9 @@ class Grown:
 
 
 def run(options: Options) -> None:
-    """Measure and write down every size for each kind of model."""
+    """Measure and write down a label's memory, and every size for each kind of model."""
+    n_bare = 20_000 if options.quick else N_BARE
+    results.append(options.results, section="label", labels=n_bare, bytes=label_bytes(n_bare))
     for name, settings in MODELS.items():
         random = np.random.default_rng(0)
         sizes = QUICK_SIZES if options.quick else SIZES
@@ -53,6 +58,17 @@ def run(options: Options) -> None:
                 take_turn(each, random)
         for each in models:
             results.append(options.results, section=SECTION, name=name, **facts(each, models[0]))
+
+
+def label_bytes(n_labels: int) -> float:
+    """Return the memory of a label that has no weights: its name, its place in the tree, counts."""
+    names = np.array([f"label_{i:09}" for i in range(n_labels)], object)
+    rows = csr_array((n_labels, 1), dtype=np.float32)
+    before = growing.resident_mb()
+    model = ConditionalTreeClassifier().partial_fit(rows, names)
+    more = growing.resident_mb() - before
+    # The names are shared with the caller here; the model of a stream has them alone.
+    return more * 2**20 / model.model_.describe()["leaves"] + sys.getsizeof(names[0])
 
 
 def grown(n_labels: int, settings: dict[str, Any], random: np.random.Generator) -> Grown:
