@@ -56,7 +56,7 @@ def rows_file(data: Path) -> Path:
         lists = _fetched(data / "debian-lists")
         rows = [row for each in lists for row in listed(_text(each))]
         rows = sorted(set(rows))
-        random.Random(SEED).shuffle(rows)  # noqa: S311 - an order, not a secret
+        random.Random(SEED).shuffle(rows)
         part = path.with_suffix(".part")
         with part.open("w", encoding="utf-8") as file:
             file.writelines(f"{package}\t{name}\n" for package, name in rows)
@@ -104,7 +104,7 @@ def own_files(limit: int | None) -> Iterator[FileRows]:
     """Return rows of the files of the standard library, for a run without any download."""
     root = Path(sysconfig.get_paths()["stdlib"])
     names = sorted(str(each.relative_to(root)) for each in root.glob("*/*"))
-    random.Random(SEED).shuffle(names)  # noqa: S311 - an order, not a secret
+    random.Random(SEED).shuffle(names)
     yield from _in_chunks([name.split("/")[0], name] for name in names[:limit])
 
 

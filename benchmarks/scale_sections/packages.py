@@ -1,4 +1,4 @@
-"""Python source of many packages: wheels by name and version, of which only ``*.py`` is unpacked."""
+"""Python source of many packages: wheels by name and version, only their ``*.py`` unpacked."""
 
 from __future__ import annotations
 

@@ -25,6 +25,7 @@ PREFIXES = (200_000, 1_000_000)
 QUICK_PREFIX = 3_000
 #: Processor seconds after which a program is stopped, and not tried with more rows.
 MOST_SECONDS = 900
+VW_BITS = 26  # 1 GB; online.py has what 24 and 28 bits do
 FASTTEXT = (5, 0.5)  # epochs and rate: the best on the built-in stream's order of files
 
 
@@ -32,7 +33,7 @@ def run(kind: str, chunks: Callable[[int], Iterator[Any]], options: Options) -> 
     """Run every program on every prefix, from the shortest; write down what each took."""
     programs: dict[str, Callable[[StreamFile], tuple[Measured, float]]] = {"labeltrees": ours}
     if options.with_peers:
-        programs |= {"VW --log_multi": vw, "fastText hs": fasttext}
+        programs |= {"VW --log_multi -b 26": vw, "fastText hs": fasttext}
     prefixes = (QUICK_PREFIX,) if options.quick else PREFIXES
     out = set()
     for n_rows in sorted({options.rows(most) for most in prefixes}):
@@ -70,7 +71,7 @@ def ours(file: StreamFile) -> tuple[Measured, float]:
 def vw(file: StreamFile) -> tuple[Measured, float]:
     """VW predicts, then learns, each line."""
     answers: Path = WORK / "scale-vw.txt"
-    options = peer_runs.vw_learner("log_multi", file, peer_runs.TABLE_BITS)
+    options = peer_runs.vw_learner("log_multi", file, VW_BITS)
     command = [peer("vw").python, "-m", "vowpalwabbit", "-d", file.path, *options]
     measured = run_measured([*command, "--quiet", "-p", str(answers)], MOST_SECONDS)
     correct = peer_runs.read_labels(answers) == file.labels()

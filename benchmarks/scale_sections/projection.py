@@ -58,9 +58,7 @@ def section(path: Path) -> str:
     return table(["step", "arithmetic", "gives"], steps(measured))
 
 
-def costs(
-    growth: list[dict[str, Any]], windows: list[dict[str, Any]], label_bytes: float
-) -> Costs:
+def costs(growth: list[dict[str, Any]], windows: list[dict[str, Any]], label_bytes: float) -> Costs:
     """Return the costs of a row, a level and a byte.
 
     Microseconds are the least of the turns: other programs can only add to them.

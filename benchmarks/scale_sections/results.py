@@ -1,12 +1,14 @@
-"""Measured numbers, one JSON object per line, written as they come: a cut-off run still has some."""
+"""Measured numbers, one JSON object per line, written as they come: a cut-off run has some."""
 
 from __future__ import annotations
 
 import json
 import os
 import time
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def append(path: Path, **facts: Any) -> None:

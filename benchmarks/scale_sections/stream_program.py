@@ -11,9 +11,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from scale_sections import growing, streams
-
 from labeltrees import ConditionalTreeClassifier
+from scale_sections import growing, streams
 
 
 def main() -> None:

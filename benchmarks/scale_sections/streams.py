@@ -58,9 +58,7 @@ def identifiers(options: Options) -> None:
 def debian(options: Options) -> None:
     """Run the stream of paths, then its peers, and write everything down."""
     try:
-        stream = Stream(
-            DEBIAN, None if options.quick else debian_files.rows_file(needed(options))
-        )
+        stream = Stream(DEBIAN, None if options.quick else debian_files.rows_file(needed(options)))
     except debian_files.NoListsError as error:
         results.append(options.results, section=DEBIAN, left_out=str(error))
         return
