@@ -54,11 +54,13 @@ def draw_one(axis: Any, name: str, across: str, kind: str, windows: list[dict[st
 
 
 def finish(axis: Any, across: str, name: str) -> None:
-    from matplotlib.ticker import EngFormatter
+    from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
 
     axis.set(xlabel=across, ylabel=name, ylim=(0, None))
     axis.set_xscale("log")
+    axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axis.xaxis.set_major_formatter(EngFormatter(sep=""))
+    axis.xaxis.set_minor_formatter(NullFormatter())
     if "per second" in name:
         axis.yaxis.set_major_formatter(EngFormatter(sep=""))
     axis.grid(color="#DDDDDD", linewidth=0.6)
