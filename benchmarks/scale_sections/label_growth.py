@@ -23,12 +23,13 @@ if TYPE_CHECKING:
 
     from scale_sections.options import Options
 
-SECTION = "growth"
+SECTION, FULL = "growth", "full"
 SIZES = (64_000, 256_000, 1_000_000)
 QUICK_SIZES = (200, 800)
 MODELS: dict[str, dict[str, Any]] = {"refined": {}, "tree alone": {"refine": 0}}
 N_ROUNDS = 2  # how often each label is learned before time is taken
 N_BARE = 500_000  # labels, to see what one takes besides weights
+LEAST_MEMORY = 2**23  # that refined trees can be kept within
 N_TURNS = 15
 TURN_ROWS = 4_000
 N_WARM = 40  # labels whose rows are asked again and again, so that their memory is near
@@ -39,6 +40,7 @@ class Grown:
     """A model that knows so many labels, and what its turns took in microseconds per row."""
 
     n_labels: int
+    max_memory: int | None
     model: ConditionalTreeClassifier
     learn: list[float] = field(default_factory=list)
     far: list[float] = field(default_factory=list)
@@ -49,15 +51,33 @@ def run(options: Options) -> None:
     """Measure and write down a label's memory, and every size for each kind of model."""
     n_bare = 20_000 if options.quick else N_BARE
     results.append(options.results, section="label", labels=n_bare, bytes=label_bytes(n_bare))
+    sizes = QUICK_SIZES if options.quick else SIZES
     for name, settings in MODELS.items():
         random = np.random.default_rng(0)
-        sizes = QUICK_SIZES if options.quick else SIZES
         models = [grown(n_labels, settings, random) for n_labels in sizes]
-        for _ in range(3 if options.quick else N_TURNS):
-            for each in models:
-                take_turn(each, random)
+        compare(models, SECTION, name, options)
+        del models
+    full_tables(sizes[1], options)
+
+
+def full_tables(n_labels: int, options: Options) -> None:
+    """Compare models of one size: tables with room, and within half of the memory they want."""
+    random = np.random.default_rng(0)
+    free = grown(n_labels, {}, random)
+    sizes = growing.state(free.model)
+    half = max(int(5e5 * (sizes["table_mb"] + sizes["experts_mb"])), LEAST_MEMORY)
+    full = grown(n_labels, {"max_memory": half}, random)
+    compare([free, full], FULL, "refined", options)
+
+
+def compare(models: list[Grown], section: str, name: str, options: Options) -> None:
+    """Let the models take turns, and write down what they took."""
+    random = np.random.default_rng(1)
+    for _ in range(3 if options.quick else N_TURNS):
         for each in models:
-            results.append(options.results, section=SECTION, name=name, **facts(each, models[0]))
+            take_turn(each, random)
+    for each in models:
+        results.append(options.results, section=section, name=name, **facts(each, models[0]))
 
 
 def label_bytes(n_labels: int) -> float:
@@ -79,7 +99,7 @@ def grown(n_labels: int, settings: dict[str, Any], random: np.random.Generator) 
         for start in range(0, n_labels, CHUNK_ROWS):
             labels = order[start : start + CHUNK_ROWS]
             model.partial_fit(window_rows(labels), labels)
-    return Grown(n_labels, model)
+    return Grown(n_labels, settings.get("max_memory"), model)
 
 
 def take_turn(each: Grown, random: np.random.Generator) -> None:
@@ -101,7 +121,7 @@ def spent(ask: Callable[..., Any], labels: np.ndarray) -> float:
 
 def facts(each: Grown, first: Grown) -> dict[str, Any]:
     """Return medians, and those of the ratios to the first model's turn just before or after."""
-    found: dict[str, Any] = {**growing.state(each.model), "rows_per_turn": TURN_ROWS}
+    found: dict[str, Any] = {**growing.state(each.model), "max_memory": each.max_memory}
     for kind in ("learn", "far", "near"):
         own, other = np.array(getattr(each, kind)), np.array(getattr(first, kind))
         low, middle, high = np.percentile(own / other, [25, 50, 75])

@@ -145,6 +145,10 @@ def growth(path: Path) -> str:
         of_kind = [each for each in found if each["name"] == name]
         rows = [growth_row(each) for each in latest(of_kind, "labels")]
         parts += [f"{name.capitalize()}.\n", table(GROWTH_HEADER, rows), ""]
+    full = latest(results.read(path, section="full"), "max_memory")
+    if full:
+        parts += ["Refined; of two models of one size the second has half of the memory.\n"]
+        parts += [table(GROWTH_HEADER, [growth_row(each) for each in full]), ""]
     if found:
         parts += [
             "- Made-up rows of 20 features (`online.py`, *windows*), each label learned twice "
@@ -152,6 +156,7 @@ def growth(path: Path) -> str:
             "times are medians over the turns of the ratio to the smallest model in the same "
             "round, so the load is the same for both.\n"
         ]
+
     return "\n".join(parts)
 
 
