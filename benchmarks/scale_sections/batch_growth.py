@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 SECTION = "batch"
 SIZES = (64_000, 256_000, 1_000_000)
 QUICK_SIZES = (200, 400)
+MOST_ROWS = 256_000
 N_ASKED = 2_000
 THREADS = 2
 #: Processor seconds after which a program is stopped; what took longer is said to have.
@@ -36,7 +37,7 @@ def run(options: Options) -> None:
     names = TAKING_PART if options.with_peers else TAKING_PART[:1]
     out = set()
     for n_labels in QUICK_SIZES if options.quick else SIZES:
-        split = made(options.rows(n_labels), n_labels)
+        split = made(options.rows(min(n_labels, MOST_ROWS)), n_labels)
         for name in names:
             if name not in out and not one(everyone[name], split, options):
                 out.add(name)

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 
 from labeltrees import ConditionalTreeClassifier
 from online_sections.growth import CHUNK_ROWS, window_rows
-from scale_sections import growing, results
+from scale_sections import growing, report, results
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +29,7 @@ QUICK_SIZES = (200, 800)
 MODELS: dict[str, dict[str, Any]] = {"refined": {}, "tree alone": {"refine": 0}}
 N_ROUNDS = 2  # how often each label is learned before time is taken
 N_BARE = 500_000  # labels, to see what one takes besides weights
+READS = 500_000
 LEAST_MEMORY = 2**23  # that refined trees can be kept within
 N_TURNS = 15
 TURN_ROWS = 4_000
@@ -58,6 +59,8 @@ def run(options: Options) -> None:
         compare(models, SECTION, name, options)
         del models
     full_tables(sizes[1], options)
+    found = report.latest(results.read(options.results, section=SECTION, name="refined"), "labels")
+    waiting([1e6 * (each["table_mb"] + each["experts_mb"]) for each in found], options)
 
 
 def full_tables(n_labels: int, options: Options) -> None:
@@ -78,6 +81,26 @@ def compare(models: list[Grown], section: str, name: str, options: Options) -> N
             take_turn(each, random)
     for each in models:
         results.append(options.results, section=section, name=name, **facts(each, models[0]))
+
+
+def waiting(sizes: list[float], options: Options) -> None:
+    """Write down what one number of a random line of 64 bytes takes, from as much memory each.
+
+    The reads do not depend on each other, as the core's do not, which fetches lines ahead.
+    """
+    random = np.random.default_rng(0)
+    lines = [np.ones((int(size / 64), 8)) for size in sizes]
+    spent_ns: list[list[float]] = [[] for _ in lines]
+    for _ in range(3 if options.quick else N_TURNS):
+        for several, taken in zip(lines, spent_ns, strict=True):
+            chosen = random.integers(len(several), size=READS)
+            started = time.thread_time()
+            several[chosen, 0].sum()
+            taken.append((time.thread_time() - started) / READS * 1e9)
+    for size, taken in zip(sizes, spent_ns, strict=True):
+        times = float(np.median(np.array(taken) / np.array(spent_ns[0])))
+        found = {"bytes": size, "ns": float(np.median(taken)), "least_ns": min(taken)}
+        results.append(options.results, section="memory", times=times, **found)
 
 
 def label_bytes(n_labels: int) -> float:

@@ -28,7 +28,9 @@ class Costs:
     labels: float
     least_us: float
     least_labels: float
-    """The same at the least labels."""
+    """The same at the least labels, whose tables are small."""
+    least_depth: float
+    """Levels of that tree that a row passes."""
     entries: float
     """Features of a row of the stream."""
     rows: float
@@ -43,8 +45,13 @@ class Costs:
 
     @property
     def level_us(self) -> float:
-        """What one more level of the tree, twice the labels, adds to a row."""
+        """What twice the labels add to a row: a level more, and all tables twice as large."""
         return (self.row_us - self.least_us) / math.log2(self.labels / self.least_labels)
+
+    @property
+    def near_level_us(self) -> float:
+        """What a level costs where the tables are small, as those of the top levels are."""
+        return self.least_us / self.least_depth
 
 
 def section(path: Path) -> str:
@@ -75,6 +82,7 @@ def costs(growth: list[dict[str, Any]], windows: list[dict[str, Any]], label_byt
         labels=large["labels"],
         least_us=small["learn_least_us"],
         least_labels=small["labels"],
+        least_depth=small["depth_of_an_example"],
         entries=windows[-1]["entries_per_row"],
         rows=last["examples"],
         table_bytes=tables(last),
@@ -99,18 +107,20 @@ def steps(c: Costs) -> list[list[str]]:
     machines = max(1, math.ceil((table_bytes + label_bytes) / MACHINE_BYTES))
     full_rows = c.rows * (MACHINE_BYTES / c.table_bytes) ** (1 / c.table_power)
     top = math.log2(machines)
-    top_seconds = ROWS * top * c.level_us / 1e6
-    rest_seconds = ROWS * (row_us - top * c.level_us) / 1e6 / machines
+    top_us = top * c.near_level_us
+    rest_us = row_us - top_us
     row_bytes = 4 * c.entries + 16
     sent = ROWS * row_bytes
     their_labels = c.stream_labels * (ROWS / c.rows) ** c.label_power
     return [
         ["a row", f"measured at {c.labels:,.0f} labels", f"{c.row_us:.1f} µs"],
-        ["a level, twice the labels",
+        ["a level of small tables", f"{c.least_us:.1f} µs at {c.least_labels:,.0f} labels / "
+         f"{c.least_depth:.1f} levels", f"{c.near_level_us:.2f} µs"],
+        ["twice the labels: a level more, tables twice as large",
          f"({c.row_us:.1f} - {c.least_us:.1f} at {c.least_labels:,.0f}) / "
          f"{math.log2(c.labels / c.least_labels):.1f}", f"{c.level_us:.2f} µs"],
         ["a row at 100 M labels",
-         f"{c.row_us:.1f} + log2({LABELS:.0e} / {c.labels:.0e}) = {levels:.1f} levels x "
+         f"{c.row_us:.1f} + log2({LABELS:.0e} / {c.labels:.0e}) = {levels:.1f} x "
          f"{c.level_us:.2f}", f"{row_us:.1f} µs"],
         ["10 G rows, one core", f"1e10 x {row_us:.1f} µs", f"{seconds / DAY:.1f} days"],
         ["tables",
@@ -126,11 +136,11 @@ def steps(c: Costs) -> list[list[str]]:
         ["of which the core has done", f"{full_rows:.2e} x {row_us:.1f} µs",
          f"{full_rows * row_us / 1e6 / DAY:.2f} days"],
         ["top levels, on one machine",
-         f"1e10 x log2({machines}) = {top:.1f} x {c.level_us:.2f} µs",
-         f"{top_seconds / 3600:.1f} hours"],
+         f"1e10 x log2({machines}) = {top:.1f} x {c.near_level_us:.2f} µs",
+         f"{ROWS * top_us / 1e6 / 3600:.0f} hours"],
         ["subtrees, a machine each, one core",
-         f"1e10 x ({row_us:.1f} - {top:.1f} x {c.level_us:.2f}) µs / {machines}",
-         f"{rest_seconds / 3600:.1f} hours"],
+         f"1e10 x ({row_us:.1f} - {top_us:.1f}) µs / {machines}",
+         f"{ROWS * rest_us / 1e6 / machines / 3600:.0f} hours"],
         ["rows over the network", f"1e10 x ({c.entries:.0f} x 4 + 16) = {row_bytes:.0f} bytes",
          f"{sent / 1e12:.2f} TB"],
         ["the same at 10 Gbit/s, one sender", f"{sent / 1e12:.2f} TB / 1.25 GB/s",

@@ -149,6 +149,16 @@ def growth(path: Path) -> str:
     if full:
         parts += ["Refined; of two models of one size the second has half of the memory.\n"]
         parts += [table(GROWTH_HEADER, [growth_row(each) for each in full]), ""]
+    read = latest(results.read(path, section="memory"), "bytes")
+    if read:
+        header = ["memory, MB", "ns per random line", "least", "times the first"]
+        rows = [
+            [number(each["bytes"] / 1e6, 0), *(number(each[k], 1) for k in ("ns", "least_ns"))]
+            + [number(each["times"], 2)]
+            for each in read
+        ]
+        parts += ["One number of a random line of 64 bytes, from plain arrays.\n"]
+        parts += [table(header, rows), ""]
     if found:
         parts += [
             "- Made-up rows of 20 features (`online.py`, *windows*), each label learned twice "
@@ -176,7 +186,8 @@ def batch(path: Path) -> str:
         return ""
     said = notes(
         "Rows of three labels and 24 words, half of them any words (`batch.py`'s made-up sets); "
-        "as many rows as labels. Two threads to train, one to ask for the 10 likeliest of "
+        "as many rows as labels, but at most 256,000, so that of a million labels some have none. "
+        "Two threads to train, one to ask for the 10 likeliest of "
         "2,000 other rows. MB: the most that the training program had.",
     )
     rows = [batch_row(each) for each in found]

@@ -110,16 +110,20 @@ def test_the_projection_is_the_arithmetic_it_shows(work):
     from scale_sections.projection import Costs, steps
 
     costs = Costs(
-        row_us=20.0, labels=1e6, least_us=16.0, least_labels=62_500, entries=15.0, rows=1e7,
-        table_bytes=4e9, table_power=1.0, label_bytes=500.0, stream_labels=1e6, label_power=0.5,
+        row_us=20.0, labels=1e6, least_us=16.0, least_labels=62_500, least_depth=16.0, entries=15.0,
+        rows=1e7, table_bytes=4e9, table_power=1.0, label_bytes=500.0, stream_labels=1e6, label_power=0.5,
     )  # fmt: skip
     found = {step: value for step, _, value in steps(costs)}
-    assert found["a level, twice the labels"] == "1.00 µs"  # 4 µs, 16 times the labels
+    assert found["a level of small tables"] == "1.00 µs"
+    twice = found["twice the labels: a level more, tables twice as large"]
+    assert twice == "1.00 µs"  # 4 µs, 16 times the labels
     assert found["a row at 100 M labels"] == "26.6 µs"
     assert found["10 G rows, one core"] == "3.1 days"  # 266,439 s
     assert found["tables"] == "4.00 TB"
     assert found["vocabulary and tree"] == "50 GB"
     assert found["machines by memory"] == "22"  # 4.05 TB / 192 GB
+    assert found["top levels, on one machine"] == "12 hours"  # 4.46 µs
+    assert found["subtrees, a machine each, one core"] == "3 hours"  # 22.2 µs / 22
     assert found["rows over the network"] == "0.76 TB"
     assert found["labels that so many rows of the stream would have"] == "32 M"
 
