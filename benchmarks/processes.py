@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import os
+import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -30,23 +32,33 @@ class Measured:
     output: str
 
 
-def run_measured(command: list[str]) -> Measured:
-    """Run a program to its end, or raise `RuntimeError` with the end of what it complained."""
+def run_measured(command: list[str], most_seconds: int | None = None) -> Measured:
+    """Run a program to its end, or raise `RuntimeError` with the end of what it complained.
+
+    ``most_seconds`` of the processor, summed over its threads, are where it is stopped.
+    """
     with tempfile.TemporaryDirectory() as folder:
         facts = Path(folder) / "facts.json"
         done = subprocess.run(
-            [sys.executable, "-I", "-S", __file__, str(facts), *command],
+            [sys.executable, "-I", "-S", __file__, str(facts), str(most_seconds or 0), *command],
             capture_output=True,
             text=True,
             env=os.environ | ONE_THREAD,
         )
         measured = json.loads(facts.read_text()) if facts.exists() else {"code": done.returncode}
-    if measured.pop("code") != 0:
+    code = measured.pop("code")
+    if most_seconds is not None and code == -signal.SIGXCPU:
+        said = f"stopped after {most_seconds:,} seconds of the processor"
+        raise RuntimeError(f"{' '.join(command)} failed: {said}")
+    if code != 0:
         raise RuntimeError(f"{' '.join(command)} failed: {done.stderr.strip()[-400:]}")
     return Measured(**measured, output=done.stdout)
 
 
-def start_and_wait(facts: Path, command: list[str]) -> None:
+def start_and_wait(facts: Path, most_seconds: int, command: list[str]) -> None:
+    if most_seconds:
+        # The hard limit is later: reaching it would look like any other kill.
+        resource.setrlimit(resource.RLIMIT_CPU, (most_seconds, most_seconds + 60))
     started = time.perf_counter()
     process = subprocess.Popen(command)
     _, status, usage = os.wait4(process.pid, 0)
@@ -61,4 +73,4 @@ def start_and_wait(facts: Path, command: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    start_and_wait(Path(sys.argv[1]), sys.argv[2:])
+    start_and_wait(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:])

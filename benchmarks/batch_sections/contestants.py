@@ -99,8 +99,12 @@ def measured(
     threads: int,
     timed: bool = True,
     named: bool = False,
+    most_seconds: int | None = None,
 ) -> Run:
-    """Train in one process, load and ask in another, each in the contestant's environment."""
+    """Train in one process, load and ask in another, each in the contestant's environment.
+
+    Each is stopped after ``most_seconds`` of the processor.
+    """
     python, program = contestant.python(), str(PROGRAMS / f"{contestant.program}_program.py")
     model = WORK / "batch" / "models" / f"{contestant.program}"
     shutil.rmtree(model, ignore_errors=True)
@@ -108,10 +112,10 @@ def measured(
     settings = json.loads(contestant.settings)
     settings |= {"cost": cost, "threads": threads, "timed": timed, "named": named}
     command = [python, program, "train", str(split.folder), str(model), json.dumps(settings)]
-    trained = run_measured(command)
+    trained = run_measured(command, most_seconds)
     out = WORK / "batch" / "answers.npz"
     command = [python, program, "predict", str(split.folder), str(model), json.dumps(settings)]
-    asked = run_measured([*command, str(out)])
+    asked = run_measured([*command, str(out)], most_seconds)
     facts = {
         **json.loads(trained.output.splitlines()[-1]),
         **json.loads(asked.output.splitlines()[-1]),

@@ -17,11 +17,13 @@ from labeltrees.data.readers import read_xc
 from peers import WORK
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 VALID_SHARE = 0.1
 MOST_VALID_ROWS = 5_000
 YSO_ROWS = 100_000
+TEXT_ROWS = 50_000  # at a time: lists of words take more memory than matrices
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,10 +149,15 @@ def written(name: str, X: csr_array, Y: csr_array, X_test: csr_array, Y_test: cs
 
 
 def _write_text(path: Path, X: csr_array, Y: csr_array) -> None:
-    labels, starts = Y.indices.tolist(), Y.indptr.tolist()
-    pairs = [f"{c}:{v:.6g}" for c, v in zip(X.indices.tolist(), X.data.tolist(), strict=True)]
     with path.open("w") as file:
         file.write(f"{X.shape[0]} {X.shape[1]} {Y.shape[1]}\n")
-        for row, (begin, end) in enumerate(zip(X.indptr, X.indptr[1:], strict=False)):
-            named = ",".join(map(str, labels[starts[row] : starts[row + 1]]))
-            file.write(f"{named} {' '.join(pairs[begin:end])}\n")
+        for first in range(0, X.shape[0], TEXT_ROWS):
+            file.writelines(_text_lines(X[first : first + TEXT_ROWS], Y[first : first + TEXT_ROWS]))
+
+
+def _text_lines(X: csr_array, Y: csr_array) -> Iterator[str]:
+    labels, starts = Y.indices.tolist(), Y.indptr.tolist()
+    pairs = [f"{c}:{v:.6g}" for c, v in zip(X.indices.tolist(), X.data.tolist(), strict=True)]
+    for row, (begin, end) in enumerate(zip(X.indptr, X.indptr[1:], strict=False)):
+        named = ",".join(map(str, labels[starts[row] : starts[row + 1]]))
+        yield f"{named} {' '.join(pairs[begin:end])}\n"

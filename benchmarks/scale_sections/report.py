@@ -1,0 +1,217 @@
+"""The tables, from the file of results."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from online_sections.markdown import notes, number, table
+from scale_sections import results
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TITLES = {
+    "identifiers": "Next identifier, source of many packages",
+    "debian": "Debian: which package has this path",
+}
+FIRST_LABELS = 64_000  # growth is told from here
+STREAM_HEADER = [
+    "rows", "labels", "nodes on a path", "accuracy", "log loss (seen)", "new labels", "rows/s",
+    "CPU µs/row", "P(label), far", "near", "tables MB", "resident MB", "load",
+]  # fmt: skip
+PREFIX_HEADER = ["program", "rows", "labels", "accuracy", "wall s", "CPU s", "CPU µs/row", "MB"]
+GROWTH_HEADER = [
+    "labels", "nodes on a path", "learn µs", "times the first", "P(label) far µs",
+    "times the first", "near µs", "times the first", "tables MB",
+]  # fmt: skip
+BATCH_HEADER = [
+    "labels", "rows", "program", "train s", "train CPU s", "CPU ms/row", "train MB", "P@1", "P@3",
+    "P@5", "ask ms/row", "single p50 ms", "model MB",
+]  # fmt: skip
+
+
+def section(path: Path) -> str:
+    """Return all tables that the results have numbers for."""
+    parts = [stream(path, kind) for kind in TITLES]
+    return "\n".join([*parts, growth(path), batch(path), "![scale](plots/scale.png)\n"])
+
+
+def stream(path: Path, kind: str) -> str:
+    windows = measured(path, kind)
+    if not windows:
+        return ""
+    some = thinned(windows)
+    parts = [f"### {TITLES[kind]}\n", table(STREAM_HEADER, [stream_row(each) for each in some]), ""]
+    said = [
+        "Each line is about the rows since the one before it in the results, of which the table "
+        "shows some. CPU µs/row: predicting and learning, all threads; making the features takes "
+        f"{1e6 * windows[-1]['other_cpu_s'] / windows[-1]['n_rows']:.1f} more. P(label): µs of the "
+        "processor per row, of rows not seen before (far) and of 40 rows again and again (near).",
+        grown(windows),
+        *(each["left_out"] for each in results.read(path, section=kind) if "left_out" in each),
+    ]
+    prefix = results.read(path, section=f"{kind}-prefix")
+    rows = [prefix_row(each) for each in prefix]
+    if rows:
+        parts += ["The first rows, from one text file.\n", table(PREFIX_HEADER, rows), ""]
+    return "\n".join([*parts, notes(*said), ""])
+
+
+def measured(path: Path, kind: str) -> list[dict[str, Any]]:
+    """Return the windows of a stream, in their order."""
+    return [each for each in results.read(path, section=kind) if "examples" in each]
+
+
+def thinned(windows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the first window, each that ends at least 1.4 times as late, and the last."""
+    some = windows[:1]
+    for each in windows[1:-1]:
+        if each["examples"] >= 1.4 * some[-1]["examples"]:
+            some.append(each)
+    return some + windows[1:][-1:]
+
+
+def stream_row(each: dict[str, Any]) -> list[str]:
+    n = each["n_rows"]
+    return [
+        f"{each['examples']:,}",
+        f"{each['labels']:,}",
+        number(each["depth_of_an_example"], 1),
+        number(each["accuracy"], 3),
+        number(each["log_loss_seen"], 3),
+        f"{100 * each['new_share']:.1f} %",
+        number(n / each["wall_s"], 0),
+        number(1e6 * each["cpu_s"] / n, 1),
+        number(each.get("far_us"), 1),
+        number(each.get("near_us"), 1),
+        number(each["table_mb"] + each["experts_mb"], 0),
+        number(each["resident_mb"], 0),
+        number(each["load"], 0),
+    ]
+
+
+def grown(windows: list[dict[str, Any]]) -> str | None:
+    """Return a sentence on the cost of a row at the end, against that at the first 64,000 labels.
+
+    Both are means of up to four windows, as one alone is at the mercy of other programs.
+    """
+    later = [i for i, each in enumerate(windows) if each["labels"] >= FIRST_LABELS]
+    start = later[0] if later else 0
+    first, last = windows[start : start + 4], windows[-4:]
+    if len(windows) < start + 8:
+        return None
+    cost = {name: [per_row(several, name) for several in (first, last)] for name in ("cpu_s",)}
+    near = [mean(several, "near_us") for several in (first, last)]
+    load = [mean(several, "load") for several in (first, last)]
+    before, after = cost["cpu_s"]
+    return (
+        f"From {first[0]['labels']:,} labels to {last[-1]['labels']:,} the processor's time per "
+        f"row grew {after / before:.2f} times, from {before:.1f} to {after:.1f} µs (means of four "
+        f"lines each). Meanwhile the same question about rows that are near in memory, on a path "
+        f"hardly longer, took {near[1] / near[0]:.2f} times as long, and the load rose from "
+        f"{load[0]:.0f} to {load[1]:.0f}: so much is the machine's."
+    )
+
+
+def per_row(several: list[dict[str, Any]], name: str) -> float:
+    return 1e6 * sum(each[name] for each in several) / sum(each["n_rows"] for each in several)
+
+
+def mean(several: list[dict[str, Any]], name: str) -> float:
+    values = [each[name] for each in several if each.get(name) is not None]
+    return sum(values) / len(values)
+
+
+def prefix_row(each: dict[str, Any]) -> list[str]:
+    if "left_out" in each:
+        return [each["name"], f"{each['rows']:,}", f"{each['labels']:,}", each["left_out"], *"----"]
+    return [
+        each["name"],
+        f"{each['rows']:,}",
+        f"{each['labels']:,}",
+        number(each["accuracy"], 3),
+        number(each["wall_s"], 1),
+        number(each["cpu_s"], 1),
+        number(1e6 * each["cpu_s"] / each["rows"], 1),
+        number(each["peak_mb"], 0),
+    ]
+
+
+def growth(path: Path) -> str:
+    """Return the controlled comparison: models of different sizes that take turns."""
+    found = results.read(path, section="growth")
+    parts = ["### Cost per row by labels, models taking turns\n"] if found else []
+    for name in dict.fromkeys(each["name"] for each in found):
+        of_kind = [each for each in found if each["name"] == name]
+        rows = [growth_row(each) for each in latest(of_kind, "labels")]
+        parts += [f"{name.capitalize()}.\n", table(GROWTH_HEADER, rows), ""]
+    full = latest(results.read(path, section="full"), "max_memory")
+    if full:
+        parts += ["Refined; of two models of one size the second has half of the memory.\n"]
+        parts += [table(GROWTH_HEADER, [growth_row(each) for each in full]), ""]
+    read = latest(results.read(path, section="memory"), "bytes")
+    if read:
+        header = ["memory, MB", "ns per random line", "least", "times the first"]
+        rows = [
+            [number(each["bytes"] / 1e6, 0), *(number(each[k], 1) for k in ("ns", "least_ns"))]
+            + [number(each["times"], 2)]
+            for each in read
+        ]
+        parts += ["One number of a random line of 64 bytes, from plain arrays.\n"]
+        parts += [table(header, rows), ""]
+    if found:
+        parts += [
+            "- Made-up rows of 20 features (`online.py`, *windows*), each label learned twice "
+            "before. µs are medians over turns of 4,000 rows, of the thread's processor time; "
+            "times are medians over the turns of the ratio to the smallest model in the same "
+            "round, so the load is the same for both.\n"
+        ]
+
+    return "\n".join(parts)
+
+
+def growth_row(each: dict[str, Any]) -> list[str]:
+    costs = []
+    for kind in ("learn", "far", "near"):
+        low, high = each[f"{kind}_range"]
+        costs.append(number(each[f"{kind}_us"], 1))
+        costs.append(f"{each[f'{kind}_times']:.2f} ({low:.2f}-{high:.2f})")
+    size = number(each["table_mb"] + each["experts_mb"], 0)
+    return [f"{each['labels']:,}", number(each["depth_of_an_example"], 1), *costs, size]
+
+
+def batch(path: Path) -> str:
+    found = latest(results.read(path, section="batch"), "labels", "name")
+    if not found:
+        return ""
+    said = notes(
+        "Rows of three labels and 24 words, half of them any words (`batch.py`'s made-up sets); "
+        "as many rows as labels, but at most 256,000, so that of a million labels some have none. "
+        "Two threads to train, one to ask for the 10 likeliest of "
+        "2,000 other rows. MB: the most that the training program had.",
+    )
+    rows = [batch_row(each) for each in found]
+    parts = ["### Many labels per row, learned in batch\n", table(BATCH_HEADER, rows), "", said]
+    return "\n".join([*parts, ""])
+
+
+def batch_row(each: dict[str, Any]) -> list[str]:
+    head = [f"{each['labels']:,}", f"{each['rows']:,}", each["name"]]
+    if "left_out" in each:
+        return [*head, each["left_out"], *"-" * (len(BATCH_HEADER) - 4)]
+    return [
+        *head,
+        number(each["train_s"], 1),
+        number(each["train_cpu_s"], 1),
+        number(1e3 * each["train_cpu_s"] / each["rows"], 3),
+        number(each["train_mb"], 0),
+        *(number(100 * each[f"P@{k}"], 1) for k in (1, 3, 5)),
+        number(each["batch_cpu_ms"], 3),
+        number(each["p50_ms"], 3),
+        number(each["model_mb"], 0),
+    ]
+
+
+def latest(records: list[dict[str, Any]], *names: str) -> list[dict[str, Any]]:
+    """Return the last record of each combination of values, in the order of the first ones."""
+    return list({tuple(each[name] for name in names): each for each in records}.values())
