@@ -1,0 +1,1 @@
+"""How the site is made from the documents, the code and the measured results."""
