@@ -17,6 +17,7 @@ from docs.site.markdown import relinked, with_charts
 __all__ = ["ROOT", "documents", "main", "pages", "places"]
 
 ROOT = Path(__file__).resolve().parents[2]
+GALLERY = ROOT / "docs/gallery"
 _OWN = ROOT / "docs/site/pages"
 _ROOT_PAGES = {
     "ARCHITECTURE.md": "architecture.md",
@@ -47,7 +48,7 @@ def places() -> dict[str, str]:
     return found
 
 
-def _title(text: str) -> str:
+def title_of(text: str) -> str:
     found = re.search(r"^# (.+)$", text, flags=re.MULTILINE)
     assert found is not None, "a page has no title"
     return found[1]
@@ -71,9 +72,11 @@ def pages() -> dict[str, str]:
     for file in _OWN.glob("*.md"):
         text = file.read_text(encoding="utf-8")
         found[file.name] = with_charts(relinked(text, f"docs/site/pages/{file.name}", where))
+    if not GALLERY.is_dir():
+        found["index.md"] = without_gallery(found["index.md"])
     results = _read("benchmarks/RESULTS.md")
     found["benchmarks.md"] = benchmarks.with_plots(found["benchmarks.md"], results)
-    titles = {name: _title(text) for name, text in texts.items()}
+    titles = {name: title_of(text) for name, text in texts.items()}
     says = guide.described(_read("README.md"))
     about = {page: relinked(text, "README.md", where) for page, text in says.items()}
     found["guide.md"] = guide.guide_page(titles, about)
@@ -84,6 +87,17 @@ def pages() -> dict[str, str]:
     found["reference/index.md"] = reference.index_page()
     found |= {f"reference/{file}": text for file, text in reference.module_pages().items()}
     return found
+
+
+def without_gallery(page: str) -> str:
+    """Return the first page without its card and its entry for the gallery.
+
+    >>> without_gallery("a\\n::::{x}\\n:link: auto_gallery/index\\n::::\\nauto_gallery/index\\nb")
+    'a\\nb'
+    """
+    card = r"^::::\{[^\n]*\n:link: auto_gallery/index\n.*?^::::\n"
+    page = re.sub(card, "", page, flags=re.MULTILINE | re.DOTALL)
+    return page.replace("auto_gallery/index\n", "")
 
 
 def _write(file: Path, content: bytes) -> None:
@@ -110,8 +124,7 @@ def main(folder: Path) -> None:
     for name, content in files.items():
         _write(folder / name, content)
     _remove_others(folder, {folder / name for name in files})
-    gallery = ROOT / "docs/gallery"
-    if not gallery.is_dir():
+    if not GALLERY.is_dir():
         shutil.rmtree(folder / "auto_gallery", ignore_errors=True)
 
 
