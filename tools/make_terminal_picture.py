@@ -80,10 +80,10 @@ def kind_of(line: str, words: str, column: int) -> str:
 
 def delays(lines: list[str]) -> list[float]:
     """Return when each line appears, in seconds."""
-    now, found = 0.4, []
+    now, found = 0.1, []
     for line in lines:
         found.append(now)
-        now += 0.9 if line.startswith("$") else 0.3 if "█" in line else 0.55 if "…" in line else 0.12
+        now += 0.5 if line.startswith("$") else 0.2 if "█" in line else 0.4 if "…" in line else 0.1
     return found
 
 

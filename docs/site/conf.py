@@ -28,6 +28,7 @@ templates_path = [str(ROOT / "docs/site/_templates")]  # autosummary looks besid
 nitpicky = True
 toc_object_entries_show_parents = "hide"
 default_role = "py:obj"
+highlight_language = "text"  # Python is marked as such
 smartquotes = False  # an option has two dashes
 suppress_warnings = ["config.cache"]  # settings that hold functions are read anew each time
 
@@ -64,8 +65,12 @@ html_copy_source = False
 html_context = {"default_mode": "auto"}
 html_sidebars = {"index": [], "benchmarks": [], "start": [], "which_model": []}
 html_theme_options: dict[str, Any] = {
-    "logo": {"text": "labeltrees", "image_light": "_static/favicon.svg", "image_dark": "_static/favicon.svg"},
-    "header_links_before_dropdown": 7,
+    "logo": {
+        "text": "labeltrees",
+        "image_light": "_static/favicon.svg",
+        "image_dark": "_static/favicon.svg",
+    },
+    "header_links_before_dropdown": 9,
     "navbar_align": "left",
     "show_toc_level": 2,
     "navigation_with_keys": False,
