@@ -20,7 +20,8 @@ CHARACTER, LINE, LEFT, TOP = 7.25, 16.5, 16.0, 46.0
 COLUMNS = 92
 EIGHTHS = {"▏": 1, "▎": 2, "▍": 3, "▌": 4, "▋": 5, "▊": 6, "▉": 7, "█": 8}
 STYLE = """
-text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:#c9d1d9;white-space:pre}
+text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace}
+text{fill:#c9d1d9;white-space:pre}
 .b{fill:#2aa397}.p{fill:#e3a54a}.h{fill:#8b949e}.o{fill:#7ee0d5}
 g{animation:a .25s both}@keyframes a{from{opacity:0}to{opacity:1}}
 @media(prefers-reduced-motion:reduce){g{animation:none}}
@@ -43,9 +44,7 @@ def run_of_text(words: str, column: int, y: float, kind: str) -> str:
     x = LEFT + CHARACTER * column
     width = CHARACTER * len(words)
     style = f' class="{kind}"' if kind else ""
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" textLength="{width:.1f}"{style}>{escape(words)}</text>'
-    )
+    return f'<text x="{x:.1f}" y="{y:.1f}" textLength="{width:.1f}"{style}>{escape(words)}</text>'
 
 
 def fitting(line: str) -> str:
@@ -61,7 +60,9 @@ def drawn_line(line: str, y: float) -> str:
         if words[0] in EIGHTHS:
             width = CHARACTER * sum(EIGHTHS[each] for each in words) / 8
             x, top = LEFT + CHARACTER * column, y - 9.5
-            parts.append(f'<rect class="b" x="{x:.1f}" y="{top:.1f}" width="{width:.1f}" height="11"/>')
+            parts.append(
+                f'<rect class="b" x="{x:.1f}" y="{top:.1f}" width="{width:.1f}" height="11"/>'
+            )
         else:
             parts.append(run_of_text(words, column, y, kind_of(line, words, column)))
     return "".join(parts)
@@ -100,8 +101,9 @@ def picture(lines: list[str]) -> str:
         for i, colour in enumerate(("#ff5f57", "#febc2e", "#28c840"))
     )
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" role="img">'
-        "<title>labeltrees demo in a terminal: it learns 1.5 million examples and completes code</title>"
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
+        'role="img"><title>labeltrees demo in a terminal: it learns 1.5 million examples, then '
+        "completes code</title>"
         f"<style>{STYLE.strip()}</style>"
         f'<rect width="{width:.0f}" height="{height:.0f}" rx="9" fill="#161b22"/>{dots}'
         + "\n".join(body)

@@ -48,9 +48,9 @@ def _section(text: str, title: str) -> str:
 
 
 def table(results: str, *titles: str, after: str = "") -> Table:
-    """Return the first table of a section, each title inside the one before.
+    r"""Return the first table of a section, each title inside the one before.
 
-    >>> text = "# A\\n## B\\n| x | y |\\n| --- | ---: |\\n| *a* | 1 |\\n\\n## C\\n"
+    >>> text = "# A\n## B\n| x | y |\n| --- | ---: |\n| *a* | 1 |\n\n## C\n"
     >>> table(text, "A", "B")
     Table(columns=['x', 'y'], rows=[['a', '1']])
     """
@@ -220,10 +220,10 @@ PLOTS: dict[str, tuple[Callable[[str, Any], None], str]] = {
 """Every plot by its name: how it is drawn, and what it shows in words."""
 
 
-def with_plots(page: str, results: str) -> str:
+def with_plots(page: str) -> str:
     """Return a page with a plot wherever a comment names one, in a light and a dark copy.
 
-    >>> print(with_plots("<!-- plot: growth -->", "").splitlines()[0])
+    >>> print(with_plots("<!-- plot: growth -->").splitlines()[0])
     :::{image} plots/made/growth_light.svg
     """
 

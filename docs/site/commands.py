@@ -7,7 +7,7 @@ import re
 from importlib import import_module
 from typing import Any
 
-__all__ = ["command_page", "command_names", "index_page", "option_line"]
+__all__ = ["command_names", "command_of", "command_page", "index_page", "option_line"]
 
 _OWN_GROUP = "Options"
 
@@ -19,7 +19,8 @@ def command_names() -> list[str]:
     return list(COMMANDS)
 
 
-def _command(name: str) -> Any:
+def command_of(name: str) -> Any:
+    """Return a command with its parameters, as its help shows them."""
     # Help is made for a wide terminal, whoever builds the site.
     os.environ["COLUMNS"] = "100"
     from labeltrees.cli import _alone
@@ -29,10 +30,10 @@ def _command(name: str) -> Any:
 
 
 def plain(text: str) -> str:
-    """Return a text in which nothing means anything to reStructuredText.
+    r"""Return a text in which nothing means anything to reStructuredText.
 
     >>> plain("as *many* as `k`, file_")
-    'as \\\\*many\\\\* as \\\\`k\\\\`, file\\\\_'
+    'as \\*many\\* as \\`k\\`, file\\_'
     """
     return re.sub(r"([*`_|\\])", r"\\\1", text)
 
@@ -70,7 +71,7 @@ def _usage(name: str, command: Any) -> str:
 
 def command_page(name: str) -> str:
     """Return the page of a command: what it does, its arguments and every option by group."""
-    command = _command(name)
+    command = command_of(name)
     title = f"labeltrees {name}"
     lines = [title, "=" * len(title), "", f".. program:: {title}", ""]
     for part in _paragraphs(command.help or ""):
@@ -106,7 +107,11 @@ def index_page() -> str:
         lines += [part.replace("``", "`"), ""]
     lines += ["| command | what it does |", "|---|---|"]
     lines += [f"| [`labeltrees {name}`]({name}.rst) | {does} |" for name, does in COMMANDS.items()]
-    lines += ["", "Start with [60 seconds](../start.md); files are told about in [reading data",
-              "files](../readers.md), training in [from a file to a model](../training.md).", ""]
+    lines += [
+        "",
+        "Start with [60 seconds](../start.md); files are told about in [reading data",
+        "files](../readers.md), training in [from a file to a model](../training.md).",
+        "",
+    ]
     lines += [":::{toctree}", ":hidden:", "", *COMMANDS, ":::", ""]
     return "\n".join(lines)

@@ -15,7 +15,13 @@ from urllib.parse import unquote, urlsplit
 
 __all__ = ["Page", "faults", "main", "read_page"]
 
-_FETCHED = {("script", "src"), ("img", "src"), ("source", "src"), ("iframe", "src"), ("img", "srcset")}
+_FETCHED = {
+    ("script", "src"),
+    ("img", "src"),
+    ("source", "src"),
+    ("iframe", "src"),
+    ("img", "srcset"),
+}
 
 
 class Page(HTMLParser):
@@ -57,9 +63,7 @@ def faults(site: Path) -> list[str]:
         if name.startswith("_static/"):
             continue
         here = page(file)
-        for address in here.fetched:
-            if _is_elsewhere(address):
-                found.append(f"{name}: fetches {address}")
+        found += [f"{name}: fetches {each}" for each in here.fetched if _is_elsewhere(each)]
         for address in here.links + [each for each in here.fetched if not _is_elsewhere(each)]:
             parts = urlsplit(address)
             if _is_elsewhere(address) or parts.scheme == "data":
@@ -73,9 +77,9 @@ def faults(site: Path) -> list[str]:
             elif anchor and target.suffix == ".html" and anchor not in page(target).anchors:
                 found.append(f"{name}: no anchor for {address}")
     for file in sorted(site.rglob("*.css")):
-        for address in re.findall(r"url\(['\"]?([^'\")]+)", file.read_text(encoding="utf-8")):
-            if _is_elsewhere(address):
-                found.append(f"{file.relative_to(site).as_posix()}: fetches {address}")
+        named = re.findall(r"url\(['\"]?([^'\")]+)", file.read_text(encoding="utf-8"))
+        place = file.relative_to(site).as_posix()
+        found += [f"{place}: fetches {each}" for each in named if _is_elsewhere(each)]
     return found
 
 

@@ -8,9 +8,9 @@ __all__ = ["glossary_page", "terms"]
 
 
 def terms(architecture: str) -> list[tuple[str, str]]:
-    """Return the words of the glossary and what they mean, as ARCHITECTURE.md has them.
+    r"""Return the words of the glossary and what they mean, as ARCHITECTURE.md has them.
 
-    >>> terms("## Glossary\\n\\n| word | meaning |\\n|---|---|\\n| bank | regressors |\\n\\n## End")
+    >>> terms("## Glossary\n\n| word | meaning |\n|---|---|\n| bank | regressors |\n\n## End")
     [('bank', 'regressors')]
     """
     found = re.search(r"^## Glossary\n(.*?)(?=^## |\Z)", architecture, re.MULTILINE | re.DOTALL)

@@ -35,9 +35,7 @@ def contents(pages: Iterable[str]) -> dict[str, list[str]]:
     {'Models in your program': ['models', 'tree'], 'Further pages': ['brand_new']}
     """
     left = [page for page in pages if page not in TOP_PAGES]
-    found = {
-        title: [name for name in names if name in left] for title, names in SECTIONS.items()
-    }
+    found = {title: [name for name in names if name in left] for title, names in SECTIONS.items()}
     placed = {name for names in found.values() for name in names}
     found[_REST] = sorted(set(left) - placed)
     return {title: names for title, names in found.items() if names}
@@ -58,7 +56,12 @@ def described(readme: str) -> dict[str, str]:
 
 def guide_page(titles: dict[str, str], says: dict[str, str]) -> str:
     """Return the guide's first page: each section, its pages and a word about each."""
-    lines = ["# User guide", "", "A page for every method and every task. Their examples run as tests.", ""]
+    lines = [
+        "# User guide",
+        "",
+        "A page for every method and every task. Their examples run as tests.",
+        "",
+    ]
     for section, pages in contents(titles).items():
         lines += [f"## {section}", ""]
         for page in pages:

@@ -1,4 +1,4 @@
-"""Markdown of the repository as pages of the site: links between files become links between pages."""
+"""Markdown of the repository as pages of the site: links to files become links to pages."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _CHART = re.compile(r"<!-- chart -->\n(.*?)<!-- end of chart -->\n", re.DOTALL)
 
 
 def outside_fences(text: str, change: Callable[[str], str]) -> str:
-    """Return a page with everything but its fenced blocks changed.
+    r"""Return a page with everything but its fenced blocks changed.
 
-    >>> outside_fences("a\\n```\\na\\n```\\na\\n", str.upper)
-    'A\\n```\\na\\n```\\nA\\n'
+    >>> outside_fences("a\n```\na\n```\na\n", str.upper)
+    'A\n```\na\n```\nA\n'
     """
     parts = re.split(r"(^(`{3,}|:{3,}).*?^\2$\n?)", text, flags=re.MULTILINE | re.DOTALL)
     # Of each match there are two groups: the block, and its fence, which is left out.
@@ -56,9 +56,9 @@ def relinked(text: str, file: str, places: Mapping[str, str]) -> str:
 
 
 def with_charts(text: str) -> str:
-    """Return a page whose lists between comments are drawn as charts.
+    r"""Return a page whose lists between comments are drawn as charts.
 
-    >>> print(with_charts("<!-- chart -->\\n- a\\n<!-- end of chart -->\\n"))
+    >>> print(with_charts("<!-- chart -->\n- a\n<!-- end of chart -->\n"))
     :::::{container} chart
     - a
     :::::

@@ -25,7 +25,7 @@ MODULES = {
     "labeltrees.tree": "The tree over labels.",
     "labeltrees.data.readers": "Files, read in chunks at constant memory.",
     "labeltrees.transforms": "Fitted transformers of scikit-learn beside a model.",
-    "labeltrees.models.capabilities": "What only some models answer: one protocol of one method each.",
+    "labeltrees.models.capabilities": "What only some models answer: a protocol for each.",
     "labeltrees.client": "Asking and teaching a server from Python.",
     "labeltrees.errors": "Every error that the library raises on purpose.",
 }

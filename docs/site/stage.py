@@ -74,8 +74,7 @@ def pages() -> dict[str, str]:
         found[file.name] = with_charts(relinked(text, f"docs/site/pages/{file.name}", where))
     if not GALLERY.is_dir():
         found["index.md"] = without_gallery(found["index.md"])
-    results = _read("benchmarks/RESULTS.md")
-    found["benchmarks.md"] = benchmarks.with_plots(found["benchmarks.md"], results)
+    found["benchmarks.md"] = benchmarks.with_plots(found["benchmarks.md"])
     titles = {name: title_of(text) for name, text in texts.items()}
     says = guide.described(_read("README.md"))
     about = {page: relinked(text, "README.md", where) for page, text in says.items()}
@@ -90,10 +89,10 @@ def pages() -> dict[str, str]:
 
 
 def without_gallery(page: str) -> str:
-    """Return the first page without its card and its entry for the gallery.
+    r"""Return the first page without its card and its entry for the gallery.
 
-    >>> without_gallery("a\\n::::{x}\\n:link: auto_gallery/index\\n::::\\nauto_gallery/index\\nb")
-    'a\\nb'
+    >>> without_gallery("a\n::::{x}\n:link: auto_gallery/index\n::::\nauto_gallery/index\nb")
+    'a\nb'
     """
     card = r"^::::\{[^\n]*\n:link: auto_gallery/index\n.*?^::::\n"
     page = re.sub(card, "", page, flags=re.MULTILINE | re.DOTALL)
