@@ -9,6 +9,7 @@ export OPENBLAS_NUM_THREADS=${OPENBLAS_NUM_THREADS:-1} MPLBACKEND=agg
 python=.venv/bin/python
 source=build/site-source
 
+rm -rf build/site  # of pages that are no more nothing shall be left
 "$python" -m docs.site.stage "$source"
 "$python" -m sphinx -W --keep-going -q -b html -c docs/site -d build/site-doctrees "$source" build/site
 "$python" -m docs.site.finished build/site

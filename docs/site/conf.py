@@ -52,6 +52,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "plot_gallery": True,
     "backreferences_dir": None,
+    "write_computation_times": False,  # its pages would fetch scripts from elsewhere
     "show_signature": False,
 }
 

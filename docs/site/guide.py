@@ -42,16 +42,16 @@ def contents(pages: Iterable[str]) -> dict[str, list[str]]:
 
 
 def described(readme: str) -> dict[str, str]:
-    """Return what the README's tables say of each page of docs/.
+    r"""Return what the README's tables say of each page of docs/.
 
-    >>> described("| [trees](docs/tree.md), [more](docs/pecoc.md#x) | the tree itself |")
-    {'tree': 'the tree itself', 'pecoc': 'the tree itself'}
+    >>> described("| [trees](docs/tree.md) | the tree |\n| [more](docs/tree.md#x) | the rest |")
+    {'tree': 'the tree'}
     """
-    return {
-        page: says
-        for names, says in re.findall(r"^\| (.+?) \| (.+) \|$", readme, flags=re.MULTILINE)
-        for page in re.findall(r"\]\(docs/(\w+)\.md", names)
-    }
+    found: dict[str, str] = {}
+    for names, says in re.findall(r"^\| (.+?) \| (.+) \|$", readme, flags=re.MULTILINE):
+        for page in re.findall(r"\]\(docs/(\w+)\.md", names):
+            found.setdefault(page, says)  # the first row that names a page is about it
+    return found
 
 
 def guide_page(titles: dict[str, str], says: dict[str, str]) -> str:

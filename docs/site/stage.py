@@ -28,7 +28,7 @@ _ROOT_PAGES = {
     "README.md": "index.md",
 }
 _PICTURES = {"docs/images": "images", "benchmarks/plots": "plots"}
-_MADE = ("auto_gallery", "gen_modules", "reference/generated", "sg_execution_times.rst")
+_MADE = ("auto_gallery", "reference/generated")
 """What the build itself writes beside the pages."""
 
 
