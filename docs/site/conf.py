@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import inspect
 import re
 from pathlib import Path
 from typing import Any
+
+from docs.site.docstrings import completed, linked
 
 ROOT = Path(__file__).resolve().parents[2]
 _VERSION = re.compile(r'^__version__ = "(.+)"', re.MULTILINE)
@@ -107,13 +111,17 @@ def _public_or_code(app: Any, env: Any, node: Any, words: Any) -> Any:
     return python.resolve_xref(env, node["refdoc"], app.builder, "obj", found[0], node, words)
 
 
-def _with_links(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:  # noqa: ARG001
-    """Link the documents that a docstring names as files."""
-    lines[:] = [re.sub(r"\bdocs/(\w+)\.md\b", r":doc:`/\1`", line) for line in lines]
+def _complete(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:  # noqa: ARG001
+    """Say what a signature says, and link the documents that a docstring names as files."""
+    whole = [linked(line) for line in lines]
+    if what in ("function", "method") and any(whole):
+        with contextlib.suppress(TypeError, ValueError):
+            whole = completed(whole, inspect.signature(obj))
+    lines[:] = whole
 
 
 def setup(app: Any) -> None:
     """Register what is our own."""
     app.connect("autodoc-skip-member", _is_foreign)
-    app.connect("autodoc-process-docstring", _with_links)
+    app.connect("autodoc-process-docstring", _complete, priority=400)  # before numpydoc
     app.connect("missing-reference", _public_or_code)
