@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import inspect
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
-from docs.site.docstrings import completed, linked
+from docs.site.docstrings import borrowed, completed, lender, linked
 
 ROOT = Path(__file__).resolve().parents[2]
 _VERSION = re.compile(r'^__version__ = "(.+)"', re.MULTILINE)
@@ -116,7 +117,12 @@ def _complete(app: Any, what: str, name: str, obj: Any, options: Any, lines: lis
     whole = [linked(line) for line in lines]
     if what in ("function", "method") and any(whole):
         with contextlib.suppress(TypeError, ValueError):
-            whole = completed(whole, inspect.signature(obj))
+            signature = inspect.signature(obj)
+            other = getattr(sys.modules[obj.__module__], lender(whole) or "", None)
+            if other is not None:
+                told = (inspect.getdoc(other) or "").splitlines()
+                whole = borrowed(whole, told, signature)
+            whole = completed(whole, signature)
     lines[:] = whole
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import inspect
 
-__all__ = ["completed", "linked"]
+__all__ = ["borrowed", "completed", "lender", "linked"]
 
 _RULE = re.compile(r"^-{3,}\s*$")
 _AFTER_PARAMETERS = ("Returns", "Yields", "Raises", "See Also", "Notes", "References", "Examples")
@@ -35,6 +35,40 @@ def _sections(lines: list[str]) -> dict[str, int]:
         bare = next((i for i, line in enumerate(lines) if line.startswith(">>>")), None)
         found |= {} if bare is None else {"Examples": bare}
     return found
+
+
+def lender(lines: list[str]) -> str | None:
+    """Return the name of the function whose arguments a docstring says it takes.
+
+    >>> lender(["Return ECE@k.", "", "The arguments", "are those of `curve_at_k`."])
+    'curve_at_k'
+    """
+    found = re.search(r"arguments\s+are\s+those\s+of\s+`(\w+)`", "\n".join(lines))
+    return None if found is None else found[1]
+
+
+def borrowed(lines: list[str], other: list[str], signature: inspect.Signature) -> list[str]:
+    """Return a docstring with those parameters of another one that the signature has.
+
+    >>> import inspect
+    >>> other = ["x.", "", "Parameters", "----------", "a, b : int", "    Both.", "c : int", ""]
+    >>> borrowed(["y."], other, inspect.signature(lambda b: b))
+    ['y.', '', 'Parameters', '----------', 'a, b : int', '    Both.', '']
+    """
+    found = _sections(other)
+    if "Parameters" in _sections(lines) or "Parameters" not in found:
+        return lines
+    begin = found["Parameters"] + 2
+    end = min((place for place in found.values() if place >= begin), default=len(other))
+    body: list[str] = []
+    is_taken = False
+    for line in other[begin:end]:
+        if line and not line.startswith(" "):
+            names = line.partition(" : ")[0].split(", ")
+            is_taken = bool(set(names) & set(signature.parameters))
+        if is_taken and line:
+            body.append(line)
+    return _with(lines, "Parameters", body, _AFTER_PARAMETERS)
 
 
 def _with(lines: list[str], title: str, body: list[str], after: tuple[str, ...]) -> list[str]:
