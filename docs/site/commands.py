@@ -6,6 +6,7 @@ import os
 import re
 from importlib import import_module
 from typing import Any
+from unittest.mock import patch
 
 __all__ = ["command_names", "command_of", "command_page", "index_page", "option_line"]
 
@@ -21,12 +22,11 @@ def command_names() -> list[str]:
 
 def command_of(name: str) -> Any:
     """Return a command with its parameters, as its help shows them."""
-    # Help is made for a wide terminal, whoever builds the site.
-    os.environ["COLUMNS"] = "100"
     from labeltrees.cli import _alone
 
     function = getattr(import_module(f"labeltrees.cli.{name}"), name)
-    return _alone(name, function, is_shown=True)
+    with patch.dict(os.environ, COLUMNS="100"):  # as in a wide terminal, whoever builds the site
+        return _alone(name, function, is_shown=True)
 
 
 def plain(text: str) -> str:

@@ -9,9 +9,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from docs.site.docstrings import borrowed, completed, lender, linked
-
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+from docs.site.docstrings import borrowed, completed, lender, linked  # noqa: E402
+
 _VERSION = re.compile(r'^__version__ = "(.+)"', re.MULTILINE)
 
 project = "labeltrees"
@@ -87,8 +88,6 @@ html_theme_options: dict[str, Any] = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-
-_FOREIGN = ("sklearn.", "builtins", "_typeshed")
 
 
 def _is_foreign(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:  # noqa: ARG001

@@ -14,7 +14,7 @@ from pathlib import Path
 from docs.site import benchmarks, commands, glossary, guide, reference
 from docs.site.markdown import relinked, with_charts
 
-__all__ = ["ROOT", "documents", "main", "pages", "places"]
+__all__ = ["ROOT", "documents", "main", "pages", "places", "remove_others"]
 
 ROOT = Path(__file__).resolve().parents[2]
 GALLERY = ROOT / "docs/gallery"
@@ -28,8 +28,7 @@ _ROOT_PAGES = {
     "README.md": "index.md",
 }
 _PICTURES = {"docs/images": "images", "benchmarks/plots": "plots"}
-_MADE = ("auto_gallery", "reference/generated")
-"""What the build itself writes beside the pages."""
+_GENERATED = "reference/generated"
 
 
 def documents() -> list[str]:
@@ -49,6 +48,7 @@ def places() -> dict[str, str]:
 
 
 def title_of(text: str) -> str:
+    """Return the title of a page."""
     found = re.search(r"^# (.+)$", text, flags=re.MULTILINE)
     assert found is not None, "a page has no title"
     return found[1]
@@ -106,10 +106,15 @@ def _write(file: Path, content: bytes) -> None:
     file.write_bytes(content)
 
 
-def _remove_others(folder: Path, wanted: set[Path]) -> None:
-    made = [folder / name for name in _MADE]
+def remove_others(folder: Path, wanted: set[Path]) -> None:
+    """Remove from the source of the site what is not wanted, as pages that are no more."""
+    # The gallery and pages of public names are made by the build; of old names none stays.
+    gallery = folder / "auto_gallery"
+    for module in reference.MODULES:
+        names = reference.public_names(module)
+        wanted |= {folder / _GENERATED / f"{module}.{name}.rst" for name in names}
     for file in [each for each in folder.rglob("*") if each.is_file()]:
-        if file not in wanted and not any(file.is_relative_to(each) for each in made):
+        if file not in wanted and not file.is_relative_to(gallery):
             file.unlink()
 
 
@@ -122,7 +127,7 @@ def main(folder: Path) -> None:
     files |= benchmarks.plots(_read("benchmarks/RESULTS.md"))
     for name, content in files.items():
         _write(folder / name, content)
-    _remove_others(folder, {folder / name for name in files})
+    remove_others(folder, {folder / name for name in files})
     if not GALLERY.is_dir():
         shutil.rmtree(folder / "auto_gallery", ignore_errors=True)
 

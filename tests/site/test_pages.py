@@ -5,6 +5,7 @@ Nothing is built here: `make docs` does that. What it builds from is laid out an
 
 from __future__ import annotations
 
+import os
 import posixpath
 import re
 import runpy
@@ -155,3 +156,19 @@ def test_the_picture_of_the_terminal_is_a_small_svg():
     picture = ROOT / "docs/images/demo.svg"
     assert picture.stat().st_size < 200_000
     assert ET.parse(picture).getroot().tag == "{http://www.w3.org/2000/svg}svg"
+
+
+def test_pages_of_what_is_no_more_are_removed(tmp_path):
+    kept = tmp_path / "reference/generated/labeltrees.load.rst", tmp_path / "auto_gallery/plot.rst"
+    gone = tmp_path / "reference/generated/labeltrees.gone.rst", tmp_path / "gone.md"
+    for file in (*kept, *gone):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("x")
+    stage.remove_others(tmp_path, set())
+    assert sorted(file for file in tmp_path.rglob("*") if file.is_file()) == sorted(kept)
+
+
+def test_commands_are_read_without_a_trace(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    commands.command_page("which")
+    assert os.environ["COLUMNS"] == "60"
