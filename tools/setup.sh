@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Make .venv ready: `setup.sh run` installs the package, `serve` what its server needs as well, `dev` all
-# tools.
+# Make .venv ready: `setup.sh run` installs the package, `serve` what its server needs as well, `docs` what
+# the documentation site is built with, `dev` all tools.
 # Does nothing when nothing has changed since the last time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-kind=${1:?run, serve or dev}
+kind=${1:?run, serve, docs or dev}
 unset MAKEFLAGS  # ninja is not one of make's jobs
 fail() { echo "labeltrees: $1" >&2; exit 1; }
 

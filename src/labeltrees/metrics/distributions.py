@@ -129,6 +129,13 @@ def chebyshev_distance(
 ) -> float:
     """Return the mean over rows of ``max_y |p_y - q_y|``, between 0 and 1.
 
+    Parameters
+    ----------
+    p_true, p_pred : array or sparse array of shape (n_rows, n_labels)
+        Distributions.
+    sample_weight : array of shape (n_rows,), optional
+        Weights >= 0 of the rows.
+
     Examples
     --------
     >>> chebyshev_distance([[0.5, 0.5, 0]], [[0.25, 0.5, 0.25]])
@@ -142,6 +149,13 @@ def clark_distance(p_true: Any, p_pred: Any, *, sample_weight: ArrayLike | None 
     """Return the mean over rows of ``sqrt(sum_y ((p_y - q_y) / (p_y + q_y))^2)``.
 
     A label that both give probability 0 adds nothing. At most ``sqrt(n_labels)``, not scaled.
+
+    Parameters
+    ----------
+    p_true, p_pred : array or sparse array of shape (n_rows, n_labels)
+        Distributions.
+    sample_weight : array of shape (n_rows,), optional
+        Weights >= 0 of the rows.
 
     Examples
     --------
@@ -157,6 +171,13 @@ def canberra_distance(p_true: Any, p_pred: Any, *, sample_weight: ArrayLike | No
 
     A label that both give probability 0 adds nothing. At most ``n_labels``, not scaled.
 
+    Parameters
+    ----------
+    p_true, p_pred : array or sparse array of shape (n_rows, n_labels)
+        Distributions.
+    sample_weight : array of shape (n_rows,), optional
+        Weights >= 0 of the rows.
+
     Examples
     --------
     >>> canberra_distance([[0.75, 0.25, 0]], [[0.25, 0.75, 0]])
@@ -167,6 +188,13 @@ def canberra_distance(p_true: Any, p_pred: Any, *, sample_weight: ArrayLike | No
 
 def cosine_similarity(p_true: Any, p_pred: Any, *, sample_weight: ArrayLike | None = None) -> float:
     """Return the mean over rows of the cosine of the angle between both, between 0 and 1.
+
+    Parameters
+    ----------
+    p_true, p_pred : array or sparse array of shape (n_rows, n_labels)
+        Distributions.
+    sample_weight : array of shape (n_rows,), optional
+        Weights >= 0 of the rows.
 
     Examples
     --------
@@ -182,6 +210,13 @@ def intersection_similarity(
     p_true: Any, p_pred: Any, *, sample_weight: ArrayLike | None = None
 ) -> float:
     """Return the mean over rows of ``sum_y min(p_y, q_y)``: 1 - `total_variation`.
+
+    Parameters
+    ----------
+    p_true, p_pred : array or sparse array of shape (n_rows, n_labels)
+        Distributions.
+    sample_weight : array of shape (n_rows,), optional
+        Weights >= 0 of the rows.
 
     Examples
     --------

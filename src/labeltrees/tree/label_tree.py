@@ -33,9 +33,8 @@ __all__ = ["LabelTree"]
 class LabelTree:
     """A rooted tree whose leaves are labels; it does not change once made.
 
-    Make one with :meth:`balanced`, :meth:`random`, :meth:`huffman`, :meth:`kmeans`,
-    :meth:`from_nested`, :meth:`from_edges`, :meth:`from_parents` or :meth:`restore`. Two trees are
-    equal when their ``parent`` and ``label`` arrays are.
+    Make one with `balanced`, `random`, `huffman`, `kmeans`, `from_nested`, `from_edges`,
+    `from_parents` or `restore`. Two trees are equal when their ``parent`` and ``label`` arrays are.
 
     Examples
     --------
@@ -384,7 +383,7 @@ class LabelTree:
         return np.array(nodes[::-1], dtype=np.int32)
 
     def validate(self) -> None:
-        """Raise :class:`TreeStructureError` unless every invariant holds.
+        """Raise `TreeStructureError` unless every invariant holds.
 
         Returns
         -------

@@ -30,6 +30,7 @@ __all__ = [
 
 #: A path, an open binary file, or "-" for the standard input.
 Source: TypeAlias = str | os.PathLike[str] | BinaryIO
+"""Where rows are read: a path, an open binary file, or ``"-"`` for the standard input."""
 
 # XC text of 56 MB on two shared cores: 402 MB/s with 512 KiB, 364 with 1 MiB, 329 with 4 MiB,
 # 288 with 16 MiB. Larger blocks make larger chunks, which can suit the next step better.

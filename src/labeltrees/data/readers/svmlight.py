@@ -35,7 +35,7 @@ def read_svmlight(
     chunk_rows: int = CHUNK_ROWS,
     max_line_bytes: int = MAX_LINE_BYTES,
 ) -> Iterator[Chunk]:
-    r"""Return the chunks of a file of rows ``label,label feature:value ... # comment``.
+    r"""Return the chunks of a file of rows ``label,label feature:value # comment``.
 
     Labels are integers of any sign; a row without labels starts with a space. A label may have a
     relevance, ``label:3.5,label:1``; then all labels of the file must have one. Lines without

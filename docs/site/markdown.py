@@ -1,0 +1,67 @@
+"""Markdown of the repository as pages of the site: links to files become links to pages."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["outside_fences", "relinked", "with_charts"]
+
+_LINK = re.compile(r"(`+[^`]*`+)|(!?)\[([^\]]*)\]\(([^)\s]+)\)")
+_CHART = re.compile(r"<!-- chart -->\n(.*?)<!-- end of chart -->\n", re.DOTALL)
+
+
+def outside_fences(text: str, change: Callable[[str], str]) -> str:
+    r"""Return a page with everything but its fenced blocks changed.
+
+    >>> outside_fences("a\n```\na\n```\na\n", str.upper)
+    'A\n```\na\n```\nA\n'
+    """
+    parts = re.split(r"(^(`{3,}|:{3,}).*?^\2$\n?)", text, flags=re.MULTILINE | re.DOTALL)
+    # Of each match there are two groups: the block, and its fence, which is left out.
+    return "".join(
+        part if place % 3 == 1 else change(part)
+        for place, part in enumerate(parts)
+        if place % 3 != 2
+    )
+
+
+def relinked(text: str, file: str, places: Mapping[str, str]) -> str:
+    """Return a page whose links lead to the site's pages.
+
+    ``file`` is where the page is in the repository, and ``places`` has the place on the site of
+    files of the repository. What the site does not have is named, not linked.
+
+    >>> places = {"docs/tree.md": "tree.md", "CHANGELOG.md": "changelog.md"}
+    >>> relinked("[a](tree.md#one) [b](../CHANGELOG.md) [c](../Makefile)", "docs/x.md", places)
+    '[a](tree.md#one) [b](changelog.md) c'
+    """
+    folder = posixpath.dirname(file)
+
+    def placed(found: re.Match[str]) -> str:
+        code, mark, words, target = found.groups()
+        if code or target.startswith("#") or re.match(r"[a-z]+:", target):
+            return found[0]
+        path, _, anchor = target.partition("#")
+        place = places.get(posixpath.normpath(posixpath.join(folder, path)))
+        if place is None:
+            return words
+        return f"{mark}[{words}]({place}{'#' if anchor else ''}{anchor})"
+
+    return outside_fences(text, lambda part: _LINK.sub(placed, part))
+
+
+def with_charts(text: str) -> str:
+    r"""Return a page whose lists between comments are drawn as charts.
+
+    >>> print(with_charts("<!-- chart -->\n- a\n<!-- end of chart -->\n"))
+    :::::{container} chart
+    - a
+    :::::
+    <BLANKLINE>
+    """
+    return _CHART.sub(r":::::{container} chart\n\1:::::\n", text)

@@ -1,0 +1,132 @@
+"""Pages of the API reference: every public name, by module."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+__all__ = ["MODULES", "index_page", "module_pages", "public_names"]
+
+
+class Part(NamedTuple):
+    """Names of a module that stand together."""
+
+    title: str
+    names: tuple[str, ...]
+
+
+MODULES = {
+    "labeltrees": "Estimators, and files that keep them.",
+    "labeltrees.metrics": "Functions of truth and prediction, and running scores of a stream.",
+    "labeltrees.decisions": "Which labels to answer with, from the probability of each.",
+    "labeltrees.tree": "The tree over labels.",
+    "labeltrees.data.readers": "Files, read in chunks at constant memory.",
+    "labeltrees.transforms": "Fitted transformers of scikit-learn beside a model.",
+    "labeltrees.models.capabilities": "What only some models answer: a protocol for each.",
+    "labeltrees.client": "Asking and teaching a server from Python.",
+    "labeltrees.errors": "Every error that the library raises on purpose.",
+}
+"""The public modules, and what each is for."""
+
+ESTIMATORS = (
+    Part("One label per row", (
+        "ConditionalTreeClassifier", "SelfTerminatingTreeClassifier", "AdacondClassifier",
+        "LOMTreeClassifier", "FilterTreeClassifier",
+    )),
+    Part("Many labels per row", ("ExtremeRegressor", "MultiLabelTreeClassifier")),
+    Part("Texts", ("TextClassifier",)),
+    Part("Files", ("load", "save", "load_model")),
+)  # fmt: skip
+_BASELINES, _CONSTANTS = "Baselines", "Constants"
+_RULE = {1: "=", 2: "-"}
+
+
+def public_names(module: str) -> list[str]:
+    """Return the public names of a module that are no modules themselves.
+
+    >>> public_names("labeltrees.tree")
+    ['MAX_LABEL', 'LabelTree', 'unfold']
+    """
+    found = import_module(module)
+    names = found.__all__
+    return [name for name in names if not isinstance(getattr(found, name), ModuleType)]
+
+
+def _heading(title: str, level: int) -> list[str]:
+    return [title, _RULE[level] * len(title), ""]
+
+
+def _table(names: list[str]) -> list[str]:
+    return [".. autosummary::", "   :toctree: generated", "   :nosignatures:", "",
+            *(f"   {name}" for name in names), ""]  # fmt: skip
+
+
+def parts(module: str) -> list[Part]:
+    """Return a module's names by kind; of `labeltrees` by what they are for."""
+    names = public_names(module)
+    if module == "labeltrees":
+        known = {name for part in ESTIMATORS for name in part.names} | {"LabelTree"}
+        rest = tuple(name for name in names if name not in known)
+        return [*ESTIMATORS, Part(_BASELINES, rest)]
+    found = import_module(module)
+    kinds: dict[str, list[str]] = {"Classes": [], "Functions": [], _CONSTANTS: []}
+    for name in names:
+        thing = getattr(found, name)
+        kind = "Classes" if isinstance(thing, type) else "Functions"
+        kinds[kind if callable(thing) else _CONSTANTS].append(name)
+    return [Part(kind, tuple(sorted(some))) for kind, some in kinds.items() if some]
+
+
+def said_of(module: str, name: str) -> str:
+    """Return the words below the line that names a constant of a module.
+
+    >>> said_of("labeltrees.tree", "MAX_LABEL")[:21]
+    'The largest label id:'
+    """
+    home = Path(str(import_module(module).__file__)).parent
+    pattern = rf'^{name}\b[^\n]* = [^\n]*\n"""(.+?)"""'
+    for file in sorted(home.glob("*.py")):
+        found = re.search(pattern, file.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+        if found:
+            return found[1]
+    raise LookupError(f"nothing is said of {module}.{name}")
+
+
+def module_page(module: str) -> str:
+    """Return the page of a module: what it is for, and a table of its names."""
+    lines = _heading(module, 1)
+    lines += [MODULES[module], "", f".. currentmodule:: {module}", ""]
+    if module == "labeltrees.errors":
+        lines += [".. code-block:: text", ""]
+        drawn = (import_module(module).__doc__ or "").partition("\n\n")[2].partition("\n\n")[0]
+        lines += [*(f"   {line}" for line in drawn.splitlines()), ""]
+    if module == "labeltrees":
+        lines += ["`labeltrees.LabelTree` is `labeltrees.tree.LabelTree`; `labeltrees.metrics` and",
+                  "`labeltrees.decisions` need no import of their own.", ""]  # fmt: skip
+    for part in parts(module):
+        lines += _heading(part.title, 2)
+        if part.title != _CONSTANTS:
+            lines += _table(list(part.names))
+            continue
+        for name in part.names:
+            lines += [f".. py:data:: {name}", "", f"   {said_of(module, name)}", ""]
+    return "\n".join(lines)
+
+
+def module_pages() -> dict[str, str]:
+    """Return the page of each public module, by its file."""
+    return {f"{module}.rst": module_page(module) for module in MODULES}
+
+
+def index_page() -> str:
+    """Return the first page of the reference."""
+    lines = ["# API reference", "",
+             "Every public name: parameters, what is returned, and examples that run as tests.",
+             "Which model answers which question: [models](../models.md).", "",
+             "| module | what is in it |", "|---|---|"]  # fmt: skip
+    lines += [f"| [`{module}`]({module}.rst) | {about} |" for module, about in MODULES.items()]
+    lines += ["", ":::{toctree}", ":hidden:", "", *MODULES, ":::", ""]
+    return "\n".join(lines)

@@ -1,0 +1,136 @@
+"""Lay out the site's source: the project's documents, and pages made of code and results.
+
+``python -m docs.site.stage FOLDER`` writes it. A file is only touched if it changes, so that the
+next build has less to do; what is there no longer is removed.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+from docs.site import benchmarks, commands, glossary, guide, reference
+from docs.site.markdown import relinked, with_charts
+
+__all__ = ["ROOT", "documents", "main", "pages", "places", "remove_others"]
+
+ROOT = Path(__file__).resolve().parents[2]
+GALLERY = ROOT / "docs/gallery"
+_OWN = ROOT / "docs/site/pages"
+_ROOT_PAGES = {
+    "ARCHITECTURE.md": "architecture.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
+    "benchmarks/RESULTS.md": "results.md",
+    "README.md": "index.md",
+}
+_PICTURES = {"docs/images": "images", "benchmarks/plots": "plots"}
+_GENERATED = "reference/generated"
+
+
+def documents() -> list[str]:
+    """Return the names of all pages of docs/."""
+    return sorted(file.stem for file in (ROOT / "docs").glob("*.md"))
+
+
+def places() -> dict[str, str]:
+    """Return where files of the repository are on the site."""
+    found = dict(_ROOT_PAGES)
+    found |= {f"docs/{name}.md": f"{name}.md" for name in documents()}
+    found |= {f"docs/site/pages/{file.name}": file.name for file in _OWN.glob("*.md")}
+    for folder, place in _PICTURES.items():
+        for file in (ROOT / folder).iterdir():
+            found[f"{folder}/{file.name}"] = f"{place}/{file.name}"
+    return found
+
+
+def title_of(text: str) -> str:
+    """Return the title of a page."""
+    found = re.search(r"^# (.+)$", text, flags=re.MULTILINE)
+    assert found is not None, "a page has no title"
+    return found[1]
+
+
+def _read(file: str) -> str:
+    return (ROOT / file).read_text(encoding="utf-8")
+
+
+def pages() -> dict[str, str]:
+    """Return every page of the site that is not made by Sphinx itself, by its file."""
+    where = places()
+    texts = {name: _read(f"docs/{name}.md") for name in documents()}
+    found = {
+        f"{name}.md": with_charts(relinked(text, f"docs/{name}.md", where))
+        for name, text in texts.items()
+    }
+    for file, place in _ROOT_PAGES.items():
+        if place != "index.md":
+            found[place] = relinked(_read(file), file, where)
+    for file in _OWN.glob("*.md"):
+        text = file.read_text(encoding="utf-8")
+        found[file.name] = with_charts(relinked(text, f"docs/site/pages/{file.name}", where))
+    if not GALLERY.is_dir():
+        found["index.md"] = without_gallery(found["index.md"])
+    found["benchmarks.md"] = benchmarks.with_plots(found["benchmarks.md"])
+    titles = {name: title_of(text) for name, text in texts.items()}
+    says = guide.described(_read("README.md"))
+    about = {page: relinked(text, "README.md", where) for page, text in says.items()}
+    found["guide.md"] = guide.guide_page(titles, about)
+    found["glossary.md"] = glossary.glossary_page(_read("ARCHITECTURE.md"))
+    found["command_line/index.md"] = commands.index_page()
+    for name in commands.command_names():
+        found[f"command_line/{name}.rst"] = commands.command_page(name)
+    found["reference/index.md"] = reference.index_page()
+    found |= {f"reference/{file}": text for file, text in reference.module_pages().items()}
+    return found
+
+
+def without_gallery(page: str) -> str:
+    r"""Return the first page without its card and its entry for the gallery.
+
+    >>> without_gallery("a\n::::{x}\n:link: auto_gallery/index\n::::\nauto_gallery/index\nb")
+    'a\nb'
+    """
+    card = r"^::::\{[^\n]*\n:link: auto_gallery/index\n.*?^::::\n"
+    page = re.sub(card, "", page, flags=re.MULTILINE | re.DOTALL)
+    return page.replace("auto_gallery/index\n", "")
+
+
+def _write(file: Path, content: bytes) -> None:
+    if file.is_file() and file.read_bytes() == content:
+        return
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(content)
+
+
+def remove_others(folder: Path, wanted: set[Path]) -> None:
+    """Remove from the source of the site what is not wanted, as pages that are no more."""
+    # The gallery and pages of public names are made by the build; of old names none stays.
+    gallery = folder / "auto_gallery"
+    for module in reference.MODULES:
+        names = reference.public_names(module)
+        wanted |= {folder / _GENERATED / f"{module}.{name}.rst" for name in names}
+    for file in [each for each in folder.rglob("*") if each.is_file()]:
+        if file not in wanted and not file.is_relative_to(gallery):
+            file.unlink()
+
+
+def main(folder: Path) -> None:
+    """Write the source of the site into a folder."""
+    files = {name: text.encode() for name, text in pages().items()}
+    for origin, place in _PICTURES.items():
+        for file in (ROOT / origin).iterdir():
+            files[f"{place}/{file.name}"] = file.read_bytes()
+    files |= benchmarks.plots(_read("benchmarks/RESULTS.md"))
+    for name, content in files.items():
+        _write(folder / name, content)
+    remove_others(folder, {folder / name for name in files})
+    if not GALLERY.is_dir():
+        shutil.rmtree(folder / "auto_gallery", ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]).resolve())

@@ -1,0 +1,174 @@
+"""The site has every page, every command and every public name, and its links lead somewhere.
+
+Nothing is built here: `make docs` does that. What it builds from is laid out and looked at.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+import runpy
+import xml.etree.ElementTree as ET
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from docs.site import benchmarks, commands, finished, glossary, reference, stage
+
+import labeltrees
+
+ROOT = Path(__file__).parents[2]
+MADE_BY_SPHINX = re.compile(r"^(auto_gallery|reference/generated)/")
+
+
+@pytest.fixture(scope="module")
+def pages() -> dict[str, str]:
+    return stage.pages()
+
+
+def toctree(name: str, text: str) -> list[str]:
+    """Return the pages in a page's lists of contents, without their suffixes."""
+    found = []
+    for block in re.findall(r"^:::\{toctree\}\n(.*?)^:::", text, flags=re.MULTILINE | re.DOTALL):
+        found += [line for line in block.splitlines() if line and not line.startswith(":")]
+    named = [re.sub(r".*<(.+)>", r"\1", line) for line in found]
+    return [posixpath.join(posixpath.dirname(name), each) for each in named]
+
+
+def test_every_page_is_in_the_contents(pages):
+    stems = {name.rpartition(".")[0]: name for name in pages}
+    reached, waiting = set(), ["index"]
+    while waiting:
+        page = waiting.pop()
+        if page in reached or MADE_BY_SPHINX.match(page):
+            continue
+        reached.add(page)
+        waiting += toctree(stems[page], pages[stems[page]])
+    assert set(stems) - reached == set()
+    assert {page.stem for page in (ROOT / "docs").glob("*.md")} <= reached
+
+
+def test_links_between_pages_lead_somewhere(pages):
+    pictures = {f"{place}/{file.name}" for folder, place in (("docs/images", "images"),
+                ("benchmarks/plots", "plots")) for file in (ROOT / folder).iterdir()}  # fmt: skip
+    broken = []
+    for name, text in pages.items():
+        prose = re.sub(r"`[^`]*`", "", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S))
+        for target in re.findall(r"\]\(([^)#\s]+)", prose):
+            place = posixpath.normpath(posixpath.join(posixpath.dirname(name), target))
+            if not re.match(r"[a-z]+:", target) and place not in {*pages, *pictures}:
+                broken.append((name, target))
+    assert broken == []
+
+
+@pytest.mark.parametrize("module", reference.MODULES)
+def test_the_reference_has_every_public_name(pages, module):
+    page = pages[f"reference/{module}.rst"]
+    listed = set(re.findall(r"^   (\w+)$|^\.\. py:data:: (\w+)$", page, flags=re.MULTILINE))
+    names = {first or second for first, second in listed}
+    aliases = set(re.findall(r"^`labeltrees\.(\w+)` is `", page, flags=re.MULTILINE))
+    assert names | aliases == set(reference.public_names(module))
+
+
+def test_the_reference_has_every_module_that_names_its_public_names(pages):
+    of_package = {name for name in labeltrees.__all__ if name in ("decisions", "metrics")}
+    assert {f"labeltrees.{name}" for name in of_package} <= set(reference.MODULES)
+    for module in reference.MODULES:
+        assert f"({module}.rst)" in pages["reference/index.md"]
+
+
+def test_every_public_name_says_what_it_is():
+    silent = [
+        f"{module}.{name}"
+        for module in reference.MODULES
+        for part in reference.parts(module)
+        for name in part.names
+        if part.title != "Constants" and not getattr(import_module(module), name).__doc__
+    ]
+    assert silent == []
+
+
+@pytest.mark.parametrize("name", commands.command_names())
+def test_a_command_s_page_has_every_option(pages, name):
+    page = pages[f"command_line/{name}.rst"]
+    shown = set(re.findall(r"(?<![\w-])(--?[a-z][\w-]*)", page))
+    for parameter in commands.command_of(name).params:
+        if parameter.param_type_name == "option":
+            assert set(parameter.opts) | set(parameter.secondary_opts) <= shown
+        else:
+            assert re.search(rf"^``{parameter.name}\b", page, flags=re.M | re.I)
+
+
+def test_every_command_is_in_the_list(pages):
+    from labeltrees.cli import COMMANDS
+
+    assert commands.command_names() == list(COMMANDS)
+    assert all(f"({name}.rst)" in pages["command_line/index.md"] for name in COMMANDS)
+
+
+def test_the_glossary_is_the_architecture_s(pages):
+    architecture = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    words = glossary.terms(architecture)
+    assert len(words) > 30
+    assert all(f"\n{word}\n  {meaning}\n" in pages["glossary.md"] for word, meaning in words)
+
+
+def test_the_settings_can_be_read_and_name_this_version():
+    settings = runpy.run_path(str(ROOT / "docs/site/conf.py"))
+    assert settings["version"] == labeltrees.__version__
+    assert (ROOT / "docs/site" / settings["html_favicon"]).is_file()
+
+
+@pytest.mark.parametrize("name", benchmarks.PLOTS)
+def test_every_plot_finds_its_tables_in_the_results(name):
+    from matplotlib.figure import Figure
+
+    figure = Figure()
+    results = (ROOT / "benchmarks/RESULTS.md").read_text(encoding="utf-8")
+    benchmarks.PLOTS[name][0](results, figure.add_subplot())
+    assert f"<!-- plot: {name} -->" in (ROOT / "docs/site/pages/benchmarks.md").read_text()
+
+
+def test_a_table_that_is_missing_is_an_error():
+    with pytest.raises(LookupError, match="no section 'B'"):
+        benchmarks.table("# A\n| x |\n| --- |\n| 1 |\n", "A", "B")
+    with pytest.raises(LookupError, match="has no table"):
+        benchmarks.table("# A\nwords\n# C\n| x |\n| --- |\n", "A")
+
+
+def test_faults_of_a_finished_site_are_seen(tmp_path):
+    (tmp_path / "a.html").write_text(
+        '<h1 id="one"></h1><a href="#one"></a><a href="b.html#two"></a><a href="c.html"></a>'
+        '<a href="https://example.org"></a><script src="https://example.org/x.js"></script>'
+    )
+    (tmp_path / "b.html").write_text('<a href="a.html#one"></a>')
+    (tmp_path / "x.css").write_text("a { src: url(https://example.org/font.woff2) }")
+    assert finished.faults(tmp_path) == [
+        "a.html: fetches https://example.org/x.js",
+        "a.html: no anchor for b.html#two",
+        "a.html: no file for c.html",
+        "x.css: fetches https://example.org/font.woff2",
+    ]
+
+
+def test_the_picture_of_the_terminal_is_a_small_svg():
+    picture = ROOT / "docs/images/demo.svg"
+    assert picture.stat().st_size < 200_000
+    assert ET.parse(picture).getroot().tag == "{http://www.w3.org/2000/svg}svg"
+
+
+def test_pages_of_what_is_no_more_are_removed(tmp_path):
+    kept = tmp_path / "reference/generated/labeltrees.load.rst", tmp_path / "auto_gallery/plot.rst"
+    gone = tmp_path / "reference/generated/labeltrees.gone.rst", tmp_path / "gone.md"
+    for file in (*kept, *gone):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("x")
+    stage.remove_others(tmp_path, set())
+    assert sorted(file for file in tmp_path.rglob("*") if file.is_file()) == sorted(kept)
+
+
+def test_commands_are_read_without_a_trace(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    commands.command_page("which")
+    assert os.environ["COLUMNS"] == "60"
