@@ -10,6 +10,7 @@
 #include "labeltrees/machine/hash.hpp"
 #include "labeltrees/machine/index.hpp"
 #include "labeltrees/machine/workers.hpp"
+#include "labeltrees/rows/feature_ranks.hpp"
 
 namespace labeltrees {
 namespace {
@@ -72,15 +73,11 @@ std::vector<std::int32_t> compact(std::span<const std::int32_t> indices, std::si
   const auto largest = std::max_element(indices.begin(), indices.end());
   width = largest == indices.end() ? 0 : index(*largest) + 1;
   if (width <= 2 * indices.size()) return {indices.begin(), indices.end()};
-  std::vector<std::int32_t> known(indices.begin(), indices.end());
-  std::sort(known.begin(), known.end());
-  known.erase(std::unique(known.begin(), known.end()), known.end());
-  width = known.size();
+  const FeatureRanks ranks(indices);
+  width = ranks.size();
   std::vector<std::int32_t> result(indices.size());
-  std::transform(indices.begin(), indices.end(), result.begin(), [&](std::int32_t feature) {
-    return static_cast<std::int32_t>(std::lower_bound(known.begin(), known.end(), feature) -
-                                     known.begin());
-  });
+  std::transform(indices.begin(), indices.end(), result.begin(),
+                 [&](std::int32_t feature) { return ranks.rank(feature); });
   return result;
 }
 
