@@ -23,6 +23,7 @@ __all__ = [
     "is_matrix",
     "propensity_weights",
     "raw_relevance",
+    "relevance_of_entries",
     "shares_of",
     "weighted",
 ]
@@ -236,19 +237,36 @@ def _of_lists(rows: list[Any]) -> RawRelevance:
         for row in rows
         for value in (row.values() if isinstance(row, dict) else [1.0] * len(row))
     ]
-    vocabulary = LabelVocabulary(sorted(LabelVocabulary(flat).labels.tolist()))
     try:
         relevance = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(f"y must hold numbers: {error}") from None
-    if not flat:
-        return RawRelevance(starts, np.empty(0, np.int32), relevance, vocabulary)
-    shape = (len(rows), len(vocabulary))
-    matrix = sparse.csr_array((relevance, vocabulary.ids(flat), starts), shape=shape)
+    once_each = all(isinstance(row, dict) for row in rows)
+    return relevance_of_entries(starts, flat, relevance, once_each=once_each)
+
+
+def relevance_of_entries(
+    starts: NDArray[np.int64],
+    labels: ArrayLike,
+    values: NDArray[np.float64],
+    *,
+    once_each: bool = False,
+) -> RawRelevance:
+    """Return the relevance of rows whose labels lie one after the other.
+
+    ``once_each``: whether no row may name a label twice; else twice says no more than once.
+
+    >>> raw = relevance_of_entries(np.array([0, 2, 2]), ["sun", "rain"], np.ones(2))
+    >>> raw.labels.tolist(), raw.vocabulary.labels.tolist()
+    ([0, 1], ['rain', 'sun'])
+    """
+    vocabulary = LabelVocabulary(sorted(LabelVocabulary(labels).labels.tolist()))
+    if not len(values):
+        return RawRelevance(starts, np.empty(0, np.int32), values, vocabulary)
+    shape = (len(starts) - 1, len(vocabulary))
+    matrix = sparse.csr_array((values, vocabulary.ids(labels), starts), shape=shape)
     raw = _of_matrix(matrix, vocabulary.labels)
-    if all(isinstance(row, dict) for row in rows):
-        return raw
-    return replace(raw, most=max(values))  # a label named twice is as relevant as one named once
+    return raw if once_each else replace(raw, most=float(values.max()))
 
 
 def _of_labels(y: Any) -> RawRelevance:

@@ -40,14 +40,22 @@ class TailClassifier:
     @classmethod
     def fit(cls, rows: Rows, relevance: Relevance, kind: str, weight: float) -> TailClassifier:
         """Return the classifier of these rows."""
+        n_labels = len(relevance.vocabulary)
+        return cls(kind, weight, cls.means_of(rows, relevance.starts, relevance.labels, n_labels))
+
+    @staticmethod
+    def means_of(
+        rows: Rows, starts: NDArray[np.int64], labels: NDArray[np.int32], n_labels: int
+    ) -> sparse.csr_array:
+        """Return the means of labels; row ``r`` has ``labels[starts[r]:starts[r + 1]]``.
+
+        That of a label depends on the rows that have it, and no others.
+        """
         from scipy import sparse
 
-        n_labels = len(relevance.vocabulary)
         X = unit_rows(rows)
-        ones = np.ones(len(relevance.labels), dtype=np.float32)
-        has = sparse.csr_array(
-            (ones, relevance.labels, relevance.starts), shape=(rows.n_rows, n_labels)
-        )
+        ones = np.ones(len(labels), dtype=np.float32)
+        has = sparse.csr_array((ones, labels, starts), shape=(rows.n_rows, n_labels))
         # scipy's product takes memory for every column: those of no row are left out of it.
         used, columns = np.unique(X.indices, return_inverse=True)
         narrow = sparse.csr_array((X.data, columns, X.indptr), shape=(rows.n_rows, len(used)))
@@ -58,7 +66,7 @@ class TailClassifier:
             )
         )
         means.data = means.data.astype(np.float16).astype(np.float32)  # as they are saved
-        return cls(kind, weight, means)
+        return means
 
     def scores(
         self,
