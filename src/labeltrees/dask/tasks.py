@@ -55,8 +55,8 @@ __all__ = [
     "unit_block",
 ]
 
-_LEAST_GROUPS = 16
-"""A subtree with more than this share of all entries is trained node by node."""
+_LARGEST_SHARE = 1 / 6
+"""Of all entries: a larger subtree is not one task, but its topmost node and those below it are."""
 
 
 @dataclass(frozen=True)
@@ -296,7 +296,7 @@ def _groups(
     while open_:
         node = open_.pop()
         below = [node]
-        if node == 0 or n_entries[node] * _LEAST_GROUPS > entries[-1]:
+        if node == 0 or n_entries[node] > _LARGEST_SHARE * entries[-1]:
             kids = range(first_child[node], first_child[node] + children[node])
             open_ += [kid for kid in kids if children[kid]]
         else:

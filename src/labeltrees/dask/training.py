@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import numpy as np
 
 from labeltrees.dask import partitions, tasks
-from labeltrees.dask.blocks import pick
+from labeltrees.dask.blocks import joined, pick
 from labeltrees.models.extreme.training import held_numbers
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["Submitter", "parts_of_files", "parts_of_pairs", "train_on_cluster"]
 
 _RANGES_PER_THREAD = 2
+_BLOCKS_PER_THREAD = 4
+"""Small partitions are joined until there are no more: each takes a task for every group."""
 
 
 @dataclass
@@ -98,7 +101,7 @@ def train_on_cluster(
     ranges = submit(_ranges, whole, min(64, _RANGES_PER_THREAD * n_threads)).result()
     plans = _plans(submit, learned.units, whole, ranges, size, settings)
     means = _means(submit, learned.given, ranges, size, settings)
-    learned.given.clear()
+    learned.given.clear()  # what nobody needs any more, the cluster forgets
     trained = _trained(submit, learned.units, plans, size, settings)
     learned.units.clear()
     is_graded = any(each.is_graded for each in facts)
@@ -139,13 +142,25 @@ def _learned(
         most = [submit(tasks.most_weighted, block, whole, settings) for block in given]
         scale = max(submit.client.gather(most))
         learned = [submit(tasks.reweighted, block, whole, settings, scale) for block in given]
-    units = [submit(tasks.unit_block, block) for block in learned]
+    units = _coarse(submit, [submit(tasks.unit_block, block) for block in learned])
     held_blocks = [
         submit(tasks.held_of, block, own, held)
         for block, own, held in zip(given, learned, held_in, strict=True)
         if len(held)
     ]
-    return _Learned(units, held_blocks, list(given), scale)
+    return _Learned(
+        units, held_blocks, given if settings.tail is None else _coarse(submit, given), scale
+    )
+
+
+def _coarse(submit: Submitter, blocks: list[Any]) -> list[Any]:
+    """Return the blocks, neighbours joined where there are many more than threads."""
+    n = min(len(blocks), _BLOCKS_PER_THREAD * submit.n_threads)
+    cuts = np.linspace(0, len(blocks), n + 1).astype(int).tolist()
+    return [
+        blocks[begin] if end - begin == 1 else submit(joined, blocks[begin:end])
+        for begin, end in pairwise(cuts)
+    ]
 
 
 def _plans(
