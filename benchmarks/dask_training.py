@@ -20,11 +20,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import dask
 import numpy as np
 from distributed import Client, LocalCluster
 from scipy.sparse import csr_array
 
-import dask
 from batch_sections.data_sets import training_rows
 from labeltrees import ExtremeRegressor, _core
 from labeltrees.dask import DaskExtremeRegressor
@@ -171,7 +171,7 @@ def written(folder: Path, name: str, matrix: csr_array, n_parts: int) -> list[st
 
 def run(files: list[list[str]], n_workers: int, n_trees: int) -> tuple[float, int, str]:
     """Return seconds, the most memory of a worker, and the digest of the model."""
-    how = {"threads_per_worker": 1, "dashboard_address": None, "memory_limit": 0}
+    how = {"threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": 0}
     with LocalCluster(n_workers=n_workers, **how) as cluster, Client(cluster) as client:
         client.run(np.zeros, 1)
         X, Y = ([dask.delayed(load)(path) for path in paths] for paths in files)

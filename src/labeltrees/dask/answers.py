@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 __all__ = ["above", "top_labels", "top_rows"]
 
+# Functions take the estimator, and ``model``, the future of it where workers have it.
+
 
 def top_labels(
-    client: Any, estimator: ExtremeRegressor, X: Any, asked: dict[str, Any]
+    estimator: ExtremeRegressor, model: Any, X: Any, asked: dict[str, Any]
 ) -> TopLabels | list[Any]:
     """Return the best labels of every partition, as Dask arrays if X is one."""
+    import dask
     import dask.array as da
 
-    import dask
-
-    model = _on_workers(client, estimator)
     found = [dask.delayed(_top_labels)(model, part, asked) for part in partitions_of(X, "X")]
     if not hasattr(X, "dask"):
         return found
@@ -44,14 +44,12 @@ def top_labels(
     return TopLabels(whole(0, kind), whole(1, np.float64))
 
 
-def above(client: Any, estimator: ExtremeRegressor, X: Any, threshold: float) -> Any:
+def above(estimator: ExtremeRegressor, model: Any, X: Any, threshold: float) -> Any:
     """Return the labels above a threshold of every partition, sparse."""
+    import dask
     import dask.array as da
     from scipy import sparse
 
-    import dask
-
-    model = _on_workers(client, estimator)
     found = [dask.delayed(_above)(model, part, threshold) for part in partitions_of(X, "X")]
     if not hasattr(X, "dask"):
         return found
@@ -63,21 +61,12 @@ def above(client: Any, estimator: ExtremeRegressor, X: Any, threshold: float) ->
     return da.concatenate(blocks, axis=0, allow_unknown_chunksizes=True)
 
 
-def top_rows(
-    client: Any, estimator: ExtremeRegressor, X: Any, k: int, asked: dict[str, Any]
-) -> Any:
+def top_rows(model: Any, X: Any, k: int, asked: dict[str, Any]) -> Any:
     """Return the best rows of all partitions for each label."""
     import dask
 
-    model = _on_workers(client, estimator)
     found = [dask.delayed(_top_rows)(model, part, k, asked) for part in partitions_of(X, "X")]
     return dask.delayed(_best_rows)(found, k)
-
-
-def _on_workers(client: Any, estimator: ExtremeRegressor) -> Any:
-    import dask
-
-    return dask.delayed(client.scatter(estimator, broadcast=True, hash=False))
 
 
 def _top_labels(estimator: ExtremeRegressor, X: Any, asked: dict[str, Any]) -> TopLabels:

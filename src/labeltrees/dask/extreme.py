@@ -211,7 +211,7 @@ verbose
             partitions a list of delayed `TopLabels`. Nothing is computed before it is asked for.
         """
         asked = {"k": k, "search": search, "beam_width": beam_width}
-        return answers.top_labels(self._client(), self.to_local(), X, asked)
+        return answers.top_labels(self.to_local(), self._on_workers(), X, asked)
 
     def predict_above(self, X: Any, threshold: float) -> Any:
         """Return every label with probability >= threshold, lazily.
@@ -226,7 +226,7 @@ verbose
         Dask array or list of Delayed
             Of sparse blocks (CSR), (n_rows, n_labels); a list of delayed ones for a list.
         """
-        return answers.above(self._client(), self.to_local(), X, threshold)
+        return answers.above(self.to_local(), self._on_workers(), X, threshold)
 
     def top_rows(
         self,
@@ -252,7 +252,7 @@ verbose
             `TopRows`, whose rows are numbered through all partitions.
         """
         asked = {"labels": labels, "exact": exact, "factor": factor}
-        return answers.top_rows(self._client(), self.to_local(), X, k, asked)
+        return answers.top_rows(self._on_workers(), X, k, asked)
 
     def _local(self) -> ExtremeRegressor:
         params = self.get_params(deep=False)
@@ -266,6 +266,16 @@ verbose
 
         return get_client()
 
+    def _on_workers(self) -> Any:
+        """Return the future of the plain estimator on all workers, which is kept for as long."""
+        client, local = self._client(), self.to_local()
+        before = self.__dict__.get("_placed")
+        if before is None or before[0] is not client or before[1] is not self.model_:
+            future = client.scatter(local, broadcast=True, hash=False)
+            self._placed = (client, self.model_, future)
+        return self._placed[2]
+
     def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()
+        state: dict[str, Any] = dict(super().__getstate__())
+        state.pop("_placed", None)
         return {**state, "client": None}  # a connection is not saved

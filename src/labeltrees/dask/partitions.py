@@ -88,7 +88,7 @@ def futures_of(client: Any, collection: Any, name: str) -> list[Any]:
         elif isinstance(part, Delayed):
             futures.append(client.compute(part))
         else:
-            futures.append(client.scatter(part, hash=False))
+            futures += client.scatter([part], hash=False)  # a list by itself would be cut
     return futures
 
 
