@@ -1,11 +1,14 @@
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <numeric>
+#include <optional>
 #include <tuple>
 
 #include "labeltrees/extreme/lockstep.hpp"
 #include "labeltrees/extreme/training.hpp"
+#include "labeltrees/rows/wanted_rows.hpp"
 #include "labeltrees/tree/clustering.hpp"
 #include "rows.hpp"
 
@@ -18,7 +21,10 @@ struct RelevanceData {
   std::vector<std::int64_t> label_starts;
   std::vector<std::int32_t> label_rows;
   std::vector<float> label_values;
+  std::optional<TrainingRows> mapped;  // instead of X: rows in files, which Python keeps alive
+  std::string folder;                  // where more is spilled
 
+  TrainingRows rows() const { return mapped ? *mapped : TrainingRows(X); }
   CsrView by_label() const { return {label_starts, label_rows, label_values}; }
 };
 
@@ -56,16 +62,22 @@ auto unit_rows_of(Starts starts, Indices indices, Values values) {
   return give_rows(std::move(unit));
 }
 
+OwnedRows checked_relevance(Starts y_starts, Indices y_labels, Values y_values,
+                            std::size_t n_labels) {
+  OwnedRows relevance = copied_rows(y_starts, y_labels, y_values);
+  for (const LabelId label : relevance.indices) {
+    need(label >= 0 && static_cast<std::size_t>(label) < n_labels, "no such label");
+  }
+  for (const float y : relevance.values) need(y > 0 && y <= 1, "relevance must be in (0, 1]");
+  return relevance;
+}
+
 void make_data(RelevanceData* self, Starts starts, Indices indices, Values values, Starts y_starts,
                Indices y_labels, Values y_values, std::size_t n_labels, bool are_unit) {
   OwnedRows rows = copied_rows(starts, indices, values);
-  const OwnedRows relevance = copied_rows(y_starts, y_labels, y_values);
+  const OwnedRows relevance = checked_relevance(y_starts, y_labels, y_values, n_labels);
   const CsrView Y = relevance.view();
   need(rows.view().n_rows() == Y.n_rows(), "X and Y need as many rows");
-  for (const LabelId label : Y.indices) {
-    need(label >= 0 && static_cast<std::size_t>(label) < n_labels, "no such label");
-  }
-  for (const float y : Y.values) need(y > 0 && y <= 1, "relevance must be in (0, 1]");
   RelevanceData data;
   {
     const LongWork work;
@@ -75,22 +87,50 @@ void make_data(RelevanceData* self, Starts starts, Indices indices, Values value
   new (self) RelevanceData(std::move(data));
 }
 
-// The labels that some row has, and the mean features of each.
-auto label_features(const RelevanceData& data, std::size_t n_workers) {
-  need(n_workers >= 1, "n_workers must be >= 1");
+// Over unit rows whose features have numbers without gaps, in arrays mapped from files that nobody
+// else writes. What training copies of them is spilled in the folder.
+RelevanceData mapped_data(Starts starts, Indices indices, Values values, Indices names,
+                          Starts y_starts, Indices y_labels, Values y_values, std::size_t n_labels,
+                          const std::string& folder) {
+  const HeldRows rows(starts, indices, values);  // checks the starts
+  const OwnedRows relevance = checked_relevance(y_starts, y_labels, y_values, n_labels);
+  need(rows.n_rows() == relevance.view().n_rows(), "X and Y need as many rows");
+  RelevanceData data;
+  const LongWork work;
+  for (const std::int32_t f : view(indices)) {
+    need(f >= 0 && static_cast<std::size_t>(f) < names.shape(0), "a feature has no name");
+  }
+  transpose(relevance.view(), n_labels, data);
+  data.mapped.emplace(CsrView{view(starts), view(indices), view(values)}, view(names));
+  data.folder = folder;
+  return data;
+}
+
+// The labels in [first, last) that some row has, and the mean features of each.
+auto label_features(const RelevanceData& data, std::size_t n_workers, std::size_t first,
+                    std::optional<std::size_t> last) {
+  const std::size_t end =
+      std::min(last.value_or(data.label_starts.size()), data.label_starts.size() - 1);
+  need(n_workers >= 1 && first <= end, "no such labels");
   std::vector<LabelId> used;
   std::vector<std::int64_t> starts{0};
   Centroids centroids;
   {
     const LongWork work;
-    for (std::size_t l = 0; l + 1 < data.label_starts.size(); ++l) {
+    const TrainingRows X = data.rows();
+    const auto begin = data.label_starts[first], n = data.label_starts[end] - begin;
+    for (std::size_t l = first; l < end; ++l) {
       if (data.label_starts[l] == data.label_starts[l + 1]) continue;
       used.push_back(static_cast<LabelId>(l));
-      starts.push_back(data.label_starts[l + 1]);
+      starts.push_back(data.label_starts[l + 1] - begin);
     }
-    const CsrView by_label{starts, data.label_rows, data.label_values};
-    centroids = relevance_centroids(data.X.view(), data.X.names.size(), by_label, n_workers);
-    for (std::int32_t& f : centroids.indices) f = data.X.names[static_cast<std::size_t>(f)];
+    const auto rows = std::span(data.label_rows)
+                          .subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(n));
+    const auto relevance =
+        std::span(data.label_values).subspan(static_cast<std::size_t>(begin), rows.size());
+    if (X.is_mapped) want_rows<std::int32_t>(X.rows, rows);
+    centroids = relevance_centroids(X.rows, X.names.size(), {starts, rows, relevance}, n_workers);
+    for (std::int32_t& f : centroids.indices) f = X.names[static_cast<std::size_t>(f)];
   }
   return std::tuple{give(std::move(used)), give(std::move(centroids.row_starts)),
                     give(std::move(centroids.indices)), give(std::move(centroids.values))};
@@ -98,21 +138,23 @@ auto label_features(const RelevanceData& data, std::size_t n_workers) {
 
 LabelTree tree_of(Indices used, Starts starts, Indices features, Values values, std::int32_t arity,
                   std::int32_t max_leaf, std::uint64_t seed, std::size_t n_workers) {
-  const OwnedRows centroids = copied_rows(starts, features, values);
+  const HeldRows held(starts, features, values);  // they may be mapped, and larger than memory
+  const CsrView centroids = held.all();
   const auto labels_used = view(used);
   need(arity >= 2 && max_leaf >= 1 && n_workers >= 1 && !labels_used.empty() &&
-           labels_used.size() == centroids.view().n_rows(),
+           labels_used.size() == centroids.n_rows(),
        "no such tree");
   for (std::size_t i = 0; i < labels_used.size(); ++i) {
     need(labels_used[i] > (i == 0 ? -1 : labels_used[i - 1]), "labels must increase");
   }
+  for (const std::int32_t f : centroids.indices) need(f >= 0, "a feature is negative");
   const LongWork work;
   const auto label_bound = static_cast<std::size_t>(labels_used.back()) + 1;
   if (labels_used.size() == 1) {  // its regressor needs a node above it
     return LabelTree::restore(std::vector<NodeId>{none, 0}, std::vector{none, labels_used[0]},
                               label_bound);
   }
-  const LabelTree tree = kmeans_tree(centroids.view(), {},
+  const LabelTree tree = kmeans_tree(centroids, {},
                                      {.arity = arity,
                                       .seed = seed,
                                       .by_mass = false,
@@ -130,7 +172,8 @@ TrainedNodes train(const RelevanceData& data, const LabelTree& tree, Indices nod
                    bool mean_error, int max_epochs, double tolerance, float least_weight,
                    float least_share, double weights_per_entry, std::uint64_t seed,
                    std::size_t n_workers) {
-  const std::size_t n_here = data.X.starts.size() - 1;
+  const TrainingRows X = data.rows();
+  const std::size_t n_here = X.rows.n_rows();
   need(held.shape(0) == n_here, "held needs one entry for every row");
   std::int32_t last = none;
   for (const std::int32_t h : view(held)) {
@@ -151,9 +194,9 @@ TrainedNodes train(const RelevanceData& data, const LabelTree& tree, Indices nod
   const std::vector<NodeId> wanted(view(nodes).begin(), view(nodes).end());
   const std::vector<std::int32_t> held_rows(view(held).begin(), view(held).end());
   const LongWork work;
-  return train_nodes(tree, wanted, data.X, data.by_label(), held_rows,
+  return train_nodes(tree, wanted, X, data.by_label(), held_rows,
                      {loss, cost, cost_power, mean_error, max_epochs, tolerance, least_weight,
-                      least_share, weights_per_entry, seed, n_workers, n_rows});
+                      least_share, weights_per_entry, seed, n_workers, n_rows, data.folder});
 }
 
 TrainedRelevance join(const LabelTree& tree, const std::vector<TrainedNodes*>& parts,
@@ -196,12 +239,11 @@ auto state_of(const TrainedNodes& trained) {
     extend(held, trained.held[i].held);
     extend(margins, trained.held[i].margins);
   }
-  return nb::make_tuple(
-      give(std::vector(trained.nodes)), give(std::move(n_features)), give(std::move(features)),
-      give(std::move(row_starts)), give(std::move(columns)), give(std::move(values)),
-      give(std::move(n_held)), give(std::move(held)), give(std::move(n_margins)),
-      give(std::move(margins)),
-      give(std::vector(trained.biases)), give(std::vector(trained.reach)));
+  return nb::make_tuple(give(std::vector(trained.nodes)), give(std::move(n_features)),
+                        give(std::move(features)), give(std::move(row_starts)),
+                        give(std::move(columns)), give(std::move(values)), give(std::move(n_held)),
+                        give(std::move(held)), give(std::move(n_margins)), give(std::move(margins)),
+                        give(std::vector(trained.biases)), give(std::vector(trained.reach)));
 }
 
 // Cuts the next n numbers off an array.
@@ -245,9 +287,8 @@ void restore_nodes(TrainedNodes* self, const TrainedState& state) {
     weights.columns = next_of(columns_left, weights.row_starts.back());
     weights.values = next_of(values_left, weights.row_starts.back());
     trained.weights.push_back(std::move(weights));
-    trained.held.push_back(
-        {next_of(held_left, static_cast<std::size_t>(n_held.data()[i])),
-         next_of(margins_left, static_cast<std::size_t>(n_margins.data()[i]))});
+    trained.held.push_back({next_of(held_left, static_cast<std::size_t>(n_held.data()[i])),
+                            next_of(margins_left, static_cast<std::size_t>(n_margins.data()[i]))});
   }
   new (self) TrainedNodes(std::move(trained));
 }
@@ -325,14 +366,22 @@ void bind_relevance_training(nb::module_& module) {
            nb::arg("values").noconvert(), nb::arg("y_starts").noconvert(),
            nb::arg("y_labels").noconvert(), nb::arg("y_values").noconvert(), nb::arg("n_labels"),
            nb::arg("are_unit") = false)
-      .def("label_features", &label_features, nb::arg("n_workers"))
+      .def_static("mapped", &mapped_data, nb::arg("starts").noconvert(),
+                  nb::arg("indices").noconvert(), nb::arg("values").noconvert(),
+                  nb::arg("names").noconvert(), nb::arg("y_starts").noconvert(),
+                  nb::arg("y_labels").noconvert(), nb::arg("y_values").noconvert(),
+                  nb::arg("n_labels"), nb::arg("folder"), nb::keep_alive<0, 1>(),
+                  nb::keep_alive<0, 2>(), nb::keep_alive<0, 3>(), nb::keep_alive<0, 4>())
+      .def("label_features", &label_features, nb::arg("n_workers"), nb::arg("first") = 0,
+           nb::arg("last") = nb::none())
       .def("train", &train, nb::arg("tree"), nb::arg("nodes").noconvert(), nb::arg("n_rows"),
            nb::arg("held").noconvert(), nb::arg("loss"), nb::arg("cost"), nb::arg("cost_power"),
            nb::arg("mean_error"), nb::arg("max_epochs"), nb::arg("tolerance"),
            nb::arg("least_weight"), nb::arg("least_share"), nb::arg("weights_per_entry"),
            nb::arg("seed"), nb::arg("n_workers"))
-      .def_prop_ro("n_features", [](const RelevanceData& data) { return data.X.names.size(); })
-      .def_prop_ro("n_entries", [](const RelevanceData& data) { return data.X.indices.size(); });
+      .def_prop_ro("n_features", [](const RelevanceData& data) { return data.rows().names.size(); })
+      .def_prop_ro("n_entries",
+                   [](const RelevanceData& data) { return data.rows().rows.indices.size(); });
   module.def("unit_rows", &unit_rows_of, nb::arg("starts").noconvert(),
              nb::arg("indices").noconvert(), nb::arg("values").noconvert());
   module.def("relevance_tree", &tree_of, nb::arg("used").noconvert(), nb::arg("starts").noconvert(),

@@ -8,7 +8,9 @@
 #include "labeltrees/machine/elementary.hpp"
 #include "labeltrees/machine/hash.hpp"
 #include "labeltrees/machine/index.hpp"
+#include "labeltrees/machine/spilled.hpp"
 #include "labeltrees/machine/workers.hpp"
+#include "labeltrees/rows/wanted_rows.hpp"
 
 namespace labeltrees {
 namespace {
@@ -42,10 +44,17 @@ struct LeafOrder {
 // A node's problem and the memory it is gathered in, used for one node after another.
 class NodeGatherer {
  public:
-  NodeGatherer(const LabelTree& tree, const LeafOrder& order, const PreparedRows& X,
-               const CsrView& by_label, std::span<const std::int32_t> held)
-      : tree_(tree), order_(order), X_(X), by_label_(by_label), held_(held) {
-    local_row_.assign(X.starts.size() - 1, none);
+  NodeGatherer(const LabelTree& tree, const LeafOrder& order, const TrainingRows& X,
+               const CsrView& by_label, std::span<const std::int32_t> held,
+               const std::string& folder)
+      : tree_(tree),
+        order_(order),
+        X_(X),
+        by_label_(by_label),
+        held_(held),
+        indices_(folder),
+        values_(folder) {
+    local_row_.assign(X.rows.n_rows(), none);
     local_feature_.assign(X.names.size(), none);
   }
 
@@ -67,7 +76,8 @@ class NodeGatherer {
     weigh(node == 0);
     copy_rows();
     NodeProblem problem;
-    problem.rows = {starts_, indices_, values_};
+    problem.rows = {starts_, indices_.view(), values_.view()};
+    problem.is_mapped = indices_.is_mapped();
     problem.n_features = features_.size();
     problem.n_children = index(tree_.n_children(node));
     problem.weights = weights_;
@@ -165,9 +175,13 @@ class NodeGatherer {
     indices_.clear();
     values_.clear();
     features_.clear();
-    const CsrView X = X_.view();
-    for (const std::int32_t row : rows_) {
-      const SparseRow entries = X.row(index(row));
+    const CsrView& X = X_.rows;
+    for (std::size_t r = 0; r < rows_.size(); ++r) {
+      if (X_.is_mapped && r % rows_at_once == 0) {
+        want_rows(X, std::span<const std::int32_t>(rows_).subspan(
+                         r, std::min(rows_at_once, rows_.size() - r)));
+      }
+      const SparseRow entries = X.row(index(rows_[r]));
       for (std::size_t k = 0; k < entries.size(); ++k) {
         std::int32_t& local = local_feature_[index(entries.indices[k])];
         if (local == none) {
@@ -176,15 +190,21 @@ class NodeGatherer {
         }
         indices_.push_back(local);
       }
-      values_.insert(values_.end(), entries.values.begin(), entries.values.end());
+      values_.append(entries.values);
       starts_.push_back(static_cast<std::int64_t>(indices_.size()));
     }
     for (const std::int32_t f : features_) local_feature_[index(f)] = none;
+    if (indices_.is_mapped()) {
+      read_at_random(indices_.data(), indices_.view().size_bytes());
+      read_at_random(values_.data(), values_.view().size_bytes());
+    }
   }
+
+  static constexpr std::size_t rows_at_once = std::size_t{1} << 12;  // that are read from a file
 
   const LabelTree& tree_;
   const LeafOrder& order_;
-  const PreparedRows& X_;
+  const TrainingRows& X_;
   const CsrView& by_label_;
   std::span<const std::int32_t> held_;
   std::vector<std::int32_t> local_row_, local_feature_;  // none between calls
@@ -192,8 +212,10 @@ class NodeGatherer {
   std::vector<std::int64_t> last_;  // target of each row; there may be more than 2^31
   std::vector<Target> targets_;
   std::vector<std::int64_t> starts_, target_starts_;
-  std::vector<std::int32_t> indices_, target_children_;
-  std::vector<float> values_, target_values_, weights_;
+  SpilledVector<std::int32_t> indices_;
+  SpilledVector<float> values_;
+  std::vector<std::int32_t> target_children_;
+  std::vector<float> target_values_, weights_;
   std::size_t n_held_ = 0;
 };
 
@@ -290,7 +312,7 @@ HeldMargins join_held(const std::vector<HeldNode>& nodes, std::size_t n_held) {
 
 class Trainer {
  public:
-  Trainer(const LabelTree& tree, std::span<const NodeId> nodes, const PreparedRows& X,
+  Trainer(const LabelTree& tree, std::span<const NodeId> nodes, const TrainingRows& X,
           const CsrView& by_label, std::span<const std::int32_t> held,
           const RelevanceTraining& options)
       : tree_(tree), X_(X), options_(options), order_(tree), workers_(options.n_workers) {
@@ -305,7 +327,7 @@ class Trainer {
     trained_.biases.assign(n_children, 0.0f);
     trained_.reach.assign(n_children, 1.0f);
     for (std::size_t i = 0; i < workers_.size(); ++i) {
-      gatherers_.emplace_back(tree, order_, X, by_label, held);
+      gatherers_.emplace_back(tree, order_, X, by_label, held, options.folder);
     }
     solvers_.resize(workers_.size());
     builders_.resize(workers_.size());
@@ -408,7 +430,7 @@ class Trainer {
   }
 
   const LabelTree& tree_;
-  const PreparedRows& X_;
+  const TrainingRows& X_;
   const RelevanceTraining& options_;
   LeafOrder order_;
   Workers workers_;
@@ -422,7 +444,7 @@ class Trainer {
 }  // namespace
 
 TrainedNodes train_nodes(const LabelTree& tree, std::span<const NodeId> nodes,
-                         const PreparedRows& X, const CsrView& by_label,
+                         const TrainingRows& X, const CsrView& by_label,
                          std::span<const std::int32_t> held, const RelevanceTraining& options) {
   return Trainer(tree, nodes, X, by_label, held, options).train();
 }

@@ -12,6 +12,7 @@ if missing := [name for name in ("dask", "distributed") if find_spec(name) is No
         f"labeltrees.dask needs {', '.join(missing)}: run pip install 'labeltrees[dask]' first."
     )
 
+from labeltrees.dask.conditional import DaskConditionalTree
 from labeltrees.dask.extreme import DaskExtremeRegressor
 
-__all__ = ["DaskExtremeRegressor"]
+__all__ = ["DaskConditionalTree", "DaskExtremeRegressor"]

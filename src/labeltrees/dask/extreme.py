@@ -11,12 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 from labeltrees.dask import answers, partitions
 from labeltrees.dask.training import (
     Submitter,
+    current_client,
     parts_of_files,
     parts_of_pairs,
     train_on_cluster,
 )
 from labeltrees.errors import ArgumentError
 from labeltrees.estimators.extreme import ExtremeRegressor
+from labeltrees.models.extreme.files import are_files
 from labeltrees.models.extreme.settings import ExtremeSettings as Default
 
 if TYPE_CHECKING:
@@ -167,7 +169,7 @@ verbose
         if settings.warm_start:
             raise ArgumentError.of("warm_start", self.warm_start, "False on a cluster")
         submit = Submitter.of(self._client())
-        if partitions.are_files(X):
+        if are_files(X):
             if y is not None or classes is not None:
                 raise ArgumentError("y and classes must be None where X names files.")
             paths = [X] if isinstance(X, str | os.PathLike) else list(X)
@@ -175,7 +177,7 @@ verbose
         else:
             pairs = partitions.pairs_of(submit.client, X, y)
             parts = parts_of_pairs(submit, pairs, classes)
-        same_width = not partitions.are_files(X)
+        same_width = not are_files(X)
         self.model_ = train_on_cluster(submit, parts, settings, same_width=same_width)
         self.n_features_in_ = self.model_.n_features
         return self
@@ -260,11 +262,7 @@ verbose
         return ExtremeRegressor(**params)
 
     def _client(self) -> Any:
-        if self.client is not None:
-            return self.client
-        from distributed import get_client
-
-        return get_client()
+        return current_client(self.client)
 
     def _on_workers(self) -> Any:
         """Return the future of the plain estimator on all workers, which is kept for as long."""

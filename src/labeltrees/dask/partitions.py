@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labeltrees.data.chunk import UNBOUNDED_WIDTH
 from labeltrees.data.readers import FileLook, look_at
-from labeltrees.data.rows import Rows, as_rows, stacked
+from labeltrees.data.rows import Rows, as_rows
 from labeltrees.errors import ArgumentError, DataError
 from labeltrees.estimators.several_labels import form_of, raw_relevance_of
+from labeltrees.models.extreme.files import gather_in_files
 from labeltrees.models.extreme.relevance import RawRelevance, relevance_of_entries
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Part",
     "PartFacts",
-    "are_files",
     "facts_of",
     "futures_of",
     "looked",
@@ -61,18 +59,6 @@ class PartFacts:
     largest: float
     most: float | None
     form: FormName | None
-
-
-def are_files(X: Any) -> bool:
-    """Return whether X is a path or a list of paths.
-
-    >>> are_files(["a.xc", "b.xc"]), are_files("a.xc"), are_files([[0, 1]])
-    (True, True, False)
-    """
-    if isinstance(X, str | os.PathLike):
-        return True
-    is_list = isinstance(X, list | tuple) and len(X) > 0
-    return is_list and all(isinstance(each, str | os.PathLike) for each in X)
 
 
 def futures_of(client: Any, collection: Any, name: str) -> list[Any]:
@@ -137,23 +123,7 @@ def looked(paths: Sequence[str]) -> dict[str, Any]:
 
 def read_file(facts: dict[str, Any], path: str, vectorizer: Vectorizer | None) -> Part:
     """Return the rows of a file, which is read where this is called."""
-    chunks = list(FileLook.from_facts(facts, path).open(vectorizer))
-    if not chunks:
-        raise DataError(f"{path} has no row.")
-    rows = stacked([chunk.rows for chunk in chunks])
-    if rows.n_features == UNBOUNDED_WIDTH:
-        rows = replace(rows, n_features=int(rows.indices.max(initial=0)) + 1)
-    lengths = np.concatenate([np.diff(chunk.label_starts) for chunk in chunks])
-    starts = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-    labels = np.concatenate([chunk.labels for chunk in chunks])
-    graded = any(chunk.relevance is not None for chunk in chunks)
-    values = np.concatenate(
-        [
-            np.ones(len(chunk.labels)) if chunk.relevance is None else chunk.relevance
-            for chunk in chunks
-        ]
-    )
-    relevance = relevance_of_entries(starts, labels, values.astype(np.float64), once_each=graded)
+    rows, relevance = gather_in_files(FileLook.from_facts(facts, path).open(vectorizer), None)
     return Part(rows, relevance, "lists")
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,7 +44,6 @@ __all__ = [
     "held_of",
     "label_features",
     "label_means",
-    "label_ranges",
     "merged",
     "most_weighted",
     "pick_group",
@@ -186,19 +184,6 @@ def block_facts(block: Block, name_features: bool) -> BlockFacts:
     features = np.unique(block.rows.indices) if name_features else np.empty(0, np.int32)
     is_graded = bool((block.shares != 1).any())
     return BlockFacts(is_graded, len(block.rows.indices), features)
-
-
-def label_ranges(counts: NDArray[np.int64], n_ranges: int) -> list[tuple[int, int]]:
-    """Return ranges of labels with about as many rows each.
-
-    >>> label_ranges(np.array([5, 1, 1, 3]), 2)
-    [(0, 1), (1, 4)]
-    """
-    ends = np.cumsum(counts)
-    wanted = ends[-1] * np.arange(1, n_ranges) / n_ranges
-    cuts = np.searchsorted(ends, wanted, side="left") + 1
-    edges = np.unique(np.concatenate(([0], np.minimum(cuts, len(counts)), [len(counts)])))
-    return [(int(a), int(b)) for a, b in pairwise(edges)]
 
 
 def label_features(pieces: Sequence[Block], n_labels: int) -> tuple[NDArray[Any], ...]:
@@ -388,8 +373,5 @@ def _tail(
 ) -> TailClassifier | None:
     if settings.tail is None:
         return None
-    from scipy import sparse
-
     below = [matrix[begin:end] for (begin, end), matrix in means]
-    stack = sparse.csr_array(sparse.vstack(below, format="csr"))
-    return TailClassifier(settings.tail, settings.tail_weight, stack)
+    return TailClassifier.of_ranges(settings.tail, settings.tail_weight, below)

@@ -12,6 +12,7 @@ import numpy as np
 
 from labeltrees.dask import partitions, tasks
 from labeltrees.dask.blocks import joined, pick
+from labeltrees.models.extreme.spilling import label_ranges
 from labeltrees.models.extreme.training import held_numbers
 
 if TYPE_CHECKING:
@@ -24,11 +25,20 @@ if TYPE_CHECKING:
     from labeltrees.models.extreme.model import ExtremeModel
     from labeltrees.models.extreme.settings import ExtremeSettings
 
-__all__ = ["Submitter", "parts_of_files", "parts_of_pairs", "train_on_cluster"]
+__all__ = ["Submitter", "current_client", "parts_of_files", "parts_of_pairs", "train_on_cluster"]
 
 _RANGES_PER_THREAD = 2
 _BLOCKS_PER_THREAD = 4
 """Small partitions are joined until there are no more: each takes a task for every group."""
+
+
+def current_client(client: Any) -> Any:
+    """Return the client, or the one made last if it is None."""
+    if client is not None:
+        return client
+    from distributed import get_client
+
+    return get_client()
 
 
 @dataclass
@@ -116,7 +126,7 @@ def _outline(whole: tasks.Whole) -> tuple[TrainingSize, tuple[int, ...], float]:
 
 
 def _ranges(whole: tasks.Whole, n_ranges: int) -> list[tuple[int, int]]:
-    return tasks.label_ranges(whole.counts, n_ranges)
+    return label_ranges(whole.counts, n_ranges)
 
 
 def _learned(

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "labeltrees/extreme/lockstep.hpp"
@@ -20,6 +21,16 @@ struct PreparedRows {
   std::vector<float> values;
   std::vector<std::int32_t> names;
   CsrView view() const noexcept { return {starts, indices, values}; }
+};
+// The same in somebody else's memory, or in a mapped file.
+struct TrainingRows {
+  CsrView rows;
+  std::span<const std::int32_t> names;
+  bool is_mapped = false;
+
+  TrainingRows(const PreparedRows& X) : rows(X.view()), names(X.names) {}
+  TrainingRows(const CsrView& mapped, std::span<const std::int32_t> their_names)
+      : rows(mapped), names(their_names), is_mapped(true) {}
 };
 // Rows of length 1 without their zeros, each by itself: those of a part are those of the whole.
 OwnedRows unit_rows(const CsrView& X);
@@ -48,7 +59,8 @@ struct RelevanceTraining {
   double weights_per_entry;  // a node keeps so many weights per entry of its rows, the largest
   std::uint64_t seed;
   std::size_t n_workers;
-  std::size_t n_rows;  // of all data, of which X may be a part
+  std::size_t n_rows;       // of all data, of which X may be a part
+  std::string folder = {};  // where the rows of nodes are spilled; empty: nowhere
 };
 
 // What regressors of a node's children said of the held-out rows that reach it.
@@ -73,15 +85,16 @@ struct TrainedRelevance {
 
 // nodes: inner nodes of the tree, increasing. by_label: row l has the rows of X with a label l of
 // the tree and their relevance in (0, 1], rows increasing. held[i]: which of all held-out rows row
-// i is, or none; they are numbered from 0 in order. With mx_n(i) the largest relevance of a label below node n (at the root 1), a node's child
-// c learns z = mx_c / mx_n with weight s = mx_n from the rows with mx_n > 0, so that the product of
-// z along a path is the label's relevance (Theorem 4.1).
+// i is, or none; they are numbered from 0 in order. With mx_n(i) the largest relevance of a label
+// below node n (at the root 1), a node's child c learns z = mx_c / mx_n with weight s = mx_n from
+// the rows with mx_n > 0, so that the product of z along a path is the label's relevance
+// (Theorem 4.1).
 //
 // Nodes are independent tasks: what one learns depends neither on the number of workers nor on the
 // nodes that it is trained with. So X and by_label need just the rows with a label below one of the
 // nodes (if the root is among them, all rows), in their order.
 TrainedNodes train_nodes(const LabelTree& tree, std::span<const NodeId> nodes,
-                         const PreparedRows& X, const CsrView& by_label,
+                         const TrainingRows& X, const CsrView& by_label,
                          std::span<const std::int32_t> held, const RelevanceTraining& options);
 
 // The nodes of a tree that have regressors.

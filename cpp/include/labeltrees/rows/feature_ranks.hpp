@@ -16,7 +16,8 @@ namespace labeltrees {
 class FeatureRanks {
  public:
   // Features >= 0, in any order and any number of times.
-  explicit FeatureRanks(std::span<const std::int32_t> features) : FeatureRanks(std::span(&features, 1)) {}
+  explicit FeatureRanks(std::span<const std::int32_t> features)
+      : FeatureRanks(std::span(&features, 1)) {}
   explicit FeatureRanks(std::span<const std::span<const std::int32_t>> parts) {
     std::int32_t largest = -1;
     for (const auto& part : parts) {

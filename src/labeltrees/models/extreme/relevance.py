@@ -102,6 +102,17 @@ class RawRelevance:
     most: float | None = None
     """The largest number that rows name, where a label that a list has twice counts no more."""
 
+    def take(self, rows: NDArray[np.int64]) -> RawRelevance:
+        """Return the relevance of these rows, increasing; all labels keep their ids."""
+        lengths = np.diff(self.starts)
+        kept = np.zeros(len(lengths), bool)
+        kept[rows] = True
+        entries = np.repeat(kept, lengths)
+        starts = np.concatenate(([0], np.cumsum(lengths[rows]))).astype(np.int64)
+        return replace(
+            self, starts=starts, labels=self.labels[entries], values=self.values[entries]
+        )
+
     def scaled(self) -> Relevance:
         """Return it as shares of the largest, or raise `DataError` if there is none."""
         if not len(self.vocabulary):
@@ -251,20 +262,26 @@ def relevance_of_entries(
     values: NDArray[np.float64],
     *,
     once_each: bool = False,
+    names: LabelVocabulary | None = None,
 ) -> RawRelevance:
     """Return the relevance of rows whose labels lie one after the other.
 
-    ``once_each``: whether no row may name a label twice; else twice says no more than once.
+    ``once_each``: whether no row may name a label twice; else twice says no more than once. With
+    ``names`` labels are ids in that vocabulary.
 
     >>> raw = relevance_of_entries(np.array([0, 2, 2]), ["sun", "rain"], np.ones(2))
     >>> raw.labels.tolist(), raw.vocabulary.labels.tolist()
     ([0, 1], ['rain', 'sun'])
     """
-    vocabulary = LabelVocabulary(sorted(LabelVocabulary(labels).labels.tolist()))
+    known = LabelVocabulary(labels) if names is None else names
+    vocabulary = LabelVocabulary(sorted(known.labels.tolist()))
     if not len(values):
         return RawRelevance(starts, np.empty(0, np.int32), values, vocabulary)
     shape = (len(starts) - 1, len(vocabulary))
-    matrix = sparse.csr_array((values, vocabulary.ids(labels), starts), shape=shape)
+    ids = vocabulary.ids(labels if names is None else known.labels)
+    if names is not None:
+        ids = ids[np.asarray(labels)]
+    matrix = sparse.csr_array((values, ids, starts), shape=shape)
     raw = _of_matrix(matrix, vocabulary.labels)
     return raw if once_each else replace(raw, most=float(values.max()))
 

@@ -11,6 +11,8 @@ from labeltrees import store
 from labeltrees.errors import ModelFormatError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
     from scipy import sparse
 
@@ -38,10 +40,41 @@ class TailClassifier:
     means: sparse.csr_array
 
     @classmethod
-    def fit(cls, rows: Rows, relevance: Relevance, kind: str, weight: float) -> TailClassifier:
-        """Return the classifier of these rows."""
-        n_labels = len(relevance.vocabulary)
-        return cls(kind, weight, cls.means_of(rows, relevance.starts, relevance.labels, n_labels))
+    def fit(
+        cls,
+        rows: Rows,
+        relevance: Relevance,
+        kind: str,
+        weight: float,
+        *,
+        ranges: Sequence[tuple[int, int]] = (),
+    ) -> TailClassifier:
+        """Return the classifier of these rows.
+
+        With ``ranges`` of labels, which together are all, it takes memory for the rows of one range
+        at a time.
+        """
+        n_labels, labels = len(relevance.vocabulary), relevance.labels
+        if not ranges:
+            return cls(kind, weight, cls.means_of(rows, relevance.starts, labels, n_labels))
+        row_of = np.repeat(np.arange(rows.n_rows), np.diff(relevance.starts))
+        means = []
+        for begin, end in ranges:
+            kept = (labels >= begin) & (labels < end)
+            own, counts = np.unique(row_of[kept], return_counts=True)
+            starts = np.concatenate(([0], np.cumsum(counts)))
+            found = cls.means_of(rows.take(own), starts, labels[kept], n_labels)
+            means.append(found[begin:end])
+        return cls.of_ranges(kind, weight, means)
+
+    @classmethod
+    def of_ranges(
+        cls, kind: str, weight: float, means: Sequence[sparse.csr_array]
+    ) -> TailClassifier:
+        """Return the classifier of means of consecutive labels."""
+        from scipy import sparse
+
+        return cls(kind, weight, sparse.csr_array(sparse.vstack(means, format="csr")))
 
     @staticmethod
     def means_of(

@@ -20,10 +20,13 @@ from labeltrees.models.extreme.model import (
     forest_of,
 )
 from labeltrees.models.extreme.settings import LOSSES
+from labeltrees.models.extreme.spilling import ranges_of, spilled_data, spilled_features
 from labeltrees.models.extreme.tail import TailClassifier
 from labeltrees.progress import Progress
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
     from scipy import sparse
 
@@ -61,6 +64,7 @@ def train_extreme(
     settings: ExtremeSettings,
     *,
     start: ExtremeModel | None = None,
+    folder: Path | None = None,
 ) -> ExtremeModel:
     """Return the model trained on rows. Equal arguments give equal models for any ``n_jobs``.
 
@@ -68,6 +72,10 @@ def train_extreme(
 
     The trees of ``start`` are kept and only further ones grown: the model is the one that growing
     all of them would give. `ArgumentError` if ``start`` was made of other data, or otherwise.
+
+    With a ``folder``, what is about as large as the rows is kept in files there, which the system
+    keeps in memory as far as there is room; ``rows`` may lie in mapped files, too. The model is the
+    same.
     """
     relevance = _as_learned(relevance, settings)
     size = TrainingSize.of(rows, relevance)
@@ -75,7 +83,7 @@ def train_extreme(
     fingerprint = _fingerprint(rows, relevance, settings) if settings.warm_start else 0
     trees, margins = ([], []) if start is None else _kept(start, fingerprint, settings)
     held = held_numbers(rows.n_rows, settings)
-    grown = _grow(rows, relevance, settings, held, len(trees))
+    grown = _grow(rows, relevance, settings, held, len(trees), folder)
     trees += [tree for tree, _ in grown]
     margins += [each for _, each in grown]
     calibration = chance = Calibration()
@@ -88,7 +96,10 @@ def train_extreme(
         )
     tail = None
     if settings.tail is not None:
-        tail = TailClassifier.fit(rows, relevance, settings.tail, settings.tail_weight)
+        ranges = [] if folder is None else ranges_of(rows, relevance)
+        tail = TailClassifier.fit(
+            rows, relevance, settings.tail, settings.tail_weight, ranges=ranges
+        )
     growth = Growth(fingerprint, tuple(margins)) if settings.warm_start else None
     return ExtremeModel(
         settings,
@@ -115,12 +126,17 @@ def _grow(
     settings: ExtremeSettings,
     held: NDArray[np.int32],
     first: int,
+    folder: Path | None,
 ) -> list[tuple[RelevanceTreeArrays, _core.HeldMargins]]:
     """Return the trees from number ``first`` on, and what each gave to held-out rows."""
     size = TrainingSize.of(rows, relevance)
-    data = _core.RelevanceData(*rows.arrays, *relevance.arrays, size.n_labels)
+    if folder is None:
+        data = _core.RelevanceData(*rows.arrays, *relevance.arrays, size.n_labels)
+        features = data.label_features(settings.n_threads)
+    else:
+        data = spilled_data(rows, relevance, folder)
+        features = spilled_features(data, relevance, folder, settings.n_threads)
     size = size.met(n_features=data.n_features, n_entries=data.n_entries)
-    features = data.label_features(settings.n_threads)
     n_held = int(np.count_nonzero(held >= 0))
     grown = []
     progress = Progress("trees", total=settings.n_trees - first, enabled=settings.verbose > 0)
