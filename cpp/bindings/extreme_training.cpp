@@ -1,26 +1,30 @@
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <numeric>
+#include <optional>
 #include <tuple>
 
 #include "labeltrees/extreme/lockstep.hpp"
 #include "labeltrees/extreme/training.hpp"
+#include "labeltrees/rows/wanted_rows.hpp"
 #include "labeltrees/tree/clustering.hpp"
 #include "rows.hpp"
 
 namespace labeltrees::bindings {
 namespace {
 
-// Rows and relevance in the layouts that training takes, and the label features, made once for all
-// trees of an ensemble.
+// Rows and relevance in the layouts that training takes.
 struct RelevanceData {
   PreparedRows X;
   std::vector<std::int64_t> label_starts;
   std::vector<std::int32_t> label_rows;
   std::vector<float> label_values;
-  std::vector<LabelId> used;  // the labels that some row has
-  Centroids centroids;        // of each label used
+  std::optional<TrainingRows> mapped;  // instead of X: rows in files, which Python keeps alive
+  std::string folder;                  // where more is spilled
 
+  TrainingRows rows() const { return mapped ? *mapped : TrainingRows(X); }
   CsrView by_label() const { return {label_starts, label_rows, label_values}; }
 };
 
@@ -40,50 +44,117 @@ void transpose(const CsrView& Y, std::size_t n_labels, RelevanceData& data) {
       data.label_values[to] = row.values[k];
     }
   }
-  for (std::size_t l = 0; l < n_labels; ++l) {
-    if (starts[l] < starts[l + 1]) data.used.push_back(static_cast<LabelId>(l));
-  }
 }
 
-Centroids centroids_of_used(const RelevanceData& data, std::size_t n_workers) {
-  std::vector<std::int64_t> starts{0};
-  for (const LabelId label : data.used) {
-    starts.push_back(data.label_starts[static_cast<std::size_t>(label) + 1]);
+std::tuple<OwnedVector<std::int64_t>, OwnedVector<std::int32_t>, OwnedVector<float>> give_rows(
+    OwnedRows&& rows) {
+  return {give(std::move(rows.row_starts)), give(std::move(rows.indices)),
+          give(std::move(rows.values))};
+}
+
+auto unit_rows_of(Starts starts, Indices indices, Values values) {
+  const OwnedRows copy = copied_rows(starts, indices, values);
+  OwnedRows unit;
+  {
+    const LongWork work;
+    unit = unit_rows(copy.view());
   }
-  const CsrView by_label{starts, data.label_rows, data.label_values};  // the others have no entries
-  return relevance_centroids(data.X.view(), data.X.names.size(), by_label, n_workers);
+  return give_rows(std::move(unit));
+}
+
+OwnedRows checked_relevance(Starts y_starts, Indices y_labels, Values y_values,
+                            std::size_t n_labels) {
+  OwnedRows relevance = copied_rows(y_starts, y_labels, y_values);
+  for (const LabelId label : relevance.indices) {
+    need(label >= 0 && static_cast<std::size_t>(label) < n_labels, "no such label");
+  }
+  for (const float y : relevance.values) need(y > 0 && y <= 1, "relevance must be in (0, 1]");
+  return relevance;
 }
 
 void make_data(RelevanceData* self, Starts starts, Indices indices, Values values, Starts y_starts,
-               Indices y_labels, Values y_values, std::size_t n_labels, std::size_t n_workers) {
-  const OwnedRows rows = copied_rows(starts, indices, values);
-  const OwnedRows relevance = copied_rows(y_starts, y_labels, y_values);
-  const CsrView X = rows.view(), Y = relevance.view();
-  need(X.n_rows() == Y.n_rows() && n_workers >= 1, "X and Y need as many rows");
-  for (const LabelId label : Y.indices) {
-    need(label >= 0 && static_cast<std::size_t>(label) < n_labels, "no such label");
-  }
-  for (const float y : Y.values) need(y > 0 && y <= 1, "relevance must be in (0, 1]");
+               Indices y_labels, Values y_values, std::size_t n_labels, bool are_unit) {
+  OwnedRows rows = copied_rows(starts, indices, values);
+  const OwnedRows relevance = checked_relevance(y_starts, y_labels, y_values, n_labels);
+  const CsrView Y = relevance.view();
+  need(rows.view().n_rows() == Y.n_rows(), "X and Y need as many rows");
   RelevanceData data;
   {
     const LongWork work;
-    data.X = prepare_rows(X);
+    data.X = are_unit ? number_features(std::move(rows)) : prepare_rows(rows.view());
     transpose(Y, n_labels, data);
-    data.centroids = centroids_of_used(data, n_workers);
   }
   new (self) RelevanceData(std::move(data));
 }
 
-LabelTree tree_of(const RelevanceData& data, std::int32_t arity, std::int32_t max_leaf,
-                  std::uint64_t seed, std::size_t n_workers) {
-  need(arity >= 2 && max_leaf >= 1 && !data.used.empty() && n_workers >= 1, "no such tree");
+// Over unit rows whose features have numbers without gaps, in arrays mapped from files that nobody
+// else writes. What training copies of them is spilled in the folder.
+RelevanceData mapped_data(Starts starts, Indices indices, Values values, Indices names,
+                          Starts y_starts, Indices y_labels, Values y_values, std::size_t n_labels,
+                          const std::string& folder) {
+  const HeldRows rows(starts, indices, values);  // checks the starts
+  const OwnedRows relevance = checked_relevance(y_starts, y_labels, y_values, n_labels);
+  need(rows.n_rows() == relevance.view().n_rows(), "X and Y need as many rows");
+  RelevanceData data;
   const LongWork work;
-  const auto label_bound = static_cast<std::size_t>(data.used.back()) + 1;
-  if (data.used.size() == 1) {  // its regressor needs a node above it
-    return LabelTree::restore(std::vector<NodeId>{none, 0}, std::vector{none, data.used[0]},
+  for (const std::int32_t f : view(indices)) {
+    need(f >= 0 && static_cast<std::size_t>(f) < names.shape(0), "a feature has no name");
+  }
+  transpose(relevance.view(), n_labels, data);
+  data.mapped.emplace(CsrView{view(starts), view(indices), view(values)}, view(names));
+  data.folder = folder;
+  return data;
+}
+
+// The labels in [first, last) that some row has, and the mean features of each.
+auto label_features(const RelevanceData& data, std::size_t n_workers, std::size_t first,
+                    std::optional<std::size_t> last) {
+  const std::size_t end =
+      std::min(last.value_or(data.label_starts.size()), data.label_starts.size() - 1);
+  need(n_workers >= 1 && first <= end, "no such labels");
+  std::vector<LabelId> used;
+  std::vector<std::int64_t> starts{0};
+  Centroids centroids;
+  {
+    const LongWork work;
+    const TrainingRows X = data.rows();
+    const auto begin = data.label_starts[first], n = data.label_starts[end] - begin;
+    for (std::size_t l = first; l < end; ++l) {
+      if (data.label_starts[l] == data.label_starts[l + 1]) continue;
+      used.push_back(static_cast<LabelId>(l));
+      starts.push_back(data.label_starts[l + 1] - begin);
+    }
+    const auto rows = std::span(data.label_rows)
+                          .subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(n));
+    const auto relevance =
+        std::span(data.label_values).subspan(static_cast<std::size_t>(begin), rows.size());
+    if (X.is_mapped) want_rows<std::int32_t>(X.rows, rows);
+    centroids = relevance_centroids(X.rows, X.names.size(), {starts, rows, relevance}, n_workers);
+    for (std::int32_t& f : centroids.indices) f = X.names[static_cast<std::size_t>(f)];
+  }
+  return std::tuple{give(std::move(used)), give(std::move(centroids.row_starts)),
+                    give(std::move(centroids.indices)), give(std::move(centroids.values))};
+}
+
+LabelTree tree_of(Indices used, Starts starts, Indices features, Values values, std::int32_t arity,
+                  std::int32_t max_leaf, std::uint64_t seed, std::size_t n_workers) {
+  const HeldRows held(starts, features, values);  // they may be mapped, and larger than memory
+  const CsrView centroids = held.all();
+  const auto labels_used = view(used);
+  need(arity >= 2 && max_leaf >= 1 && n_workers >= 1 && !labels_used.empty() &&
+           labels_used.size() == centroids.n_rows(),
+       "no such tree");
+  for (std::size_t i = 0; i < labels_used.size(); ++i) {
+    need(labels_used[i] > (i == 0 ? -1 : labels_used[i - 1]), "labels must increase");
+  }
+  for (const std::int32_t f : centroids.indices) need(f >= 0, "a feature is negative");
+  const LongWork work;
+  const auto label_bound = static_cast<std::size_t>(labels_used.back()) + 1;
+  if (labels_used.size() == 1) {  // its regressor needs a node above it
+    return LabelTree::restore(std::vector<NodeId>{none, 0}, std::vector{none, labels_used[0]},
                               label_bound);
   }
-  const LabelTree tree = kmeans_tree(data.centroids.view(), {},
+  const LabelTree tree = kmeans_tree(centroids, {},
                                      {.arity = arity,
                                       .seed = seed,
                                       .by_mass = false,
@@ -91,28 +162,135 @@ LabelTree tree_of(const RelevanceData& data, std::int32_t arity, std::int32_t ma
                                       .n_workers = n_workers});
   std::vector<LabelId> labels = tree.labels();
   for (LabelId& label : labels) {
-    if (label != none) label = data.used[static_cast<std::size_t>(label)];
+    if (label != none) label = labels_used[static_cast<std::size_t>(label)];
   }
   return LabelTree::restore(tree.parents(), labels, label_bound);
 }
 
-TrainedRelevance train(const RelevanceData& data, const LabelTree& tree, Indices held,
-                       NodeLoss loss, float cost, float cost_power, bool mean_error, int max_epochs,
-                       double tolerance, float least_weight, float least_share,
-                       double weights_per_entry, std::uint64_t seed, std::size_t n_workers) {
-  need(held.shape(0) + 1 == data.X.starts.size(), "held needs one entry for every row");
-  std::int32_t next = 0;
+TrainedNodes train(const RelevanceData& data, const LabelTree& tree, Indices nodes,
+                   std::size_t n_rows, Indices held, NodeLoss loss, float cost, float cost_power,
+                   bool mean_error, int max_epochs, double tolerance, float least_weight,
+                   float least_share, double weights_per_entry, std::uint64_t seed,
+                   std::size_t n_workers) {
+  const TrainingRows X = data.rows();
+  const std::size_t n_here = X.rows.n_rows();
+  need(held.shape(0) == n_here, "held needs one entry for every row");
+  std::int32_t last = none;
   for (const std::int32_t h : view(held)) {
-    need(h == none || h == next++, "held rows must be numbered in order");
+    need(h == none || h > last, "held rows must be numbered in order");
+    last = std::max(last, h);
   }
-  for (const std::int32_t n : tree.child_counts()) {
-    need(static_cast<std::size_t>(n) <= max_children, "a node has too many children");
+  NodeId before = none;
+  for (const NodeId node : view(nodes)) {
+    need(node > before && static_cast<std::size_t>(node) < tree.n_nodes() && !tree.is_leaf(node),
+         "nodes must be inner nodes of the tree, increasing");
+    need(node > 0 || n_here == n_rows, "the root needs all rows");
+    need(static_cast<std::size_t>(tree.n_children(node)) <= max_children,
+         "a node has too many children");
+    before = node;
   }
+  need(n_rows >= n_here, "a part has no more rows than the whole");
   need(tree.label_bound() < data.label_starts.size() && tree.n_nodes() > 1, "no such tree");
+  const std::vector<NodeId> wanted(view(nodes).begin(), view(nodes).end());
+  const std::vector<std::int32_t> held_rows(view(held).begin(), view(held).end());
   const LongWork work;
-  return train_relevance(tree, data.X, data.by_label(), view(held),
-                         {loss, cost, cost_power, mean_error, max_epochs, tolerance, least_weight,
-                          least_share, weights_per_entry, seed, n_workers});
+  return train_nodes(tree, wanted, X, data.by_label(), held_rows,
+                     {loss, cost, cost_power, mean_error, max_epochs, tolerance, least_weight,
+                      least_share, weights_per_entry, seed, n_workers, n_rows, data.folder});
+}
+
+TrainedRelevance join(const LabelTree& tree, const std::vector<TrainedNodes*>& parts,
+                      std::size_t n_held) {
+  std::vector<TrainedNodes> taken;
+  for (TrainedNodes* part : parts) {
+    for (const HeldNode& node : part->held) {
+      for (const std::int32_t h : node.held) {
+        need(h >= 0 && static_cast<std::size_t>(h) < n_held, "a held-out row has no such number");
+      }
+    }
+    taken.push_back(std::move(*part));
+    *part = {};
+  }
+  const LongWork work;
+  return join_nodes(tree, std::move(taken), n_held);
+}
+
+template <typename T>
+void extend(std::vector<T>& all, const std::vector<T>& more) {
+  all.insert(all.end(), more.begin(), more.end());
+}
+
+// Trained nodes as arrays, one node after the other, to be sent to another process.
+auto state_of(const TrainedNodes& trained) {
+  std::vector<std::int32_t> n_features, features, n_held, held, n_margins;
+  std::vector<std::uint32_t> row_starts;
+  std::vector<std::uint8_t> columns;
+  std::vector<std::uint16_t> values;
+  std::vector<float> margins;
+  for (std::size_t i = 0; i < trained.nodes.size(); ++i) {
+    const NodeWeights& weights = trained.weights[i];
+    n_features.push_back(static_cast<std::int32_t>(weights.features.size()));
+    n_held.push_back(static_cast<std::int32_t>(trained.held[i].held.size()));
+    n_margins.push_back(static_cast<std::int32_t>(trained.held[i].margins.size()));
+    extend(features, weights.features);
+    extend(row_starts, weights.row_starts);
+    extend(columns, weights.columns);
+    extend(values, weights.values);
+    extend(held, trained.held[i].held);
+    extend(margins, trained.held[i].margins);
+  }
+  return nb::make_tuple(give(std::vector(trained.nodes)), give(std::move(n_features)),
+                        give(std::move(features)), give(std::move(row_starts)),
+                        give(std::move(columns)), give(std::move(values)), give(std::move(n_held)),
+                        give(std::move(held)), give(std::move(n_margins)), give(std::move(margins)),
+                        give(std::vector(trained.biases)), give(std::vector(trained.reach)));
+}
+
+// Cuts the next n numbers off an array.
+template <typename T>
+std::vector<T> next_of(std::span<const T>& left, std::size_t n) {
+  need(n <= left.size(), "trained nodes that end too early");
+  std::vector<T> part(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(n));
+  left = left.subspan(n);
+  return part;
+}
+
+using TrainedState =
+    std::tuple<Indices, Indices, Indices, Vector<std::uint32_t>, Vector<std::uint8_t>,
+               Vector<std::uint16_t>, Indices, Indices, Indices, Values, Values, Values>;
+
+void restore_nodes(TrainedNodes* self, const TrainedState& state) {
+  const auto& [nodes, n_features, features, row_starts, columns, values, n_held, held, n_margins,
+               margins, biases, reach] = state;
+  TrainedNodes trained;
+  trained.nodes.assign(view(nodes).begin(), view(nodes).end());
+  trained.biases.assign(view(biases).begin(), view(biases).end());
+  trained.reach.assign(view(reach).begin(), view(reach).end());
+  const std::size_t n = trained.nodes.size();
+  need(n_features.shape(0) == n && n_held.shape(0) == n && n_margins.shape(0) == n,
+       "trained nodes do not fit together");
+  auto features_left = view(features);
+  auto starts_left = view(row_starts);
+  auto columns_left = view(columns);
+  auto values_left = view(values);
+  auto held_left = view(held);
+  auto margins_left = view(margins);
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto wide = static_cast<std::size_t>(n_features.data()[i]);
+    NodeWeights weights;
+    weights.features = next_of(features_left, wide);
+    weights.row_starts = next_of(starts_left, wide + 1);
+    need(weights.row_starts[0] == 0 &&
+             std::is_sorted(weights.row_starts.begin(), weights.row_starts.end()),
+         "trained rows do not follow");
+    for (const std::int32_t f : weights.features) need(f >= 0, "a feature is negative");
+    weights.columns = next_of(columns_left, weights.row_starts.back());
+    weights.values = next_of(values_left, weights.row_starts.back());
+    trained.weights.push_back(std::move(weights));
+    trained.held.push_back({next_of(held_left, static_cast<std::size_t>(n_held.data()[i])),
+                            next_of(margins_left, static_cast<std::size_t>(n_margins.data()[i]))});
+  }
+  new (self) TrainedNodes(std::move(trained));
 }
 
 // Weights (n_features + 1, n_children), the biases last; epochs; gap; objective at zero.
@@ -180,24 +358,44 @@ void bind_relevance_training(nb::module_& module) {
       .def("biases", [](TrainedRelevance& t) { return give(std::move(t.weights.biases)); })
       .def("reach", [](TrainedRelevance& t) { return give(std::move(t.reach)); })
       .def("held", [](TrainedRelevance& t) { return HeldMargins(std::move(t.held)); });
+  nb::class_<TrainedNodes>(module, "TrainedNodes", "The regressors of some nodes of a tree.")
+      .def("__getstate__", &state_of)
+      .def("__setstate__", &restore_nodes);
   nb::class_<RelevanceData>(module, "RelevanceData", "Rows and relevance, ready for training.")
       .def("__init__", &make_data, nb::arg("starts").noconvert(), nb::arg("indices").noconvert(),
            nb::arg("values").noconvert(), nb::arg("y_starts").noconvert(),
            nb::arg("y_labels").noconvert(), nb::arg("y_values").noconvert(), nb::arg("n_labels"),
-           nb::arg("n_workers"))
-      .def("tree", &tree_of, nb::arg("arity"), nb::arg("max_leaf"), nb::arg("seed"),
-           nb::arg("n_workers"))
-      .def("train", &train, nb::arg("tree"), nb::arg("held").noconvert(), nb::arg("loss"),
-           nb::arg("cost"), nb::arg("cost_power"), nb::arg("mean_error"), nb::arg("max_epochs"),
-           nb::arg("tolerance"), nb::arg("least_weight"), nb::arg("least_share"),
-           nb::arg("weights_per_entry"), nb::arg("seed"), nb::arg("n_workers"))
-      .def(
-          "worker_bytes",
-          [](const RelevanceData& data, const LabelTree& tree) {
-            return worker_bytes(tree, data.X, data.by_label());
-          },
-          nb::arg("tree"))
-      .def_prop_ro("n_entries", [](const RelevanceData& data) { return data.X.indices.size(); });
+           nb::arg("are_unit") = false)
+      .def_static("mapped", &mapped_data, nb::arg("starts").noconvert(),
+                  nb::arg("indices").noconvert(), nb::arg("values").noconvert(),
+                  nb::arg("names").noconvert(), nb::arg("y_starts").noconvert(),
+                  nb::arg("y_labels").noconvert(), nb::arg("y_values").noconvert(),
+                  nb::arg("n_labels"), nb::arg("folder"), nb::keep_alive<0, 1>(),
+                  nb::keep_alive<0, 2>(), nb::keep_alive<0, 3>(), nb::keep_alive<0, 4>())
+      .def("label_features", &label_features, nb::arg("n_workers"), nb::arg("first") = 0,
+           nb::arg("last") = nb::none())
+      .def("train", &train, nb::arg("tree"), nb::arg("nodes").noconvert(), nb::arg("n_rows"),
+           nb::arg("held").noconvert(), nb::arg("loss"), nb::arg("cost"), nb::arg("cost_power"),
+           nb::arg("mean_error"), nb::arg("max_epochs"), nb::arg("tolerance"),
+           nb::arg("least_weight"), nb::arg("least_share"), nb::arg("weights_per_entry"),
+           nb::arg("seed"), nb::arg("n_workers"))
+      .def_prop_ro("n_features", [](const RelevanceData& data) { return data.rows().names.size(); })
+      .def_prop_ro("n_entries",
+                   [](const RelevanceData& data) { return data.rows().rows.indices.size(); });
+  module.def("unit_rows", &unit_rows_of, nb::arg("starts").noconvert(),
+             nb::arg("indices").noconvert(), nb::arg("values").noconvert());
+  module.def("relevance_tree", &tree_of, nb::arg("used").noconvert(), nb::arg("starts").noconvert(),
+             nb::arg("features").noconvert(), nb::arg("values").noconvert(), nb::arg("arity"),
+             nb::arg("max_leaf"), nb::arg("seed"), nb::arg("n_workers"));
+  module.def("join_nodes", &join, nb::arg("tree"), nb::arg("parts"), nb::arg("n_held"));
+  module.def(
+      "training_worker_bytes",
+      [](const LabelTree& tree, std::size_t n_rows, std::size_t n_features, std::size_t n_entries,
+         std::size_t n_targets) {
+        return worker_bytes(tree, {n_rows, n_features, n_entries, n_targets});
+      },
+      nb::arg("tree"), nb::arg("n_rows"), nb::arg("n_features"), nb::arg("n_entries"),
+      nb::arg("n_targets"));
   module.def("solve_node", &solve_node, nb::arg("starts").noconvert(),
              nb::arg("indices").noconvert(), nb::arg("values").noconvert(), nb::arg("n_features"),
              nb::arg("targets").noconvert(), nb::arg("weights").noconvert(), nb::arg("loss"),

@@ -488,10 +488,11 @@ TEST(training_an_extreme_regressor_without_memory_says_so) {
   const LabelTree tree = random_tree(60, 4, 1);
   fail_each_allocation_of(
       [&] {
-        return train_relevance(
-                   tree, X, {starts, rows_of_labels, relevance}, held,
-                   {NodeLoss::logistic, 1.0f, 0.0f, false, 5, 0.1, 0.01f, 0.0f, 10.0, 1, 3})
-            .weights.values;
+        std::vector<TrainedNodes> parts;
+        parts.push_back(train_nodes(
+            tree, inner_nodes(tree), X, {starts, rows_of_labels, relevance}, held,
+            {NodeLoss::logistic, 1.0f, 0.0f, false, 5, 0.1, 0.01f, 0.0f, 10.0, 1, 3, rows.size()}));
+        return join_nodes(tree, std::move(parts), 0).weights.values;
       },
       50);
 }

@@ -4,6 +4,9 @@
 #include <limits>
 #include <stdexcept>
 
+#include "labeltrees/machine/index.hpp"
+#include "labeltrees/rows/feature_ranks.hpp"
+
 namespace labeltrees {
 namespace {
 
@@ -46,26 +49,26 @@ void check_weight_count(std::size_t n_weights) {
   }
 }
 
-OwnedSiblingWeights join_weights(std::vector<NodeWeights>& nodes,
-                                 std::span<const std::int32_t> names, std::vector<float> biases) {
+OwnedSiblingWeights join_weights(std::vector<NodeWeights>& nodes, std::vector<float> biases) {
   OwnedSiblingWeights joined;
   joined.biases = std::move(biases);
-  std::vector<std::uint32_t> n_rows(names.size() + 1, 0), n_weights(names.size() + 1, 0);
+  std::vector<std::span<const std::int32_t>> features;
+  for (const NodeWeights& siblings : nodes) features.emplace_back(siblings.features);
+  const FeatureRanks ranks(features);
+  std::vector<std::uint32_t> n_rows(ranks.size() + 1, 0), n_weights(ranks.size() + 1, 0);
   std::size_t total = 0;
   for (const NodeWeights& siblings : nodes) total += siblings.values.size();
   check_weight_count(total);
   for (const NodeWeights& siblings : nodes) {
     for (std::size_t r = 0; r < siblings.features.size(); ++r) {
-      const auto f = static_cast<std::size_t>(siblings.features[r]);
+      const std::size_t f = index(ranks.rank(siblings.features[r]));
       ++n_rows[f + 1];
       n_weights[f + 1] += siblings.row_starts[r + 1] - siblings.row_starts[r];
     }
   }
-  for (std::size_t f = 0; f < names.size(); ++f) {
-    if (n_rows[f + 1] > 0) {
-      joined.features.push_back(names[f]);
-      joined.feature_rows.push_back(n_rows[f]);
-    }
+  joined.features = ranks.names();
+  for (std::size_t f = 0; f < ranks.size(); ++f) {
+    joined.feature_rows.push_back(n_rows[f]);
     n_rows[f + 1] += n_rows[f];
     n_weights[f + 1] += n_weights[f];
   }
@@ -78,7 +81,7 @@ OwnedSiblingWeights join_weights(std::vector<NodeWeights>& nodes,
   for (std::size_t node = 0; node < nodes.size(); ++node) {
     NodeWeights& siblings = nodes[node];
     for (std::size_t r = 0; r < siblings.features.size(); ++r) {
-      const auto f = static_cast<std::size_t>(siblings.features[r]);
+      const std::size_t f = index(ranks.rank(siblings.features[r]));
       const std::uint32_t row = n_rows[f]++, begin = siblings.row_starts[r];
       const std::uint32_t count = siblings.row_starts[r + 1] - begin, to = n_weights[f];
       joined.row_parents[row] = static_cast<std::int32_t>(node);

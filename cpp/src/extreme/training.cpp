@@ -8,7 +8,9 @@
 #include "labeltrees/machine/elementary.hpp"
 #include "labeltrees/machine/hash.hpp"
 #include "labeltrees/machine/index.hpp"
+#include "labeltrees/machine/spilled.hpp"
 #include "labeltrees/machine/workers.hpp"
+#include "labeltrees/rows/wanted_rows.hpp"
 
 namespace labeltrees {
 namespace {
@@ -42,10 +44,17 @@ struct LeafOrder {
 // A node's problem and the memory it is gathered in, used for one node after another.
 class NodeGatherer {
  public:
-  NodeGatherer(const LabelTree& tree, const LeafOrder& order, const PreparedRows& X,
-               const CsrView& by_label, std::span<const std::int32_t> held)
-      : tree_(tree), order_(order), X_(X), by_label_(by_label), held_(held) {
-    local_row_.assign(X.starts.size() - 1, none);
+  NodeGatherer(const LabelTree& tree, const LeafOrder& order, const TrainingRows& X,
+               const CsrView& by_label, std::span<const std::int32_t> held,
+               const std::string& folder)
+      : tree_(tree),
+        order_(order),
+        X_(X),
+        by_label_(by_label),
+        held_(held),
+        indices_(folder),
+        values_(folder) {
+    local_row_.assign(X.rows.n_rows(), none);
     local_feature_.assign(X.names.size(), none);
   }
 
@@ -67,7 +76,8 @@ class NodeGatherer {
     weigh(node == 0);
     copy_rows();
     NodeProblem problem;
-    problem.rows = {starts_, indices_, values_};
+    problem.rows = {starts_, indices_.view(), values_.view()};
+    problem.is_mapped = indices_.is_mapped();
     problem.n_features = features_.size();
     problem.n_children = index(tree_.n_children(node));
     problem.weights = weights_;
@@ -165,9 +175,13 @@ class NodeGatherer {
     indices_.clear();
     values_.clear();
     features_.clear();
-    const CsrView X = X_.view();
-    for (const std::int32_t row : rows_) {
-      const SparseRow entries = X.row(index(row));
+    const CsrView& X = X_.rows;
+    for (std::size_t r = 0; r < rows_.size(); ++r) {
+      if (X_.is_mapped && r % rows_at_once == 0) {
+        want_rows(X, std::span<const std::int32_t>(rows_).subspan(
+                         r, std::min(rows_at_once, rows_.size() - r)));
+      }
+      const SparseRow entries = X.row(index(rows_[r]));
       for (std::size_t k = 0; k < entries.size(); ++k) {
         std::int32_t& local = local_feature_[index(entries.indices[k])];
         if (local == none) {
@@ -176,15 +190,21 @@ class NodeGatherer {
         }
         indices_.push_back(local);
       }
-      values_.insert(values_.end(), entries.values.begin(), entries.values.end());
+      values_.append(entries.values);
       starts_.push_back(static_cast<std::int64_t>(indices_.size()));
     }
     for (const std::int32_t f : features_) local_feature_[index(f)] = none;
+    if (indices_.is_mapped()) {
+      read_at_random(indices_.data(), indices_.view().size_bytes());
+      read_at_random(values_.data(), values_.view().size_bytes());
+    }
   }
+
+  static constexpr std::size_t rows_at_once = std::size_t{1} << 12;  // that are read from a file
 
   const LabelTree& tree_;
   const LeafOrder& order_;
-  const PreparedRows& X_;
+  const TrainingRows& X_;
   const CsrView& by_label_;
   std::span<const std::int32_t> held_;
   std::vector<std::int32_t> local_row_, local_feature_;  // none between calls
@@ -192,14 +212,11 @@ class NodeGatherer {
   std::vector<std::int64_t> last_;  // target of each row; there may be more than 2^31
   std::vector<Target> targets_;
   std::vector<std::int64_t> starts_, target_starts_;
-  std::vector<std::int32_t> indices_, target_children_;
-  std::vector<float> values_, target_values_, weights_;
+  SpilledVector<std::int32_t> indices_;
+  SpilledVector<float> values_;
+  std::vector<std::int32_t> target_children_;
+  std::vector<float> target_values_, weights_;
   std::size_t n_held_ = 0;
-};
-
-struct HeldNode {
-  std::vector<std::int32_t> held;
-  std::vector<float> margins;  // held x children
 };
 
 // Collects the weights of a node, panel by panel.
@@ -295,32 +312,33 @@ HeldMargins join_held(const std::vector<HeldNode>& nodes, std::size_t n_held) {
 
 class Trainer {
  public:
-  Trainer(const LabelTree& tree, const PreparedRows& X, const CsrView& by_label,
-          std::span<const std::int32_t> held, const RelevanceTraining& options)
+  Trainer(const LabelTree& tree, std::span<const NodeId> nodes, const TrainingRows& X,
+          const CsrView& by_label, std::span<const std::int32_t> held,
+          const RelevanceTraining& options)
       : tree_(tree), X_(X), options_(options), order_(tree), workers_(options.n_workers) {
-    weights_.resize(tree.n_nodes());
-    held_.resize(tree.n_nodes());
-    biases_.assign(tree.n_nodes(), 0.0f);
-    reach_.assign(tree.n_nodes(), 1.0f);
+    trained_.nodes.assign(nodes.begin(), nodes.end());
+    trained_.weights.resize(nodes.size());
+    trained_.held.resize(nodes.size());
+    std::size_t n_children = 0;
+    for (const NodeId node : nodes) {
+      first_child_.push_back(n_children);
+      n_children += index(tree.n_children(node));
+    }
+    trained_.biases.assign(n_children, 0.0f);
+    trained_.reach.assign(n_children, 1.0f);
     for (std::size_t i = 0; i < workers_.size(); ++i) {
-      gatherers_.emplace_back(tree, order_, X, by_label, held);
+      gatherers_.emplace_back(tree, order_, X, by_label, held, options.folder);
     }
     solvers_.resize(workers_.size());
     builders_.resize(workers_.size());
-    n_held_ = static_cast<std::size_t>(
-        std::count_if(held.begin(), held.end(), [](std::int32_t h) { return h != none; }));
     sort_tasks(by_label);
   }
 
-  TrainedRelevance train() {
+  TrainedNodes train() {
     workers_.run(tasks_.size(), [this](std::size_t task, std::size_t worker) {
       train_node(tasks_[task], worker);
     });
-    TrainedRelevance trained;
-    trained.held = join_held(held_, n_held_);
-    trained.weights = join_weights(weights_, X_.names, std::move(biases_));
-    trained.reach = std::move(reach_);
-    return trained;
+    return std::move(trained_);
   }
 
  private:
@@ -332,22 +350,25 @@ class Trainer {
       if (tree_.is_leaf(node)) {
         entries[n] = static_cast<std::int64_t>(by_label.row(index(tree_.label(node))).size());
       } else {
-        tasks_.push_back(node);
         work[n] = entries[n] * tree_.n_children(node);
       }
       if (n > 0) entries[index(tree_.parent(node))] += entries[n];
     }
-    std::sort(tasks_.begin(), tasks_.end(), [&](NodeId a, NodeId b) {
-      return work[index(a)] != work[index(b)] ? work[index(a)] > work[index(b)] : a < b;
+    tasks_.resize(trained_.nodes.size());
+    std::iota(tasks_.begin(), tasks_.end(), std::size_t{0});
+    const auto work_of = [&](std::size_t i) { return work[index(trained_.nodes[i])]; };
+    std::sort(tasks_.begin(), tasks_.end(), [&](std::size_t a, std::size_t b) {
+      return work_of(a) != work_of(b) ? work_of(a) > work_of(b) : a < b;
     });
   }
 
-  void train_node(NodeId node, std::size_t worker) {
+  void train_node(std::size_t i, std::size_t worker) {
     NodeGatherer& gatherer = gatherers_[worker];
+    const NodeId node = trained_.nodes[i];
     const NodeProblem problem = gatherer.gather(node);
     const std::size_t n_children = problem.n_children;
-    count_reach(node, gatherer, n_children);
-    HeldNode& held = held_[index(node)];
+    count_reach(i, gatherer, n_children);
+    HeldNode& held = trained_.held[i];
     held.margins.resize(problem.n_held * n_children);
     for (std::size_t h = 0; h < problem.n_held; ++h) held.held.push_back(gatherer.held_of(h));
     LockstepSolver& solver = solvers_[worker];
@@ -363,22 +384,23 @@ class Trainer {
       bound_weights(solver, problem.n_features, {least, last - first});
       builder.add_panel(solver, problem.n_features, first, last, {least, last - first});
       const float* bias = solver.weights_of(problem.n_features);
-      std::copy_n(bias, last - first, &biases_[index(tree_.first_child(node)) + first]);
+      std::copy_n(bias, last - first, &trained_.biases[first_child_[i] + first]);
       for (std::size_t h = 0; h < problem.n_held; ++h) {
         std::copy_n(solver.held_margins(h), last - first, &held.margins[h * n_children + first]);
       }
     }
     const auto n_entries = static_cast<double>(problem.rows.indices.size());
-    weights_[index(node)] =
-        builder.finish(gatherer.features(), options_.weights_per_entry * n_entries);
+    NodeWeights& weights = trained_.weights[i];
+    weights = builder.finish(gatherer.features(), options_.weights_per_entry * n_entries);
+    for (std::int32_t& feature : weights.features) feature = X_.names[index(feature)];
   }
 
-  void count_reach(NodeId node, const NodeGatherer& gatherer, std::size_t n_children) {
+  void count_reach(std::size_t i, const NodeGatherer& gatherer, std::size_t n_children) {
     std::vector<std::int64_t> counts(n_children, 0);
     gatherer.count_targets(counts);
     for (std::size_t c = 0; c < n_children; ++c) {
-      reach_[index(tree_.first_child(node)) + c] =
-          static_cast<float>(static_cast<double>(counts[c]) / static_cast<double>(n_rows()));
+      trained_.reach[first_child_[i] + c] =
+          static_cast<float>(static_cast<double>(counts[c]) / static_cast<double>(options_.n_rows));
     }
   }
 
@@ -402,39 +424,81 @@ class Trainer {
     }
     double weight = 0;
     for (const float s : problem.weights) weight += static_cast<double>(s);
-    const double ratio = static_cast<double>(n_rows()) / std::max(weight, 1e-9);
+    const double ratio = static_cast<double>(options_.n_rows) / std::max(weight, 1e-9);
     return static_cast<float>(static_cast<double>(options_.cost) *
                               elementary::pow(ratio, static_cast<double>(options_.cost_power)));
   }
 
-  std::size_t n_rows() const { return X_.starts.size() - 1; }
-
   const LabelTree& tree_;
-  const PreparedRows& X_;
+  const TrainingRows& X_;
   const RelevanceTraining& options_;
   LeafOrder order_;
   Workers workers_;
-  std::size_t n_held_ = 0;
-  std::vector<NodeId> tasks_;
+  std::vector<std::size_t> tasks_, first_child_;  // first_child_: of each node, in biases and reach
   std::vector<NodeGatherer> gatherers_;
   std::vector<LockstepSolver> solvers_;
   std::vector<NodeWeightsBuilder> builders_;
-  std::vector<NodeWeights> weights_;
-  std::vector<HeldNode> held_;
-  std::vector<float> biases_, reach_;
+  TrainedNodes trained_;
 };
 
 }  // namespace
 
-TrainedRelevance train_relevance(const LabelTree& tree, const PreparedRows& X,
-                                 const CsrView& by_label, std::span<const std::int32_t> held,
-                                 const RelevanceTraining& options) {
-  return Trainer(tree, X, by_label, held, options).train();
+TrainedNodes train_nodes(const LabelTree& tree, std::span<const NodeId> nodes,
+                         const TrainingRows& X, const CsrView& by_label,
+                         std::span<const std::int32_t> held, const RelevanceTraining& options) {
+  return Trainer(tree, nodes, X, by_label, held, options).train();
 }
 
-std::size_t worker_bytes(const LabelTree& tree, const PreparedRows& X, const CsrView& by_label) {
-  const std::size_t n_rows = X.starts.size() - 1, n_features = X.names.size();
-  const std::size_t n_targets = by_label.indices.size(), n_entries = X.indices.size();
+TrainedRelevance join_nodes(const LabelTree& tree, std::vector<TrainedNodes> parts,
+                            std::size_t n_held) {
+  std::vector<NodeWeights> weights(tree.n_nodes());
+  std::vector<HeldNode> held(tree.n_nodes());
+  std::vector<float> biases(tree.n_nodes(), 0.0f);
+  TrainedRelevance joined;
+  joined.reach.assign(tree.n_nodes(), 1.0f);
+  std::vector<bool> is_there(tree.n_nodes());
+  for (TrainedNodes& part : parts) {
+    std::size_t from = 0;
+    for (std::size_t i = 0; i < part.nodes.size(); ++i) {
+      const auto node = static_cast<std::size_t>(part.nodes[i]);  // below 0 is past all nodes
+      if (node >= tree.n_nodes() || tree.is_leaf(part.nodes[i]) || is_there[node]) {
+        throw TreeError("the parts have a node twice or one that is not in the tree");
+      }
+      is_there[node] = true;
+      const std::size_t n_children = index(tree.n_children(part.nodes[i]));
+      const std::size_t to = index(tree.first_child(part.nodes[i]));
+      if (part.reach.size() < from + n_children || part.biases.size() < from + n_children ||
+          part.held[i].margins.size() != part.held[i].held.size() * n_children) {
+        throw TreeError("a part has fewer numbers than its nodes have children");
+      }
+      std::copy_n(&part.biases[from], n_children, &biases[to]);
+      std::copy_n(&part.reach[from], n_children, &joined.reach[to]);
+      from += n_children;
+      weights[node] = std::move(part.weights[i]);
+      held[node] = std::move(part.held[i]);
+    }
+    part = {};
+  }
+  for (std::size_t node = 0; node < tree.n_nodes(); ++node) {
+    if (!is_there[node] && !tree.is_leaf(static_cast<NodeId>(node))) {
+      throw TreeError("the parts lack a node");
+    }
+  }
+  joined.held = join_held(held, n_held);
+  joined.weights = join_weights(weights, std::move(biases));
+  return joined;
+}
+
+std::vector<NodeId> inner_nodes(const LabelTree& tree) {
+  std::vector<NodeId> inner;
+  for (std::size_t node = 0; node < tree.n_nodes(); ++node) {
+    if (!tree.is_leaf(static_cast<NodeId>(node))) inner.push_back(static_cast<NodeId>(node));
+  }
+  return inner;
+}
+
+std::size_t worker_bytes(const LabelTree& tree, const TrainingSize& size) {
+  const auto [n_rows, n_features, n_entries, n_targets] = size;
   std::size_t width = 0;
   for (std::size_t node = 0; node < tree.n_nodes(); ++node) {
     width = std::max(width, index(tree.n_children(static_cast<NodeId>(node))));

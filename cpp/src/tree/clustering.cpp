@@ -10,6 +10,7 @@
 #include "labeltrees/machine/hash.hpp"
 #include "labeltrees/machine/index.hpp"
 #include "labeltrees/machine/workers.hpp"
+#include "labeltrees/rows/feature_ranks.hpp"
 
 namespace labeltrees {
 namespace {
@@ -67,20 +68,17 @@ void append_normalised(std::vector<std::pair<std::int32_t, double>>& entries, Ce
   out.row_starts.push_back(static_cast<std::int64_t>(out.indices.size()));
 }
 
-// Feature ids without gaps, so that a centre may be dense however wide the data.
+// Feature ids without gaps, so that a centre may be dense however wide the data; nothing where they
+// have few as they are.
 std::vector<std::int32_t> compact(std::span<const std::int32_t> indices, std::size_t& width) {
   const auto largest = std::max_element(indices.begin(), indices.end());
   width = largest == indices.end() ? 0 : index(*largest) + 1;
-  if (width <= 2 * indices.size()) return {indices.begin(), indices.end()};
-  std::vector<std::int32_t> known(indices.begin(), indices.end());
-  std::sort(known.begin(), known.end());
-  known.erase(std::unique(known.begin(), known.end()), known.end());
-  width = known.size();
+  if (width <= 2 * indices.size()) return {};
+  const FeatureRanks ranks(indices);
+  width = ranks.size();
   std::vector<std::int32_t> result(indices.size());
-  std::transform(indices.begin(), indices.end(), result.begin(), [&](std::int32_t feature) {
-    return static_cast<std::int32_t>(std::lower_bound(known.begin(), known.end(), feature) -
-                                     known.begin());
-  });
+  std::transform(indices.begin(), indices.end(), result.begin(),
+                 [&](std::int32_t feature) { return ranks.rank(feature); });
   return result;
 }
 
@@ -354,8 +352,9 @@ LabelTree kmeans_tree(const CsrView& centroids, std::span<const double> mass,
   }
   std::size_t width = 0;
   const auto n_entries = static_cast<std::size_t>(centroids.row_starts[centroids.n_rows()]);
-  const std::vector<std::int32_t> indices = compact(centroids.indices.first(n_entries), width);
-  const CsrView rows{centroids.row_starts, indices, centroids.values};
+  const auto named = centroids.indices.first(n_entries);
+  const std::vector<std::int32_t> numbered = compact(named, width);
+  const CsrView rows{centroids.row_starts, numbered.empty() ? named : numbered, centroids.values};
   Workers workers(options.n_workers);
   std::vector<Bisector> bisectors(workers.size(), Bisector(rows, width, mass, options));
   std::vector<std::vector<std::size_t>> ends;

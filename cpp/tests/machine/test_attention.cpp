@@ -129,8 +129,11 @@ TEST(long_work_of_every_kind_can_be_ended) {
     const LabelTree tree = cluster();
     const std::vector<std::int32_t> held(400, none);
     const auto train = [&] {
-      return train_relevance(tree, X, by_label, held,
-                             {NodeLoss::logistic, 1, 0, false, 5, 1e-3, 0, 0, 0, 1, n_workers});
+      std::vector<TrainedNodes> parts;
+      parts.push_back(
+          train_nodes(tree, inner_nodes(tree), X, by_label, held,
+                      {NodeLoss::logistic, 1, 0, false, 5, 1e-3, 0, 0, 0, 1, n_workers, 400}));
+      return join_nodes(tree, std::move(parts), 0);
     };
     CHECK(can_be_ended(train));
     const TrainedRelevance trained = train();

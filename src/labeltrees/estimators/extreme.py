@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Self
 
 from sklearn.utils import ClassifierTags
 
 from labeltrees import checks
 from labeltrees.data.rows import as_rows
-from labeltrees.errors import DataError
+from labeltrees.errors import ArgumentError, DataError
 from labeltrees.estimators.contract import LabelEstimator
-from labeltrees.estimators.several_labels import form_of, in_form, ndcg_of, relevance_of
+from labeltrees.estimators.several_labels import (
+    form_of,
+    in_form,
+    ndcg_of,
+    raw_relevance_of,
+    relevance_of,
+)
+from labeltrees.models.extreme.estimate import TrainingEstimate, estimate_training
+from labeltrees.models.extreme.files import chunks_of, gather_in_files
 from labeltrees.models.extreme.model import ExtremeModel
 from labeltrees.models.extreme.presets import preset_settings
 from labeltrees.models.extreme.settings import ExtremeSettings as Default
@@ -27,6 +38,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
+    from labeltrees.data.readers.vectorizers import Vectorizer
     from labeltrees.models.extreme.presets import PresetName
     from labeltrees.models.extreme.settings import (
         MissingName,
@@ -265,6 +277,90 @@ class ExtremeRegressor(LabelEstimator):
         model = train_extreme(rows, relevance, settings, start=start)
         model.form = form_of(y)
         return self._set_model(X, model)
+
+    def fit_files(
+        self,
+        files: Any,
+        *,
+        vectorizer: Vectorizer | None = None,
+        folder: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        r"""Learn from files that may be larger than memory, and return the estimator.
+
+        Rows are gathered in files that are mapped into memory, so the system keeps as much of them
+        there as it has room for. What stays in memory is the model, about 200 bytes a row and 60 a
+        label of a row. The model is that of `fit` on the same rows, to the last bit.
+
+        Parameters
+        ----------
+        files : path, list of paths, or iterator of chunks
+            Files with labels in any format the library reads, all read as the first one looks, or
+            what a reader of `labeltrees.data.readers` returns. They are read once.
+        vectorizer : object with a ``transform`` method, optional
+            Makes features of texts; None: hashed words and pairs.
+        folder : path, optional
+            Where there is room on a disk for three times the rows: 8 bytes for each feature of a
+            row. None: the system's folder for temporary files, which may be in memory.
+
+        Returns
+        -------
+        the estimator
+
+        Examples
+        --------
+        >>> import pathlib
+        >>> from labeltrees import ExtremeRegressor
+        >>> lines = "sun 0:1\nrain 1:1\nsun,rain 0:1 1:1\n" * 50
+        >>> _ = pathlib.Path("weather.svm").write_text(lines)
+        >>> model = ExtremeRegressor(n_trees=1).fit_files(["weather.svm"])
+        >>> model.predict([[1, 0], [0, 1]]).tolist()
+        [['sun'], ['rain']]
+        """
+        settings = self._settings()
+        if settings.warm_start:
+            raise ArgumentError.of("warm_start", True, "False where files are learned from")
+        place = None if folder is None else os.fspath(folder)
+        with TemporaryDirectory(prefix="labeltrees-", dir=place) as name:
+            space = Path(name)
+            rows, relevance = gather_in_files(chunks_of(files, vectorizer), space)
+            model = train_extreme(rows, relevance.scaled(), settings, folder=space)
+        self.model_ = model
+        self.n_features_in_ = model.n_features
+        return self
+
+    def estimate_training(self, X: Any, y: Any, *, n_rows: int) -> TrainingEstimate:
+        """Return what `fit` would take on ``n_rows`` rows, from a sample of them.
+
+        One tree is trained on a quarter, on half and on all of the sample. The larger the sample,
+        the better: of a quarter of the rows see docs/dask.md.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_sampled, n_features), sparse or dense
+            At least 100 rows, drawn at random from all.
+        y : matrix, lists, dicts or labels
+            Their labels, as for `fit`.
+        n_rows : int >= n_sampled
+            How many rows there are in all.
+
+        Returns
+        -------
+        TrainingEstimate
+            ``seconds`` of one thread, ``memory_bytes`` besides the data given, ``model_bytes``.
+
+        Examples
+        --------
+        >>> from labeltrees import ExtremeRegressor
+        >>> X, y = [[1, 0], [0, 1], [1, 1]] * 50, [["sun"], ["rain"], ["sun", "rain"]] * 50
+        >>> found = ExtremeRegressor(n_trees=1).estimate_training(X, y, n_rows=1_000_000)
+        >>> found.model_bytes < found.memory_bytes
+        True
+        """
+        rows, relevance = as_rows(X), raw_relevance_of(y, None)
+        n_labelled = len(relevance.starts) - 1
+        if n_labelled != rows.n_rows:
+            raise DataError(f"y has {n_labelled} rows for the {rows.n_rows} rows of X.")
+        return estimate_training(rows, relevance, n_rows, self._settings())
 
     def predict(self, X: Any) -> Any:
         """Return the labels of every row, in the form in which `fit` was given them.

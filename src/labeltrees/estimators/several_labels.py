@@ -10,17 +10,17 @@ import numpy as np
 from labeltrees.data.targets import as_targets
 from labeltrees.errors import DataError
 from labeltrees.metrics import ndcg_at_k
-from labeltrees.models.extreme.relevance import as_relevance, is_matrix
+from labeltrees.models.extreme.relevance import as_relevance, is_matrix, raw_relevance
 from labeltrees.models.model import MAX_DENSE_BYTES, check_dense_size
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from scipy import sparse
 
-    from labeltrees.models.extreme.relevance import Relevance
+    from labeltrees.models.extreme.relevance import RawRelevance, Relevance
     from labeltrees.models.model import FormName, ScoredLabels
 
-__all__ = ["form_of", "in_form", "ndcg_of", "relevance_of"]
+__all__ = ["form_of", "in_form", "ndcg_of", "raw_relevance_of", "relevance_of"]
 
 
 def relevance_of(y: Any, classes: ArrayLike | None) -> Relevance:
@@ -32,6 +32,15 @@ def relevance_of(y: Any, classes: ArrayLike | None) -> Relevance:
     if hasattr(y, "__array__") and not hasattr(y, "ndim"):  # a series of polars
         y = np.asarray(y)
     return as_relevance(as_targets(y) if _is_one_each(y) else y, classes=classes)
+
+
+def raw_relevance_of(y: Any, classes: ArrayLike | None) -> RawRelevance:
+    """Return the same of some of the rows: checked, but not as shares of the largest of all.
+
+    >>> raw_relevance_of([["sun"], []], None).starts.tolist()
+    [0, 1, 1]
+    """
+    return raw_relevance(as_targets(y) if _is_one_each(y) else y, classes=classes)
 
 
 def form_of(y: Any) -> FormName:

@@ -33,6 +33,7 @@ struct NodeProblem {
   std::span<const float> targets;
   // The last rows are held out: their margins are written down before they are learned as well.
   std::size_t n_held = 0;
+  bool is_mapped = false;  // the rows lie in a mapped file
 };
 
 struct LockstepOptions {

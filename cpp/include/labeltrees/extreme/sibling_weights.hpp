@@ -43,7 +43,7 @@ struct OwnedSiblingWeights {
   std::vector<float> biases;
 };
 
-// What training makes of one node: the rows of its children, features in any order.
+// What training makes of one node: the rows of its children, features in any order, each once.
 struct NodeWeights {
   std::vector<std::int32_t> features;
   std::vector<std::uint32_t> row_starts{0};
@@ -51,10 +51,9 @@ struct NodeWeights {
   std::vector<std::uint16_t> values;
 };
 
-// Sorts the weights of nodes 0, 1, ... (empty for leaves) into one; features are replaced by
-// names[feature], increasing. Empties the nodes. O(weights + names).
-OwnedSiblingWeights join_weights(std::vector<NodeWeights>& nodes,
-                                 std::span<const std::int32_t> names, std::vector<float> biases);
+// Sorts the weights of nodes 0, 1, ... (empty for leaves) into one, by feature. Empties the nodes.
+// O(weights + largest feature / 64).
+OwnedSiblingWeights join_weights(std::vector<NodeWeights>& nodes, std::vector<float> biases);
 
 // Throws std::length_error for more weights than 32-bit places can number.
 void check_weight_count(std::size_t n_weights);

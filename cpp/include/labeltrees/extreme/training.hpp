@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "labeltrees/extreme/lockstep.hpp"
@@ -21,6 +22,20 @@ struct PreparedRows {
   std::vector<std::int32_t> names;
   CsrView view() const noexcept { return {starts, indices, values}; }
 };
+// The same in somebody else's memory, or in a mapped file.
+struct TrainingRows {
+  CsrView rows;
+  std::span<const std::int32_t> names;
+  bool is_mapped = false;
+
+  TrainingRows(const PreparedRows& X) : rows(X.view()), names(X.names) {}
+  TrainingRows(const CsrView& mapped, std::span<const std::int32_t> their_names)
+      : rows(mapped), names(their_names), is_mapped(true) {}
+};
+// Rows of length 1 without their zeros, each by itself: those of a part are those of the whole.
+OwnedRows unit_rows(const CsrView& X);
+// Numbers the features of rows that unit_rows made.
+PreparedRows number_features(OwnedRows&& unit);
 PreparedRows prepare_rows(const CsrView& X);
 
 // What the regressors said of held-out rows at the nodes that learned from them afterwards: row h
@@ -44,6 +59,22 @@ struct RelevanceTraining {
   double weights_per_entry;  // a node keeps so many weights per entry of its rows, the largest
   std::uint64_t seed;
   std::size_t n_workers;
+  std::size_t n_rows;       // of all data, of which X may be a part
+  std::string folder = {};  // where the rows of nodes are spilled; empty: nowhere
+};
+
+// What regressors of a node's children said of the held-out rows that reach it.
+struct HeldNode {
+  std::vector<std::int32_t> held;
+  std::vector<float> margins;  // held x children
+};
+
+// Some nodes of a tree, trained.
+struct TrainedNodes {
+  std::vector<NodeId> nodes;         // increasing
+  std::vector<NodeWeights> weights;  // of each node; features by their own numbers
+  std::vector<HeldNode> held;        // of each node
+  std::vector<float> biases, reach;  // of their children, one node after the other
 };
 
 struct TrainedRelevance {
@@ -52,17 +83,33 @@ struct TrainedRelevance {
   HeldMargins held;
 };
 
-// by_label: row l has the rows of X with a label l of the tree and their relevance in (0, 1], rows
-// increasing. held[i]: which held-out row row i is, or none; held rows are numbered from 0 in
-// order. With mx_n(i) the largest relevance of a label below node n (at the root 1), a node's child
-// c learns z = mx_c / mx_n with weight s = mx_n from the rows with mx_n > 0, so that the product of
-// z along a path is the label's relevance (Theorem 4.1). Nodes are independent tasks: the result
-// does not depend on the number of workers.
-TrainedRelevance train_relevance(const LabelTree& tree, const PreparedRows& X,
-                                 const CsrView& by_label, std::span<const std::int32_t> held,
-                                 const RelevanceTraining& options);
+// nodes: inner nodes of the tree, increasing. by_label: row l has the rows of X with a label l of
+// the tree and their relevance in (0, 1], rows increasing. held[i]: which of all held-out rows row
+// i is, or none; they are numbered from 0 in order. With mx_n(i) the largest relevance of a label
+// below node n (at the root 1), a node's child c learns z = mx_c / mx_n with weight s = mx_n from
+// the rows with mx_n > 0, so that the product of z along a path is the label's relevance
+// (Theorem 4.1).
+//
+// Nodes are independent tasks: what one learns depends neither on the number of workers nor on the
+// nodes that it is trained with. So X and by_label need just the rows with a label below one of the
+// nodes (if the root is among them, all rows), in their order.
+TrainedNodes train_nodes(const LabelTree& tree, std::span<const NodeId> nodes,
+                         const TrainingRows& X, const CsrView& by_label,
+                         std::span<const std::int32_t> held, const RelevanceTraining& options);
 
+// The nodes of a tree that have regressors.
+std::vector<NodeId> inner_nodes(const LabelTree& tree);
+
+// Joins parts that have every inner node of the tree once, in any order, and empties them; n_held
+// rows are held out in all. Throws TreeError if they have not.
+TrainedRelevance join_nodes(const LabelTree& tree, std::vector<TrainedNodes> parts,
+                            std::size_t n_held);
+
+// How much there is to train on: rows, features that occur, entries, and relevant labels of rows.
+struct TrainingSize {
+  std::size_t n_rows, n_features, n_entries, n_targets;
+};
 // An upper bound on the bytes that each worker needs besides the results.
-std::size_t worker_bytes(const LabelTree& tree, const PreparedRows& X, const CsrView& by_label);
+std::size_t worker_bytes(const LabelTree& tree, const TrainingSize& size);
 
 }  // namespace labeltrees

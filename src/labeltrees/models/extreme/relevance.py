@@ -15,7 +15,18 @@ from labeltrees.metrics.propensity import PROPENSITY_A, PROPENSITY_B, label_prop
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["MAX_RELEVANCE", "Relevance", "as_relevance", "is_matrix"]
+__all__ = [
+    "MAX_RELEVANCE",
+    "RawRelevance",
+    "Relevance",
+    "as_relevance",
+    "is_matrix",
+    "propensity_weights",
+    "raw_relevance",
+    "relevance_of_entries",
+    "shares_of",
+    "weighted",
+]
 
 MAX_RELEVANCE = 1e9
 _SEVERAL = (list, tuple, set, frozenset, dict, np.ndarray)
@@ -66,10 +77,86 @@ class Relevance:
     ) -> Relevance:
         """Return the relevance divided by each label's propensity."""
         counts = np.bincount(self.labels, minlength=len(self.vocabulary))
-        weight = 1 / label_propensities(counts, self.n_rows, a=a, b=b)
-        values = self.scale * self.values.astype(np.float64) * weight[self.labels]
-        weighted = _scaled(self.starts, self.labels, values, self.vocabulary)
-        return replace(weighted, label_shares=self.scale * weight / weighted.scale)
+        weight = propensity_weights(counts, self.n_rows, a=a, b=b)
+        values = weighted(self.values, self.labels, self.scale, weight)
+        scale = float(values.max())
+        return replace(
+            self,
+            values=shares_of(values, scale),
+            scale=scale,
+            label_shares=self.scale * weight / scale,
+        )
+
+
+@dataclass(frozen=True)
+class RawRelevance:
+    """Checked relevance as it was given; that of some rows does not depend on the others.
+
+    Row ``r`` has the labels ``labels[starts[r]:starts[r + 1]]``, increasing, none with 0.
+    """
+
+    starts: NDArray[np.int64]
+    labels: NDArray[np.int32]
+    values: NDArray[np.float64]
+    vocabulary: LabelVocabulary
+    most: float | None = None
+    """The largest number that rows name, where a label that a list has twice counts no more."""
+
+    def take(self, rows: NDArray[np.int64]) -> RawRelevance:
+        """Return the relevance of these rows, increasing; all labels keep their ids."""
+        lengths = np.diff(self.starts)
+        kept = np.zeros(len(lengths), bool)
+        kept[rows] = True
+        entries = np.repeat(kept, lengths)
+        starts = np.concatenate(([0], np.cumsum(lengths[rows]))).astype(np.int64)
+        return replace(
+            self, starts=starts, labels=self.labels[entries], values=self.values[entries]
+        )
+
+    def scaled(self) -> Relevance:
+        """Return it as shares of the largest, or raise `DataError` if there is none."""
+        if not len(self.vocabulary):
+            raise DataError("y has no label: at least one row needs one.")
+        if not len(self.values):
+            raise DataError("y has no relevance above 0: at least one row needs a label.")
+        values = self.values if self.most is None else np.minimum(self.values, self.most)
+        scale = float(values.max())
+        share = shares_of(values, scale)
+        return Relevance(self.starts, self.labels, share, self.vocabulary, scale)
+
+
+def shares_of(values: NDArray[np.float64], scale: float) -> NDArray[np.float32]:
+    """Return relevance as shares of the largest there is.
+
+    >>> shares_of(np.array([1.0, 4.0]), 4.0).tolist()
+    [0.25, 1.0]
+    """
+    return np.maximum(values / scale, _LEAST_SHARE).astype(np.float32)
+
+
+def propensity_weights(
+    counts: NDArray[np.int64], n_rows: int, *, a: float, b: float
+) -> NDArray[np.float64]:
+    """Return what relevance is multiplied with, for labels that so many of the rows have.
+
+    >>> propensity_weights(np.array([1, 100]), 1000, a=0.55, b=1.5).round(1).tolist()
+    [5.9, 1.6]
+    """
+    return np.asarray(1 / label_propensities(counts, n_rows, a=a, b=b))
+
+
+def weighted(
+    shares: NDArray[np.float32],
+    labels: NDArray[np.int32],
+    scale: float,
+    weights: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return relevance, given as shares of ``scale``, times the weight of its label.
+
+    >>> weighted(np.float32([0.5, 1.0]), np.int32([1, 0]), 2.0, np.array([3.0, 5.0])).tolist()
+    [5.0, 6.0]
+    """
+    return np.asarray(scale * shares.astype(np.float64) * weights[labels])
 
 
 def as_relevance(Y: Any, *, classes: ArrayLike | None = None) -> Relevance:
@@ -88,6 +175,15 @@ def as_relevance(Y: Any, *, classes: ArrayLike | None = None) -> Relevance:
     >>> relevance = as_relevance([["sun", "rain"], [], ["rain"]])
     >>> relevance.labels, relevance.vocabulary.labels
     (array([0, 1, 0], dtype=int32), array(['rain', 'sun'], dtype=object))
+    """
+    return raw_relevance(Y, classes=classes).scaled()
+
+
+def raw_relevance(Y: Any, *, classes: ArrayLike | None = None) -> RawRelevance:
+    """Return ``Y`` as `as_relevance` takes it, checked and not yet scaled; it may be empty.
+
+    >>> raw_relevance([{"sun": 2.0}, {}]).values.tolist()
+    [2.0]
     """
     if Y is None:
         raise DataError("this estimator requires y to be passed, but the target y is None.")
@@ -120,7 +216,7 @@ def _is_numbers(row: Any) -> bool:
     return not isinstance(row, (dict, set, frozenset)) and any(isinstance(v, float) for v in row)
 
 
-def _of_matrix(Y: Any, classes: ArrayLike | None) -> Relevance:
+def _of_matrix(Y: Any, classes: ArrayLike | None) -> RawRelevance:
     try:
         matrix = sparse.csr_array(Y, copy=True)
         values = matrix.data.astype(np.float64)
@@ -141,10 +237,10 @@ def _of_matrix(Y: Any, classes: ArrayLike | None) -> Relevance:
     if len(vocabulary) != matrix.shape[1]:
         raise ArgumentError.of("classes", names, f"{matrix.shape[1]} different labels")
     starts, labels = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
-    return _scaled(starts, labels, matrix.data, vocabulary)
+    return RawRelevance(starts, labels, matrix.data, vocabulary)
 
 
-def _of_lists(rows: list[Any]) -> Relevance:
+def _of_lists(rows: list[Any]) -> RawRelevance:
     starts = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
     flat = [label for row in rows for label in row]
     values = [
@@ -152,38 +248,48 @@ def _of_lists(rows: list[Any]) -> Relevance:
         for row in rows
         for value in (row.values() if isinstance(row, dict) else [1.0] * len(row))
     ]
-    vocabulary = LabelVocabulary(sorted(LabelVocabulary(flat).labels.tolist()))
     try:
         relevance = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(f"y must hold numbers: {error}") from None
-    shape = (len(rows), max(len(vocabulary), 1))
-    matrix = sparse.csr_array((relevance, vocabulary.ids(flat), starts), shape=shape)
-    if any(not isinstance(row, dict) for row in rows):
-        matrix.sum_duplicates()  # a label named twice is as relevant as one named once
-        matrix.data = np.minimum(matrix.data, max(values, default=1.0))
-    if not len(vocabulary):
-        raise DataError("y has no label: at least one row needs one.")
-    return _of_matrix(matrix, vocabulary.labels)
+    once_each = all(isinstance(row, dict) for row in rows)
+    return relevance_of_entries(starts, flat, relevance, once_each=once_each)
 
 
-def _of_labels(y: Any) -> Relevance:
+def relevance_of_entries(
+    starts: NDArray[np.int64],
+    labels: ArrayLike,
+    values: NDArray[np.float64],
+    *,
+    once_each: bool = False,
+    names: LabelVocabulary | None = None,
+) -> RawRelevance:
+    """Return the relevance of rows whose labels lie one after the other.
+
+    ``once_each``: whether no row may name a label twice; else twice says no more than once. With
+    ``names`` labels are ids in that vocabulary.
+
+    >>> raw = relevance_of_entries(np.array([0, 2, 2]), ["sun", "rain"], np.ones(2))
+    >>> raw.labels.tolist(), raw.vocabulary.labels.tolist()
+    ([0, 1], ['rain', 'sun'])
+    """
+    known = LabelVocabulary(labels) if names is None else names
+    vocabulary = LabelVocabulary(sorted(known.labels.tolist()))
+    if not len(values):
+        return RawRelevance(starts, np.empty(0, np.int32), values, vocabulary)
+    shape = (len(starts) - 1, len(vocabulary))
+    ids = vocabulary.ids(labels if names is None else known.labels)
+    if names is not None:
+        ids = ids[np.asarray(labels)]
+    matrix = sparse.csr_array((values, ids, starts), shape=shape)
+    raw = _of_matrix(matrix, vocabulary.labels)
+    return raw if once_each else replace(raw, most=float(values.max()))
+
+
+def _of_labels(y: Any) -> RawRelevance:
     array = np.asarray(y) if hasattr(y, "__array__") else np.array(y, dtype=object)
     if array.ndim != 1:
         raise DataError(f"y must have one or two dimensions, got {array.ndim}.")
     vocabulary = LabelVocabulary(sorted(LabelVocabulary(array).labels.tolist()))
     starts = np.arange(len(array) + 1, dtype=np.int64)
-    return _scaled(starts, vocabulary.ids(array), np.ones(len(array)), vocabulary)
-
-
-def _scaled(
-    starts: NDArray[np.int64],
-    labels: NDArray[np.int32],
-    values: NDArray[np.float64],
-    vocabulary: LabelVocabulary,
-) -> Relevance:
-    if not len(values):
-        raise DataError("y has no relevance above 0: at least one row needs a label.")
-    scale = float(values.max())
-    share = np.maximum(values / scale, _LEAST_SHARE).astype(np.float32)
-    return Relevance(starts, labels, share, vocabulary, scale)
+    return RawRelevance(starts, vocabulary.ids(array), np.ones(len(array)), vocabulary)

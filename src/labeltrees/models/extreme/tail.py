@@ -11,6 +11,8 @@ from labeltrees import store
 from labeltrees.errors import ModelFormatError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
     from scipy import sparse
 
@@ -38,16 +40,55 @@ class TailClassifier:
     means: sparse.csr_array
 
     @classmethod
-    def fit(cls, rows: Rows, relevance: Relevance, kind: str, weight: float) -> TailClassifier:
-        """Return the classifier of these rows."""
+    def fit(
+        cls,
+        rows: Rows,
+        relevance: Relevance,
+        kind: str,
+        weight: float,
+        *,
+        ranges: Sequence[tuple[int, int]] = (),
+    ) -> TailClassifier:
+        """Return the classifier of these rows.
+
+        With ``ranges`` of labels, which together are all, it takes memory for the rows of one range
+        at a time.
+        """
+        n_labels, labels = len(relevance.vocabulary), relevance.labels
+        if not ranges:
+            return cls(kind, weight, cls.means_of(rows, relevance.starts, labels, n_labels))
+        row_of = np.repeat(np.arange(rows.n_rows), np.diff(relevance.starts))
+        means = []
+        for begin, end in ranges:
+            kept = (labels >= begin) & (labels < end)
+            own, counts = np.unique(row_of[kept], return_counts=True)
+            starts = np.concatenate(([0], np.cumsum(counts)))
+            found = cls.means_of(rows.take(own), starts, labels[kept], n_labels)
+            means.append(found[begin:end])
+        return cls.of_ranges(kind, weight, means)
+
+    @classmethod
+    def of_ranges(
+        cls, kind: str, weight: float, means: Sequence[sparse.csr_array]
+    ) -> TailClassifier:
+        """Return the classifier of means of consecutive labels."""
         from scipy import sparse
 
-        n_labels = len(relevance.vocabulary)
+        return cls(kind, weight, sparse.csr_array(sparse.vstack(means, format="csr")))
+
+    @staticmethod
+    def means_of(
+        rows: Rows, starts: NDArray[np.int64], labels: NDArray[np.int32], n_labels: int
+    ) -> sparse.csr_array:
+        """Return the means of labels; row ``r`` has ``labels[starts[r]:starts[r + 1]]``.
+
+        That of a label depends on the rows that have it, and no others.
+        """
+        from scipy import sparse
+
         X = unit_rows(rows)
-        ones = np.ones(len(relevance.labels), dtype=np.float32)
-        has = sparse.csr_array(
-            (ones, relevance.labels, relevance.starts), shape=(rows.n_rows, n_labels)
-        )
+        ones = np.ones(len(labels), dtype=np.float32)
+        has = sparse.csr_array((ones, labels, starts), shape=(rows.n_rows, n_labels))
         # scipy's product takes memory for every column: those of no row are left out of it.
         used, columns = np.unique(X.indices, return_inverse=True)
         narrow = sparse.csr_array((X.data, columns, X.indptr), shape=(rows.n_rows, len(used)))
@@ -58,7 +99,7 @@ class TailClassifier:
             )
         )
         means.data = means.data.astype(np.float16).astype(np.float32)  # as they are saved
-        return cls(kind, weight, means)
+        return means
 
     def scores(
         self,

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from labeltrees import _core
-from labeltrees.errors import ArgumentError, TooLargeError
+from labeltrees.errors import ArgumentError
 from labeltrees.models.extreme.calibration import Calibration, Chances
+from labeltrees.models.extreme.memory import TrainingSize
 from labeltrees.models.extreme.model import (
     MASS_WIDTH,
     ExtremeModel,
@@ -19,17 +20,28 @@ from labeltrees.models.extreme.model import (
     forest_of,
 )
 from labeltrees.models.extreme.settings import LOSSES
+from labeltrees.models.extreme.spilling import ranges_of, spilled_data, spilled_features
 from labeltrees.models.extreme.tail import TailClassifier
 from labeltrees.progress import Progress
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
+    from scipy import sparse
 
     from labeltrees.data.rows import Rows
     from labeltrees.models.extreme.relevance import Relevance
     from labeltrees.models.extreme.settings import ExtremeSettings
 
-__all__ = ["train_extreme"]
+__all__ = [
+    "calibrated",
+    "clustered",
+    "held_numbers",
+    "joined_tree",
+    "train_extreme",
+    "train_nodes",
+]
 
 _CALIBRATION_LABELS = 20
 # What trees do not depend on.
@@ -44,7 +56,6 @@ _NOT_GROWING: dict[str, Any] = {
     "n_jobs": 1,
     "verbose": 0,
 }
-_WEIGHT_BYTES = 16  # of a weight while nodes are joined: twice 3 bytes, its row, and room to spare
 
 
 def train_extreme(
@@ -53,6 +64,7 @@ def train_extreme(
     settings: ExtremeSettings,
     *,
     start: ExtremeModel | None = None,
+    folder: Path | None = None,
 ) -> ExtremeModel:
     """Return the model trained on rows. Equal arguments give equal models for any ``n_jobs``.
 
@@ -60,21 +72,34 @@ def train_extreme(
 
     The trees of ``start`` are kept and only further ones grown: the model is the one that growing
     all of them would give. `ArgumentError` if ``start`` was made of other data, or otherwise.
+
+    With a ``folder``, what is about as large as the rows is kept in files there, which the system
+    keeps in memory as far as there is room; ``rows`` may lie in mapped files, too. The model is the
+    same.
     """
     relevance = _as_learned(relevance, settings)
-    _check_memory(rows, relevance, settings)
+    size = TrainingSize.of(rows, relevance)
+    size.check(settings)
     fingerprint = _fingerprint(rows, relevance, settings) if settings.warm_start else 0
     trees, margins = ([], []) if start is None else _kept(start, fingerprint, settings)
-    held = _held_rows(rows.n_rows, settings)
-    grown = _grow(rows, relevance, settings, held, len(trees))
+    held = held_numbers(rows.n_rows, settings)
+    grown = _grow(rows, relevance, settings, held, len(trees), folder)
     trees += [tree for tree, _ in grown]
     margins += [each for _, each in grown]
     calibration = chance = Calibration()
     if settings.calibrate:
-        calibration, chance = _calibrate(rows, relevance, trees, margins, held, settings)
+        chosen = np.flatnonzero(held >= 0)
+        truth = relevance.to_csr()[chosen]
+        shares = relevance.label_shares
+        calibration, chance = calibrated(
+            rows.take(chosen), truth, relevance.is_graded, shares, trees, margins, settings
+        )
     tail = None
     if settings.tail is not None:
-        tail = TailClassifier.fit(rows, relevance, settings.tail, settings.tail_weight)
+        ranges = [] if folder is None else ranges_of(rows, relevance)
+        tail = TailClassifier.fit(
+            rows, relevance, settings.tail, settings.tail_weight, ranges=ranges
+        )
     growth = Growth(fingerprint, tuple(margins)) if settings.warm_start else None
     return ExtremeModel(
         settings,
@@ -101,36 +126,63 @@ def _grow(
     settings: ExtremeSettings,
     held: NDArray[np.int32],
     first: int,
+    folder: Path | None,
 ) -> list[tuple[RelevanceTreeArrays, _core.HeldMargins]]:
     """Return the trees from number ``first`` on, and what each gave to held-out rows."""
-    n_labels = len(relevance.vocabulary)
-    data = _core.RelevanceData(*rows.arrays, *relevance.arrays, n_labels, settings.n_threads)
+    size = TrainingSize.of(rows, relevance)
+    if folder is None:
+        data = _core.RelevanceData(*rows.arrays, *relevance.arrays, size.n_labels)
+        features = data.label_features(settings.n_threads)
+    else:
+        data = spilled_data(rows, relevance, folder)
+        features = spilled_features(data, relevance, folder, settings.n_threads)
+    size = size.met(n_features=data.n_features, n_entries=data.n_entries)
+    n_held = int(np.count_nonzero(held >= 0))
     grown = []
     progress = Progress("trees", total=settings.n_trees - first, enabled=settings.verbose > 0)
     with progress:
         for number in range(first, settings.n_trees):
-            grown.append(_grown(data, rows, relevance, settings, held, number))
+            tree = clustered(features, settings, number, settings.n_threads)
+            inner = np.flatnonzero(tree.child_counts()).astype(np.int32)
+            n_workers, _ = size.share_memory(tree, settings)
+            part = train_nodes(data, tree, inner, held, size, settings, number, n_workers)
+            grown.append(joined_tree(tree, [part], n_held))
             progress.advance(1)
     return grown
 
 
-def _grown(
+def clustered(
+    features: tuple[NDArray[Any], ...], settings: ExtremeSettings, number: int, n_workers: int
+) -> _core.LabelTree:
+    """Return tree ``number`` over labels with these mean features, as `label_features` has them."""
+    seed = _seed_of(settings, number)
+    return _core.relevance_tree(*features, settings.arity, settings.max_leaf, seed, n_workers)
+
+
+def train_nodes(
     data: _core.RelevanceData,
-    rows: Rows,
-    relevance: Relevance,
-    settings: ExtremeSettings,
+    tree: _core.LabelTree,
+    nodes: NDArray[np.int32],
     held: NDArray[np.int32],
+    size: TrainingSize,
+    settings: ExtremeSettings,
     number: int,
-) -> tuple[RelevanceTreeArrays, _core.HeldMargins]:
-    """Return one tree, and what it gave to held-out rows."""
-    seed = settings.random_state * 1_000_003 + number
-    tree = data.tree(settings.arity, settings.max_leaf, seed, settings.n_threads)
-    n_workers, per_entry = _share_memory(data, tree, rows, relevance, settings)
-    trained = data.train(
+    n_workers: int,
+) -> _core.TrainedNodes:
+    """Return the regressors of these nodes of tree ``number``.
+
+    ``data`` and ``held`` are of the rows with a label below the nodes, all rows for the root;
+    ``size`` is that of all rows. What a node learns depends on neither the other nodes nor
+    ``n_workers``.
+    """
+    _, per_entry = size.share_memory(tree, settings)
+    return data.train(
         tree,
+        nodes,
+        size.n_rows,
         held,
         LOSSES[settings.loss],
-        settings.cost_of(rows.n_rows),
+        settings.cost_of(size.n_rows),
         settings.cost_power,
         settings.objective == "mean",
         settings.max_epochs,
@@ -138,11 +190,22 @@ def _grown(
         settings.min_weight,
         settings.min_weight_share,
         per_entry,
-        seed,
+        _seed_of(settings, number),
         n_workers,
     )
+
+
+def joined_tree(
+    tree: _core.LabelTree, parts: list[_core.TrainedNodes], n_held: int
+) -> tuple[RelevanceTreeArrays, _core.HeldMargins]:
+    """Return the tree with the regressors of its parts, which it takes, and its margins."""
+    trained = _core.join_nodes(tree, parts, n_held)
     margins = trained.held()
     return RelevanceTreeArrays.of(tree, trained), margins
+
+
+def _seed_of(settings: ExtremeSettings, number: int) -> int:
+    return settings.random_state * 1_000_003 + number
 
 
 def _kept(
@@ -172,7 +235,7 @@ def _fingerprint(rows: Rows, relevance: Relevance, settings: ExtremeSettings) ->
     return checksum
 
 
-def _held_rows(n_rows: int, settings: ExtremeSettings) -> NDArray[np.int32]:
+def held_numbers(n_rows: int, settings: ExtremeSettings) -> NDArray[np.int32]:
     """Return the number of each held-out row, -1 for others: about a thousand, at most a fifth."""
     held = np.full(n_rows, -1, dtype=np.int32)
     if settings.calibrate:
@@ -182,29 +245,30 @@ def _held_rows(n_rows: int, settings: ExtremeSettings) -> NDArray[np.int32]:
     return held
 
 
-def _calibrate(
+def calibrated(
     rows: Rows,
-    relevance: Relevance,
+    truth: sparse.csr_array,
+    is_graded: bool,
+    label_shares: NDArray[np.float64] | None,
     trees: list[RelevanceTreeArrays],
     margins: list[_core.HeldMargins],
-    held: NDArray[np.int32],
     settings: ExtremeSettings,
 ) -> tuple[Calibration, Calibration]:
     """Return the maps to relevance and to probability, by the top labels of held-out rows.
 
-    The trees see these as they see rows that are new to them.
+    ``rows`` are the held-out ones, in their order, and ``truth`` is their relevance, (n_rows,
+    n_labels). The trees see them as they see rows that are new to them.
 
     Labels that a row has but that are not among its top ones are left out, as are all others so
     unlikely: with them, and without their like, the least likely labels would seem to be true.
     """
-    chosen = np.flatnonzero(held >= 0)
-    if not len(chosen):
+    if not rows.n_rows:
         return Calibration(), Calibration()
-    forest = forest_of(trees, settings, len(relevance.vocabulary), margins)
-    numbers = np.arange(len(chosen), dtype=np.int32)
+    forest = forest_of(trees, settings, truth.shape[1], margins)
+    numbers = np.arange(rows.n_rows, dtype=np.int32)
     k = min(_CALIBRATION_LABELS, trees[0].tree.n_labels)
     ids, p, mass = forest.top_labels(
-        *rows.take(chosen).arrays,
+        *rows.arrays,
         k,
         _core.RelevanceSearch.beam,
         settings.width,
@@ -212,56 +276,11 @@ def _calibrate(
         min(settings.width, MASS_WIDTH),
         settings.n_threads,
     )
-    matrix = relevance.to_csr()
     found = ids >= 0
-    truth = np.asarray(matrix[np.repeat(chosen, k)[found.ravel()], ids[found]]).ravel()
+    true = np.asarray(truth[np.repeat(numbers, k)[found.ravel()], ids[found]]).ravel()
     masses = np.repeat(mass, k)[found.ravel()]
-    calibration = Calibration.fit(p[found], masses, truth)
-    if not relevance.is_graded:
+    calibration = Calibration.fit(p[found], masses, true)
+    if not is_graded:
         return calibration, calibration
-    shares = Chances(Calibration(), relevance.label_shares).shares(p[found], ids[found])
-    return calibration, Calibration.fit(shares, masses, truth > 0)
-
-
-def _check_memory(rows: Rows, relevance: Relevance, settings: ExtremeSettings) -> None:
-    """Raise `TooLargeError` if not even the data, in the layouts of training, has room."""
-    if settings.max_memory is None:
-        return
-    least = _data_bytes(rows, relevance)
-    if least > settings.max_memory:
-        raise TooLargeError(
-            f"training on these rows needs at least {least:,} bytes, over "
-            f"max_memory={settings.max_memory:,}."
-        )
-
-
-def _data_bytes(rows: Rows, relevance: Relevance) -> int:
-    """Return the bytes of the prepared rows, the transposed relevance and the label features."""
-    n_entries, n_targets = len(rows.indices), len(relevance.labels)
-    n_met = n_targets * n_entries / max(rows.n_rows, 1)
-    n_centroids = min(n_met, len(relevance.vocabulary) * min(rows.n_features, n_entries))
-    return int(8 * n_entries + 8 * rows.n_rows + 12 * n_targets + 8 * n_centroids)
-
-
-def _share_memory(
-    data: _core.RelevanceData,
-    tree: _core.LabelTree,
-    rows: Rows,
-    relevance: Relevance,
-    settings: ExtremeSettings,
-) -> tuple[int, float]:
-    """Return how many workers there is room for, and how many weights an entry may leave."""
-    if settings.max_memory is None:
-        return settings.n_threads, 1e9
-    free = settings.max_memory - _data_bytes(rows, relevance)
-    worker = data.worker_bytes(tree)
-    n_workers = min(settings.n_threads, int(free / 2 // worker))
-    if n_workers < 1:
-        least = settings.max_memory - free + 2 * worker
-        raise TooLargeError(
-            f"training needs {least:,} bytes, over max_memory={settings.max_memory:,}."
-        )
-    per_row = len(rows.indices) / max(rows.n_rows, 1)
-    n_entries = len(rows.indices) + int(tree.depths().max()) * len(relevance.labels) * per_row
-    n_weights = (free - n_workers * worker) / settings.n_trees / _WEIGHT_BYTES
-    return n_workers, n_weights / max(n_entries, 1)
+    shares = Chances(Calibration(), label_shares).shares(p[found], ids[found])
+    return calibration, Calibration.fit(shares, masses, true > 0)

@@ -1,0 +1,85 @@
+"""What `ExtremeRegressor.estimate_training` says of all rows from a quarter, beside what they take.
+
+Prints as Markdown, for each set, the estimate and what training in a process of its own took:
+seconds of the processor with one thread, the most memory besides the data, the size of the file.
+
+    python benchmarks/training_estimate.py --data DIR [--sets bibtex delicious yso-en] [--share .25]
+
+DIR has the sets as `benchmarks/batch.py` reads them; yso-en are its first 100,000 rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from batch_sections.data_sets import training_rows
+from labeltrees import ExtremeRegressor
+from machine import described
+from online_sections.markdown import table
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--sets", nargs="+", default=["bibtex", "delicious", "yso-en"])
+    parser.add_argument("--share", type=float, default=0.25)
+    options = parser.parse_args()
+    print(f"{described()}\n\nFrom {options.share:.0%} of the rows:\n")
+    rows = []
+    for name in options.sets:
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            guessed = pool.apply(estimated, (options.data, name, options.share))
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            taken = pool.apply(measured, (options.data, name))
+        for what, scale, guess, truth in zip(
+            ("seconds", "MiB of memory", "MiB of model"), (1, 2**20, 2**20), guessed, taken,
+            strict=True,
+        ):  # fmt: skip
+            share = f"{guess / truth - 1:+.0%}"
+            rows.append([name, what, f"{guess / scale:.1f}", f"{truth / scale:.1f}", share])
+    print(table(["set", "", "estimate", "measured", "off by"], rows))
+
+
+def estimated(data: Path, name: str, share: float) -> tuple[Any, ...]:
+    X, Y = training_rows(data, name, None)
+    chosen = np.random.default_rng(1).permutation(X.shape[0])[: int(share * X.shape[0])]
+    chosen.sort()
+    return tuple(ExtremeRegressor().estimate_training(X[chosen], Y[chosen], n_rows=X.shape[0]))
+
+
+def measured(data: Path, name: str) -> tuple[float, int, int]:
+    X, Y = training_rows(data, name, None)
+    ExtremeRegressor(n_trees=1).fit(X[:200], Y[:200])  # imports are not training
+    reset_peak()
+    before = memory("VmRSS")
+    start = time.process_time()
+    model = ExtremeRegressor().fit(X, Y)
+    seconds = time.process_time() - start
+    peak = memory("VmHWM") - before
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        model.save(path)
+        return seconds, peak, path.stat().st_size
+
+
+def reset_peak() -> None:
+    """Make the system forget the most memory so far."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def memory(name: str) -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(name):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,21 @@
+// Rows of mapped files that are read soon.
+#pragma once
+
+#include <span>
+
+#include "labeltrees/machine/spilled.hpp"
+#include "labeltrees/rows/csr.hpp"
+
+namespace labeltrees {
+
+// Tells the system that these rows of a mapped file are wanted soon.
+template <typename Row>
+void want_rows(const CsrView& X, std::span<const Row> rows) {
+  for (const Row r : rows) {
+    const SparseRow row = X.row(static_cast<std::size_t>(r));
+    want_soon(row.indices.data(), row.indices.size_bytes());
+    want_soon(row.values.data(), row.values.size_bytes());
+  }
+}
+
+}  // namespace labeltrees

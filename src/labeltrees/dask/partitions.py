@@ -1,0 +1,142 @@
+"""What `fit` is given, as partitions: where they are, and their rows once a worker has them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from labeltrees.data.readers import FileLook, look_at
+from labeltrees.data.rows import Rows, as_rows
+from labeltrees.errors import ArgumentError, DataError
+from labeltrees.estimators.several_labels import form_of, raw_relevance_of
+from labeltrees.models.extreme.files import gather_in_files
+from labeltrees.models.extreme.relevance import RawRelevance, relevance_of_entries
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from labeltrees.data.readers.vectorizers import Vectorizer
+    from labeltrees.models.model import FormName
+
+__all__ = [
+    "Part",
+    "PartFacts",
+    "facts_of",
+    "futures_of",
+    "looked",
+    "pairs_of",
+    "part_of",
+    "partitions_of",
+    "read_file",
+]
+
+
+@dataclass(frozen=True)
+class Part:
+    """The rows of a partition, as they were given."""
+
+    rows: Rows
+    relevance: RawRelevance
+    form: FormName | None
+    """How rows name their labels; None if there is no row."""
+
+
+@dataclass(frozen=True)
+class PartFacts:
+    """What others need to know of a partition."""
+
+    n_rows: int
+    width: int
+    n_stored: int
+    labels: NDArray[Any]
+    """The labels of the partition, in the order of its ids."""
+    counts: NDArray[np.int64]
+    """How many rows have each."""
+    largest: float
+    most: float | None
+    form: FormName | None
+
+
+def futures_of(client: Any, collection: Any, name: str) -> list[Any]:
+    """Return the partitions of a Dask collection, or of a list of them, as futures."""
+    from dask.delayed import Delayed
+    from distributed import Future
+
+    parts = partitions_of(collection, name)
+    futures = []
+    for part in parts:
+        if isinstance(part, Future):
+            futures.append(part)
+        elif isinstance(part, Delayed):
+            futures.append(client.compute(part))
+        else:
+            futures += client.scatter([part], hash=False)  # a list by itself would be cut
+    return futures
+
+
+def partitions_of(collection: Any, name: str) -> list[Any]:
+    """Return the partitions of a Dask collection or a list."""
+    if hasattr(collection, "to_delayed"):
+        if getattr(collection, "ndim", 1) == 2 and getattr(collection, "numblocks", (1, 1))[1] > 1:
+            allowed = "one block wide: rechunk((rows, -1))"
+            raise ArgumentError.of(name, f"{collection.numblocks} blocks", allowed)
+        return list(np.ravel(collection.to_delayed()))
+    if isinstance(collection, list | tuple) and len(collection):
+        return list(collection)
+    allowed = "a Dask collection or a list of partitions"
+    raise ArgumentError.of(name, type(collection).__name__, allowed)
+
+
+def pairs_of(client: Any, X: Any, Y: Any) -> list[tuple[Any, Any]]:
+    """Return the partitions of X, each with that of Y which has the same rows."""
+    left, right = futures_of(client, X, "X"), futures_of(client, Y, "y")
+    if len(left) != len(right):
+        raise ArgumentError(f"y has {len(right)} partitions for the {len(left)} of X.")
+    return list(zip(left, right, strict=True))
+
+
+def part_of(X: Any, y: Any, classes: ArrayLike | None, number: int) -> Part:
+    """Return a partition, checked."""
+    if getattr(X, "shape", (1,))[0] == 0:
+        width = int(X.shape[1])
+        rows = Rows(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.float32), width)
+        nothing = relevance_of_entries(np.zeros(1, np.int64), [], np.empty(0))
+        return Part(rows, nothing, None)
+    try:
+        rows, relevance = as_rows(X), raw_relevance_of(y, classes)
+    except DataError as error:
+        raise DataError(f"partition {number}: {error}") from None
+    n_labelled = len(relevance.starts) - 1
+    if n_labelled != rows.n_rows:
+        raise DataError(f"partition {number}: y has {n_labelled} rows for the {rows.n_rows} of X.")
+    return Part(rows, relevance, form_of(y))
+
+
+def looked(paths: Sequence[str]) -> dict[str, Any]:
+    """Return how to read all files: as a look at the first one tells."""
+    return look_at(paths[0]).facts()
+
+
+def read_file(facts: dict[str, Any], path: str, vectorizer: Vectorizer | None) -> Part:
+    """Return the rows of a file, which is read where this is called."""
+    rows, relevance = gather_in_files(FileLook.from_facts(facts, path).open(vectorizer), None)
+    return Part(rows, relevance, "lists")
+
+
+def facts_of(part: Part) -> PartFacts:
+    """Return what others need to know of a partition."""
+    relevance = part.relevance
+    return PartFacts(
+        part.rows.n_rows,
+        part.rows.n_features,
+        len(part.rows.indices),
+        relevance.vocabulary.labels,
+        np.bincount(relevance.labels, minlength=len(relevance.vocabulary)),
+        float(relevance.values.max(initial=0.0)),
+        relevance.most,
+        part.form,
+    )

@@ -1,0 +1,377 @@
+"""What workers do: functions of their arguments only, so that a lost worker costs nothing but time.
+
+Nothing here knows Dask. Rows keep their order wherever they are joined, so sums over them are those
+of a single machine, to the last bit.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from labeltrees import _core
+from labeltrees.dask.blocks import Block, joined, pick
+from labeltrees.data.vocabulary import LabelVocabulary
+from labeltrees.errors import DataError
+from labeltrees.models.extreme.calibration import Calibration, Chances
+from labeltrees.models.extreme.memory import TrainingSize
+from labeltrees.models.extreme.model import ExtremeModel
+from labeltrees.models.extreme.relevance import propensity_weights, shares_of, weighted
+from labeltrees.models.extreme.tail import TailClassifier
+from labeltrees.models.extreme.training import calibrated, clustered, joined_tree, train_nodes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+    from scipy import sparse
+
+    from labeltrees.dask.partitions import Part, PartFacts
+    from labeltrees.models.extreme.settings import ExtremeSettings
+    from labeltrees.models.model import FormName
+
+__all__ = [
+    "BlockFacts",
+    "Group",
+    "TreePlan",
+    "Whole",
+    "block_facts",
+    "block_of",
+    "finish",
+    "held_of",
+    "label_features",
+    "label_means",
+    "merged",
+    "most_weighted",
+    "pick_group",
+    "plan_tree",
+    "reweighted",
+    "train_group",
+    "unit_block",
+]
+
+_LARGEST_SHARE = 1 / 6
+"""Of all entries: a larger subtree is not one task, but its topmost node and those below it are."""
+
+
+@dataclass(frozen=True)
+class Whole:
+    """What is known of all partitions together."""
+
+    vocabulary: LabelVocabulary
+    counts: NDArray[np.int64]
+    """How many rows have each label."""
+    rows_of_parts: tuple[int, ...]
+    width: int
+    n_stored: int
+    scale: float
+    most: float | None
+    form: FormName
+
+    @property
+    def size(self) -> TrainingSize:
+        """The counts that training needs."""
+        return TrainingSize(
+            sum(self.rows_of_parts),
+            len(self.vocabulary),
+            self.width,
+            self.n_stored,
+            int(self.counts.sum()),
+        )
+
+
+def merged(parts: Sequence[PartFacts], same_width: bool) -> Whole:
+    """Return what is known of all partitions, or raise `DataError` if they do not fit together."""
+    filled = [part for part in parts if part.form is not None]
+    if not filled:
+        raise DataError("X has no row in any partition.")
+    widths = {part.width for part in parts}
+    if same_width and len(widths) > 1:
+        raise DataError(f"the partitions of X have {sorted(widths)} features: all need as many.")
+    forms = {part.form for part in filled}
+    if len(forms) > 1:
+        raise DataError(f"the partitions of y have different forms: {sorted(map(str, forms))}.")
+    form = filled[0].form
+    assert form is not None
+    vocabulary = _joined_vocabulary(filled, form)
+    counts = np.zeros(len(vocabulary), np.int64)
+    for part in filled:
+        counts[vocabulary.ids(part.labels)] += part.counts
+    if not len(vocabulary):
+        raise DataError("y has no label: at least one row needs one.")
+    if not counts.any():
+        raise DataError("y has no relevance above 0: at least one row needs a label.")
+    caps = [part.most for part in filled if part.most is not None]
+    largest = max(part.largest for part in filled)
+    most = max(largest, *caps) if caps else None
+    return Whole(
+        vocabulary,
+        counts,
+        tuple(part.n_rows for part in parts),
+        max(widths),
+        sum(part.n_stored for part in parts),
+        largest if most is None else min(largest, most),
+        most,
+        form,
+    )
+
+
+def _joined_vocabulary(parts: Sequence[PartFacts], form: FormName) -> LabelVocabulary:
+    if form in ("matrix", "sparse"):
+        first = parts[0].labels
+        if not all(np.array_equal(part.labels, first) for part in parts):
+            raise DataError("the partitions of y have different columns: all need the same labels.")
+        return LabelVocabulary(first)
+    every = LabelVocabulary()
+    for part in parts:
+        every.add(part.labels)
+    return LabelVocabulary(sorted(every.labels.tolist()))
+
+
+def block_of(part: Part, whole: Whole, held: NDArray[np.int64], first_held: int,
+             binary: bool) -> Block:  # fmt: skip
+    """Return the rows of a partition with relevance as shares of the largest of all.
+
+    ``held`` are the held-out rows among them; the first of these is number ``first_held``.
+    """
+    raw = part.relevance
+    ids = whole.vocabulary.ids(raw.vocabulary.labels)
+    values = raw.values if whole.most is None else np.minimum(raw.values, whole.most)
+    shares = shares_of(values, whole.scale)
+    numbers = np.full(part.rows.n_rows, -1, np.int32)
+    numbers[held] = np.arange(first_held, first_held + len(held), dtype=np.int32)
+    labels = ids[raw.labels].astype(np.int32)  # sorted labels keep their order
+    return Block(part.rows, raw.starts, labels, np.ones_like(shares) if binary else shares, numbers)
+
+
+def unit_block(block: Block) -> Block:
+    """Return the block with rows of length 1."""
+    return block.unit()
+
+
+def most_weighted(block: Block, whole: Whole, settings: ExtremeSettings) -> float:
+    """Return the largest relevance over propensity of a block; 0 if there is none."""
+    weights = _weights(whole, settings)
+    return float(weighted(block.shares, block.labels, whole.scale, weights).max(initial=0.0))
+
+
+def reweighted(block: Block, whole: Whole, settings: ExtremeSettings, scale: float) -> Block:
+    """Return the block with relevance over propensity, as shares of ``scale``."""
+    values = weighted(block.shares, block.labels, whole.scale, _weights(whole, settings))
+    return Block(block.rows, block.label_starts, block.labels, shares_of(values, scale), block.held)
+
+
+def _weights(whole: Whole, settings: ExtremeSettings) -> NDArray[np.float64]:
+    a, b = settings.propensity_a, settings.propensity_b
+    return propensity_weights(whole.counts, sum(whole.rows_of_parts), a=a, b=b)
+
+
+@dataclass(frozen=True)
+class BlockFacts:
+    """What only the learned relevance and the unit rows of a block tell."""
+
+    is_graded: bool
+    n_entries: int
+    features: NDArray[np.int32]
+    """Those that occur, if somebody needs to know."""
+
+
+def block_facts(block: Block, name_features: bool) -> BlockFacts:
+    """Return the facts of a block of unit rows."""
+    features = np.unique(block.rows.indices) if name_features else np.empty(0, np.int32)
+    is_graded = bool((block.shares != 1).any())
+    return BlockFacts(is_graded, len(block.rows.indices), features)
+
+
+def label_features(pieces: Sequence[Block], n_labels: int) -> tuple[NDArray[Any], ...]:
+    """Return the labels of some unit rows and the mean features of each, summed in row order."""
+    block = joined(pieces)
+    data = _core.RelevanceData(*block.rows.arrays, *block.targets, n_labels, True)
+    return data.label_features(1)
+
+
+def label_means(pieces: Sequence[Block], n_labels: int) -> sparse.csr_array:
+    """Return what a tail classifier knows of the labels of some rows, as they were given."""
+    block = joined(pieces)
+    return TailClassifier.means_of(block.rows, block.label_starts, block.labels, n_labels)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Nodes that are trained together, the leaves below them, and how much work they are."""
+
+    nodes: NDArray[np.int32]
+    begin: int
+    end: int
+    work: int
+
+    @property
+    def has_root(self) -> bool:
+        """Whether the root is among the nodes, which learns from all rows."""
+        return bool(self.nodes[0] == 0)
+
+
+@dataclass(frozen=True)
+class TreePlan:
+    """A clustered tree and the tasks that train it; groups of nodes with the labels below them."""
+
+    parents: NDArray[np.int32]
+    labels: NDArray[np.int32]
+    places: NDArray[np.int32]
+    """The place of each label among the leaves, -1 if no row has it."""
+    groups: tuple[Group, ...]
+
+    def tree(self) -> _core.LabelTree:
+        """Return the tree."""
+        bound = max(len(self.parents), int(self.labels.max()) + 1)
+        return _core.LabelTree.restore(self.parents, self.labels, bound)
+
+
+def plan_tree(
+    features: Sequence[tuple[NDArray[Any], ...]],
+    whole: Whole,
+    settings: ExtremeSettings,
+    number: int,
+) -> TreePlan:
+    """Return tree ``number`` over all labels, and how its training is shared out."""
+    used = np.concatenate([part[0] for part in features])
+    lengths = np.concatenate([np.diff(part[1]) for part in features])
+    starts = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    indices = np.concatenate([part[2] for part in features])
+    values = np.concatenate([part[3] for part in features])
+    tree = clustered((used, starts, indices, values), settings, number, 1)
+    first_leaf = _first_leaves(tree)
+    labels = tree.labels()
+    leaves = np.flatnonzero(labels >= 0)
+    places = np.full(len(whole.counts), -1, np.int32)
+    places[labels[leaves]] = first_leaf[leaves]
+    entries = np.zeros(tree.n_labels + 1, np.int64)
+    np.cumsum(whole.counts[labels[leaves[np.argsort(first_leaf[leaves])]]], out=entries[1:])
+    return TreePlan(tree.parents(), labels, places, _groups(tree, first_leaf, entries))
+
+
+def _first_leaves(tree: _core.LabelTree) -> NDArray[np.int64]:
+    """Return the place of each node's first leaf; its others follow."""
+    before = np.concatenate(([0], np.cumsum(tree.leaf_counts())))
+    first_child, parents, depths = tree.first_children(), tree.parents(), tree.depths()
+    first = np.zeros(tree.n_nodes, np.int64)
+    for depth in range(1, int(depths.max()) + 1):
+        nodes = np.flatnonzero(depths == depth)
+        above = parents[nodes]
+        first[nodes] = first[above] + before[nodes] - before[first_child[above]]
+    return first
+
+
+def _groups(
+    tree: _core.LabelTree, first: NDArray[np.int64], entries: NDArray[np.int64]
+) -> tuple[Group, ...]:
+    """Return the root, the largest nodes one by one, and subtrees; the most work first.
+
+    ``entries[i]``: how many entries the labels at places before i have.
+    """
+    children, leaves = tree.child_counts(), tree.leaf_counts()
+    ends, first_child = first + leaves, tree.first_children()
+    inner = np.flatnonzero(children)
+    in_order = inner[np.argsort(first[inner], kind="stable")]
+    n_entries = entries[ends] - entries[first]
+    groups, open_ = [], [0]
+    while open_:
+        node = open_.pop()
+        below = [node]
+        if node == 0 or n_entries[node] > _LARGEST_SHARE * entries[-1]:
+            kids = range(first_child[node], first_child[node] + children[node])
+            open_ += [kid for kid in kids if children[kid]]
+        else:
+            span = np.searchsorted(first[in_order], [first[node], ends[node]])
+            among = in_order[span[0] : span[1]]
+            below = among[(ends[among] <= ends[node]) & (among >= node)].tolist()
+        nodes = np.sort(np.array(below, np.int32))
+        work = int((n_entries[nodes] * children[nodes]).sum())
+        groups.append(Group(nodes, int(first[node]), int(ends[node]), work))
+    return tuple(sorted(groups, key=lambda group: (-group.work, group.begin)))
+
+
+def pick_group(block: Block, plan: TreePlan, group: int) -> Block:
+    """Return the rows that a group of nodes learns from."""
+    here = plan.groups[group]
+    return pick(block, here.begin, here.end, plan.places)
+
+
+def train_group(
+    pieces: Sequence[Block],
+    plan: TreePlan,
+    group: int,
+    size: TrainingSize,
+    settings: ExtremeSettings,
+    number: int,
+) -> _core.TrainedNodes:
+    """Return a group of nodes of tree ``number``, trained on its rows in their order."""
+    block = joined(pieces)
+    data = _core.RelevanceData(*block.rows.arrays, *block.targets, size.n_labels, True)
+    held, nodes = block.held, plan.groups[group].nodes
+    del block, pieces
+    return train_nodes(data, plan.tree(), nodes, held, size, settings, number, 1)
+
+
+def held_of(given: Block, learned: Block, held: NDArray[np.int64]) -> Block:
+    """Return the held-out rows of a partition as they were given, with the learned relevance."""
+    whole = Block(given.rows, *learned.targets, learned.held)
+    is_held = np.zeros(given.rows.n_rows, bool)
+    is_held[held] = True
+    return whole.take(held, np.repeat(is_held, np.diff(learned.label_starts)))
+
+
+def finish(
+    whole: Whole,
+    settings: ExtremeSettings,
+    scale: float,
+    is_graded: bool,
+    plans: Sequence[TreePlan],
+    trained: Sequence[Sequence[_core.TrainedNodes]],
+    held: Sequence[Block],
+    means: Sequence[tuple[tuple[int, int], sparse.csr_array]],
+) -> ExtremeModel:
+    """Return the model: trees put together, calibrated in one place."""
+    block = joined(held) if held else None
+    n_held = 0 if block is None else block.rows.n_rows
+    grown = [
+        joined_tree(plan.tree(), [copy(part) for part in parts], n_held)  # joining empties them
+        for plan, parts in zip(plans, trained, strict=True)
+    ]
+    trees, margins = [tree for tree, _ in grown], [each for _, each in grown]
+    shares = None
+    if settings.relevance == "propensity":
+        shares = whole.scale * _weights(whole, settings) / scale
+    calibration = chance = Calibration()
+    if block is not None:
+        truth = _matrix(block, len(whole.vocabulary))
+        calibration, chance = calibrated(
+            block.rows, truth, is_graded, shares, trees, margins, settings
+        )
+    tail = _tail(means, settings)
+    chances = Chances(chance, shares)
+    model = ExtremeModel(
+        settings, whole.vocabulary, trees, whole.width, scale, calibration, chances, tail
+    )
+    model.form = whole.form
+    return model
+
+
+def _matrix(block: Block, n_labels: int) -> sparse.csr_array:
+    from scipy import sparse
+
+    shape = (block.rows.n_rows, n_labels)
+    return sparse.csr_array((block.shares, block.labels, block.label_starts), shape=shape)
+
+
+def _tail(
+    means: Sequence[tuple[tuple[int, int], sparse.csr_array]],
+    settings: ExtremeSettings,
+) -> TailClassifier | None:
+    if settings.tail is None:
+        return None
+    below = [matrix[begin:end] for (begin, end), matrix in means]
+    return TailClassifier.of_ranges(settings.tail, settings.tail_weight, below)

@@ -1,0 +1,253 @@
+"""The tasks of training and how they hang together; what they do is in `tasks`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import numpy as np
+
+from labeltrees.dask import partitions, tasks
+from labeltrees.dask.blocks import joined, pick
+from labeltrees.models.extreme.spilling import label_ranges
+from labeltrees.models.extreme.training import held_numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike
+
+    from labeltrees.data.readers.vectorizers import Vectorizer
+    from labeltrees.models.extreme.memory import TrainingSize
+    from labeltrees.models.extreme.model import ExtremeModel
+    from labeltrees.models.extreme.settings import ExtremeSettings
+
+__all__ = ["Submitter", "current_client", "parts_of_files", "parts_of_pairs", "train_on_cluster"]
+
+_RANGES_PER_THREAD = 2
+_BLOCKS_PER_THREAD = 4
+"""Small partitions are joined until there are no more: each takes a task for every group."""
+
+
+def current_client(client: Any) -> Any:
+    """Return the client, or the one made last if it is None."""
+    if client is not None:
+        return client
+    from distributed import get_client
+
+    return get_client()
+
+
+@dataclass
+class Submitter:
+    """Submits tasks of one fit under keys of its own, so that no other fit's results are taken."""
+
+    client: Any
+    run: str
+    number: int = 0
+
+    @classmethod
+    def of(cls, client: Any) -> Submitter:
+        """Return a submitter with new keys."""
+        return cls(client, uuid4().hex[:12])
+
+    def __call__(self, task: Callable[..., Any], *args: Any, priority: int = 0) -> Any:
+        """Return the future of a task."""
+        self.number += 1
+        key = f"labeltrees-{task.__name__}-{self.run}-{self.number}"
+        return self.client.submit(task, *args, key=key, priority=priority)
+
+    @property
+    def n_threads(self) -> int:
+        """How many tasks the cluster runs at the same time."""
+        return max(1, sum(self.client.nthreads().values()))
+
+
+def parts_of_pairs(
+    submit: Submitter, pairs: list[tuple[Any, Any]], classes: ArrayLike | None
+) -> list[Any]:
+    """Return the checked partitions of a collection, as futures."""
+    return [
+        submit(partitions.part_of, X, y, classes, number) for number, (X, y) in enumerate(pairs)
+    ]
+
+
+def parts_of_files(submit: Submitter, paths: list[str], vectorizer: Vectorizer | None) -> list[Any]:
+    """Return the rows of files, each read by the worker that has it, as futures."""
+    facts = submit(partitions.looked, paths)
+    return [submit(partitions.read_file, facts, path, vectorizer) for path in paths]
+
+
+@dataclass(frozen=True)
+class _Learned:
+    """What trees learn from, on the cluster."""
+
+    units: list[Any]
+    held: list[Any]
+    given: list[Any]
+    scale: float
+
+
+def train_on_cluster(
+    submit: Submitter, parts: list[Any], settings: ExtremeSettings, *, same_width: bool
+) -> ExtremeModel:
+    """Return the model that one machine would make of all partitions, one below the other."""
+    n_threads = submit.n_threads
+    found = [submit(partitions.facts_of, part) for part in parts]
+    whole = submit(tasks.merged, found, same_width)
+    size, rows_of_parts, scale = submit(_outline, whole).result()
+    size.check(settings)
+    learned = _learned(submit, parts, whole, rows_of_parts, scale, settings)
+    del parts, found
+    facts = submit.client.gather(
+        [submit(tasks.block_facts, unit, settings.max_memory is not None) for unit in learned.units]
+    )
+    features = {int(f) for each in facts for f in each.features}
+    n_entries = sum(each.n_entries for each in facts)
+    size = size.met(n_features=len(features), n_entries=n_entries)
+    ranges = submit(_ranges, whole, min(64, _RANGES_PER_THREAD * n_threads)).result()
+    plans = _plans(submit, learned.units, whole, ranges, size, settings)
+    means = _means(submit, learned.given, ranges, size, settings)
+    learned.given.clear()  # what nobody needs any more, the cluster forgets
+    trained = _trained(submit, learned.units, plans, size, settings)
+    learned.units.clear()
+    is_graded = any(each.is_graded for each in facts)
+    model: ExtremeModel = submit(
+        tasks.finish, whole, settings, learned.scale, is_graded, plans, trained, learned.held, means
+    ).result()
+    return model
+
+
+def _outline(whole: tasks.Whole) -> tuple[TrainingSize, tuple[int, ...], float]:
+    return whole.size, whole.rows_of_parts, whole.scale
+
+
+def _ranges(whole: tasks.Whole, n_ranges: int) -> list[tuple[int, int]]:
+    return label_ranges(whole.counts, n_ranges)
+
+
+def _learned(
+    submit: Submitter,
+    parts: list[Any],
+    whole: Any,
+    rows_of_parts: tuple[int, ...],
+    scale: float,
+    settings: ExtremeSettings,
+) -> _Learned:
+    """Return the blocks of all partitions; held-out rows are drawn by their number in the whole."""
+    chosen = np.flatnonzero(held_numbers(sum(rows_of_parts), settings) >= 0)
+    edges = np.concatenate(([0], np.cumsum(rows_of_parts)))
+    cuts = np.searchsorted(chosen, edges)
+    held_in = [chosen[cuts[i] : cuts[i + 1]] - edges[i] for i in range(len(rows_of_parts))]
+    binary = settings.relevance == "binary"
+    given = [
+        submit(tasks.block_of, part, whole, held, int(first), binary)
+        for part, held, first in zip(parts, held_in, cuts[:-1], strict=True)
+    ]
+    learned, scale = given, 1.0 if binary else scale
+    if settings.relevance == "propensity":
+        most = [submit(tasks.most_weighted, block, whole, settings) for block in given]
+        scale = max(submit.client.gather(most))
+        learned = [submit(tasks.reweighted, block, whole, settings, scale) for block in given]
+    units = _coarse(submit, [submit(tasks.unit_block, block) for block in learned])
+    held_blocks = [
+        submit(tasks.held_of, block, own, held)
+        for block, own, held in zip(given, learned, held_in, strict=True)
+        if len(held)
+    ]
+    return _Learned(
+        units, held_blocks, given if settings.tail is None else _coarse(submit, given), scale
+    )
+
+
+def _coarse(submit: Submitter, blocks: list[Any]) -> list[Any]:
+    """Return the blocks, neighbours joined where there are many more than threads."""
+    n = min(len(blocks), _BLOCKS_PER_THREAD * submit.n_threads)
+    cuts = np.linspace(0, len(blocks), n + 1).astype(int).tolist()
+    return [
+        blocks[begin] if end - begin == 1 else submit(joined, blocks[begin:end])
+        for begin, end in pairwise(cuts)
+    ]
+
+
+def _plans(
+    submit: Submitter,
+    units: list[Any],
+    whole: Any,
+    ranges: list[tuple[int, int]],
+    size: TrainingSize,
+    settings: ExtremeSettings,
+) -> list[Any]:
+    """Return the clustered trees, each in one place, of mean features by ranges of labels."""
+    features = [
+        submit(
+            tasks.label_features,
+            [submit(pick, unit, begin, end) for unit in units],
+            size.n_labels,
+        )
+        for begin, end in ranges
+    ]
+    return [
+        submit(tasks.plan_tree, features, whole, settings, number)
+        for number in range(settings.n_trees)
+    ]
+
+
+def _means(
+    submit: Submitter,
+    given: list[Any],
+    ranges: list[tuple[int, int]],
+    size: TrainingSize,
+    settings: ExtremeSettings,
+) -> list[Any]:
+    """Return what a tail classifier needs, range by range; nothing if there is none."""
+    if settings.tail is None:
+        return []
+    return [
+        ((begin, end), submit(
+            tasks.label_means,
+            [submit(pick, block, begin, end) for block in given],
+            size.n_labels,
+        ))
+        for begin, end in ranges
+    ]  # fmt: skip
+
+
+def _trained(
+    submit: Submitter,
+    units: list[Any],
+    plans: list[Any],
+    size: TrainingSize,
+    settings: ExtremeSettings,
+) -> list[list[Any]]:
+    """Return the groups of nodes of each tree; those with the most work are begun first."""
+    outlines = submit.client.gather([submit(_groups_of, plan) for plan in plans])
+    train = partial(_train, submit, units, size, settings)
+    return [
+        [train(plan, number, group, *each) for group, each in enumerate(outline)]
+        for number, (plan, outline) in enumerate(zip(plans, outlines, strict=True))
+    ]
+
+
+def _groups_of(plan: tasks.TreePlan) -> list[tuple[bool, int]]:
+    return [(group.has_root, group.work) for group in plan.groups]
+
+
+def _train(
+    submit: Submitter,
+    units: list[Any],
+    size: TrainingSize,
+    settings: ExtremeSettings,
+    plan: Any,
+    number: int,
+    group: int,
+    has_root: bool,
+    work: int,
+) -> Any:
+    pieces = units if has_root else [
+        submit(tasks.pick_group, unit, plan, group, priority=work) for unit in units
+    ]  # fmt: skip
+    return submit(tasks.train_group, pieces, plan, group, size, settings, number, priority=work)

@@ -1,0 +1,96 @@
+"""Training from files whose rows stay in files: the same model as from memory."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from labeltrees import ExtremeRegressor
+from labeltrees.data.readers import read_svmlight
+from labeltrees.errors import ArgumentError, DataError
+from labeltrees.models.extreme import spilling
+
+
+def digest(model, folder):
+    path = folder / "model.bin"
+    model.save(path)
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def data(n_rows=500, seed=2):
+    random = np.random.default_rng(seed)
+    X = sparse.random(n_rows, 80, density=0.08, format="csr", random_state=seed, dtype=np.float32)
+    X = sparse.csr_array(X)
+    best = np.asarray(X.argmax(axis=1)).ravel() % 50
+    return X, [sorted({int((b + s) % 50) for s in range(random.integers(0, 4))}) for b in best]
+
+
+def written(path, X, y):
+    with path.open("w") as file:
+        for row, own in zip(X, y, strict=True):
+            pairs = " ".join(f"{c}:{v:.9g}" for c, v in zip(row.indices, row.data, strict=True))
+            file.write(f"{','.join(map(str, own))} {pairs}\n")
+    return path
+
+
+@pytest.fixture
+def small_slabs(monkeypatch):
+    monkeypatch.setattr(spilling, "_ENTRIES_AT_ONCE", 300)
+
+
+PARAMETERS = [
+    {"n_trees": 2, "arity": 3, "max_leaf": 4},
+    {"n_trees": 1, "relevance": "propensity", "tail": "xreg", "n_jobs": 2},
+    {"n_trees": 1, "calibrate": False, "max_memory": 2_000_000, "max_leaf": 5},
+]
+
+
+@pytest.mark.usefixtures("small_slabs")
+@pytest.mark.parametrize("parameters", PARAMETERS)
+def test_the_model_of_files_is_that_of_memory(parameters, tmp_path):
+    X, y = data()
+    wide = sparse.csr_array(X[:, : int(X.indices.max()) + 1])
+    wanted = digest(ExtremeRegressor(**parameters).fit(wide, y), tmp_path)
+    files = [written(tmp_path / f"{i}.svm", X[a:b], y[a:b])
+             for i, (a, b) in enumerate([(0, 130), (130, 500)])]  # fmt: skip
+    folder = tmp_path / "space"
+    folder.mkdir()
+    model = ExtremeRegressor(**parameters).fit_files(files, folder=folder)
+    assert digest(model, tmp_path) == wanted
+    assert list(folder.iterdir()) == []
+    assert (
+        model.predict(X[:3]).tolist()
+        == ExtremeRegressor(**parameters).fit(wide, y).predict(X[:3]).tolist()
+    )
+
+
+def test_a_reader_and_a_single_path_are_taken_as_well(tmp_path):
+    X, y = data(200)
+    path = written(tmp_path / "rows.svm", X, y)
+    ours = [
+        ExtremeRegressor(n_trees=1).fit_files(files)
+        for files in (path, str(path), read_svmlight(path, chunk_rows=30))
+    ]
+    assert len({digest(model, tmp_path) for model in ours}) == 1
+
+
+def test_texts_are_learned_with_a_vectorizer(tmp_path):
+    path = tmp_path / "rows.tsv"
+    path.write_text("".join(f"sun{i % 3}\tit is warm {i % 3}\n" for i in range(60)))
+    model = ExtremeRegressor(n_trees=1).fit_files(path)
+    assert model.n_features_in_ == 2**20
+    assert model.classes_.tolist() == ["sun0", "sun1", "sun2"]
+
+
+def test_what_cannot_be_learned_is_refused(tmp_path):
+    X, y = data(20)
+    path = written(tmp_path / "rows.svm", X, y)
+    with pytest.raises(ArgumentError, match="warm_start must be False"):
+        ExtremeRegressor(warm_start=True).fit_files(path)
+    with pytest.raises(ArgumentError, match="files must be a path"):
+        ExtremeRegressor().fit_files(3)
+    with pytest.raises(DataError, match="no row"):
+        ExtremeRegressor().fit_files(iter([]))
