@@ -1,12 +1,18 @@
 #include "labeltrees/machine/system.hpp"
 
+#if defined(_WIN32)
+#define _CRT_RAND_S
+#endif
 #include <cstdint>
+#include <cstdlib>
 #include <new>
 
 #if defined(__unix__) || defined(__APPLE__)
 #define LABELTREES_POSIX
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/random.h>
+#include <unistd.h>
 #elif defined(_WIN32)
 #define WIN32_LEAN_AND_MEAN
 #define NOMINMAX
@@ -51,6 +57,9 @@ bool notice_fork(void (*noticed)()) noexcept {
   return pthread_atfork(nullptr, nullptr, noticed) == 0;
 }
 
+// Not std::random_device: within the C++ library it would ask for the newest C library.
+bool draw_random(std::uint64_t& number) noexcept { return getentropy(&number, sizeof number) == 0; }
+
 #elif defined(_WIN32)
 
 bool has_pages() noexcept { return true; }
@@ -76,12 +85,20 @@ void unmap_pages(void* start, std::size_t) noexcept { VirtualFree(start, 0, MEM_
 
 bool notice_fork(void (*)()) noexcept { return true; }
 
+bool draw_random(std::uint64_t& number) noexcept {
+  unsigned int low = 0, high = 0;
+  if (rand_s(&low) != 0 || rand_s(&high) != 0) return false;
+  number = (std::uint64_t{high} << 32) | low;
+  return true;
+}
+
 #else
 
 bool has_pages() noexcept { return false; }
 void* map_pages(std::size_t, std::size_t) { throw std::bad_alloc(); }
 void unmap_pages(void*, std::size_t) noexcept {}
 bool notice_fork(void (*)()) noexcept { return true; }
+bool draw_random(std::uint64_t&) noexcept { return false; }
 
 #endif
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace labeltrees::system {
 
@@ -19,6 +20,9 @@ void unmap_pages(void* start, std::size_t n_bytes) noexcept;
 // Calls `noticed` in every later child of fork, before fork returns there; does nothing where
 // processes are not forked. Returns whether the child will be told, or never is.
 bool notice_fork(void (*noticed)()) noexcept;
+
+// Fills `number` from the system's source of randomness; false where there is none now.
+bool draw_random(std::uint64_t& number) noexcept;
 
 // Tells the processor that this thread looks at something again and again.
 void pause() noexcept;
