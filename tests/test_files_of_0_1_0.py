@@ -1,8 +1,8 @@
 """Model files of version 0.1.0 are loaded, answer as they did there, and go on learning.
 
-tests/files_of_0_1_0 holds small files of every model in two folders: `first`, of the commit at which
-the format got its present version, and `last`, of the last commit of 0.1.0. make.py, with which they
-were made, says what is in them.
+tests/files_of_0_1_0 holds small files of every model in two folders: `first`, of a commit when the
+format had just got its present version, and `last`, of the last commit of 0.1.0. make.py, with
+which they were made, says what is in them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-// Every model learns a fixed stream; a digest of the bits of its answers is what it was where it was
-// first written down. Another compiler, processor or system that gives another digest learns another
-// model.
+// Every model learns a fixed stream; a digest of the bits of its answers is what it was where it
+// was first written down. Another compiler, processor or system that gives another digest learns
+// another model.
 #include <algorithm>
 #include <bit>
 #include <cstdio>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "labelled_rows.hpp"
 #include "labeltrees/baselines/ndcg_trees.hpp"
 #include "labeltrees/baselines/one_against_all.hpp"
 #include "labeltrees/baselines/one_vs_rest.hpp"
@@ -27,7 +28,6 @@
 #include "labeltrees/self_terminating/tree.hpp"
 #include "labeltrees/text/formats.hpp"
 #include "labeltrees/tree/clustering.hpp"
-#include "labelled_rows.hpp"
 #include "options.hpp"
 
 namespace labeltrees::same_answers {
@@ -195,11 +195,14 @@ Digest relevance_digest(NodeLoss loss) {
   digest.add_all(w.columns);
   digest.add_all(w.values);
   digest.add_all(w.biases);
-  RelevanceForest forest{{{&tree,
-                           {w.features, w.feature_rows, w.row_parents, w.row_starts, w.columns,
-                            w.values, w.biases},
-                           trained.reach, nullptr}},
-                         loss, n_labels, 0.5};
+  RelevanceForest forest{
+      {{&tree,
+        {w.features, w.feature_rows, w.row_parents, w.row_starts, w.columns, w.values, w.biases},
+        trained.reach,
+        nullptr}},
+      loss,
+      n_labels,
+      0.5};
   ForestAsker asker(forest);
   std::vector<double> p(n_labels);
   for (std::size_t r = 0; r < n_asked; ++r) {
@@ -325,9 +328,10 @@ TEST(clustering_and_linear_baselines_answer_as_everywhere) {
   const CsrView X = stream().view();
   const Centroids centroids = label_centroids(X, stream().labels, {}, n_labels);
   Digest digest;
-  digest.add_all(kmeans_tree(centroids.view(), {},
-                             {.arity = 2, .seed = 0, .by_mass = false, .max_leaf = 1, .n_workers = 2})
-                     .labels());
+  digest.add_all(
+      kmeans_tree(centroids.view(), {},
+                  {.arity = 2, .seed = 0, .by_mass = false, .max_leaf = 1, .n_workers = 2})
+          .labels());
   const OwnedRows sets = labels_of_rows();
   const OneVsRestProblem problem{X, n_features, sets.view(), n_labels};
   for (const OneVsRestWeights& found :

@@ -310,7 +310,7 @@ def _checksum(array: NDArray[Any]) -> str:
 
 
 def _flush(path: Path) -> None:
-    """Have a file or folder on disk; Windows has no handles of folders, and flushes what it wrote."""
+    """Have a file or folder on disk; Windows has no handles of folders, nor flushes to read."""
     if os.name == "nt" and path.is_dir():
         return
     descriptor = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)

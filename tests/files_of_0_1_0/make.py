@@ -1,9 +1,9 @@
 """Writes small files of every model with whatever version of the library is installed.
 
-`python tests/files_of_0_1_0/make.py FOLDER` was run with version 0.1.0, once at the commit where the
-file format got its second version and once at the last commit before 0.2.0. `answers.json` has what
-the models said, also after the file was loaded and had learned more. Tests load these files; they
-are never made anew.
+`python tests/files_of_0_1_0/make.py FOLDER` was run with version 0.1.0, once when the file format
+had just got its second version (commit 36f48db) and once at the last commit before 0.2.0 (e148833).
+`answers.json` has what the models said, also after the file was loaded and had learned more. Tests
+load these files; they are never made anew.
 """
 
 from __future__ import annotations
@@ -48,7 +48,11 @@ MODELS = {
         False,
     ),
     "pecoc": ("ConditionalTreeClassifier", {"arity": 4, "structure": "random"}, False),
-    "pool": ("ConditionalTreeClassifier", {"structure": "random", "n_trees": 2, "refine": 0}, False),
+    "pool": (
+        "ConditionalTreeClassifier",
+        {"structure": "random", "n_trees": 2, "refine": 0},
+        False,
+    ),
     "filter": ("FilterTreeClassifier", {}, False),
     "lom": ("LOMTreeClassifier", {}, False),
     "self_terminating": ("SelfTerminatingTreeClassifier", {"penalty": 0.5}, False),
@@ -127,7 +131,7 @@ def main() -> None:
     for name, (kind, parameters, has_sets) in MODELS.items():
         model = fitted(kind, parameters, has_sets, X[:N_ROWS], y[:N_ROWS])
         if model is None:
-            print("not there:", name)
+            sys.stdout.write(f"not there: {name}\n")
             continue
         path = folder / f"{name}.safetensors"
         model.save(path)
@@ -139,7 +143,7 @@ def main() -> None:
     said |= write_texts(folder)
     lines = [f"{json.dumps(name)}: {json.dumps(each)}" for name, each in said.items()]
     (folder / "answers.json").write_text("{" + ",\n".join(lines) + "}\n", encoding="utf-8")
-    print(f"version {labeltrees.__version__}: {len(said)} files in {folder}")
+    sys.stdout.write(f"version {labeltrees.__version__}: {len(said)} files in {folder}\n")
 
 
 if __name__ == "__main__":

@@ -10,13 +10,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-CHANGES = "# Changelog\n\n## Unreleased\n\n## 1.2.3 (2030-01-01)\n\n- Better.\n\n## 1.2.2\n\n- Good.\n"
+CHANGES = (
+    "# Changelog\n\n## Unreleased\n\n## 1.2.3 (2030-01-01)\n\n- Better.\n\n## 1.2.2\n\n- Good.\n"
+)
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 
 
 @pytest.fixture
 def tree(tmp_path):
-    """A repository of version 1.2.3 with all that a release looks at; its wheels are always good."""
+    """A repository of version 1.2.3 with all that a release needs; its wheels are good."""
     files = {
         "src/labeltrees/__init__.py": '__version__ = "1.2.3"\n',
         "CITATION.cff": "version: 1.2.3\n",
@@ -34,7 +36,11 @@ def tree(tmp_path):
 
 
 def git(tree, *arguments):
-    who = {f"GIT_{role}_{what}": "a@b" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    who = {
+        f"GIT_{role}_{what}": "a@b"
+        for role in ("AUTHOR", "COMMITTER")
+        for what in ("NAME", "EMAIL")
+    }
     environment = os.environ | who | {"GIT_CONFIG_GLOBAL": os.devnull}
     return subprocess.run(
         ["git", "-C", tree, *arguments], env=environment, check=True, capture_output=True, text=True
@@ -67,7 +73,10 @@ def test_a_tag_is_made_with_what_the_changelog_says(tree):
 def test_a_tag_is_checked_and_its_notes_are_told(tree):
     assert release(tree, "--check-tag", "v1.2.3").returncode == 0
     assert release(tree, "--notes", "v1.2.3").stdout == "- Better.\n\n"
-    assert "the tag is 'v1.2.4', and this is version 1.2.3" in release(tree, "--check-tag", "v1.2.4").stderr
+    assert (
+        "the tag is 'v1.2.4', and this is version 1.2.3"
+        in release(tree, "--check-tag", "v1.2.4").stderr
+    )
 
 
 @pytest.mark.parametrize(

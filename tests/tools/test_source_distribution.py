@@ -18,7 +18,9 @@ pytest.importorskip("scikit_build_core")
 def names(tmp_path_factory):
     """The files of a source distribution, relative to its folder."""
     folder = tmp_path_factory.mktemp("sdist")
-    program = "import sys; from scikit_build_core.build import build_sdist; build_sdist(sys.argv[1])"
+    program = (
+        "import sys; from scikit_build_core.build import build_sdist; build_sdist(sys.argv[1])"
+    )
     subprocess.run([sys.executable, "-c", program, folder], cwd=ROOT, check=True)
     (made,) = folder.iterdir()
     version = re.search('__version__ = "(.*)"', (ROOT / "src/labeltrees/__init__.py").read_text())

@@ -82,8 +82,8 @@ def serve(
     named = _named(model or [])
     if replicas and not hasattr(os, "fork"):
         raise ArgumentError(
-            f"--replicas must be 0 on this system, got {replicas}: replicas are forked, which Linux "
-            "and macOS can."
+            f"--replicas must be 0 on this system, got {replicas}: replicas are forked, which "
+            "Linux and macOS can."
         )
     keys = Keys(folder)
     check_address(host, has_keys=bool(keys.keys))

@@ -22,8 +22,7 @@ from labeltrees.serve.wire import Example
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from labeltrees.serve.folder_lock import lock_folder
-from labeltrees.serve.log import Logged
+    from labeltrees.serve.log import Logged
     from labeltrees.store import StoredModel
 
 __all__ = ["ModelFolder", "check_name", "models_in", "replay"]

@@ -9,9 +9,9 @@ namespace labeltrees::system {
 // Whether map_pages can be used; where not, memory comes from operator new.
 bool has_pages() noexcept;
 
-// n_bytes of zeroed memory that costs little until it is touched, n_bytes and its start multiples of
-// `alignment`, a power of two and a multiple of the system's pages; huge pages if it has them. Throws
-// std::bad_alloc.
+// n_bytes of zeroed memory that costs little until it is touched, in huge pages if the system has
+// them. n_bytes and the start are multiples of `alignment`, a power of two and itself a multiple of
+// the system's pages. Throws std::bad_alloc.
 void* map_pages(std::size_t n_bytes, std::size_t alignment);
 
 // Gives back all of what map_pages returned.
