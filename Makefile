@@ -1,4 +1,4 @@
-.PHONY: demo serve docs test sanitized check format bench tsan tsan-learners fuzz setup
+.PHONY: demo serve docs test sanitized check format bench tsan tsan-learners fuzz setup wheel
 
 # Each target is one script; set-up is done in .venv. `make -j2 check test` runs side by side what
 # does not keep all cores busy.
@@ -40,3 +40,6 @@ bench: setup
 
 fuzz: setup
 	@tools/fuzz.sh
+
+wheel:
+	@tools/wheel.sh

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 
 import pytest
 from hypothesis import is_hypothesis_test, settings
@@ -17,6 +18,12 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # Doctests are looked for in modules, which are imported: those of the gallery learn and draw.
 collect_ignore_glob = ["docs/gallery/*.py"]
+# What forks, starts and signals processes, or needs pipes with names.
+if sys.platform == "win32":
+    collect_ignore_glob += [
+        f"tests/{name}/*" for name in ("benchmarks", "cli", "hostile", "serve", "tools")
+    ]
+    collect_ignore_glob += ["tests/contract/test_interpreter.py", "tests/data/test_pipes.py"]
 
 PROFILE = os.environ.get("LABELTREES_TESTS", "quick")
 

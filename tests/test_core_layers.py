@@ -81,3 +81,18 @@ def test_no_room_calls_the_c_librarys_transcendental_functions():
                 continue
             code = OWN.sub("", re.sub(r"//.*", "", path.read_text()))
             assert not LIBM.findall(code), path
+
+
+SYSTEM = re.compile(
+    r"#include <(?:sys/|unistd|pthread|fcntl|signal|dlfcn|sched|poll|mach/|[wW]indows|io\.h|process)"
+)
+
+
+def test_only_one_file_of_the_core_knows_the_operating_system():
+    knowing = {
+        path.relative_to(CORE).as_posix()
+        for part in ("include", "src", "bindings")
+        for path in (CORE / part).rglob("*.*")
+        if SYSTEM.search(path.read_text())
+    }
+    assert knowing == {"src/machine/system.cpp"}

@@ -3,11 +3,8 @@
 #include <chrono>
 #include <thread>
 
+#include "labeltrees/machine/system.hpp"
 #include "labeltrees/machine/turn_lock.hpp"
-
-#if defined(__unix__) || defined(__APPLE__)
-#include <pthread.h>
-#endif
 
 namespace labeltrees::bindings {
 namespace {
@@ -69,9 +66,7 @@ void hear_signals() {
 
 void bind_interpreter() {
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&end));
-#if defined(__unix__) || defined(__APPLE__)
-  pthread_atfork(nullptr, nullptr, &forget_other_threads);
-#endif
+  system::notice_fork(&forget_other_threads);
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
       std::rethrow_exception(thrown);

@@ -1,10 +1,13 @@
 #include "failing_allocator.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdlib>
 
-#if defined(__linux__)
+#if defined(_WIN32)
+#include <malloc.h>
+#elif defined(__linux__)
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -22,15 +25,29 @@ bool is_to_fail() noexcept {
   return first_to_fail >= 0 && (fails_for_good ? n >= first_to_fail : n == first_to_fail);
 }
 
-void* allocate_or_null(std::size_t n_bytes, std::size_t alignment) noexcept {
-  if (is_to_fail()) return nullptr;
-  const std::size_t rounded = (n_bytes + alignment - 1) / alignment * alignment;
-  return alignment <= alignof(std::max_align_t) ? std::malloc(n_bytes == 0 ? 1 : n_bytes)
-                                                : std::aligned_alloc(alignment, rounded);
+void* allocate_or_null(std::size_t n_bytes) noexcept {
+  return is_to_fail() ? nullptr : std::malloc(n_bytes == 0 ? 1 : n_bytes);
 }
 
-void* allocate(std::size_t n_bytes, std::size_t alignment) {
-  void* const memory = allocate_or_null(n_bytes, alignment);
+void* allocate_aligned_or_null(std::size_t n_bytes, std::size_t alignment) noexcept {
+  if (is_to_fail()) return nullptr;
+#if defined(_WIN32)
+  return _aligned_malloc(n_bytes, alignment);
+#else
+  alignment = std::max(alignment, alignof(std::max_align_t));
+  return std::aligned_alloc(alignment, (n_bytes + alignment - 1) / alignment * alignment);
+#endif
+}
+
+void free_aligned(void* memory) noexcept {
+#if defined(_WIN32)
+  _aligned_free(memory);
+#else
+  std::free(memory);
+#endif
+}
+
+void* not_null(void* memory) {
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
@@ -51,28 +68,30 @@ long FailingAllocator::n_allocations() const noexcept { return n_asked; }
 }  // namespace labeltrees::tests
 
 #if !defined(__SANITIZE_THREAD__)  // which has an operator new and an mmap of its own
-void* operator new(std::size_t n) { return labeltrees::tests::allocate(n, 1); }
-void* operator new[](std::size_t n) { return labeltrees::tests::allocate(n, 1); }
-void* operator new(std::size_t n, std::align_val_t alignment) {
-  return labeltrees::tests::allocate(n, static_cast<std::size_t>(alignment));
+using labeltrees::tests::allocate_aligned_or_null;
+using labeltrees::tests::allocate_or_null;
+using labeltrees::tests::free_aligned;
+using labeltrees::tests::not_null;
+using std::align_val_t, std::nothrow_t, std::size_t;
+
+void* operator new(size_t n) { return not_null(allocate_or_null(n)); }
+void* operator new[](size_t n) { return not_null(allocate_or_null(n)); }
+void* operator new(size_t n, align_val_t alignment) {
+  return not_null(allocate_aligned_or_null(n, static_cast<size_t>(alignment)));
 }
-void* operator new[](std::size_t n, std::align_val_t alignment) {
-  return labeltrees::tests::allocate(n, static_cast<std::size_t>(alignment));
+void* operator new[](size_t n, align_val_t alignment) {
+  return not_null(allocate_aligned_or_null(n, static_cast<size_t>(alignment)));
 }
-void* operator new(std::size_t n, const std::nothrow_t&) noexcept {
-  return labeltrees::tests::allocate_or_null(n, 1);
-}
-void* operator new[](std::size_t n, const std::nothrow_t&) noexcept {
-  return labeltrees::tests::allocate_or_null(n, 1);
-}
+void* operator new(size_t n, const nothrow_t&) noexcept { return allocate_or_null(n); }
+void* operator new[](size_t n, const nothrow_t&) noexcept { return allocate_or_null(n); }
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete[](void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
-void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+void operator delete(void* p, size_t) noexcept { std::free(p); }
+void operator delete[](void* p, size_t) noexcept { std::free(p); }
+void operator delete(void* p, align_val_t) noexcept { free_aligned(p); }
+void operator delete[](void* p, align_val_t) noexcept { free_aligned(p); }
+void operator delete(void* p, size_t, align_val_t) noexcept { free_aligned(p); }
+void operator delete[](void* p, size_t, align_val_t) noexcept { free_aligned(p); }
 
 #if defined(__linux__)
 extern "C" void* mmap(void* at, std::size_t n_bytes, int protection, int flags, int file,

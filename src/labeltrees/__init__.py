@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from labeltrees.models.registry import load_model
     from labeltrees.tree import LabelTree
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "AdacondClassifier",
     "Bm25Ranker",

@@ -310,7 +310,10 @@ def _checksum(array: NDArray[Any]) -> str:
 
 
 def _flush(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
+    """Have a file or folder on disk; Windows has no handles of folders, nor flushes to read."""
+    if os.name == "nt" and path.is_dir():
+        return
+    descriptor = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

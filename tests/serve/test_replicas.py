@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 import pytest
 from tests.serve.conftest import FRUIT
 from tests.serve.process import Process
 
+from labeltrees.cli.serve import serve
 from labeltrees.client import Client, ServerProblem
+from labeltrees.errors import ArgumentError
 from labeltrees.serve.folder import ModelFolder
 from labeltrees.serve.new_models import new_model
 from labeltrees.serve.wire import NewModel
@@ -55,3 +58,10 @@ def test_replicas_answer_what_was_taught_and_do_not_learn(tmp_path):
             return
         time.sleep(0.05)
     raise AssertionError("replicas outlive their server")
+
+
+def test_a_system_without_fork_refuses_replicas(tmp_path, monkeypatch):
+    monkeypatch.delattr(os, "fork")
+    with pytest.raises(ArgumentError, match="--replicas must be 0 on this system, got 2"):
+        serve(tmp_path / "served", replicas=2)
+    assert not (tmp_path / "served").exists()

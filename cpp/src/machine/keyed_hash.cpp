@@ -1,10 +1,9 @@
 #include "labeltrees/machine/keyed_hash.hpp"
 
 #include <chrono>
-#include <exception>
-#include <random>
 
 #include "labeltrees/machine/hash.hpp"
+#include "labeltrees/machine/system.hpp"
 
 namespace labeltrees {
 namespace {
@@ -18,13 +17,9 @@ HashSecret draw_secret() noexcept {
                          std::chrono::high_resolution_clock::now().time_since_epoch().count()),
                      reinterpret_cast<std::uintptr_t>(&secret));
   const auto draw = [&state] {
-    try {
-      std::random_device device;
-      state = combine_hashes(state, (std::uint64_t{device()} << 32) ^ device());
-    } catch (const std::exception&) {
-      state = combine_hashes(state, 1);
-    }
-    return state;
+    std::uint64_t drawn = 1;
+    (void)system::draw_random(drawn);
+    return state = combine_hashes(state, drawn);
   };
   secret.offset = draw();
   secret.factor = draw() | 1;

@@ -2,9 +2,7 @@
 
 #include <new>
 
-#if defined(__unix__) || defined(__APPLE__)
-#include <pthread.h>
-#endif
+#include "labeltrees/machine/system.hpp"
 
 namespace labeltrees {
 namespace {
@@ -12,9 +10,7 @@ namespace {
 // Counts how many forks lie between the first process and this one.
 std::atomic<unsigned> n_forks{0};
 
-#if defined(__unix__) || defined(__APPLE__)
-const int fork_is_noticed = pthread_atfork(nullptr, nullptr, [] { ++n_forks; });
-#endif
+const bool is_fork_noticed = system::notice_fork([] { ++n_forks; });
 
 }  // namespace
 

@@ -4,22 +4,13 @@
 #include <utility>
 
 #include "labeltrees/machine/attention.hpp"
-
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
+#include "labeltrees/machine/system.hpp"
 
 namespace labeltrees {
 namespace {
 
 // How often to look before going to sleep: waking up takes longer than many a task.
 constexpr std::size_t looks = 4000;
-
-void pause() noexcept {
-#if defined(__SSE2__)
-  _mm_pause();
-#endif
-}
 
 }  // namespace
 
@@ -38,7 +29,7 @@ Workers::Workers(std::size_t n_workers) {
 // Looks for a while whether it has happened; the caller has to make sure of it.
 template <typename Happened>
 void Workers::watch_for(Happened happened) const noexcept {
-  for (std::size_t i = 0; i < patience_ && !happened(); ++i) pause();
+  for (std::size_t i = 0; i < patience_ && !happened(); ++i) system::pause();
 }
 
 Workers::~Workers() {

@@ -73,12 +73,17 @@ std::vector<std::pair<std::int32_t, std::string>> next_identifier_names(std::str
   const auto take = [&](std::uint64_t hash, std::uint64_t kind, std::size_t k) {
     std::string name;
     if (kind == recent_kind) {
-      name = text(k) + " nearby";
+      name = text(k).append(" nearby");
     } else if (kind == bigram_kind || kind == trigram_kind) {
       name = text(k);
-      for (std::size_t next = k - 1; next > 0; --next) name += " " + text(next);
+      for (std::size_t next = k - 1; next > 0; --next) name.append(" ").append(text(next));
     } else {
-      name = text(k) + (k == 1 ? " just before" : " " + std::to_string(k) + " back");
+      name = text(k);
+      if (k == 1) {
+        name += " just before";
+      } else {
+        name.append(" ").append(std::to_string(k)).append(" back");
+      }
     }
     names.emplace_back(feature_of_hash(hash), std::move(name));
   };

@@ -26,6 +26,7 @@ __all__ = ["FORMS", "AnswerFile", "csv_line", "form_of", "json_line", "tsv_line"
 FORMS = ("tsv", "csv", "jsonl")
 _SUFFIXES = {".csv": "csv", ".json": "jsonl", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 _SECONDS_BETWEEN = 0.5
+_BINARY = getattr(os, "O_BINARY", 0)  # or Windows would write other ends of lines
 
 
 def form_of(path: str, form: str | None, option: str) -> str:
@@ -138,4 +139,4 @@ def _opened(path: str, option: str) -> BinaryIO:
     if stat.S_ISFIFO(_mode(path)):
         return open(path, "wb")
     check_out(path, option)
-    return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
+    return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | _BINARY, 0o666), "r+b")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import socket
 from importlib.util import find_spec
 from pathlib import Path
@@ -79,6 +80,11 @@ def serve(
     from labeltrees.serve.snapshot_writer import Schedule
 
     named = _named(model or [])
+    if replicas and not hasattr(os, "fork"):
+        raise ArgumentError(
+            f"--replicas must be 0 on this system, got {replicas}: replicas are forked, which "
+            "Linux and macOS can."
+        )
     keys = Keys(folder)
     check_address(host, has_keys=bool(keys.keys))
     limits = Limits(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import shutil
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from labeltrees.errors import ArgumentError
+from labeltrees.serve.folder_lock import lock_folder
 from labeltrees.serve.log import ExampleLog
 from labeltrees.serve.problems import DamagedLogError, Problem, ServeError
 from labeltrees.serve.served import ServedModel
@@ -90,12 +90,9 @@ class ModelFolder:
             raise
 
     def _locked(self) -> int:
-        handle = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o644)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(handle)
-            raise ServeError(f"{self.path} is served by another process; stop it first.") from None
+        handle = lock_folder(self.path)
+        if handle is None:
+            raise ServeError(f"{self.path} is served by another process; stop it first.")
         return handle
 
     def close(self) -> None:
