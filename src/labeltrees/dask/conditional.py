@@ -192,10 +192,11 @@ def _batches(part: tuple[Any, Any]) -> Iterator[tuple[Any, Any, Any]]:
 
 def pooled(trees: list[ConditionalTreeClassifier]) -> AdacondClassifier:
     """Return the mixture of trees with equal weights."""
-    members = [tree.model_ for tree in trees]
-    vocabulary = LabelVocabulary()
+    members: list[Any] = [tree.model_ for tree in trees]
+    every = LabelVocabulary()
     for member in members:
-        vocabulary.add(member.vocabulary.labels)
+        every.add(member.vocabulary.labels)
+    vocabulary = LabelVocabulary(sorted(every.labels.tolist()))
     widths = {member.n_features for member in members}
     if len(widths) > 1:
         raise DataError(f"the partitions of X have {sorted(widths)} features: all need as many.")
