@@ -239,11 +239,12 @@ auto state_of(const TrainedNodes& trained) {
     extend(held, trained.held[i].held);
     extend(margins, trained.held[i].margins);
   }
-  return nb::make_tuple(give(std::vector(trained.nodes)), give(std::move(n_features)),
-                        give(std::move(features)), give(std::move(row_starts)),
-                        give(std::move(columns)), give(std::move(values)), give(std::move(n_held)),
-                        give(std::move(held)), give(std::move(n_margins)), give(std::move(margins)),
-                        give(std::vector(trained.biases)), give(std::vector(trained.reach)));
+  return std::make_tuple(give(std::vector(trained.nodes)), give(std::move(n_features)),
+                         give(std::move(features)), give(std::move(row_starts)),
+                         give(std::move(columns)), give(std::move(values)), give(std::move(n_held)),
+                         give(std::move(held)), give(std::move(n_margins)),
+                         give(std::move(margins)), give(std::vector(trained.biases)),
+                         give(std::vector(trained.reach)));
 }
 
 // Cuts the next n numbers off an array.

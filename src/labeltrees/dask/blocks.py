@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -33,7 +33,7 @@ class Block:
     held: NDArray[np.int32]
 
     @property
-    def targets(self) -> tuple[NDArray[Any], ...]:
+    def targets(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
         """The three arrays of labels, in the order the core takes them."""
         return self.label_starts, self.labels, self.shares
 

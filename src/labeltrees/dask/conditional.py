@@ -14,13 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 from labeltrees import checks
 from labeltrees.dask.partitions import partitions_of
 from labeltrees.dask.training import Submitter, current_client
+from labeltrees.data.readers.several import are_files, chunks_of
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError, DataError
 from labeltrees.estimators.boosting.classifier import AdacondClassifier
 from labeltrees.estimators.conditional import ConditionalTreeClassifier
 from labeltrees.models.boosting.model import AdacondModel, AdacondSettings
 from labeltrees.models.boosting.rounds import BoostingRecord
-from labeltrees.models.extreme.files import are_files, chunks_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -192,10 +192,11 @@ def _batches(part: tuple[Any, Any]) -> Iterator[tuple[Any, Any, Any]]:
 
 def pooled(trees: list[ConditionalTreeClassifier]) -> AdacondClassifier:
     """Return the mixture of trees with equal weights."""
-    members = [tree.model_ for tree in trees]
-    vocabulary = LabelVocabulary()
+    members: list[Any] = [tree.model_ for tree in trees]
+    every = LabelVocabulary()
     for member in members:
-        vocabulary.add(member.vocabulary.labels)
+        every.add(member.vocabulary.labels)
+    vocabulary = LabelVocabulary(sorted(every.labels.tolist()))
     widths = {member.n_features for member in members}
     if len(widths) > 1:
         raise DataError(f"the partitions of X have {sorted(widths)} features: all need as many.")

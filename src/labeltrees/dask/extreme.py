@@ -16,9 +16,9 @@ from labeltrees.dask.training import (
     parts_of_pairs,
     train_on_cluster,
 )
+from labeltrees.data.readers.several import are_files
 from labeltrees.errors import ArgumentError
 from labeltrees.estimators.extreme import ExtremeRegressor
-from labeltrees.models.extreme.files import are_files
 from labeltrees.models.extreme.settings import ExtremeSettings as Default
 
 if TYPE_CHECKING:

@@ -63,7 +63,8 @@ class Submitter:
     @property
     def n_threads(self) -> int:
         """How many tasks the cluster runs at the same time."""
-        return max(1, sum(self.client.nthreads().values()))
+        n_threads: int = sum(self.client.nthreads().values())
+        return max(1, n_threads)
 
 
 def parts_of_pairs(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from sklearn.utils import ClassifierTags
 
 from labeltrees import checks
+from labeltrees.data.readers.several import chunks_of
 from labeltrees.data.rows import as_rows
 from labeltrees.errors import ArgumentError, DataError
 from labeltrees.estimators.contract import LabelEstimator
@@ -21,7 +22,7 @@ from labeltrees.estimators.several_labels import (
     relevance_of,
 )
 from labeltrees.models.extreme.estimate import TrainingEstimate, estimate_training
-from labeltrees.models.extreme.files import chunks_of, gather_in_files
+from labeltrees.models.extreme.files import gather_in_files
 from labeltrees.models.extreme.model import ExtremeModel
 from labeltrees.models.extreme.presets import preset_settings
 from labeltrees.models.extreme.settings import ExtremeSettings as Default

@@ -79,7 +79,8 @@ def spilled_data(rows: Rows, relevance: Relevance, folder: Path) -> _core.Releva
     for begin, end in slabs:
         entries = slice(rows.starts[begin], rows.starts[end])
         own = rows.starts[begin : end + 1] - rows.starts[begin]
-        unit = _core.unit_rows(own, *(np.array(a[entries]) for a in (rows.indices, rows.values)))
+        given = np.array(rows.indices[entries]), np.array(rows.values[entries])
+        unit = _core.unit_rows(own, given[0], given[1])
         starts[begin + 1 : end + 1] = starts[begin] + unit[0][1:]
         indices.append(np.searchsorted(names, unit[1]))
         values.append(unit[2])

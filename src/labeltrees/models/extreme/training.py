@@ -130,6 +130,7 @@ def _grow(
 ) -> list[tuple[RelevanceTreeArrays, _core.HeldMargins]]:
     """Return the trees from number ``first`` on, and what each gave to held-out rows."""
     size = TrainingSize.of(rows, relevance)
+    features: tuple[NDArray[Any], ...]
     if folder is None:
         data = _core.RelevanceData(*rows.arrays, *relevance.arrays, size.n_labels)
         features = data.label_features(settings.n_threads)
@@ -156,7 +157,10 @@ def clustered(
 ) -> _core.LabelTree:
     """Return tree ``number`` over labels with these mean features, as `label_features` has them."""
     seed = _seed_of(settings, number)
-    return _core.relevance_tree(*features, settings.arity, settings.max_leaf, seed, n_workers)
+    used, starts, indices, means = features
+    return _core.relevance_tree(
+        used, starts, indices, means, settings.arity, settings.max_leaf, seed, n_workers
+    )
 
 
 def train_nodes(
