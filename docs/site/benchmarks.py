@@ -223,17 +223,18 @@ PLOTS: dict[str, tuple[Callable[[str, Any], None], str]] = {
 def with_plots(page: str) -> str:
     """Return a page with a plot wherever a comment names one, in a light and a dark copy.
 
-    >>> print(with_plots("<!-- plot: growth -->").splitlines()[0])
-    :::{image} plots/made/growth_light.svg
+    >>> with_plots("<!-- plot: growth -->").splitlines()[:2]
+    ['::::{container} plot', ':::{image} plots/made/growth_light.svg']
     """
 
     def placed(found: re.Match[str]) -> str:
         name = found[1]
-        return "\n".join(
+        images = "\n".join(
             f":::{{image}} {_FOLDER}/{name}_{theme}.svg\n"
             f":class: only-{theme}\n:alt: {PLOTS[name][1]}\n:::\n"
             for theme in _THEMES
         )
+        return f"::::{{container}} plot\n{images}::::\n"
 
     return re.sub(r"<!-- plot: (\w+) -->", placed, page)
 
