@@ -30,82 +30,95 @@ plt.style.use(["tableau-colorblind10", LOOK, {"figure.constrained_layout.use": T
 
 PHRASINGS = {
     "balance": """
-        how much money do i have in my {account} / what is my {account} balance / show me what
-        is left in the {account} / is there enough money in my {account} for {thing} / tell me
-        the current balance please / how much is in my {account} today / can i afford {thing}
-        with my {account} balance / do i still have money on my {account}
+        how much money do i have in my {account} / what is my {account}
+        balance / show me what is left in the {account} / is there enough
+        money in my {account} for {thing} / tell me the current balance please
+        / how much is in my {account} today / can i afford {thing} with my
+        {account} balance / do i still have money on my {account}
     """,
     "transfer": """
-        send {amount} to {person} / transfer {amount} from my {account} to {person} / i want to
-        move {amount} to my {account} / please pay {person} {amount} / make a transfer of
-        {amount} {day} / move money from {account} to {account} / could you wire {amount} to
-        {person} {day} / i need to send money to {person}
+        send {amount} to {person} / transfer {amount} from my {account} to
+        {person} / i want to move {amount} to my {account} / please pay
+        {person} {amount} / make a transfer of {amount} {day} / move money
+        from {account} to {account} / could you wire {amount} to {person}
+        {day} / i need to send money to {person}
     """,
     "card_lost": """
-        i lost my {card} / my {card} is gone i cannot find it / somebody stole my {card} / i
-        left my {card} in a shop / my wallet with the {card} was stolen {day} / where is my
-        {card} i think i lost it / i cannot find my {card} anywhere / report a stolen {card}
+        i lost my {card} / my {card} is gone i cannot find it / somebody stole
+        my {card} / i left my {card} in a shop / my wallet with the {card} was
+        stolen {day} / where is my {card} i think i lost it / i cannot find my
+        {card} anywhere / report a stolen {card}
     """,
     "card_declined": """
-        my {card} was declined / why was my {card} rejected at the shop / the {card} did not
-        work when i paid for {thing} / my {card} was refused {day} / the terminal rejected my
-        {card} / my payment for {thing} was declined / why does my {card} not work / the shop
-        refused my {card} {day}
+        my {card} was declined / why was my {card} rejected at the shop / the
+        {card} did not work when i paid for {thing} / my {card} was refused
+        {day} / the terminal rejected my {card} / my payment for {thing} was
+        declined / why does my {card} not work / the shop refused my {card}
+        {day}
     """,
     "pin_change": """
-        i forgot my pin / how do i change the pin of my {card} / set a new pin for my {card} / i
-        need another pin code / my pin does not work any more / reset the pin please / i cannot
-        remember the pin of my {card} / can i choose a new pin code {day}
+        i forgot my pin / how do i change the pin of my {card} / set a new pin
+        for my {card} / i need another pin code / my pin does not work any
+        more / reset the pin please / i cannot remember the pin of my {card} /
+        can i choose a new pin code {day}
     """,
     "credit_limit": """
-        what is my credit limit / raise the limit of my {card} / can i have a higher credit
-        limit / i want to spend more than {amount} on my {card} / lower my credit limit to
-        {amount} / how much may i spend on my {card} / increase my limit to {amount} / is
-        {amount} within my credit limit
+        what is my credit limit / raise the limit of my {card} / can i have a
+        higher credit limit / i want to spend more than {amount} on my {card}
+        / lower my credit limit to {amount} / how much may i spend on my
+        {card} / increase my limit to {amount} / is {amount} within my credit
+        limit
     """,
     "exchange_rate": """
-        what is the exchange rate for {currency} / how many {currency} do i get for {amount} /
-        convert {amount} to {currency} / is the rate for {currency} good {day} / how much is
-        {amount} in {currency} / i need {currency} for my holidays / what do {currency} cost
-        {day} / change {amount} into {currency}
+        what is the exchange rate for {currency} / how many {currency} do i
+        get for {amount} / convert {amount} to {currency} / is the rate for
+        {currency} good {day} / how much is {amount} in {currency} / i need
+        {currency} for my holidays / what do {currency} cost {day} / change
+        {amount} into {currency}
     """,
     "loan": """
-        i want a loan of {amount} / can i borrow {amount} for {thing} / what interest do you
-        take for a loan / how long does it take to get a loan / i need to borrow money to buy
-        {thing} / apply for a loan / what would a loan for {thing} cost me / lend me {amount}
+        i want a loan of {amount} / can i borrow {amount} for {thing} / what
+        interest do you take for a loan / how long does it take to get a loan
+        / i need to borrow money to buy {thing} / apply for a loan / what
+        would a loan for {thing} cost me / lend me {amount}
     """,
     "opening_hours": """
-        when do you open {day} / are you open {day} / what are your opening hours / until when
-        is the branch open / when does the branch close {day} / at what time can i come to the
-        branch / is your branch open {day} / how late are you open
+        when do you open {day} / are you open {day} / what are your opening
+        hours / until when is the branch open / when does the branch close
+        {day} / at what time can i come to the branch / is your branch open
+        {day} / how late are you open
     """,
     "fees": """
-        what does the {account} cost / why did you charge me {amount} / is there a fee for a
-        transfer / how much are the fees of the {card} / which fees do i pay abroad / i was
-        charged a fee {day} / do you charge a fee for {currency} / why do i pay fees for my
-        {account}
+        what does the {account} cost / why did you charge me {amount} / is
+        there a fee for a transfer / how much are the fees of the {card} /
+        which fees do i pay abroad / i was charged a fee {day} / do you charge
+        a fee for {currency} / why do i pay fees for my {account}
     """,
     "statement": """
-        send me the statement of my {account} / i need the statements of last year / where can i
-        download my statement / print the transactions of my {account} / show the last
-        transactions / what did i spend on {thing} last month / i need a statement for the tax
-        office / list all transactions of {day}
+        send me the statement of my {account} / i need the statements of last
+        year / where can i download my statement / print the transactions of
+        my {account} / show the last transactions / what did i spend on
+        {thing} last month / i need a statement for the tax office / list all
+        transactions of {day}
     """,
     "fraud": """
-        i see a payment that i did not make / there is a strange charge of {amount} / somebody
-        used my {card} without asking / i do not know this transaction of {amount} / i think my
-        {account} was hacked / who took {amount} from my {account} / i never bought {thing} but
-        there is a charge / a stranger paid with my {card}
+        i see a payment that i did not make / there is a strange charge of
+        {amount} / somebody used my {card} without asking / i do not know this
+        transaction of {amount} / i think my {account} was hacked / who took
+        {amount} from my {account} / i never bought {thing} but there is a
+        charge / a stranger paid with my {card}
     """,
     "change_address": """
-        i moved to another town / my address has changed / please update my address / i have a
-        new phone number / change my address from {day} on / my letters go to the wrong address
-        / i live somewhere else now / update my phone number please
+        i moved to another town / my address has changed / please update my
+        address / i have a new phone number / change my address from {day} on
+        / my letters go to the wrong address / i live somewhere else now /
+        update my phone number please
     """,
     "close_account": """
-        close my {account} / i want to leave your bank / how do i cancel my {account} / i do not
-        need the {account} any more / please delete my {account} / cancel my {card} i never use
-        it / i would like to cancel the {account} {day} / how can i close the {account}
+        close my {account} / i want to leave your bank / how do i cancel my
+        {account} / i do not need the {account} any more / please delete my
+        {account} / cancel my {card} i never use it / i would like to cancel
+        the {account} {day} / how can i close the {account}
     """,
 }
 FILLERS = {
