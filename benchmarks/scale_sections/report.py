@@ -24,6 +24,7 @@ GROWTH_HEADER = [
     "labels", "nodes on a path", "learn µs", "times the first", "P(label) far µs",
     "times the first", "near µs", "times the first", "tables MB",
 ]  # fmt: skip
+MEMORY_HEADER = ["memory, MB", "ns, median", "ns, least", "times the first"]
 BATCH_HEADER = [
     "labels", "rows", "program", "train s", "train CPU s", "CPU ms/row", "train MB", "P@1", "P@3",
     "P@5", "ask ms/row", "single p50 ms", "model MB",
@@ -140,34 +141,33 @@ def prefix_row(each: dict[str, Any]) -> list[str]:
 def growth(path: Path) -> str:
     """Return the controlled comparison: models of different sizes that take turns."""
     found = results.read(path, section="growth")
-    parts = ["### Cost per row by labels, models taking turns\n"] if found else []
+    if not found:
+        return ""
+    parts = ["### Cost per row by labels, models taking turns\n"]
     for name in dict.fromkeys(each["name"] for each in found):
         of_kind = [each for each in found if each["name"] == name]
         rows = [growth_row(each) for each in latest(of_kind, "labels")]
         parts += [f"{name.capitalize()}.\n", table(GROWTH_HEADER, rows), ""]
-    full = latest(results.read(path, section="full"), "max_memory")
+    full = [growth_row(each) for each in latest(results.read(path, section="full"), "max_memory")]
     if full:
         parts += ["Refined; of two models of one size the second has half of the memory.\n"]
-        parts += [table(GROWTH_HEADER, [growth_row(each) for each in full]), ""]
-    read = latest(results.read(path, section="memory"), "bytes")
+        parts += [table(GROWTH_HEADER, full), ""]
+    read = [memory_row(each) for each in latest(results.read(path, section="memory"), "bytes")]
     if read:
-        header = ["memory, MB", "ns per random line", "least", "times the first"]
-        rows = [
-            [number(each["bytes"] / 1e6, 0), *(number(each[k], 1) for k in ("ns", "least_ns"))]
-            + [number(each["times"], 2)]
-            for each in read
-        ]
         parts += ["One number of a random line of 64 bytes, from plain arrays.\n"]
-        parts += [table(header, rows), ""]
-    if found:
-        parts += [
-            "- Made-up rows of 20 features (`online.py`, *windows*), each label learned twice "
-            "before. µs are medians over turns of 4,000 rows, of the thread's processor time; "
-            "times are medians over the turns of the ratio to the smallest model in the same "
-            "round, so the load is the same for both.\n"
-        ]
+        parts += [table(MEMORY_HEADER, read), ""]
+    said = notes(
+        "Made-up rows of 20 features (`online.py`, *windows*), each label learned twice before. "
+        "µs are medians over turns of 4,000 rows, of the thread's processor time; times are "
+        "medians, and quartiles, over the turns of the ratio to the first model in the same round, "
+        "so the load is the same for both."
+    )
+    return "\n".join([*parts, said, ""])
 
-    return "\n".join(parts)
+
+def memory_row(each: dict[str, Any]) -> list[str]:
+    numbers = each["ns"], each["least_ns"], each["times"]
+    return [f"{each['bytes'] / 1e6:,.0f}", *(number(value, 2) for value in numbers)]
 
 
 def growth_row(each: dict[str, Any]) -> list[str]:

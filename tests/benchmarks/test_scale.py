@@ -76,6 +76,17 @@ def test_quick_streams_are_shown_drawn_and_kept(run, work):
     assert again.split("###")[1:] == said.split("###")[1:]  # made from the file alone
 
 
+def test_a_section_that_is_run_again_takes_the_place_of_what_it_measured_before(work, tmp_path):
+    from scale_sections import results
+
+    path = tmp_path / "results.jsonl"
+    for section in ("debian", "debian-prefix", "batch"):
+        results.append(path, section=section)
+    results.forget(path, ("debian", "debian-prefix"))
+    assert [each["section"] for each in results.read(path)] == ["batch"]
+    results.forget(tmp_path / "none", ("batch",))
+
+
 def test_models_take_turns_and_are_projected(run, work, monkeypatch):
     from scale_sections import label_growth, results
 
@@ -84,8 +95,8 @@ def test_models_take_turns_and_are_projected(run, work, monkeypatch):
     said = run("--quick", "--only", "growth", "--results", str(path))
     assert titles(said) == ["Cost per row by labels, models taking turns"]
     small, large = rows_of(said, "200"), rows_of(said, "800")
-    assert len(small) == 2  # refined, and the tree alone
-    assert len(large) == 4  # besides, tables with room, and full ones
+    assert len(small) == 4  # refined, the tree alone; tables with room, and full ones
+    assert len(large) == 2
     assert small[0][3] == "1.00 (1.00-1.00)"
     assert float(large[0][1]) > float(small[0][1]) + 1.5  # four times the labels: two levels more
     assert "needs the sections" in run("--project", "--results", str(path))
@@ -111,7 +122,8 @@ def test_the_projection_is_the_arithmetic_it_shows(work):
 
     costs = Costs(
         row_us=20.0, labels=1e6, least_us=16.0, least_labels=62_500, least_depth=16.0, entries=15.0,
-        rows=1e7, table_bytes=4e9, table_power=1.0, label_bytes=500.0, stream_labels=1e6, label_power=0.5,
+        rows=1e7, table_bytes=4e9, table_power=1.0, label_bytes=500.0, stream_labels=1e6,
+        label_power=0.5,
     )  # fmt: skip
     found = {step: value for step, _, value in steps(costs)}
     assert found["a level of small tables"] == "1.00 µs"
