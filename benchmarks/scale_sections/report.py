@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from online_sections.markdown import notes, number, table
@@ -15,6 +16,9 @@ TITLES = {
     "debian": "Debian: which package has this path",
 }
 FIRST_LABELS = 64_000  # growth is told from here
+#: Tables are filling up when a row makes fewer new lines than this share of the most, and full when
+#: in the end hardly any is made.
+FILLING, STOPPED = 0.75, 0.05
 STREAM_HEADER = [
     "rows", "labels", "nodes on a path", "accuracy", "log loss (seen)", "new labels", "rows/s",
     "CPU µs/row", "P(label), far", "near", "tables MB", "resident MB", "load",
@@ -92,35 +96,48 @@ def stream_row(each: dict[str, Any]) -> list[str]:
 
 
 def grown(windows: list[dict[str, Any]]) -> str | None:
-    """Return a sentence on the cost of a row at the end, against that at the first 64,000 labels.
+    """Return a sentence on the processor's time per row, against that at the first 64,000 labels.
 
-    Both are means of up to four windows, as one alone is at the mercy of other programs.
+    Each cost is of up to four windows, as one alone is at the mercy of other programs.
     """
     later = [i for i, each in enumerate(windows) if each["labels"] >= FIRST_LABELS]
-    start = later[0] if later else 0
-    first, last = windows[start : start + 4], windows[-4:]
-    if len(windows) < start + 8:
+    if not later or len(windows) < later[0] + 8:
         return None
-    cost = {name: [per_row(several, name) for several in (first, last)] for name in ("cpu_s",)}
-    near = [mean(several, "near_us") for several in (first, last)]
-    load = [mean(several, "load") for several in (first, last)]
-    before, after = cost["cpu_s"]
+    first, last = windows[later[0] :][:4], windows[-4:]
+    full = filled(windows)
+    said = f"From {first[0]['labels']:,} labels"
+    if full is not None and full >= later[0] + 8:
+        said += f" to {grew(first, windows[full - 4 : full])}; then the tables were full, and"
+    return f"{said} to {grew(first, last)} (means of four lines each)."
+
+
+def grew(first: list[dict[str, Any]], last: list[dict[str, Any]]) -> str:
+    before, after = per_row(first), per_row(last)
     return (
-        f"From {first[0]['labels']:,} labels to {last[-1]['labels']:,} the processor's time per "
-        f"row grew {after / before:.2f} times, from {before:.1f} to {after:.1f} µs (means of four "
-        f"lines each). Meanwhile the same question about rows that are near in memory, on a path "
-        f"hardly longer, took {near[1] / near[0]:.2f} times as long, and the load rose from "
-        f"{load[0]:.0f} to {load[1]:.0f}: so much is the machine's."
+        f"{last[-1]['labels']:,} the processor's time per row grew {after / before:.2f} times, "
+        f"from {before:.1f} to {after:.1f} µs, while the load went from {load(first):.0f} to "
+        f"{load(last):.0f}"
     )
 
 
-def per_row(several: list[dict[str, Any]], name: str) -> float:
-    return 1e6 * sum(each[name] for each in several) / sum(each["n_rows"] for each in several)
+def filled(windows: list[dict[str, Any]]) -> int | None:
+    """Return the first window in which tables had no room for all lines; None if they had."""
+    new = [
+        (each["lines"] - before["lines"]) / each["n_rows"]
+        for before, each in pairwise([{"lines": 0}, *windows])
+    ]
+    most = max(new[1:], default=0.0)
+    if not windows or new[-1] >= STOPPED * most:
+        return None
+    return next((i for i in range(1, len(new)) if new[i] < FILLING * most), None)
 
 
-def mean(several: list[dict[str, Any]], name: str) -> float:
-    values = [each[name] for each in several if each.get(name) is not None]
-    return sum(values) / len(values)
+def per_row(several: list[dict[str, Any]]) -> float:
+    return 1e6 * sum(each["cpu_s"] for each in several) / sum(each["n_rows"] for each in several)
+
+
+def load(several: list[dict[str, Any]]) -> float:
+    return float(sum(each["load"] for each in several) / len(several))
 
 
 def prefix_row(each: dict[str, Any]) -> list[str]:
