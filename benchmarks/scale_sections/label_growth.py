@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from scale_sections.options import Options
 
-SECTION, FULL = "growth", "full"
+SECTION, FULL, MEMORY, LABEL = RECORDS = ("growth", "full", "memory", "label")
 SIZES = (64_000, 256_000, 1_000_000)
 QUICK_SIZES = (200, 800)
 MODELS: dict[str, dict[str, Any]] = {"refined": {}, "tree alone": {"refine": 0}}
@@ -51,14 +51,14 @@ class Grown:
 def run(options: Options) -> None:
     """Measure and write down a label's memory, and every size for each kind of model."""
     n_bare = 20_000 if options.quick else N_BARE
-    results.append(options.results, section="label", labels=n_bare, bytes=label_bytes(n_bare))
+    results.append(options.results, section=LABEL, labels=n_bare, bytes=label_bytes(n_bare))
     sizes = QUICK_SIZES if options.quick else SIZES
     for name, settings in MODELS.items():
         random = np.random.default_rng(0)
         models = [grown(n_labels, settings, random) for n_labels in sizes]
         compare(models, SECTION, name, options)
         del models
-    full_tables(sizes[1], options)
+    full_tables(sizes[0], options)
     found = report.latest(results.read(options.results, section=SECTION, name="refined"), "labels")
     waiting([1e6 * (each["table_mb"] + each["experts_mb"]) for each in found], options)
 
@@ -100,7 +100,7 @@ def waiting(sizes: list[float], options: Options) -> None:
     for size, taken in zip(sizes, spent_ns, strict=True):
         times = float(np.median(np.array(taken) / np.array(spent_ns[0])))
         found = {"bytes": size, "ns": float(np.median(taken)), "least_ns": min(taken)}
-        results.append(options.results, section="memory", times=times, **found)
+        results.append(options.results, section=MEMORY, times=times, **found)
 
 
 def label_bytes(n_labels: int) -> float:

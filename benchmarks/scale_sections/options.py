@@ -18,11 +18,6 @@ class Options:
     max_memory: int = 6_000_000_000
     plots: Path = Path(__file__).parents[1] / "plots"
 
-    @property
-    def window(self) -> int:
-        """Rows between two lines of the results."""
-        return 4_000 if self.quick else 500_000
-
     def rows(self, most: int) -> int:
         """The number of rows to read of a stream that has this many, or to make."""
         return min(most, self.limit or most)

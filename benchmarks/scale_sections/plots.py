@@ -56,7 +56,7 @@ def draw_one(axis: Any, name: str, across: str, kind: str, windows: list[dict[st
 def finish(axis: Any, across: str, name: str) -> None:
     from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
 
-    axis.set(xlabel=across, ylabel=name, ylim=(0, None))
+    axis.set(xlabel=across, ylabel=name, ylim=(0, 1 if name == "accuracy" else None))
     axis.set_xscale("log")
     axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axis.xaxis.set_major_formatter(EngFormatter(sep=""))

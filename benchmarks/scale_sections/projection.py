@@ -16,7 +16,6 @@ LABELS, ROWS = 100e6, 10e9
 #: A machine that can be hired anywhere, of which a quarter of the memory is left for the rest.
 MACHINE_BYTES, NETWORK_BYTES = 0.75 * 256e9, 1.25e9
 DAY = 86_400.0
-FULL = 0.7  # share of its limit at which a table no longer grows as it would
 
 
 @dataclass(frozen=True)
@@ -71,11 +70,8 @@ def costs(growth: list[dict[str, Any]], windows: list[dict[str, Any]], label_byt
     Microseconds are the least of the turns: other programs can only add to them.
     """
     small, large = growth[0], growth[-1]
-    most = max(map(tables, windows))
-    growing = [each for each in windows if tables(each) <= FULL * most] or windows[:1]
-    first, last = windows[0], growing[-1]
-    if first is last:
-        last = windows[1]
+    full = report.filled(windows)
+    first, last = windows[0], windows[-1 if full is None else max(full - 1, 1)]
     more = math.log(last["examples"] / first["examples"])
     return Costs(
         row_us=large["learn_least_us"],

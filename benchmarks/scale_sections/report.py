@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from online_sections.markdown import notes, number, table
@@ -15,6 +16,9 @@ TITLES = {
     "debian": "Debian: which package has this path",
 }
 FIRST_LABELS = 64_000  # growth is told from here
+#: Tables are filling up when a row makes fewer new lines than this share of the most, and full when
+#: in the end hardly any is made.
+FILLING, STOPPED = 0.75, 0.05
 STREAM_HEADER = [
     "rows", "labels", "nodes on a path", "accuracy", "log loss (seen)", "new labels", "rows/s",
     "CPU µs/row", "P(label), far", "near", "tables MB", "resident MB", "load",
@@ -24,6 +28,7 @@ GROWTH_HEADER = [
     "labels", "nodes on a path", "learn µs", "times the first", "P(label) far µs",
     "times the first", "near µs", "times the first", "tables MB",
 ]  # fmt: skip
+MEMORY_HEADER = ["memory, MB", "ns, median", "ns, least", "times the first"]
 BATCH_HEADER = [
     "labels", "rows", "program", "train s", "train CPU s", "CPU ms/row", "train MB", "P@1", "P@3",
     "P@5", "ask ms/row", "single p50 ms", "model MB",
@@ -91,35 +96,48 @@ def stream_row(each: dict[str, Any]) -> list[str]:
 
 
 def grown(windows: list[dict[str, Any]]) -> str | None:
-    """Return a sentence on the cost of a row at the end, against that at the first 64,000 labels.
+    """Return a sentence on the processor's time per row, against that at the first 64,000 labels.
 
-    Both are means of up to four windows, as one alone is at the mercy of other programs.
+    Each cost is of up to four windows, as one alone is at the mercy of other programs.
     """
     later = [i for i, each in enumerate(windows) if each["labels"] >= FIRST_LABELS]
-    start = later[0] if later else 0
-    first, last = windows[start : start + 4], windows[-4:]
-    if len(windows) < start + 8:
+    if not later or len(windows) < later[0] + 8:
         return None
-    cost = {name: [per_row(several, name) for several in (first, last)] for name in ("cpu_s",)}
-    near = [mean(several, "near_us") for several in (first, last)]
-    load = [mean(several, "load") for several in (first, last)]
-    before, after = cost["cpu_s"]
+    first, last = windows[later[0] :][:4], windows[-4:]
+    full = filled(windows)
+    said = f"From {first[0]['labels']:,} labels"
+    if full is not None and full >= later[0] + 8:
+        said += f" to {grew(first, windows[full - 4 : full])}; then the tables were full, and"
+    return f"{said} to {grew(first, last)} (means of four lines each)."
+
+
+def grew(first: list[dict[str, Any]], last: list[dict[str, Any]]) -> str:
+    before, after = per_row(first), per_row(last)
     return (
-        f"From {first[0]['labels']:,} labels to {last[-1]['labels']:,} the processor's time per "
-        f"row grew {after / before:.2f} times, from {before:.1f} to {after:.1f} µs (means of four "
-        f"lines each). Meanwhile the same question about rows that are near in memory, on a path "
-        f"hardly longer, took {near[1] / near[0]:.2f} times as long, and the load rose from "
-        f"{load[0]:.0f} to {load[1]:.0f}: so much is the machine's."
+        f"{last[-1]['labels']:,} the processor's time per row grew {after / before:.2f} times, "
+        f"from {before:.1f} to {after:.1f} µs, while the load went from {load(first):.0f} to "
+        f"{load(last):.0f}"
     )
 
 
-def per_row(several: list[dict[str, Any]], name: str) -> float:
-    return 1e6 * sum(each[name] for each in several) / sum(each["n_rows"] for each in several)
+def filled(windows: list[dict[str, Any]]) -> int | None:
+    """Return the first window in which tables had no room for all lines; None if they had."""
+    new = [
+        (each["lines"] - before["lines"]) / each["n_rows"]
+        for before, each in pairwise([{"lines": 0}, *windows])
+    ]
+    most = max(new[1:], default=0.0)
+    if not windows or new[-1] >= STOPPED * most:
+        return None
+    return next((i for i in range(1, len(new)) if new[i] < FILLING * most), None)
 
 
-def mean(several: list[dict[str, Any]], name: str) -> float:
-    values = [each[name] for each in several if each.get(name) is not None]
-    return sum(values) / len(values)
+def per_row(several: list[dict[str, Any]]) -> float:
+    return 1e6 * sum(each["cpu_s"] for each in several) / sum(each["n_rows"] for each in several)
+
+
+def load(several: list[dict[str, Any]]) -> float:
+    return float(sum(each["load"] for each in several) / len(several))
 
 
 def prefix_row(each: dict[str, Any]) -> list[str]:
@@ -140,34 +158,33 @@ def prefix_row(each: dict[str, Any]) -> list[str]:
 def growth(path: Path) -> str:
     """Return the controlled comparison: models of different sizes that take turns."""
     found = results.read(path, section="growth")
-    parts = ["### Cost per row by labels, models taking turns\n"] if found else []
+    if not found:
+        return ""
+    parts = ["### Cost per row by labels, models taking turns\n"]
     for name in dict.fromkeys(each["name"] for each in found):
         of_kind = [each for each in found if each["name"] == name]
         rows = [growth_row(each) for each in latest(of_kind, "labels")]
         parts += [f"{name.capitalize()}.\n", table(GROWTH_HEADER, rows), ""]
-    full = latest(results.read(path, section="full"), "max_memory")
+    full = [growth_row(each) for each in latest(results.read(path, section="full"), "max_memory")]
     if full:
         parts += ["Refined; of two models of one size the second has half of the memory.\n"]
-        parts += [table(GROWTH_HEADER, [growth_row(each) for each in full]), ""]
-    read = latest(results.read(path, section="memory"), "bytes")
+        parts += [table(GROWTH_HEADER, full), ""]
+    read = [memory_row(each) for each in latest(results.read(path, section="memory"), "bytes")]
     if read:
-        header = ["memory, MB", "ns per random line", "least", "times the first"]
-        rows = [
-            [number(each["bytes"] / 1e6, 0), *(number(each[k], 1) for k in ("ns", "least_ns"))]
-            + [number(each["times"], 2)]
-            for each in read
-        ]
         parts += ["One number of a random line of 64 bytes, from plain arrays.\n"]
-        parts += [table(header, rows), ""]
-    if found:
-        parts += [
-            "- Made-up rows of 20 features (`online.py`, *windows*), each label learned twice "
-            "before. µs are medians over turns of 4,000 rows, of the thread's processor time; "
-            "times are medians over the turns of the ratio to the smallest model in the same "
-            "round, so the load is the same for both.\n"
-        ]
+        parts += [table(MEMORY_HEADER, read), ""]
+    said = notes(
+        "Made-up rows of 20 features (`online.py`, *windows*), each label learned twice before. "
+        "µs are medians over turns of 4,000 rows, of the thread's processor time; times are "
+        "medians, and quartiles, over the turns of the ratio to the first model in the same round, "
+        "so the load is the same for both."
+    )
+    return "\n".join([*parts, said, ""])
 
-    return "\n".join(parts)
+
+def memory_row(each: dict[str, Any]) -> list[str]:
+    numbers = each["ns"], each["least_ns"], each["times"]
+    return [f"{each['bytes'] / 1e6:,.0f}", *(number(value, 2) for value in numbers)]
 
 
 def growth_row(each: dict[str, Any]) -> list[str]:

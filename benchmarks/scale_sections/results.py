@@ -20,6 +20,13 @@ def append(path: Path, **facts: Any) -> None:
         file.write(json.dumps(facts | {"at": now, "load": load}) + "\n")
 
 
+def forget(path: Path, sections: tuple[str, ...]) -> None:
+    """Take out the records of earlier runs of these sections."""
+    kept = [each for each in read(path) if each["section"] not in sections]
+    if path.exists():
+        path.write_text("".join(json.dumps(each) + "\n" for each in kept))
+
+
 def read(path: Path, **wanted: Any) -> list[dict[str, Any]]:
     """Return the records that have these values."""
     if not path.exists():

@@ -22,7 +22,9 @@ PROGRAM = Path(__file__).with_name("stream_program.py")
 IDENTIFIERS, DEBIAN = "identifiers", "debian"
 MOST_IDENTIFIERS = 20_000_000
 ALL_PATHS = sys.maxsize
-QUICK_ROWS = 8_000
+#: Rows between two lines of the results.
+WINDOWS = {IDENTIFIERS: 500_000, DEBIAN: 250_000}
+QUICK_WINDOW, QUICK_ROWS = 4_000, 8_000
 
 
 @dataclass(frozen=True)
@@ -72,10 +74,10 @@ def one_pass(stream: Stream, limit: int, options: Options) -> None:
     if options.quick:
         model = ConditionalTreeClassifier(**settings)
         chunks = stream.chunks(min(limit, QUICK_ROWS))
-        growing.grow(chunks, model, recorder(stream.kind, options.results), options.window)
+        growing.grow(chunks, model, recorder(stream.kind, options.results), QUICK_WINDOW)
         return
     command = [sys.executable, str(PROGRAM), stream.kind, str(stream.source), str(limit)]
-    command += [str(options.window), json.dumps(settings), str(options.results)]
+    command += [str(WINDOWS[stream.kind]), json.dumps(settings), str(options.results)]
     subprocess.run(command, check=True)
 
 

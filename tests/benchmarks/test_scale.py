@@ -76,6 +76,17 @@ def test_quick_streams_are_shown_drawn_and_kept(run, work):
     assert again.split("###")[1:] == said.split("###")[1:]  # made from the file alone
 
 
+def test_a_section_that_is_run_again_takes_the_place_of_what_it_measured_before(work, tmp_path):
+    from scale_sections import results
+
+    path = tmp_path / "results.jsonl"
+    for section in ("debian", "debian-prefix", "batch"):
+        results.append(path, section=section)
+    results.forget(path, ("debian", "debian-prefix"))
+    assert [each["section"] for each in results.read(path)] == ["batch"]
+    results.forget(tmp_path / "none", ("batch",))
+
+
 def test_models_take_turns_and_are_projected(run, work, monkeypatch):
     from scale_sections import label_growth, results
 
@@ -84,14 +95,14 @@ def test_models_take_turns_and_are_projected(run, work, monkeypatch):
     said = run("--quick", "--only", "growth", "--results", str(path))
     assert titles(said) == ["Cost per row by labels, models taking turns"]
     small, large = rows_of(said, "200"), rows_of(said, "800")
-    assert len(small) == 2  # refined, and the tree alone
-    assert len(large) == 4  # besides, tables with room, and full ones
+    assert len(small) == 4  # refined, the tree alone; tables with room, and full ones
+    assert len(large) == 2
     assert small[0][3] == "1.00 (1.00-1.00)"
     assert float(large[0][1]) > float(small[0][1]) + 1.5  # four times the labels: two levels more
     assert "needs the sections" in run("--project", "--results", str(path))
     for examples, megabytes in ((1_000, 10), (2_000, 20)):
         sizes = {"table_mb": megabytes, "experts_mb": 0, "labels": examples}
-        row = {"examples": examples, "entries_per_row": 20.0}
+        row = {"examples": examples, "n_rows": 1_000, "lines": examples, "entries_per_row": 20.0}
         results.append(path, section="identifiers", **row, **sizes)
     assert "| 10 G rows, one core |" in run("--project", "--results", str(path))
 
@@ -111,7 +122,8 @@ def test_the_projection_is_the_arithmetic_it_shows(work):
 
     costs = Costs(
         row_us=20.0, labels=1e6, least_us=16.0, least_labels=62_500, least_depth=16.0, entries=15.0,
-        rows=1e7, table_bytes=4e9, table_power=1.0, label_bytes=500.0, stream_labels=1e6, label_power=0.5,
+        rows=1e7, table_bytes=4e9, table_power=1.0, label_bytes=500.0, stream_labels=1e6,
+        label_power=0.5,
     )  # fmt: skip
     found = {step: value for step, _, value in steps(costs)}
     assert found["a level of small tables"] == "1.00 µs"
@@ -151,20 +163,27 @@ def test_windows_add_up_to_one_progressive_pass(work):
     assert all(each["cpu_s"] > 0 and each["resident_mb"] > 1 for each in found)
 
 
-def test_the_growth_that_is_told_is_of_four_windows_each(work):
-    from scale_sections.report import grown
+def test_the_growth_that_is_told_is_of_four_windows_each_and_says_when_tables_were_full(work):
+    from scale_sections.report import filled, grown
 
-    def window(labels, cpu_s, near_us):
-        sizes = {"examples": labels, "labels": labels, "n_rows": 1_000}
-        return sizes | {"cpu_s": cpu_s, "near_us": near_us, "load": 1.0}
+    def window(labels, cpu_s, lines):
+        sizes = {"examples": labels, "labels": labels, "n_rows": 1_000, "lines": lines}
+        return sizes | {"cpu_s": cpu_s, "load": 1.0}
 
-    windows = [window(10_000, 9.0, 9.0)]
-    windows += [window(64_000 + i, 0.01, 4.0) for i in range(4)]
-    windows += [window(500_000 + i, 0.015, 5.0) for i in range(4)]
+    windows = [window(10_000, 9.0, 4_000)]
+    windows += [window(64_000 + i, 0.01, 8_000 + 4_000 * i) for i in range(4)]
+    windows += [window(500_000 + i, 0.015, 24_000 + 4_000 * i) for i in range(4)]
+    assert filled(windows) is None
     said = grown(windows)
-    assert "grew 1.50 times, from 10.0 to 15.0 µs" in said
-    assert "took 1.25 times as long" in said
+    assert "to 500,003 the processor's time per row grew 1.50 times, from 10.0 to 15.0" in said
+    assert "full" not in said
     assert grown(windows[:-1]) is None
+    windows += [window(600_000 + i, 0.025, 37_000 + i) for i in range(4)]
+    assert filled(windows) == 9
+    said = grown(windows)
+    assert "grew 1.50 times" in said
+    assert "then the tables were full, and to 600,003" in said
+    assert "grew 2.50 times, from 10.0 to 25.0" in said
 
 
 def test_a_line_of_a_file_list_names_the_first_package(work):
