@@ -10,7 +10,8 @@
 
 namespace labeltrees {
 
-// What one regressor says of a row: log-odds = trust . (margin, balance) with mixing, else the margin.
+// What one regressor says of a row: log-odds = trust . (margin, balance) with mixing, else the
+// margin.
 struct SiblingOpinion {
   float margin;    // w . x
   float balance;   // log-odds of "yes" among the rows that it has learned
@@ -25,8 +26,8 @@ struct SiblingOpinions {
 // Where a mixture has the trust in the margin, and in the balance; its other places are not used.
 inline constexpr std::size_t margin_trust = n_vote_classes, balance_trust = n_vote_classes + 1;
 
-// The pasts of a node's places, right being "a label below is relevant"; free places have seen no label. Of the top block: see
-// MultilabelTree.
+// The pasts of a node's places, right being "a label below is relevant"; free places have seen no
+// label. Of the top block: see MultilabelTree.
 using SiblingPasts = std::array<NodePast, block_size>;
 SiblingPasts pasts_below(const MultilabelTree& model, NodeId node) noexcept;
 SiblingPasts pasts_of_top(const MultilabelTree& model) noexcept;
