@@ -1,4 +1,4 @@
-.PHONY: demo serve docs test sanitized check format bench tsan tsan-learners fuzz setup
+.PHONY: demo serve test sanitized check format bench tsan tsan-learners fuzz setup
 
 # Each target is one script; set-up is done in .venv. `make -j2 check test` runs side by side what
 # does not keep all cores busy.
@@ -10,6 +10,7 @@ serve:
 	@tools/setup.sh serve
 	@.venv/bin/labeltrees serve
 
+.PHONY: docs
 docs:
 	@tools/docs.sh
 

@@ -22,7 +22,7 @@ SECTIONS = {
     ),
     "Many labels per row": ("extreme", "multilabel", "prediction_sets"),
     "What to compare with": ("baselines", "metrics", "multilabel_metrics", "levers"),
-    "Models in your program": ("models", "tree", "threads", "store", "model_format"),
+    "Models in your program": ("models", "tree", "threads", "store", "model_format", "cards", "upgrading"),
     "Serving and scale": ("server", "scale", "dask"),
 }  # fmt: skip
 _REST = "Further pages"
