@@ -22,8 +22,10 @@ SECTIONS = {
     ),
     "Many labels per row": ("extreme", "multilabel", "prediction_sets"),
     "What to compare with": ("baselines", "metrics", "multilabel_metrics", "levers"),
-    "Models in your program": ("models", "tree", "threads", "store", "model_format"),
-    "Serving and scale": ("server", "scale", "dask"),
+    "Models in your program": (
+        "models", "tree", "threads", "store", "model_format", "cards", "upgrading",
+    ),
+    "Serving and scale": ("server", "scale", "dask", "platforms"),
 }  # fmt: skip
 _REST = "Further pages"
 

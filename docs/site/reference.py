@@ -27,6 +27,9 @@ MODULES = {
     "labeltrees.transforms": "Fitted transformers of scikit-learn beside a model.",
     "labeltrees.models.capabilities": "What only some models answer: a protocol for each.",
     "labeltrees.client": "Asking and teaching a server from Python.",
+    "labeltrees.cards": "What a model is, learned from and is worth, as Markdown.",
+    "labeltrees.hub": "Models on a model hub.",
+    "labeltrees.dask": "Training and answering on a cluster of Dask.",
     "labeltrees.errors": "Every error that the library raises on purpose.",
 }
 """The public modules, and what each is for."""

@@ -81,7 +81,7 @@ def push(
     >>> model = labeltrees.ConditionalTreeClassifier().fit([[1, 0], [0, 1]] * 20, ["a", "b"] * 20)
     >>> card = model.card([[1, 0]], ["a"], license="mit")
     >>> labeltrees.hub.push(model, "me/letters", card=card)  # doctest: +SKIP
-    'https://huggingface.co/me/letters/commit/...'
+    'https://.../me/letters/commit/...'
     """
     _check_filename(filename)
     client = _client()
