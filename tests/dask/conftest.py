@@ -30,13 +30,6 @@ def client(tmp_path_factory):
         yield client
 
 
-@pytest.fixture(scope="session")
-def processes(tmp_path_factory):
-    """Two workers in processes of their own."""
-    with cluster_of(2, tmp_path_factory.mktemp("processes"), processes=True) as client:
-        yield client
-
-
 def digest(estimator, folder):
     path = folder / "model"
     estimator.save(path)
