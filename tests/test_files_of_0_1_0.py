@@ -17,10 +17,14 @@ import pytest
 
 import labeltrees
 from labeltrees import store
+from labeltrees.errors import ModelFormatError
 from labeltrees.models.registry import MODELS
 
 HOME = Path(__file__).with_name("files_of_0_1_0")
 FILES = sorted(path.relative_to(HOME).as_posix() for path in HOME.glob("*/*.safetensors"))
+# What files of extreme regression hold has changed since then; LOMtrees learn more rows otherwise.
+REFUSED = "first/extreme.safetensors"
+LEARNS_OTHERWISE = "first/lom.safetensors"
 # Some answers are sums that NumPy makes, in another order with another version of it.
 CLOSE = {"rtol": 1e-9, "atol": 1e-12}
 
@@ -50,7 +54,7 @@ def test_there_are_files_of_every_kind_of_model():
     assert len(FILES) == len(said("first")) + len(said("last"))
 
 
-@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("file", [file for file in FILES if file != REFUSED])
 def test_a_file_of_0_1_0_answers_as_it_did(file):
     folder, name = Path(file).parent.name, Path(file).stem
     wanted = said(folder)[name]
@@ -58,11 +62,16 @@ def test_a_file_of_0_1_0_answers_as_it_did(file):
     make = maker()
     X, y = make.rows()
     assert_says(model, wanted.get("texts", X[: make.N_ASKED]), wanted)
-    if "later" in wanted:
+    if "later" in wanted and file != LEARNS_OTHERWISE:
         more = y[make.N_ROWS :]
         has_sets = make.MODELS[name][2]
         model.partial_fit(X[make.N_ROWS :], make.label_sets(more) if has_sets else more)
         assert_says(model, X[: make.N_ASKED], wanted["later"])
+
+
+def test_files_of_extreme_regression_from_before_are_refused_with_a_reason():
+    with pytest.raises(ModelFormatError, match="settings are not those of ExtremeSettings"):
+        labeltrees.load(HOME / REFUSED)
 
 
 def test_mapped_files_of_0_1_0_answer_as_well():
