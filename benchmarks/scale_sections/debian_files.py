@@ -81,7 +81,7 @@ def _fetched(folder: Path) -> list[Path]:
 
 def _text(path: Path) -> Iterator[str]:
     command = ["/usr/lib/apt/apt-helper", "cat-file", str(path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as shown:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8") as shown:
         yield from shown.stdout or ()
 
 

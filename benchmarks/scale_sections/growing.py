@@ -80,7 +80,7 @@ def grow(
     a few of them again and again, so that what they need is near. The difference is waiting for
     memory.
     """
-    n_rows, labels, window, is_first = 0, 0, Window(), True
+    n_rows, window, is_first = 0, Window(), True
     asked: dict[str, float] = {}
     chunks = iter(chunks)
     while True:
@@ -98,7 +98,6 @@ def grow(
         window.is_new.append(seen.is_new)
         window.entries += chunk.features.nnz
         n_rows += len(chunk.labels)
-        labels += int(seen.is_new.sum())
         if sum(map(len, window.correct)) >= window_rows:
             record({"examples": n_rows, **window.scores(), **asked, **state(model)})
             window, is_first = Window(), True

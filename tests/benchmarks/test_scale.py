@@ -197,7 +197,7 @@ def test_a_line_of_a_file_list_names_the_first_package(work):
 
 
 def test_debian_rows_are_written_once_in_a_fixed_order(work, tmp_path, monkeypatch):
-    from scale_sections import debian_files
+    from scale_sections import debian_files, streams
 
     lines = [f"usr/{i}  s/p{i % 7}\n" for i in range(60)]
     monkeypatch.setattr(debian_files, "_fetched", lambda folder: [Path("one"), Path("two")])
@@ -207,7 +207,7 @@ def test_debian_rows_are_written_once_in_a_fixed_order(work, tmp_path, monkeypat
     assert text.splitlines() != sorted(text.splitlines())
     monkeypatch.setattr(debian_files, "_text", lambda path: iter(()))
     assert debian_files.rows_file(tmp_path).read_text() == text
-    (chunk,) = debian_files.chunks(tmp_path / "debian.tsv", 10)
+    (chunk,) = streams.Stream("debian", tmp_path / "debian.tsv").chunks(10)
     assert chunk.labels.tolist() == [line.split("\t")[0] for line in text.splitlines()[:10]]
     assert np.diff(chunk.features.indptr).tolist() == [5] * 10  # /usr 0:usr f:i w:usr w:i
 
