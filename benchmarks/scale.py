@@ -9,9 +9,9 @@
 What is measured goes, as it comes, to the file --results, one JSON object per line; tables,
 picture and projection are made from it, so a run that was cut off has some. --report and --project
 take the numbers in benchmarks/scale_results.jsonl unless another file is named. DIR gets the
-packages and the file lists that are fetched by name. Each peer is installed by name in a virtual
-environment of its own under benchmarks/work/ (or $LABELTREES_BENCHMARK_WORK); one that cannot be
-installed is left out with a line that says so.
+packages and the file lists that are fetched by name, 6 GB; growth needs 8 GB of memory. Each peer
+is installed by name in a virtual environment of its own under benchmarks/work/ (or
+$LABELTREES_BENCHMARK_WORK); one that cannot be installed is left out with a line that says so.
 """
 
 from __future__ import annotations

@@ -207,7 +207,7 @@ def batch(path: Path) -> str:
         "Two threads to train, one to ask for the 10 likeliest of "
         "2,000 other rows. MB: the most that the training program had.",
     )
-    rows = [batch_row(each) for each in found]
+    rows = [batch_row(each) for each in sorted(found, key=lambda each: each["labels"])]
     parts = ["### Many labels per row, learned in batch\n", table(BATCH_HEADER, rows), "", said]
     return "\n".join([*parts, ""])
 
