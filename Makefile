@@ -1,4 +1,4 @@
-.PHONY: demo serve docs test sanitized check format bench tsan tsan-learners fuzz setup wheel
+.PHONY: demo serve docs test sanitized check format bench tsan tsan-learners fuzz setup wheel compilers
 
 # Each target is one script; set-up is done in .venv. `make -j2 check test` runs side by side what
 # does not keep all cores busy.
@@ -43,3 +43,6 @@ fuzz: setup
 
 wheel:
 	@tools/wheel.sh
+
+compilers: setup
+	@tools/compilers.sh
