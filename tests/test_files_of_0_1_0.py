@@ -49,7 +49,7 @@ def assert_says(model, X, wanted):
 
 def test_there_are_files_of_every_kind_of_model():
     kinds = {store.read(HOME / file).model for file in FILES}
-    assert kinds == set(MODELS)
+    assert kinds == set(MODELS) - {"MultiLabelTreeModel"}  # which came with 0.2.0
     assert {store.read(HOME / file).library_version for file in FILES} == {"0.1.0"}
     assert len(FILES) == len(said("first")) + len(said("last"))
 

@@ -61,7 +61,6 @@ MODELS = {
     "frequency_table": ("FrequencyTableClassifier", {}, False),
     "extreme": ("ExtremeRegressor", {"n_trees": 2}, True),
     "extreme_tail": ("ExtremeRegressor", {"n_trees": 1, "tail": "xreg"}, True),
-    "multilabel": ("MultiLabelTreeClassifier", {}, True),
     "least_squares": ("LeastSquaresRegressor", {}, True),
     "leml": ("LemlRegressor", {"rank": 2}, True),
     "pfastrexml": ("PfastreXmlRanker", {"n_trees": 2}, True),
@@ -136,7 +135,7 @@ def main() -> None:
         path = folder / f"{name}.safetensors"
         model.save(path)
         said[name] = said_of_a_file(path, X, y, has_sets=has_sets)
-        if name in ("conditional_alone", "lom", "multilabel"):
+        if name in ("conditional_alone", "lom"):
             path = folder / f"{name}_frozen.safetensors"
             model.save(path, keep_state=False)
             said[path.stem] = said_of_a_file(path, X, y, has_sets=has_sets)

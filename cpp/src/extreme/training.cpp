@@ -9,6 +9,7 @@
 #include "labeltrees/machine/hash.hpp"
 #include "labeltrees/machine/index.hpp"
 #include "labeltrees/machine/spilled.hpp"
+#include "labeltrees/machine/system.hpp"
 #include "labeltrees/machine/workers.hpp"
 #include "labeltrees/rows/wanted_rows.hpp"
 
@@ -195,8 +196,8 @@ class NodeGatherer {
     }
     for (const std::int32_t f : features_) local_feature_[index(f)] = none;
     if (indices_.is_mapped()) {
-      read_at_random(indices_.data(), indices_.view().size_bytes());
-      read_at_random(values_.data(), values_.view().size_bytes());
+      system::read_at_random(indices_.data(), indices_.view().size_bytes());
+      system::read_at_random(values_.data(), values_.view().size_bytes());
     }
   }
 

@@ -3,12 +3,16 @@
 #if defined(_WIN32)
 #define _CRT_RAND_S
 #endif
+#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <new>
+#include <string>
+#include <system_error>
 
 #if defined(__unix__) || defined(__APPLE__)
 #define LABELTREES_POSIX
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -27,6 +31,13 @@
 #endif
 
 namespace labeltrees::system {
+namespace {
+
+[[noreturn]] void fail(int error, const char* what) {
+  throw std::system_error(error, std::generic_category(), what);
+}
+
+}  // namespace
 
 #if defined(LABELTREES_POSIX)
 
@@ -54,6 +65,50 @@ void* map_pages(std::size_t n_bytes, std::size_t alignment) {
 }
 
 void unmap_pages(void* start, std::size_t n_bytes) noexcept { munmap(start, n_bytes); }
+
+int open_unnamed_file(const std::string& folder) {
+  std::string path = folder + "/labeltrees-XXXXXX";
+  const int file = mkstemp(path.data());
+  if (file < 0) fail(errno, "no file can be made in the folder for spilled data");
+  unlink(path.c_str());
+  return file;
+}
+
+void* map_file(int file, std::size_t n_bytes) {
+  const auto length = static_cast<off_t>(n_bytes);
+#if defined(__linux__)  // a full disk must be noticed here, not by a signal when a page is written
+  const int error = posix_fallocate(file, 0, length);
+#else
+  const int error = ftruncate(file, length) == 0 ? 0 : errno;
+#endif
+  if (error != 0) fail(error, "no room for spilled data");
+  void* const start = mmap(nullptr, n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (start == MAP_FAILED) fail(errno, "spilled data cannot be mapped");
+  return start;
+}
+
+void unmap_file(void* start, std::size_t n_bytes) noexcept { munmap(start, n_bytes); }
+
+void close_file(int file) noexcept { close(file); }
+
+namespace {
+
+void advise(const void* start, std::size_t n_bytes, int advice) noexcept {
+  static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<std::uintptr_t>(start) / page * page;
+  const auto end = reinterpret_cast<std::uintptr_t>(start) + n_bytes;
+  if (n_bytes > 0) (void)madvise(reinterpret_cast<void*>(begin), end - begin, advice);
+}
+
+}  // namespace
+
+void want_soon(const void* start, std::size_t n_bytes) noexcept {
+  advise(start, n_bytes, MADV_WILLNEED);
+}
+
+void read_at_random(const void* start, std::size_t n_bytes) noexcept {
+  advise(start, n_bytes, MADV_RANDOM);
+}
 
 bool notice_fork(void (*noticed)()) noexcept {
   return pthread_atfork(nullptr, nullptr, noticed) == 0;
@@ -101,6 +156,17 @@ void* map_pages(std::size_t, std::size_t) { throw std::bad_alloc(); }
 void unmap_pages(void*, std::size_t) noexcept {}
 bool notice_fork(void (*)()) noexcept { return true; }
 bool draw_random(std::uint64_t&) noexcept { return false; }
+
+#endif
+
+#if !defined(LABELTREES_POSIX)
+
+int open_unnamed_file(const std::string&) { fail(ENOSYS, "data cannot be spilled on this system"); }
+void* map_file(int, std::size_t) { fail(ENOSYS, "data cannot be spilled on this system"); }
+void unmap_file(void*, std::size_t) noexcept {}
+void close_file(int) noexcept {}
+void want_soon(const void*, std::size_t) noexcept {}
+void read_at_random(const void*, std::size_t) noexcept {}
 
 #endif
 

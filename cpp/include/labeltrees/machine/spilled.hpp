@@ -42,12 +42,6 @@ class MappedFile {
   std::size_t n_bytes_ = 0;
 };
 
-// Tells the system that these bytes of a mapped file are wanted soon, so that it reads many places
-// at the same time. Does nothing where that is not known.
-void want_soon(const void* start, std::size_t n_bytes) noexcept;
-// And that what is read next is seldom what follows.
-void read_at_random(const void* start, std::size_t n_bytes) noexcept;
-
 // A vector of numbers, in memory or, if it is given a folder, in a file there.
 template <typename T>
 class SpilledVector {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace labeltrees::system {
 
@@ -16,6 +17,26 @@ void* map_pages(std::size_t n_bytes, std::size_t alignment);
 
 // Gives back all of what map_pages returned.
 void unmap_pages(void* start, std::size_t n_bytes) noexcept;
+
+// A new file in a folder that has no name, so that it is gone when it is closed; a number to call
+// it by. Throws std::system_error if there can be none.
+int open_unnamed_file(const std::string& folder);
+
+// Makes the file so long and maps all of it; what is in it stays. Throws std::system_error if the
+// disk is full.
+void* map_file(int file, std::size_t n_bytes);
+
+// Gives back what map_file returned.
+void unmap_file(void* start, std::size_t n_bytes) noexcept;
+
+void close_file(int file) noexcept;
+
+// Tells the system that these bytes of a mapped file are wanted soon, so that it reads many places
+// at the same time. Does nothing where that is not known.
+void want_soon(const void* start, std::size_t n_bytes) noexcept;
+
+// And that what is read next is seldom what follows.
+void read_at_random(const void* start, std::size_t n_bytes) noexcept;
 
 // Calls `noticed` in every later child of fork, before fork returns there; does nothing where
 // processes are not forked. Returns whether the child will be told, or never is.

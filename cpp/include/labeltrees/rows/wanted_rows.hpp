@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "labeltrees/machine/spilled.hpp"
+#include "labeltrees/machine/system.hpp"
 #include "labeltrees/rows/csr.hpp"
 
 namespace labeltrees {
@@ -13,8 +13,8 @@ template <typename Row>
 void want_rows(const CsrView& X, std::span<const Row> rows) {
   for (const Row r : rows) {
     const SparseRow row = X.row(static_cast<std::size_t>(r));
-    want_soon(row.indices.data(), row.indices.size_bytes());
-    want_soon(row.values.data(), row.values.size_bytes());
+    system::want_soon(row.indices.data(), row.indices.size_bytes());
+    system::want_soon(row.values.data(), row.values.size_bytes());
   }
 }
 
