@@ -21,7 +21,7 @@ for wanted in "$@"; do
   "${PYTHON:-python3}" -m venv "$env"
   # shellcheck disable=SC2086
   "$env/bin/python" -m pip -qq --disable-pip-version-check install --only-binary :all: $wanted "$wheel" \
-    hypothesis pandas pyarrow pytest pytest-xdist matplotlib
+    hypothesis pandas pyarrow 'pytest<9' pytest-xdist matplotlib  # pytest 9 warns of scikit-learn 1.6
   said=$work/$name.log
   # shellcheck disable=SC2086
   PATH=$env/bin:$PATH "$env/bin/python" -m pytest -q -n "${VERSIONS_JOBS:-2}" -p no:cacheprovider $tests \
