@@ -34,7 +34,7 @@ make_plain_path() {
   local name
   rm -rf "$work/bin"
   mkdir -p "$work/bin"
-  for name in bash sh env cat cksum cp dirname find git grep head kill ls mkdir mktemp mv node ps rm sed sleep sort \
+  for name in awk bash sh env cat cksum cp dirname find git grep head kill ls mkdir mktemp mv node ps rm sed sleep sort \
     tail tr true uname unshare xargs; do
     if command -v "$name" >/dev/null; then ln -s "$(command -v "$name")" "$work/bin/$name"; fi
   done
