@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "check.hpp"
@@ -180,15 +181,17 @@ Digest refined_digest(std::size_t n_threads) {
 }
 
 RelevanceTraining relevance_training(NodeLoss loss) {
-  return {loss, 1.0f, 0.5f, false, 20, 0.1, 0.01f, 0.0f, 10.0, 1, 2};
+  return {loss, 1.0f, 0.5f, false, 20, 0.1, 0.01f, 0.0f, 10.0, 1, 2, n_rows};
 }
 
 Digest relevance_digest(NodeLoss loss) {
   const PreparedRows X = prepare_rows(stream().view());
   const LabelTree tree = random_tree(n_labels, 8, 1);
   const std::vector<std::int32_t> held(n_rows, none);
-  const TrainedRelevance trained =
-      train_relevance(tree, X, rows_of_labels().view(), held, relevance_training(loss));
+  std::vector<TrainedNodes> parts;
+  parts.push_back(train_nodes(tree, inner_nodes(tree), X, rows_of_labels().view(), held,
+                              relevance_training(loss)));
+  const TrainedRelevance trained = join_nodes(tree, std::move(parts), 0);
   const OwnedSiblingWeights& w = trained.weights;
   Digest digest;
   digest.add_all(w.features);
