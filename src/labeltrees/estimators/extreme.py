@@ -289,7 +289,7 @@ class ExtremeRegressor(LabelEstimator):
         r"""Learn from files that may be larger than memory, and return the estimator.
 
         Rows are gathered in files that are mapped into memory, so the system keeps as much of them
-        there as it has room for. What stays in memory is the model, about 200 bytes a row and 60 a
+        there as it has room for. What stays in memory is the model, about 300 bytes a row and 60 a
         label of a row. The model is that of `fit` on the same rows, to the last bit.
 
         Parameters
