@@ -311,11 +311,11 @@ class ExtremeRegressor(LabelEstimator):
         --------
         >>> import pathlib
         >>> from labeltrees import ExtremeRegressor
-        >>> lines = "sun 0:1\nrain 1:1\nsun,rain 0:1 1:1\n" * 50
+        >>> lines = "4 0:1\n2 1:1\n2,4 0:1 1:1\n" * 50
         >>> _ = pathlib.Path("weather.svm").write_text(lines)
         >>> model = ExtremeRegressor(n_trees=1).fit_files(["weather.svm"])
         >>> model.predict([[1, 0], [0, 1]]).tolist()
-        [['sun'], ['rain']]
+        [[4], [2]]
         """
         settings = self._settings()
         if settings.warm_start:
