@@ -78,8 +78,8 @@ class ExtremeRegressor(LabelEstimator):
     loss : {"logistic", "hinge"}, default "logistic"
         Logistic loss learns from graded relevance; squared hinge loss only from whether it is > 0.
     objective : {"sum", "mean"}, default "sum"
-        What a regressor w of a node minimises. ``"sum"``: w'w / 2 plus the node's cost times the
-        sum of its rows' weighted losses. ``"mean"``: w'w plus ``cost`` times their mean, which is
+        What a regressor w of a node minimises. ``"sum"``: |w|^2 / 2 plus the node's cost times the
+        sum of its rows' weighted losses. ``"mean"``: |w|^2 plus ``cost`` times their mean, which is
         the paper's equation 13.
     cost : float > 0 or None, default None
         What errors cost against the size of the weights, as C of liblinear. None is 3, and
@@ -223,7 +223,7 @@ class ExtremeRegressor(LabelEstimator):
         ----------
         name : {"paper", "release", "parabel"}
             ``"paper"``: XReg as the paper has it, equation 13 solved to its optimum with C = 10.
-            ``"release"``: XReg as its authors' program has it: w'w / 2 plus C N / sum(s) times
+            ``"release"``: XReg as its authors' program has it: |w|^2 / 2 plus C N / sum(s) times
             the losses, 20 passes, weights up to a twentieth of their regressor's largest dropped,
             a tree's missing labels 0. ``"parabel"``: squared hinge loss of binary relevance, C = 1,
             weights up to 0.1 dropped. All have three binary trees with leaves of 100 labels,
@@ -311,11 +311,11 @@ class ExtremeRegressor(LabelEstimator):
         --------
         >>> import pathlib
         >>> from labeltrees import ExtremeRegressor
-        >>> rows = ["1 0:1", "2 1:1", "1,2 0:1 1:1"] * 50
-        >>> _ = pathlib.Path("weather.svm").write_text(chr(10).join(rows))
+        >>> lines = "4 0:1\n2 1:1\n2,4 0:1 1:1\n" * 50
+        >>> _ = pathlib.Path("weather.svm").write_text(lines)
         >>> model = ExtremeRegressor(n_trees=1).fit_files(["weather.svm"])
         >>> model.predict([[1, 0], [0, 1]]).tolist()
-        [[1], [2]]
+        [[4], [2]]
         """
         settings = self._settings()
         if settings.warm_start:

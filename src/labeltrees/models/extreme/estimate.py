@@ -21,6 +21,7 @@ __all__ = ["TrainingEstimate", "estimate_training"]
 
 _LEAST_ROWS = 100
 _SHARES = (0.25, 0.5, 1.0)
+_MOST_POWER = 1.2  # of the rows; faster growth is noise of runs that are too short
 
 
 class TrainingEstimate(NamedTuple):
@@ -103,4 +104,4 @@ def _grown(runs: list[_Run], name: str, n_rows: int) -> float:
     before, last = runs[-2:]
     first, second = float(getattr(before, name)), float(getattr(last, name))
     power = np.log(max(second, 1e-9) / max(first, 1e-9)) / np.log(last.n_rows / before.n_rows)
-    return float(second * (n_rows / last.n_rows) ** float(np.clip(power, 0, 2)))
+    return float(second * (n_rows / last.n_rows) ** float(np.clip(power, 0, _MOST_POWER)))
