@@ -22,7 +22,7 @@ def cluster_of(n_workers, folder, *, processes):
         yield client
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # closed before anything else computes on a cluster
 def client(tmp_path_factory):
     """A scheduler and two workers in threads of this process: real but for the processes."""
     folder = tmp_path_factory.mktemp("threads")

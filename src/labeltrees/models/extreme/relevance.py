@@ -140,7 +140,7 @@ def propensity_weights(
     """Return what relevance is multiplied with, for labels that so many of the rows have.
 
     >>> propensity_weights(np.array([1, 100]), 1000, a=0.55, b=1.5).round(1).tolist()
-    [5.9, 1.6]
+    [6.9, 1.8]
     """
     return np.asarray(1 / label_propensities(counts, n_rows, a=a, b=b))
 
