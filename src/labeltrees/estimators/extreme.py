@@ -78,9 +78,9 @@ class ExtremeRegressor(LabelEstimator):
     loss : {"logistic", "hinge"}, default "logistic"
         Logistic loss learns from graded relevance; squared hinge loss only from whether it is > 0.
     objective : {"sum", "mean"}, default "sum"
-        What a regressor w of a node minimises. ``"sum"``: |w|^2 / 2 plus the node's cost times the
-        sum of its rows' weighted losses. ``"mean"``: |w|^2 plus ``cost`` times their mean, which is
-        the paper's equation 13.
+        What a regressor w of a node minimises. ``"sum"``: ``|w|^2 / 2`` plus the node's cost times
+        the sum of its rows' weighted losses. ``"mean"``: ``|w|^2`` plus ``cost`` times their mean,
+        which is the paper's equation 13.
     cost : float > 0 or None, default None
         What errors cost against the size of the weights, as C of liblinear. None is 3, and
         ``3 * (100_000 / n_rows) ** 0.3`` for more than 100,000 rows.
@@ -223,9 +223,9 @@ class ExtremeRegressor(LabelEstimator):
         ----------
         name : {"paper", "release", "parabel"}
             ``"paper"``: XReg as the paper has it, equation 13 solved to its optimum with C = 10.
-            ``"release"``: XReg as its authors' program has it: |w|^2 / 2 plus C N / sum(s) times
-            the losses, 20 passes, weights up to a twentieth of their regressor's largest dropped,
-            a tree's missing labels 0. ``"parabel"``: squared hinge loss of binary relevance, C = 1,
+            ``"release"``: XReg as its authors' program has it: ``|w|^2 / 2`` plus C N / sum(s)
+            times the losses, 20 passes, weights up to a twentieth of their regressor's largest
+            dropped, a tree's missing labels 0. ``"parabel"``: squared hinge loss of binary relevance, C = 1,
             weights up to 0.1 dropped. All have three binary trees with leaves of 100 labels,
             searched with a beam of 10, and nothing is calibrated.
         **parameters
