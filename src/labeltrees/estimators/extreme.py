@@ -225,9 +225,9 @@ class ExtremeRegressor(LabelEstimator):
             ``"paper"``: XReg as the paper has it, equation 13 solved to its optimum with C = 10.
             ``"release"``: XReg as its authors' program has it: ``|w|^2 / 2`` plus C N / sum(s)
             times the losses, 20 passes, weights up to a twentieth of their regressor's largest
-            dropped, a tree's missing labels 0. ``"parabel"``: squared hinge loss of binary relevance, C = 1,
-            weights up to 0.1 dropped. All have three binary trees with leaves of 100 labels,
-            searched with a beam of 10, and nothing is calibrated.
+            dropped, a tree's missing labels 0. ``"parabel"``: squared hinge loss of binary
+            relevance, C = 1, weights up to 0.1 dropped. All have three binary trees with leaves of
+            100 labels, searched with a beam of 10, and nothing is calibrated.
         **parameters
             Other values for parameters of the estimator.
 
