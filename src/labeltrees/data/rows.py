@@ -238,6 +238,7 @@ def _checked(matrix: Any, *, missing: bool = False) -> Rows:
             return Rows(*arrays, int(matrix.shape[1]))
     if values.dtype.kind == "c":
         raise DataError("Complex data not supported: X must be real.")
+    starts = starts.copy()  # another thread may change them: what is checked is what is used
     if len(starts) != matrix.shape[0] + 1 or starts[0] != 0 or np.any(np.diff(starts) < 0):
         raise DataError("the row pointers of X must start at 0 and never decrease.")
     if starts[-1] > len(indices) or starts[-1] > len(values):
