@@ -136,35 +136,60 @@ auto label_features(const RelevanceData& data, std::size_t n_workers, std::size_
                     give(std::move(centroids.indices)), give(std::move(centroids.values))};
 }
 
+// What a label tree is made of.
+Clustering clustering_of(std::int32_t arity, std::int32_t max_leaf, std::uint64_t seed,
+                         std::size_t n_workers) {
+  need(arity >= 2 && max_leaf >= 1 && n_workers >= 1, "no such tree");
+  return {arity, seed, /*by_mass=*/false, max_leaf, n_workers};
+}
+
+void check_centroids(std::span<const LabelId> labels, const CsrView& centroids) {
+  need(!labels.empty() && labels.size() == centroids.n_rows(), "each label needs mean features");
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    need(labels[i] > (i == 0 ? -1 : labels[i - 1]), "labels must increase");
+  }
+  for (const std::int32_t f : centroids.indices) need(f >= 0, "a feature is negative");
+}
+
 LabelTree tree_of(Indices used, Starts starts, Indices features, Values values, std::int32_t arity,
                   std::int32_t max_leaf, std::uint64_t seed, std::size_t n_workers) {
   const HeldRows held(starts, features, values);  // they may be mapped, and larger than memory
   const CsrView centroids = held.all();
   const auto labels_used = view(used);
-  need(arity >= 2 && max_leaf >= 1 && n_workers >= 1 && !labels_used.empty() &&
-           labels_used.size() == centroids.n_rows(),
-       "no such tree");
-  for (std::size_t i = 0; i < labels_used.size(); ++i) {
-    need(labels_used[i] > (i == 0 ? -1 : labels_used[i - 1]), "labels must increase");
-  }
-  for (const std::int32_t f : centroids.indices) need(f >= 0, "a feature is negative");
+  const Clustering options = clustering_of(arity, max_leaf, seed, n_workers);
+  check_centroids(labels_used, centroids);
   const LongWork work;
   const auto label_bound = static_cast<std::size_t>(labels_used.back()) + 1;
   if (labels_used.size() == 1) {  // its regressor needs a node above it
     return LabelTree::restore(std::vector<NodeId>{none, 0}, std::vector{none, labels_used[0]},
                               label_bound);
   }
-  const LabelTree tree = kmeans_tree(centroids, {},
-                                     {.arity = arity,
-                                      .seed = seed,
-                                      .by_mass = false,
-                                      .max_leaf = max_leaf,
-                                      .n_workers = n_workers});
+  const LabelTree tree = kmeans_tree(centroids, {}, options);
   std::vector<LabelId> labels = tree.labels();
   for (LabelId& label : labels) {
     if (label != none) label = labels_used[static_cast<std::size_t>(label)];
   }
   return LabelTree::restore(tree.parents(), labels, label_bound);
+}
+
+// The labels below a node in the order of their leaves, of which n_levels are divided.
+auto order_of(Indices used, Starts starts, Indices features, Values values, const LabelTree& shape,
+              NodeId node, std::size_t n_levels, std::int32_t arity, std::int32_t max_leaf,
+              std::uint64_t seed) {
+  const HeldRows held(starts, features, values);
+  const auto labels_used = view(used);
+  const Clustering options = clustering_of(arity, max_leaf, seed, 1);
+  check_centroids(labels_used, held.all());
+  need(node >= 0 && static_cast<std::size_t>(node) < shape.n_nodes() &&
+           static_cast<std::size_t>(shape.n_leaves(node)) == labels_used.size(),
+       "the node has another number of labels");
+  std::vector<LabelId> order;
+  {
+    const LongWork work;
+    order = kmeans_order(held.all(), shape, node, n_levels, options);
+    for (LabelId& label : order) label = labels_used[static_cast<std::size_t>(label)];
+  }
+  return give(std::move(order));
 }
 
 TrainedNodes train(const RelevanceData& data, const LabelTree& tree, Indices nodes,
@@ -388,6 +413,10 @@ void bind_relevance_training(nb::module_& module) {
   module.def("relevance_tree", &tree_of, nb::arg("used").noconvert(), nb::arg("starts").noconvert(),
              nb::arg("features").noconvert(), nb::arg("values").noconvert(), nb::arg("arity"),
              nb::arg("max_leaf"), nb::arg("seed"), nb::arg("n_workers"));
+  module.def("relevance_order", &order_of, nb::arg("used").noconvert(),
+             nb::arg("starts").noconvert(), nb::arg("features").noconvert(),
+             nb::arg("values").noconvert(), nb::arg("shape"), nb::arg("node"), nb::arg("n_levels"),
+             nb::arg("arity"), nb::arg("max_leaf"), nb::arg("seed"));
   module.def("join_nodes", &join, nb::arg("tree"), nb::arg("parts"), nb::arg("n_held"));
   module.def(
       "training_worker_bytes",

@@ -58,6 +58,12 @@ CASES = {
 RARE = {"propensity of stars", "all labels in one node", "binary of graded"}
 
 
+@pytest.fixture(autouse=True)
+def clustered_by_tasks(monkeypatch):
+    """Few labels are shared out among tasks, too."""
+    monkeypatch.setattr("labeltrees.dask.training._LEAST_LABELS", 2)
+
+
 def fitted(client, X, y, n_parts, **parameters):
     parts = [[dask.delayed(part) for part in cut(data, n_parts)] for data in (X, y)]
     return DaskExtremeRegressor(client=client, **parameters).fit(*parts)
@@ -73,6 +79,13 @@ def test_the_model_is_that_of_one_machine(case, client, tmp_path):
     wanted = digest(ExtremeRegressor(**parameters).fit(X, y), tmp_path)
     found = fitted(client, X, y, 5, **parameters).to_local()
     assert digest(found, tmp_path) == wanted
+
+
+def test_few_labels_are_clustered_by_one_task(client, tmp_path, monkeypatch):
+    monkeypatch.setattr("labeltrees.dask.training._LEAST_LABELS", 41)
+    X, y = rows()
+    wanted = digest(ExtremeRegressor(**SMALL).fit(X, y), tmp_path)
+    assert digest(fitted(client, X, y, 3, **SMALL).to_local(), tmp_path) == wanted
 
 
 def test_a_worker_process_makes_the_model_of_one_machine(tmp_path):
@@ -97,7 +110,7 @@ def test_any_number_of_processes_and_partitions_makes_one_model(n_workers, tmp_p
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("task", ["pick_group", "train_group"])
+@pytest.mark.parametrize("task", ["part_below", "pick_group", "train_group"])
 def test_a_worker_that_is_killed_changes_nothing(task, tmp_path):
     X, y = rows(1500)
     parameters = {"n_trees": 2, "arity": 4, "max_leaf": 4, "max_epochs": 30}

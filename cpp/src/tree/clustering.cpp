@@ -68,19 +68,33 @@ void append_normalised(std::vector<std::pair<std::int32_t, double>>& entries, Ce
   out.row_starts.push_back(static_cast<std::int64_t>(out.indices.size()));
 }
 
-// Feature ids without gaps, so that a centre may be dense however wide the data; nothing where they
-// have few as they are.
-std::vector<std::int32_t> compact(std::span<const std::int32_t> indices, std::size_t& width) {
-  const auto largest = std::max_element(indices.begin(), indices.end());
-  width = largest == indices.end() ? 0 : index(*largest) + 1;
-  if (width <= 2 * indices.size()) return {};
-  const FeatureRanks ranks(indices);
-  width = ranks.size();
-  std::vector<std::int32_t> result(indices.size());
-  std::transform(indices.begin(), indices.end(), result.begin(),
-                 [&](std::int32_t feature) { return ranks.rank(feature); });
-  return result;
-}
+// Rows whose feature ids have few gaps, in the same order, so that a centre may be dense however
+// wide the data. The rows must outlive it.
+class CompactRows {
+ public:
+  explicit CompactRows(const CsrView& rows) : rows_(rows) {
+    const auto indices =
+        rows.indices.first(static_cast<std::size_t>(rows.row_starts[rows.n_rows()]));
+    const auto largest = std::max_element(indices.begin(), indices.end());
+    width_ = largest == indices.end() ? 0 : index(*largest) + 1;
+    if (width_ <= 2 * indices.size()) return;
+    const FeatureRanks ranks(indices);
+    width_ = ranks.size();
+    numbered_.resize(indices.size());
+    std::transform(indices.begin(), indices.end(), numbered_.begin(),
+                   [&](std::int32_t feature) { return ranks.rank(feature); });
+  }
+
+  std::size_t width() const noexcept { return width_; }  // all features are below it
+  CsrView view() const noexcept {
+    return {rows_.row_starts, numbered_.empty() ? rows_.indices : numbered_, rows_.values};
+  }
+
+ private:
+  CsrView rows_;
+  std::size_t width_ = 0;
+  std::vector<std::int32_t> numbered_;  // empty where they are as they were
+};
 
 class Bisector {
  public:
@@ -350,13 +364,10 @@ LabelTree kmeans_tree(const CsrView& centroids, std::span<const double> mass,
     parent.push_back(none);
     range.emplace_back(0, order.size());
   }
-  std::size_t width = 0;
-  const auto n_entries = static_cast<std::size_t>(centroids.row_starts[centroids.n_rows()]);
-  const auto named = centroids.indices.first(n_entries);
-  const std::vector<std::int32_t> numbered = compact(named, width);
-  const CsrView rows{centroids.row_starts, numbered.empty() ? named : numbered, centroids.values};
+  const CompactRows rows(centroids);
   Workers workers(options.n_workers);
-  std::vector<Bisector> bisectors(workers.size(), Bisector(rows, width, mass, options));
+  const Bisector first(rows.view(), rows.width(), mass, options);
+  std::vector<Bisector> bisectors(workers.size(), first);
   std::vector<std::vector<std::size_t>> ends;
   for (std::size_t level = 0; level < range.size();) {  // the nodes of a level side by side
     const std::size_t n = range.size() - level;
@@ -380,6 +391,34 @@ LabelTree kmeans_tree(const CsrView& centroids, std::span<const double> mass,
     level += n;
   }
   return LabelTree::restore(parent, label);
+}
+
+std::vector<LabelId> kmeans_order(const CsrView& centroids, const LabelTree& shape, NodeId node,
+                                  std::size_t n_levels, const Clustering& options) {
+  if (options.by_mass) throw TreeError("by_mass has no order without a tree");
+  std::vector<LabelId> order(centroids.n_rows());
+  std::iota(order.begin(), order.end(), 0);
+  const CompactRows rows(centroids);
+  Bisector bisector(rows.view(), rows.width(), {}, options);
+  std::vector<std::size_t> ends;
+  std::vector<std::pair<NodeId, std::size_t>> level{{node, 0}}, below;  // and where labels begin
+  for (; n_levels > 0 && !level.empty(); --n_levels) {
+    below.clear();
+    for (const auto& [parent, begin] : level) {
+      if (shape.is_leaf(parent)) continue;
+      const auto n = index(shape.n_leaves(parent));
+      ends.clear();
+      divide(bisector, std::span(order).subspan(begin, n), options,
+             static_cast<std::uint64_t>(parent), begin, ends);
+      std::size_t from = begin;
+      for (std::int32_t i = 0; i < shape.n_children(parent); ++i) {
+        below.emplace_back(shape.first_child(parent) + i, from);
+        from += index(shape.n_leaves(below.back().first));
+      }
+    }
+    level.swap(below);
+  }
+  return order;
 }
 
 }  // namespace labeltrees

@@ -166,6 +166,45 @@ TEST(a_limited_table_shares_lines_and_keeps_to_its_limit) {
   }
 }
 
+// Some of the keys have lines of their own, some share, and some have been seen by nobody.
+TEST(guesses_in_a_full_table_lead_to_the_lines_that_searches_find) {
+  WeightTable table;
+  table.limit_bytes(std::size_t{1} << 20);
+  std::mt19937_64 random(3);
+  for (std::uint32_t f = 0; f < 8'000; ++f) {
+    table.make_room(1);
+    table.obtain(WeightTable::key(1, f));
+  }
+  CHECK(table.is_sharing());
+  std::array<std::size_t, 3> n_found{};  // none, the key's own, shared
+  for (int round = 0; round < 200; ++round) {
+    std::vector<std::uint64_t> keys(1 + random() % 40);
+    for (std::uint64_t& key : keys) {
+      key = WeightTable::key(1, static_cast<std::uint32_t>(random() % 40'000));
+    }
+    std::vector<WeightTable::Home> homes(keys.size());
+    std::vector<const WeightLine*> guesses(keys.size()), to_add(keys.size());
+    table.guess_all(keys, homes, guesses);
+    table.guess_all<true>(keys, homes, to_add);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      const WeightLine* const line = table.find(keys[i]);
+      table.prefetch_tags(keys[i]);
+      for (const WeightLine* guess : {guesses[i], to_add[i], table.guess(keys[i])}) {
+        CHECK(table.find(keys[i], guess) == line);
+        if (line != nullptr) CHECK(&table.obtain(keys[i], guess) == line);
+      }
+      ++n_found[line == nullptr ? 0 : line->key == keys[i] ? 1 : 2];
+    }
+    if (round % 4 != 0) continue;
+    table.make_room(keys.size());
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      WeightLine& line = table.obtain(keys[i], to_add[i]);
+      CHECK(&line == table.find(keys[i]));
+    }
+  }
+  CHECK(*std::min_element(n_found.begin(), n_found.end()) > 50);
+}
+
 TEST(an_empty_table_finds_nothing_and_costs_nothing) {
   const WeightTable table;
   CHECK(table.find(WeightTable::key(1, 0)) == nullptr);

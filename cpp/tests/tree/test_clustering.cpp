@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <array>
 #include <random>
 
 #include "../check.hpp"
@@ -42,5 +44,62 @@ TEST(every_size_and_arity_gives_a_valid_tree) {
         CHECK(tree.n_labels() == static_cast<std::size_t>(n));
       }
     }
+  }
+}
+
+// The whole at once, and the root's children one by one after the root.
+TEST(labels_are_ordered_below_a_node_as_in_the_whole_tree) {
+  std::mt19937 random(11);
+  for (int round = 0; round < 60; ++round) {
+    const auto n = static_cast<std::int32_t>(2 + random() % 300);
+    const std::int32_t gap = round % 2 == 0 ? 1 : 100'000;  // features with and without gaps
+    std::vector<std::int64_t> starts{0};
+    std::vector<std::int32_t> indices;
+    std::vector<float> values;
+    for (std::int32_t label = 0; label < n; ++label) {
+      for (std::int32_t f = 0; f < 6; ++f) {
+        if (random() % 2 == 0) continue;
+        indices.push_back(f * gap);
+        values.push_back(static_cast<float>(random() % 9) - 4);
+      }
+      starts.push_back(static_cast<std::int64_t>(indices.size()));
+    }
+    const std::int32_t arity = std::array{2, 3, 16}[random() % 3];
+    const std::int32_t max_leaf = std::array{1, 5, 40}[random() % 3];
+    const Clustering options{
+        .arity = arity, .seed = random(), .by_mass = false, .max_leaf = max_leaf, .n_workers = 1};
+    const CsrView centroids{starts, indices, values};
+    const LabelTree tree = kmeans_tree(centroids, {}, options);
+    const std::vector<std::int64_t> no_entries(starts.size(), 0);
+    const LabelTree shape = kmeans_tree({no_entries, {}, {}}, {}, options);
+    CHECK(shape.parents() == tree.parents());
+    const auto wanted = [&](NodeId node) {
+      std::vector<LabelId> labels;
+      const auto visit = [&](const auto& self, NodeId at) -> void {
+        if (tree.is_leaf(at)) labels.push_back(tree.label(at));
+        for (std::int32_t i = 0; i < tree.n_children(at); ++i) self(self, tree.first_child(at) + i);
+      };
+      visit(visit, node);
+      return labels;
+    };
+    CHECK(kmeans_order(centroids, shape, 0, 100, options) == wanted(0));
+    const std::vector<LabelId> order = kmeans_order(centroids, shape, 0, 1, options);
+    std::size_t begin = 0;
+    for (std::int32_t i = 0; i < shape.n_children(0); ++i) {
+      const NodeId child = shape.first_child(0) + i;
+      const auto size = static_cast<std::size_t>(shape.n_leaves(child));
+      const std::vector<std::int64_t> labels(
+          order.begin() + static_cast<std::ptrdiff_t>(begin),
+          order.begin() + static_cast<std::ptrdiff_t>(begin + size));
+      CHECK(std::is_sorted(labels.begin(), labels.end()));
+      const OwnedRows rows = take_rows(centroids, labels);
+      std::vector<LabelId> found;
+      for (const LabelId at : kmeans_order(rows.view(), shape, child, 100, options)) {
+        found.push_back(static_cast<LabelId>(labels[static_cast<std::size_t>(at)]));
+      }
+      CHECK(found == wanted(child));
+      begin += size;
+    }
+    CHECK(begin == order.size());
   }
 }

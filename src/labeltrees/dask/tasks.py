@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from labeltrees import _core
 from labeltrees.dask.blocks import Block, joined, pick
+from labeltrees.dask.planning import Features
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import DataError
 from labeltrees.models.extreme.calibration import Calibration, Chances
@@ -21,7 +22,7 @@ from labeltrees.models.extreme.memory import TrainingSize
 from labeltrees.models.extreme.model import ExtremeModel
 from labeltrees.models.extreme.relevance import propensity_weights, shares_of, weighted
 from labeltrees.models.extreme.tail import TailClassifier
-from labeltrees.models.extreme.training import calibrated, clustered, joined_tree, train_nodes
+from labeltrees.models.extreme.training import calibrated, joined_tree, train_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,13 +31,12 @@ if TYPE_CHECKING:
     from scipy import sparse
 
     from labeltrees.dask.partitions import Part, PartFacts
+    from labeltrees.dask.planning import TreePlan
     from labeltrees.models.extreme.settings import ExtremeSettings
     from labeltrees.models.model import FormName
 
 __all__ = [
     "BlockFacts",
-    "Group",
-    "TreePlan",
     "Whole",
     "block_facts",
     "block_of",
@@ -47,14 +47,10 @@ __all__ = [
     "merged",
     "most_weighted",
     "pick_group",
-    "plan_tree",
     "reweighted",
     "train_group",
     "unit_block",
 ]
-
-_LARGEST_SHARE = 1 / 6
-"""Of all entries: a larger subtree is not one task, but its topmost node and those below it are."""
 
 
 @dataclass(frozen=True)
@@ -186,112 +182,17 @@ def block_facts(block: Block, name_features: bool) -> BlockFacts:
     return BlockFacts(is_graded, len(block.rows.indices), features)
 
 
-def label_features(pieces: Sequence[Block], n_labels: int) -> tuple[NDArray[Any], ...]:
+def label_features(pieces: Sequence[Block], n_labels: int) -> Features:
     """Return the labels of some unit rows and the mean features of each, summed in row order."""
     block = joined(pieces)
     data = _core.RelevanceData(*block.rows.arrays, *block.targets, n_labels, True)
-    return data.label_features(1)
+    return Features(*data.label_features(1))
 
 
 def label_means(pieces: Sequence[Block], n_labels: int) -> sparse.csr_array:
     """Return what a tail classifier knows of the labels of some rows, as they were given."""
     block = joined(pieces)
     return TailClassifier.means_of(block.rows, block.label_starts, block.labels, n_labels)
-
-
-@dataclass(frozen=True)
-class Group:
-    """Nodes that are trained together, the leaves below them, and how much work they are."""
-
-    nodes: NDArray[np.int32]
-    begin: int
-    end: int
-    work: int
-
-    @property
-    def has_root(self) -> bool:
-        """Whether the root is among the nodes, which learns from all rows."""
-        return bool(self.nodes[0] == 0)
-
-
-@dataclass(frozen=True)
-class TreePlan:
-    """A clustered tree and the tasks that train it; groups of nodes with the labels below them."""
-
-    parents: NDArray[np.int32]
-    labels: NDArray[np.int32]
-    places: NDArray[np.int32]
-    """The place of each label among the leaves, -1 if no row has it."""
-    groups: tuple[Group, ...]
-
-    def tree(self) -> _core.LabelTree:
-        """Return the tree."""
-        bound = max(len(self.parents), int(self.labels.max()) + 1)
-        return _core.LabelTree.restore(self.parents, self.labels, bound)
-
-
-def plan_tree(
-    features: Sequence[tuple[NDArray[Any], ...]],
-    whole: Whole,
-    settings: ExtremeSettings,
-    number: int,
-) -> TreePlan:
-    """Return tree ``number`` over all labels, and how its training is shared out."""
-    used = np.concatenate([part[0] for part in features])
-    lengths = np.concatenate([np.diff(part[1]) for part in features])
-    starts = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-    indices = np.concatenate([part[2] for part in features])
-    values = np.concatenate([part[3] for part in features])
-    tree = clustered((used, starts, indices, values), settings, number, 1)
-    first_leaf = _first_leaves(tree)
-    labels = tree.labels()
-    leaves = np.flatnonzero(labels >= 0)
-    places = np.full(len(whole.counts), -1, np.int32)
-    places[labels[leaves]] = first_leaf[leaves]
-    entries = np.zeros(tree.n_labels + 1, np.int64)
-    np.cumsum(whole.counts[labels[leaves[np.argsort(first_leaf[leaves])]]], out=entries[1:])
-    return TreePlan(tree.parents(), labels, places, _groups(tree, first_leaf, entries))
-
-
-def _first_leaves(tree: _core.LabelTree) -> NDArray[np.int64]:
-    """Return the place of each node's first leaf; its others follow."""
-    before = np.concatenate(([0], np.cumsum(tree.leaf_counts())))
-    first_child, parents, depths = tree.first_children(), tree.parents(), tree.depths()
-    first = np.zeros(tree.n_nodes, np.int64)
-    for depth in range(1, int(depths.max()) + 1):
-        nodes = np.flatnonzero(depths == depth)
-        above = parents[nodes]
-        first[nodes] = first[above] + before[nodes] - before[first_child[above]]
-    return first
-
-
-def _groups(
-    tree: _core.LabelTree, first: NDArray[np.int64], entries: NDArray[np.int64]
-) -> tuple[Group, ...]:
-    """Return the root, the largest nodes one by one, and subtrees; the most work first.
-
-    ``entries[i]``: how many entries the labels at places before i have.
-    """
-    children, leaves = tree.child_counts(), tree.leaf_counts()
-    ends, first_child = first + leaves, tree.first_children()
-    inner = np.flatnonzero(children)
-    in_order = inner[np.argsort(first[inner], kind="stable")]
-    n_entries = entries[ends] - entries[first]
-    groups, open_ = [], [0]
-    while open_:
-        node = open_.pop()
-        below = [node]
-        if node == 0 or n_entries[node] > _LARGEST_SHARE * entries[-1]:
-            kids = range(first_child[node], first_child[node] + children[node])
-            open_ += [kid for kid in kids if children[kid]]
-        else:
-            span = np.searchsorted(first[in_order], [first[node], ends[node]])
-            among = in_order[span[0] : span[1]]
-            below = among[(ends[among] <= ends[node]) & (among >= node)].tolist()
-        nodes = np.sort(np.array(below, np.int32))
-        work = int((n_entries[nodes] * children[nodes]).sum())
-        groups.append(Group(nodes, int(first[node]), int(ends[node]), work))
-    return tuple(sorted(groups, key=lambda group: (-group.work, group.begin)))
 
 
 def pick_group(block: Block, plan: TreePlan, group: int) -> Block:

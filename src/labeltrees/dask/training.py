@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from labeltrees.dask import partitions, tasks
+from labeltrees.dask import partitions, planning, tasks
 from labeltrees.dask.blocks import joined, pick
 from labeltrees.models.extreme.spilling import label_ranges
 from labeltrees.models.extreme.training import held_numbers
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["Submitter", "current_client", "parts_of_files", "parts_of_pairs", "train_on_cluster"]
 
 _RANGES_PER_THREAD = 2
+_LEAST_LABELS = 4000
+"""Trees of fewer are clustered by one task each: sending labels would take longer."""
 _BLOCKS_PER_THREAD = 4
 """Small partitions are joined until there are no more: each takes a task for every group."""
 
@@ -182,7 +184,7 @@ def _plans(
     size: TrainingSize,
     settings: ExtremeSettings,
 ) -> list[Any]:
-    """Return the clustered trees, each in one place, of mean features by ranges of labels."""
+    """Return the clustered trees, of mean features by ranges of labels."""
     features = [
         submit(
             tasks.label_features,
@@ -191,10 +193,30 @@ def _plans(
         )
         for begin, end in ranges
     ]
-    return [
-        submit(tasks.plan_tree, features, whole, settings, number)
-        for number in range(settings.n_trees)
+    whole_tree = size.n_labels < _LEAST_LABELS
+    numbers = range(settings.n_trees)
+    crowns = [
+        submit(planning.crown_of, features, settings, number, whole_tree) for number in numbers
     ]
+    counts = submit.client.gather([submit(_n_parts, crown) for crown in crowns])
+    return [
+        _plan(submit, crown, n_parts, whole, settings, number)
+        for number, crown, n_parts in zip(numbers, crowns, counts, strict=True)
+    ]
+
+
+def _n_parts(crown: planning.Crown) -> int:
+    return len(crown.parts)
+
+
+def _plan(
+    submit: Submitter, crown: Any, n_parts: int, whole: Any, settings: ExtremeSettings, number: int
+) -> Any:
+    """Return a clustered tree; a task for each of the root's children orders the labels below."""
+    parts = [submit(planning.part_below, crown, part) for part in range(n_parts)]
+    orders = [submit(planning.ordered_part, part, settings, number) for part in parts]
+    outline = submit(planning.Crown.outline, crown)
+    return submit(planning.plan_tree, outline, orders, whole, settings)
 
 
 def _means(
@@ -233,7 +255,7 @@ def _trained(
     ]
 
 
-def _groups_of(plan: tasks.TreePlan) -> list[tuple[bool, int]]:
+def _groups_of(plan: planning.TreePlan) -> list[tuple[bool, int]]:
     return [(group.has_root, group.work) for group in plan.groups]
 
 

@@ -207,9 +207,8 @@ class LineTable {
   }
   // Asks for what guess and find read first.
   void prefetch_tags(std::uint64_t key) const noexcept {
-    const std::uint64_t hash = hash_of(key);
-    const Window& window = window_of(hash);
-    prefetch_line(window.tags + window.home(hash));
+    (void)home_of(key);
+    if (is_sharing()) (void)home_of(shared_key(key));
   }
   void prefetch(std::uint64_t key) const noexcept { (void)guess(key); }
   // Where a search begins.
@@ -228,7 +227,7 @@ class LineTable {
   std::size_t n_moves() const noexcept { return n_moves_; }
   // As find, where guess said this, and no lines have moved since.
   const Line* find(std::uint64_t key, const Line* guessed) const noexcept {
-    return guessed == nullptr || read_shared(guessed->key) == key ? guessed : find(key);
+    return guessed == nullptr || is_line_of(key, *guessed) ? guessed : find(key);
   }
   // Makes ready for n new lines. Calls of obtain then leave every line where it is, however many
   // they become, and do not throw before there are n. Amortised O(n), which the workers share, if
@@ -243,7 +242,7 @@ class LineTable {
   Line& obtain(std::uint64_t key);
   // The same, where guess said this, and no lines have moved since.
   Line& obtain(std::uint64_t key, const Line* guessed) {
-    const bool right = guessed != nullptr && read_shared(guessed->key) == key;
+    const bool right = guessed != nullptr && is_line_of(key, *guessed);
     return right ? const_cast<Line&>(*guessed) : obtain(key);
   }
 
@@ -345,6 +344,20 @@ class LineTable {
   std::uint64_t shared_key(std::uint64_t key) const noexcept {
     return LineTable::key(shared_block, static_cast<std::uint32_t>(mix_bits(~key) % n_shared_));
   }
+  // Where a search for the key begins; asks for its tags.
+  Home home_of(std::uint64_t key) const noexcept {
+    const std::uint64_t hash = hash_of(key);
+    const Window& window = directory_[place_of(hash)];
+    const std::uint64_t group = window.home(hash);
+    prefetch_line(window.tags + group);
+    return {window.tags + group, window.lines + group * group_size, TagGroup::of(hash)};
+  }
+  // Whether a line that was guessed is the key's, or the one it shares: that is guessed only where
+  // the key has none of its own.
+  bool is_line_of(std::uint64_t key, const Line& guessed) const noexcept {
+    const std::uint64_t found = read_shared(guessed.key);
+    return found == key || (is_sharing() && found == shared_key(key));
+  }
   static const Line* search(const Window& window, std::uint64_t key, std::uint64_t hash) noexcept;
   const Line* find_exact(std::uint64_t key, std::uint64_t hash) const noexcept;
   const Line* find_exact(std::uint64_t key) const noexcept { return find_exact(key, hash_of(key)); }
@@ -355,6 +368,11 @@ class LineTable {
   template <bool is_to_add = false>
   const Line* guess_exact(std::uint64_t key) const noexcept;
   const Line* guess_sharing(std::uint64_t key) const noexcept;
+  template <bool is_to_add>
+  const Line* guess_at(const Home& home, std::uint64_t key) const noexcept;
+  template <bool is_to_add>
+  void guess_all_sharing(std::span<const std::uint64_t> keys, std::span<Home> homes,
+                         std::span<const Line*> guesses) const noexcept;
   Line& obtain_exact(std::uint64_t key);
   Line& add(const Window& window, std::uint64_t key, std::uint64_t hash);
   static Line& take_place(const Window& window, std::uint64_t key, std::uint64_t hash) noexcept;
@@ -438,27 +456,44 @@ inline const Line* LineTable<Line>::guess_exact(std::uint64_t key) const noexcep
   }
 }
 
+// As guess_exact, with tags that have been asked for.
+template <typename Line>
+template <bool is_to_add>
+inline const Line* LineTable<Line>::guess_at(const Home& home, std::uint64_t key) const noexcept {
+  const TagGroup::Matches matches = home.tags->matches(home.tag);
+  if ((matches.fits | matches.free) == 0) return guess_exact<is_to_add>(key);
+  return pick<is_to_add>(*home.tags, matches, home.lines);
+}
+
 template <typename Line>
 template <bool is_to_add>
 inline void LineTable<Line>::guess_all(std::span<const std::uint64_t> keys, std::span<Home> homes,
                                        std::span<const Line*> guesses) const noexcept {
-  if (is_sharing() || segments_.empty() || n_spilt_.load(std::memory_order_relaxed) != 0) {
+  if (segments_.empty() || n_spilt_.load(std::memory_order_relaxed) != 0) {
     for (std::size_t i = 0; i < keys.size(); ++i) guesses[i] = guess(keys[i]);
     return;
   }
-  const Window* const directory = directory_.data();
+  for (std::size_t i = 0; i < keys.size(); ++i) homes[i] = home_of(keys[i]);
+  if (is_sharing()) return guess_all_sharing<is_to_add>(keys, homes, guesses);
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    const std::uint64_t hash = hash_of(keys[i]);
-    const Window& window = directory[place_of(hash)];
-    const std::uint64_t group = window.home(hash);
-    homes[i] = {window.tags + group, window.lines + group * group_size, TagGroup::of(hash)};
-    prefetch_line(homes[i].tags);
+    guesses[i] = guess_at<is_to_add>(homes[i], keys[i]);
+  }
+}
+
+// Keys without a line of their own go on to the shared ones, again together.
+template <typename Line>
+template <bool is_to_add>
+inline void LineTable<Line>::guess_all_sharing(std::span<const std::uint64_t> keys,
+                                               std::span<Home> homes,
+                                               std::span<const Line*> guesses) const noexcept {
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    guesses[i] = guess_at<false>(homes[i], keys[i]);
+    if (guesses[i] == nullptr) homes[i] = home_of(shared_key(keys[i]));
   }
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    const TagGroup::Matches matches = homes[i].tags->matches(homes[i].tag);
-    guesses[i] = (matches.fits | matches.free) == 0
-                     ? guess_exact<is_to_add>(keys[i])
-                     : pick<is_to_add>(*homes[i].tags, matches, homes[i].lines);
+    if (guesses[i] == nullptr) {
+      guesses[i] = guess_at<is_to_add>(homes[i], shared_key(keys[i]));
+    }
   }
 }
 

@@ -53,4 +53,13 @@ Centroids relevance_centroids(const CsrView& X, std::size_t n_features, const Cs
 LabelTree kmeans_tree(const CsrView& centroids, std::span<const double> mass,
                       const Clustering& options);
 
+// A part of the same tree: the labels below a node, in the order in which kmeans_tree puts them.
+// They are 0 .. centroids.n_rows() - 1, increasing as in the whole. Only the first n_levels below
+// the node are divided, so labels below the last of them are in increasing order.
+//
+// shape: any tree of kmeans_tree over as many labels as the whole has, with the same arity and
+// max_leaf; without by_mass its nodes depend on nothing else, not even on the centroids.
+std::vector<LabelId> kmeans_order(const CsrView& centroids, const LabelTree& shape, NodeId node,
+                                  std::size_t n_levels, const Clustering& options);
+
 }  // namespace labeltrees

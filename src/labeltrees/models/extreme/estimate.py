@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,6 +14,8 @@ from labeltrees.errors import ArgumentError
 from labeltrees.models.extreme.training import train_extreme
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from labeltrees.data.rows import Rows
     from labeltrees.models.extreme.relevance import RawRelevance
     from labeltrees.models.extreme.settings import ExtremeSettings
@@ -53,20 +56,28 @@ def estimate_training(
     """Return what training on ``n_rows`` rows like these will take.
 
     A tree is trained on a quarter, on half and on all of the sample; how time and sizes grow from
-    one to the next says how they grow on.
+    one to the next says how they grow on. More rows have more labels, and so trees of more nodes:
+    the sample's trees get as many by smaller leaves.
     """
     if rows.n_rows < _LEAST_ROWS:
         allowed = f"a sample of at least {_LEAST_ROWS} rows"
         raise ArgumentError.of("X", f"{rows.n_rows} rows", allowed)
     n_rows = checks.integer("n_rows", n_rows, rows.n_rows)
     order = np.random.default_rng(settings.random_state).permutation(rows.n_rows)
+    samples = [np.sort(order[: int(share * rows.n_rows)]) for share in _SHARES]
+    counts = [len(np.unique(relevance.take(chosen).labels)) for chosen in samples]
+    n_labels = _grown([len(chosen) for chosen in samples], counts, n_rows)
     runs = [
-        _run(rows, relevance, np.sort(order[: int(share * rows.n_rows)]), settings)
-        for share in _SHARES
+        _run(rows, relevance, chosen, _with_leaves_of(settings, count / n_labels))
+        for chosen, count in zip(samples, counts, strict=True)
     ]
-    tree_bytes = _grown(runs, "tree_bytes", n_rows)
-    label_bytes = _grown(runs, "label_bytes", n_rows)
-    means, features = _grown(runs, "n_mean_entries", n_rows), _grown(runs, "n_features", n_rows)
+    n_sampled = [run.n_rows for run in runs]
+
+    def grown(name: str) -> float:
+        return _grown(n_sampled, [getattr(run, name) for run in runs], n_rows)
+
+    tree_bytes, label_bytes = grown("tree_bytes"), grown("label_bytes")
+    means, features = grown("n_mean_entries"), grown("n_features")
     growth = n_rows / rows.n_rows
     entries, targets = growth * len(rows.indices), growth * len(relevance.labels)
     width = min(64, -(-max(settings.arity, settings.max_leaf) // 16) * 16)
@@ -74,10 +85,15 @@ def estimate_training(
     root = (60 + 4 * width) * n_rows + (24 + 4 * width) * features
     weights = tree_bytes * (settings.n_trees + 1)
     return TrainingEstimate(
-        settings.n_trees * _grown(runs, "seconds", n_rows),
+        settings.n_trees * grown("seconds"),
         int(data + root + weights),
         int(settings.n_trees * tree_bytes + label_bytes),
     )
+
+
+def _with_leaves_of(settings: ExtremeSettings, share: float) -> ExtremeSettings:
+    """Return the settings with leaves of this share of their labels."""
+    return replace(settings, max_leaf=max(2, round(share * settings.max_leaf)))
 
 
 def _run(
@@ -99,9 +115,9 @@ def _run(
     return _Run(part.n_rows, seconds, of_tree, of_labels, data.n_features, n_entries)
 
 
-def _grown(runs: list[_Run], name: str, n_rows: int) -> float:
-    """Return a number of so many rows: it goes on to grow by the power by which it grew last."""
-    before, last = runs[-2:]
-    first, second = float(getattr(before, name)), float(getattr(last, name))
-    power = np.log(max(second, 1e-9) / max(first, 1e-9)) / np.log(last.n_rows / before.n_rows)
-    return float(second * (n_rows / last.n_rows) ** float(np.clip(power, 0, _MOST_POWER)))
+def _grown(sizes: Sequence[int], values: Sequence[float], n_rows: int) -> float:
+    """Return the value of so many rows: it goes on to grow by the power by which it grew last."""
+    first, last = (max(float(value), 1e-9) for value in values[-2:])
+    power = math.log(last / first) / math.log(sizes[-1] / sizes[-2])
+    growth: float = (n_rows / sizes[-1]) ** min(max(power, 0.0), _MOST_POWER)
+    return last * growth

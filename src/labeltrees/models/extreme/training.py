@@ -39,8 +39,10 @@ __all__ = [
     "clustered",
     "held_numbers",
     "joined_tree",
+    "ordered_labels",
     "train_extreme",
     "train_nodes",
+    "tree_shape",
 ]
 
 _CALIBRATION_LABELS = 20
@@ -160,6 +162,34 @@ def clustered(
     used, starts, indices, means = features
     return _core.relevance_tree(
         used, starts, indices, means, settings.arity, settings.max_leaf, seed, n_workers
+    )
+
+
+def tree_shape(n_labels: int, settings: ExtremeSettings) -> _core.LabelTree:
+    """Return the nodes of every tree over so many labels, which depend on nothing else."""
+    labels, starts = np.arange(n_labels, dtype=np.int32), np.zeros(n_labels + 1, np.int64)
+    nothing = (labels, starts, np.empty(0, np.int32), np.empty(0, np.float32))
+    return clustered(nothing, settings, 0, 1)
+
+
+def ordered_labels(
+    features: tuple[NDArray[Any], ...],
+    shape: _core.LabelTree,
+    node: int,
+    n_levels: int | None,
+    settings: ExtremeSettings,
+    number: int,
+) -> NDArray[np.int32]:
+    """Return the labels below a node of tree ``number`` in the order of its leaves.
+
+    ``features`` are of these labels only, and ``shape`` has the nodes of the whole tree. With
+    ``n_levels``, labels are divided among so many levels of nodes and increase within the last.
+    """
+    most = shape.n_nodes if n_levels is None else n_levels
+    seed = _seed_of(settings, number)
+    used, starts, indices, means = features
+    return _core.relevance_order(
+        used, starts, indices, means, shape, node, most, settings.arity, settings.max_leaf, seed
     )
 
 

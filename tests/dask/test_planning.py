@@ -1,0 +1,73 @@
+"""Tasks put labels where one machine puts them, and every node is in one task."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labeltrees.dask.planning import Features, crown_of, ordered_part, part_below, plan_tree
+from labeltrees.dask.tasks import Whole
+from labeltrees.data.vocabulary import LabelVocabulary
+from labeltrees.models.extreme.settings import ExtremeSettings
+from labeltrees.models.extreme.training import clustered, ordered_labels, tree_shape
+
+
+@st.composite
+def mean_features(draw):
+    """Some labels of many, each with a few features or none."""
+    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n_labels = draw(st.integers(1, 250))
+    labels = np.sort(random.choice(2 * n_labels, n_labels, replace=False)).astype(np.int32)
+    width = draw(st.sampled_from([3, 40, 10**6]))
+    rows = [np.unique(random.integers(width, size=random.integers(6))) for _ in labels]
+    starts = np.concatenate(([0], np.cumsum([len(row) for row in rows]))).astype(np.int64)
+    indices = np.concatenate(rows).astype(np.int32)
+    values = random.integers(-4, 5, len(indices)).astype(np.float32)
+    return Features(labels, starts, indices, values)
+
+
+@st.composite
+def tree_settings(draw):
+    return ExtremeSettings(
+        arity=draw(st.sampled_from([2, 3, 16])),
+        max_leaf=draw(st.sampled_from([2, 7, 100])),
+        random_state=draw(st.integers(0, 9)),
+    )
+
+
+def ranges(features, n):
+    return [features.take(part) for part in np.array_split(features.labels, n) if len(part)]
+
+
+def planned(features, counts, settings, number, *, whole_tree):
+    crown = crown_of(ranges(features, 3), settings, number, whole_tree)
+    parts = [part_below(crown, part) for part in range(len(crown.parts))]
+    orders = [ordered_part(part, settings, number) for part in parts]
+    labels = LabelVocabulary(range(len(counts)))
+    whole = Whole(labels, counts, (1,), 10**6, 1, 1.0, None, "lists")
+    return plan_tree(crown.outline(), orders, whole, settings)
+
+
+@given(mean_features(), tree_settings(), st.integers(0, 3), st.booleans())
+def test_tasks_put_labels_where_one_machine_does(features, settings, number, whole_tree):
+    wanted = clustered(features, settings, number, 1)
+    counts = np.zeros(2 * len(features.labels), np.int64)
+    counts[features.labels] = 1 + np.arange(len(features.labels)) % 7
+    plan = planned(features, counts, settings, number, whole_tree=whole_tree)
+    assert plan.parents.tolist() == wanted.parents().tolist()
+    assert plan.labels.tolist() == wanted.labels().tolist()
+    nodes = np.concatenate([group.nodes for group in plan.groups])
+    assert sorted(nodes.tolist()) == np.flatnonzero(wanted.child_counts()).tolist()
+    placed = np.flatnonzero(plan.places >= 0)
+    assert placed.tolist() == features.labels.tolist()
+    assert sorted(plan.places[placed].tolist()) == list(range(len(placed)))
+
+
+def test_a_node_wants_as_many_labels_as_it_has():
+    settings = ExtremeSettings(arity=2, max_leaf=2)
+    labels = np.arange(5, dtype=np.int32)
+    nothing = (np.zeros(6, np.int64), np.empty(0, np.int32), np.empty(0, np.float32))
+    with pytest.raises(ValueError, match="another number of labels"):
+        ordered_labels((labels, *nothing), tree_shape(6, settings), 0, None, settings, 0)
