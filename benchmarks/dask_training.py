@@ -29,7 +29,8 @@ from batch_sections.data_sets import training_rows
 from labeltrees import ExtremeRegressor, _core
 from labeltrees.dask import DaskExtremeRegressor
 from labeltrees.dask.partitions import facts_of, part_of
-from labeltrees.dask.tasks import merged, plan_tree
+from labeltrees.dask.planning import Features, crown_of, ordered_part, part_below, plan_tree
+from labeltrees.dask.tasks import merged
 from labeltrees.models.extreme.memory import TrainingSize
 from labeltrees.models.extreme.training import held_numbers, joined_tree, train_nodes
 from machine import described
@@ -76,8 +77,14 @@ def measured_steps(X: csr_array, Y: csr_array, n_trees: int) -> dict[str, Any]:
 
     n_labels = len(relevance.vocabulary)
     data = timed("prepare", _core.RelevanceData, *part.rows.arrays, *relevance.arrays, n_labels)
-    features = timed("features", data.label_features, 1)
-    plan = timed("cluster", plan_tree, [features], whole, settings, 0)
+    features = Features(*timed("features", data.label_features, 1))
+    crown = timed("crown", crown_of, [features], settings, 0, False)
+    orders, parts_of_tree = [], []
+    for number in range(len(crown.parts)):
+        start = time.process_time()
+        orders.append(ordered_part(part_below(crown, number), settings, 0))
+        parts_of_tree.append(time.process_time() - start)
+    plan = timed("plan", plan_tree, crown.outline(), orders, whole, settings)
     size = TrainingSize.of(part.rows, relevance)
     held, tree, parts, tasks = held_numbers(size.n_rows, settings), plan.tree(), [], []
     for group in plan.groups:
@@ -85,7 +92,8 @@ def measured_steps(X: csr_array, Y: csr_array, n_trees: int) -> dict[str, Any]:
         parts.append(train_nodes(data, tree, group.nodes, held, size, settings, 0, 1))
         tasks.append((group.has_root, time.process_time() - start))
     timed("join", joined_tree, tree, parts, int((held >= 0).sum()))
-    return seconds | {"root": sum(s for is_root, s in tasks if is_root), "tasks": tasks}
+    root = sum(s for is_root, s in tasks if is_root)
+    return seconds | {"root": root, "tasks": tasks, "parts": parts_of_tree}
 
 
 def print_steps(steps: dict[str, Any], n_trees: int) -> None:
@@ -93,7 +101,9 @@ def print_steps(steps: dict[str, Any], n_trees: int) -> None:
     below = sum(tasks) - steps["root"]
     once = {"prepare rows": steps["prepare"], "mean features of labels": steps["features"]}
     each = {
-        "cluster the labels": steps["cluster"],
+        "share out the labels of the root": steps["crown"],
+        f"cluster those of its {len(steps['parts'])} children": sum(steps["parts"]),
+        "share out the work": steps["plan"],
         "train the root": steps["root"],
         f"train the {len(tasks) - 1} other tasks": below,
         "join": steps["join"],
@@ -104,17 +114,18 @@ def print_steps(steps: dict[str, Any], n_trees: int) -> None:
              for name, s in each.items()]  # fmt: skip
     print(table(["one process, one thread", "processor seconds", "of the whole"], rows) + "\n")
     print(f"The root of a tree: {steps['root'] / sum(tasks):.1%} of training its nodes.\n")
-    serial = steps["cluster"] + steps["join"] * n_trees
+    alone = steps["crown"] + steps["plan"]
+    serial = alone + max(steps["parts"]) + steps["join"] * n_trees
     rows = []
     for n in (1, 2, 4, 8, 16, 32, 64):
         longest = scheduled(tasks * n_trees, n)
-        clustering = -(-n_trees // n) * steps["cluster"] + n_trees * steps["join"]
-        seconds = sum(once.values()) / n + clustering + longest
+        clustering = -(-n_trees // n) * alone + scheduled(steps["parts"] * n_trees, n)
+        seconds = sum(once.values()) / n + clustering + longest + n_trees * steps["join"]
         rows.append([str(n), f"{seconds:.1f}", f"{total / seconds:.1f}"])
     print("What these times allow if sending rows cost nothing:\n")
     print(table(["workers", "seconds", "times faster"], rows) + "\n")
     bound = total / (serial + max(tasks))
-    print(f"However many workers: {bound:.1f} times, by a tree's clustering and its root.\n")
+    print(f"However many workers: {bound:.1f} times, by the top of a tree and its clustering.\n")
 
 
 def scheduled(tasks: list[float], n_workers: int) -> float:
