@@ -51,10 +51,11 @@ def test_the_reader_agrees_with_the_library(reader, tmp_path, names, parameters,
     learned = ConditionalTreeClassifier(refine=0, **parameters).partial_fit(X[:1400], y[:1400])
     learned.save(tmp_path / "model.safetensors", keep_state=keep_state)
     model = labeltrees.load(tmp_path / "model.safetensors")
-    tree = reader["Tree"](tmp_path / "model.safetensors")
-    assert tree.facts["frozen"] is not keep_state
+    tree = reader["read"](tmp_path / "model.safetensors")
+    facts = tree[0]
+    assert facts["frozen"] is not keep_state
     for x, expected in zip(X[1400:1420], model.predict_proba(X[1400:1420]), strict=True):
-        said = tree.probabilities(x)
+        said = reader["probabilities"](tree, x)
         assert sorted(said) == model.classes_.tolist()
         # Features are added up in 32-bit floats there, in 64-bit floats here.
         found = [said[name] for name in sorted(said)]
@@ -67,17 +68,22 @@ def test_a_given_tree_with_leaves_at_many_depths(reader, tmp_path):
     structure = LabelTree.huffman(np.bincount(y)[np.unique(y)] ** 2)
     model = ConditionalTreeClassifier(refine=0, structure=structure).fit(X, y)
     model.save(tmp_path / "model.safetensors")
-    said = reader["Tree"](tmp_path / "model.safetensors").probabilities(X[0])
+    said = reader["probabilities"](reader["read"](tmp_path / "model.safetensors"), X[0])
     expected = model.predict_proba(X[:1])[0]
     np.testing.assert_allclose([said[name] for name in model.classes_], expected, rtol=2e-4)
 
 
 def test_it_refuses_what_it_cannot_read(reader, tmp_path):
     ConditionalTreeClassifier().partial_fit([[1, 0], [0, 1]] * 9, [0, 1] * 9).save(tmp_path / "m")
-    with pytest.raises(AssertionError):
-        reader["Tree"](tmp_path / "m")
+    with pytest.raises(AssertionError, match="RefinedTreesModel"):
+        reader["read"](tmp_path / "m")
 
 
 def test_it_imports_numpy_and_the_standard_library_only():
     imported = set(re.findall(r"^(?:import|from) (\w+)", reader_code(), re.M))
-    assert imported == {"json", "math", "struct", "numpy"}
+    assert imported == {"json", "numpy"}
+
+
+def test_it_has_the_lines_that_the_page_promises():
+    (promised,) = re.findall(r"program of (\d+) lines", PAGE.read_text(encoding="utf-8"))
+    assert len(reader_code().splitlines()) <= int(promised) <= 60
