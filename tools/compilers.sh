@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # The core and its tests with every compiler of this machine: g++, clang++ (with libc++ too, where it
 # is installed), and g++ for arm64 and for Windows. Warnings are errors. What is built for another
-# processor or system runs in qemu-aarch64 or wine, if they are installed.
+# processor or system runs in qemu-aarch64 or wine, if they are installed; wine keeps its files in
+# build/compilers/wine unless WINEPREFIX says where.
 #   tools/compilers.sh gcc arm64     only these
 set -euo pipefail
 cd "$(dirname "$0")/.."
 PATH=$PWD/.venv/bin:$PATH
 export QEMU_LD_PREFIX=/usr/aarch64-linux-gnu
+export WINEPREFIX=${WINEPREFIX:-$PWD/build/compilers/wine} WINEDEBUG=${WINEDEBUG:--all}
 unset MAKEFLAGS
 mkdir -p build/compilers
 status=0
@@ -53,7 +55,7 @@ for which in "$@"; do
         -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64
       ;;
     windows)
-      runner=$(first_of wine64 wine)
+      runner=$(first_of wine64 wine /usr/lib/wine/wine64)  # the last without Debian's package wine
       try windows "$(first_of x86_64-w64-mingw32-g++-posix)" "${runner:-none}" \
         -DCMAKE_SYSTEM_NAME=Windows -DCMAKE_SYSTEM_PROCESSOR=x86_64 -DCMAKE_EXE_LINKER_FLAGS=-static
       ;;

@@ -3,13 +3,12 @@
 # repaired for other machines, checked by twine, installed where no compiler is to be found, and
 # there all tests are run against what was installed.
 #   PYTHONS="python3.11 python3.12"  these instead of python3; from 3.12 on all share one wheel
+#   WHEEL_BUILD=none                 what is in dist already is tested
 #   WHEEL_TESTS="tests/contract"     only these tests; none: no tests
 set -euo pipefail
 cd "$(dirname "$0")/.."
 unset MAKEFLAGS CC CXX CFLAGS CXXFLAGS  # neither make's jobs nor flags of somebody's own
 work=$PWD/build/wheel
-rm -rf dist "$work/raw"
-mkdir -p dist "$work/raw"
 pip() { "$1/bin/python" -m pip -qq --disable-pip-version-check "${@:2}"; }
 tag_of() { "$1" -c 'import sys; print("cp%d%d" % sys.version_info[:2])'; }
 
@@ -61,19 +60,24 @@ print('testing', l.__version__, 'of', l.__file__, 'in', sys.version)"
     fi)
 }
 
+build_all() {
+  local python wheel
+  rm -rf dist "$work/raw" "$work/source"
+  mkdir -p dist "$work/raw" "$work/source"
+  make_tools "$1"
+  "$work/tools/bin/python" -m build --sdist --outdir dist . >"$work/sdist.log" 2>&1 || { cat "$work/sdist.log"; exit 1; }
+  tar -xzf dist/*.tar.gz -C "$work/source" --strip-components 1
+  for python in "$@"; do build_wheel "$python" "$(tag_of "$python")"; done
+  for wheel in "$work"/raw/*.whl; do
+    PATH=$work/tools/bin:$PATH auditwheel repair --strip --wheel-dir dist "$wheel" >"$work/repair.log" 2>&1 ||
+      { cat "$work/repair.log"; exit 1; }
+  done
+  "$work/tools/bin/twine" check --strict dist/*
+  ls -l dist | awk 'NR > 1 { printf "%9.2f MB %s\n", $5 / 1e6, $9 }'
+}
+
 read -ra pythons <<<"${PYTHONS:-python3}"
-make_tools "${pythons[0]}"
-"$work/tools/bin/python" -m build --sdist --outdir dist . >"$work/sdist.log" 2>&1 || { cat "$work/sdist.log"; exit 1; }
-rm -rf "$work/source"
-mkdir "$work/source"
-tar -xzf dist/*.tar.gz -C "$work/source" --strip-components 1
-for python in "${pythons[@]}"; do build_wheel "$python" "$(tag_of "$python")"; done
-for wheel in "$work"/raw/*.whl; do
-  PATH=$work/tools/bin:$PATH auditwheel repair --strip --wheel-dir dist "$wheel" >"$work/repair.log" 2>&1 ||
-    { cat "$work/repair.log"; exit 1; }
-done
-"$work/tools/bin/twine" check --strict dist/*
-ls -l dist | awk 'NR > 1 { printf "%9.2f MB %s\n", $5 / 1e6, $9 }'
+if [ "${WHEEL_BUILD:-}" != none ]; then build_all "${pythons[@]}"; fi
 if [ "${WHEEL_TESTS:-}" != none ]; then
   make_plain_path
   for python in "${pythons[@]}"; do try_wheel "$python" "$(tag_of "$python")"; done

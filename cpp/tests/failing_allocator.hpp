@@ -1,7 +1,10 @@
-// Makes allocations fail on purpose: operator new of this program, and the mmap behind Pages.
+// Makes allocations fail on purpose: operator new of this program, and on Linux the mmap behind
+// Pages.
 #pragma once
 
 #include <new>
+
+#include "labeltrees/machine/pages.hpp"
 
 namespace labeltrees::tests {
 
@@ -37,6 +40,11 @@ bool runs_out_of_memory(long n, bool for_good, Call call) {
     return true;
   }
   return false;
+}
+
+// Whether Pages of the system's fail here too, and not operator new alone: it is tried.
+inline bool pages_can_fail() {
+  return runs_out_of_memory(0, true, [] { const Pages pages(Pages::huge); });
 }
 
 }  // namespace labeltrees::tests

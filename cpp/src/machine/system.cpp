@@ -1,8 +1,8 @@
+#if defined(_WIN32)
+#define _CRT_RAND_S  // before any header: the first that includes stdlib.h decides
+#endif
 #include "labeltrees/machine/system.hpp"
 
-#if defined(_WIN32)
-#define _CRT_RAND_S
-#endif
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>

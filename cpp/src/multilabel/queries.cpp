@@ -14,7 +14,7 @@ namespace {
 class MarginalAsker {
  public:
   MarginalAsker(const MultilabelTree& model, const Reading& reading)
-      : model_(model), reading_(reading), walker_(model, reading) {}
+      : model_(model), walker_(model, reading) {}
 
   void start(const SparseRow& row) {
     p_root_ = walker_.start(row);
@@ -117,7 +117,6 @@ class MarginalAsker {
   }
 
   const MultilabelTree& model_;
-  const Reading& reading_;
   WideWalker walker_;
   WideSearch search_;
   Proposal proposal_;
