@@ -1,6 +1,7 @@
 #include "interpreter.hpp"
 
 #include <chrono>
+#include <system_error>
 #include <thread>
 
 #include "labeltrees/machine/system.hpp"
@@ -73,6 +74,9 @@ void bind_interpreter() {
     } catch (const LeftHalfDone& error) {
       const nb::object kind = nb::module_::import_("labeltrees.errors").attr("ForkedModelError");
       PyErr_SetString(kind.ptr(), error.what());
+    } catch (const std::system_error& error) {
+      const nb::object args = nb::make_tuple(error.code().value(), error.what());
+      PyErr_SetObject(PyExc_OSError, args.ptr());  // of the class that fits the number
     }
   });
 }

@@ -10,6 +10,7 @@ LabelTreesError
 ├── ForkedModelError (RuntimeError)   a model in a child of fork that was changing in the parent
 ├── DivergedError (ArithmeticError)   weights grew without bound
 ├── TooLargeError (MemoryError)       an answer larger than the memory allowed for it
+├── NoSpaceError (OSError)            a folder without room for what does not fit into memory
 └── ModelFormatError (ValueError)     a model file that is truncated, damaged or foreign
 
 A question to a model that has learned nothing raises scikit-learn's ``NotFittedError``.
@@ -32,6 +33,7 @@ __all__ = [
     "LabelTreesError",
     "LabelTypeError",
     "ModelFormatError",
+    "NoSpaceError",
     "TooLargeError",
     "TreeStructureError",
 ]
@@ -109,6 +111,10 @@ class TooLargeError(LabelTreesError, MemoryError):
             f"threshold={threshold:g}, over max_bytes={max_bytes:,}: raise the threshold, "
             "pass fewer rows, or raise max_bytes."
         )
+
+
+class NoSpaceError(LabelTreesError, OSError):
+    """A folder has no room for the data that training keeps in files."""
 
 
 class ModelFormatError(LabelTreesError, ValueError):

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import sys
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy import sparse
+from tests import children
 
 from labeltrees import ExtremeRegressor
 from labeltrees.data.readers import read_svmlight
-from labeltrees.errors import ArgumentError, DataError
+from labeltrees.data.shuffle import joined
+from labeltrees.errors import ArgumentError, DataError, NoSpaceError
 from labeltrees.models.extreme import spilling
+from labeltrees.models.extreme.files import chunk_in_files, taken_in_files
 
 
 def digest(model, folder):
@@ -94,3 +101,80 @@ def test_what_cannot_be_learned_is_refused(tmp_path):
         ExtremeRegressor().fit_files(3)
     with pytest.raises(DataError, match="no row"):
         ExtremeRegressor().fit_files(iter([]))
+    for folder in (tmp_path / "nowhere", path):
+        with pytest.raises(ArgumentError, match="folder must be a folder in which files can be"):
+            ExtremeRegressor().fit_files(path, folder=folder)
+
+
+def test_a_disk_without_room_is_told_before_training(tmp_path, monkeypatch):
+    path = written(tmp_path / "rows.svm", *data(200))
+    asked = []
+
+    def disk_usage(folder):
+        asked.append(folder)
+        return SimpleNamespace(free=1000)
+
+    monkeypatch.setattr("shutil.disk_usage", disk_usage)
+    with pytest.raises(NoSpaceError, match="has 0 MB free, and training needs") as error:
+        ExtremeRegressor().fit_files(path, folder=tmp_path)
+    assert (error.value.errno, error.value.filename) == (errno.ENOSPC, str(tmp_path))
+    assert asked == [tmp_path]
+    assert [each.name for each in tmp_path.iterdir()] == ["rows.svm"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux makes room in a file beforehand")
+@pytest.mark.parametrize(("most", "where"), [(4096, "append"), (100_000, "train_nodes")])
+def test_a_disk_that_gets_full_is_a_typed_error(most, where, tmp_path):
+    """RLIMIT_FSIZE stands for it: for rows that are written and for what the core copies."""
+    path = written(tmp_path / "rows.svm", *data(800))
+    program = f"""
+import resource, sys
+from labeltrees import ExtremeRegressor
+from labeltrees.errors import NoSpaceError
+resource.setrlimit(resource.RLIMIT_FSIZE, ({most}, {most}))
+try:
+    ExtremeRegressor().fit_files(sys.argv[1], folder=sys.argv[2])
+except NoSpaceError as error:
+    print(error.filename, error.strerror)
+    frames, names = error.__context__.__traceback__, []
+    while frames:
+        names.append(frames.tb_frame.f_code.co_name)
+        frames = frames.tb_next
+    print(names[-1])
+"""
+    code, out, err = children.run(program, path, tmp_path)
+    assert (code, err) == (0, "")
+    said, name = out.splitlines()
+    wanted = "has no room left for files of training; name a folder with more room"
+    assert said == f"{tmp_path} {wanted}"
+    assert name == where
+
+
+def test_a_chunk_in_files_is_that_of_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(spilling, "_ENTRIES_AT_ONCE", 100)
+    X, y = data(120)
+    path = written(tmp_path / "rows.svm", X, y)
+    whole = joined(list(read_svmlight(path)))
+    graded = replace(
+        whole,
+        relevance=np.arange(len(whole.labels), dtype=np.float32),
+        weights=np.arange(120, dtype=np.float32),
+        is_distribution=True,
+    )
+    for chunk in (whole, graded):
+        parts = [chunk.take(np.arange(50)), chunk.take(np.arange(50, 120))]
+        kept = chunk_in_files(parts, tmp_path)
+        numbers = np.random.default_rng(0).permutation(120)[:70]
+        for ours, theirs in (
+            (kept, chunk),
+            (taken_in_files(kept, numbers, tmp_path), chunk.take(numbers)),
+        ):
+            width = ours.rows.n_features
+            assert isinstance(ours.rows.values, np.memmap)
+            assert isinstance(ours.rows.indices, np.memmap)
+            assert width == 80
+            for name in ("starts", "indices", "values"):
+                assert np.array_equal(getattr(ours.rows, name), getattr(theirs.rows, name))
+            for name in ("labels", "label_starts", "weights", "relevance", "is_distribution"):
+                assert np.array_equal(getattr(ours, name), getattr(theirs, name)), name
+    assert [each.name for each in tmp_path.iterdir()] == ["rows.svm"]

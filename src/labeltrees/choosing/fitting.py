@@ -16,6 +16,8 @@ from labeltrees.metrics import label_matrix
 from labeltrees.models.capabilities import LearnsSets, can
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from labeltrees.choosing.methods import Method
     from labeltrees.data.chunk import Chunk, OneLabel
     from labeltrees.models.model import FittedModel
@@ -37,11 +39,14 @@ class Recipe:
     """What the last fit had to say of itself."""
 
 
-def fit(recipe: Recipe, data: Chunk) -> FittedModel:
-    """Return the model that a recipe makes of the data."""
+def fit(recipe: Recipe, data: Chunk, folder: Path | None = None) -> FittedModel:
+    """Return the model that a recipe makes of the data.
+
+    With a ``folder``, for "xreg" alone, rows may be in files, and more of them is kept there.
+    """
     method = methods()[recipe.method]
     if method.name == "xreg":
-        return _fit_extreme(recipe.settings, data)
+        return _fit_extreme(recipe.settings, data, folder)
     if method.name == "adacond":
         return _fit_boosted(recipe, data)
     if can(method.model_class, LearnsSets):
@@ -62,12 +67,12 @@ def fit(recipe: Recipe, data: Chunk) -> FittedModel:
     return cast("FittedModel", model)
 
 
-def _fit_extreme(settings: Any, data: Chunk) -> FittedModel:
-    from labeltrees.models.extreme.relevance import as_relevance
+def _fit_extreme(settings: Any, data: Chunk, folder: Path | None) -> FittedModel:
+    from labeltrees.models.extreme.files import relevance_of_chunk
     from labeltrees.models.extreme.training import train_extreme
 
-    relevance = as_relevance(label_lists(data))
-    return train_extreme(data.rows, relevance, settings)
+    relevance = relevance_of_chunk(data).scaled()
+    return train_extreme(data.rows, relevance, settings, folder=folder)
 
 
 def _fit_sets(method: Method, settings: Any, data: Chunk) -> FittedModel:

@@ -1,20 +1,21 @@
-"""The rows of a file in memory, or as many as there is room for."""
+"""The rows of a file in memory, or as many as there is room for, or in files."""
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from labeltrees.choosing.free_memory import free_memory
 from labeltrees.data.chunk import UNBOUNDED_WIDTH
 from labeltrees.data.shuffle import joined
 from labeltrees.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -24,6 +25,7 @@ __all__ = [
     "Gathered",
     "first_labels",
     "gather",
+    "gather_in_files",
     "label_lists",
     "labelled",
     "narrowed",
@@ -76,6 +78,25 @@ def gather(chunks: Iterable[Chunk], room: int, *, name: str) -> Gathered:
     return Gathered(joined(held), n_unlabelled, None)
 
 
+def gather_in_files(chunks: Iterable[Chunk], folder: Path) -> Gathered:
+    """Return all rows with labels, without their texts, in files of a folder.
+
+    They are one chunk whose features are mapped into memory, for `labeltrees.choosing.training`.
+    """
+    from labeltrees.models.extreme.files import chunk_in_files
+
+    n_unlabelled = 0
+
+    def known() -> Iterator[Chunk]:
+        nonlocal n_unlabelled
+        for chunk in chunks:
+            n_unlabelled += chunk.n_unlabelled
+            yield labelled(chunk)
+
+    data = chunk_in_files(known(), folder)
+    return Gathered(data, n_unlabelled, None)
+
+
 def narrowed(data: Chunk) -> Chunk:
     """Return rows of a file that does not tell its width, as wide as their last feature needs.
 
@@ -89,11 +110,8 @@ def narrowed(data: Chunk) -> Chunk:
 
 def room_for_data() -> int:
     """Return how many bytes the rows of a file may take: a quarter of the memory that is free."""
-    try:
-        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
-        return 2**31
-    return max(int(_SHARE_OF_MEMORY * free), _LEAST_ROOM)
+    free = free_memory()
+    return 2**31 if free is None else max(int(_SHARE_OF_MEMORY * free), _LEAST_ROOM)
 
 
 def first_labels(data: Chunk) -> NDArray[Any]:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from labeltrees.data.same_rows import Ratings
+from labeltrees.data.vocabulary import LabelVocabulary
 
 if TYPE_CHECKING:
     from labeltrees.data.chunk import Chunk
     from labeltrees.data.readers import FileLook
 
-__all__ = ["Kind", "kind_of", "method_for", "online_method_for"]
+__all__ = ["Kind", "kind_of", "kind_of_more", "method_for", "online_method_for"]
 
 _SHARE_OF_SEVERAL = 0.01
 """Rows with several labels may be mistakes if there are fewer than this share of them."""
@@ -43,21 +44,36 @@ class Kind:
 
 def kind_of(data: Chunk) -> Kind:
     """Return what kind of data these are."""
-    counts = np.diff(data.label_starts)
     ratings = Ratings()
     ratings.add(data)
     distinct, ids = np.unique(data.labels, return_inverse=True)
     return Kind(
         n_rows=data.n_rows,
         n_labels=len(distinct),
-        labels_per_row=float(counts.mean()),
-        several=float((counts > 1).mean()) >= _SHARE_OF_SEVERAL,
-        graded=data.relevance is not None and bool((data.relevance != 1).any()),
+        **_labels_of_rows(data),
         text=data.texts is not None,
         sorted=_is_sorted(ids[data.label_starts[:-1]], len(distinct)),
         distributions=data.is_distribution,
         ratings=ratings.found,
     )
+
+
+def kind_of_more(kind: Kind, data: Chunk) -> Kind:
+    """Return what kind of data these are, from that of their first rows.
+
+    What would take long to tell of very many rows is as it is of the first ones.
+    """
+    n_labels = len(LabelVocabulary(data.labels))
+    return replace(kind, n_rows=data.n_rows, n_labels=n_labels, **_labels_of_rows(data))
+
+
+def _labels_of_rows(data: Chunk) -> dict[str, Any]:
+    counts = np.diff(data.label_starts)
+    return {
+        "labels_per_row": float(counts.mean()),
+        "several": float((counts > 1).mean()) >= _SHARE_OF_SEVERAL,
+        "graded": data.relevance is not None and bool((data.relevance != 1).any()),
+    }
 
 
 def method_for(kind: Kind) -> tuple[str, str]:

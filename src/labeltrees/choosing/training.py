@@ -7,16 +7,21 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from labeltrees.choosing.fitting import Recipe, fit
 from labeltrees.choosing.holding_out import splits
 from labeltrees.choosing.rivals import most_frequent, one_against_all
 from labeltrees.choosing.scores import Answers, ask, scores
-from labeltrees.choosing.variants import best_variant
+from labeltrees.choosing.variants import best_variant, some_rows
 from labeltrees.data.shuffle import joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from numpy.typing import NDArray
 
     from labeltrees.choosing.features import Features
     from labeltrees.choosing.kinds import Kind
@@ -56,6 +61,8 @@ class Outcome:
     """Whether the model has learned from the held-out rows as well."""
     recipe: Recipe
     """How it was made: as was asked for, or a variant of it."""
+    n_compared: int | None = None
+    """On how many rows variants were compared, if on some of many."""
     seconds: dict[str, float] = field(default_factory=dict)
 
 
@@ -68,6 +75,7 @@ def train_on_all(
     name: str = "the model",
     jobs: int | None = None,
     vary: bool = False,
+    folder: Path | None = None,
     stage: Stage = nullcontext,
 ) -> Outcome:
     """Return the model of a recipe, measured on held-out rows and then taught all.
@@ -86,6 +94,9 @@ def train_on_all(
         Threads for its rivals.
     vary : bool
         Whether a variant of the recipe may be taken that is better on the rows to learn from.
+    folder : path or None
+        Where more rows than memory holds are kept in files, those of ``data`` already. The model
+        is the same, and so are the scores; only "xreg" learns so.
     stage : function of a text, returns a context
         Told what is being done.
     """
@@ -94,22 +105,25 @@ def train_on_all(
     answers: dict[str, list[Answers]] = {}
     asked: list[Chunk] = []
     model, fitted = None, features
+    n_compared = None
     for learned_rows, held_rows in parts:
-        learned, held = data.take(learned_rows), data.take(held_rows)
+        learned, held = _taken(data, learned_rows, folder), data.take(held_rows)
         with clock("making features"):
             fitted, learned = features.fit(learned)
             held = fitted.apply(held)
         if vary:
             with clock("comparing settings"):
-                recipe, vary = best_variant(recipe, learned, kind), False
+                few = learned if folder is None else some_rows(learned, recipe.seed)
+                recipe, vary = best_variant(recipe, few, kind), False
+                n_compared = few.n_rows if few is not learned else None
         with clock("learning"):
-            model = fit(recipe, learned)
+            model = fit(recipe, learned, folder)
         with clock("measuring"):
             answers.setdefault(name, []).append(ask(model, held, several=kind.several))
         rival = one_against_all(learned, kind, seed=recipe.seed, jobs=jobs)
-        if rival is not None and not _alike(rival, recipe):
+        if rival is not None and _is_other(rival, recipe, folder):
             with clock("learning one-against-all, to compare"):
-                told = ask(fit(rival, learned), held, several=kind.several)
+                told = ask(fit(rival, learned, folder), held, several=kind.several)
                 answers.setdefault("one-against-all", []).append(told)
         answers.setdefault("most frequent labels", []).append(most_frequent(learned, held))
         asked.append(held)
@@ -119,9 +133,20 @@ def train_on_all(
         with clock("making features"):
             fitted, whole = features.fit(data)
         with clock("learning from all rows"):
-            model = fit(recipe, whole)
+            model = fit(recipe, whole, folder)
     assert model is not None
-    return Outcome(model, fitted, measured, from_all, recipe, clock.seconds)
+    return Outcome(model, fitted, measured, from_all, recipe, n_compared, clock.seconds)
+
+
+def _taken(data: Chunk, rows: NDArray[np.int64], folder: Path | None) -> Chunk:
+    """Return rows to learn from; of very many in their order: files are read from their start."""
+    if data.n_rows > MOST_ROWS_TWICE:
+        rows = np.sort(rows)
+    if folder is None:
+        return data.take(rows)
+    from labeltrees.models.extreme.files import taken_in_files
+
+    return taken_in_files(data, rows, folder)
 
 
 def _measured(answers: dict[str, list[Answers]], asked: list[Chunk], *, several: bool) -> Measured:
@@ -133,8 +158,11 @@ def _measured(answers: dict[str, list[Answers]], asked: list[Chunk], *, several:
     return Measured(sum(part.n_rows for part in asked), len(asked), table)
 
 
-def _alike(rival: Recipe, recipe: Recipe) -> bool:
-    return rival.method == recipe.method and rival.settings == recipe.settings
+def _is_other(rival: Recipe, recipe: Recipe, folder: Path | None) -> bool:
+    """Whether a rival is another model, which can learn from where the rows are."""
+    if rival.method != recipe.method:
+        return folder is None
+    return bool(rival.settings != recipe.settings)
 
 
 class _Clock:

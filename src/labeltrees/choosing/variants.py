@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from labeltrees.choosing.kinds import Kind
     from labeltrees.data.chunk import Chunk
 
-__all__ = ["best_variant"]
+__all__ = ["best_variant", "some_rows"]
 
 _VARIANTS: dict[str, list[dict[str, Any]]] = {
     # P@1, P@3, P@5 in three parts of the rows to learn from: bibtex 60.7, 37.9, 28.0 by logistic
@@ -27,6 +27,7 @@ _N_PARTS = 3
 _LEAST_ROWS = 1000
 _MOST_WORK = 2e6
 """Stored values of all rows, times labels per row: some seconds."""
+_NOT_QUITE = 0.9  # of what that allows: rows that are drawn may be longer than others
 
 
 def best_variant(recipe: Recipe, data: Chunk, kind: Kind) -> Recipe:
@@ -46,11 +47,23 @@ def best_variant(recipe: Recipe, data: Chunk, kind: Kind) -> Recipe:
         rows to tell, or too much work.
     """
     others = _VARIANTS.get(recipe.method, []) if kind.several and not kind.graded else []
-    work = len(data.rows.indices) * max(1.0, len(data.labels) / max(1, data.n_rows))
-    if not others or data.n_rows < _LEAST_ROWS or work > _MOST_WORK:
+    if not others or data.n_rows < _LEAST_ROWS or _work(data) > _MOST_WORK:
         return recipe
     tried = [recipe, *(replace(recipe, settings=_with(recipe, other)) for other in others)]
     return max(tried, key=lambda each: _mean_precision(each, data))
+
+
+def some_rows(data: Chunk, seed: int) -> Chunk:
+    """Return rows drawn at random, as many as settings are compared on, or all if they are few."""
+    n_rows = int(_NOT_QUITE * data.n_rows * _MOST_WORK / max(_work(data), 1.0))
+    if n_rows >= data.n_rows:
+        return data
+    drawn = np.random.default_rng(seed).permutation(data.n_rows)[:n_rows]
+    return data.take(np.sort(drawn))
+
+
+def _work(data: Chunk) -> float:
+    return len(data.rows.indices) * max(1.0, len(data.labels) / max(1, data.n_rows))
 
 
 def _with(recipe: Recipe, other: dict[str, Any]) -> Any:

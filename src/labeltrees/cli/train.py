@@ -79,6 +79,13 @@ def train(
     limit: LimitOption = None,
     max_line_bytes: LineOption = MAX_LINE_BYTES,
     order: OrderOption = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where --model xreg keeps rows that memory has no room for: about four times "
+            "their size, on a disk. By default the system's folder for temporary files."
+        ),
+    ] = None,
     keep_state: Annotated[
         bool, typer.Option(help="Whether the saved model can go on learning.")
     ] = True,
@@ -96,7 +103,10 @@ def train(
     if fast and best:
         raise ArgumentError("--fast and --best exclude each other.")
     one_by_one = online or in_order or init is not None
-    wanted.check(_possible(model, one_by_one=one_by_one))
+    possible = _possible(model, one_by_one=one_by_one)
+    wanted.check(possible)
+    if folder is not None:
+        _check_folder(folder, possible)
     if data == "-" and one_by_one and wanted.n_passes > 1:
         raise ArgumentError("the standard input can be read only once: use --passes 1.")
     target = default_out(data) if out is None else out
@@ -121,7 +131,7 @@ def train(
     run = TrainingRun(
         source, target, model, wanted,
         effort="fast" if fast else "best" if best else "usual",
-        labels=labels, join_rows=join_rows, vectorizer=vectorizer,
+        labels=labels, join_rows=join_rows, vectorizer=vectorizer, folder=folder,
         keep_state=keep_state, quiet=quiet,
     )  # fmt: skip
     if init is not None:
@@ -135,6 +145,16 @@ def train(
         say_json(trained.to_dict())
     else:
         say_trained(trained)
+
+
+def _check_folder(folder: Path, possible: tuple[str, ...]) -> None:
+    """Raise `ArgumentError` if no method would keep rows in files, or not there."""
+    from labeltrees.models.extreme.spilling import checked_folder
+
+    if "xreg" not in possible:
+        names = " and ".join(possible)
+        raise ArgumentError(f"--folder is for --model xreg; {names} would keep nothing there.")
+    checked_folder(folder)
 
 
 def _possible(model: str, *, one_by_one: bool) -> tuple[str, ...]:

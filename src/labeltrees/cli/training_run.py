@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from labeltrees.choosing.features import Features
-from labeltrees.choosing.gathering import gather, narrowed, room_for_data
-from labeltrees.choosing.kinds import Kind, kind_of, method_for, online_method_for
+from labeltrees.choosing.gathering import gather, gather_in_files, narrowed, room_for_data
+from labeltrees.choosing.kinds import Kind, kind_of, kind_of_more, method_for, online_method_for
 from labeltrees.choosing.lessons import can_be_taught, lessons_of
 from labeltrees.choosing.streaming import learn_stream
 from labeltrees.choosing.training import train_on_all
@@ -24,12 +24,14 @@ from labeltrees.cli.training_words import (
     found_in,
     how_to_ask,
     joined_in_words,
+    kept_in_files,
     model_in_words,
 )
 from labeltrees.data.label_sets import LabelSets
 from labeltrees.data.same_rows import join_same_rows
 from labeltrees.errors import ArgumentError
 from labeltrees.models.capabilities import LearnsSets, can
+from labeltrees.models.extreme.spilling import CAN_SPILL, space_in
 from labeltrees.progress import Progress
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ __all__ = ["CHOOSES", "TrainingRun"]
 
 CHOOSES = ("conditional", "xreg")
 """What `--model auto` takes, by the data."""
+_NO_ROOM = "the file does not fit into memory"
 
 
 class TrainingRun:
@@ -60,26 +63,41 @@ class TrainingRun:
         labels: str | None,
         join_rows: bool | None,
         vectorizer: str | None,
+        folder: Path | None,
         keep_state: bool,
         quiet: bool,
     ) -> None:
         self.source, self.out, self.model, self.wanted = source, out, model, wanted
         self.effort, self.labels, self.vectorizer = effort, labels, vectorizer
         self.join_rows, self.keep_state, self.quiet = join_rows, keep_state, quiet
+        self.folder = folder
 
     def choose(self) -> Trained:
-        """Train on the whole file if it fits into memory, and else row by row."""
+        """Train on the whole file if it fits into memory, else from files or row by row."""
         with Progress("reading", enabled=not self.quiet) as progress:
             chunks = _counted(self.source.texts_or_rows(), progress)
             gathered = gather(chunks, room_for_data(), name=self.source.path)
-        if gathered.rest is not None:
-            trained = self._too_large(gathered.data, gathered.rest)
-            trained.n_without_label += gathered.n_unlabelled
-            return trained
-        data = narrowed(gathered.data)
-        kind = kind_of(data)
-        found = found_in(self.source.path, kind, gathered.n_unlabelled)
-        if self.join_rows or (self.join_rows is None and kind.ratings):
+        if gathered.rest is None:
+            data = narrowed(gathered.data)
+            return self._together(data, kind_of(data), gathered.n_unlabelled)
+        kind = kind_of(narrowed(gathered.data))
+        held, rest, n_unlabelled = [gathered.data], gathered.rest, gathered.n_unlabelled
+        del gathered  # what is held in memory goes with its last reader
+        chunks = chain(_given_up(held), rest)
+        if self._learns_from_files(kind):
+            return self._from_files(chunks, kind, n_unlabelled)
+        trained = self._row_by_row(chunks, kind.n_rows)
+        trained.n_without_label += n_unlabelled
+        return trained
+
+    def _together(
+        self, data: Chunk, kind: Kind, n_unlabelled: int, folder: Path | None = None
+    ) -> Trained:
+        """Train on all rows, in memory or, if there is a folder, in files there."""
+        found = found_in(self.source.path, kind, n_unlabelled)
+        if folder is not None:
+            found += kept_in_files(folder, kind)
+        elif self.join_rows or (self.join_rows is None and kind.ratings):
             data = join_same_rows([data])
             self.source, kind = replace(self.source, join_rows=True), kind_of(data)
             found.append(joined_in_words(kind))
@@ -89,12 +107,16 @@ class TrainingRun:
         recipe = recipe_of(
             chosen, effort=self.effort, one_label=self.source.labels, of_texts=kind.text
         )
-        outcome = train_on_all(
-            data, kind, recipe,
-            features=self._features(data, recipe.method), name="labeltrees",
-            jobs=chosen.jobs, stage=self._stage,
-            vary=self.model == "auto" and self.effort != "fast" and not self.wanted.given,
-        )  # fmt: skip
+        with nullcontext() if folder is None else space_in(folder):
+            outcome = train_on_all(
+                data, kind, recipe,
+                features=self._features(kind, recipe.method, folder), name="labeltrees",
+                jobs=chosen.jobs, stage=self._stage,
+                vary=self.model == "auto" and self.effort != "fast" and not self.wanted.given,
+                folder=folder,
+            )  # fmt: skip
+        if outcome.n_compared is not None:
+            found.append(f"Settings were compared on {outcome.n_compared:,} of the rows.")
         self._save(outcome.model, outcome.features.transform)
         return Trained(
             self.out,
@@ -106,7 +128,7 @@ class TrainingRun:
             why,
             data.n_rows,
             len(outcome.model.vocabulary),
-            gathered.n_unlabelled,
+            n_unlabelled,
             outcome.measured,
             outcome.from_all,
             facts=_sizes(outcome.model) | outcome.recipe.facts,
@@ -129,20 +151,36 @@ class TrainingRun:
         why = f"--init {init} was given"
         return self._stream(None, self.source.chunks, in_order=in_order, why=why, start=model)
 
-    def _too_large(self, data: Chunk, rest: Iterator[Chunk]) -> Trained:
-        """Learn what was read and all the rest row by row."""
+    def _learns_from_files(self, kind: Kind) -> bool:
+        """Whether rows that do not fit into memory are learned all together nevertheless."""
+        by_itself = self.labels is None and method_for(kind)[0] == "xreg"
+        return CAN_SPILL and (self.model == "xreg" or (self.model == "auto" and by_itself))
+
+    def _from_files(self, chunks: Iterable[Chunk], kind: Kind, n_unlabelled: int) -> Trained:
+        """Learn rows that do not fit into memory from files, all together."""
+        self._check_not_held(_NO_ROOM)
+        self._chosen(kind)  # options are refused before the rest is read
+        progress = Progress("keeping rows in files", enabled=not self.quiet)
+        with space_in(self.folder) as folder, progress:
+            known = _counted(self.source.with_features(chunks), progress)
+            gathered = gather_in_files(known, folder)
+        n_unlabelled += gathered.n_unlabelled
+        data = gathered.data
+        return self._together(data, kind_of_more(kind, data), n_unlabelled, folder)
+
+    def _row_by_row(self, chunks: Iterable[Chunk], n_looked_at: int) -> Trained:
+        """Learn rows that do not fit into memory one by one."""
         found = [
             f"There is no room for the whole file in memory, so it is learned row by row. "
-            f"The first {data.n_rows:,} rows were looked at."
+            f"The first {n_looked_at:,} rows were looked at."
         ]
-        why = "the file does not fit into memory"
-        chosen, kind = self._chosen_online(why)
-        once = iter([self.source.with_features(chain([data], rest))])
+        chosen, kind = self._chosen_online(_NO_ROOM)
+        once = iter([self.source.with_features(chunks)])
 
         def read() -> Iterable[Chunk]:
             return next(once, None) or self.source.chunks()
 
-        return self._stream(chosen, read, in_order=False, why=why, kind=kind, found=found)
+        return self._stream(chosen, read, in_order=False, why=_NO_ROOM, kind=kind, found=found)
 
     def _stream(
         self,
@@ -197,11 +235,15 @@ class TrainingRun:
         )
 
     def _check_stream(self, chosen: Chosen | None, why: str) -> None:
-        """Raise `ArgumentError` for an option that needs all rows."""
+        """Raise `ArgumentError` for an option of no use to what learns row by row."""
         if chosen is not None:
             self.wanted.check_stream()
         if self.effort != "usual":
             raise ArgumentError(f"--{self.effort} needs all rows in memory, and {why}.")
+        self._check_not_held(why)
+
+    def _check_not_held(self, why: str) -> None:
+        """Raise `ArgumentError` for an option that needs all rows in memory."""
         if self.join_rows:
             raise ArgumentError(f"--join-rows needs all rows in memory, and {why}.")
         if self.vectorizer in ("tfidf", "counts"):
@@ -255,14 +297,14 @@ class TrainingRun:
             )
         return chosen, why
 
-    def _features(self, data: Chunk, method: str) -> Features:
-        if data.texts is None:
+    def _features(self, kind: Kind, method: str, folder: Path | None) -> Features:
+        if not kind.text:
             if self.vectorizer is not None:
                 raise ArgumentError(f"--vectorizer {self.vectorizer}: these data have no texts.")
             return Features()
         from labeltrees.transforms import default_text_features, hashed_text_features
 
-        if self.vectorizer == "hashing":
+        if self.vectorizer == "hashing" or folder is not None:
             return Features(hashed_text_features())
         if self.vectorizer == "counts" or (self.vectorizer is None and method == "bm25"):
             from sklearn.feature_extraction.text import CountVectorizer
@@ -278,6 +320,12 @@ class TrainingRun:
     def _stage(self, what: str) -> Iterator[None]:
         with Progress(what, enabled=not self.quiet):
             yield
+
+
+def _given_up(held: list[Chunk]) -> Iterator[Chunk]:
+    """Return the chunks of a list, which no longer has them."""
+    while held:
+        yield held.pop(0)
 
 
 def _counted(chunks: Iterable[Chunk], progress: Progress) -> Iterator[Chunk]:

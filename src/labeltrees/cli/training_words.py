@@ -22,6 +22,7 @@ __all__ = [
     "found_in",
     "how_to_ask",
     "joined_in_words",
+    "kept_in_files",
     "model_in_words",
 ]
 
@@ -39,6 +40,17 @@ def found_in(path: str, kind: Kind, n_unlabelled: int) -> list[str]:
         sentences.append(f"Rows without a label: {n_unlabelled:,}; they are left out.")
     if kind.sorted:
         sentences.append("Rows are sorted by label; they are shuffled.")
+    return sentences
+
+
+def kept_in_files(folder: Path, kind: Kind) -> list[str]:
+    """Return what is said of rows that were learned from files of a folder."""
+    sentences = [
+        f"There is no room for all rows in memory, so they are learned from files in {folder} "
+        "(--folder)."
+    ]
+    if kind.ratings:
+        sentences.append("Rows of the same are not joined: that needs all rows in memory.")
     return sentences
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["joined", "shuffled"]
+__all__ = ["joined", "joined_numbers", "shuffled"]
 
 _CHUNK_ROWS = 16_384
 
@@ -97,10 +97,10 @@ def joined(chunks: Sequence[Chunk]) -> Chunk:
         stacked([chunk.rows for chunk in chunks]),
         np.concatenate(named),
         _joined_starts([chunk.label_starts for chunk in chunks]),
-        _joined_numbers([chunk.weights for chunk in chunks], n_rows),
+        joined_numbers([chunk.weights for chunk in chunks], n_rows),
         chunks[0].first_line,
         np.concatenate([_lines_of(chunk) for chunk in chunks]),
-        _joined_numbers(
+        joined_numbers(
             [chunk.relevance for chunk in chunks], [len(chunk.labels) for chunk in chunks]
         ),
         texts if len(texts) == sum(n_rows) else None,
@@ -112,7 +112,7 @@ def _lines_of(chunk: Chunk) -> NDArray[np.int64]:
     return chunk.first_line + np.arange(chunk.n_rows) if chunk.lines is None else chunk.lines
 
 
-def _joined_numbers(
+def joined_numbers(
     parts: Sequence[NDArray[np.float32] | None], sizes: Sequence[int]
 ) -> NDArray[np.float32] | None:
     """Return the numbers of all parts; a part that has none has ones. None if no part has any."""

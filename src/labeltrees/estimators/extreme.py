@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Self
 
 from sklearn.utils import ClassifierTags
@@ -26,6 +23,7 @@ from labeltrees.models.extreme.files import gather_in_files
 from labeltrees.models.extreme.model import ExtremeModel
 from labeltrees.models.extreme.presets import preset_settings
 from labeltrees.models.extreme.settings import ExtremeSettings as Default
+from labeltrees.models.extreme.spilling import space_in
 from labeltrees.models.extreme.training import train_extreme
 from labeltrees.models.model import (
     MAX_DENSE_BYTES,
@@ -36,6 +34,8 @@ from labeltrees.models.model import (
 )
 
 if TYPE_CHECKING:
+    import os
+
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
@@ -301,7 +301,8 @@ class ExtremeRegressor(LabelEstimator):
             Makes features of texts; None: hashed words and pairs.
         folder : path, optional
             Where there is room on a disk for three times the rows: 8 bytes for each feature of a
-            row. None: the system's folder for temporary files, which may be in memory.
+            row. None: the system's folder for temporary files, which may be in memory. The files
+            have no names and are gone with the process. `NoSpaceError` if the disk gets full.
 
         Returns
         -------
@@ -320,9 +321,7 @@ class ExtremeRegressor(LabelEstimator):
         settings = self._settings()
         if settings.warm_start:
             raise ArgumentError.of("warm_start", True, "False where files are learned from")
-        place = None if folder is None else os.fspath(folder)
-        with TemporaryDirectory(prefix="labeltrees-", dir=place) as name:
-            space = Path(name)
+        with space_in(folder) as space:
             rows, relevance = gather_in_files(chunks_of(files, vectorizer), space)
             model = train_extreme(rows, relevance.scaled(), settings, folder=space)
         self.model_ = model

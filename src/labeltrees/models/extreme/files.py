@@ -9,10 +9,11 @@ import numpy as np
 
 from labeltrees.data.chunk import UNBOUNDED_WIDTH, Chunk
 from labeltrees.data.rows import Rows
+from labeltrees.data.shuffle import joined_numbers
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import DataError
 from labeltrees.models.extreme.relevance import RawRelevance, relevance_of_entries
-from labeltrees.models.extreme.spilling import GrowingFile
+from labeltrees.models.extreme.spilling import growing_entries, n_slabs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -20,39 +21,71 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["gather_in_files"]
+__all__ = ["chunk_in_files", "gather_in_files", "relevance_of_chunk", "taken_in_files"]
 
 
 def gather_in_files(chunks: Iterable[Chunk], folder: Path | None) -> tuple[Rows, RawRelevance]:
     """Return all rows, their entries in files of the folder or, if that is None, in memory."""
-    lengths, label_lengths = [np.zeros(1, np.int64)], [np.zeros(1, np.int64)]
+    data = chunk_in_files(chunks, folder)
+    return data.rows, relevance_of_chunk(data)
+
+
+def chunk_in_files(chunks: Iterable[Chunk], folder: Path | None) -> Chunk:
+    """Return all rows as one chunk, their entries in files of the folder or, if None, in memory.
+
+    Of the rows are kept features, labels and weights.
+    """
+    lengths: list[NDArray[np.int64]] = []
+    label_lengths: list[NDArray[np.int64]] = []
     ids: list[NDArray[Any]] = []
-    values: list[NDArray[Any]] = []
-    vocabulary, width, graded = LabelVocabulary(), 0, False
-    indices, entries = _sink(folder, "given.indices", np.int32), _sink(folder, "given", np.float32)
-    for chunk in _some(chunks):
-        lengths.append(np.diff(chunk.rows.starts))
-        indices.append(chunk.rows.indices)
-        entries.append(chunk.rows.values)
-        own = chunk.rows.n_features
-        if own == UNBOUNDED_WIDTH:
-            own = int(chunk.rows.indices.max(initial=0)) + 1
-        width = max(width, own)
-        label_lengths.append(np.diff(chunk.label_starts))
-        ids.append(vocabulary.add(chunk.labels))
-        graded = graded or chunk.relevance is not None
-        ones = np.ones(len(chunk.labels), np.float32)
-        values.append(ones if chunk.relevance is None else chunk.relevance)
-    starts = np.cumsum(np.concatenate(lengths))
-    rows = Rows(starts, indices.finish(), entries.finish(), width)
-    relevance = relevance_of_entries(
-        np.cumsum(np.concatenate(label_lengths)),
-        np.concatenate(ids),
-        np.concatenate(values).astype(np.float64),
-        once_each=graded,
-        names=vocabulary,
+    relevance: list[NDArray[np.float32] | None] = []
+    weights: list[NDArray[np.float32] | None] = []
+    vocabulary, width, is_distribution = LabelVocabulary(), 0, False
+    with growing_entries(folder) as (indices, values):
+        for chunk in _some(chunks):
+            lengths.append(np.diff(chunk.rows.starts))
+            indices.append(chunk.rows.indices)
+            values.append(chunk.rows.values)
+            own = chunk.rows.n_features
+            if own == UNBOUNDED_WIDTH:
+                own = int(chunk.rows.indices.max(initial=0)) + 1
+            width = max(width, own)
+            label_lengths.append(np.diff(chunk.label_starts))
+            ids.append(vocabulary.add(chunk.labels))
+            relevance.append(chunk.relevance)
+            weights.append(chunk.weights)
+            is_distribution = is_distribution or chunk.is_distribution
+        return Chunk(
+            Rows(_starts_of(lengths), indices.finish(), values.finish(), width),
+            vocabulary.labels[np.concatenate(ids)],
+            _starts_of(label_lengths),
+            joined_numbers(weights, [len(part) for part in lengths]),
+            1,
+            relevance=joined_numbers(relevance, [len(part) for part in ids]),
+            is_distribution=is_distribution,
+        )
+
+
+def taken_in_files(data: Chunk, rows: NDArray[np.int64], folder: Path) -> Chunk:
+    """Return these rows of a chunk, in their order and without texts, in files of the folder."""
+    n_entries = int(np.diff(data.rows.starts)[rows].sum())
+    parts = np.array_split(rows, n_slabs(n_entries))
+    return chunk_in_files((data.take(part) for part in parts), folder)
+
+
+def relevance_of_chunk(data: Chunk) -> RawRelevance:
+    """Return the relevance of a chunk's rows; without one, each label of a row has 1."""
+    values = np.ones(len(data.labels)) if data.relevance is None else data.relevance
+    return relevance_of_entries(
+        data.label_starts,
+        data.labels,
+        values.astype(np.float64),
+        once_each=data.relevance is not None,
     )
-    return rows, relevance
+
+
+def _starts_of(lengths: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    return np.cumsum(np.concatenate([np.zeros(1, np.int64), *lengths]))
 
 
 def _some(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
@@ -61,20 +94,3 @@ def _some(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
     if first is None:
         raise DataError("the files have no row.")
     return chain([first], left)
-
-
-class _Memory:
-    """What `GrowingFile` does, in memory."""
-
-    def __init__(self) -> None:
-        self.parts: list[NDArray[Any]] = []
-
-    def append(self, values: NDArray[Any]) -> None:
-        self.parts.append(values)
-
-    def finish(self) -> NDArray[Any]:
-        return np.concatenate(self.parts)
-
-
-def _sink(folder: Path | None, name: str, dtype: type[np.generic]) -> GrowingFile | _Memory:
-    return _Memory() if folder is None else GrowingFile(folder, name, dtype)

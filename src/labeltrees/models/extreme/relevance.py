@@ -262,26 +262,20 @@ def relevance_of_entries(
     values: NDArray[np.float64],
     *,
     once_each: bool = False,
-    names: LabelVocabulary | None = None,
 ) -> RawRelevance:
     """Return the relevance of rows whose labels lie one after the other.
 
-    ``once_each``: whether no row may name a label twice; else twice says no more than once. With
-    ``names`` labels are ids in that vocabulary.
+    ``once_each``: whether no row may name a label twice; else twice says no more than once.
 
     >>> raw = relevance_of_entries(np.array([0, 2, 2]), ["sun", "rain"], np.ones(2))
     >>> raw.labels.tolist(), raw.vocabulary.labels.tolist()
     ([0, 1], ['rain', 'sun'])
     """
-    known = LabelVocabulary(labels) if names is None else names
-    vocabulary = LabelVocabulary(sorted(known.labels.tolist()))
+    vocabulary = LabelVocabulary(sorted(LabelVocabulary(labels).labels.tolist()))
     if not len(values):
         return RawRelevance(starts, np.empty(0, np.int32), values, vocabulary)
     shape = (len(starts) - 1, len(vocabulary))
-    ids = vocabulary.ids(labels if names is None else known.labels)
-    if names is not None:
-        ids = ids[np.asarray(labels)]
-    matrix = sparse.csr_array((values, ids, starts), shape=shape)
+    matrix = sparse.csr_array((values, vocabulary.ids(labels), starts), shape=shape)
     raw = _of_matrix(matrix, vocabulary.labels)
     return raw if once_each else replace(raw, most=float(values.max()))
 

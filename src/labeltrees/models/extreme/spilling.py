@@ -2,44 +2,135 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import shutil
+import tempfile
+from contextlib import closing, contextmanager
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from labeltrees import _core
+from labeltrees.errors import ArgumentError, NoSpaceError
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
     from labeltrees.data.rows import Rows
     from labeltrees.models.extreme.relevance import Relevance
 
-__all__ = ["GrowingFile", "label_ranges", "ranges_of", "spilled_data", "spilled_features"]
+__all__ = [
+    "CAN_SPILL",
+    "checked_folder",
+    "growing_entries",
+    "label_ranges",
+    "n_slabs",
+    "ranges_of",
+    "space_in",
+    "spilled_data",
+    "spilled_features",
+]
 
+CAN_SPILL = os.name == "posix"
+"""Whether training can keep rows in files on this system."""
 _ENTRIES_AT_ONCE = 2**19
+_SPILLED_BYTES = 16  # of an entry: rows of length 1, and those of a node beside each other
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-class GrowingFile:
-    """Numbers that are written to a file one after the other, and then mapped."""
+def checked_folder(folder: str | os.PathLike[str] | None) -> Path:
+    """Return a folder for files of training, by default the system's for temporary files.
 
-    def __init__(self, folder: Path, name: str, dtype: type[np.generic]) -> None:
-        self.path = folder / name
+    Raises `ArgumentError` if no files can be made there.
+    """
+    path = Path(tempfile.gettempdir() if folder is None else folder)
+    if not path.is_dir() or not os.access(path, os.W_OK | os.X_OK):
+        raise ArgumentError.of("folder", os.fspath(path), "a folder in which files can be made")
+    return path
+
+
+@contextmanager
+def space_in(folder: str | os.PathLike[str] | None) -> Iterator[Path]:
+    """Return `checked_folder`; if it gets full in the block, that is a `NoSpaceError`."""
+    path = checked_folder(folder)
+    try:
+        yield path
+    except OSError as error:
+        if error.errno not in _FULL or isinstance(error, NoSpaceError):
+            raise
+        raise _no_space(path, error.errno, "has no room left for files of training") from None
+
+
+def _no_space(folder: Path, number: int, what: str) -> NoSpaceError:
+    said = f"{what}; name a folder with more room"
+    return NoSpaceError(number, said, os.fspath(folder))
+
+
+class _GrowingFile:
+    """Numbers that are written to a file one after the other, and then mapped.
+
+    The file has no name: whatever becomes of the process, it is gone when nobody maps it any more.
+    """
+
+    def __init__(self, folder: Path, dtype: type[np.generic]) -> None:
         self.dtype = dtype
-        self.path.touch()
+        self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115
 
     def append(self, values: NDArray[Any]) -> None:
         """Write more numbers."""
-        with self.path.open("ab") as file:
-            np.ascontiguousarray(values, dtype=self.dtype).tofile(file)
+        left = np.ascontiguousarray(values, dtype=self.dtype).view(np.uint8).data
+        while left:
+            left = left[self._file.write(left) :]
 
     def finish(self) -> NDArray[Any]:
         """Return all of them, mapped."""
-        if self.path.stat().st_size == 0:
+        if self._file.tell() == 0:
             return np.empty(0, self.dtype)
-        return np.memmap(self.path, dtype=self.dtype, mode="r")
+        return np.memmap(self._file, dtype=self.dtype, mode="r")
+
+    def close(self) -> None:
+        """Let go of the file; what `finish` returned stays."""
+        self._file.close()
+
+
+class _Memory:
+    """What `_GrowingFile` does, in memory."""
+
+    def __init__(self) -> None:
+        self.parts: list[NDArray[Any]] = []
+
+    def append(self, values: NDArray[Any]) -> None:
+        self.parts.append(values)
+
+    def finish(self) -> NDArray[Any]:
+        return np.concatenate(self.parts)
+
+    def close(self) -> None: ...
+
+
+@contextmanager
+def growing_entries(
+    folder: Path | None,
+) -> Iterator[tuple[_GrowingFile | _Memory, _GrowingFile | _Memory]]:
+    """Return what takes the features of rows and their values: files of the folder, or memory."""
+    if folder is None:
+        yield _Memory(), _Memory()
+        return
+    with (
+        closing(_GrowingFile(folder, np.int32)) as indices,
+        closing(_GrowingFile(folder, np.float32)) as values,
+    ):
+        yield indices, values
+
+
+def n_slabs(n_entries: float) -> int:
+    """Return into how many parts rows are cut that have so many entries, not to be too large."""
+    return int(n_entries // _ENTRIES_AT_ONCE) + 1
 
 
 def label_ranges(counts: NDArray[np.int64], n_ranges: int) -> list[tuple[int, int]]:
@@ -63,31 +154,34 @@ def ranges_of(rows: Rows, relevance: Relevance) -> list[tuple[int, int]]:
 def _ranges(relevance: Relevance, n_entries: int) -> list[tuple[int, int]]:
     counts = np.bincount(relevance.labels, minlength=len(relevance.vocabulary))
     n_met = len(relevance.labels) * n_entries / max(relevance.n_rows, 1)
-    return label_ranges(counts, int(n_met // _ENTRIES_AT_ONCE) + 1)
+    return label_ranges(counts, n_slabs(n_met))
 
 
 def spilled_data(rows: Rows, relevance: Relevance, folder: Path) -> _core.RelevanceData:
     """Return what trees learn from, with the rows of length 1 in files of the folder."""
+    needed, free = _SPILLED_BYTES * len(rows.indices), shutil.disk_usage(folder).free
+    if needed > free:
+        what = f"has {free / 1e6:,.0f} MB free, and training needs {needed / 1e6:,.0f} MB more"
+        raise _no_space(folder, errno.ENOSPC, what)
     slabs, names = _slabs(rows), np.empty(0, np.int32)
     for begin, end in slabs:
         entries = slice(rows.starts[begin], rows.starts[end])
         features = rows.indices[entries][rows.values[entries] != 0]
         names = np.union1d(names, features).astype(np.int32)
     starts = np.zeros(rows.n_rows + 1, np.int64)
-    indices = GrowingFile(folder, "indices", np.int32)
-    values = GrowingFile(folder, "values", np.float32)
-    for begin, end in slabs:
-        entries = slice(rows.starts[begin], rows.starts[end])
-        own = rows.starts[begin : end + 1] - rows.starts[begin]
-        given = np.array(rows.indices[entries]), np.array(rows.values[entries])
-        unit = _core.unit_rows(own, given[0], given[1])
-        starts[begin + 1 : end + 1] = starts[begin] + unit[0][1:]
-        indices.append(np.searchsorted(names, unit[1]))
-        values.append(unit[2])
-    return _core.RelevanceData.mapped(
-        starts, indices.finish(), values.finish(), names, *relevance.arrays,
-        len(relevance.vocabulary), str(folder),
-    )  # fmt: skip
+    with growing_entries(folder) as (indices, values):
+        for begin, end in slabs:
+            entries = slice(rows.starts[begin], rows.starts[end])
+            own = rows.starts[begin : end + 1] - rows.starts[begin]
+            given = np.array(rows.indices[entries]), np.array(rows.values[entries])
+            unit = _core.unit_rows(own, given[0], given[1])
+            starts[begin + 1 : end + 1] = starts[begin] + unit[0][1:]
+            indices.append(np.searchsorted(names, unit[1]))
+            values.append(unit[2])
+        return _core.RelevanceData.mapped(
+            starts, indices.finish(), values.finish(), names, *relevance.arrays,
+            len(relevance.vocabulary), str(folder),
+        )  # fmt: skip
 
 
 def _slabs(rows: Rows) -> list[tuple[int, int]]:
@@ -104,13 +198,12 @@ def spilled_features(
     """Return the labels of some row and the mean features of each, in files of the folder."""
     used: list[NDArray[Any]] = []
     lengths: list[NDArray[Any]] = []
-    indices = GrowingFile(folder, "features", np.int32)
-    values = GrowingFile(folder, "means", np.float32)
-    for begin, end in _ranges(relevance, data.n_entries):
-        labels, starts, features, means = data.label_features(n_threads, begin, end)
-        used.append(labels)
-        lengths.append(np.diff(starts))
-        indices.append(features)
-        values.append(means)
-    starts = np.concatenate(([0], np.cumsum(np.concatenate(lengths)))).astype(np.int64)
-    return np.concatenate(used), starts, indices.finish(), values.finish()
+    with growing_entries(folder) as (indices, values):
+        for begin, end in _ranges(relevance, data.n_entries):
+            labels, starts, features, means = data.label_features(n_threads, begin, end)
+            used.append(labels)
+            lengths.append(np.diff(starts))
+            indices.append(features)
+            values.append(means)
+        starts = np.concatenate(([0], np.cumsum(np.concatenate(lengths)))).astype(np.int64)
+        return np.concatenate(used), starts, indices.finish(), values.finish()
