@@ -16,9 +16,8 @@ TITLES = {
     "debian": "Debian: which package has this path",
 }
 FIRST_LABELS = 64_000  # growth is told from here
-#: Tables are filling up when a row makes fewer new lines than this share of the most, and full when
-#: in the end hardly any is made.
-FILLING, STOPPED = 0.75, 0.05
+#: Tables are full where rows make less than this share of the most new lines and never more again.
+FULL = 0.3
 STREAM_HEADER = [
     "rows", "labels", "nodes on a path", "accuracy", "log loss (seen)", "new labels", "rows/s",
     "CPU µs/row", "P(label), far", "near", "tables MB", "resident MB", "load",
@@ -121,15 +120,15 @@ def grew(first: list[dict[str, Any]], last: list[dict[str, Any]]) -> str:
 
 
 def filled(windows: list[dict[str, Any]]) -> int | None:
-    """Return the first window in which tables had no room for all lines; None if they had."""
+    """Return the first window in which tables had no room for most lines; None if they had."""
     new = [
         (each["lines"] - before["lines"]) / each["n_rows"]
         for before, each in pairwise([{"lines": 0}, *windows])
     ]
-    most = max(new[1:], default=0.0)
-    if not windows or new[-1] >= STOPPED * most:
-        return None
-    return next((i for i in range(1, len(new)) if new[i] < FILLING * most), None)
+    n_free = len(new)
+    while n_free > 0 and new[n_free - 1] < FULL * max(new):
+        n_free -= 1
+    return None if n_free == len(new) else n_free
 
 
 def per_row(several: list[dict[str, Any]]) -> float:

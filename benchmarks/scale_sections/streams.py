@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 PROGRAM = Path(__file__).with_name("stream_program.py")
 IDENTIFIERS, DEBIAN = "identifiers", "debian"
-MOST_IDENTIFIERS = 20_000_000
+MOST_IDENTIFIERS = 45_000_000
 ALL_PATHS = sys.maxsize
 #: Rows between two lines of the results.
 WINDOWS = {IDENTIFIERS: 500_000, DEBIAN: 250_000}
