@@ -11,6 +11,7 @@ DIR has the sets as `benchmarks/batch.py` reads them; yso-en are its first 100,0
 from __future__ import annotations
 
 import argparse
+import ctypes
 import multiprocessing
 import tempfile
 import time
@@ -57,6 +58,7 @@ def estimated(data: Path, name: str, share: float) -> tuple[Any, ...]:
 def measured(data: Path, name: str) -> tuple[float, int, int]:
     X, Y = training_rows(data, name, None)
     ExtremeRegressor(n_trees=1).fit(X[:200], Y[:200])  # imports are not training
+    ctypes.CDLL(None).malloc_trim(0)  # what reading the rows has left free would be used again
     reset_peak()
     before = memory("VmRSS")
     start = time.process_time()

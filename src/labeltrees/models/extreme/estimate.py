@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -66,7 +67,7 @@ def estimate_training(
     order = np.random.default_rng(settings.random_state).permutation(rows.n_rows)
     samples = [np.sort(order[: int(share * rows.n_rows)]) for share in _SHARES]
     counts = [len(np.unique(relevance.take(chosen).labels)) for chosen in samples]
-    n_labels = _grown([len(chosen) for chosen in samples], counts, n_rows)
+    n_labels = _labels_of(counts, math.log2(n_rows / rows.n_rows), len(relevance.vocabulary))
     runs = [
         _run(rows, relevance, chosen, _with_leaves_of(settings, count / n_labels))
         for chosen, count in zip(samples, counts, strict=True)
@@ -89,6 +90,21 @@ def estimate_training(
         int(data + root + weights),
         int(settings.n_trees * tree_bytes + label_bytes),
     )
+
+
+def _labels_of(counts: Sequence[int], n_doublings: float, n_known: int) -> float:
+    """Return how many labels there are after so many doublings of the rows.
+
+    Each doubling so far brought a smaller power of new ones than that before, and so it goes on.
+    Labels that are known but not met are all there are.
+    """
+    before, last = (math.log2(max(b, 1) / max(a, 1)) for a, b in pairwise(counts))
+    share = min(last / before, 1.0) if before > 0 else 0.0
+    powers = last * n_doublings
+    if share < 1:
+        powers = last * share * (1 - share**n_doublings) / (1 - share)
+    found: float = counts[-1] * 2**powers
+    return min(found, n_known) if n_known > counts[-1] else found
 
 
 def _with_leaves_of(settings: ExtremeSettings, share: float) -> ExtremeSettings:
