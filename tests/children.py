@@ -145,6 +145,7 @@ def be_mother(number):
     sys.stderr = os.fdopen(2, "w", 1, "utf-8", "backslashreplace", closefd=False)
     os.chdir(request["cwd"])
     sys.argv = ["-c", *request["arguments"]]
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
     exec(compile(request["program"], "<child>", "exec"), {"__name__": "__main__"})
 
 

@@ -215,9 +215,10 @@ def test_an_explanation_in_words_adds_what_the_label_s_own_expert_adds(tmp_path,
 
 @pytest.mark.parametrize("options", [["--online"], ["--in-order"], []])
 def test_training_row_by_row_takes_all_labels_of_a_row(options, tmp_path, monkeypatch, capsys):
-    """On request, and where the file does not fit into memory."""
+    """On request, and where the file fits neither into memory nor into files of training."""
     path, out = write_texts(tmp_path / "d.tsv", 0, 800), tmp_path / "m"
     if not options:
+        monkeypatch.setattr("labeltrees.cli.training_run.CAN_SPILL", False)
         monkeypatch.setattr("labeltrees.cli.training_run.room_for_data", lambda: 0)
     told = run_json(capsys, "train", path, "-o", out, "-q", *options)
     assert told["method"] == "multilabel"

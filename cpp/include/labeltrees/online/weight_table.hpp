@@ -352,11 +352,14 @@ class LineTable {
     prefetch_line(window.tags + group);
     return {window.tags + group, window.lines + group * group_size, TagGroup::of(hash)};
   }
-  // Whether a line that was guessed is the key's, or the one it shares: that is guessed only where
-  // the key has none of its own.
+  // Whether a line that was guessed is surely the key's, or the one it shares. A line of another
+  // tag than the key's was looked for only because the key has none of its own; one of the same tag
+  // may lie before the key's own.
   bool is_line_of(std::uint64_t key, const Line& guessed) const noexcept {
     const std::uint64_t found = read_shared(guessed.key);
-    return found == key || (is_sharing() && found == shared_key(key));
+    if (found == key) return true;
+    return is_sharing() && found == shared_key(key) &&
+           TagGroup::of(hash_of(found)) != TagGroup::of(hash_of(key));
   }
   static const Line* search(const Window& window, std::uint64_t key, std::uint64_t hash) noexcept;
   const Line* find_exact(std::uint64_t key, std::uint64_t hash) const noexcept;
