@@ -88,7 +88,22 @@ def test_where_the_system_says_nothing_there_is_a_guess(
     assert free_memory(tmp_path) is None
     monkeypatch.setattr("labeltrees.choosing.gathering.free_memory", lambda: None)
     assert room_for_data() == 2**31
-    monkeypatch.setattr("labeltrees.choosing.gathering.free_memory", lambda: 40 * GB)
-    assert room_for_data() == 10 * GB
-    monkeypatch.setattr("labeltrees.choosing.gathering.free_memory", lambda: 0)
-    assert room_for_data() == 2**28
+
+
+@pytest.mark.parametrize(
+    ("free", "room"),
+    [(40 * GB, 10 * GB), (GB, GB // 4), (GB // 2, GB // 4), (GB // 8, GB // 16), (0, 0)],
+)
+def test_rows_may_have_a_quarter_of_what_is_free_or_half_of_little(
+    free: int, room: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("labeltrees.choosing.gathering.free_memory", lambda: free)
+    assert room_for_data() == room
+
+
+def test_odd_names_of_groups_are_no_failure(machine: Path) -> None:
+    path = machine / "proc/self/cgroup"
+    path.parent.mkdir()
+    path.write_bytes(b"no colon\n0::/b\xf6x:1\n\n")
+    limit(machine, "", str(GB), GB // 2)
+    assert free_memory(machine) == GB // 2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -141,8 +143,36 @@ def test_a_variant_is_taken_only_if_it_is_better_and_may_be(
     assert train_on_all(data, kind, recipe, features=Features()).recipe is recipe
     worse = Recipe("xreg", ExtremeSettings(n_trees=1))
     monkeypatch.setitem(variants._VARIANTS, "xreg", [{"max_epochs": 1, "cost": 1e-6}])
-    assert best_variant(worse, data, kind) is worse
-    assert best_variant(recipe, data.take(np.arange(999)), kind) is recipe  # too few rows to tell
+    assert best_variant(worse, data, kind) == (worse, None)
+    few = data.take(np.arange(999))
+    assert best_variant(recipe, few, kind) == (recipe, None)  # too few rows to tell
     monkeypatch.setattr(variants, "_MOST_WORK", 1)
     monkeypatch.setitem(variants._VARIANTS, "xreg", [better])
-    assert best_variant(recipe, data, kind) is recipe
+    assert best_variant(recipe, data, kind) == (recipe, None)
+
+
+def test_of_many_rows_variants_are_compared_on_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = clouds(4000, 30, per_row=2, noise=1.0)
+    kind = kind_of(data)
+    recipe = Recipe("xreg", ExtremeSettings(n_trees=1, max_epochs=1, cost=1e-6))
+    better = {"max_epochs": 12, "cost": None}
+    monkeypatch.setitem(variants._VARIANTS, "xreg", [better])
+    work = variants._work(data)
+    monkeypatch.setattr(variants, "_MOST_WORK", work / 3)
+    asked: list[int] = []
+
+    def noted(recipe: Recipe, some: Chunk) -> float:
+        asked.append(some.n_rows)
+        return float(recipe.settings.max_epochs)
+
+    monkeypatch.setattr(variants, "_mean_precision", noted)
+    chosen, n_drawn = best_variant(recipe, data, kind)
+    assert n_drawn == 1333
+    assert asked == [n_drawn, n_drawn]
+    assert chosen.settings == ExtremeSettings(n_trees=1)
+    assert best_variant(recipe, data, replace(kind, graded=True)) == (recipe, None)
+    monkeypatch.setattr(variants, "_MOST_WORK", work / 5)  # fewer than can tell
+    assert best_variant(recipe, data, kind) == (recipe, None)
+    monkeypatch.setattr(variants, "_MOST_WORK", work)
+    assert best_variant(recipe, data, kind)[1] is None
+    assert asked[2:] == [4000, 4000]

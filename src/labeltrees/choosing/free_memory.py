@@ -46,8 +46,9 @@ def _machine(root: Path) -> int | None:
 def _groups(root: Path) -> Iterator[int | None]:
     """Return what the limits of the process's groups, and of those that hold them, leave."""
     for line in _text(root / "proc/self/cgroup").splitlines():
-        _, kinds, path = line.split(":", 2)
-        if kinds and "memory" not in kinds.split(","):
+        _, is_group, rest = line.partition(":")
+        kinds, _, path = rest.partition(":")
+        if not is_group or (kinds and "memory" not in kinds.split(",")):
             continue
         place = root / "sys/fs/cgroup" / ("memory" if kinds else "")
         own = place / path.lstrip("/")
@@ -67,6 +68,6 @@ def _left(group: Path, limit: str, usage: str, given_up: str) -> int | None:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text()
+        return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""

@@ -109,9 +109,14 @@ def narrowed(data: Chunk) -> Chunk:
 
 
 def room_for_data() -> int:
-    """Return how many bytes the rows of a file may take: a quarter of the memory that is free."""
+    """Return how many bytes the rows of a file may take: a quarter of the memory that is free.
+
+    Where that is very little, up to half of it.
+    """
     free = free_memory()
-    return 2**31 if free is None else max(int(_SHARE_OF_MEMORY * free), _LEAST_ROOM)
+    if free is None:
+        return 2**31
+    return max(int(_SHARE_OF_MEMORY * free), min(_LEAST_ROOM, free // 2))
 
 
 def first_labels(data: Chunk) -> NDArray[Any]:

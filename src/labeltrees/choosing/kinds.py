@@ -61,10 +61,18 @@ def kind_of(data: Chunk) -> Kind:
 def kind_of_more(kind: Kind, data: Chunk) -> Kind:
     """Return what kind of data these are, from that of their first rows.
 
-    What would take long to tell of very many rows is as it is of the first ones.
+    What would take long to tell of very many rows is as it is of the first ones, and rows that
+    had several labels or grades there have them, however few come later: the method goes by that.
     """
-    n_labels = len(LabelVocabulary(data.labels))
-    return replace(kind, n_rows=data.n_rows, n_labels=n_labels, **_labels_of_rows(data))
+    found = _labels_of_rows(data)
+    return replace(
+        kind,
+        n_rows=data.n_rows,
+        n_labels=len(LabelVocabulary(data.labels)),
+        labels_per_row=found["labels_per_row"],
+        several=kind.several or found["several"],
+        graded=kind.graded or found["graded"],
+    )
 
 
 def _labels_of_rows(data: Chunk) -> dict[str, Any]:

@@ -13,8 +13,9 @@ from labeltrees.choosing.fitting import Recipe, fit
 from labeltrees.choosing.holding_out import splits
 from labeltrees.choosing.rivals import most_frequent, one_against_all
 from labeltrees.choosing.scores import Answers, ask, scores
-from labeltrees.choosing.variants import best_variant, some_rows
+from labeltrees.choosing.variants import best_variant
 from labeltrees.data.shuffle import joined
+from labeltrees.models.extreme.spilling import check_space
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -101,6 +102,8 @@ def train_on_all(
         Told what is being done.
     """
     clock = _Clock(stage)
+    if folder is not None:
+        check_space(folder, len(data.rows.indices), n_copies=1)
     parts = splits(data.n_rows, recipe.seed) if data.n_rows >= _LEAST_ROWS else []
     answers: dict[str, list[Answers]] = {}
     asked: list[Chunk] = []
@@ -113,9 +116,7 @@ def train_on_all(
             held = fitted.apply(held)
         if vary:
             with clock("comparing settings"):
-                few = learned if folder is None else some_rows(learned, recipe.seed)
-                recipe, vary = best_variant(recipe, few, kind), False
-                n_compared = few.n_rows if few is not learned else None
+                (recipe, n_compared), vary = best_variant(recipe, learned, kind), False
         with clock("learning"):
             model = fit(recipe, learned, folder)
         with clock("measuring"):

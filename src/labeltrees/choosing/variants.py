@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from labeltrees.choosing.kinds import Kind
     from labeltrees.data.chunk import Chunk
 
-__all__ = ["best_variant", "some_rows"]
+__all__ = ["best_variant"]
 
 _VARIANTS: dict[str, list[dict[str, Any]]] = {
     # P@1, P@3, P@5 in three parts of the rows to learn from: bibtex 60.7, 37.9, 28.0 by logistic
@@ -26,12 +26,13 @@ _VARIANTS: dict[str, list[dict[str, Any]]] = {
 _N_PARTS = 3
 _LEAST_ROWS = 1000
 _MOST_WORK = 2e6
-"""Stored values of all rows, times labels per row: some seconds."""
-_NOT_QUITE = 0.9  # of what that allows: rows that are drawn may be longer than others
+"""Stored values of the rows compared on, times labels per row: some seconds."""
 
 
-def best_variant(recipe: Recipe, data: Chunk, kind: Kind) -> Recipe:
+def best_variant(recipe: Recipe, data: Chunk, kind: Kind) -> tuple[Recipe, int | None]:
     """Return the recipe, or the variant of it that is best in three parts of the data.
+
+    Of very many rows some are drawn at random, as many as take some seconds.
 
     Parameters
     ----------
@@ -42,22 +43,24 @@ def best_variant(recipe: Recipe, data: Chunk, kind: Kind) -> Recipe:
 
     Returns
     -------
-    Recipe
-        By the mean of P@1, P@3 and P@5. The recipe itself where there is nothing to try, too few
-        rows to tell, or too much work.
+    recipe : Recipe
+        By the mean of P@1, P@3 and P@5. The recipe itself where there is nothing to try or too few
+        rows to tell.
+    n_drawn : int or None
+        On how many rows recipes were compared, if on some of many.
     """
     others = _VARIANTS.get(recipe.method, []) if kind.several and not kind.graded else []
-    if not others or data.n_rows < _LEAST_ROWS or _work(data) > _MOST_WORK:
-        return recipe
+    n_rows = min(data.n_rows, int(data.n_rows * _MOST_WORK / max(_work(data), 1.0)))
+    if not others or n_rows < _LEAST_ROWS:
+        return recipe, None
+    is_drawn = n_rows < data.n_rows
+    some = _drawn(data, n_rows, recipe.seed) if is_drawn else data
     tried = [recipe, *(replace(recipe, settings=_with(recipe, other)) for other in others)]
-    return max(tried, key=lambda each: _mean_precision(each, data))
+    best = max(tried, key=lambda each: _mean_precision(each, some))
+    return best, n_rows if is_drawn else None
 
 
-def some_rows(data: Chunk, seed: int) -> Chunk:
-    """Return rows drawn at random, as many as settings are compared on, or all if they are few."""
-    n_rows = int(_NOT_QUITE * data.n_rows * _MOST_WORK / max(_work(data), 1.0))
-    if n_rows >= data.n_rows:
-        return data
+def _drawn(data: Chunk, n_rows: int, seed: int) -> Chunk:
     drawn = np.random.default_rng(seed).permutation(data.n_rows)[:n_rows]
     return data.take(np.sort(drawn))
 

@@ -50,7 +50,9 @@ def kept_in_files(folder: Path, kind: Kind) -> list[str]:
         "(--folder)."
     ]
     if kind.ratings:
-        sentences.append("Rows of the same are not joined: that needs all rows in memory.")
+        sentences.append(
+            f"Rows of the same {_what(kind)} are not joined: that needs all rows in memory."
+        )
     return sentences
 
 
@@ -58,9 +60,13 @@ def joined_in_words(kind: Kind) -> str:
     """Return what became of rows that rated one label each, from the kind of the joined ones."""
     what = "texts" if kind.text else "different rows of features"
     return (
-        f"They are about {kind.n_rows:,} {what}: rows of the same are joined, with all their "
-        f"labels, {kind.labels_per_row:.1f} on average; --no-join-rows keeps them apart."
+        f"They are about {kind.n_rows:,} {what}: rows of the same {_what(kind)} are joined, with "
+        f"all their labels, {kind.labels_per_row:.1f} on average; --no-join-rows keeps them apart."
     )
+
+
+def _what(kind: Kind) -> str:
+    return "text" if kind.text else "features"
 
 
 def model_in_words(method: str, model: Any) -> str:

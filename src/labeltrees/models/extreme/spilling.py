@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CAN_SPILL",
+    "check_space",
     "checked_folder",
     "growing_entries",
     "label_ranges",
@@ -39,7 +40,8 @@ __all__ = [
 CAN_SPILL = os.name == "posix"
 """Whether training can keep rows in files on this system."""
 _ENTRIES_AT_ONCE = 2**19
-_SPILLED_BYTES = 16  # of an entry: rows of length 1, and those of a node beside each other
+_ENTRY_BYTES = 8  # a feature and its value
+_SPILLED_BYTES = 2 * _ENTRY_BYTES  # rows of length 1, and those of a node beside each other
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -64,6 +66,18 @@ def space_in(folder: str | os.PathLike[str] | None) -> Iterator[Path]:
         if error.errno not in _FULL or isinstance(error, NoSpaceError):
             raise
         raise _no_space(path, error.errno, "has no room left for files of training") from None
+
+
+def check_space(folder: Path, n_entries: int, *, n_copies: int = 0) -> None:
+    """Raise `NoSpaceError` if the folder is too small for training on so many entries of rows.
+
+    ``n_copies``: of the rows as they are given, which are to be made there besides.
+    """
+    needed = (_SPILLED_BYTES + n_copies * _ENTRY_BYTES) * n_entries
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        what = f"has {free / 1e6:,.0f} MB free, and training needs {needed / 1e6:,.0f} MB more"
+        raise _no_space(folder, errno.ENOSPC, what)
 
 
 def _no_space(folder: Path, number: int, what: str) -> NoSpaceError:
@@ -159,10 +173,7 @@ def _ranges(relevance: Relevance, n_entries: int) -> list[tuple[int, int]]:
 
 def spilled_data(rows: Rows, relevance: Relevance, folder: Path) -> _core.RelevanceData:
     """Return what trees learn from, with the rows of length 1 in files of the folder."""
-    needed, free = _SPILLED_BYTES * len(rows.indices), shutil.disk_usage(folder).free
-    if needed > free:
-        what = f"has {free / 1e6:,.0f} MB free, and training needs {needed / 1e6:,.0f} MB more"
-        raise _no_space(folder, errno.ENOSPC, what)
+    check_space(folder, len(rows.indices))
     slabs, names = _slabs(rows), np.empty(0, np.int32)
     for begin, end in slabs:
         entries = slice(rows.starts[begin], rows.starts[end])
