@@ -10,6 +10,7 @@ cd "$(dirname "$0")/.."
 unset MAKEFLAGS CC CXX CFLAGS CXXFLAGS  # neither make's jobs nor flags of somebody's own
 work=$PWD/build/wheel
 pip() { "$1/bin/python" -m pip -qq --disable-pip-version-check "${@:2}"; }
+fail() { echo "wheel.sh: $1" >&2; exit 1; }
 tag_of() { "$1" -c 'import sys; print("cp%d%d" % sys.version_info[:2])'; }
 
 make_tools() {
@@ -40,8 +41,10 @@ make_plain_path() {
 }
 
 try_wheel() {
-  local python=$1 tag=$2 env=$work/clean-$2 wheel compiler
-  wheel=$(compgen -G "dist/*-$tag-$tag-*.whl" || compgen -G "dist/*-abi3-*.whl")
+  local python=$1 tag=$2 env=$work/clean-$2 wheels wheel compiler
+  mapfile -t wheels < <(compgen -G "dist/*-$tag-$tag-*.whl" || compgen -G "dist/*-abi3-*.whl")
+  [ ${#wheels[@]} = 1 ] || fail "dist must have one wheel for $tag, and has ${#wheels[@]}"
+  wheel=${wheels[0]}
   rm -rf "$env"
   "$python" -m venv "$env"
   clean() {
@@ -77,6 +80,9 @@ build_all() {
 }
 
 read -ra pythons <<<"${PYTHONS:-python3}"
+for python in "${pythons[@]}"; do
+  "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || fail "$python is no Python 3.11 or newer"
+done
 if [ "${WHEEL_BUILD:-}" != none ]; then build_all "${pythons[@]}"; fi
 if [ "${WHEEL_TESTS:-}" != none ]; then
   make_plain_path
