@@ -120,15 +120,17 @@ def grew(first: list[dict[str, Any]], last: list[dict[str, Any]]) -> str:
 
 
 def filled(windows: list[dict[str, Any]]) -> int | None:
-    """Return the first window in which tables had no room for most lines; None if they had."""
+    """Return the first window in which tables had no room for most lines; None if they had.
+
+    The first window of all is not compared with: every line is new there.
+    """
     new = [
-        (each["lines"] - before["lines"]) / each["n_rows"]
-        for before, each in pairwise([{"lines": 0}, *windows])
+        (each["lines"] - before["lines"]) / each["n_rows"] for before, each in pairwise(windows)
     ]
-    n_free = len(new)
-    while n_free > 0 and new[n_free - 1] < FULL * max(new):
+    n_free = len(windows)
+    while n_free > 1 and new[n_free - 2] < FULL * max(new):
         n_free -= 1
-    return None if n_free == len(new) else n_free
+    return None if n_free == len(windows) else n_free
 
 
 def per_row(several: list[dict[str, Any]]) -> float:

@@ -170,15 +170,15 @@ def test_the_growth_that_is_told_is_of_four_windows_each_and_says_when_tables_we
         sizes = {"examples": labels, "labels": labels, "n_rows": 1_000, "lines": lines}
         return sizes | {"cpu_s": cpu_s, "load": 1.0}
 
-    windows = [window(10_000, 9.0, 4_000)]
-    windows += [window(64_000 + i, 0.01, 8_000 + 4_000 * i) for i in range(4)]
-    windows += [window(500_000 + i, 0.015, 24_000 + 4_000 * i) for i in range(4)]
+    windows = [window(10_000, 9.0, 104_000)]  # the first rows make most lines
+    windows += [window(64_000 + i, 0.01, 108_000 + 4_000 * i) for i in range(4)]
+    windows += [window(500_000 + i, 0.015, 124_000 + 4_000 * i) for i in range(4)]
     assert filled(windows) is None
     said = grown(windows)
     assert "to 500,003 the processor's time per row grew 1.50 times, from 10.0 to 15.0" in said
     assert "full" not in said
     assert grown(windows[:-1]) is None
-    windows += [window(600_000 + i, 0.025, 37_000 + i) for i in range(4)]
+    windows += [window(600_000 + i, 0.025, 137_000 + i) for i in range(4)]
     assert filled(windows) == 9
     said = grown(windows)
     assert "grew 1.50 times" in said
