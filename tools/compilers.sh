@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # The core and its tests with every compiler of this machine: g++, clang++ (with libc++ too, where it
-# is installed), and g++ for arm64 and for Windows. Warnings are errors. What is built for another
-# processor or system runs in qemu-aarch64 or wine, if they are installed; wine keeps its files in
-# build/compilers/wine unless WINEPREFIX says where.
+# is installed), g++ for arm64 and for Windows, and clang for macOS, where .venv has the package
+# ziglang. Warnings are errors. What is built for another processor or system runs in qemu-aarch64
+# or wine, if they are installed; wine keeps its files in build/compilers/wine unless WINEPREFIX
+# says where. Nothing runs what is built for macOS.
 #   tools/compilers.sh gcc arm64     only these
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -13,6 +14,14 @@ unset MAKEFLAGS
 mkdir -p build/compilers
 status=0
 table=$(printf '%-9s %-42s %s' build compiler 'core tests')
+# `zig TOOL ARGUMENT...`: a program that stands for a tool of the package ziglang; none without it.
+zig() {
+  local program=$PWD/build/compilers/zig-$1
+  python -c 'import ziglang' 2>/dev/null || return 0
+  printf '#!/bin/sh\nexec "%s" -m ziglang %s "$@"\n' "$PWD/.venv/bin/python" "$*" >"$program"
+  chmod +x "$program"
+  echo "$program"
+}
 first_of() { local each; for each in "$@"; do command -v "$each" && return; done || true; }
 
 # `try NAME COMPILER RUNNER FLAG...`: a row of the table.
@@ -38,7 +47,7 @@ try() {
   table+=$'\n'$(printf '%-9s %-42s %s' "$name" "$("$compiler" --version | head -n 1 | cut -c -42)" "$said")
 }
 
-[ $# -gt 0 ] || set -- gcc clang libc++ arm64 windows
+[ $# -gt 0 ] || set -- gcc clang libc++ arm64 windows macos
 for which in "$@"; do
   case $which in
     gcc) try gcc "$(first_of g++)" "" ;;
@@ -59,7 +68,11 @@ for which in "$@"; do
       try windows "$(first_of x86_64-w64-mingw32-g++-posix)" "${runner:-none}" \
         -DCMAKE_SYSTEM_NAME=Windows -DCMAKE_SYSTEM_PROCESSOR=x86_64 -DCMAKE_EXE_LINKER_FLAGS=-static
       ;;
-    *) echo "compilers.sh: $which is none of gcc, clang, libc++, arm64, windows" >&2; exit 2 ;;
+    macos)
+      try macos "$(zig c++ -target aarch64-macos)" none -DCMAKE_SYSTEM_NAME=Darwin \
+        -DCMAKE_SYSTEM_PROCESSOR=arm64 -DCMAKE_AR="$(zig ar)" -DCMAKE_RANLIB="$(zig ranlib)"
+      ;;
+    *) echo "compilers.sh: $which is none of gcc, clang, libc++, arm64, windows, macos" >&2; exit 2 ;;
   esac
 done
 echo "$table"
