@@ -71,3 +71,11 @@ def test_a_node_wants_as_many_labels_as_it_has():
     nothing = (np.zeros(6, np.int64), np.empty(0, np.int32), np.empty(0, np.float32))
     with pytest.raises(ValueError, match="another number of labels"):
         ordered_labels((labels, *nothing), tree_shape(6, settings), 0, None, settings, 0)
+
+
+def test_a_tree_of_another_arity_has_no_order():
+    labels, starts = np.arange(60, dtype=np.int32), np.zeros(61, np.int64)
+    nothing = (labels, starts, np.empty(0, np.int32), np.empty(0, np.float32))
+    shape = tree_shape(60, ExtremeSettings(arity=4, max_leaf=5))
+    with pytest.raises(ValueError, match="node 0 has other children"):
+        ordered_labels(nothing, shape, 0, None, ExtremeSettings(arity=3, max_leaf=5), 0)
