@@ -46,8 +46,13 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 def checked_folder(folder: str | os.PathLike[str] | None) -> Path:
     """Return a folder for files of training, by default the system's for temporary files.
 
-    Raises `ArgumentError` if no files can be made there.
+    Raises `ArgumentError` if no files can be made there, or `CAN_SPILL` is not.
     """
+    if not CAN_SPILL:
+        raise ArgumentError(
+            "rows cannot be kept in files on this system: learn them in memory with fit, or row by "
+            "row with MultiLabelTreeClassifier, as labeltrees train does without --folder."
+        )
     path = Path(tempfile.gettempdir() if folder is None else folder)
     if not path.is_dir() or not os.access(path, os.W_OK | os.X_OK):
         raise ArgumentError.of("folder", os.fspath(path), "a folder in which files can be made")
