@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from labeltrees import _core
+from labeltrees.data.starts import starts_of
 from labeltrees.models.extreme.training import ordered_labels, tree_shape
 
 if TYPE_CHECKING:
@@ -54,7 +55,9 @@ class Features(NamedTuple):
         kept = np.zeros(len(lengths), bool)
         kept[rows] = True
         entries = np.repeat(kept, lengths)
-        return Features(labels, _starts(lengths[rows]), self.indices[entries], self.values[entries])
+        return Features(
+            labels, starts_of(lengths[rows]), self.indices[entries], self.values[entries]
+        )
 
 
 def _together(parts: Sequence[Features]) -> Features:
@@ -63,11 +66,7 @@ def _together(parts: Sequence[Features]) -> Features:
         np.concatenate([getattr(part, name) for part in parts])
         for name in ("labels", "indices", "values")
     )
-    return Features(labels, _starts(lengths), indices, values)
-
-
-def _starts(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    return Features(labels, starts_of(lengths), indices, values)
 
 
 class Part(NamedTuple):
@@ -177,14 +176,14 @@ def plan_tree(
     labels[leaves] = order[first_leaf[leaves]]
     places = np.full(len(whole.counts), -1, np.int32)
     places[order] = np.arange(len(order))
-    entries = np.concatenate(([0], np.cumsum(whole.counts[order])))
+    entries = starts_of(whole.counts[order])
     groups = _groups(shape, first_leaf, entries)
     return TreePlan(shape.parents(), labels, places, groups)
 
 
 def _first_leaves(tree: _core.LabelTree) -> NDArray[np.int64]:
     """Return the place of each node's first leaf; its others follow."""
-    before = np.concatenate(([0], np.cumsum(tree.leaf_counts())))
+    before = starts_of(tree.leaf_counts())
     first_child, parents, depths = tree.first_children(), tree.parents(), tree.depths()
     first = np.zeros(tree.n_nodes, np.int64)
     for depth in range(1, int(depths.max()) + 1):

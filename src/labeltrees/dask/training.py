@@ -12,6 +12,7 @@ import numpy as np
 
 from labeltrees.dask import partitions, planning, tasks
 from labeltrees.dask.blocks import joined, pick
+from labeltrees.data.starts import starts_of
 from labeltrees.models.extreme.spilling import label_ranges
 from labeltrees.models.extreme.training import held_numbers
 
@@ -142,7 +143,7 @@ def _learned(
 ) -> _Learned:
     """Return the blocks of all partitions; held-out rows are drawn by their number in the whole."""
     chosen = np.flatnonzero(held_numbers(sum(rows_of_parts), settings) >= 0)
-    edges = np.concatenate(([0], np.cumsum(rows_of_parts)))
+    edges = starts_of(rows_of_parts)
     cuts = np.searchsorted(chosen, edges)
     held_in = [chosen[cuts[i] : cuts[i + 1]] - edges[i] for i in range(len(rows_of_parts))]
     binary = settings.relevance == "binary"

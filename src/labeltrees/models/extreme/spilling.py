@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from labeltrees import _core
+from labeltrees.data.starts import starts_of
 from labeltrees.errors import ArgumentError, NoSpaceError
 
 if TYPE_CHECKING:
@@ -210,5 +211,5 @@ def spilled_features(
             lengths.append(np.diff(starts))
             indices.append(features)
             values.append(means)
-        starts = np.concatenate(([0], np.cumsum(np.concatenate(lengths)))).astype(np.int64)
+        starts = starts_of(np.concatenate(lengths))
         return np.concatenate(used), starts, indices.finish(), values.finish()
