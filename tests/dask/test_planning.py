@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labeltrees.dask.planning import Features, crown_of, ordered_part, part_below, plan_tree
+from labeltrees.dask.planning import MeanFeatures, crown_of, ordered_part, part_below, plan_tree
 from labeltrees.dask.tasks import Whole
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.models.extreme.settings import ExtremeSettings
@@ -25,7 +25,7 @@ def mean_features(draw):
     starts = np.concatenate(([0], np.cumsum([len(row) for row in rows]))).astype(np.int64)
     indices = np.concatenate(rows).astype(np.int32)
     values = random.integers(-4, 5, len(indices)).astype(np.float32)
-    return Features(labels, starts, indices, values)
+    return MeanFeatures(labels, starts, indices, values)
 
 
 @st.composite

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Crown",
-    "Features",
     "Group",
+    "MeanFeatures",
     "Part",
     "TreePlan",
     "crown_of",
@@ -40,7 +40,7 @@ _LARGEST_SHARE = 1 / 6
 """Of all entries: a larger subtree is not one task, but its topmost node and those below it are."""
 
 
-class Features(NamedTuple):
+class MeanFeatures(NamedTuple):
     """Labels that some row has, increasing, and their mean features as CSR arrays."""
 
     labels: NDArray[np.int32]
@@ -48,25 +48,25 @@ class Features(NamedTuple):
     indices: NDArray[np.int32]
     values: NDArray[np.float32]
 
-    def take(self, labels: NDArray[np.int32]) -> Features:
+    def take(self, labels: NDArray[np.int32]) -> MeanFeatures:
         """Return those of some labels, which are among them and increase."""
         rows = np.searchsorted(self.labels, labels)
         lengths = np.diff(self.starts)
         kept = np.zeros(len(lengths), bool)
         kept[rows] = True
         entries = np.repeat(kept, lengths)
-        return Features(
+        return MeanFeatures(
             labels, starts_of(lengths[rows]), self.indices[entries], self.values[entries]
         )
 
 
-def _together(parts: Sequence[Features]) -> Features:
+def _together(parts: Sequence[MeanFeatures]) -> MeanFeatures:
     lengths = np.concatenate([np.diff(part.starts) for part in parts])
     labels, indices, values = (
         np.concatenate([getattr(part, name) for part in parts])
         for name in ("labels", "indices", "values")
     )
-    return Features(labels, starts_of(lengths), indices, values)
+    return MeanFeatures(labels, starts_of(lengths), indices, values)
 
 
 class Part(NamedTuple):
@@ -84,7 +84,7 @@ class Crown:
     order: NDArray[np.int32]
     parts: tuple[Part, ...]
     """The nodes below the top, but for those of one label."""
-    features: Features | None
+    features: MeanFeatures | None
 
     def outline(self) -> Crown:
         """Return the crown without the features, which are large."""
@@ -92,7 +92,7 @@ class Crown:
 
 
 def crown_of(
-    parts: Sequence[Features], settings: ExtremeSettings, number: int, whole_tree: bool
+    parts: Sequence[MeanFeatures], settings: ExtremeSettings, number: int, whole_tree: bool
 ) -> Crown:
     """Return the top of tree ``number``, or the whole of it, from the features of all labels."""
     features = _together(parts)
@@ -112,7 +112,7 @@ def crown_of(
     return Crown(order, below, features)
 
 
-def part_below(crown: Crown, number: int) -> tuple[Features, int, int]:
+def part_below(crown: Crown, number: int) -> tuple[MeanFeatures, int, int]:
     """Return the features of a part's labels, its node, and how many labels there are in all."""
     assert crown.features is not None
     part = crown.parts[number]
@@ -121,7 +121,7 @@ def part_below(crown: Crown, number: int) -> tuple[Features, int, int]:
 
 
 def ordered_part(
-    part: tuple[Features, int, int], settings: ExtremeSettings, number: int
+    part: tuple[MeanFeatures, int, int], settings: ExtremeSettings, number: int
 ) -> NDArray[np.int32]:
     """Return the labels of a part of tree ``number`` in order."""
     features, node, n_labels = part
