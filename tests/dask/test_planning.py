@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labeltrees.dask.planning import MeanFeatures, crown_of, ordered_part, part_below, plan_tree
+from labeltrees.dask.planning import (
+    MeanFeatures,
+    all_features,
+    crown_of,
+    ordered_part,
+    part_below,
+    plan_tree,
+)
 from labeltrees.dask.tasks import Whole
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.models.extreme.settings import ExtremeSettings
@@ -42,12 +51,13 @@ def ranges(features, n):
 
 
 def planned(features, counts, settings, number, *, whole_tree):
-    crown = crown_of(ranges(features, 3), settings, number, whole_tree)
-    parts = [part_below(crown, part) for part in range(len(crown.parts))]
+    together = all_features(ranges(features, 3))
+    crown = crown_of(together, settings, number, whole_tree)
+    parts = [part_below(together, crown, part) for part in range(len(crown.parts))]
     orders = [ordered_part(part, settings, number) for part in parts]
     labels = LabelVocabulary(range(len(counts)))
     whole = Whole(labels, counts, (1,), 10**6, 1, 1.0, None, "lists")
-    return plan_tree(crown.outline(), orders, whole, settings)
+    return plan_tree(crown, orders, whole, settings)
 
 
 @given(mean_features(), tree_settings(), st.integers(0, 3), st.booleans())
@@ -63,6 +73,25 @@ def test_tasks_put_labels_where_one_machine_does(features, settings, number, who
     placed = np.flatnonzero(plan.places >= 0)
     assert placed.tolist() == features.labels.tolist()
     assert sorted(plan.places[placed].tolist()) == list(range(len(placed)))
+
+
+@given(mean_features(), st.integers(1, 4))
+def test_ranges_of_labels_are_put_together_as_they_were(features, n_ranges):
+    for found, wanted in zip(all_features(ranges(features, n_ranges)), features, strict=True):
+        assert found.dtype == wanted.dtype
+        assert found.tolist() == wanted.tolist()
+
+
+@pytest.mark.parametrize("n_labels", [1, 50])
+@pytest.mark.parametrize("whole_tree", [False, True])
+def test_a_crown_keeps_no_features(n_labels, whole_tree):
+    """There is one for each tree at the same time."""
+    starts = 1000 * np.arange(n_labels + 1)
+    indices = np.tile(np.arange(1000, dtype=np.int32), n_labels)
+    values = np.random.default_rng(1).random(len(indices), np.float32)
+    features = MeanFeatures(np.arange(n_labels, dtype=np.int32), starts, indices, values)
+    crown = crown_of(features, ExtremeSettings(arity=4, max_leaf=5), 0, whole_tree)
+    assert len(pickle.dumps(crown)) < 1000 + 8 * n_labels
 
 
 def test_a_node_wants_as_many_labels_as_it_has():

@@ -7,13 +7,13 @@ the numbers that its nodes have in the whole tree, and divides labels as one mac
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from labeltrees import _core
-from labeltrees.data.starts import starts_of
+from labeltrees.data.starts import joined_starts, starts_of
 from labeltrees.models.extreme.training import ordered_labels, tree_shape
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ __all__ = [
     "MeanFeatures",
     "Part",
     "TreePlan",
+    "all_features",
     "crown_of",
     "ordered_part",
     "part_below",
@@ -60,13 +61,16 @@ class MeanFeatures(NamedTuple):
         )
 
 
-def _together(parts: Sequence[MeanFeatures]) -> MeanFeatures:
-    lengths = np.concatenate([np.diff(part.starts) for part in parts])
-    labels, indices, values = (
-        np.concatenate([getattr(part, name) for part in parts])
-        for name in ("labels", "indices", "values")
+def all_features(parts: Sequence[MeanFeatures]) -> MeanFeatures:
+    """Return the mean features of all labels, from those of consecutive ranges."""
+    if len(parts) == 1:
+        return parts[0]
+    return MeanFeatures(
+        np.concatenate([part.labels for part in parts]),
+        joined_starts([part.starts for part in parts]),
+        np.concatenate([part.indices for part in parts]),
+        np.concatenate([part.values for part in parts]),
     )
-    return MeanFeatures(labels, starts_of(lengths), indices, values)
 
 
 class Part(NamedTuple):
@@ -84,21 +88,15 @@ class Crown:
     order: NDArray[np.int32]
     parts: tuple[Part, ...]
     """The nodes below the top, but for those of one label."""
-    features: MeanFeatures | None
-
-    def outline(self) -> Crown:
-        """Return the crown without the features, which are large."""
-        return replace(self, features=None)
 
 
 def crown_of(
-    parts: Sequence[MeanFeatures], settings: ExtremeSettings, number: int, whole_tree: bool
+    features: MeanFeatures, settings: ExtremeSettings, number: int, whole_tree: bool
 ) -> Crown:
     """Return the top of tree ``number``, or the whole of it, from the features of all labels."""
-    features = _together(parts)
     shape = tree_shape(len(features.labels), settings)
     if whole_tree:
-        return Crown(ordered_labels(features, shape, 0, None, settings, number), (), None)
+        return Crown(ordered_labels(features, shape, 0, None, settings, number), ())
     order = ordered_labels(features, shape, 0, 1, settings, number)
     first = shape.first_children()[0]
     children = np.arange(first, first + shape.child_counts()[0])
@@ -109,15 +107,14 @@ def crown_of(
         for child, size, end in zip(children, sizes, ends, strict=True)
         if size > 1
     )
-    return Crown(order, below, features)
+    return Crown(order, below)
 
 
-def part_below(crown: Crown, number: int) -> tuple[MeanFeatures, int, int]:
+def part_below(features: MeanFeatures, crown: Crown, number: int) -> tuple[MeanFeatures, int, int]:
     """Return the features of a part's labels, its node, and how many labels there are in all."""
-    assert crown.features is not None
     part = crown.parts[number]
     labels = crown.order[part.begin : part.end]
-    return crown.features.take(labels), part.node, len(crown.order)
+    return features.take(labels), part.node, len(crown.order)
 
 
 def ordered_part(
@@ -164,7 +161,7 @@ def plan_tree(
 ) -> TreePlan:
     """Return the tree over all labels, and how its training is shared out.
 
-    ``crown`` is without features; ``orders`` are of the nodes below it that it has not divided.
+    ``orders`` are of the nodes below the crown that it has not divided.
     """
     shape = tree_shape(len(crown.order), settings)
     first_leaf = _first_leaves(shape)
