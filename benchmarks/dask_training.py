@@ -29,7 +29,7 @@ from batch_sections.data_sets import training_rows
 from labeltrees import ExtremeRegressor, _core
 from labeltrees.dask import DaskExtremeRegressor
 from labeltrees.dask.partitions import facts_of, part_of
-from labeltrees.dask.planning import Features, crown_of, ordered_part, part_below, plan_tree
+from labeltrees.dask.planning import MeanFeatures, crown_of, ordered_part, part_below, plan_tree
 from labeltrees.dask.tasks import merged
 from labeltrees.models.extreme.memory import TrainingSize
 from labeltrees.models.extreme.training import held_numbers, joined_tree, train_nodes
@@ -77,14 +77,14 @@ def measured_steps(X: csr_array, Y: csr_array, n_trees: int) -> dict[str, Any]:
 
     n_labels = len(relevance.vocabulary)
     data = timed("prepare", _core.RelevanceData, *part.rows.arrays, *relevance.arrays, n_labels)
-    features = Features(*timed("features", data.label_features, 1))
-    crown = timed("crown", crown_of, [features], settings, 0, False)
+    features = MeanFeatures(*timed("features", data.label_features, 1))
+    crown = timed("crown", crown_of, features, settings, 0, False)
     orders, parts_of_tree = [], []
     for number in range(len(crown.parts)):
         start = time.process_time()
-        orders.append(ordered_part(part_below(crown, number), settings, 0))
+        orders.append(ordered_part(part_below(features, crown, number), settings, 0))
         parts_of_tree.append(time.process_time() - start)
-    plan = timed("plan", plan_tree, crown.outline(), orders, whole, settings)
+    plan = timed("plan", plan_tree, crown, orders, whole, settings)
     size = TrainingSize.of(part.rows, relevance)
     held, tree, parts, tasks = held_numbers(size.n_rows, settings), plan.tree(), [], []
     for group in plan.groups:

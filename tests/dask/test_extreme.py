@@ -88,6 +88,21 @@ def test_few_labels_are_clustered_by_one_task(client, tmp_path, monkeypatch):
     assert digest(fitted(client, X, y, 3, **SMALL).to_local(), tmp_path) == wanted
 
 
+def test_the_mean_features_of_all_labels_are_put_together_once(client, monkeypatch):
+    submitted, submit = [], client.submit
+    monkeypatch.setattr(
+        client,
+        "submit",
+        lambda task, *a, **k: [submitted.append(task.__name__), submit(task, *a, **k)][1],
+    )
+    fitted(client, *rows(), 3, **SMALL | {"n_trees": 3})
+    assert [submitted.count(task) for task in ("all_features", "crown_of", "plan_tree")] == [
+        1,
+        3,
+        3,
+    ]
+
+
 def test_a_worker_process_makes_the_model_of_one_machine(tmp_path):
     X, y = rows()
     wanted = digest(ExtremeRegressor(**SMALL).fit(X, y), tmp_path)

@@ -106,6 +106,17 @@ def test_what_cannot_be_learned_is_refused(tmp_path):
             ExtremeRegressor().fit_files(path, folder=folder)
 
 
+def test_where_rows_cannot_be_kept_in_files_nothing_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(spilling, "CAN_SPILL", False)
+    path = written(tmp_path / "rows.svm", *data(20))
+    chunks = read_svmlight(path)
+    for folder in (None, tmp_path):
+        with pytest.raises(ArgumentError, match="learn them in memory with fit, or row by row"):
+            ExtremeRegressor().fit_files(chunks, folder=folder)
+    assert next(chunks).n_rows == 20
+    assert [each.name for each in tmp_path.iterdir()] == ["rows.svm"]
+
+
 def test_a_disk_without_room_is_told_before_training(tmp_path, monkeypatch):
     path = written(tmp_path / "rows.svm", *data(200))
     asked = []

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <string>
 #include <utility>
 
 #include "labeltrees/machine/attention.hpp"
@@ -262,6 +263,11 @@ void divide(Bisector& bisector, std::span<LabelId> labels, const Clustering& opt
   cut(bisector, labels, all_apart ? n : std::min(n, index(options.arity)), salt, begin, ends);
 }
 
+TreeError another_shape(NodeId node) {
+  return TreeError("node " + std::to_string(node) +
+                   " has other children than this arity and max_leaf give it");
+}
+
 // The sum of rows with one entry per feature met, features in order.
 class RowSum {
  public:
@@ -411,10 +417,13 @@ std::vector<LabelId> kmeans_order(const CsrView& centroids, const LabelTree& sha
       divide(bisector, std::span(order).subspan(begin, n), options,
              static_cast<std::uint64_t>(parent), begin, ends);
       std::size_t from = begin;
+      auto end = ends.begin();
       for (std::int32_t i = 0; i < shape.n_children(parent); ++i) {
         below.emplace_back(shape.first_child(parent) + i, from);
         from += index(shape.n_leaves(below.back().first));
+        if (end == ends.end() || *end++ != from) throw another_shape(parent);
       }
+      if (end != ends.end()) throw another_shape(parent);
     }
     level.swap(below);
   }

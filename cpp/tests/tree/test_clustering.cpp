@@ -103,3 +103,23 @@ TEST(labels_are_ordered_below_a_node_as_in_the_whole_tree) {
     CHECK(begin == order.size());
   }
 }
+
+TEST(labels_are_ordered_below_nodes_of_the_same_arity_and_max_leaf_only) {
+  const auto options = [](std::int32_t arity, std::int32_t max_leaf) {
+    return Clustering{
+        .arity = arity, .seed = 3, .by_mass = false, .max_leaf = max_leaf, .n_workers = 1};
+  };
+  const std::vector<std::int64_t> starts(81, 0);
+  const CsrView labels{starts, {}, {}};
+  const LabelTree shape = kmeans_tree(labels, {}, options(4, 5));
+  CHECK(kmeans_order(labels, shape, 0, 100, options(4, 5)).size() == 80);
+  CHECK_THROWS(kmeans_order(labels, shape, 0, 1, options(3, 5)), TreeError);   // fewer children
+  CHECK_THROWS(kmeans_order(labels, shape, 0, 1, options(16, 5)), TreeError);  // more
+  CHECK_THROWS(kmeans_order(labels, shape, 0, 1, options(4, 80)), TreeError);
+  CHECK(kmeans_order(labels, shape, 0, 1, options(4, 1)).size() == 80);  // the root is the same
+  CHECK_THROWS(kmeans_order(labels, shape, 0, 100, options(4, 1)), TreeError);
+  const LabelTree uneven = LabelTree::restore(std::vector<NodeId>{none, 0, 0, 1, 1},
+                                              std::vector<LabelId>{none, none, 2, 0, 1});
+  const std::vector<std::int64_t> three(4, 0);
+  CHECK_THROWS(kmeans_order({three, {}, {}}, uneven, 0, 1, options(2, 1)), TreeError);
+}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from labeltrees.dask.partitions import partitions_of
+from labeltrees.data.starts import starts_of
 from labeltrees.models.model import TopLabels, TopRows
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def _top_rows(
 
 def _best_rows(found: Sequence[tuple[int, TopRows, NDArray[np.float64]]], k: int) -> TopRows:
     """Return the k best of the rows of all partitions; of equals, the first."""
-    offsets = np.concatenate(([0], np.cumsum([n_rows for n_rows, _, _ in found])))
+    offsets = starts_of([n_rows for n_rows, _, _ in found])
     rows = np.hstack(
         [
             np.where(best.rows < 0, -1, best.rows + offset)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from labeltrees import _core
-from labeltrees.data.rows import Rows
+from labeltrees.data.rows import Rows, stacked
+from labeltrees.data.starts import joined_starts, starts_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,10 +47,10 @@ class Block:
         """Return these rows, with the entries of labels that are kept; others have none."""
         row_of = np.repeat(np.arange(self.rows.n_rows), np.diff(self.label_starts))
         counts = np.bincount(row_of[kept], minlength=self.rows.n_rows)[rows]
-        starts = np.zeros(len(rows) + 1, np.int64)
-        np.cumsum(counts, out=starts[1:])
         taken = self.rows.take(rows)
-        return Block(taken, starts, self.labels[kept], self.shares[kept], self.held[rows])
+        return Block(
+            taken, starts_of(counts), self.labels[kept], self.shares[kept], self.held[rows]
+        )
 
 
 def pick(block: Block, begin: int, end: int, places: NDArray[np.int32] | None = None) -> Block:
@@ -67,21 +68,10 @@ def joined(blocks: Sequence[Block]) -> Block:
     """Return the rows of blocks, one block below the other."""
     if len(blocks) == 1:
         return blocks[0]
-    rows = Rows(
-        _starts([block.rows.starts for block in blocks]),
-        np.concatenate([block.rows.indices for block in blocks]),
-        np.concatenate([block.rows.values for block in blocks]),
-        max(block.rows.n_features for block in blocks),
-    )
     return Block(
-        rows,
-        _starts([block.label_starts for block in blocks]),
+        stacked([block.rows for block in blocks]),
+        joined_starts([block.label_starts for block in blocks]),
         np.concatenate([block.labels for block in blocks]),
         np.concatenate([block.shares for block in blocks]),
         np.concatenate([block.held for block in blocks]),
     )
-
-
-def _starts(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    lengths = np.concatenate([np.diff(part) for part in parts])
-    return np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)

@@ -7,12 +7,13 @@ the numbers that its nodes have in the whole tree, and divides labels as one mac
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from labeltrees import _core
+from labeltrees.data.starts import joined_starts, starts_of
 from labeltrees.models.extreme.training import ordered_labels, tree_shape
 
 if TYPE_CHECKING:
@@ -25,10 +26,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Crown",
-    "Features",
     "Group",
+    "MeanFeatures",
     "Part",
     "TreePlan",
+    "all_features",
     "crown_of",
     "ordered_part",
     "part_below",
@@ -39,7 +41,7 @@ _LARGEST_SHARE = 1 / 6
 """Of all entries: a larger subtree is not one task, but its topmost node and those below it are."""
 
 
-class Features(NamedTuple):
+class MeanFeatures(NamedTuple):
     """Labels that some row has, increasing, and their mean features as CSR arrays."""
 
     labels: NDArray[np.int32]
@@ -47,27 +49,28 @@ class Features(NamedTuple):
     indices: NDArray[np.int32]
     values: NDArray[np.float32]
 
-    def take(self, labels: NDArray[np.int32]) -> Features:
+    def take(self, labels: NDArray[np.int32]) -> MeanFeatures:
         """Return those of some labels, which are among them and increase."""
         rows = np.searchsorted(self.labels, labels)
         lengths = np.diff(self.starts)
         kept = np.zeros(len(lengths), bool)
         kept[rows] = True
         entries = np.repeat(kept, lengths)
-        return Features(labels, _starts(lengths[rows]), self.indices[entries], self.values[entries])
+        return MeanFeatures(
+            labels, starts_of(lengths[rows]), self.indices[entries], self.values[entries]
+        )
 
 
-def _together(parts: Sequence[Features]) -> Features:
-    lengths = np.concatenate([np.diff(part.starts) for part in parts])
-    labels, indices, values = (
-        np.concatenate([getattr(part, name) for part in parts])
-        for name in ("labels", "indices", "values")
+def all_features(parts: Sequence[MeanFeatures]) -> MeanFeatures:
+    """Return the mean features of all labels, from those of consecutive ranges."""
+    if len(parts) == 1:
+        return parts[0]
+    return MeanFeatures(
+        np.concatenate([part.labels for part in parts]),
+        joined_starts([part.starts for part in parts]),
+        np.concatenate([part.indices for part in parts]),
+        np.concatenate([part.values for part in parts]),
     )
-    return Features(labels, _starts(lengths), indices, values)
-
-
-def _starts(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
 
 
 class Part(NamedTuple):
@@ -85,21 +88,15 @@ class Crown:
     order: NDArray[np.int32]
     parts: tuple[Part, ...]
     """The nodes below the top, but for those of one label."""
-    features: Features | None
-
-    def outline(self) -> Crown:
-        """Return the crown without the features, which are large."""
-        return replace(self, features=None)
 
 
 def crown_of(
-    parts: Sequence[Features], settings: ExtremeSettings, number: int, whole_tree: bool
+    features: MeanFeatures, settings: ExtremeSettings, number: int, whole_tree: bool
 ) -> Crown:
     """Return the top of tree ``number``, or the whole of it, from the features of all labels."""
-    features = _together(parts)
     shape = tree_shape(len(features.labels), settings)
     if whole_tree:
-        return Crown(ordered_labels(features, shape, 0, None, settings, number), (), None)
+        return Crown(ordered_labels(features, shape, 0, None, settings, number), ())
     order = ordered_labels(features, shape, 0, 1, settings, number)
     first = shape.first_children()[0]
     children = np.arange(first, first + shape.child_counts()[0])
@@ -110,19 +107,18 @@ def crown_of(
         for child, size, end in zip(children, sizes, ends, strict=True)
         if size > 1
     )
-    return Crown(order, below, features)
+    return Crown(order, below)
 
 
-def part_below(crown: Crown, number: int) -> tuple[Features, int, int]:
+def part_below(features: MeanFeatures, crown: Crown, number: int) -> tuple[MeanFeatures, int, int]:
     """Return the features of a part's labels, its node, and how many labels there are in all."""
-    assert crown.features is not None
     part = crown.parts[number]
     labels = crown.order[part.begin : part.end]
-    return crown.features.take(labels), part.node, len(crown.order)
+    return features.take(labels), part.node, len(crown.order)
 
 
 def ordered_part(
-    part: tuple[Features, int, int], settings: ExtremeSettings, number: int
+    part: tuple[MeanFeatures, int, int], settings: ExtremeSettings, number: int
 ) -> NDArray[np.int32]:
     """Return the labels of a part of tree ``number`` in order."""
     features, node, n_labels = part
@@ -165,7 +161,7 @@ def plan_tree(
 ) -> TreePlan:
     """Return the tree over all labels, and how its training is shared out.
 
-    ``crown`` is without features; ``orders`` are of the nodes below it that it has not divided.
+    ``orders`` are of the nodes below the crown that it has not divided.
     """
     shape = tree_shape(len(crown.order), settings)
     first_leaf = _first_leaves(shape)
@@ -177,14 +173,14 @@ def plan_tree(
     labels[leaves] = order[first_leaf[leaves]]
     places = np.full(len(whole.counts), -1, np.int32)
     places[order] = np.arange(len(order))
-    entries = np.concatenate(([0], np.cumsum(whole.counts[order])))
+    entries = starts_of(whole.counts[order])
     groups = _groups(shape, first_leaf, entries)
     return TreePlan(shape.parents(), labels, places, groups)
 
 
 def _first_leaves(tree: _core.LabelTree) -> NDArray[np.int64]:
     """Return the place of each node's first leaf; its others follow."""
-    before = np.concatenate(([0], np.cumsum(tree.leaf_counts())))
+    before = starts_of(tree.leaf_counts())
     first_child, parents, depths = tree.first_children(), tree.parents(), tree.depths()
     first = np.zeros(tree.n_nodes, np.int64)
     for depth in range(1, int(depths.max()) + 1):

@@ -14,7 +14,7 @@ import numpy as np
 
 from labeltrees import _core
 from labeltrees.dask.blocks import Block, joined, pick
-from labeltrees.dask.planning import Features
+from labeltrees.dask.planning import MeanFeatures
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import DataError
 from labeltrees.models.extreme.calibration import Calibration, Chances
@@ -182,11 +182,11 @@ def block_facts(block: Block, name_features: bool) -> BlockFacts:
     return BlockFacts(is_graded, len(block.rows.indices), features)
 
 
-def label_features(pieces: Sequence[Block], n_labels: int) -> Features:
+def label_features(pieces: Sequence[Block], n_labels: int) -> MeanFeatures:
     """Return the labels of some unit rows and the mean features of each, summed in row order."""
     block = joined(pieces)
     data = _core.RelevanceData(*block.rows.arrays, *block.targets, n_labels, True)
-    return Features(*data.label_features(1))
+    return MeanFeatures(*data.label_features(1))
 
 
 def label_means(pieces: Sequence[Block], n_labels: int) -> sparse.csr_array:

@@ -12,6 +12,7 @@ import numpy as np
 
 from labeltrees.dask import partitions, planning, tasks
 from labeltrees.dask.blocks import joined, pick
+from labeltrees.data.starts import starts_of
 from labeltrees.models.extreme.spilling import label_ranges
 from labeltrees.models.extreme.training import held_numbers
 
@@ -142,7 +143,7 @@ def _learned(
 ) -> _Learned:
     """Return the blocks of all partitions; held-out rows are drawn by their number in the whole."""
     chosen = np.flatnonzero(held_numbers(sum(rows_of_parts), settings) >= 0)
-    edges = np.concatenate(([0], np.cumsum(rows_of_parts)))
+    edges = starts_of(rows_of_parts)
     cuts = np.searchsorted(chosen, edges)
     held_in = [chosen[cuts[i] : cuts[i + 1]] - edges[i] for i in range(len(rows_of_parts))]
     binary = settings.relevance == "binary"
@@ -184,25 +185,35 @@ def _plans(
     size: TrainingSize,
     settings: ExtremeSettings,
 ) -> list[Any]:
-    """Return the clustered trees, of mean features by ranges of labels."""
-    features = [
-        submit(
-            tasks.label_features,
-            [submit(pick, unit, begin, end) for unit in units],
-            size.n_labels,
-        )
-        for begin, end in ranges
-    ]
+    """Return the clustered trees; the mean features of labels are in memory once for all."""
+    features = _features(submit, units, ranges, size)
     whole_tree = size.n_labels < _LEAST_LABELS
     numbers = range(settings.n_trees)
     crowns = [
         submit(planning.crown_of, features, settings, number, whole_tree) for number in numbers
     ]
-    counts = submit.client.gather([submit(_n_parts, crown) for crown in crowns])
+    n_parts = submit(_n_parts, crowns[0]).result()  # of all: as many labels have the same nodes
     return [
-        _plan(submit, crown, n_parts, whole, settings, number)
-        for number, crown, n_parts in zip(numbers, crowns, counts, strict=True)
+        _plan(submit, features, crown, n_parts, whole, settings, number)
+        for number, crown in zip(numbers, crowns, strict=True)
     ]
+
+
+def _features(
+    submit: Submitter, units: list[Any], ranges: list[tuple[int, int]], size: TrainingSize
+) -> Any:
+    """Return the mean features of all labels, made by ranges of them."""
+    return submit(
+        planning.all_features,
+        [
+            submit(
+                tasks.label_features,
+                [submit(pick, unit, begin, end) for unit in units],
+                size.n_labels,
+            )
+            for begin, end in ranges
+        ],
+    )
 
 
 def _n_parts(crown: planning.Crown) -> int:
@@ -210,13 +221,21 @@ def _n_parts(crown: planning.Crown) -> int:
 
 
 def _plan(
-    submit: Submitter, crown: Any, n_parts: int, whole: Any, settings: ExtremeSettings, number: int
+    submit: Submitter,
+    features: Any,
+    crown: Any,
+    n_parts: int,
+    whole: Any,
+    settings: ExtremeSettings,
+    number: int,
 ) -> Any:
     """Return a clustered tree; a task for each of the root's children orders the labels below."""
-    parts = [submit(planning.part_below, crown, part) for part in range(n_parts)]
-    orders = [submit(planning.ordered_part, part, settings, number) for part in parts]
-    outline = submit(planning.Crown.outline, crown)
-    return submit(planning.plan_tree, outline, orders, whole, settings)
+    orders = []
+    for part in range(n_parts):
+        below = submit(planning.part_below, features, crown, part)
+        # Before the next part is taken, which is as large.
+        orders.append(submit(planning.ordered_part, below, settings, number, priority=1))
+    return submit(planning.plan_tree, crown, orders, whole, settings)
 
 
 def _means(

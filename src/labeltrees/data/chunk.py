@@ -10,6 +10,7 @@ import numpy as np
 
 from labeltrees import checks
 from labeltrees.data.rows import MAX_FEATURES, Rows
+from labeltrees.data.starts import starts_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -127,8 +128,7 @@ class Chunk:
         """
         rows = np.arange(self.n_rows)[rows]  # a mask and numbers from the end work as well
         n_labels = np.diff(self.label_starts)[rows]
-        starts = np.zeros(len(rows) + 1, np.int64)
-        np.cumsum(n_labels, out=starts[1:])
+        starts = starts_of(n_labels)
         places = np.repeat(self.label_starts[rows] - starts[:-1], n_labels) + np.arange(starts[-1])
         lines = self._line_of(rows)
         return replace(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from labeltrees.data.starts import starts_of
 from labeltrees.errors import DataError, DataFileError
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class LabelSets:
     @classmethod
     def of_lists(cls, rows: Any) -> LabelSets:
         """Return lists of labels, one for each row, as label sets."""
-        starts = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
+        starts = starts_of([len(row) for row in rows])
         labels = np.empty(int(starts[-1]), dtype=object)
         labels[:] = [label for row in rows for label in row]
         return cls(starts, labels)
@@ -106,7 +107,7 @@ class LabelSets:
         place_of = np.empty(len(own), np.int64)
         place_of[order] = np.where(own >= 0, np.cumsum(kept) - 1, -1)
         counts = np.bincount(rows[kept], minlength=self.n_rows)
-        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        starts = starts_of(counts)
         return SetIds(
             starts,
             own[kept].astype(np.int32),
@@ -117,7 +118,7 @@ class LabelSets:
     def take(self, rows: NDArray[np.int64]) -> LabelSets:
         """Return the sets of some rows."""
         counts = np.diff(self.starts)[rows]
-        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        starts = starts_of(counts)
         at = np.repeat(self.starts[rows] - starts[:-1], counts) + np.arange(starts[-1])
         relevance = None if self.relevance is None else self.relevance[at]
         return LabelSets(starts, self.labels[at], relevance)

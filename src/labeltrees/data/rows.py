@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from labeltrees import _core
+from labeltrees.data.starts import joined_starts, starts_of
 from labeltrees.errors import ArgumentError, DataError
 
 if TYPE_CHECKING:
@@ -122,9 +123,8 @@ def stacked(parts: Sequence[Rows]) -> Rows:
     """
     if len(parts) == 1:
         return parts[0]
-    lengths = np.concatenate([np.diff(part.starts) for part in parts])
     return Rows(
-        np.concatenate(([0], np.cumsum(lengths))),
+        joined_starts([part.starts for part in parts]),
         np.concatenate([part.indices for part in parts]),
         np.concatenate([part.values for part in parts]),
         max(part.n_features for part in parts),
@@ -200,10 +200,9 @@ def _all_entries(array: NDArray[Any]) -> Rows:
 
 def _nonzero_entries(array: NDArray[Any]) -> Rows:
     """Return dense rows without their zeros."""
-    n_rows, n_features = array.shape
+    n_features = array.shape[1]
     kept = array != 0
-    starts = np.zeros(n_rows + 1, np.int64)
-    np.cumsum(np.count_nonzero(kept, axis=1), out=starts[1:])
+    starts = starts_of(np.count_nonzero(kept, axis=1))
     indices = np.broadcast_to(np.arange(n_features, dtype=np.int32), array.shape)[kept]
     entries = array[kept]
     with np.errstate(over="ignore", invalid="ignore"):

@@ -9,6 +9,7 @@ import numpy as np
 from labeltrees import checks
 from labeltrees.data.chunk import Chunk
 from labeltrees.data.rows import stacked
+from labeltrees.data.starts import joined_starts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -96,7 +97,7 @@ def joined(chunks: Sequence[Chunk]) -> Chunk:
     return Chunk(
         stacked([chunk.rows for chunk in chunks]),
         np.concatenate(named),
-        _joined_starts([chunk.label_starts for chunk in chunks]),
+        joined_starts([chunk.label_starts for chunk in chunks]),
         joined_numbers([chunk.weights for chunk in chunks], n_rows),
         chunks[0].first_line,
         np.concatenate([_lines_of(chunk) for chunk in chunks]),
@@ -124,9 +125,3 @@ def joined_numbers(
             for part, size in zip(parts, sizes, strict=True)
         ]
     )
-
-
-def _joined_starts(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Return where lists start if those of all parts follow each other."""
-    lengths = np.concatenate([np.diff(part) for part in parts])
-    return np.concatenate(([0], np.cumsum(lengths)))

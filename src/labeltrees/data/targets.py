@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from labeltrees.data.rows import Rows, as_rows, as_weights
+from labeltrees.data.starts import starts_of
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError, DataError, LabelTypeError
 
@@ -138,7 +139,7 @@ def as_candidates(y: Any) -> Candidates | None:
         row = lists.index(False)
         raise DataError(f"y must have labels or lists of labels, got both: row {row} is no list.")
     flat = [label for row in rows for label in row]
-    starts = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+    starts = starts_of([len(row) for row in rows])
     return Candidates(np.fromiter(flat, dtype=object, count=len(flat)), starts, False)
 
 

@@ -302,7 +302,8 @@ class ExtremeRegressor(LabelEstimator):
         folder : path, optional
             Where there is room on a disk for three times the rows: 8 bytes for each feature of a
             row. None: the system's folder for temporary files, which may be in memory. The files
-            have no names and are gone with the process. `NoSpaceError` if the disk gets full.
+            have no names and are gone with the process. `NoSpaceError` if the disk gets full,
+            `ArgumentError` on Windows, where rows cannot be kept in files.
 
         Returns
         -------

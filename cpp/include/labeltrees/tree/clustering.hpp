@@ -58,7 +58,8 @@ LabelTree kmeans_tree(const CsrView& centroids, std::span<const double> mass,
 // the node are divided, so labels below the last of them are in increasing order.
 //
 // shape: any tree of kmeans_tree over as many labels as the whole has, with the same arity and
-// max_leaf; without by_mass its nodes depend on nothing else, not even on the centroids.
+// max_leaf; without by_mass its nodes depend on nothing else, not even on the centroids. Throws
+// TreeError if a node that is divided has other children.
 std::vector<LabelId> kmeans_order(const CsrView& centroids, const LabelTree& shape, NodeId node,
                                   std::size_t n_levels, const Clustering& options);
 

@@ -9,6 +9,7 @@ import numpy as np
 from labeltrees.data.chunk import Chunk
 from labeltrees.data.readers import source as blocks
 from labeltrees.data.readers.vectorizers import Vectorizer, default_vectorizer, vectorize
+from labeltrees.data.starts import starts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -58,8 +59,7 @@ def chunk_labels(
     >>> chunk_labels([["a", "b"], [], ["c"]])
     (array(['a', 'b', 'c'], dtype=object), array([0, 2, 2, 3]))
     """
-    starts = np.zeros(len(label_lists) + 1, np.int64)
-    np.cumsum([len(each) for each in label_lists], out=starts[1:])
+    starts = starts_of([len(each) for each in label_lists])
     labels = np.array([label for each in label_lists for label in each], np.object_)
     return labels, starts
 

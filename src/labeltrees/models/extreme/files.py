@@ -10,6 +10,7 @@ import numpy as np
 from labeltrees.data.chunk import UNBOUNDED_WIDTH, Chunk
 from labeltrees.data.rows import Rows
 from labeltrees.data.shuffle import joined_numbers
+from labeltrees.data.starts import starts_of
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import DataError
 from labeltrees.models.extreme.relevance import RawRelevance, relevance_of_entries
@@ -56,9 +57,9 @@ def chunk_in_files(chunks: Iterable[Chunk], folder: Path | None) -> Chunk:
             weights.append(chunk.weights)
             is_distribution = is_distribution or chunk.is_distribution
         return Chunk(
-            Rows(_starts_of(lengths), indices.finish(), values.finish(), width),
+            Rows(starts_of(np.concatenate(lengths)), indices.finish(), values.finish(), width),
             vocabulary.labels[np.concatenate(ids)],
-            _starts_of(label_lengths),
+            starts_of(np.concatenate(label_lengths)),
             joined_numbers(weights, [len(part) for part in lengths]),
             1,
             relevance=joined_numbers(relevance, [len(part) for part in ids]),
@@ -82,10 +83,6 @@ def relevance_of_chunk(data: Chunk) -> RawRelevance:
         values.astype(np.float64),
         once_each=data.relevance is not None,
     )
-
-
-def _starts_of(lengths: list[NDArray[np.int64]]) -> NDArray[np.int64]:
-    return np.cumsum(np.concatenate([np.zeros(1, np.int64), *lengths]))
 
 
 def _some(chunks: Iterable[Chunk]) -> Iterator[Chunk]:

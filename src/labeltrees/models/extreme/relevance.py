@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from labeltrees.data.starts import starts_of
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError, DataError
 from labeltrees.metrics.propensity import PROPENSITY_A, PROPENSITY_B, label_propensities
@@ -108,7 +109,7 @@ class RawRelevance:
         kept = np.zeros(len(lengths), bool)
         kept[rows] = True
         entries = np.repeat(kept, lengths)
-        starts = np.concatenate(([0], np.cumsum(lengths[rows]))).astype(np.int64)
+        starts = starts_of(lengths[rows])
         return replace(
             self, starts=starts, labels=self.labels[entries], values=self.values[entries]
         )
@@ -241,7 +242,7 @@ def _of_matrix(Y: Any, classes: ArrayLike | None) -> RawRelevance:
 
 
 def _of_lists(rows: list[Any]) -> RawRelevance:
-    starts = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
+    starts = starts_of([len(row) for row in rows])
     flat = [label for row in rows for label in row]
     values = [
         value

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from labeltrees import _core
+from labeltrees.data.starts import starts_of
 from labeltrees.errors import ArgumentError, NoSpaceError
 
 if TYPE_CHECKING:
@@ -48,8 +49,13 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 def checked_folder(folder: str | os.PathLike[str] | None) -> Path:
     """Return a folder for files of training, by default the system's for temporary files.
 
-    Raises `ArgumentError` if no files can be made there.
+    Raises `ArgumentError` if no files can be made there, or `CAN_SPILL` is not.
     """
+    if not CAN_SPILL:
+        raise ArgumentError(
+            "rows cannot be kept in files on this system: learn them in memory with fit, or row by "
+            "row with MultiLabelTreeClassifier, as labeltrees train does without --folder."
+        )
     path = Path(tempfile.gettempdir() if folder is None else folder)
     if not path.is_dir() or not os.access(path, os.W_OK | os.X_OK):
         raise ArgumentError.of("folder", os.fspath(path), "a folder in which files can be made")
@@ -216,5 +222,5 @@ def spilled_features(
             lengths.append(np.diff(starts))
             indices.append(features)
             values.append(means)
-        starts = np.concatenate(([0], np.cumsum(np.concatenate(lengths)))).astype(np.int64)
+        starts = starts_of(np.concatenate(lengths))
         return np.concatenate(used), starts, indices.finish(), values.finish()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from labeltrees import store
+from labeltrees.data.starts import starts_of
 from labeltrees.errors import ModelFormatError
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class TailClassifier:
         for begin, end in ranges:
             kept = (labels >= begin) & (labels < end)
             own, counts = np.unique(row_of[kept], return_counts=True)
-            starts = np.concatenate(([0], np.cumsum(counts)))
+            starts = starts_of(counts)
             found = cls.means_of(rows.take(own), starts, labels[kept], n_labels)
             means.append(found[begin:end])
         return cls.of_ranges(kind, weight, means)
