@@ -37,6 +37,7 @@ tree = SelfTerminatingTreeClassifier().fit(X, y)
 
 fig, ax = plt.subplots(figsize=(9.6, 4.6))
 tree.plot(names, ax=ax)
+ax.set_title("Whose wine is it? A tree that stopped by itself")
 plt.show()
 
 # %%

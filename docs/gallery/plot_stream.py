@@ -84,9 +84,9 @@ new, _, _ = learn(begin=CHANGE)
 
 fig, ax = plt.subplots(figsize=(9, 4))
 for curve, begin, name, style in (
-    (plain, 0, "learns on", "-"),
-    (forgetting, 0, f"forgets, half-life {HALF_LIFE:,}", "-"),
-    (new, CHANGE, "new model after the change", ":"),
+    (plain, 0, "learns on", "C0-"),
+    (forgetting, 0, f"forgets, half-life {HALF_LIFE:,}", "C1-"),
+    (new, CHANGE, "new model after the change", "C3:"),
 ):
     x = [begin + point.n_rows for point in curve]
     ax.plot(x, [point.accuracy for point in curve], style, label=name)
@@ -139,6 +139,6 @@ plt.show()
 
 # %%
 # **What to notice.** The line was drawn before the points beside it were known, and goes through
-# them: most rows that brought a new label had been announced as such, without anything to set. That
-# holds as long as rare labels are there all the time and are only met late. A wave of new labels,
-# which come out of nothing and are frequent at once, is underestimated.
+# them: as many rows bring a new label as were foreseen, without anything to set. That holds as long
+# as rare labels are there all the time and are only met late. A wave of new labels, which come out
+# of nothing and are frequent at once, is underestimated.

@@ -204,7 +204,9 @@ def _first_contact(results: str, axes: Any) -> None:
     axes.plot([], [], "o", color=_PEER, label="peers, tuned")
     axes.set_yticks(range(len(_FIRST)), _FIRST[::-1])
     axes.set_xlabel("accuracy or P@1 on test rows, %")
-    axes.legend(frameon=False, fontsize=8.5, loc="lower left")
+    axes.legend(
+        frameon=False, fontsize=8.5, loc="lower left", bbox_to_anchor=(0, 1), ncols=2
+    )  # fmt: skip
     axes.grid(axis="x", alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
 

@@ -8,9 +8,25 @@ from importlib import import_module
 from typing import Any
 from unittest.mock import patch
 
-__all__ = ["command_names", "command_of", "command_page", "index_page", "option_line"]
+__all__ = ["EXAMPLES", "command_names", "command_of", "command_page", "index_page", "option_line"]
 
 _OWN_GROUP = "Options"
+
+EXAMPLES = {
+    "demo": ("labeltrees demo", "start"),
+    "train": ("labeltrees train intents.tsv", "training"),
+    "which": ("labeltrees which intents.tsv", "which_model"),
+    "predict": ("labeltrees predict intents.safetensors new.txt --top 5", "start"),
+    "evaluate": ("labeltrees evaluate intents.safetensors test.tsv", "training"),
+    "explain": ('labeltrees explain intents.safetensors --text "wake me at six"', "start"),
+    "stream": ("labeltrees stream events.tsv --out model.safetensors", "streams"),
+    "serve": ("labeltrees serve FOLDER --model intents=intents.safetensors", "server"),
+    "keys": ("labeltrees keys FOLDER --add anna --right learn", "server"),
+    "replay": ("labeltrees replay FOLDER intents --out again.safetensors", "server"),
+    "card": ("labeltrees card intents.safetensors test.tsv --out intents-card", "cards"),
+    "inspect": ("labeltrees inspect intents.safetensors", "store"),
+}
+"""A call of every command, and the page that tells about it."""
 
 
 def command_names() -> list[str]:
@@ -77,6 +93,9 @@ def command_page(name: str) -> str:
     for part in _paragraphs(command.help or ""):
         lines += [plain(part), ""]
     lines += [".. code-block:: text", "", f"   {_usage(name, command)}", ""]
+    example, guide = EXAMPLES[name]
+    lines += ["For example, as on the page :doc:`/" + guide + "`:", ""]
+    lines += [".. code-block:: console", "", f"   $ {example}", ""]
     arguments = [each for each in command.params if each.param_type_name == "argument"]
     if arguments:
         lines += _section("Arguments")

@@ -11,7 +11,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
-from docs.site.docstrings import borrowed, completed, lender, linked  # noqa: E402
+from docs.site.docstrings import borrowed, completed, exemplified, lender, linked  # noqa: E402
+from docs.site.reference import maker_of  # noqa: E402
 
 _VERSION = re.compile(r'^__version__ = "(.+)"', re.MULTILINE)
 
@@ -25,6 +26,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "numpydoc",
     "myst_parser",
+    "sphinx_copybutton",
     "sphinx_design",
 ]
 if (ROOT / "docs/gallery").is_dir():
@@ -50,7 +52,7 @@ sphinx_gallery_conf = {
     "examples_dirs": [str(ROOT / "docs/gallery")],
     "gallery_dirs": ["auto_gallery"],
     "filename_pattern": r"plot_",
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": "docs.site.gallery.Order",
     "abort_on_example_error": True,
     "remove_config_comments": True,
     "show_memory": False,
@@ -62,10 +64,18 @@ sphinx_gallery_conf = {
     "show_signature": False,
 }
 
+# What is copied are the lines that one types, without their prompts.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+copybutton_here_doc_delimiter = "END"
+copybutton_line_continuation_character = "\\"
+copybutton_selector = "div.highlight pre:not(.sphx-glr-script-out pre)"
+
 html_theme = "pydata_sphinx_theme"
 html_title = f"labeltrees {version}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_search_scorer = str(ROOT / "docs/site/scorer.js")
 html_favicon = "_static/favicon.svg"
 html_show_sourcelink = False
 html_copy_source = False
@@ -92,6 +102,8 @@ html_theme_options: dict[str, Any] = {
 
 def _is_foreign(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:  # noqa: ARG001
     """Leave out what a class has from elsewhere: only our own members are told about."""
+    if (inspect.getdoc(obj) or "").startswith("Alias for field number"):
+        return True  # of a named tuple: the signature names them
     home = getattr(obj, "__module__", None) or getattr(
         getattr(obj, "__objclass__", None), "__module__", None
     )
@@ -122,7 +134,15 @@ def _complete(app: Any, what: str, name: str, obj: Any, options: Any, lines: lis
                 told = (inspect.getdoc(other) or "").splitlines()
                 whole = borrowed(whole, told, signature)
             whole = completed(whole, signature)
+    if what == "class" and not any(line.strip().startswith(">>>") for line in whole):
+        whole += exemplified(maker_of(name))
     lines[:] = whole
+
+
+def _first_page_s_title(app: Any, name: str, template: str, context: Any, tree: Any) -> None:  # noqa: ARG001
+    """Say in the browser's title of the first page what the library is for."""
+    if name == "index":
+        context["title"] = "Probabilities over millions of labels"
 
 
 def setup(app: Any) -> None:
@@ -130,3 +150,4 @@ def setup(app: Any) -> None:
     app.connect("autodoc-skip-member", _is_foreign)
     app.connect("autodoc-process-docstring", _complete, priority=400)  # before numpydoc
     app.connect("missing-reference", _public_or_code)
+    app.connect("html-page-context", _first_page_s_title)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import inspect
 
-__all__ = ["borrowed", "completed", "lender", "linked"]
+__all__ = ["borrowed", "completed", "exemplified", "lender", "linked"]
 
 _RULE = re.compile(r"^-{3,}\s*$")
 _AFTER_PARAMETERS = ("Returns", "Yields", "Raises", "See Also", "Notes", "References", "Examples")
@@ -69,6 +69,18 @@ def borrowed(lines: list[str], other: list[str], signature: inspect.Signature) -
         if is_taken and line:
             body.append(line)
     return _with(lines, "Parameters", body, _AFTER_PARAMETERS)
+
+
+def exemplified(maker: str | None) -> list[str]:
+    """Return what the page of a record says instead of an example.
+
+    >>> exemplified("labeltrees.decisions.threshold_for")[-2:]
+    ['It is what :py:obj:`~labeltrees.decisions.threshold_for` returns; there is an example.', '']
+    """
+    if maker is None:
+        return []
+    says = f"It is what :py:obj:`~{maker}` returns; there is an example."
+    return ["", "Examples", "--------", says, ""]
 
 
 def _with(lines: list[str], title: str, body: list[str], after: tuple[str, ...]) -> list[str]:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["outside_fences", "relinked", "with_charts"]
+__all__ = ["for_readers", "outside_fences", "relinked", "with_charts"]
 
 _LINK = re.compile(r"(`+[^`]*`+)|(!?)\[([^\]]*)\]\(([^)\s]+)\)")
+_FENCED = re.compile(r"^(`{3,})(\w*)\n(.*?)^\1$", re.MULTILINE | re.DOTALL)
 _CHART = re.compile(r"<!-- chart -->\n(.*?)<!-- end of chart -->\n", re.DOTALL)
 
 
@@ -53,6 +54,21 @@ def relinked(text: str, file: str, places: Mapping[str, str]) -> str:
         return f"{mark}[{words}]({place}{'#' if anchor else ''}{anchor})"
 
     return outside_fences(text, lambda part: _LINK.sub(placed, part))
+
+
+def for_readers(text: str) -> str:
+    r"""Return a page without what only tests need in its blocks of code.
+
+    >>> for_readers("```console\n$ a\n<BLANKLINE>\nb\n\n```\n")
+    '```console\n$ a\n\nb\n```\n'
+    """
+
+    def shown(found: re.Match[str]) -> str:
+        fence, language, code = found.groups()
+        code = re.sub(r"^<BLANKLINE>$", "", code, flags=re.MULTILINE).rstrip("\n")
+        return f"{fence}{language}\n{code}\n{fence}"
+
+    return _FENCED.sub(shown, text)
 
 
 def with_charts(text: str) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import NamedTuple
 
-__all__ = ["MODULES", "index_page", "module_pages", "public_names"]
+__all__ = ["MODULES", "index_page", "maker_of", "makers", "module_pages", "public_names"]
 
 
 class Part(NamedTuple):
@@ -56,6 +57,32 @@ def public_names(module: str) -> list[str]:
     found = import_module(module)
     names = found.__all__
     return [name for name in names if not isinstance(getattr(found, name), ModuleType)]
+
+
+@cache
+def makers() -> dict[str, str]:
+    """Return for the name of a class a public function or method with an example that makes one."""
+    found: dict[str, str] = {}
+    for module in MODULES:
+        for name in public_names(module):
+            thing = getattr(import_module(module), name)
+            members = vars(thing) if isinstance(thing, type) else {"": thing}
+            for member, each in members.items():
+                says = f"{thing.__doc__} {each.__doc__}"
+                if isinstance(each, FunctionType) and member[:1] != "_" and ">>>" in says:
+                    kind = str(each.__annotations__.get("return", ""))
+                    found.setdefault(kind, f"{module}.{name}.{member}".rstrip("."))
+    return found
+
+
+def maker_of(name: str) -> str | None:
+    """Return what makes a record of a public class; None of what is made by its own name.
+
+    >>> maker_of("labeltrees.decisions.ExpectedF1Sets")
+    'labeltrees.decisions.expected_f1_sets'
+    """
+    maker = makers().get(name.rpartition(".")[2])
+    return None if maker is None or maker.startswith(f"{name}.") else maker
 
 
 def _heading(title: str, level: int) -> list[str]:

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from docs.site import benchmarks, commands, glossary, guide, reference
-from docs.site.markdown import relinked, with_charts
+from docs.site.markdown import for_readers, relinked, with_charts
 
 __all__ = ["ROOT", "documents", "main", "pages", "places", "remove_others"]
 
@@ -63,7 +63,7 @@ def pages() -> dict[str, str]:
     where = places()
     texts = {name: _read(f"docs/{name}.md") for name in documents()}
     found = {
-        f"{name}.md": with_charts(relinked(text, f"docs/{name}.md", where))
+        f"{name}.md": for_readers(with_charts(relinked(text, f"docs/{name}.md", where)))
         for name, text in texts.items()
     }
     for file, place in _ROOT_PAGES.items():
@@ -71,7 +71,8 @@ def pages() -> dict[str, str]:
             found[place] = relinked(_read(file), file, where)
     for file in _OWN.glob("*.md"):
         text = file.read_text(encoding="utf-8")
-        found[file.name] = with_charts(relinked(text, f"docs/site/pages/{file.name}", where))
+        text = with_charts(relinked(text, f"docs/site/pages/{file.name}", where))
+        found[file.name] = for_readers(text)
     if not GALLERY.is_dir():
         found["index.md"] = without_gallery(found["index.md"])
     found["benchmarks.md"] = benchmarks.with_plots(found["benchmarks.md"])

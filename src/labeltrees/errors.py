@@ -40,11 +40,32 @@ __all__ = [
 
 
 class LabelTreesError(Exception):
-    """The root of the library's errors."""
+    """The root of the library's errors.
+
+    Examples
+    --------
+    >>> from labeltrees import ConditionalTreeClassifier
+    >>> from labeltrees.errors import LabelTreesError
+    >>> try:
+    ...     ConditionalTreeClassifier(alpha=2).fit([[1]], ["a"])
+    ... except LabelTreesError as error:
+    ...     print(error)
+    alpha must be in [0, 1], got 2.
+    """
 
 
 class ArgumentError(LabelTreesError, ValueError):
-    """An argument outside its allowed range."""
+    """An argument outside its allowed range.
+
+    Examples
+    --------
+    >>> from labeltrees import ConditionalTreeClassifier
+    >>> model = ConditionalTreeClassifier().fit([[1, 0], [0, 1]], ["a", "b"])
+    >>> model.predict_top_k([[1, 1]], k=0)
+    Traceback (most recent call last):
+    ...
+    labeltrees.errors.ArgumentError: k must be an integer in [1, n_labels=2], got 0.
+    """
 
     @classmethod
     def of(cls, name: str, value: object, allowed: str) -> ArgumentError:
@@ -57,19 +78,58 @@ class ArgumentError(LabelTreesError, ValueError):
 
 
 class TreeStructureError(ArgumentError):
-    """Edges, arrays or nested lists that do not describe a tree over labels."""
+    """Edges, arrays or nested lists that do not describe a tree over labels.
+
+    Examples
+    --------
+    >>> from labeltrees import LabelTree
+    >>> LabelTree.from_nested([[0, 1], 0])
+    Traceback (most recent call last):
+    ...
+    labeltrees.errors.TreeStructureError: label 0 has two leaves.
+    """
 
 
 class LabelTypeError(LabelTreesError, TypeError):
-    """Labels that are neither strings nor integers, or a mixture of both."""
+    """Labels that are neither strings nor integers, or a mixture of both.
+
+    Examples
+    --------
+    >>> from labeltrees import ConditionalTreeClassifier
+    >>> ConditionalTreeClassifier().fit([[1], [2]], [0.5, 1.5])
+    Traceback (most recent call last):
+    ...
+    labeltrees.errors.LabelTypeError: labels must be all strings or all integers, got float.
+    """
 
 
 class DataError(LabelTreesError, ValueError):
-    """A feature matrix, label list or data file with content that cannot be used."""
+    """A feature matrix, label list or data file with content that cannot be used.
+
+    Examples
+    --------
+    >>> from labeltrees import ConditionalTreeClassifier
+    >>> ConditionalTreeClassifier().fit([[1], [float("nan")]], ["a", "b"])
+    Traceback (most recent call last):
+    ...
+    labeltrees.errors.DataError: row 1 of X has NaN, inf or a number past float32: nan.
+    """
 
 
 class DataFileError(DataError):
-    """A data file with a bad line, named as ``file:line``."""
+    r"""A data file with a bad line, named as ``file:line``.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from labeltrees.data.readers import read_xc
+    >>> Path("bad.txt").write_text("1 3 2\n0 0:1 1:much\n")
+    19
+    >>> next(read_xc("bad.txt"))
+    Traceback (most recent call last):
+    ...
+    labeltrees.errors.DataFileError: bad.txt:2: the value of '1:much' is not a finite number.
+    """
 
     def __init__(self, path: str | PathLike[str], line: int, reason: str) -> None:
         super().__init__(f"{path}:{line}: {reason}")
@@ -82,7 +142,18 @@ class DataFileError(DataError):
 
 
 class FrozenModelError(LabelTreesError, RuntimeError):
-    """Learning was asked of a model that was saved with ``keep_state=False``."""
+    """Learning was asked of a model that was saved with ``keep_state=False``.
+
+    Examples
+    --------
+    >>> import labeltrees
+    >>> model = labeltrees.ConditionalTreeClassifier().fit([[1, 0], [0, 1]], ["a", "b"])
+    >>> model.save("small.safetensors", keep_state=False)
+    >>> labeltrees.load("small.safetensors").partial_fit([[1, 1]], ["a"])
+    Traceback (most recent call last):
+    ...
+    labeltrees.errors.FrozenModelError: this model was saved with keep_state=False ...
+    """
 
 
 class ForkedModelError(LabelTreesError, RuntimeError):
@@ -99,7 +170,17 @@ class DivergedError(LabelTreesError, ArithmeticError):
 
 
 class TooLargeError(LabelTreesError, MemoryError):
-    """The answer would need more memory than its limit allows."""
+    """The answer would need more memory than its limit allows.
+
+    Examples
+    --------
+    >>> from labeltrees import ConditionalTreeClassifier
+    >>> model = ConditionalTreeClassifier().fit([[1, 0], [0, 1]], ["a", "b"])
+    >>> model.predict_proba([[1, 1]] * 1000, max_bytes=100)
+    Traceback (most recent call last):
+    ...
+    labeltrees.errors.TooLargeError: 1000 rows x 2 labels need 16,000 bytes, over max_bytes=100: ...
+    """
 
     @classmethod
     def of_threshold(
@@ -118,4 +199,16 @@ class NoSpaceError(LabelTreesError, OSError):
 
 
 class ModelFormatError(LabelTreesError, ValueError):
-    """A file that is not a model, or is one that is truncated, damaged or too new."""
+    """A file that is not a model, or is one that is truncated, damaged or too new.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import labeltrees
+    >>> Path("notes.safetensors").write_bytes(b"not a model")
+    11
+    >>> labeltrees.load("notes.safetensors")
+    Traceback (most recent call last):
+    ...
+    labeltrees.errors.ModelFormatError: notes.safetensors is not a model file: ...
+    """

@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from docs.site import benchmarks, commands, finished, glossary, reference, stage
+from docs.site import benchmarks, commands, finished, gallery, glossary, reference, stage
 
 import labeltrees
 
@@ -172,3 +172,35 @@ def test_commands_are_read_without_a_trace(monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
     commands.command_page("which")
     assert os.environ["COLUMNS"] == "60"
+
+
+@pytest.mark.parametrize("name", commands.command_names())
+def test_a_command_s_page_shows_a_call_that_can_be_made(pages, name):
+    call, guide = commands.EXAMPLES[name]
+    assert call.startswith(f"labeltrees {name}")
+    assert f"   $ {call}\n" in pages[f"command_line/{name}.rst"]
+    assert f"{guide}.md" in pages
+    known = {
+        each
+        for parameter in commands.command_of(name).params
+        for each in (*parameter.opts, *parameter.secondary_opts)
+    }
+    assert {word for word in call.split() if word.startswith("-")} <= known
+
+
+def test_every_example_of_the_gallery_has_a_question():
+    scripts = {file.stem for file in (ROOT / "docs/gallery").glob("plot_*.py")}
+    assert set(gallery.asked()) == scripts
+
+
+def test_pages_show_nothing_that_only_tests_need(pages):
+    assert [name for name, text in pages.items() if "<BLANKLINE>" in text] == []
+
+
+def test_a_record_s_page_names_a_function_that_returns_it():
+    assert reference.maker_of("labeltrees.decisions.Threshold") == (
+        "labeltrees.decisions.threshold_for"
+    )
+    summary = "labeltrees.metrics.ProgressiveSummary"
+    assert reference.maker_of(summary) == "labeltrees.metrics.ProgressiveValidation.summary"
+    assert reference.maker_of("labeltrees.ConditionalTreeClassifier") is None
