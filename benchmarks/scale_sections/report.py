@@ -124,9 +124,7 @@ def filled(windows: list[dict[str, Any]]) -> int | None:
 
     The first window of all is not compared with: every line is new there.
     """
-    new = [
-        (each["lines"] - before["lines"]) / each["n_rows"] for before, each in pairwise(windows)
-    ]
+    new = [(each["lines"] - before["lines"]) / each["n_rows"] for before, each in pairwise(windows)]
     n_free = len(windows)
     while n_free > 1 and new[n_free - 2] < FULL * max(new):
         n_free -= 1
