@@ -21,6 +21,8 @@ def methods_of(cls):
         if name.startswith("_") or isinstance(static, property) or name in OF_SCIKIT_LEARN:
             continue
         function = getattr(static, "fn", None) or getattr(cls, name, None)
+        if not hasattr(function, "__qualname__"):
+            continue  # a cached_property, which is a routine from Python 3.14 on
         if inspect.isroutine(function) and function.__module__.startswith("labeltrees"):
             yield function
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -93,10 +96,36 @@ def test_a_damaged_log_is_refused_with_a_clear_error(path, damage):
         ModelFolder(path)
 
 
-def test_a_log_that_is_no_database_is_refused(path):
+def open_files():
+    """Return what this process has open; nothing where the system does not tell."""
+    found = []
+    for each in Path("/proc/self/fd").glob("*"):
+        with suppress(FileNotFoundError):  # the folder itself, by now
+            found.append(os.readlink(each))
+    return found
+
+
+@pytest.mark.parametrize("damage", ["missing", "no database"])
+def test_a_folder_that_is_refused_is_let_go(path, damage):
+    if damage == "missing":
+        with closing(sqlite3.connect(path / "log.sqlite")) as connection, connection:
+            connection.execute(DAMAGE[damage])
+    else:
+        no_database(path)
+    with pytest.raises(DamagedLogError) as caught:  # its frames are kept
+        ModelFolder(path)
+    assert [each for each in open_files() if str(path) in each] == []
+    assert caught.traceback
+
+
+def no_database(path):
     for name in ("log.sqlite-wal", "log.sqlite-shm"):
         (path / name).unlink(missing_ok=True)
     (path / "log.sqlite").write_bytes(b"not a database, whatever its name says" * 100)
+
+
+def test_a_log_that_is_no_database_is_refused(path):
+    no_database(path)
     with pytest.raises(DamagedLogError, match="damaged"):
         ModelFolder(path)
 

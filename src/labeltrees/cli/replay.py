@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -44,9 +45,7 @@ def replay(
     """Learn the examples of a served model's log with other settings; report how they do."""
     demand_serve_extra()
     from labeltrees.serve.folder import LOG
-    from labeltrees.serve.folder import replay as learn_all
     from labeltrees.serve.log import ExampleLog
-    from labeltrees.serve.served import ServedModel
 
     log_path = folder / LOG
     if not log_path.is_file():
@@ -55,37 +54,47 @@ def replay(
         raise ArgumentError("--out says where to save the model, --export writes the examples.")
     if out is not None:
         check_out(out)
-    log = ExampleLog(log_path, read_only=True)
-    known = log.model_id(name)
-    if known is None:
-        raise ArgumentError.of("NAME", name, f"one of {', '.join(log.model_names()) or 'none'}")
-    after, link = log.trimmed(known)
-    if export is not None:
-        _export(log, known, export)
-        return
-    settings = dict(_setting(each) for each in setting or ())
-    if model is not None and settings:
-        raise ArgumentError("--set is for a new model; the one of --model has its settings.")
-    stored = _fresh(folder, name, settings) if model is None else store.read(model)
-    served = ServedModel(name, stored)
-    served.check_can_learn()
-    begin = time.perf_counter()
-    total = log.last(known)[0] - after
-    with Progress("learning", total=total, enabled=not quiet) as progress:
-        n = learn_all(served, log.examples(known, after=after, link=link), progress.advance)
-    assert out is not None
-    store.write(out, served.stored()[1])
-    scores = served.quality.summary()["all"]
-    result: dict[str, Any] = {
-        "examples": n, "trimmed": after, "labels": served.n_labels,
-        **{each: scores[each] for each in ("log_loss", "accuracy", "calibration_error")},
-        "seconds": round(time.perf_counter() - begin, 3), "model": str(out),
-    }  # fmt: skip
+    with closing(ExampleLog(log_path, read_only=True)) as log:
+        known = log.model_id(name)
+        if known is None:
+            raise ArgumentError.of("NAME", name, f"one of {', '.join(log.model_names()) or 'none'}")
+        if export is not None:
+            _export(log, known, export)
+            return
+        settings = dict(_setting(each) for each in setting or ())
+        if model is not None and settings:
+            raise ArgumentError("--set is for a new model; the one of --model has its settings.")
+        stored = _fresh(folder, name, settings) if model is None else store.read(model)
+        assert out is not None
+        result = _learned(log, known, name, stored, out, quiet=quiet)
     if json:
         say_json(result)
         return
     say_pairs({key.replace("_", " "): value for key, value in result.items()})
     say("Each example was predicted before it was learned.")
+
+
+def _learned(
+    log: ExampleLog, known: int, name: str, stored: store.StoredModel, out: Path, *, quiet: bool
+) -> dict[str, Any]:
+    """Learn a model's examples, save it, and return what is to be said of it."""
+    from labeltrees.serve.folder import replay as learn_all
+    from labeltrees.serve.served import ServedModel
+
+    served = ServedModel(name, stored)
+    served.check_can_learn()
+    begin = time.perf_counter()
+    after, link = log.trimmed(known)
+    total = log.last(known)[0] - after
+    with Progress("learning", total=total, enabled=not quiet) as progress:
+        n = learn_all(served, log.examples(known, after=after, link=link), progress.advance)
+    store.write(out, served.stored()[1])
+    scores = served.quality.summary()["all"]
+    return {
+        "examples": n, "trimmed": after, "labels": served.n_labels,
+        **{each: scores[each] for each in ("log_loss", "accuracy", "calibration_error")},
+        "seconds": round(time.perf_counter() - begin, 3), "model": str(out),
+    }  # fmt: skip
 
 
 def _setting(text: str) -> tuple[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -78,16 +79,15 @@ class ModelFolder:
         self.path = Path(path)
         self._tell = tell or (lambda _: None)
         self.path.mkdir(parents=True, exist_ok=True)
-        self._lock = self._locked()
-        try:
+        self.models: dict[str, ServedModel] = {}
+        self.ids: dict[str, int] = {}
+        with ExitStack() as opened:
+            opened.callback(os.close, self._locked())
             self.log = ExampleLog(self.path / LOG)
-            self.models: dict[str, ServedModel] = {}
-            self.ids: dict[str, int] = {}
+            opened.callback(self.log.close)
             for name in self.names_on_disk():
                 self.models[name] = self._recovered(name)
-        except BaseException:
-            os.close(self._lock)
-            raise
+            self._opened = opened.pop_all()
 
     def _locked(self) -> int:
         handle = lock_folder(self.path)
@@ -97,8 +97,7 @@ class ModelFolder:
 
     def close(self) -> None:
         """Let another process have the folder."""
-        self.log.close()
-        os.close(self._lock)
+        self._opened.close()
 
     def names_on_disk(self) -> list[str]:
         """Return the names of the models that have a snapshot."""

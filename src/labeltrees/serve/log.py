@@ -125,9 +125,13 @@ class ExampleLog:
             uri = f"{path.resolve().as_uri()}?mode=ro"
             return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
         connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=FULL")
-        connection.executescript(_SCHEMA)
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=FULL")
+            connection.executescript(_SCHEMA)
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
     @contextmanager
