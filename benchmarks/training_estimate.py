@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import ctypes
 import multiprocessing
+import os
 import tempfile
 import time
 from pathlib import Path
@@ -24,6 +25,7 @@ from batch_sections.data_sets import training_rows
 from labeltrees import ExtremeRegressor
 from machine import described
 from online_sections.markdown import table
+from processes import ONE_THREAD
 
 
 def main() -> None:
@@ -32,6 +34,7 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", default=["bibtex", "delicious", "yso-en"])
     parser.add_argument("--share", type=float, default=0.25)
     options = parser.parse_args()
+    os.environ |= ONE_THREAD  # of a BLAS too: its idle threads wait busily
     print(f"{described()}\n\nFrom {options.share:.0%} of the rows:\n")
     rows = []
     for name in options.sets:
@@ -44,7 +47,7 @@ def main() -> None:
             strict=True,
         ):  # fmt: skip
             share = f"{guess / truth - 1:+.0%}"
-            rows.append([name, what, f"{guess / scale:.1f}", f"{truth / scale:.1f}", share])
+            rows.append([name, what, f"{guess / scale:.3g}", f"{truth / scale:.3g}", share])
     print(table(["set", "", "estimate", "measured", "off by"], rows))
 
 

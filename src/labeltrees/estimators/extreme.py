@@ -332,8 +332,9 @@ class ExtremeRegressor(LabelEstimator):
     def estimate_training(self, X: Any, y: Any, *, n_rows: int) -> TrainingEstimate:
         """Return what `fit` would take on ``n_rows`` rows, from a sample of them.
 
-        One tree is trained on a quarter, on half and on all of the sample. The larger the sample,
-        the better: of a quarter of the rows see docs/dask.md.
+        Up to three trees are trained on a quarter, on half and on all of the sample, again and
+        again for some two seconds in all where that is quick. The larger the sample, the better: of
+        a quarter of the rows see docs/dask.md.
 
         Parameters
         ----------

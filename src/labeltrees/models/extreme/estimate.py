@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from labeltrees import _core, checks
+from labeltrees import checks
 from labeltrees.errors import ArgumentError
-from labeltrees.models.extreme.training import train_extreme
+from labeltrees.models.extreme.training import held_count
+from labeltrees.models.extreme.trial import Trial, trees_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
     from labeltrees.data.rows import Rows
     from labeltrees.models.extreme.relevance import RawRelevance
@@ -25,7 +27,13 @@ __all__ = ["TrainingEstimate", "estimate_training"]
 
 _LEAST_ROWS = 100
 _SHARES = (0.25, 0.5, 1.0)
-_MOST_POWER = 1.2  # of the rows; faster growth is noise of runs that are too short
+_MOST_POWER = 1.2  # of the rows; faster growth is noise
+_MOST_STEP_POWER = _MOST_POWER - 1
+_MOST_FILLED = 0.99
+_HELD_BYTES = 12 * 20 * 8  # of a held-out row: so many numbers for each label that it is asked for
+_FILE_BYTES, _ARRAY_BYTES = 1500, 200  # what the file says of itself and of each array
+_ARRAYS_OF_TREE, _OTHER_ARRAYS = 10, 2
+_NEARLY_ALL = 0.9  # of the labels that are known: foreseen within a tenth
 
 
 class TrainingEstimate(NamedTuple):
@@ -39,101 +47,206 @@ class TrainingEstimate(NamedTuple):
     """The size of the model file."""
 
 
-@dataclass(frozen=True)
-class _Run:
-    """What training one tree on some rows took; each grows like a power of the rows."""
-
-    n_rows: int
-    seconds: float
-    tree_bytes: int
-    label_bytes: int
-    n_features: int
-    n_mean_entries: int
-
-
 def estimate_training(
     rows: Rows, relevance: RawRelevance, n_rows: int, settings: ExtremeSettings
 ) -> TrainingEstimate:
     """Return what training on ``n_rows`` rows like these will take.
 
-    A tree is trained on a quarter, on half and on all of the sample; how time and sizes grow from
+    Trees are trained on a quarter, on half and on all of the sample; how time and sizes grow from
     one to the next says how they grow on. More rows have more labels, and so trees of more nodes:
-    the sample's trees get as many by smaller leaves.
+    the sample's trees get as many by smaller leaves. What happens once, such as calibration, is
+    told apart from what each tree takes.
     """
     if rows.n_rows < _LEAST_ROWS:
         allowed = f"a sample of at least {_LEAST_ROWS} rows"
         raise ArgumentError.of("X", f"{rows.n_rows} rows", allowed)
     n_rows = checks.integer("n_rows", n_rows, rows.n_rows)
-    order = np.random.default_rng(settings.random_state).permutation(rows.n_rows)
-    samples = [np.sort(order[: int(share * rows.n_rows)]) for share in _SHARES]
-    counts = [len(np.unique(relevance.take(chosen).labels)) for chosen in samples]
-    n_labels = _labels_of(counts, math.log2(n_rows / rows.n_rows), len(relevance.vocabulary))
-    runs = [
-        _run(rows, relevance, chosen, _with_leaves_of(settings, count / n_labels))
-        for chosen, count in zip(samples, counts, strict=True)
-    ]
-    n_sampled = [run.n_rows for run in runs]
-
-    def grown(name: str) -> float:
-        return _grown(n_sampled, [getattr(run, name) for run in runs], n_rows)
-
-    tree_bytes, label_bytes = grown("tree_bytes"), grown("label_bytes")
-    means, features = grown("n_mean_entries"), grown("n_features")
-    growth = n_rows / rows.n_rows
-    entries, targets = growth * len(rows.indices), growth * len(relevance.labels)
-    width = min(64, -(-max(settings.arity, settings.max_leaf) // 16) * 16)
-    data = 16 * entries + 32 * targets + 8 * means
-    root = (60 + 4 * width) * n_rows + (24 + 4 * width) * features
-    weights = tree_bytes * (settings.n_trees + 1)
+    relevance.scaled()  # raises DataError where no row has a label
+    counts = np.bincount(relevance.labels)
+    n_known = len(relevance.vocabulary)
+    n_labels = _foreseen(counts[counts > 0], rows.n_rows, n_rows, n_known)
+    trials = _trials(rows, relevance, n_rows, n_labels, settings)
+    tree_bytes = _tree_bytes(trials, n_rows, n_labels)
+    tail_bytes = trials[-1].tail_bytes * _mean_growth(trials, n_rows)
+    names = sum(array.nbytes for array in relevance.vocabulary.to_tensors().values())
+    name_bytes = names * max(1.0, n_labels / n_known)
+    arrays = _ARRAYS_OF_TREE * settings.n_trees + _OTHER_ARRAYS
+    model_bytes = settings.n_trees * tree_bytes + tail_bytes + name_bytes
     return TrainingEstimate(
-        settings.n_trees * grown("seconds"),
-        int(data + root + weights),
-        int(settings.n_trees * tree_bytes + label_bytes),
+        _seconds(trials, n_rows, settings),
+        int(_data_bytes(rows, relevance, trials, n_rows, settings) + tree_bytes + model_bytes),
+        int(model_bytes + _FILE_BYTES + _ARRAY_BYTES * arrays),
     )
 
 
-def _labels_of(counts: Sequence[int], n_doublings: float, n_known: int) -> float:
+def _trials(
+    rows: Rows, relevance: RawRelevance, n_rows: int, n_labels: int, settings: ExtremeSettings
+) -> list[Trial]:
+    """Return what training on shares of the sample takes, each with a labelled row at least."""
+    order = np.random.default_rng(settings.random_state).permutation(rows.n_rows)
+    is_labelled = np.diff(relevance.starts)[order] > 0
+    order = np.roll(order, -int(np.argmax(is_labelled)))
+    as_all = replace(settings, cost=settings.cost_of(n_rows))
+    held_share = held_count(n_rows, settings) / n_rows
+    trials = []
+    for share in _SHARES:
+        chosen = np.sort(order[: int(share * rows.n_rows)])
+        part = relevance.take(chosen)
+        found = len(np.unique(part.labels)) / n_labels
+        leaves = _with_leaves_of(as_all, found)
+        trials.append(
+            Trial.of(rows.take(chosen), part, leaves, held_share=held_share, leaf_growth=1 / found)
+        )
+    return trials
+
+
+def _foreseen(counts: NDArray[np.int64], n_sampled: int, n_rows: int, n_known: int) -> int:
+    """Return how many labels so many rows have, from how many of the sample's rows have each.
+
+    Two ways of foreseeing them are known to err in opposite directions: a lower bound by the labels
+    that one row or two have (Chao et al., 2014, eq. 12), and `_labels_of`, by the labels that parts
+    of the sample have in the mean. It is their geometric mean, and all labels that are known if it
+    comes close to them.
+    """
+    met = [_expected(counts, n_sampled, int(share * n_sampled)) for share in _SHARES]
+    more = _labels_of(met, math.log2(n_rows / n_sampled), n_known)
+    found = math.sqrt(more * _chao(counts, n_sampled, n_rows))
+    are_more_known = n_rows > n_sampled and n_known > len(counts)
+    if are_more_known and found > _NEARLY_ALL * n_known:
+        return n_known
+    return max(round(found), len(counts))
+
+
+def _expected(counts: NDArray[np.int64], n_rows: int, n_drawn: int) -> float:
+    """Return how many labels some of the rows have in the mean, drawn at random."""
+    from scipy.special import gammaln
+
+    without = n_rows - counts  # the rows without each label
+    logs = gammaln(without + 1) - gammaln(np.maximum(without - n_drawn, 0) + 1)
+    logs += gammaln(n_rows - n_drawn + 1) - gammaln(n_rows + 1)
+    missed = np.where(without >= n_drawn, np.exp(logs), 0.0)
+    return float((1 - missed).sum())
+
+
+def _chao(counts: NDArray[np.int64], n_sampled: int, n_rows: int) -> float:
+    """Return a lower bound of how many labels so many rows have."""
+    once, twice = np.count_nonzero(counts == 1), np.count_nonzero(counts == 2)
+    unmet = once * once / (2 * twice) if twice else once * (once - 1) / 2
+    if not unmet:
+        return len(counts)
+    met = 1 - (1 - once / (n_sampled * unmet + once)) ** (n_rows - n_sampled)
+    return float(len(counts) + unmet * met)
+
+
+def _labels_of(counts: Sequence[float], n_doublings: float, n_known: int) -> float:
     """Return how many labels there are after so many doublings of the rows.
 
     Each doubling so far brought a smaller power of new ones than that before, and so it goes on.
     Labels that are known but not met are all there are.
     """
     before, last = (math.log2(max(b, 1) / max(a, 1)) for a, b in pairwise(counts))
-    share = min(last / before, 1.0) if before > 0 else 0.0
-    powers = last * n_doublings
-    if share < 1:
-        powers = last * share * (1 - share**n_doublings) / (1 - share)
-    found: float = counts[-1] * 2**powers
+    share = min(last / before, 1.0) if before > 0 else 1.0
+    found: float = counts[-1] * 2 ** _powers(last, share, n_doublings)
     return min(found, n_known) if n_known > counts[-1] else found
 
 
 def _with_leaves_of(settings: ExtremeSettings, share: float) -> ExtremeSettings:
-    """Return the settings with leaves of this share of their labels."""
-    return replace(settings, max_leaf=max(2, round(share * settings.max_leaf)))
+    """Return the settings with leaves of this share of their labels.
+
+    Trees of that share of the labels then have as many nodes, which rounding up could change.
+    """
+    return replace(settings, max_leaf=max(2, math.floor(share * settings.max_leaf + 1e-9)))
 
 
-def _run(
-    rows: Rows, relevance: RawRelevance, chosen: np.ndarray, settings: ExtremeSettings
-) -> _Run:
-    part, raw = rows.take(chosen), relevance.take(chosen)
-    scaled = raw.scaled()
-    one = replace(settings, n_trees=1, n_jobs=1, max_memory=None, warm_start=False, verbose=0)
-    start = time.process_time()
-    model = train_extreme(part, scaled, one)
-    seconds = time.process_time() - start
-    data = _core.RelevanceData(*part.arrays, *scaled.arrays, len(scaled.vocabulary))
-    tensors, _ = model.to_tensors(keep_state=False)
-    of_tree = sum(a.nbytes for name, a in tensors.items() if name.startswith("tree0."))
-    named = set(np.unique(raw.labels).tolist())
-    whole = sum(a.nbytes for a in tensors.values()) - of_tree
-    n_entries = len(data.label_features(1)[2])
-    of_labels = int(whole * len(named) / len(scaled.vocabulary))
-    return _Run(part.n_rows, seconds, of_tree, of_labels, data.n_features, n_entries)
+def _seconds(trials: Sequence[Trial], n_rows: int, settings: ExtremeSettings) -> float:
+    last = trials[-1]
+    growth = n_rows / last.n_rows
+    once = growth * (last.preparing + last.tail)
+    clustering = last.clustering * _mean_growth(trials, n_rows)
+    # Similar labels part where there are more rows, so that a row comes to more nodes.
+    visits = [t.tree.visits for t in trials[-2:]]
+    work = n_rows * last.tree.grown_work * growth ** _power(trials[-2:], visits, _MOST_STEP_POWER)
+    steps = [t.training / max(t.n_rows * t.tree.work, 1) for t in trials]
+    training: float = work * steps[-1] * growth ** _step_power(trials, steps)
+    calibrating: float = 0.0
+    if last.n_held:
+        held = [t.calibrating / t.n_held for t in trials]
+        n_asked = held_count(n_rows, settings) * settings.n_trees / trees_of(settings)
+        calibrating = n_asked * held[-1] * growth ** _step_power(trials, held)
+    return float(once + settings.n_trees * (clustering + training) + calibrating)
 
 
-def _grown(sizes: Sequence[int], values: Sequence[float], n_rows: int) -> float:
-    """Return the value of so many rows: it goes on to grow by the power by which it grew last."""
-    first, last = (max(float(value), 1e-9) for value in values[-2:])
-    power = math.log(last / first) / math.log(sizes[-1] / sizes[-2])
-    growth: float = (n_rows / sizes[-1]) ** min(max(power, 0.0), _MOST_POWER)
-    return last * growth
+def _step_power(trials: Sequence[Trial], seconds: Sequence[float]) -> float:
+    """Return the power by which a step gets slower as what it reads outgrows caches."""
+    ends = [0, -1]
+    return _power([trials[i] for i in ends], [seconds[i] for i in ends], _MOST_STEP_POWER)
+
+
+def _power(trials: Sequence[Trial], values: Sequence[float], most: float) -> float:
+    """Return the power of the rows by which a value grew from one trial to another."""
+    (first, last), (before, after) = trials, values
+    if before <= 0 or after <= before:
+        return 0.0
+    return min(math.log(after / before) / math.log(last.n_rows / first.n_rows), most)
+
+
+def _data_bytes(
+    rows: Rows,
+    relevance: RawRelevance,
+    trials: Sequence[Trial],
+    n_rows: int,
+    settings: ExtremeSettings,
+) -> float:
+    """Return the most memory besides what trees keep."""
+    last = trials[-1]
+    growth = n_rows / last.n_rows
+    entries, targets = growth * len(rows.indices), growth * len(relevance.labels)
+    means = last.n_mean_entries * _mean_growth(trials, n_rows)
+    features = _continued(trials, [t.n_features for t in trials], n_rows)
+    width = last.tree.width
+    node = (60 + 4 * width) * n_rows + (24 + 4 * width) * features
+    held = _HELD_BYTES * held_count(n_rows, settings)
+    return 16 * entries + 32 * targets + 8 * means + node + held
+
+
+def _mean_growth(trials: Sequence[Trial], n_rows: int) -> float:
+    """Return how many times as many features the labels' means have together."""
+    values = [t.n_mean_entries for t in trials]
+    return _continued(trials, values, n_rows) / max(values[-1], 1)
+
+
+def _tree_bytes(trials: Sequence[Trial], n_rows: int, n_labels: int) -> float:
+    """Return the bytes of a tree.
+
+    It has cells, one for each feature and child. Were its weights strewn over them, some would fall
+    on others and count once; how many were strewn is what goes on to grow.
+    """
+    last = trials[-1].tree
+    n_features = _continued(trials, [t.n_features for t in trials], n_rows)
+    n_cells = max(n_features * (last.n_inner + n_labels), 1.0)
+    strewn = []
+    for trial in trials:
+        own_cells = max(trial.n_features * trial.tree.n_children, 1)
+        filled = min(trial.tree.n_weights / own_cells, _MOST_FILLED)
+        strewn.append(-own_cells * math.log1p(-filled))
+    n_weights = n_cells * -math.expm1(-_continued(trials, strewn, n_rows) / n_cells)
+    return last.n_bytes * (n_weights / last.n_weights if last.n_weights else 1.0)
+
+
+def _continued(trials: Sequence[Trial], values: Sequence[float], n_rows: int) -> float:
+    """Return what becomes of a value that grew so far as the trials have it.
+
+    It grew by a power of the rows from the first to the second and by another one to the third.
+    Half way is taken between the latter going on and its falling on as it fell.
+    """
+    first, second, third = trials
+    early = _power([first, second], values[:2], _MOST_POWER)
+    late = _power([second, third], values[1:], _MOST_POWER)
+    n_doublings = math.log2(n_rows / third.n_rows)
+    falling = _powers(late, min(late / early, 1.0) if early > 0 else 1.0, n_doublings)
+    return float(values[-1] * 2 ** ((late * n_doublings + falling) / 2))
+
+
+def _powers(last: float, share: float, n: float) -> float:
+    """Return the sum of the next n powers, each of which is this share of that before."""
+    return last * n if share == 1 else last * share * (1 - share**n) / (1 - share)

@@ -78,6 +78,16 @@ class RelevanceTreeArrays:
         """Return what training gave, taking its arrays."""
         return cls(tree, tuple(getattr(trained, name)() for name in _ARRAYS))
 
+    @property
+    def n_weights(self) -> int:
+        """How many weights the regressors keep, besides their biases."""
+        return len(self.arrays[_ARRAYS.index("values")])
+
+    @property
+    def reach(self) -> NDArray[np.float32]:
+        """Of each node, the share of the rows that have a label below it."""
+        return self.arrays[_ARRAYS.index("reach")]
+
 
 @dataclass(frozen=True)
 class Growth:
@@ -284,7 +294,7 @@ class ExtremeModel(FittedModel):
             "nodes": sum(t.tree.n_nodes for t in self.trees),
             "depth": int(tree.depths().max()),
             "most_children": int(tree.child_counts().max()),
-            "weights": sum(len(t.arrays[_ARRAYS.index("values")]) for t in self.trees),
+            "weights": sum(t.n_weights for t in self.trees),
             "weight_bytes": sum(array.nbytes for t in self.trees for array in t.arrays),
             "largest_relevance": self.scale,
             "calibration": list(astuple(self.calibration)),

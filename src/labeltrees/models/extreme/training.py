@@ -35,8 +35,10 @@ if TYPE_CHECKING:
     from labeltrees.models.extreme.settings import ExtremeSettings
 
 __all__ = [
+    "as_learned",
     "calibrated",
     "clustered",
+    "held_count",
     "held_numbers",
     "joined_tree",
     "ordered_labels",
@@ -79,7 +81,7 @@ def train_extreme(
     keeps in memory as far as there is room; ``rows`` may lie in mapped files, too. The model is the
     same.
     """
-    relevance = _as_learned(relevance, settings)
+    relevance = as_learned(relevance, settings)
     size = TrainingSize.of(rows, relevance)
     size.check(settings)
     fingerprint = _fingerprint(rows, relevance, settings) if settings.warm_start else 0
@@ -116,7 +118,8 @@ def train_extreme(
     )
 
 
-def _as_learned(relevance: Relevance, settings: ExtremeSettings) -> Relevance:
+def as_learned(relevance: Relevance, settings: ExtremeSettings) -> Relevance:
+    """Return what trees learn of relevance as the user has it: `ExtremeSettings.relevance`."""
     if settings.relevance == "propensity":
         return relevance.weighted_by_propensity(a=settings.propensity_a, b=settings.propensity_b)
     return relevance.binary() if settings.relevance == "binary" else relevance
@@ -269,13 +272,20 @@ def _fingerprint(rows: Rows, relevance: Relevance, settings: ExtremeSettings) ->
     return checksum
 
 
-def held_numbers(n_rows: int, settings: ExtremeSettings) -> NDArray[np.int32]:
-    """Return the number of each held-out row, -1 for others: about a thousand, at most a fifth."""
+def held_count(n_rows: int, settings: ExtremeSettings) -> int:
+    """Return how many rows are held out: about a thousand, at most a fifth."""
+    return min(n_rows // 5, max(1000, min(n_rows // 50, 5000))) if settings.calibrate else 0
+
+
+def held_numbers(
+    n_rows: int, settings: ExtremeSettings, n_held: int | None = None
+) -> NDArray[np.int32]:
+    """Return the number of each held-out row, -1 for others. ``n_held``: None is `held_count`."""
     held = np.full(n_rows, -1, dtype=np.int32)
-    if settings.calibrate:
-        n_held = min(n_rows // 5, max(1000, min(n_rows // 50, 5000)))
-        chosen = np.random.default_rng(settings.random_state).permutation(n_rows)[:n_held]
-        held[np.sort(chosen)] = np.arange(n_held, dtype=np.int32)
+    if n_held is None:
+        n_held = held_count(n_rows, settings)
+    chosen = np.random.default_rng(settings.random_state).permutation(n_rows)[:n_held]
+    held[np.sort(chosen)] = np.arange(n_held, dtype=np.int32)
     return held
 
 

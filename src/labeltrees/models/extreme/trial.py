@@ -1,0 +1,215 @@
+"""What training on some rows takes, part by part."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from labeltrees import _core
+from labeltrees.models.extreme.memory import TrainingSize
+from labeltrees.models.extreme.tail import TailClassifier
+from labeltrees.models.extreme.training import (
+    as_learned,
+    calibrated,
+    clustered,
+    held_numbers,
+    joined_tree,
+    train_nodes,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from labeltrees.data.rows import Rows
+    from labeltrees.models.extreme.model import RelevanceTreeArrays
+    from labeltrees.models.extreme.relevance import RawRelevance, Relevance
+    from labeltrees.models.extreme.settings import ExtremeSettings
+
+__all__ = ["TreeSize", "Trial", "trees_of"]
+
+_LEAST_SECONDS = 0.2  # that each part is measured for; the clock has steps, and others disturb
+_MOST_TIMES = 50
+_MOST_TREES = 3
+_LEAST_HELD = 50
+_LANES, _MOST_VECTORS = 16, 4  # of children that are trained at once: lockstep.hpp
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What some rows took and what trees have of them; seconds are of one thread's processor."""
+
+    n_rows: int
+    n_held: int
+    n_features: int
+    """How many features occur."""
+    n_mean_entries: int
+    """Of the labels' mean features."""
+    preparing: float
+    """Seconds of the rows, their labels and the labels' mean features; once for all trees."""
+    tail: float
+    """Seconds of the tail classifier, if there is one."""
+    tail_bytes: int
+    clustering: float
+    """Seconds of a tree's labels."""
+    training: float
+    """Seconds of a tree's regressors."""
+    calibrating: float
+    """Seconds of the calibration, with as many trees as `trees_of` says."""
+    tree: TreeSize
+
+    @classmethod
+    def of(
+        cls,
+        rows: Rows,
+        raw: RawRelevance,
+        settings: ExtremeSettings,
+        *,
+        held_share: float,
+        leaf_growth: float,
+    ) -> Trial:
+        """Return what is found by training up to three trees.
+
+        As many of the rows are held out as ``held_share`` says, since rows are learned in fewer
+        epochs where few of them are. ``leaf_growth`` is as for `TreeSize`.
+        """
+        settings = replace(
+            settings, n_trees=trees_of(settings), n_jobs=1, max_memory=None, warm_start=False
+        )
+        n_held = 0
+        if settings.calibrate:
+            n_held = min(rows.n_rows // 5, max(_LEAST_HELD, round(held_share * rows.n_rows)))
+        held = held_numbers(rows.n_rows, settings, n_held)
+        preparing, (prepared,) = _timed(lambda _: _prepared(rows, raw, settings))
+        relevance, data, features = prepared
+        size = TrainingSize.of(rows, relevance)
+        size = size.met(n_features=data.n_features, n_entries=data.n_entries)
+        clustering, shapes = _timed(lambda i: clustered(features, settings, i, 1), settings.n_trees)
+
+        def train(number: int) -> tuple[RelevanceTreeArrays, _core.HeldMargins]:
+            shape = shapes[number]
+            inner = np.flatnonzero(shape.child_counts()).astype(np.int32)
+            part = train_nodes(data, shape, inner, held, size, settings, number, 1)
+            return joined_tree(shape, [part], n_held)
+
+        training, trained = _timed(train, settings.n_trees)
+        calibrating = 0.0
+        if n_held:
+            calibrating, _ = _timed(lambda _: _calibrate(rows, relevance, held, trained, settings))
+        tail_seconds, tail_bytes = _of_tail(rows, relevance, settings)
+        return cls(
+            n_rows=rows.n_rows,
+            n_held=n_held,
+            n_features=data.n_features,
+            n_mean_entries=len(features[2]),
+            preparing=preparing,
+            tail=tail_seconds,
+            tail_bytes=tail_bytes,
+            clustering=clustering,
+            training=training,
+            calibrating=calibrating,
+            tree=TreeSize.of(trained[0][0], leaf_growth),
+        )
+
+
+@dataclass(frozen=True)
+class TreeSize:
+    """The counts of one tree."""
+
+    n_inner: int
+    """Its nodes that have regressors."""
+    n_children: int
+    n_weights: int
+    n_bytes: int
+    visits: float
+    """Nodes that a row comes to, in the mean."""
+    work: float
+    """What a row costs in an epoch: of each visit one, and one for each vector of children."""
+    grown_work: float
+    """The same, of leaves with so many more labels."""
+    width: float
+    """Lanes of the widest panel of a node, times the share of all rows that come to it."""
+
+    @classmethod
+    def of(cls, trained: RelevanceTreeArrays, leaf_growth: float) -> TreeSize:
+        """Return them; leaves are foreseen to get ``leaf_growth`` times the labels."""
+        tree, reach = trained.tree, trained.reach
+        n_children = tree.child_counts()
+        inner = np.flatnonzero(n_children)
+        children, reach = n_children[inner], reach[inner]
+        vectors = np.ceil(children / _LANES)
+        grown = vectors
+        if leaf_growth > 1:
+            # The number of labels is not certain: rounding up adds a half in the mean.
+            above_leaves = n_children[tree.first_children()[inner]] == 0
+            grown = np.where(above_leaves, leaf_growth * children / _LANES + 0.5, vectors)
+        arrays = (*trained.arrays, tree.parents(), tree.labels())
+        return cls(
+            n_inner=len(inner),
+            n_children=tree.n_nodes - 1,
+            n_weights=trained.n_weights,
+            n_bytes=sum(a.nbytes for a in arrays),
+            visits=float(reach.sum()),
+            work=float((reach * (1 + vectors)).sum()),
+            grown_work=float((reach * (1 + grown)).sum()),
+            width=float((reach * _LANES * np.minimum(grown, _MOST_VECTORS)).max(initial=0)),
+        )
+
+
+def trees_of(settings: ExtremeSettings) -> int:
+    """Return how many trees are tried: calibration asks different trees, which takes longer."""
+    return min(settings.n_trees, _MOST_TREES)
+
+
+def _prepared(rows: Rows, raw: RawRelevance, settings: ExtremeSettings) -> tuple[Any, Any, Any]:
+    relevance = as_learned(raw.scaled(), settings)
+    data = _core.RelevanceData(*rows.arrays, *relevance.arrays, len(relevance.vocabulary))
+    return relevance, data, data.label_features(1)
+
+
+def _calibrate(
+    rows: Rows,
+    relevance: Relevance,
+    held: NDArray[np.int32],
+    trained: list[tuple[RelevanceTreeArrays, _core.HeldMargins]],
+    settings: ExtremeSettings,
+) -> None:
+    chosen = np.flatnonzero(held >= 0)
+    truth, shares = relevance.to_csr()[chosen], relevance.label_shares
+    trees, margins = (list(each) for each in zip(*trained, strict=True))
+    calibrated(rows.take(chosen), truth, relevance.is_graded, shares, trees, margins, settings)
+
+
+def _of_tail(rows: Rows, relevance: Relevance, settings: ExtremeSettings) -> tuple[float, int]:
+    """Return the seconds and bytes of the tail classifier."""
+    name = settings.tail
+    if name is None:
+        return 0.0, 0
+    weight = settings.tail_weight
+    seconds, (tail,) = _timed(lambda _: TailClassifier.fit(rows, relevance, name, weight))
+    return seconds, sum(array.nbytes for array in tail.to_tensors().values())
+
+
+def _timed(work: Callable[[int], T], n_times: int = 1) -> tuple[float, list[T]]:
+    """Return the seconds of the processor that work takes, the median of several, and its results.
+
+    It is done ``n_times`` at least, each time with its number.
+
+    Threads that others have, such as those of NumPy's BLAS, wait busily, so only this one counts.
+    """
+    seconds: list[float] = []
+    results: list[T] = []
+    while len(seconds) < n_times or (sum(seconds) < _LEAST_SECONDS and len(seconds) < _MOST_TIMES):
+        start = time.thread_time()
+        result = work(len(seconds) % n_times)
+        seconds.append(time.thread_time() - start)
+        if len(results) < n_times:
+            results.append(result)
+    return statistics.median(seconds), results
