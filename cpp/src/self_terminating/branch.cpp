@@ -36,7 +36,10 @@ Clip BranchSolver::solve(const Branch& branch, double penalty) {
 
 // The high with sum_i max(0, c_i - high u_i) = half: from the largest ratio downwards.
 double BranchSolver::high_end(const Branch& branch, double half) {
-  const auto below = [](const Ratio& a, const Ratio& b) { return a.value < b.value; };
+  // Equal ones by label: every standard library then adds them up in the same order.
+  const auto below = [](const Ratio& a, const Ratio& b) {
+    return a.value != b.value ? a.value < b.value : a.label > b.label;
+  };
   heap_.clear();
   for (std::size_t i = 0; i < branch.counts.size(); ++i) {
     const double count = branch.counts[i], prior = branch.prior[i];
@@ -59,7 +62,9 @@ double BranchSolver::high_end(const Branch& branch, double half) {
 
 // The low with sum_i max(0, low u_i - c_i) = half: from the smallest ratio, 0, upwards.
 double BranchSolver::low_end(const Branch& branch, double half) {
-  const auto above = [](const Ratio& a, const Ratio& b) { return a.value > b.value; };
+  const auto above = [](const Ratio& a, const Ratio& b) {
+    return a.value != b.value ? a.value > b.value : a.label > b.label;
+  };
   heap_.clear();
   for (std::size_t i = 0; i < branch.counts.size(); ++i) {
     const double count = branch.counts[i], prior = branch.prior[i];

@@ -48,7 +48,8 @@ double parse_long_decimal(const char* begin, const char* end) {
   const bool in_range = static_cast<bool>(text >> value);
 #endif
   if (in_range) return value;
-  return order_of(begin, end) > 0 ? std::numeric_limits<double>::infinity() : 0.0;
+  // Too small is 0, or what a stream has read of it and called out of range.
+  return order_of(begin, end) > 0 ? std::numeric_limits<double>::infinity() : value;
 }
 
 }  // namespace labeltrees

@@ -37,7 +37,6 @@ _SHARE_OF_MEMORY = 0.25
 """Of the memory that is free: training needs the rows in several layouts, and weights besides."""
 _TEXT_FACTOR = 6
 """Bytes that a character of text takes as text, as features and while features are made."""
-_LEAST_ROOM = 2**28
 
 
 @dataclass(frozen=True)
@@ -109,14 +108,9 @@ def narrowed(data: Chunk) -> Chunk:
 
 
 def room_for_data() -> int:
-    """Return how many bytes the rows of a file may take: a quarter of the memory that is free.
-
-    Where that is very little, up to half of it.
-    """
+    """Return how many bytes the rows of a file may take: a quarter of the memory that is free."""
     free = free_memory()
-    if free is None:
-        return 2**31
-    return max(int(_SHARE_OF_MEMORY * free), min(_LEAST_ROOM, free // 2))
+    return 2**31 if free is None else int(_SHARE_OF_MEMORY * free)
 
 
 def first_labels(data: Chunk) -> NDArray[Any]:
