@@ -306,6 +306,9 @@ void bind_multilabel_tree(nb::module_& module) {
       .def("snapshot", &multilabel_snapshot)
       .def("tree_and_masses", &multilabel_shape)
       .def("limit_bytes", &limit_multilabel, nb::arg("n_bytes"))
+      .def_prop_ro("is_full",
+                   number_of<MultilabelTree>([](const MultilabelTree& m) { return m.is_full(); }))
+      .def_prop_ro("least_bytes", [](const MultilabelTree& m) { return m.least_bytes; })
       .def_prop_ro("n_candidates", [](const MultilabelTree& m) { return m.shortlist().most; })
       .def_prop_ro("least_share", [](const MultilabelTree& m) { return m.shortlist().least_share; })
       .def_prop_ro("n_labels", number_of<MultilabelTree>(

@@ -190,6 +190,7 @@ void bind_refined_trees(nb::module_& module) {
             m.limit_bytes(n_bytes);
           },
           nb::arg("n_bytes"))
+      .def_prop_ro("is_full", number_of<Model>([](const Model& m) { return m.is_full(); }))
       .def_prop_ro("n_trees", [](const Model& m) { return m.trees().size(); })
       .def_prop_ro("n_candidates", [](const Model& m) { return m.n_candidates(); })
       .def_prop_ro("least_share", [](const Model& m) { return m.shortlist().least_share; })

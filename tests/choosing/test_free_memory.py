@@ -8,7 +8,6 @@ import pytest
 
 from labeltrees.choosing import free_memory as module
 from labeltrees.choosing.free_memory import free_memory
-from labeltrees.choosing.gathering import room_for_data
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,16 +85,6 @@ def test_where_the_system_says_nothing_there_is_a_guess(
 
     monkeypatch.setattr(module.os, "sysconf", unknown)
     assert free_memory(tmp_path) is None
-    monkeypatch.setattr("labeltrees.choosing.gathering.free_memory", lambda: None)
-    assert room_for_data() == 2**31
-
-
-@pytest.mark.parametrize("free", [40 * GB, GB // 8, 0])
-def test_rows_may_have_a_quarter_of_what_is_free(
-    free: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("labeltrees.choosing.gathering.free_memory", lambda: free)
-    assert room_for_data() == free // 4
 
 
 def test_odd_names_of_groups_are_no_failure(machine: Path) -> None:

@@ -141,6 +141,29 @@ def test_rows_of_features_without_room_are_learned_row_by_row(tmp_path, capsys, 
     assert capsys.readouterr().out.startswith("0\t")
 
 
+@pytest.mark.parametrize("options", [[], ["--online"]])
+def test_weights_without_room_share_their_places(options, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("labeltrees.cli.training_run.room_for_data", lambda: 2**30)
+    random = np.random.default_rng(0)
+    path = tmp_path / "d.svm"
+    path.write_text("".join(
+        f"{y} {y}:1 {' '.join(f'{f}:1' for f in np.unique(others))}\n"
+        for y, others in zip(
+            random.integers(40, size=12_000), random.integers(50, 30_000, (12_000, 4)), strict=True
+        )
+    ))  # fmt: skip
+    call = ["train", path, "-o", tmp_path / "m", *(options or ["--fast"])]
+    assert not any("all weights" in sentence for sentence in run_json(capsys, *call)["found"])
+    monkeypatch.setattr("labeltrees.choosing.memory_shares.free_memory", lambda: 16 * 2**20)
+    told = run_json(capsys, *call)
+    (said,) = (sentence for sentence in told["found"] if "all weights" in sentence)
+    assert "kept within 8.4 MB (--max-memory)" in said
+    assert accuracy(told) > 0.9
+    assert labeltrees.load_model(tmp_path / "m").settings.max_memory >= 8 * 2**20
+    told = run_json(capsys, *call, "--max-memory", "9MB")
+    assert not any("all weights" in sentence for sentence in told["found"])
+
+
 def test_online_learns_in_mixed_order_and_in_order_does_not(tmp_path, capsys):
     path = write_sorted(tmp_path / "d.tsv", write_tsv(tmp_path / "x.tsv", 0, 2000))
     mixed = run_json(capsys, "train", path, "-o", tmp_path / "m", "--online")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from labeltrees.choosing.gathering import label_lists, weights_of
+from labeltrees.choosing.memory_shares import kept_within_memory
 from labeltrees.choosing.methods import methods
 from labeltrees.data.label_sets import LabelSets
 from labeltrees.data.targets import learned_labels, weighted_by_label
@@ -63,7 +64,8 @@ def fit(recipe: Recipe, data: Chunk, folder: Path | None = None) -> FittedModel:
     else:
         known = learned_labels(labels, weights)
         model = method.model_class.over(recipe.settings, rows.n_features, known)
-    model.learn_in_passes(rows, labels, weights)
+    with kept_within_memory(model):
+        model.learn_in_passes(rows, labels, weights)
     return cast("FittedModel", model)
 
 
@@ -84,7 +86,8 @@ def _fit_sets(method: Method, settings: Any, data: Chunk) -> FittedModel:
         raise DataError("the data have no row with a label.")
     names = learned_labels(sets.labels, np.empty(0, np.float32))
     model = method.model_class.over(settings, learned.rows, sets, names)
-    model.learn_in_passes(learned.rows, sets, weights_of(learned))
+    with kept_within_memory(model):
+        model.learn_in_passes(learned.rows, sets, weights_of(learned))
     return cast("FittedModel", model)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labeltrees.choosing.free_memory import free_memory
+from labeltrees.choosing.memory_shares import bytes_to_train
 from labeltrees.data.chunk import UNBOUNDED_WIDTH
 from labeltrees.data.shuffle import joined
 from labeltrees.errors import DataError
@@ -26,17 +26,12 @@ __all__ = [
     "first_labels",
     "gather",
     "gather_in_files",
+    "given_up",
     "label_lists",
     "labelled",
     "narrowed",
-    "room_for_data",
     "weights_of",
 ]
-
-_SHARE_OF_MEMORY = 0.25
-"""Of the memory that is free: training needs the rows in several layouts, and weights besides."""
-_TEXT_FACTOR = 6
-"""Bytes that a character of text takes as text, as features and while features are made."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +53,7 @@ def gather(chunks: Iterable[Chunk], room: int, *, name: str) -> Gathered:
     ----------
     chunks : chunks of a file
     room : int
-        How many bytes the rows may take, as they will when features are made of texts.
+        How many bytes training on them may take (`bytes_to_train`).
     name : str
         The file, for errors.
     """
@@ -69,7 +64,7 @@ def gather(chunks: Iterable[Chunk], room: int, *, name: str) -> Gathered:
         n_unlabelled += chunk.n_unlabelled
         if chunk.n_unlabelled < chunk.n_rows:
             held.append(labelled(chunk))
-            size += _bytes_of(chunk)
+            size += bytes_to_train(chunk)
         if size > room:
             return Gathered(joined(held), n_unlabelled, rest)
     if not held:
@@ -107,12 +102,6 @@ def narrowed(data: Chunk) -> Chunk:
     return replace(data, rows=replace(data.rows, n_features=width))
 
 
-def room_for_data() -> int:
-    """Return how many bytes the rows of a file may take: a quarter of the memory that is free."""
-    free = free_memory()
-    return 2**31 if free is None else int(_SHARE_OF_MEMORY * free)
-
-
 def first_labels(data: Chunk) -> NDArray[Any]:
     """Return the first label of every row; each must have one."""
     return data.labels[data.label_starts[:-1]]
@@ -132,13 +121,12 @@ def label_lists(data: Chunk) -> list[Any]:
     return [dict(zip(labels[begin:end], values[begin:end], strict=True)) for begin, end in pieces]
 
 
+def given_up(held: list[Chunk]) -> Iterator[Chunk]:
+    """Return the chunks of a list, which no longer has them: their next reader is their last."""
+    while held:
+        yield held.pop(0)
+
+
 def labelled(chunk: Chunk) -> Chunk:
     """Return the rows that have a label."""
     return chunk.take(np.flatnonzero(np.diff(chunk.label_starts))) if chunk.n_unlabelled else chunk
-
-
-def _bytes_of(chunk: Chunk) -> int:
-    size = chunk.rows.indices.nbytes + chunk.rows.values.nbytes + chunk.label_starts.nbytes
-    if chunk.texts is not None:
-        size += _TEXT_FACTOR * sum(map(len, chunk.texts)) + 60 * chunk.n_rows
-    return size + 8 * len(chunk.labels)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from labeltrees.choosing.gathering import given_up
 from labeltrees.choosing.kinds import kind_of
 from labeltrees.choosing.lessons import Lessons, OneLabelLessons
+from labeltrees.choosing.memory_shares import buffer_rows, kept_within_memory
 from labeltrees.choosing.scores import ask, scores
 from labeltrees.choosing.training import Measured
 from labeltrees.data.ahead import read_ahead
@@ -24,7 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["BUFFER_ROWS", "Streamed", "learn_stream"]
 
 BUFFER_ROWS = 200_000
-"""Rows that wait in memory, so that neighbours in the file are not neighbours in learning."""
+"""Rows that wait in memory, so that neighbours in the file are not neighbours in learning; fewer
+where memory has no room for so many."""
 _HELD_SHARE = 0.05
 _MOST_HELD = 10_000
 
@@ -94,27 +99,48 @@ def learn_stream(
     """
     lessons = OneLabelLessons(seed=seed) if lessons is None else lessons
     validation, model, first = lessons.scoring(), None, None
-    for number in range(n_passes):
-        held = _HeldOut(0.0 if in_order else _HELD_SHARE, np.random.default_rng(seed))
-        counted = _Counted(read())
-        first = first or (held, counted)
-        learned: Iterator[Chunk] = (held.split(chunk) for chunk in counted)
-        if not in_order:
-            learned = shuffled(learned, BUFFER_ROWS, seed + number)
-        for lesson in read_ahead(lessons.of(chunk) for chunk in learned):
-            if not lesson.n_rows:
-                continue
-            model = start(lesson.rows.n_features) if model is None else model
-            told = lessons.teach(model, lesson, n_top=lessons.n_scored, number=number)
-            if number == 0:
-                lessons.score(validation, lesson, told)
-            if advance is not None:
-                loss = validation.scores().log_loss_seen or 0.0
-                advance(lesson.n_rows, {"loss": loss, "labels": len(model.vocabulary)})
+    mix = _Mixer(seed)
+    with ExitStack() as memory:
+        for number in range(n_passes):
+            held = _HeldOut(0.0 if in_order else _HELD_SHARE, np.random.default_rng(seed))
+            counted = _Counted(read())
+            first = first or (held, counted)
+            learned: Iterator[Chunk] = (held.split(chunk) for chunk in counted)
+            if not in_order:
+                learned = mix(learned, number)
+            for lesson in read_ahead(lessons.of(chunk) for chunk in learned):
+                if not lesson.n_rows:
+                    continue
+                if model is None:
+                    model = start(lesson.rows.n_features)
+                    memory.enter_context(kept_within_memory(model))
+                told = lessons.teach(model, lesson, n_top=lessons.n_scored, number=number)
+                if number == 0:
+                    lessons.score(validation, lesson, told)
+                if advance is not None:
+                    loss = validation.scores().log_loss_seen or 0.0
+                    advance(lesson.n_rows, {"loss": loss, "labels": len(model.vocabulary)})
     if model is None or first is None:
         raise DataError("the data have no row with a label.")
     measured = _measure(model, first[0].parts, name=name)
     return Streamed(model, validation.summary(), measured, first[1].n_unlabelled)
+
+
+@dataclass
+class _Mixer:
+    """Shuffles the rows of each pass, through a buffer that is smaller where rows are long."""
+
+    seed: int
+    n_rows: int | None = None
+    """Of the buffer; found by the first rows."""
+
+    def __call__(self, chunks: Iterator[Chunk], number: int) -> Iterator[Chunk]:
+        """Return the rows of a pass."""
+        held = list(islice(chunks, 1))
+        if held and self.n_rows is None:
+            self.n_rows = buffer_rows(held[0], BUFFER_ROWS)
+        rest = chain(given_up(held), chunks)
+        return shuffled(rest, self.n_rows or BUFFER_ROWS, self.seed + number)
 
 
 class _Counted:

@@ -131,6 +131,7 @@ def train_on_all(
     measured = _measured(answers, asked, several=kind.several) if parts else None
     from_all = model is None or data.n_rows <= MOST_ROWS_TWICE
     if from_all:
+        model = None  # its memory is that of the next one
         with clock("making features"):
             fitted, whole = features.fit(data)
         with clock("learning from all rows"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from labeltrees.cli.amounts import size_in_words
 from labeltrees.cli.report import say, say_pairs, say_table
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def say_trained(trained: Trained) -> None:
             "has not learned from the held-out rows"
         )  # fmt: skip
         say(f"  The saved model {learned}.")
-    size = _megabytes(trained.out.stat().st_size)
+    size = size_in_words(trained.out.stat().st_size)
     say(f"  Saved to {trained.out} ({size}), {trained.seconds:.1f} s in all.")
     for sentence in trained.advice:
         say(f"  {sentence}")
@@ -113,7 +114,3 @@ def _in_words(score: str) -> str:
     """
     short = score.replace("precision_at_", "P@").replace("ndcg_at_", "nDCG@")
     return short.replace("_", " ")
-
-
-def _megabytes(n_bytes: int) -> str:
-    return f"{n_bytes / 1e6:,.1f} MB" if n_bytes >= 1e5 else f"{n_bytes / 1e3:,.1f} kB"

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from labeltrees.choosing.features import Features
-from labeltrees.choosing.gathering import gather, gather_in_files, narrowed, room_for_data
+from labeltrees.choosing.gathering import gather, gather_in_files, given_up, narrowed
 from labeltrees.choosing.kinds import Kind, kind_of, kind_of_more, method_for, online_method_for
 from labeltrees.choosing.lessons import can_be_taught, lessons_of
+from labeltrees.choosing.memory_shares import room_for_data
 from labeltrees.choosing.streaming import learn_stream
 from labeltrees.choosing.training import train_on_all
 from labeltrees.cli.methods import Chosen, Wanted, stream_names
@@ -25,6 +26,7 @@ from labeltrees.cli.training_words import (
     how_to_ask,
     joined_in_words,
     kept_in_files,
+    limited_in_words,
     model_in_words,
 )
 from labeltrees.data.label_sets import LabelSets
@@ -83,7 +85,7 @@ class TrainingRun:
         kind = kind_of(narrowed(gathered.data))
         held, rest, n_unlabelled = [gathered.data], gathered.rest, gathered.n_unlabelled
         del gathered  # what is held in memory goes with its last reader
-        chunks = chain(_given_up(held), rest)
+        chunks = chain(given_up(held), rest)
         if self._learns_from_files(kind):
             return self._from_files(chunks, kind, n_unlabelled)
         trained = self._row_by_row(chunks, kind.n_rows)
@@ -117,6 +119,7 @@ class TrainingRun:
             )  # fmt: skip
         if outcome.n_compared is not None:
             found.append(f"Settings were compared on {outcome.n_compared:,} of the rows.")
+        found += limited_in_words(outcome.model, recipe.settings)
         self._save(outcome.model, outcome.features.transform)
         return Trained(
             self.out,
@@ -215,6 +218,7 @@ class TrainingRun:
             )
         self._save(streamed.model, self.source.vectorizer)
         summary, model = streamed.progressive, streamed.model
+        found = [*found, *limited_in_words(model, None if chosen is None else chosen.settings())]
         method = type(model).__name__ if chosen is None else chosen.name
         order = "in the order of the file" if in_order else "in mixed order"
         return Trained(
@@ -320,12 +324,6 @@ class TrainingRun:
     def _stage(self, what: str) -> Iterator[None]:
         with Progress(what, enabled=not self.quiet):
             yield
-
-
-def _given_up(held: list[Chunk]) -> Iterator[Chunk]:
-    """Return the chunks of a list, which no longer has them."""
-    while held:
-        yield held.pop(0)
 
 
 def _counted(chunks: Iterable[Chunk], progress: Progress) -> Iterator[Chunk]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from labeltrees.choosing.methods import methods
+from labeltrees.cli.amounts import size_in_words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,6 +24,7 @@ __all__ = [
     "how_to_ask",
     "joined_in_words",
     "kept_in_files",
+    "limited_in_words",
     "model_in_words",
 ]
 
@@ -54,6 +56,17 @@ def kept_in_files(folder: Path, kind: Kind) -> list[str]:
             f"Rows of the same {_what(kind)} are not joined: that needs all rows in memory."
         )
     return sentences
+
+
+def limited_in_words(model: Any, wanted: Any) -> list[str]:
+    """Return what is said of weights that there was no room for, if nobody had limited them."""
+    limit = getattr(model.settings, "max_memory", None)
+    if limit is None or wanted is None or wanted.max_memory is not None:
+        return []
+    return [
+        f"There is no room for all weights in memory: they are kept within {size_in_words(limit)} "
+        "(--max-memory), and rare ones share their places."
+    ]
 
 
 def joined_in_words(kind: Kind) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["joined", "joined_numbers", "shuffled"]
 
-_CHUNK_ROWS = 16_384
+_CHUNK_ROWS, _LEAST_CHUNK = 16_384, 256
 
 
 def shuffled(chunks: Iterable[Chunk], buffer_rows: int, seed: int = 0) -> Iterator[Chunk]:
@@ -74,8 +74,10 @@ def _shuffled(
 
 
 def _in_order(pool: Chunk, order: NDArray[np.int64]) -> Iterator[Chunk]:
-    for begin in range(0, len(order), _CHUNK_ROWS):
-        yield pool.take(order[begin : begin + _CHUNK_ROWS])
+    """Return the rows in chunks that are small beside the buffer."""
+    n_rows = min(_CHUNK_ROWS, max(_LEAST_CHUNK, pool.n_rows // 8))
+    for begin in range(0, len(order), n_rows):
+        yield pool.take(order[begin : begin + n_rows])
 
 
 def joined(chunks: Sequence[Chunk]) -> Chunk:

@@ -79,6 +79,8 @@ class MultilabelTree {
   // Keeps all tables together within so many bytes, from now on; the experts get a quarter.
   static constexpr std::size_t least_bytes = std::size_t{4} << 20;
   void limit_bytes(std::size_t n_bytes) noexcept;
+  // Whether a table is full, so that what came later shares its lines.
+  bool is_full() const noexcept { return table_.is_sharing() || experts_.table().is_sharing(); }
   std::size_t n_bytes() const noexcept { return table_.n_bytes() + experts_.table().n_bytes(); }
 
   // Held shared by queries, alone by learning.

@@ -53,6 +53,12 @@ class RefinedTrees {
       tree->table().limit_bytes((n_bytes - expert_bytes_) / trees_.size());
     }
   }
+  // Whether a table is full, so that what came later shares its lines.
+  bool is_full() const noexcept {
+    bool found = experts_->table().is_sharing();
+    for (const auto& tree : trees_) found = found || tree->table().is_sharing();
+    return found;
+  }
   std::size_t least_bytes() const noexcept {
     return std::max<std::size_t>(4, 2 * trees_.size()) << 20;
   }
