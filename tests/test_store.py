@@ -92,6 +92,24 @@ def test_saving_is_atomic_and_leaves_no_litter(trained, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.parametrize("mapped", [False, True])
+def test_an_array_comes_back_however_it_lies_in_memory(tmp_path, mapped):
+    """SciPy and NumPy choose the order of axes by their version."""
+    plain = np.arange(24, dtype=np.float32).reshape(4, 6)
+    tensors = {
+        "plain": plain,
+        "turned": np.asfortranarray(plain),
+        "transposed": plain.T,
+        "strided": plain[::2, 1::2],
+        "backwards": plain[0, ::-1],
+        "single": np.float64(3.0).reshape(()),
+    }
+    store.write(tmp_path / "model", store.StoredModel("Some", {}, tensors))
+    found = store.read(tmp_path / "model", mapped=mapped).tensors
+    for name, array in tensors.items():
+        np.testing.assert_array_equal(found[name], array, strict=True, err_msg=name)
+
+
 def test_the_file_has_ordinary_permissions(trained):
     _, path, _, _ = trained
     mask = os.umask(0)

@@ -98,11 +98,13 @@ def write(path: str | os.PathLike[str], model: StoredModel) -> None:
         description["transform"] = model.transform
     description["checksum"] = _sha256(_canonical(description))
     metadata = {FORMAT: _canonical(description).decode()}
+    # Safetensors writes an array as it lies in memory, whatever the order of its axes.
+    tensors = {name: np.asarray(array, order="C") for name, array in model.tensors.items()}
     target = Path(path)
     handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     os.close(handle)
     try:
-        save_file(model.tensors, temporary, metadata=metadata)
+        save_file(tensors, temporary, metadata=metadata)
         _flush(Path(temporary))
         Path(temporary).chmod(0o666 & ~_umask())
         os.replace(temporary, target)
@@ -304,7 +306,7 @@ def _sha256(data: bytes) -> str:
 
 def _checksum(array: NDArray[Any]) -> str:
     digest = hashlib.sha256(f"{array.dtype.str}{array.shape}".encode())
-    contiguous: NDArray[np.uint8] = array.reshape(-1).view("u1")
+    contiguous: NDArray[np.uint8] = np.asarray(array, order="C").reshape(-1).view("u1")
     digest.update(contiguous.data)
     return digest.hexdigest()
 
