@@ -174,7 +174,7 @@ def test_top_k_equals_sorting_all_marginals(seed, n_labels, k):
 def test_the_tree_is_never_deeper_than_theorem_7_allows(alpha, balance):
     rng = np.random.default_rng(6)
     y = rng.zipf(1.3, size=3000) % 700
-    X = sparse.random_array((3000, 50), density=0.1, rng=rng, format="csr", dtype=np.float32)
+    X = sparse.csr_array(sparse.random(3000, 50, 0.1, random_state=rng, dtype=np.float32))
     model = ConditionalTreeClassifier(alpha=alpha, balance=balance, learning_rate=5.0, refine=0)
     for start in range(0, 3000, 500):
         model.partial_fit(X[start : start + 500], y[start : start + 500])

@@ -153,7 +153,7 @@ def test_a_table_is_the_same_however_it_is_stored(kind):
 @of_online
 def test_sparse_rows_stay_as_they_are(kind):
     rng = np.random.default_rng(0)
-    X = sparse.random_array((200, 3000), density=0.01, rng=rng, dtype=np.float32).tocsr()
+    X = sparse.csr_array(sparse.random(200, 3000, 0.01, random_state=rng, dtype=np.float32))
     y = rng.integers(5, size=200)
     for learn in ("fit", "partial_fit"):
         auto, none = (getattr(kind(scale=each), learn)(X, y) for each in ("auto", None))

@@ -251,8 +251,8 @@ def test_the_layout_of_the_rows_changes_nothing(made):
     twice = sparse.csr_array(
         (
             np.repeat(halves.data / 2, 2),
-            np.repeat(halves.coords[1], 2),
-            2 * np.concatenate([[0], np.cumsum(np.bincount(halves.coords[0], minlength=len(X)))]),
+            np.repeat(halves.col, 2),
+            2 * np.concatenate([[0], np.cumsum(np.bincount(halves.row, minlength=len(X)))]),
         ),
         shape=X.shape,
     )

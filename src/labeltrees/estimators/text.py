@@ -24,6 +24,7 @@ from labeltrees.transforms import (
     hashed_text_features,
     save_with_transform,
 )
+from labeltrees.transforms.conversion import demand_fitted
 
 if TYPE_CHECKING:
     import os
@@ -265,7 +266,7 @@ class TextClassifier(ClassifierMixin, TextQuestions):  # type: ignore[misc]
         if self.vectorizer is None:
             return hashed_text_features()
         try:
-            check_is_fitted(self.vectorizer)
+            demand_fitted(self.vectorizer)
         except (TypeError, ValueError):  # scikit-learn's NotFittedError is a ValueError
             kind = type(self.vectorizer).__name__
             raise ArgumentError(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from labeltrees.transforms.fitted import Kind, Tensors
 
-__all__ = ["from_tensors", "takes_text", "to_tensors", "width_of"]
+__all__ = ["demand_fitted", "from_tensors", "takes_text", "to_tensors", "width_of"]
 
 _MAX_DEPTH = 8
 _MAX_PARTS = 100
@@ -113,10 +113,17 @@ def _is_exactly(transformer: Any, module: str, names: Mapping[str, Any]) -> bool
     return kind.__name__ in names and getattr(import_module(module), kind.__name__) is kind
 
 
-def _one_to_tensors(transformer: Any, name: str, kind: Kind) -> tuple[dict[str, Any], Tensors]:
+def demand_fitted(transformer: Any) -> None:
+    """Raise scikit-learn's NotFittedError if a transformer needs fitting and has had none."""
+    from sklearn.feature_extraction.text import HashingVectorizer
     from sklearn.utils.validation import check_is_fitted
 
-    check_is_fitted(transformer)
+    if not isinstance(transformer, HashingVectorizer):  # scikit-learn 1.6 says that it needs some
+        check_is_fitted(transformer)
+
+
+def _one_to_tensors(transformer: Any, name: str, kind: Kind) -> tuple[dict[str, Any], Tensors]:
+    demand_fitted(transformer)
     defaults = inspect.signature(type(transformer)).parameters
     params = {}
     try:
