@@ -96,6 +96,9 @@ def _descend(
     """Return what some steps of L-BFGS make of one factor."""
     from scipy.optimize import minimize
 
+    if not start.size:  # rows without any feature; SciPy 1.11 fails of nothing
+        return start
+
     def objective(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         value, gradient = loss(flat.reshape(start.shape))
         return float(flat @ flat) / 2 + settings.cost * value, (
