@@ -56,14 +56,16 @@ def kept_within_memory(model: Any) -> Iterator[None]:
     """Keep the weights that a model learns in the block within half of the memory that is free.
 
     A model whose settings limit them keeps its limit, and one that needs less is as it would be
-    without. One that gets full has ``max_memory`` in its settings afterwards.
+    without. One that gets full has ``max_memory`` in its settings afterwards. Where the system does
+    not tell what is free, there is no limit.
     """
     core: Any = getattr(model, "core", None)
-    if not hasattr(core, "is_full") or model.settings.max_memory is not None:
+    free = free_memory()
+    if free is None or not hasattr(core, "is_full") or model.settings.max_memory is not None:
         yield
         return
     own = core.n_bytes + core.n_pair_bytes
-    limit = max(core.least_bytes, own + int(_WEIGHTS_SHARE * _free()))
+    limit = max(core.least_bytes, own + int(_WEIGHTS_SHARE * free))
     core.limit_bytes(limit)
     yield
     if core.is_full:
