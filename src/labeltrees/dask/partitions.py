@@ -11,7 +11,7 @@ from labeltrees.data.readers import FileLook, look_at
 from labeltrees.data.rows import Rows, as_rows
 from labeltrees.errors import ArgumentError, DataError
 from labeltrees.estimators.several_labels import form_of, raw_relevance_of
-from labeltrees.models.extreme.files import gather_in_files
+from labeltrees.models.extreme.files import rows_and_relevance
 from labeltrees.models.extreme.relevance import RawRelevance, relevance_of_entries
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def looked(paths: Sequence[str]) -> dict[str, Any]:
 
 def read_file(facts: dict[str, Any], path: str, vectorizer: Vectorizer | None) -> Part:
     """Return the rows of a file, which is read where this is called."""
-    rows, relevance = gather_in_files(FileLook.from_facts(facts, path).open(vectorizer), None)
+    rows, relevance = rows_and_relevance(FileLook.from_facts(facts, path).open(vectorizer), None)
     return Part(rows, relevance, "lists")
 
 

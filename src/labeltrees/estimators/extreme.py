@@ -16,7 +16,7 @@ from labeltrees.estimators.several_labels import (
     relevance_of,
 )
 from labeltrees.models.extreme.estimate import TrainingEstimate, estimate_training
-from labeltrees.models.extreme.files import gather_in_files
+from labeltrees.models.extreme.files import rows_and_relevance
 from labeltrees.models.extreme.model import ExtremeModel
 from labeltrees.models.extreme.presets import preset_settings
 from labeltrees.models.extreme.settings import ExtremeSettings as Default
@@ -311,7 +311,7 @@ class ExtremeRegressor(RelevanceQuestions):
         if settings.warm_start:
             raise ArgumentError.of("warm_start", True, "False where files are learned from")
         with space_in(folder) as space:
-            rows, relevance = gather_in_files(chunks_of(files, vectorizer), space)
+            rows, relevance = rows_and_relevance(chunks_of(files, vectorizer), space)
             model = train_extreme(rows, relevance.scaled(), settings, folder=space)
         self.model_ = model
         self.n_features_in_ = model.n_features

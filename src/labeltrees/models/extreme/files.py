@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["chunk_in_files", "gather_in_files", "relevance_of_chunk", "taken_in_files"]
+__all__ = ["chunk_in_files", "relevance_of_chunk", "rows_and_relevance", "taken_in_files"]
 
 
-def gather_in_files(chunks: Iterable[Chunk], folder: Path | None) -> tuple[Rows, RawRelevance]:
+def rows_and_relevance(chunks: Iterable[Chunk], folder: Path | None) -> tuple[Rows, RawRelevance]:
     """Return all rows, their entries in files of the folder or, if that is None, in memory."""
     data = chunk_in_files(chunks, folder)
     return data.rows, relevance_of_chunk(data)
