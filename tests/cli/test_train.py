@@ -164,6 +164,21 @@ def test_weights_without_room_share_their_places(options, tmp_path, capsys, monk
     assert not any("all weights" in sentence for sentence in told["found"])
 
 
+def test_a_model_that_goes_on_and_gets_full_says_so(tmp_path, capsys, monkeypatch):
+    random = np.random.default_rng(0)
+    rows = random.integers(50, 30_000, (12_000, 4))
+    lines = [
+        f"{i % 40} {' '.join(f'{f}:1' for f in np.unique(row))}\n" for i, row in enumerate(rows)
+    ]
+    for name, some in (("first", lines[:50]), ("more", lines)):
+        (tmp_path / f"{name}.svm").write_text("".join(some))
+    begun = tmp_path / "begun"
+    run_json(capsys, "train", tmp_path / "first.svm", "-o", begun, "--online")
+    monkeypatch.setattr("labeltrees.choosing.memory_shares.free_memory", lambda: 16 * 2**20)
+    told = run_json(capsys, "train", tmp_path / "more.svm", "--init", begun, "-o", tmp_path / "m")
+    assert any("all weights" in sentence for sentence in told["found"])
+
+
 def test_online_learns_in_mixed_order_and_in_order_does_not(tmp_path, capsys):
     path = write_sorted(tmp_path / "d.tsv", write_tsv(tmp_path / "x.tsv", 0, 2000))
     mixed = run_json(capsys, "train", path, "-o", tmp_path / "m", "--online")

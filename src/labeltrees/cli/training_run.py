@@ -204,6 +204,7 @@ class TrainingRun:
             assert chosen is not None
             return chosen.method.start(chosen.settings(), n_features)
 
+        wanted = start.settings if chosen is None else chosen.settings()
         lessons = self._lessons(chosen, start)
         with Progress("learning", enabled=not self.quiet) as progress:
             streamed = learn_stream(
@@ -218,7 +219,7 @@ class TrainingRun:
             )
         self._save(streamed.model, self.source.vectorizer)
         summary, model = streamed.progressive, streamed.model
-        found = [*found, *limited_in_words(model, None if chosen is None else chosen.settings())]
+        found = [*found, *limited_in_words(model, wanted)]
         method = type(model).__name__ if chosen is None else chosen.name
         order = "in the order of the file" if in_order else "in mixed order"
         return Trained(

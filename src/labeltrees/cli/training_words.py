@@ -61,7 +61,7 @@ def kept_in_files(folder: Path, kind: Kind) -> list[str]:
 def limited_in_words(model: Any, wanted: Any) -> list[str]:
     """Return what is said of weights that there was no room for, if nobody had limited them."""
     limit = getattr(model.settings, "max_memory", None)
-    if limit is None or wanted is None or wanted.max_memory is not None:
+    if limit is None or wanted.max_memory is not None:
         return []
     return [
         f"There is no room for all weights in memory: they are kept within {size_in_words(limit)} "
