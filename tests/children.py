@@ -132,9 +132,9 @@ def keep(child, pipes, news):
 
 def be_mother(number):
     """Import what children need, and become one of them."""
-    import labeltrees.cli.predict
-    import labeltrees.cli.stream
-    import labeltrees.cli.train
+    import labeltrees.cli.commands.predict
+    import labeltrees.cli.commands.stream
+    import labeltrees.cli.commands.train
     import labeltrees.estimators
     import labeltrees.transforms.words_and_pairs  # noqa: F401
 

@@ -6,8 +6,8 @@
 #include <mutex>
 
 #include "interpreter.hpp"
-#include "labeltrees/machine/turn_lock.hpp"
 #include "labeltrees/online/learning_watch.hpp"
+#include "labeltrees/platform/turn_lock.hpp"
 
 namespace labeltrees::bindings {
 

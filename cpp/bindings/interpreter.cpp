@@ -4,8 +4,8 @@
 #include <system_error>
 #include <thread>
 
-#include "labeltrees/machine/system.hpp"
-#include "labeltrees/machine/turn_lock.hpp"
+#include "labeltrees/platform/system.hpp"
+#include "labeltrees/platform/turn_lock.hpp"
 
 namespace labeltrees::bindings {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <atomic>
 
-#include "labeltrees/machine/attention.hpp"
+#include "labeltrees/platform/attention.hpp"
 
 namespace labeltrees::bindings {
 

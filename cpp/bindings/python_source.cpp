@@ -8,7 +8,7 @@
 
 #include "bindings.hpp"
 #include "interpreter.hpp"
-#include "labeltrees/machine/hash.hpp"
+#include "labeltrees/platform/hash.hpp"
 #include "labeltrees/python_source/examples.hpp"
 
 namespace labeltrees::bindings {

@@ -3,7 +3,7 @@
 
 #include "bindings.hpp"
 #include "interpreter.hpp"
-#include "labeltrees/machine/hash.hpp"
+#include "labeltrees/platform/hash.hpp"
 #include "labeltrees/text/formats.hpp"
 
 namespace labeltrees::bindings {

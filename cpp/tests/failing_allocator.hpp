@@ -4,7 +4,7 @@
 
 #include <new>
 
-#include "labeltrees/machine/pages.hpp"
+#include "labeltrees/platform/pages.hpp"
 
 namespace labeltrees::tests {
 

@@ -40,7 +40,7 @@ def command_of(name: str) -> Any:
     """Return a command with its parameters, as its help shows them."""
     from labeltrees.cli import _alone
 
-    function = getattr(import_module(f"labeltrees.cli.{name}"), name)
+    function = getattr(import_module(f"labeltrees.cli.commands.{name}"), name)
     with patch.dict(os.environ, COLUMNS="100"):  # as in a wide terminal, whoever builds the site
         return _alone(name, function, is_shown=True)
 

@@ -81,7 +81,7 @@ def test_a_failure_that_nobody_foresaw_is_one_line_too(tmp_path, monkeypatch, ca
     def fail(*arguments, **named):
         raise RuntimeError("the cat\nsat on it")
 
-    monkeypatch.setattr("labeltrees.cli.inspect.open_model", fail)
+    monkeypatch.setattr("labeltrees.cli.commands.inspect.open_model", fail)
     assert main(["inspect", "m"]) == 1
     err = capsys.readouterr().err
     assert err.startswith("labeltrees: RuntimeError: the cat sat on it")

@@ -13,7 +13,7 @@ from tests.cli.test_signals import Process
 
 import labeltrees
 from labeltrees import store
-from labeltrees.choosing.fitting import Recipe, fit
+from labeltrees.autotrain.fitting import Recipe, fit
 from labeltrees.cli import main
 from labeltrees.data.label_sets import LabelSets
 from labeltrees.data.readers import open_reader
@@ -218,8 +218,8 @@ def test_training_row_by_row_takes_all_labels_of_a_row(options, tmp_path, monkey
     """On request, and where the file fits neither into memory nor into files of training."""
     path, out = write_texts(tmp_path / "d.tsv", 0, 800), tmp_path / "m"
     if not options:
-        monkeypatch.setattr("labeltrees.cli.training_run.CAN_SPILL", False)
-        monkeypatch.setattr("labeltrees.cli.training_run.room_for_data", lambda: 0)
+        monkeypatch.setattr("labeltrees.cli.training.training_run.CAN_SPILL", False)
+        monkeypatch.setattr("labeltrees.cli.training.training_run.room_for_data", lambda: 0)
     told = run_json(capsys, "train", path, "-o", out, "-q", *options)
     assert told["method"] == "multilabel"
     assert "rows have several labels and" in told["why"]

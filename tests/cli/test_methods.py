@@ -10,13 +10,13 @@ import pytest
 from tests.cli.test_cli import run_json
 
 import labeltrees
-from labeltrees.choosing.lessons import can_be_taught
-from labeltrees.choosing.methods import methods
+from labeltrees.autotrain.lessons import can_be_taught
+from labeltrees.autotrain.methods import methods
 from labeltrees.cli import main
+from labeltrees.cli.commands.stream import stream
+from labeltrees.cli.commands.train import train
 from labeltrees.cli.methods import method_names, stream_names
 from labeltrees.cli.settings_options import option_of, options_of, settable, settings_help
-from labeltrees.cli.stream import stream
-from labeltrees.cli.train import train
 from labeltrees.models.registry import MODELS, model_class
 
 

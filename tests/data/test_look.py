@@ -15,9 +15,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from labeltrees.data.readers import FileLook, NoFeatures, look_at, open_reader, peek
+from labeltrees.data.readers import FileLook, NoFeatures, look_at, open_reader
+from labeltrees.data.readers.detection import peek
+from labeltrees.data.readers.detection.sniff import sniff_format
 from labeltrees.data.readers.formats import FORMATS, SUFFIXES, TABLE, format_of
-from labeltrees.data.readers.sniff import sniff_format
 from labeltrees.errors import ArgumentError, DataError, DataFileError
 
 CONTENT = {

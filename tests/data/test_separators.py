@@ -6,7 +6,11 @@ import random
 import pytest
 
 from labeltrees.data.readers import NoFeatures, read_tsv
-from labeltrees.data.readers.separators import choose_separator, sentence_share, split_labels
+from labeltrees.data.readers.detection.separators import (
+    choose_separator,
+    sentence_share,
+    split_labels,
+)
 from labeltrees.errors import ArgumentError, DataFileError
 
 INTENTS = ["card lost", "card arrival", "pay a bill", "exchange rate", "greeting"]
@@ -160,7 +164,7 @@ def test_quotes_mean_nothing_in_tsv():
 
 
 def test_the_first_megabyte_decides_and_the_rest_follows(monkeypatch):
-    from labeltrees.data.readers import peek
+    from labeltrees.data.readers.detection import peek
 
     monkeypatch.setattr(peek, "LOOK_BYTES", 100)
     text = rows_of(["card lost"] * 20) + rows_of(["new label"])

@@ -10,11 +10,11 @@ import pytest
 import uvicorn
 
 from labeltrees.client import Client
-from labeltrees.serve.folder import ModelFolder
-from labeltrees.serve.keys import Keys
-from labeltrees.serve.new_models import new_model
+from labeltrees.serve.learning.folder import ModelFolder
+from labeltrees.serve.learning.new_models import new_model
 from labeltrees.serve.running import LOCAL, config_of
 from labeltrees.serve.server import Server
+from labeltrees.serve.web.keys import Keys
 from labeltrees.serve.wire import NewModel
 
 FRUIT = [

@@ -13,13 +13,13 @@ from tests.serve.conftest import FRUIT, serving
 import labeltrees
 from labeltrees.cli import main
 from labeltrees.client import Client, ServerProblem
-from labeltrees.serve.api.table import OPERATIONS
-from labeltrees.serve.folder import ModelFolder, replay
-from labeltrees.serve.learner import Caps
-from labeltrees.serve.limits import Limits
-from labeltrees.serve.log import FIRST_LINK, ExampleLog
-from labeltrees.serve.new_models import new_model
-from labeltrees.serve.served import ServedModel
+from labeltrees.serve.learning.folder import ModelFolder, replay
+from labeltrees.serve.learning.learner import Caps
+from labeltrees.serve.learning.log import FIRST_LINK, ExampleLog
+from labeltrees.serve.learning.new_models import new_model
+from labeltrees.serve.learning.served import ServedModel
+from labeltrees.serve.web.api.table import OPERATIONS
+from labeltrees.serve.web.limits import Limits
 from labeltrees.serve.wire import NewModel
 
 

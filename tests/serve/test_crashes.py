@@ -15,10 +15,10 @@ import pytest
 from tests.serve.process import Process, Teacher, example_of, load
 
 from labeltrees.client import Client
-from labeltrees.serve.folder import ModelFolder, replay
-from labeltrees.serve.log import FIRST_LINK
-from labeltrees.serve.new_models import new_model
-from labeltrees.serve.served import ServedModel
+from labeltrees.serve.learning.folder import ModelFolder, replay
+from labeltrees.serve.learning.log import FIRST_LINK
+from labeltrees.serve.learning.new_models import new_model
+from labeltrees.serve.learning.served import ServedModel
 from labeltrees.serve.wire import NewModel
 
 OFTEN = ("--snapshot-examples", 40, "--snapshot-seconds", 0.3)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typer.main import get_command_from_info
 from typer.models import CommandInfo
 
-from labeltrees.cli.serve import serve
+from labeltrees.cli.commands.serve import serve
 
 DEPLOY = Path(__file__).parents[2] / "tools" / "deploy"
 

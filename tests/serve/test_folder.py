@@ -14,9 +14,9 @@ import pytest
 from labeltrees import load_model, store
 from labeltrees.cli import main
 from labeltrees.errors import ArgumentError
-from labeltrees.serve.folder import ModelFolder
-from labeltrees.serve.learner import Learner, Waiting
-from labeltrees.serve.new_models import new_model
+from labeltrees.serve.learning.folder import ModelFolder
+from labeltrees.serve.learning.learner import Learner, Waiting
+from labeltrees.serve.learning.new_models import new_model
 from labeltrees.serve.problems import DamagedLogError, ServeError
 from labeltrees.serve.wire import Example, NewModel
 

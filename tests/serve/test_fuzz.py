@@ -11,10 +11,10 @@ import pytest
 from conftest import PROFILE
 from tests.serve.conftest import serving
 
-from labeltrees.serve.api.table import OPERATIONS
-from labeltrees.serve.folder import ModelFolder
-from labeltrees.serve.learner import Caps
-from labeltrees.serve.new_models import new_model
+from labeltrees.serve.learning.folder import ModelFolder
+from labeltrees.serve.learning.learner import Caps
+from labeltrees.serve.learning.new_models import new_model
+from labeltrees.serve.web.api.table import OPERATIONS
 from labeltrees.serve.wire import NewModel
 
 ODD = [

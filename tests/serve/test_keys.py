@@ -10,10 +10,10 @@ from tests.serve.conftest import serving
 
 from labeltrees.cli import main
 from labeltrees.client import Client, ServerProblem
-from labeltrees.serve.api.table import OPERATIONS
-from labeltrees.serve.folder import ModelFolder
-from labeltrees.serve.keys import RIGHTS, Keys
-from labeltrees.serve.new_models import new_model
+from labeltrees.serve.learning.folder import ModelFolder
+from labeltrees.serve.learning.new_models import new_model
+from labeltrees.serve.web.api.table import OPERATIONS
+from labeltrees.serve.web.keys import RIGHTS, Keys
 from labeltrees.serve.wire import NewModel
 
 

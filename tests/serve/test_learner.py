@@ -8,10 +8,10 @@ from concurrent.futures import CancelledError
 import msgspec
 import pytest
 
-from labeltrees.serve.folder import ModelFolder
-from labeltrees.serve.learner import Learner, Waiting
-from labeltrees.serve.log import FIRST_LINK
-from labeltrees.serve.new_models import new_model
+from labeltrees.serve.learning.folder import ModelFolder
+from labeltrees.serve.learning.learner import Learner, Waiting
+from labeltrees.serve.learning.log import FIRST_LINK
+from labeltrees.serve.learning.new_models import new_model
 from labeltrees.serve.problems import Problem
 from labeltrees.serve.wire import Example, NewModel
 

@@ -11,10 +11,10 @@ import labeltrees
 from labeltrees import store
 from labeltrees.client import Client
 from labeltrees.progress import Progress
-from labeltrees.serve.demo import demo_model
-from labeltrees.serve.folder import ModelFolder
-from labeltrees.serve.keys import Keys
-from labeltrees.serve.new_models import new_model
+from labeltrees.serve.learning.demo import demo_model
+from labeltrees.serve.learning.folder import ModelFolder
+from labeltrees.serve.learning.new_models import new_model
+from labeltrees.serve.web.keys import Keys
 from labeltrees.serve.wire import NewModel
 
 pytestmark = pytest.mark.thorough

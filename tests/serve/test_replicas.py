@@ -9,11 +9,11 @@ import pytest
 from tests.serve.conftest import FRUIT
 from tests.serve.process import Process
 
-from labeltrees.cli.serve import serve
+from labeltrees.cli.commands.serve import serve
 from labeltrees.client import Client, ServerProblem
 from labeltrees.errors import ArgumentError
-from labeltrees.serve.folder import ModelFolder
-from labeltrees.serve.new_models import new_model
+from labeltrees.serve.learning.folder import ModelFolder
+from labeltrees.serve.learning.new_models import new_model
 from labeltrees.serve.wire import NewModel
 
 

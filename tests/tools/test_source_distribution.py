@@ -34,11 +34,11 @@ def names(tmp_path_factory):
     "name",
     [
         "LICENSE",
-        "src/labeltrees/serve/page/vendor/uPlot.LICENSE",
+        "src/labeltrees/serve/web/page/vendor/uPlot.LICENSE",
         "src/labeltrees/py.typed",
         "pyproject.toml",
         "CMakeLists.txt",
-        "cpp/src/machine/system.cpp",
+        "cpp/src/platform/system.cpp",
         "cpp/src/extreme/lockstep_kernels.inc",
         "README.md",
         "CHANGELOG.md",

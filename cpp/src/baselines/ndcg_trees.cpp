@@ -5,11 +5,11 @@
 #include <numeric>
 
 #include "labeltrees/baselines/l1_logistic.hpp"
-#include "labeltrees/machine/attention.hpp"
-#include "labeltrees/machine/elementary.hpp"
-#include "labeltrees/machine/hash.hpp"
-#include "labeltrees/machine/index.hpp"
-#include "labeltrees/machine/workers.hpp"
+#include "labeltrees/platform/attention.hpp"
+#include "labeltrees/platform/elementary.hpp"
+#include "labeltrees/platform/hash.hpp"
+#include "labeltrees/platform/index.hpp"
+#include "labeltrees/platform/workers.hpp"
 
 namespace labeltrees {
 namespace {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <numeric>
 
-#include "labeltrees/machine/index.hpp"
+#include "labeltrees/platform/index.hpp"
 
 namespace labeltrees {
 namespace {

@@ -7,8 +7,8 @@
 #include "labeltrees/conditional/placement.hpp"
 #include "labeltrees/conditional/search.hpp"
 #include "labeltrees/conditional/teaching.hpp"
-#include "labeltrees/machine/room.hpp"
-#include "labeltrees/machine/workers.hpp"
+#include "labeltrees/platform/room.hpp"
+#include "labeltrees/platform/workers.hpp"
 
 namespace labeltrees {
 namespace {

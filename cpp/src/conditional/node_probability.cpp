@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "labeltrees/machine/elementary.hpp"
+#include "labeltrees/platform/elementary.hpp"
 
 namespace labeltrees {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "labeltrees/conditional/search.hpp"
-#include "labeltrees/machine/index.hpp"
+#include "labeltrees/platform/index.hpp"
 
 namespace labeltrees {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "labeltrees/machine/elementary.hpp"
+#include "labeltrees/platform/elementary.hpp"
 
 namespace labeltrees {
 

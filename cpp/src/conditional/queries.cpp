@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "labeltrees/machine/attention.hpp"
+#include "labeltrees/platform/attention.hpp"
 
 namespace labeltrees {
 namespace {

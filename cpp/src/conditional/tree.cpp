@@ -5,9 +5,9 @@
 #include <limits>
 #include <utility>
 
-#include "labeltrees/machine/elementary.hpp"
-#include "labeltrees/machine/index.hpp"
-#include "labeltrees/machine/room.hpp"
+#include "labeltrees/platform/elementary.hpp"
+#include "labeltrees/platform/index.hpp"
+#include "labeltrees/platform/room.hpp"
 
 namespace labeltrees {
 namespace {

@@ -5,9 +5,9 @@
 #include <limits>
 #include <numeric>
 
-#include "labeltrees/machine/attention.hpp"
-#include "labeltrees/machine/index.hpp"
-#include "labeltrees/machine/workers.hpp"
+#include "labeltrees/platform/attention.hpp"
+#include "labeltrees/platform/index.hpp"
+#include "labeltrees/platform/workers.hpp"
 
 namespace labeltrees {
 namespace {

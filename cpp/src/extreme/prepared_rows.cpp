@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "labeltrees/extreme/training.hpp"
-#include "labeltrees/machine/attention.hpp"
+#include "labeltrees/platform/attention.hpp"
 #include "labeltrees/rows/feature_ranks.hpp"
 
 namespace labeltrees {

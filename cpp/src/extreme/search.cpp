@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "labeltrees/machine/index.hpp"
-#include "labeltrees/machine/workers.hpp"
+#include "labeltrees/platform/index.hpp"
+#include "labeltrees/platform/workers.hpp"
 
 namespace labeltrees {
 namespace {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "labeltrees/machine/index.hpp"
+#include "labeltrees/platform/index.hpp"
 #include "labeltrees/rows/feature_ranks.hpp"
 
 namespace labeltrees {

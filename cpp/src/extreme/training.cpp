@@ -5,12 +5,12 @@
 #include <functional>
 #include <numeric>
 
-#include "labeltrees/machine/elementary.hpp"
-#include "labeltrees/machine/hash.hpp"
-#include "labeltrees/machine/index.hpp"
-#include "labeltrees/machine/spilled.hpp"
-#include "labeltrees/machine/system.hpp"
-#include "labeltrees/machine/workers.hpp"
+#include "labeltrees/platform/elementary.hpp"
+#include "labeltrees/platform/hash.hpp"
+#include "labeltrees/platform/index.hpp"
+#include "labeltrees/platform/spilled.hpp"
+#include "labeltrees/platform/system.hpp"
+#include "labeltrees/platform/workers.hpp"
 #include "labeltrees/rows/wanted_rows.hpp"
 
 namespace labeltrees {

@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "labeltrees/extreme/search.hpp"
-#include "labeltrees/machine/elementary.hpp"
-#include "labeltrees/machine/index.hpp"
+#include "labeltrees/platform/elementary.hpp"
+#include "labeltrees/platform/index.hpp"
 #include "lockstep_kernels.hpp"
 
 namespace labeltrees {

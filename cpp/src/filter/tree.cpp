@@ -5,7 +5,7 @@
 #include "labeltrees/conditional/node_probability.hpp"
 #include "labeltrees/conditional/search.hpp"
 #include "labeltrees/conditional/teaching.hpp"
-#include "labeltrees/machine/index.hpp"
+#include "labeltrees/platform/index.hpp"
 
 namespace labeltrees {
 namespace {

@@ -4,10 +4,10 @@
 
 #include "labeltrees/lom/node_distribution.hpp"
 #include "labeltrees/lom/tree.hpp"
-#include "labeltrees/machine/attention.hpp"
-#include "labeltrees/machine/index.hpp"
 #include "labeltrees/online/prepared_row.hpp"
 #include "labeltrees/online/regressor_bank.hpp"
+#include "labeltrees/platform/attention.hpp"
+#include "labeltrees/platform/index.hpp"
 
 namespace labeltrees {
 namespace {

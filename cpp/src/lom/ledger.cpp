@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "labeltrees/machine/room.hpp"
+#include "labeltrees/platform/room.hpp"
 
 namespace labeltrees {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "labeltrees/machine/index.hpp"
+#include "labeltrees/platform/index.hpp"
 
 namespace labeltrees {
 namespace {

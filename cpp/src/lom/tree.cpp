@@ -7,9 +7,9 @@
 #include <string>
 #include <utility>
 
-#include "labeltrees/machine/index.hpp"
-#include "labeltrees/machine/room.hpp"
 #include "labeltrees/online/regressor_bank.hpp"
+#include "labeltrees/platform/index.hpp"
+#include "labeltrees/platform/room.hpp"
 
 namespace labeltrees {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "labeltrees/machine/elementary.hpp"
+#include "labeltrees/platform/elementary.hpp"
 
 namespace labeltrees {
 namespace {

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "labeltrees/conditional/search.hpp"
-#include "labeltrees/machine/attention.hpp"
-#include "labeltrees/machine/hash.hpp"
+#include "labeltrees/platform/attention.hpp"
+#include "labeltrees/platform/hash.hpp"
 
 namespace labeltrees {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "labeltrees/machine/room.hpp"
 #include "labeltrees/multilabel/siblings.hpp"
+#include "labeltrees/platform/room.hpp"
 
 namespace labeltrees {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "labeltrees/machine/room.hpp"
+#include "labeltrees/platform/room.hpp"
 
 namespace labeltrees {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <thread>
 
-#include "labeltrees/machine/room.hpp"
+#include "labeltrees/platform/room.hpp"
 
 namespace labeltrees {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "labeltrees/machine/hash.hpp"
+#include "labeltrees/platform/hash.hpp"
 
 namespace labeltrees {
 namespace {

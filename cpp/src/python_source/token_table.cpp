@@ -4,9 +4,9 @@
 #include <stdexcept>
 #include <utility>
 
-#include "labeltrees/machine/hash.hpp"
-#include "labeltrees/machine/keyed_hash.hpp"
-#include "labeltrees/machine/room.hpp"
+#include "labeltrees/platform/hash.hpp"
+#include "labeltrees/platform/keyed_hash.hpp"
+#include "labeltrees/platform/room.hpp"
 #include "labeltrees/python_source/word_characters.hpp"
 
 namespace labeltrees {

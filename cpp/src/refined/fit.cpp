@@ -4,9 +4,9 @@
 #include <numeric>
 #include <utility>
 
-#include "labeltrees/machine/attention.hpp"
-#include "labeltrees/machine/elementary.hpp"
-#include "labeltrees/machine/hash.hpp"
+#include "labeltrees/platform/attention.hpp"
+#include "labeltrees/platform/elementary.hpp"
+#include "labeltrees/platform/hash.hpp"
 #include "labeltrees/refined/refined_trees.hpp"
 
 namespace labeltrees {

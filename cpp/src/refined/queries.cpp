@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "labeltrees/conditional/search.hpp"
-#include "labeltrees/machine/attention.hpp"
+#include "labeltrees/platform/attention.hpp"
 
 namespace labeltrees {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "labeltrees/machine/attention.hpp"
-#include "labeltrees/machine/index.hpp"
+#include "labeltrees/platform/attention.hpp"
+#include "labeltrees/platform/index.hpp"
 
 namespace labeltrees {
 

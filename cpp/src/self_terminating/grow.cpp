@@ -3,9 +3,9 @@
 #include <memory>
 #include <tuple>
 
-#include "labeltrees/machine/attention.hpp"
-#include "labeltrees/machine/elementary.hpp"
-#include "labeltrees/machine/index.hpp"
+#include "labeltrees/platform/attention.hpp"
+#include "labeltrees/platform/elementary.hpp"
+#include "labeltrees/platform/index.hpp"
 #include "labeltrees/self_terminating/categories.hpp"
 #include "labeltrees/self_terminating/partition.hpp"
 #include "labeltrees/self_terminating/tree.hpp"

@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-#include "labeltrees/machine/index.hpp"
+#include "labeltrees/platform/index.hpp"
 
 namespace labeltrees {
 namespace {

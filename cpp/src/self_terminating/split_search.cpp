@@ -5,8 +5,8 @@
 #include <cmath>
 #include <tuple>
 
-#include "labeltrees/machine/elementary.hpp"
-#include "labeltrees/machine/index.hpp"
+#include "labeltrees/platform/elementary.hpp"
+#include "labeltrees/platform/index.hpp"
 
 namespace labeltrees {
 namespace {

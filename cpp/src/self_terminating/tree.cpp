@@ -6,9 +6,9 @@
 #include <numeric>
 #include <string>
 
-#include "labeltrees/machine/attention.hpp"
-#include "labeltrees/machine/elementary.hpp"
-#include "labeltrees/machine/index.hpp"
+#include "labeltrees/platform/attention.hpp"
+#include "labeltrees/platform/elementary.hpp"
+#include "labeltrees/platform/index.hpp"
 
 namespace labeltrees {
 namespace {

@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "labeltrees/machine/hash.hpp"
-#include "labeltrees/machine/keyed_hash.hpp"
+#include "labeltrees/platform/hash.hpp"
+#include "labeltrees/platform/keyed_hash.hpp"
 #include "labeltrees/text/decimal.hpp"
 
 namespace labeltrees {

@@ -7,10 +7,10 @@
 #include <string>
 #include <utility>
 
-#include "labeltrees/machine/attention.hpp"
-#include "labeltrees/machine/hash.hpp"
-#include "labeltrees/machine/index.hpp"
-#include "labeltrees/machine/workers.hpp"
+#include "labeltrees/platform/attention.hpp"
+#include "labeltrees/platform/hash.hpp"
+#include "labeltrees/platform/index.hpp"
+#include "labeltrees/platform/workers.hpp"
 #include "labeltrees/rows/feature_ranks.hpp"
 
 namespace labeltrees {

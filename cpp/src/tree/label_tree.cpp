@@ -5,9 +5,9 @@
 #include <numeric>
 #include <queue>
 
-#include "labeltrees/machine/hash.hpp"
-#include "labeltrees/machine/index.hpp"
-#include "labeltrees/machine/room.hpp"
+#include "labeltrees/platform/hash.hpp"
+#include "labeltrees/platform/index.hpp"
+#include "labeltrees/platform/room.hpp"
 
 namespace labeltrees {
 namespace {

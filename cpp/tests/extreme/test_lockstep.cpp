@@ -9,7 +9,7 @@
 #include "../check.hpp"
 #include "labeltrees/extreme/lockstep.hpp"
 #include "labeltrees/extreme/sibling_weights.hpp"
-#include "labeltrees/machine/half.hpp"
+#include "labeltrees/platform/half.hpp"
 
 // The kernels as a compiler without vectors gets them.
 #define LABELTREES_PLAIN_LANES

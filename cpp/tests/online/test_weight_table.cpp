@@ -5,8 +5,8 @@
 
 #include "../check.hpp"
 #include "../failing_allocator.hpp"
-#include "labeltrees/machine/workers.hpp"
 #include "labeltrees/online/weight_table.hpp"
+#include "labeltrees/platform/workers.hpp"
 
 using namespace labeltrees;
 

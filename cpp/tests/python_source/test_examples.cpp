@@ -3,7 +3,7 @@
 #include <string>
 
 #include "../check.hpp"
-#include "labeltrees/machine/hash.hpp"
+#include "labeltrees/platform/hash.hpp"
 #include "labeltrees/python_source/examples.hpp"
 
 using namespace labeltrees;

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "../check.hpp"
-#include "labeltrees/machine/hash.hpp"
+#include "labeltrees/platform/hash.hpp"
 #include "labeltrees/text/formats.hpp"
 
 using namespace labeltrees;

@@ -41,7 +41,7 @@ COMMANDS = {
     "card": "Write a model's card: its data, quality, settings, checksums, and how to load it.",
     "inspect": "Print a model's shape, sizes, vocabulary, settings, checksums and tree statistics.",
 }
-"""What each command does; its module in this package and its function have its name."""
+"""What each command does; its module in `cli.commands` and its function have its name."""
 
 
 _STOPPED = (130, 143)  # by SIGINT, by SIGTERM
@@ -71,7 +71,7 @@ class _Commands(TyperGroup):
         """Return name, command and further arguments of a call, importing the command."""
         name, _, rest = super().resolve_command(ctx, args)
         assert name is not None
-        function = getattr(import_module(f"labeltrees.cli.{name}"), name)
+        function = getattr(import_module(f"labeltrees.cli.commands.{name}"), name)
         is_shown = any(word in _HELP["help_option_names"] for word in rest)
         return name, _alone(name, function, is_shown=is_shown), rest
 
@@ -182,7 +182,7 @@ def _as_typed(message: str, arguments: list[str]) -> str:
     name = next((word for word in arguments if word in COMMANDS), None)
     if found is None or name is None:
         return message
-    command = _alone(name, getattr(import_module(f"labeltrees.cli.{name}"), name))
+    command = _alone(name, getattr(import_module(f"labeltrees.cli.commands.{name}"), name))
     for parameter in command.params:
         if parameter.name == found[1] and parameter.param_type_name == "option":
             return f"{parameter.opts[0]}{message.removeprefix(found[1])}"

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from labeltrees import checks
-from labeltrees.choosing.methods import methods
+from labeltrees.autotrain.methods import methods
 from labeltrees.cli.settings_options import option_of, options_of, settable, value_of
 from labeltrees.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from labeltrees.choosing.methods import Method
+    from labeltrees.autotrain.methods import Method
 
 __all__ = [
     "BASES",

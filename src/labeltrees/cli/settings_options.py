@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from labeltrees.autotrain.methods import methods
 from labeltrees.checks import Flag
-from labeltrees.choosing.methods import methods
-from labeltrees.cli.amounts import size_in_bytes
+from labeltrees.cli.units import size_in_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from labeltrees.choosing.methods import Method
+    from labeltrees.autotrain.methods import Method
 
 __all__ = ["PANELS", "option_of", "options_of", "panel_of", "settable", "settings_help", "value_of"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from labeltrees.dask.partitions import partitions_of
-from labeltrees.data.starts import starts_of
+from labeltrees.data.ragged import starts_of
 from labeltrees.models.model import TopLabels, TopRows
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from labeltrees import _core
+from labeltrees.data.ragged import joined_starts, starts_of
 from labeltrees.data.rows import Rows, stacked
-from labeltrees.data.starts import joined_starts, starts_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from labeltrees import _core
-from labeltrees.data.starts import joined_starts, starts_of
+from labeltrees.data.ragged import joined_starts, starts_of
 from labeltrees.models.extreme.training import ordered_labels, tree_shape
 
 if TYPE_CHECKING:

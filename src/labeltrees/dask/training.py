@@ -12,7 +12,7 @@ import numpy as np
 
 from labeltrees.dask import partitions, planning, tasks
 from labeltrees.dask.blocks import joined, pick
-from labeltrees.data.starts import starts_of
+from labeltrees.data.ragged import starts_of
 from labeltrees.models.extreme.spilling import label_ranges
 from labeltrees.models.extreme.training import held_numbers
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 import numpy as np
 
 from labeltrees import checks
+from labeltrees.data.ragged import starts_of
 from labeltrees.data.rows import MAX_FEATURES, Rows
-from labeltrees.data.starts import starts_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labeltrees.data.starts import starts_of
+from labeltrees.data.ragged import starts_of
 from labeltrees.errors import DataError, DataFileError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from labeltrees import _core
-from labeltrees.data.starts import joined_starts, starts_of
+from labeltrees.data.ragged import joined_starts, starts_of
 from labeltrees.errors import ArgumentError, DataError
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import numpy as np
 
 from labeltrees import checks
 from labeltrees.data.chunk import Chunk
+from labeltrees.data.ragged import joined_starts
 from labeltrees.data.rows import stacked
-from labeltrees.data.starts import joined_starts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from labeltrees.data.ragged import starts_of
 from labeltrees.data.rows import Rows, as_rows, as_weights
-from labeltrees.data.starts import starts_of
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError, DataError, LabelTypeError
 

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 
 import uvicorn
 
-from labeltrees.serve.folder import models_in
+from labeltrees.serve.learning.folder import models_in
+from labeltrees.serve.learning.replica_folder import ReplicaFolder
+from labeltrees.serve.learning.snapshots import Snapshots
 from labeltrees.serve.problems import ServeError
-from labeltrees.serve.replica_folder import ReplicaFolder
 from labeltrees.serve.running import config_of
-from labeltrees.serve.snapshots import Snapshots
 
 if TYPE_CHECKING:
     import socket

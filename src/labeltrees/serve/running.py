@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 
 from labeltrees.errors import ArgumentError
-from labeltrees.serve.app import make_app
 from labeltrees.serve.server import JsonFormatter
+from labeltrees.serve.web.app import make_app
 
 if TYPE_CHECKING:
     import socket

@@ -11,26 +11,26 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labeltrees.serve.folder import ModelFolder
-from labeltrees.serve.instruments import Instruments
-from labeltrees.serve.learner import Learner
-from labeltrees.serve.limits import Limits, Rate
+from labeltrees.serve.learning.folder import ModelFolder
+from labeltrees.serve.learning.learner import Learner
 from labeltrees.serve.problems import Problem
-from labeltrees.serve.questions import Questions
-from labeltrees.serve.tree_view import TreeViews
+from labeltrees.serve.web.instruments import Instruments
+from labeltrees.serve.web.limits import Limits, Rate
+from labeltrees.serve.web.questions import Questions
+from labeltrees.serve.web.tree_view import TreeViews
 
 if TYPE_CHECKING:
-    from labeltrees.serve.keys import Keys
-    from labeltrees.serve.learner import Caps
-    from labeltrees.serve.replica_folder import ReplicaFolder
-    from labeltrees.serve.served import ServedModel
-    from labeltrees.serve.snapshot_writer import Schedule
+    from labeltrees.serve.learning.learner import Caps
+    from labeltrees.serve.learning.replica_folder import ReplicaFolder
+    from labeltrees.serve.learning.served import ServedModel
+    from labeltrees.serve.learning.snapshot_writer import Schedule
+    from labeltrees.serve.web.keys import Keys
 
 __all__ = ["JsonFormatter", "Server"]
 
 logger = logging.getLogger("labeltrees.serve")
 
-PAGE = Path(__file__).parent / "page"
+PAGE = Path(__file__).parent / "web" / "page"
 
 
 class JsonFormatter(logging.Formatter):

@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
-#include "labeltrees/machine/turn_lock.hpp"
 #include "labeltrees/online/answers.hpp"
 #include "labeltrees/online/learning_watch.hpp"
 #include "labeltrees/online/regressor_bank.hpp"
+#include "labeltrees/platform/turn_lock.hpp"
 
 namespace labeltrees {
 

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "labeltrees/conditional/pecoc.hpp"
-#include "labeltrees/machine/turn_lock.hpp"
 #include "labeltrees/online/answers.hpp"
 #include "labeltrees/online/learning_watch.hpp"
 #include "labeltrees/online/regressor_bank.hpp"
+#include "labeltrees/platform/turn_lock.hpp"
 #include "labeltrees/tree/label_tree.hpp"
 
 namespace labeltrees {

@@ -7,7 +7,7 @@
 
 #include "labeltrees/conditional/node_probability.hpp"
 #include "labeltrees/conditional/tree.hpp"
-#include "labeltrees/machine/workers.hpp"
+#include "labeltrees/platform/workers.hpp"
 
 namespace labeltrees {
 

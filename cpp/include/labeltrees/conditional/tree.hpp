@@ -13,11 +13,11 @@
 #include <span>
 #include <vector>
 
-#include "labeltrees/machine/turn_lock.hpp"
 #include "labeltrees/online/answers.hpp"
 #include "labeltrees/online/learning_watch.hpp"
 #include "labeltrees/online/regression.hpp"
 #include "labeltrees/online/weight_table.hpp"
+#include "labeltrees/platform/turn_lock.hpp"
 #include "labeltrees/rows/csr.hpp"
 #include "labeltrees/tree/label_tree.hpp"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <span>
 
-#include "labeltrees/machine/elementary.hpp"
+#include "labeltrees/platform/elementary.hpp"
 
 namespace labeltrees {
 

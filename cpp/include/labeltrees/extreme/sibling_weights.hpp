@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "labeltrees/machine/half.hpp"
+#include "labeltrees/platform/half.hpp"
 #include "labeltrees/tree/label_tree.hpp"
 
 namespace labeltrees {

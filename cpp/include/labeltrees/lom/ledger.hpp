@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "labeltrees/machine/keyed_hash.hpp"
-#include "labeltrees/machine/pages.hpp"
+#include "labeltrees/platform/keyed_hash.hpp"
+#include "labeltrees/platform/pages.hpp"
 #include "labeltrees/tree/label_tree.hpp"
 
 namespace labeltrees {

@@ -12,11 +12,11 @@
 #include "labeltrees/lom/back_off.hpp"
 #include "labeltrees/lom/common_labels.hpp"
 #include "labeltrees/lom/ledger.hpp"
-#include "labeltrees/machine/turn_lock.hpp"
 #include "labeltrees/online/answers.hpp"
 #include "labeltrees/online/learning_watch.hpp"
 #include "labeltrees/online/regression.hpp"
 #include "labeltrees/online/weight_table.hpp"
+#include "labeltrees/platform/turn_lock.hpp"
 #include "labeltrees/rows/csr.hpp"
 #include "labeltrees/tree/label_tree.hpp"
 

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "labeltrees/conditional/tree.hpp"
-#include "labeltrees/machine/turn_lock.hpp"
 #include "labeltrees/multilabel/wide_tree.hpp"
 #include "labeltrees/online/learning_watch.hpp"
+#include "labeltrees/platform/turn_lock.hpp"
 #include "labeltrees/refined/experts.hpp"
 
 namespace labeltrees {

@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "labeltrees/machine/index.hpp"
 #include "labeltrees/online/weight_table.hpp"
+#include "labeltrees/platform/index.hpp"
 #include "labeltrees/tree/label_tree.hpp"
 
 namespace labeltrees {

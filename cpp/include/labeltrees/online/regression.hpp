@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "labeltrees/machine/elementary.hpp"
+#include "labeltrees/platform/elementary.hpp"
 
 namespace labeltrees {
 

@@ -15,11 +15,11 @@
 #include <emmintrin.h>
 #endif
 
-#include "labeltrees/machine/hash.hpp"
-#include "labeltrees/machine/keyed_hash.hpp"
-#include "labeltrees/machine/page_stock.hpp"
-#include "labeltrees/machine/pages.hpp"
-#include "labeltrees/machine/workers.hpp"
+#include "labeltrees/platform/hash.hpp"
+#include "labeltrees/platform/keyed_hash.hpp"
+#include "labeltrees/platform/page_stock.hpp"
+#include "labeltrees/platform/pages.hpp"
+#include "labeltrees/platform/workers.hpp"
 
 namespace labeltrees {
 

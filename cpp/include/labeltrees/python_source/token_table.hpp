@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "labeltrees/machine/index.hpp"
+#include "labeltrees/platform/index.hpp"
 
 namespace labeltrees {
 

@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "labeltrees/conditional/tree.hpp"
-#include "labeltrees/machine/elementary.hpp"
 #include "labeltrees/online/prepared_row.hpp"
 #include "labeltrees/online/regression.hpp"
+#include "labeltrees/platform/elementary.hpp"
 #include "labeltrees/refined/candidates.hpp"
 
 namespace labeltrees {

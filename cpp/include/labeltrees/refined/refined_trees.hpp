@@ -8,9 +8,9 @@
 #include <span>
 #include <utility>
 
-#include "labeltrees/machine/turn_lock.hpp"
 #include "labeltrees/online/answers.hpp"
 #include "labeltrees/online/learning_watch.hpp"
+#include "labeltrees/platform/turn_lock.hpp"
 #include "labeltrees/refined/candidates.hpp"
 #include "labeltrees/refined/experts.hpp"
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "labeltrees/machine/index.hpp"
+#include "labeltrees/platform/index.hpp"
 
 namespace labeltrees {
 

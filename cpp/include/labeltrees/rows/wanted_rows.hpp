@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "labeltrees/machine/system.hpp"
+#include "labeltrees/platform/system.hpp"
 #include "labeltrees/rows/csr.hpp"
 
 namespace labeltrees {

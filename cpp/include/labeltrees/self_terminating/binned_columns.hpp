@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "labeltrees/machine/workers.hpp"
+#include "labeltrees/platform/workers.hpp"
 #include "labeltrees/rows/csr.hpp"
 
 namespace labeltrees {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "labeltrees/machine/index.hpp"
+#include "labeltrees/platform/index.hpp"
 
 namespace labeltrees {
 

@@ -4,11 +4,11 @@ A source is a path, an open binary file, or ``"-"`` for the standard input; gzip
 by its content. A bad line raises `DataFileError` with the file and the line.
 """
 
+from labeltrees.data.readers.detection.file_look import FileLook
+from labeltrees.data.readers.detection.look import look_at
 from labeltrees.data.readers.fasttext import read_fasttext, read_lines
-from labeltrees.data.readers.file_look import FileLook
 from labeltrees.data.readers.formats import open_reader
 from labeltrees.data.readers.json_lines import read_jsonl
-from labeltrees.data.readers.look import look_at
 from labeltrees.data.readers.npz import read_npz
 from labeltrees.data.readers.parquet import read_parquet
 from labeltrees.data.readers.source import Source

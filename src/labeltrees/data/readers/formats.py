@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from labeltrees.checks import choice
 from labeltrees.data.readers.assembly import CHUNK_ROWS, check_chunk_rows
+from labeltrees.data.readers.detection.peek import read_head
+from labeltrees.data.readers.detection.sniff import sniff_format
 from labeltrees.data.readers.fasttext import read_fasttext, read_lines
 from labeltrees.data.readers.json_lines import read_jsonl
 from labeltrees.data.readers.npz import read_npz
 from labeltrees.data.readers.parquet import read_parquet
-from labeltrees.data.readers.peek import read_head
-from labeltrees.data.readers.sniff import sniff_format
 from labeltrees.data.readers.source import (
     MAX_LINE_BYTES,
     Source,

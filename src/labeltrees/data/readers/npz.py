@@ -28,6 +28,17 @@ _LABELS = ("y", "Y", "labels", "label", "target", "targets", "distributions")
 _PARTS = ("data", "indices", "indptr", "shape")
 _SUM_ERROR = 1e-4
 
+_DAMAGED = (
+    OSError,
+    EOFError,
+    KeyError,
+    ValueError,
+    NotImplementedError,  # a version or compression that zipfile does not know
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""Errors that zipfile and NumPy raise for a damaged archive."""
+
 
 def read_npz(
     path: Source, *, chunk_rows: int = CHUNK_ROWS, max_line_bytes: int = MAX_LINE_BYTES
@@ -69,7 +80,7 @@ def _chunks(source: Source, chunk_rows: int) -> Iterator[Chunk]:
     name = source_name(source)
     try:
         whole = _whole(_load(source), name)
-    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+    except _DAMAGED as error:
         if isinstance(error, DataFileError | FileNotFoundError | PermissionError):
             raise
         raise DataFileError(name, 1, f"not a file of NumPy arrays: {error}") from None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from labeltrees.data.readers.file_look import FileLook
-from labeltrees.data.readers.look import look_at
+from labeltrees.data.readers.detection.file_look import FileLook
+from labeltrees.data.readers.detection.look import look_at
 from labeltrees.errors import ArgumentError
 
 if TYPE_CHECKING:

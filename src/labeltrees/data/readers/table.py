@@ -13,17 +13,9 @@ from labeltrees.checks import choice
 from labeltrees.data.chunk import Chunk
 from labeltrees.data.readers.assembly import CHUNK_ROWS, check_chunk_rows, file_error, rows_of
 from labeltrees.data.readers.columns import is_missing, is_number
-from labeltrees.data.readers.peek import read_head
-from labeltrees.data.readers.separators import check_separator, split_labels
-from labeltrees.data.readers.source import (
-    MAX_LINE_BYTES,
-    Source,
-    check_line_limit,
-    read_blocks,
-    source_name,
-    too_long,
-)
-from labeltrees.data.readers.table_layout import (
+from labeltrees.data.readers.detection.peek import read_head
+from labeltrees.data.readers.detection.separators import check_separator, split_labels
+from labeltrees.data.readers.detection.table_layout import (
     DELIMITERS,
     Column,
     TableLayout,
@@ -31,6 +23,14 @@ from labeltrees.data.readers.table_layout import (
     choose_delimiter,
     is_quoted,
     table_layout,
+)
+from labeltrees.data.readers.source import (
+    MAX_LINE_BYTES,
+    Source,
+    check_line_limit,
+    read_blocks,
+    source_name,
+    too_long,
 )
 from labeltrees.data.readers.texts import TextRow, chunk_labels, text_chunks
 from labeltrees.data.readers.vectorizers import Vectorizer, check_vectorizer

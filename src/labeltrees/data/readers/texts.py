@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from labeltrees.data.chunk import Chunk
+from labeltrees.data.ragged import starts_of
 from labeltrees.data.readers import source as blocks
 from labeltrees.data.readers.vectorizers import Vectorizer, default_vectorizer, vectorize
-from labeltrees.data.starts import starts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from labeltrees.checks import choice
 from labeltrees.data.readers.assembly import CHUNK_ROWS, check_chunk_rows
 from labeltrees.data.readers.columns import is_header_pair
-from labeltrees.data.readers.peek import read_head
-from labeltrees.data.readers.separators import (
+from labeltrees.data.readers.detection.peek import read_head
+from labeltrees.data.readers.detection.separators import (
     check_separator,
     choose_separator,
     sentence_share,

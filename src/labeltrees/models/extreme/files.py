@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from labeltrees.data.chunk import UNBOUNDED_WIDTH, Chunk
+from labeltrees.data.ragged import starts_of
 from labeltrees.data.rows import Rows
 from labeltrees.data.shuffle import joined_numbers
-from labeltrees.data.starts import starts_of
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import DataError
 from labeltrees.models.extreme.relevance import RawRelevance, relevance_of_entries

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from labeltrees.data.starts import starts_of
+from labeltrees.data.ragged import starts_of
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError, DataError
 from labeltrees.metrics.propensity import PROPENSITY_A, PROPENSITY_B, label_propensities

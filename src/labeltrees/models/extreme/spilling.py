@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from labeltrees import _core
-from labeltrees.data.starts import starts_of
+from labeltrees.data.ragged import starts_of
 from labeltrees.errors import ArgumentError, NoSpaceError
 
 if TYPE_CHECKING:

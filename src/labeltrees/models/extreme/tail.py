@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from labeltrees import store
-from labeltrees.data.starts import starts_of
+from labeltrees.data.ragged import starts_of
 from labeltrees.errors import ModelFormatError
 
 if TYPE_CHECKING:

@@ -1,0 +1,165 @@
+"""A model of a file that is too large for memory, or whose order is to be kept."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from labeltrees.autotrain.gathering import given_up
+from labeltrees.autotrain.kinds import kind_of
+from labeltrees.autotrain.lessons import Lessons, OneLabelLessons
+from labeltrees.autotrain.memory_shares import buffer_rows, kept_within_memory
+from labeltrees.autotrain.scores import ask, scores
+from labeltrees.autotrain.training import Measured
+from labeltrees.data.ahead import read_ahead
+from labeltrees.data.shuffle import joined, shuffled
+from labeltrees.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from labeltrees.data.chunk import Chunk
+    from labeltrees.metrics import ProgressiveSetSummary, ProgressiveSummary
+
+__all__ = ["BUFFER_ROWS", "Streamed", "learn_stream"]
+
+BUFFER_ROWS = 200_000
+"""Rows that wait in memory, so that neighbours in the file are not neighbours in learning; fewer
+where memory has no room for so many."""
+_HELD_SHARE = 0.05
+_MOST_HELD = 10_000
+
+
+@dataclass
+class Streamed:
+    """What became of a stream."""
+
+    model: Any
+    progressive: ProgressiveSummary | ProgressiveSetSummary
+    """Of predictions made before each row was learned, in the order in which rows were learned."""
+    measured: Measured | None
+    """On rows that were not learned; None if all were."""
+    n_unlabelled: int
+
+
+@dataclass
+class _HeldOut:
+    """A share of the rows, kept from learning until there are enough."""
+
+    share: float
+    random: np.random.Generator
+    parts: list[Chunk] = field(default_factory=list)
+    n_rows: int = 0
+
+    def split(self, chunk: Chunk) -> Chunk:
+        """Return the rows of a chunk that are to be learned, and keep the others."""
+        if not self.share or self.n_rows >= _MOST_HELD:
+            return chunk
+        has_label = np.diff(chunk.label_starts) > 0
+        held = (self.random.random(chunk.n_rows) < self.share) & has_label
+        self.parts.append(chunk.take(np.flatnonzero(held)))
+        self.n_rows += int(held.sum())
+        return chunk.take(np.flatnonzero(~held))
+
+
+def learn_stream(
+    read: Callable[[], Iterable[Chunk]],
+    start: Callable[[int], Any],
+    *,
+    in_order: bool,
+    lessons: Lessons | None = None,
+    n_passes: int = 1,
+    seed: int = 0,
+    name: str = "the model",
+    advance: Callable[[int, dict[str, object]], None] | None = None,
+) -> Streamed:
+    """Learn chunk by chunk, through a shuffle buffer unless the order is to be kept.
+
+    Parameters
+    ----------
+    read : function without arguments
+        Returns the chunks of a file; called for every pass over it.
+    start : function of a number of features
+        Returns the model that learns.
+    in_order : bool
+        Whether rows are learned in the order of the file. If not, one in twenty (10,000 at most)
+        is kept from learning, and the model is measured by them.
+    lessons : Lessons, optional
+        How rows are taught; by default with one label each, of several each in turn.
+    n_passes : int
+        How often all rows are learned, but those kept apart.
+    seed : int
+    name : str
+        What the model is called in the table.
+    advance : function of a number of rows and what to show
+    """
+    lessons = OneLabelLessons(seed=seed) if lessons is None else lessons
+    validation, model, first = lessons.scoring(), None, None
+    mix = _Mixer(seed)
+    with ExitStack() as memory:
+        for number in range(n_passes):
+            held = _HeldOut(0.0 if in_order else _HELD_SHARE, np.random.default_rng(seed))
+            counted = _Counted(read())
+            first = first or (held, counted)
+            learned: Iterator[Chunk] = (held.split(chunk) for chunk in counted)
+            if not in_order:
+                learned = mix(learned, number)
+            for lesson in read_ahead(lessons.of(chunk) for chunk in learned):
+                if not lesson.n_rows:
+                    continue
+                if model is None:
+                    model = start(lesson.rows.n_features)
+                    memory.enter_context(kept_within_memory(model))
+                told = lessons.teach(model, lesson, n_top=lessons.n_scored, number=number)
+                if number == 0:
+                    lessons.score(validation, lesson, told)
+                if advance is not None:
+                    loss = validation.scores().log_loss_seen or 0.0
+                    advance(lesson.n_rows, {"loss": loss, "labels": len(model.vocabulary)})
+    if model is None or first is None:
+        raise DataError("the data have no row with a label.")
+    measured = _measure(model, first[0].parts, name=name)
+    return Streamed(model, validation.summary(), measured, first[1].n_unlabelled)
+
+
+@dataclass
+class _Mixer:
+    """Shuffles the rows of each pass, through a buffer that is smaller where rows are long."""
+
+    seed: int
+    n_rows: int | None = None
+    """Of the buffer; found by the first rows."""
+
+    def __call__(self, chunks: Iterator[Chunk], number: int) -> Iterator[Chunk]:
+        """Return the rows of a pass."""
+        held = list(islice(chunks, 1))
+        if held and self.n_rows is None:
+            self.n_rows = buffer_rows(held[0], BUFFER_ROWS)
+        rest = chain(given_up(held), chunks)
+        return shuffled(rest, self.n_rows or BUFFER_ROWS, self.seed + number)
+
+
+class _Counted:
+    """Chunks, and how many of their rows had no label."""
+
+    def __init__(self, chunks: Iterable[Chunk]) -> None:
+        self.chunks, self.n_unlabelled = chunks, 0
+
+    def __iter__(self) -> Iterator[Chunk]:
+        for chunk in self.chunks:
+            self.n_unlabelled += chunk.n_unlabelled
+            yield chunk
+
+
+def _measure(model: Any, parts: list[Chunk], *, name: str) -> Measured | None:
+    kept = [part for part in parts if part.n_rows]
+    if not kept:
+        return None
+    data = joined(kept)
+    several = kind_of(data).several
+    answers = ask(model, data, several=several)
+    return Measured(data.n_rows, 1, {name: scores(answers, data, several=several)})

@@ -1,0 +1,1 @@
+"""What `labeltrees stream` needs while it runs."""

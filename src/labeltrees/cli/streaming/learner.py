@@ -1,0 +1,118 @@
+"""What `labeltrees stream` teaches: a model that was saved, or a new one that suits the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from labeltrees import checks
+from labeltrees.autotrain.kinds import online_method_for
+from labeltrees.autotrain.lessons import can_be_taught
+from labeltrees.autotrain.methods import methods
+from labeltrees.cli.methods import stream_names
+from labeltrees.cli.opening import open_model
+from labeltrees.cli.settings_options import option_of
+from labeltrees.cli.units import size_in_bytes
+from labeltrees.errors import ArgumentError
+from labeltrees.models.capabilities import LearnsSets, can
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from labeltrees.cli.inputs import Input
+    from labeltrees.cli.methods import Wanted
+    from labeltrees.models.model import FittedModel
+    from labeltrees.store import StoredModel
+
+__all__ = ["CHOOSES_ONLINE", "Learner", "checked_options", "opened_model"]
+
+CHOOSES_ONLINE = ("conditional", "multilabel")
+"""What `--model auto` takes for rows that are learned one by one."""
+
+
+@dataclass(frozen=True)
+class Learner:
+    """What learns: a model that was opened, or one that a method makes."""
+
+    name: str
+    """The model's class, or the option that names the method."""
+    model_class: Any
+    settings: Any
+    start: Callable[[int], Any]
+    """Makes a model for rows of so many features."""
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls, opened: Any, model: str, wanted: Wanted, source: Input, labels: str | None
+    ) -> Learner:
+        """Return what learns the rows of a source; ``labels`` is the option `--labels`."""
+        if opened is not None:
+            name = type(opened).__name__
+            found = cls(name, type(opened), opened.settings, lambda _: opened)
+        else:
+            found = cls._new(model, wanted, source, labels)
+        if labels is not None and can(found.model_class, LearnsSets):
+            raise ArgumentError(
+                f"--labels {labels} is for models of one label per row; {found.name} learns all "
+                "labels of a row together."
+            )
+        return found
+
+    @classmethod
+    def _new(cls, model: str, wanted: Wanted, source: Input, labels: str | None) -> Learner:
+        name, why = model, ""
+        notes: tuple[str, ...] = ()
+        if model == "auto":
+            name, why = online_method_for(source.look)
+            if labels is not None:
+                name, why = "conditional", f"--labels {labels} was given"
+            elif name == "multilabel":
+                notes = (
+                    f"{why.capitalize()}, which --model multilabel learns together; "
+                    "--labels each learns them one by one.",
+                )
+        chosen = wanted.of(name, why=why)
+        settings = chosen.settings()
+        method = chosen.method
+        return cls(
+            f"--model {name}",
+            method.model_class,
+            settings,
+            lambda n_features: method.start(settings, n_features),
+            notes,
+        )
+
+
+def checked_options(
+    wanted: Wanted, model: str, max_memory: str | None, forget: int | None
+) -> Wanted:
+    """Return what is wanted, `--max-memory` included, if the model that is named can use it."""
+    checks.choice("--model", model, ["auto", *stream_names()])
+    if max_memory is not None:
+        size = size_in_bytes("--max-memory", max_memory)
+        wanted = replace(wanted, given=wanted.given | {"max_memory": size})
+    wanted.check(CHOOSES_ONLINE if model == "auto" else (model,))
+    if forget is not None and model not in ("auto", "conditional"):
+        raise ArgumentError(f"--forget is not an option of --model {model}.")
+    wanted.check_stream()
+    return wanted
+
+
+def opened_model(path: Path, model: str, wanted: Wanted) -> tuple[FittedModel, StoredModel]:
+    """Return a model that can go on learning, and what else is in its file."""
+    stored, opened = open_model(path)
+    if not can_be_taught(opened):
+        raise ArgumentError(f"{path} holds a {stored.model}, which cannot learn row by row.")
+    if opened.frozen:
+        raise ArgumentError(f"{path} was saved with --no-keep-state and cannot learn any more.")
+    if model != "auto" and methods()[model].settings_class is not opened.settings_class:
+        raise ArgumentError(f"--model {model} is for new models; {path} holds a {stored.model}.")
+    own = opened.settings.to_dict()
+    for name, value in wanted.given.items():
+        if name not in own or own[name] != value:
+            option = option_of(name)
+            has = f"has {own[name]!r}" if name in own else "has no such setting"
+            raise ArgumentError(f"{option} is a setting of new models; the one in {path} {has}.")
+    return opened, stored

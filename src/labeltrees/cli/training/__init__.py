@@ -1,0 +1,1 @@
+"""What `labeltrees train` decides and reports."""

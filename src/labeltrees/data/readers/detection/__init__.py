@@ -1,0 +1,1 @@
+"""What a file is: its format, its columns and its labels."""

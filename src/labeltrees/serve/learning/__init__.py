@@ -1,0 +1,1 @@
+"""Models on disk and in memory: the log, snapshots, recovery, and the thread that learns."""

@@ -1,0 +1,1 @@
+"""What answers requests: the application, its operations, keys, limits and the page."""
