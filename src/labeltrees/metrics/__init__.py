@@ -1,4 +1,4 @@
-"""Metrics: functions of truth and prediction, and running scores of a stream."""
+"""Functions of truth and prediction, and running scores of a stream."""
 
 from __future__ import annotations
 

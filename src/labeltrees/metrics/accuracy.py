@@ -1,4 +1,4 @@
-"""Accuracy: whether the true label is among the likeliest."""
+"""Accuracy, the share of rows whose true label is among the k most likely."""
 
 from __future__ import annotations
 

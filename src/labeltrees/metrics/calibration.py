@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Bins", "ReliabilityCurve", "expected_calibration_error", "reliability_curve"]
 
-#: How predictions share out the bins: about equally many in each, or by equal parts of [0, 1].
+#: Whether bins hold about equally many predictions (mass) or are equal parts of [0, 1] (width).
 Bins: TypeAlias = Literal["mass", "width"]
 
 # Sums in another order may differ in their last bits. A group whose middle is that close to a
@@ -61,7 +61,7 @@ def reliability_curve(
 ) -> ReliabilityCurve:
     """Return at most ``n_bins`` bins over all returned (row, label) pairs, of about equal mass.
 
-    Pairs of equal probability share a bin: their group goes where the middle of its mass falls.
+    Pairs of equal probability share a bin, the one into which the middle of their mass falls.
     The bins therefore do not depend on the order of the rows, and there are fewer of them when
     few probabilities differ.
 
@@ -110,8 +110,8 @@ def expected_calibration_error(
 ) -> float:
     """Return ECE@k, ``sum_b (n_b / n) |frequency_b - mean_probability_b|`` over the bins.
 
-    All k returned labels of each row are predictions; pass ``[:, :1]`` for ECE@1. The arguments
-    are those of `reliability_curve`.
+    All k returned labels of each row are predictions; pass ``[:, :1]`` for ECE@1. It takes the
+    arguments of `reliability_curve`.
 
     Examples
     --------

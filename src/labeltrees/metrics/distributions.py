@@ -38,7 +38,7 @@ def total_variation_by_row(p_true: Any, p_pred: Any) -> FloatArray:
     Parameters
     ----------
     p_true, p_pred : array or sparse array of shape (n_rows, n_labels)
-        Distributions: rows of numbers in [0, 1] that sum to 1.
+        One distribution per row, numbers in [0, 1] that sum to 1.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def fraction_above(
 ) -> float:
     """Return the fraction of rows whose error is larger than ``eta``.
 
-    Boosting with `AdacondClassifier` lowers this fraction. The errors are in [0, 1]: those of
+    Boosting with `AdacondClassifier` lowers this fraction. The errors are in [0, 1]. Use
     `total_variation_by_row`, or ``1 - p_label`` where the truth is one label per row.
 
     Parameters

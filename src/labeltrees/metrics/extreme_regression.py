@@ -47,11 +47,11 @@ def xmad_at_k(
     k : int >= 1
         How many errors count.
     variant : {"paper", "release"}, default "paper"
-        ``"release"`` is what the authors' program prints under this name: the regression error at
-        k divided by `weighted_precision_at_k`. It can be lower than equation 6 allows, as values
-        in the paper's tables are.
+        ``"release"`` is the value that the authors' program prints under this name, the regression
+        error at k divided by `weighted_precision_at_k`. Like values in the paper's tables, it can
+        be lower than equation 6 allows.
     per : {"row", "label"}, default "row"
-        Whether the labels of each row are looked at, or the rows of each label.
+        Whether to score the labels of each row, or the rows of each label.
     sample_weight : array, optional
         Weights >= 0 of the rows, or of the labels for ``per="label"``.
 
@@ -71,7 +71,7 @@ def xrmse_at_k(
 ) -> float:
     """Return XRMSE@k, the root of the mean square of a row's k largest errors (equation 7).
 
-    The arguments are those of `xmad_at_k`.
+    It takes the arguments of `xmad_at_k`.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def ranking_error_at_k(
 ) -> float:
     """Return the relevance that the first k labels lack of the best k, over k (equation 4).
 
-    The arguments are those of `xmad_at_k`.
+    It takes the arguments of `xmad_at_k`.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def regression_error_at_k(
 ) -> float:
     """Return the mean error ``|score - truth|`` of the first k labels (equation 5).
 
-    The arguments are those of `xmad_at_k`.
+    It takes the arguments of `xmad_at_k`.
 
     Examples
     --------

@@ -114,7 +114,7 @@ def plot_filtering_curves(
 ) -> Any:
     """Draw the curves of all three ways to keep predictions into matplotlib axes; return those.
 
-    The arguments are those of `filtering_curve`.
+    It takes the arguments of `filtering_curve`.
 
     Examples
     --------

@@ -32,8 +32,8 @@ def reliability_curve_at_k(
 ) -> ReliabilityCurve:
     """Return bins over the k highest predictions of all rows, of about equal mass.
 
-    ``mean_probability`` is the mean prediction of a bin, ``frequency`` the mean true relevance: how
-    often the labels were true where relevances are 0 or 1. The bins are those of
+    ``mean_probability`` is the mean prediction of a bin, ``frequency`` the mean true relevance.
+    Where relevances are 0 or 1, that is how often the labels were true. Bins are made as in
     `reliability_curve`.
 
     Parameters
@@ -75,7 +75,7 @@ def calibration_error_at_k(
 ) -> float:
     """Return ECE@k, the mean gap between prediction and truth over the bins.
 
-    The arguments are those of `reliability_curve_at_k`.
+    It takes the arguments of `reliability_curve_at_k`.
 
     Examples
     --------
@@ -98,8 +98,8 @@ def brier_at_k(
 ) -> float:
     """Return the mean of ``(y - p)^2`` over the k highest predictions of all rows.
 
-    It falls with better calibration and with better ranking alike. The arguments are those of
-    `reliability_curve_at_k`.
+    It falls with better calibration and with better ranking alike. It takes the arguments
+    of `reliability_curve_at_k`.
 
     Examples
     --------

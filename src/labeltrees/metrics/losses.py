@@ -105,7 +105,7 @@ def brier_score(
     Parameters
     ----------
     y_true : array of shape (n_rows,)
-        The true labels: column numbers of ``proba``, or labels if ``labels`` names the columns.
+        The true labels, as column numbers of ``proba``, or as labels if ``labels`` is given.
         A label without a column (number -1) has probability 0.
     proba : array of shape (n_rows, n_labels)
         The whole distribution, as ``predict_proba`` returns it.
@@ -214,7 +214,7 @@ def hoeffding_radius(n: float, *, delta: float = 0.05, span: float = 1.0) -> flo
 
 
 def equivalent_labels(squared_loss: float) -> float:
-    """Return ``1 / (1 - sqrt(loss))``: over how many labels a uniform guess has this loss.
+    """Return ``1 / (1 - sqrt(loss))``, for how many labels a uniform guess has this loss.
 
     The "Equivalent" column of the conditional probability tree's paper. A loss of 1 gives ``inf``.
 

@@ -1,7 +1,7 @@
 """Metrics of the k labels ranked first, where a row has many true labels of unequal relevance.
 
 ``truth`` and ``scores`` are matrices of one shape (n_rows, n_labels), sparse or dense. A label that
-``scores`` does not store is not predicted: it is ranked nowhere, and its score is 0. Equal scores
+``scores`` does not store is not predicted. It has no rank, and its score is 0. Equal scores
 rank by column. ``per="label"`` ranks the rows for each label instead (labelwise metrics), and
 ``sample_weight`` then weighs labels.
 """
@@ -80,7 +80,7 @@ def recall_at_k(
 ) -> float:
     """Return R@k, the mean over rows of the share of their true labels that are among the first k.
 
-    A row without a true label counts as 0. The arguments are those of `precision_at_k`.
+    A row without a true label counts as 0. It takes the arguments of `precision_at_k`.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def ndcg_at_k(
 ) -> float:
     """Return nDCG@k, the mean over rows of ``sum_r [label r true] / log2(r + 1)`` over its best.
 
-    A row without a true label counts as 0. The arguments are those of `precision_at_k`.
+    A row without a true label counts as 0. It takes the arguments of `precision_at_k`.
 
     Examples
     --------
@@ -127,9 +127,10 @@ def weighted_precision_at_k(
     k : int >= 1
         How many labels count.
     average : {"ratio", "mean"}, default "ratio"
-        ``"ratio"``: the sum over rows of the relevance of the first k, divided by that of the best
-        k, as the tables of the extreme regression paper have it; between 0 and 1. ``"mean"``: the
-        mean over rows of its equation 1, the relevance of the first k divided by k.
+        ``"ratio"`` is the sum over rows of the relevance of the first k, divided by the relevance
+        of the best k, between 0 and 1, as in the tables of the extreme regression paper.
+        ``"mean"`` is the mean over rows of its equation 1, the relevance of the first k divided
+        by k.
     per : {"row", "label"}, default "row"
         Whether labels are ranked for each row, or rows for each label.
     sample_weight : array, optional
@@ -160,9 +161,9 @@ def weighted_ndcg_at_k(
 ) -> float:
     """Return WN@k, the relevance of the first k labels, each divided by ``log2(rank + 1)``.
 
-    The arguments are those of `weighted_precision_at_k`. ``average="ratio"`` divides the sum over
-    rows by that of the best rankings; ``"mean"`` divides each row by its own best (equation 2) and
-    counts a row with nothing relevant as 0.
+    It takes the arguments of `weighted_precision_at_k`. ``average="ratio"`` divides the sum over
+    rows by the sum of the best rankings; ``"mean"`` divides each row by its own best (equation 2)
+    and counts a row with nothing relevant as 0.
 
     Examples
     --------
@@ -215,7 +216,7 @@ def psndcg_at_k(
 ) -> float:
     """Return PSnDCG@k, `weighted_ndcg_at_k` where a true label counts 1 / its propensity.
 
-    The arguments are those of `psp_at_k`.
+    It takes the arguments of `psp_at_k`.
 
     Examples
     --------
@@ -306,8 +307,8 @@ class Told(NamedTuple):
 def auc(pairs: Pairs, ranking: Ranking, told: Told, tolerance: float, average: Average) -> float:
     """Return AUC@k of a ranking of these pairs, some at a time to bound memory.
 
-    A label j is before l by its place, which need not be that of the scores; but labels whose
-    scores are equal are not wrongly ordered.
+    Label j precedes label l by its rank, which may differ from the order of the scores. Labels
+    with equal scores are never counted as wrongly ordered.
     """
     choice("average", average, get_args(Average))
     rows = np.repeat(np.arange(pairs.truth.shape[0]), np.diff(pairs.truth.indptr))

@@ -28,7 +28,7 @@ __all__ = [
 
 PROPENSITY_A = 0.55
 PROPENSITY_B = 1.5
-"""The constants of data that nobody has measured others for."""
+"""Default constants, for data whose own constants have not been measured."""
 
 
 def propensities(
@@ -37,7 +37,7 @@ def propensities(
     """Return, for each label, the estimated probability that it is recorded where it is true.
 
     ``p_l = 1 / (1 + C (N_l + b)^-a)`` with ``C = (log N - 1) (b + 1)^a``, where N is the number of
-    training rows and N_l that of the rows with label l (Jain, Prabhu and Varma, 2016). C below 0,
+    training rows and N_l the number of rows with label l (Jain, Prabhu and Varma, 2016). C below 0,
     at N < 3, counts as 0.
 
     Parameters

@@ -33,7 +33,7 @@ class Ranking:
     Attributes
     ----------
     k : int
-        The k that was asked for; a row with fewer entries is still divided by it.
+        The requested k; a row with fewer entries is still divided by it.
     score, relevance : array of shape (n_rows, width)
         The highest predictions and the true relevance of the labels that have them.
     n_found : array of shape (n_rows,)
@@ -158,7 +158,7 @@ def top_positions(matrix: csr_array, k: int) -> IntArray:
     """Return where in ``data`` the k largest entries of each row are, largest first, then -1.
 
     Equal entries keep the order of their columns. Rows with equally many entries are sorted at
-    once, so that the cost is that of sorting the entries of each row.
+    once, so the cost is no more than sorting the entries of each row.
     """
     counts = np.diff(matrix.indptr).astype(np.int64)
     places = np.full((len(counts), min(k, int(counts.max(initial=0)))), -1, dtype=np.int64)
