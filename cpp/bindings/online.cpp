@@ -3,9 +3,24 @@
 #include "labeltrees/online/regression.hpp"
 
 namespace labeltrees::bindings {
+namespace {
+
+// Diverged reaches Python with args (message, row).
+void translate(const std::exception_ptr& thrown, void* type) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const Diverged& error) {
+    const nb::object args = nb::make_tuple(error.what(), error.row());
+    PyErr_SetObject(static_cast<PyObject*>(type), args.ptr());
+  }
+}
+
+}  // namespace
 
 void bind_regression(nb::module_& module) {
-  nb::exception<Diverged>(module, "Diverged", PyExc_ArithmeticError);
+  // The translator registered last is tried first.
+  const nb::exception<Diverged> type(module, "Diverged", PyExc_ArithmeticError);
+  nb::register_exception_translator(&translate, type.ptr());
   nb::enum_<Loss>(module, "Loss").value("logistic", Loss::logistic).value("squared", Loss::squared);
   nb::enum_<Optimizer>(module, "Optimizer")
       .value("adagrad", Optimizer::adagrad)

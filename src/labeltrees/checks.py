@@ -198,10 +198,10 @@ class Integer:
         others = (["None"] if self.optional else []) + [repr(word) for word in self.words]
         try:
             return integer(name, value, self.low, self.high)
-        except ArgumentError:
+        except ArgumentError as error:
             if not others:
                 raise
-            allowed = " or ".join([*others, _integers(self.low, self.high)])
+            allowed = " or ".join([*others, str(error.allowed)])
             raise ArgumentError.of(name, value, allowed) from None
 
 
@@ -230,8 +230,8 @@ class Number:
             others = (["None"] if self.optional else []) + [repr(word) for word in self.words]
             if not others:
                 raise
-            allowed = str(error).removeprefix(f"{name} must be ").rsplit(", got ", 1)[0]
-            raise ArgumentError.of(name, value, f"{', '.join(others)} or {allowed}") from None
+            allowed = f"{', '.join(others)} or {error.allowed}"
+            raise ArgumentError.of(name, value, allowed) from None
 
 
 @dataclass(frozen=True)

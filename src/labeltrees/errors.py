@@ -18,10 +18,11 @@ A question to a model that has learned nothing raises scikit-learn's ``NotFitted
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from os import PathLike
+    from typing import Self
 
 __all__ = [
     "ArgumentError",
@@ -55,26 +56,80 @@ class LabelTreesError(Exception):
 
 
 class ArgumentError(LabelTreesError, ValueError):
-    """An argument outside its allowed range.
+    """Report an argument outside its allowed range.
+
+    Attributes
+    ----------
+    argument : str or None
+        The argument's name; None where the message does not begin with one.
+    value : object
+        The value that was passed. Unpickling gives the text of a value that is not a plain one.
+    allowed : str or None
+        The allowed values as text, for example ``"an integer in [1, 10]"``.
+    problem : str
+        The message without the argument's name.
 
     Examples
     --------
     >>> from labeltrees import ConditionalTreeClassifier
+    >>> from labeltrees.errors import ArgumentError
     >>> model = ConditionalTreeClassifier().fit([[1, 0], [0, 1]], ["a", "b"])
-    >>> model.predict_top_k([[1, 1]], k=0)
-    Traceback (most recent call last):
-    ...
-    labeltrees.errors.ArgumentError: k must be an integer in [1, n_labels=2], got 0.
+    >>> try:
+    ...     model.predict_top_k([[1, 1]], k=0)
+    ... except ArgumentError as error:
+    ...     print(error)
+    ...     error.argument, error.value, error.allowed
+    k must be an integer in [1, n_labels=2], got 0.
+    ('k', 0, 'an integer in [1, n_labels=2]')
     """
 
+    def __init__(
+        self,
+        problem: str,
+        *,
+        argument: str | None = None,
+        value: object = None,
+        allowed: str | None = None,
+    ) -> None:
+        super().__init__(problem if argument is None else f"{argument} {problem}")
+        self.problem = problem
+        self.argument = argument
+        self.value = value
+        self.allowed = allowed
+
     @classmethod
-    def of(cls, name: str, value: object, allowed: str) -> ArgumentError:
+    def of(cls, name: str, value: object, allowed: str) -> Self:
         """Return the error for ``name=value`` where only ``allowed`` is.
 
         >>> str(ArgumentError.of("k", 0, "in [1, n_labels=3993]"))
         'k must be in [1, n_labels=3993], got 0.'
         """
-        return cls(f"{name} must be {allowed}, got {value!r}.")
+        problem = f"must be {allowed}, got {value!r}."
+        return cls(problem, argument=name, value=value, allowed=allowed)
+
+    def renamed(self, argument: str) -> Self:
+        """Return the same error with the name that the user knows the argument by.
+
+        >>> str(ArgumentError.of("n_trees", 0, "an integer >= 1").renamed("--n-trees"))
+        '--n-trees must be an integer >= 1, got 0.'
+        """
+        return type(self)(self.problem, argument=argument, value=self.value, allowed=self.allowed)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        plain = self.value is None or type(self.value) in (bool, int, float, str)
+        fields = self.argument, self.value if plain else repr(self.value), self.allowed
+        return _argument_error, (type(self), self.problem, *fields)
+
+
+def _argument_error(
+    kind: type[ArgumentError],
+    problem: str,
+    argument: str | None,
+    value: object,
+    allowed: str | None,
+) -> ArgumentError:
+    """Rebuild a pickled error: keywords do not fit into what pickle calls."""
+    return kind(problem, argument=argument, value=value, allowed=allowed)
 
 
 class TreeStructureError(ArgumentError):
@@ -166,7 +221,16 @@ class DivergedError(LabelTreesError, ArithmeticError):
     The row that the error names has changed nothing; those before it were learned. With several
     threads (``n_jobs``), other rows learned together with it may have been learned, or in part.
     Either way the model answers, can be saved, and goes on learning.
+
+    Attributes
+    ----------
+    row : int or None
+        The position of the row in the data passed, where one row is to blame.
     """
+
+    def __init__(self, message: str, row: int | None = None) -> None:
+        super().__init__(message)
+        self.row = row
 
 
 class TooLargeError(LabelTreesError, MemoryError):

@@ -117,18 +117,22 @@ def write(path: str | os.PathLike[str], model: StoredModel) -> None:
         raise
 
 
-def read(path: str | os.PathLike[str], *, mapped: bool = False) -> StoredModel:
-    """Return what a model file holds; raise `ModelFormatError` if any bit of it is wrong.
+def read(
+    path: str | os.PathLike[str], *, mapped: bool = False, name: str | None = None
+) -> StoredModel:
+    """Return the content of a model file; raise `ModelFormatError` if any bit of it is wrong.
 
     With ``mapped`` the tensors are views of the file, and their checksums are not compared.
+    Errors call the file ``name``, by default its path.
     """
     from safetensors import SafetensorError, safe_open
 
     if not Path(path).is_file():
         raise FileNotFoundError(f"no model file at {os.fspath(path)}")
+    name = os.fspath(path) if name is None else name
     try:
         with safe_open(path, framework="numpy") as file:
-            description = _description(path, file.metadata() or {})
+            description = _description(name, file.metadata() or {})
             names = list(file.keys())
             tensors = _map_tensors(path) if mapped else {n: file.get_tensor(n) for n in names}
     except ModelFormatError:
@@ -145,14 +149,14 @@ def read(path: str | os.PathLike[str], *, mapped: bool = False) -> StoredModel:
         OverflowError,
         RuntimeError,
     ) as error:
-        raise ModelFormatError(f"{os.fspath(path)} is not a model file: {error}") from None
+        raise ModelFormatError(f"{name} is not a model file: {error}") from None
     known = description["tensors"]
-    found = known if mapped else {name: _checksum(array) for name, array in tensors.items()}
+    found = known if mapped else {n: _checksum(array) for n, array in tensors.items()}
     if set(tensors) != set(known):
-        raise ModelFormatError(f"{os.fspath(path)} is damaged: it has other tensors.")
+        raise ModelFormatError(f"{name} is damaged: it has other tensors.")
     if found != description["tensors"]:
         wrong = sorted(set(found.items()) ^ set(description["tensors"].items()))
-        raise ModelFormatError(f"{os.fspath(path)} is damaged: tensor {wrong[0][0]!r} has changed.")
+        raise ModelFormatError(f"{name} is damaged: tensor {wrong[0][0]!r} has changed.")
     return StoredModel(
         description["model"],
         description["facts"],
@@ -180,8 +184,7 @@ def _map_tensors(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
     return tensors
 
 
-def _description(path: str | os.PathLike[str], metadata: dict[str, str]) -> dict[str, Any]:
-    name = os.fspath(path)
+def _description(name: str, metadata: dict[str, str]) -> dict[str, Any]:
     if FORMAT not in metadata:
         raise ModelFormatError(f"{name} is a safetensors file, but not of a labeltrees model.")
     description = json.loads(metadata[FORMAT], object_pairs_hook=_without_repeats)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import re
 import sys
 from importlib import import_module
 from typing import Annotated, Any, NoReturn
@@ -158,7 +157,7 @@ def _said(error: Exception, arguments: list[str]) -> tuple[str, int]:
     if hasattr(error, "format_message"):  # typer's, whichever of its copies of click it is from
         return error.format_message(), 2
     if isinstance(error, ArgumentError):
-        return _as_typed(message, arguments), 2
+        return str(_as_typed(error, arguments)), 2
     if isinstance(error, OSError) and error.strerror:
         where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
         return f"{where}{error.strerror}.", 1
@@ -170,23 +169,23 @@ def _said(error: Exception, arguments: list[str]) -> tuple[str, int]:
     ), 1
 
 
-def _as_typed(message: str, arguments: list[str]) -> str:
-    """Return what is said of a parameter as said of the option of the command that was called.
+def _as_typed(error: ArgumentError, arguments: list[str]) -> ArgumentError:
+    """Return the error about a parameter as one about the option of the command that was called.
 
-    >>> _as_typed("max_nodes must be an integer >= 1, got 0.", ["inspect"])
+    >>> str(_as_typed(ArgumentError.of("max_nodes", 0, "an integer >= 1"), ["inspect"]))
     'max_nodes must be an integer >= 1, got 0.'
-    >>> _as_typed("order must be 'files' or 'shuffled', got 'x'.", ["stream", "stdlib"])
+    >>> wrong = ArgumentError.of("order", "x", "'files' or 'shuffled'")
+    >>> str(_as_typed(wrong, ["stream", "stdlib"]))
     "--order must be 'files' or 'shuffled', got 'x'."
     """
-    found = re.match(r"(\w+) must be ", message)
     name = next((word for word in arguments if word in COMMANDS), None)
-    if found is None or name is None:
-        return message
+    if error.argument is None or name is None:
+        return error
     command = _alone(name, getattr(import_module(f"labeltrees.cli.commands.{name}"), name))
     for parameter in command.params:
-        if parameter.name == found[1] and parameter.param_type_name == "option":
-            return f"{parameter.opts[0]}{message.removeprefix(found[1])}"
-    return message
+        if parameter.name == error.argument and parameter.param_type_name == "option":
+            return error.renamed(parameter.opts[0])
+    return error
 
 
 def _complain(message: str, code: int) -> int:

@@ -176,11 +176,11 @@ def as_options(
     try:
         return kind(**values)
     except ArgumentError as error:
-        for name in values:
-            if str(error).startswith((f"{name} must be ", f"{name} is not used by ")):
-                option = f"--{typed[name]}" if typed and name in typed else option_of(name)
-                raise ArgumentError(f"{option}{str(error).removeprefix(name)}") from None
-        raise
+        name = error.argument
+        if name is None or name not in values:
+            raise
+        option = f"--{typed[name]}" if typed and name in typed else option_of(name)
+        raise error.renamed(option) from None
 
 
 def _every_method(

@@ -155,7 +155,7 @@ def _packed(X: Any, y: Any, vectorizer: Vectorizer | None) -> list[bytes]:
 
     if are_files(X):
         if y is not None:
-            raise ArgumentError("y must be None where X names files.")
+            raise ArgumentError("must be None where X names files.", argument="y", value=y)
         paths = [X] if isinstance(X, str | os.PathLike) else list(X)
         return [dumps((os.fspath(path), vectorizer)) for path in paths]
     left, right = partitions_of(X, "X"), partitions_of(y, "y")

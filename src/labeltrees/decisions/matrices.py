@@ -70,7 +70,7 @@ def checked_weights(name: str, values: ArrayLike, n_labels: int, *, signed: bool
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise ArgumentError(f"{name} must be an array of numbers: {error}.") from None
+        raise ArgumentError(f"must be an array of numbers: {error}.", argument=name) from None
     if array.shape != (n_labels,):
         raise ArgumentError.of(f"the shape of {name}", array.shape, f"(n_labels={n_labels},)")
     bad = ~np.isfinite(array) if signed else ~(np.isfinite(array) & (array >= 0))
@@ -116,7 +116,7 @@ def _matrix(name: str, matrix: Any) -> csr_array:
         try:
             matrix = np.asarray(matrix, dtype=np.float64)
         except (TypeError, ValueError, OverflowError) as error:
-            raise ArgumentError(f"{name} must be a matrix of numbers: {error}.") from None
+            raise ArgumentError(f"must be a matrix of numbers: {error}.", argument=name) from None
     if matrix.ndim != 2:
         raise ArgumentError.of(f"the shape of {name}", matrix.shape, "2-dimensional")
     if matrix.dtype.kind not in "biuf":
@@ -141,7 +141,7 @@ def _checked_counts(unknown: ArrayLike | None, n_rows: int) -> IntArray:
     try:
         counts = np.asarray(unknown)
     except ValueError as error:
-        raise ArgumentError(f"unknown must be an array of integers: {error}.") from None
+        raise ArgumentError(f"must be an array of integers: {error}.", argument="unknown") from None
     if counts.shape != (n_rows,):
         raise ArgumentError.of("the shape of unknown", counts.shape, f"(n_rows={n_rows},)")
     if counts.dtype.kind not in "iu":

@@ -21,7 +21,7 @@ def checked_floats(name: str, values: ArrayLike, *, ndim: int, empty: bool = Fal
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise ArgumentError(f"{name} must be an array of numbers: {error}.") from None
+        raise ArgumentError(f"must be an array of numbers: {error}.", argument=name) from None
     if array.ndim != ndim:
         raise ArgumentError.of(f"the shape of {name}", array.shape, f"{ndim}-dimensional")
     if not empty and not array.size:
@@ -69,7 +69,7 @@ def checked_labels(name: str, values: Any, *, ndim: int) -> NDArray[Any]:
     try:
         array = np.asarray(values)
     except ValueError as error:
-        raise ArgumentError(f"{name} must be an array of labels: {error}.") from None
+        raise ArgumentError(f"must be an array of labels: {error}.", argument=name) from None
     if array.ndim != ndim:
         raise ArgumentError.of(f"the shape of {name}", array.shape, f"{ndim}-dimensional")
     if not array.size:

@@ -138,7 +138,7 @@ def checked_matrix(name: str, matrix: Any, *, lowest: float) -> csr_array:
         try:
             matrix = np.asarray(matrix, dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise ArgumentError(f"{name} must be a matrix of numbers: {error}.") from None
+            raise ArgumentError(f"must be a matrix of numbers: {error}.", argument=name) from None
     if matrix.ndim != 2:
         raise ArgumentError.of(f"the shape of {name}", matrix.shape, "2-dimensional")
     if matrix.dtype.kind not in "biuf":

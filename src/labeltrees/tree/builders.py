@@ -136,7 +136,7 @@ def checked_ids(name: str, values: ArrayLike, high: int) -> Int32Array:
     try:
         array = np.asarray(values)
     except (ValueError, OverflowError) as error:
-        raise TreeStructureError(f"{name} must be a list of integers: {error}") from None
+        raise TreeStructureError(f"must be a list of integers: {error}", argument=name) from None
     if array.ndim != 1:
         raise TreeStructureError.of(f"the shape of {name}", array.shape, "one-dimensional")
     if array.size and array.dtype.kind not in "iu":
@@ -177,7 +177,7 @@ def _checked_weights(weights: ArrayLike) -> NDArray[np.float64]:
     try:
         weight = np.ascontiguousarray(weights, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise ArgumentError(f"weights must be a list of numbers: {error}") from None
+        raise ArgumentError(f"must be a list of numbers: {error}", argument="weights") from None
     if weight.ndim != 1 or np.asarray(weights).ndim != 1:
         raise ArgumentError.of("the shape of weights", np.shape(weights), "one-dimensional")
     if len(weight) > _MAX_LEAVES:

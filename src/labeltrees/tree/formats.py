@@ -137,9 +137,11 @@ def from_json(text: str) -> tuple[list[Any], list[Any]]:
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise TreeStructureError(f"text must be JSON: {error}") from None
+        raise TreeStructureError(f"must be JSON: {error}", argument="text") from None
     if not isinstance(content, dict) or content.get("format") != _JSON_FORMAT:
-        raise TreeStructureError(f"text must be a JSON object with format {_JSON_FORMAT!r}.")
+        raise TreeStructureError(
+            f"must be a JSON object with format {_JSON_FORMAT!r}.", argument="text"
+        )
     if content.get("version") != _JSON_VERSION:
         raise TreeStructureError.of("version", content.get("version"), f"{_JSON_VERSION}")
     for key in ("parent", "label"):
@@ -193,7 +195,7 @@ def _checked_label(name: str, value: object) -> int:
     try:
         return integer(name, value, 0, MAX_LABEL)
     except ArgumentError as error:
-        raise TreeStructureError(str(error)) from None
+        raise TreeStructureError.of(name, value, str(error.allowed)) from None
 
 
 def _checked_edge(edge: Any) -> tuple[Any, Any]:

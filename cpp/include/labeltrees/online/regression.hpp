@@ -37,7 +37,12 @@ struct Learning {
 class Diverged : public std::runtime_error {
  public:
   explicit Diverged(std::size_t row)
-      : std::runtime_error("the weights grew without bound at row " + std::to_string(row)) {}
+      : std::runtime_error("the weights grew without bound at row " + std::to_string(row)),
+        row_(row) {}
+  [[nodiscard]] std::size_t row() const noexcept { return row_; }
+
+ private:
+  std::size_t row_;
 };
 
 // Every conditional probability stays this far from 0 and 1, so that log loss is finite.

@@ -34,9 +34,8 @@ def check_structure(name: str, value: Any) -> Any:
     try:
         return checks.choice(name, value, get_args(StructureName))
     except ArgumentError as error:
-        allowed = str(error).removeprefix(f"{name} must be ").rsplit(", got ", 1)[0]
-        others = "nested lists of labels, or a LabelTree"
-        raise ArgumentError.of(name, value, f"{allowed}, {others}") from None
+        allowed = f"{error.allowed}, nested lists of labels, or a LabelTree"
+        raise ArgumentError.of(name, value, allowed) from None
 
 
 def structure_name(structure: Structure) -> str:

@@ -206,7 +206,9 @@ def learning_errors(settings: PassSettings) -> Iterator[None]:
     try:
         yield
     except _core.Diverged as error:
+        message, row = error.args
         raise DivergedError(
-            f"{error}: learning_rate={settings.learning_rate:g} is too large for "
-            f"optimizer={settings.optimizer!r} on this data; lower it, or scale the values of X."
+            f"{message}: learning_rate={settings.learning_rate:g} is too large for "
+            f"optimizer={settings.optimizer!r} on this data; lower it, or scale the values of X.",
+            row,
         ) from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +34,6 @@ __all__ = ["Lesson", "Outcome", "ServedModel"]
 _KEPT_OF_BASE = ("input",)
 """What snapshots keep of the extra facts of the file that a model came from."""
 _NOTHING = Foreseen(np.empty(0), np.empty(0, object), np.empty(0), np.empty(0, bool))
-_DIVERGED = re.compile(r"row (\d+)")
 
 
 @dataclass
@@ -221,10 +219,9 @@ class ServedModel:
                 seen.append(self.model.learn(own, labels[part], weights[part], foresee_top=True))
                 known.append(part)
             except DivergedError as error:
-                found = _DIVERGED.search(str(error))
-                if found is None:
+                at = error.row
+                if at is None:
                     raise
-                at = int(found[1])
                 refused.append(int(part[at]))
                 if at + 1 < len(part):
                     parts.append(part[at + 1 :])

@@ -99,7 +99,9 @@ def look_at(
     )
     _refuse_unused(kind, wishes)
     if flag("quoted_labels", quoted_labels) and kind != "vw":
-        raise ArgumentError(f"quoted_labels is not used by the format {kind}, got True.")
+        raise ArgumentError(
+            f"is not used by the format {kind}, got True.", argument="quoted_labels", value=True
+        )
     if kind in ("parquet", "npz") and not head.again:
         head = replace(head, source=_copied(head.source), again=True)
     source = Once(head.source, head.again)
@@ -138,7 +140,9 @@ def _refuse_unused(kind: str, wishes: Wishes) -> None:
     )
     for name, value, default in given[used:]:
         if value != default:
-            raise ArgumentError(f"{name} is not used by the format {kind}, got {value!r}.")
+            raise ArgumentError(
+                f"is not used by the format {kind}, got {value!r}.", argument=name, value=value
+            )
 
 
 def _with_options(found: FileLook, head: Head, wishes: Wishes) -> FileLook:

@@ -12,6 +12,7 @@ import numpy as np
 from starlette.responses import Response
 
 from labeltrees import store
+from labeltrees.errors import ModelFormatError
 from labeltrees.models.capabilities import Above, BestRows, Explains, HasTree, Learns, can
 from labeltrees.serve.learning.new_models import new_model
 from labeltrees.serve.problems import Problem
@@ -174,10 +175,9 @@ def _from_bytes(body: bytes, folder: Path) -> store.StoredModel:
     try:
         with open(handle, "wb") as file:
             file.write(body)
-        return store.read(path)
-    except ValueError as error:
-        reason = str(error).replace(path, "the body")
-        raise Problem(422, reason, kind="bad-model-file") from None
+        return store.read(path, name="the body")
+    except ModelFormatError as error:
+        raise Problem(422, str(error), kind="bad-model-file") from None
     finally:
         os.unlink(path)
 
