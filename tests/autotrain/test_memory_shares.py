@@ -18,6 +18,7 @@ from labeltrees.data.readers import read_svmlight
 from labeltrees.models.conditional.settings import ConditionalSettings
 from labeltrees.models.conditional.start import start_on_stream
 from labeltrees.models.multilabel.settings import MultiLabelSettings
+from labeltrees.models.registry import methods
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,7 +89,7 @@ def test_a_model_that_gets_full_says_so_and_any_other_is_as_without_a_limit(
     method: str, settings: Any, free: Any, tmp_path: Path
 ) -> None:
     data = chunk_of(pairs(20_000, 50_000))
-    recipe = Recipe(method, settings)
+    recipe = Recipe(methods()[method], settings)
     saved = []
     for n_free in (None, 40 * GB, 10 * GB):
         free(n_free)
@@ -113,7 +114,8 @@ def test_a_model_that_gets_full_says_so_and_any_other_is_as_without_a_limit(
 def test_a_limit_that_was_asked_for_stays(free: Any) -> None:
     free(40 * GB)
     model: Any = fit(
-        Recipe("conditional", ConditionalSettings(max_memory=9 * 2**20)), chunk_of(pairs(50, 60))
+        Recipe(methods()["conditional"], ConditionalSettings(max_memory=9 * 2**20)),
+        chunk_of(pairs(50, 60)),
     )
     assert model.settings.max_memory == 9 * 2**20
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -21,6 +22,13 @@ from labeltrees.data.rows import as_rows
 from labeltrees.models.conditional.settings import ConditionalSettings
 from labeltrees.models.extreme.settings import ExtremeSettings
 from labeltrees.models.lom.settings import LomSettings
+from labeltrees.models.registry import methods
+
+if TYPE_CHECKING:
+    from labeltrees.models.method import Method
+
+CONDITIONAL = Recipe(methods()["conditional"], ConditionalSettings())
+EXTREME = Recipe(methods()["xreg"], ExtremeSettings())
 
 
 def clouds(n_rows: int, n_labels: int, *, per_row: int = 1, noise: float = 0.3) -> Chunk:
@@ -47,7 +55,7 @@ def test_every_row_is_learned_from_or_held_out(n_rows: int) -> None:
 
 def test_the_model_is_measured_beside_its_rivals_and_then_learns_all() -> None:
     data = clouds(1500, 8)
-    recipe = Recipe("conditional", ConditionalSettings())
+    recipe = CONDITIONAL
     done = train_on_all(data, kind_of(data), recipe, features=Features())
     assert done.measured is not None
     assert done.measured.n_rows == 150
@@ -65,7 +73,10 @@ def test_the_model_is_measured_beside_its_rivals_and_then_learns_all() -> None:
 def test_of_few_rows_each_is_held_out_once() -> None:
     data = clouds(120, 3)
     done = train_on_all(
-        data, kind_of(data), Recipe("conditional", ConditionalSettings()), features=Features()
+        data,
+        kind_of(data),
+        CONDITIONAL,
+        features=Features(),
     )
     assert done.measured is not None
     assert (done.measured.n_rows, done.measured.n_parts) == (120, 5)
@@ -74,7 +85,10 @@ def test_of_few_rows_each_is_held_out_once() -> None:
 def test_of_hardly_any_rows_nothing_is_measured_and_all_are_learned() -> None:
     data = clouds(9, 3)
     done = train_on_all(
-        data, kind_of(data), Recipe("conditional", ConditionalSettings()), features=Features()
+        data,
+        kind_of(data),
+        CONDITIONAL,
+        features=Features(),
     )
     assert done.measured is None
     assert done.from_all
@@ -82,7 +96,9 @@ def test_of_hardly_any_rows_nothing_is_measured_and_all_are_learned() -> None:
 
 def test_several_labels_are_measured_by_precision() -> None:
     data = clouds(1500, 20, per_row=2, noise=0.1)
-    done = train_on_all(data, kind_of(data), Recipe("xreg", ExtremeSettings()), features=Features())
+    done = train_on_all(
+        data, kind_of(data), Recipe(methods()["xreg"], ExtremeSettings()), features=Features()
+    )
     assert done.measured is not None
     table = done.measured.table
     assert table["the model"]["P@1"] > table["most frequent labels"]["P@1"] + 0.3
@@ -91,7 +107,7 @@ def test_several_labels_are_measured_by_precision() -> None:
 
 def test_other_methods_learn_from_gathered_rows_as_well() -> None:
     data = clouds(600, 5)
-    model = fit(Recipe("lomtree", LomSettings()), data)
+    model = fit(Recipe(methods()["lomtree"], LomSettings()), data)
     assert np.mean(model.top_labels(data.rows, 1).labels[:, 0] == data.labels) > 0.6
 
 
@@ -129,34 +145,35 @@ def test_who_knows_only_frequencies_says_the_most_frequent_first() -> None:
     assert told.p_label == pytest.approx(counts[data.labels] / 100)
 
 
+def xreg_with(variant: dict[str, Any]) -> Method:
+    """Return extreme regression with one variant to compare."""
+    return replace(methods()["xreg"], variants=(variant,))
+
+
 def test_a_variant_is_taken_only_if_it_is_better_and_may_be(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     data = clouds(1200, 30, per_row=2, noise=1.0)
-    recipe = Recipe("xreg", ExtremeSettings(n_trees=1, max_epochs=1, cost=1e-6))
     better = {"max_epochs": 12, "cost": None}
-    monkeypatch.setitem(variants._VARIANTS, "xreg", [better])
+    recipe = Recipe(xreg_with(better), ExtremeSettings(n_trees=1, max_epochs=1, cost=1e-6))
     kind = kind_of(data)
     chosen = train_on_all(data, kind, recipe, features=Features(), vary=True)
     assert chosen.recipe.settings == ExtremeSettings(n_trees=1)
     assert chosen.model.settings == ExtremeSettings(n_trees=1)
     assert train_on_all(data, kind, recipe, features=Features()).recipe is recipe
-    worse = Recipe("xreg", ExtremeSettings(n_trees=1))
-    monkeypatch.setitem(variants._VARIANTS, "xreg", [{"max_epochs": 1, "cost": 1e-6}])
+    worse = Recipe(xreg_with({"max_epochs": 1, "cost": 1e-6}), ExtremeSettings(n_trees=1))
     assert best_variant(worse, data, kind) == (worse, None)
     few = data.take(np.arange(999))
     assert best_variant(recipe, few, kind) == (recipe, None)  # too few rows to tell
     monkeypatch.setattr(variants, "_MOST_WORK", 1)
-    monkeypatch.setitem(variants._VARIANTS, "xreg", [better])
     assert best_variant(recipe, data, kind) == (recipe, None)
 
 
 def test_of_many_rows_variants_are_compared_on_some(monkeypatch: pytest.MonkeyPatch) -> None:
     data = clouds(4000, 30, per_row=2, noise=1.0)
     kind = kind_of(data)
-    recipe = Recipe("xreg", ExtremeSettings(n_trees=1, max_epochs=1, cost=1e-6))
     better = {"max_epochs": 12, "cost": None}
-    monkeypatch.setitem(variants._VARIANTS, "xreg", [better])
+    recipe = Recipe(xreg_with(better), ExtremeSettings(n_trees=1, max_epochs=1, cost=1e-6))
     work = variants._work(data)
     monkeypatch.setattr(variants, "_MOST_WORK", work / 3)
     asked: list[int] = []

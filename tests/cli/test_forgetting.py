@@ -9,7 +9,7 @@ from tests.cli.test_cli import run_json
 import labeltrees
 from labeltrees.cli import main
 from labeltrees.errors import ArgumentError
-from labeltrees.models.online.fading import can_fade, faded
+from labeltrees.models.online.fading import faded
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def test_fading_moves_probabilities_towards_what_all_labels_have(refine):
 
 def test_what_cannot_fade_is_refused():
     trees = labeltrees.FilterTreeClassifier().fit([[1, 0], [0, 1]] * 5, ["a", "b"] * 5)
-    assert not can_fade(trees.model_)
+    assert not trees.model_.fades
     with pytest.raises(ArgumentError, match="model must be conditional trees with their state"):
         faded(trees.model_, 0.5)
     with pytest.raises(ArgumentError, match=r"share must be in \(0, 1\], got 0."):

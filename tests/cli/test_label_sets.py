@@ -18,6 +18,7 @@ from labeltrees.cli import main
 from labeltrees.data.label_sets import LabelSets
 from labeltrees.data.readers import open_reader
 from labeltrees.models.multilabel.settings import MultiLabelSettings
+from labeltrees.models.registry import methods
 
 WORDS = {"fruit": "apple pear plum fig", "tool": "saw drill plane file", "river": "rhine nile po"}
 LABELS_OF = {0: [0], 1: [1, 4], 2: [2], 3: [3, 4, 5]}
@@ -239,7 +240,7 @@ def test_a_row_of_weight_nothing_is_as_if_it_were_not_there(tmp_path):
     for name in ("with", "less"):
         stream(tmp_path / f"{name}.vw", "-o", tmp_path / name)
         (chunk,) = open_reader(tmp_path / f"{name}.vw")
-        trained = fit(Recipe("multilabel", MultiLabelSettings()), chunk)
+        trained = fit(Recipe(methods()["multilabel"], MultiLabelSettings()), chunk)
         trained.save(tmp_path / f"{name}.trained")
         assert trained.vocabulary.labels.tolist() == [1, 2]
         made.append([store.read(tmp_path / f).checksums() for f in (name, f"{name}.trained")])

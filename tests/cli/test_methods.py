@@ -11,13 +11,13 @@ from tests.cli.test_cli import run_json
 
 import labeltrees
 from labeltrees.autotrain.lessons import can_be_taught
-from labeltrees.autotrain.methods import methods
 from labeltrees.cli import main
 from labeltrees.cli.commands.stream import stream
 from labeltrees.cli.commands.train import train
 from labeltrees.cli.methods import method_names, stream_names
 from labeltrees.cli.settings_options import option_of, options_of, settable, settings_help
-from labeltrees.models.registry import MODELS, model_class
+from labeltrees.models.registry import methods, model_class
+from labeltrees.models.settings import ClassifierSettings
 
 
 @pytest.fixture(scope="module")
@@ -35,20 +35,25 @@ def rows(tmp_path_factory):
     return folder
 
 
-def test_every_registered_model_has_a_method_that_makes_it():
-    covered = {method.settings_class for method in methods().values()}
-    assert {model_class(name).settings_class for name in MODELS} == covered
+def test_a_record_agrees_with_the_classes_that_it_names():
     assert sorted(method_names()) == sorted(methods())
     for method in methods().values():
+        kinds = [model_class(name) for name in method.model_names]
+        assert {kind.settings_class for kind in kinds} == {method.settings_class}
+        assert method.estimator_class._model_class is method.model_class
+        one_label = issubclass(method.settings_class, ClassifierSettings)
+        assert method.several_labels is not one_label
         from_nothing = hasattr(method.model_class, "empty") and can_be_taught(method.model_class)
         assert method.streams == from_nothing
+        for changes in (*method.effort_settings.values(), *method.variants, method.base_settings):
+            assert set(changes) <= set(method.settings_class.names())
     made = [method.settings_class for method in methods().values()]
     assert len(set(made)) == len(made)  # a form of another method's model has none of its own
 
 
 @pytest.mark.parametrize("name", method_names())
 def test_every_method_is_trained_measured_and_loaded(rows, tmp_path, capsys, name):
-    path = rows / ("several.svm" if methods()[name].several else "one.svm")
+    path = rows / ("several.svm" if methods()[name].several_labels else "one.svm")
     told = run_json(capsys, "train", path, "--model", name, "-o", tmp_path / "m", "-q")
     assert told["method"] == name
     scores = told["scores"]["labeltrees"]

@@ -13,7 +13,13 @@ import labeltrees.models
 from labeltrees import estimators, store
 from labeltrees.errors import ArgumentError, ModelFormatError
 from labeltrees.models.model import FittedModel
-from labeltrees.models.registry import MODELS, load_model, model_class, model_from
+from labeltrees.models.registry import (
+    load_model,
+    methods,
+    model_class,
+    model_from,
+    model_names,
+)
 
 
 def classes_of_the_package():
@@ -28,20 +34,20 @@ def classes_of_the_package():
 
 
 def test_every_model_class_is_registered_and_nothing_else():
-    assert classes_of_the_package() == MODELS
+    listed = [path.split(":") for method in methods().values() for path in method.models]
+    assert classes_of_the_package() == {name: module for module, name in listed}
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", model_names())
 def test_a_name_is_that_of_the_class(name):
     kind = model_class(name)
     assert kind.__name__ == name
-    assert kind.__module__ == MODELS[name]
     assert kind.settings_class.names()
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", model_names())
 def test_every_model_has_a_subject_and_an_estimator_of_its_own(name):
-    assert set(CAN) == set(MODELS)
+    assert set(CAN) == set(model_names())
     of_it = [subject for subject in SUBJECTS if subject.model == name]
     assert of_it
     kind = estimators.estimator_of(object.__new__(model_class(name)))

@@ -9,6 +9,7 @@ import numpy as np
 from labeltrees.autotrain.fitting import Recipe
 from labeltrees.autotrain.gathering import first_labels
 from labeltrees.autotrain.scores import N_TOP, Answers, distances
+from labeltrees.models.registry import methods
 
 if TYPE_CHECKING:
     from labeltrees.autotrain.kinds import Kind
@@ -60,8 +61,8 @@ def one_against_all(data: Chunk, kind: Kind, *, seed: int, jobs: int | None) -> 
         settings = ExtremeSettings(
             n_trees=1, max_leaf=_MOST_LABELS_TOGETHER, random_state=seed, n_jobs=jobs
         )
-        return Recipe("xreg", settings)
+        return Recipe(methods()["xreg"], settings)
     from labeltrees.models.baselines.one_against_all import OneAgainstAllSettings
 
     own = OneAgainstAllSettings(scale=None if kind.text else "auto", random_state=seed)
-    return Recipe("one-against-all", own, seed=seed)
+    return Recipe(methods()["one-against-all"], own, seed=seed)

@@ -97,7 +97,7 @@ def train_on_all(
         Whether a variant of the recipe may be taken that is better on the rows to learn from.
     folder : path or None
         Where more rows than memory holds are kept in files, those of ``data`` already. The model
-        is the same, and so are the scores; only "xreg" learns so.
+        is the same, and so are the scores; only of methods that train from files.
     stage : function of a text, returns a context
         Told what is being done.
     """
@@ -162,7 +162,7 @@ def _measured(answers: dict[str, list[Answers]], asked: list[Chunk], *, several:
 
 def _is_other(rival: Recipe, recipe: Recipe, folder: Path | None) -> bool:
     """Whether a rival is another model, which can learn from where the rows are."""
-    if rival.method != recipe.method:
+    if rival.method is not recipe.method:
         return folder is None
     return bool(rival.settings != recipe.settings)
 

@@ -12,17 +12,13 @@ from labeltrees.autotrain.scores import Answers, ask, scores
 from labeltrees.data.shuffle import joined
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from labeltrees.autotrain.kinds import Kind
     from labeltrees.data.chunk import Chunk
 
 __all__ = ["best_variant"]
 
-_VARIANTS: dict[str, list[dict[str, Any]]] = {
-    # P@1, P@3, P@5 in three parts of the rows to learn from: bibtex 60.7, 37.9, 28.0 by logistic
-    # and 61.8, 38.5, 28.3 by hinge loss; rcv1-sub1 59.8, 47.2, 38.6 and 59.7, 46.8, 38.4.
-    "xreg": [{"loss": "hinge", "cost": 0.3}],
-}
-"""What is tried besides the settings that were chosen, by method."""
 _N_PARTS = 3
 _LEAST_ROWS = 1000
 _MOST_WORK = 2e6
@@ -49,7 +45,7 @@ def best_variant(recipe: Recipe, data: Chunk, kind: Kind) -> tuple[Recipe, int |
     n_drawn : int or None
         On how many rows recipes were compared, if on some of many.
     """
-    others = _VARIANTS.get(recipe.method, []) if kind.several and not kind.graded else []
+    others = recipe.method.variants if kind.several and not kind.graded else ()
     n_rows = min(data.n_rows, int(data.n_rows * _MOST_WORK / max(_work(data), 1.0)))
     if not others or n_rows < _LEAST_ROWS:
         return recipe, None
@@ -69,7 +65,7 @@ def _work(data: Chunk) -> float:
     return len(data.rows.indices) * max(1.0, len(data.labels) / max(1, data.n_rows))
 
 
-def _with(recipe: Recipe, other: dict[str, Any]) -> Any:
+def _with(recipe: Recipe, other: Mapping[str, Any]) -> Any:
     return replace(recipe.settings, **other)
 
 

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from labeltrees import checks
-from labeltrees.autotrain.methods import methods
-from labeltrees.cli.settings_options import option_of, options_of, settable, value_of
+from labeltrees.cli.settings_options import PANELS, option_of, options_of, settable, value_of
 from labeltrees.errors import ArgumentError
+from labeltrees.models.registry import methods
 
 if TYPE_CHECKING:
-    from labeltrees.autotrain.methods import Method
+    from labeltrees.models.method import Method
 
 __all__ = [
-    "BASES",
     "Chosen",
     "Wanted",
     "as_options",
@@ -30,14 +29,6 @@ __all__ = [
     "with_wanted",
 ]
 
-BASES = {
-    "tree": "conditional",
-    "self-terminating": "self-terminating",
-    "one-against-all": "one-against-all",
-    "frequency-table": "frequency-table",
-}
-"""What "adacond" can boost, and the methods that make it."""
-
 
 def method_names() -> list[str]:
     """Return what `train --model` can make, the best known first.
@@ -45,8 +36,7 @@ def method_names() -> list[str]:
     >>> method_names()[:4]
     ['conditional', 'multilabel', 'lomtree', 'filtertree']
     """
-    first = ["conditional", "multilabel", "lomtree", "filtertree", "xreg", "adacond"]
-    return [*first, *(name for name in methods() if name not in first)]
+    return list(methods())
 
 
 def stream_names() -> list[str]:
@@ -55,7 +45,16 @@ def stream_names() -> list[str]:
     >>> stream_names()[:3]
     ['conditional', 'multilabel', 'lomtree']
     """
-    return [name for name in method_names() if methods()[name].streams]
+    return [name for name, method in methods().items() if method.streams]
+
+
+def bases() -> dict[str, Method]:
+    """Return what can be boosted, as `--base` has it.
+
+    >>> list(bases())
+    ['tree', 'self-terminating', 'one-against-all', 'frequency-table']
+    """
+    return {method.base_name: method for method in methods().values() if method.base_name}
 
 
 @dataclass(frozen=True)
@@ -84,8 +83,8 @@ class Chosen:
 
     @property
     def base(self) -> Method:
-        """What "adacond" boosts."""
-        return methods()[BASES[self.given.get("base", "tree")]]
+        """What a method that takes a base boosts."""
+        return bases()[self.given.get("base", "tree")]
 
 
 class _UnusedOptionError(ArgumentError):
@@ -119,20 +118,21 @@ class Wanted:
 
         ``why`` says why it was chosen, if the user did not name it.
         """
-        given = _with_preset(self.given) if name == "xreg" else self.given
-        chosen = Chosen(methods()[name], given, self.seed, self.jobs)
-        usable = settable(chosen.method)
-        if name == "adacond":
+        method = methods()[name]
+        given = _preset_as_typed(method, self.given)
+        chosen = Chosen(method, given, self.seed, self.jobs)
+        usable = settable(method)
+        if method.takes_base:
             usable |= {"base"} | settable(chosen.base)
         for parameter in sorted(set(given) - usable):
             base = self.given.get("base")
-            with_base = f" with --base {base}" if name == "adacond" and base else ""
+            with_base = f" with --base {base}" if method.takes_base and base else ""
             message = f"{option_of(parameter)} is not an option of --model {name}{with_base}"
             if why:
                 message += f", which was chosen because {why}; say --model to choose another"
             raise _UnusedOptionError(f"{message}.")
         chosen.settings()  # wrong values are refused before any work is done
-        if name == "adacond":
+        if method.takes_base:
             chosen.settings_of(chosen.base)
         return chosen
 
@@ -150,14 +150,12 @@ class Wanted:
         raise next((e for e in refused if not isinstance(e, _UnusedOptionError)), refused[0])
 
 
-def _with_preset(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings given, with those of the preset that they name."""
-    if "preset" not in given:
-        return given
-    from labeltrees.models.extreme.presets import preset_settings
+def _preset_as_typed(method: Method, given: dict[str, Any]) -> dict[str, Any]:
+    def read(**options: Any) -> dict[str, Any]:
+        return method.settings_from_options(options)
 
-    rest = {name: value for name, value in given.items() if name != "preset"}
-    return dict(as_options(preset_settings, {"preset": given["preset"]})) | rest
+    found: dict[str, Any] = as_options(read, given)
+    return found
 
 
 def as_options(
@@ -190,28 +188,20 @@ def _every_method(
     """Hold the options of all methods."""
 
 
-def _presets(
-    preset: Annotated[
-        str | None,
-        typer.Option(
-            help="'paper' or 'release' for XReg's own settings, or 'parabel'.",
-            rich_help_panel="Settings of --model xreg",
-        ),
-    ] = None,
-) -> None:
-    """Hold what "xreg" has besides its settings."""
-
-
-def _boosting(
-    base: Annotated[
-        str | None,
-        typer.Option(
-            help=f"What is boosted, with its own settings: {', '.join(BASES)}.",
-            rich_help_panel="Settings of --model adacond",
-        ),
-    ] = None,
-) -> None:
-    """Hold what "adacond" has besides its settings."""
+def _more_options() -> dict[str, inspect.Parameter]:
+    """Return the options that methods have besides their settings."""
+    found = {}
+    for method in methods().values():
+        for name, text in method.option_help.items():
+            panel = PANELS[1].format(method.name)
+            info = typer.Option(help=text.format(", ".join(bases())), rich_help_panel=panel)
+            found[name] = inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=None,
+                annotation=Annotated[str | None, info],
+            )
+    return found
 
 
 def _wanted(arguments: dict[str, Any]) -> Wanted:
@@ -219,7 +209,7 @@ def _wanted(arguments: dict[str, Any]) -> Wanted:
     values = dict(arguments)
     seed, jobs = values.pop("seed"), values.pop("jobs")
     if values.get("base") is not None:
-        checks.choice("--base", values["base"], list(BASES))
+        checks.choice("--base", values["base"], list(bases()))
     given = {n: value_of(n, value) for n, value in values.items() if value is not None}
     return Wanted(given, seed, jobs)
 
@@ -233,7 +223,7 @@ def with_wanted(command: Callable[..., None]) -> Callable[..., None]:
     >>> "n_trees" in inspect.signature(learn).parameters
     True
     """
-    holders = (options_of(method_names()), _presets, _boosting, _every_method)
+    holders = (options_of(method_names()), _more_options(), _every_method)
     return with_options(command, holders, "wanted", _wanted)
 
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labeltrees.autotrain.methods import methods
 from labeltrees.checks import Flag
 from labeltrees.cli.units import size_in_bytes
+from labeltrees.models.registry import methods
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from labeltrees.autotrain.methods import Method
+    from labeltrees.models.method import Method
 
 __all__ = ["PANELS", "option_of", "options_of", "panel_of", "settable", "settings_help", "value_of"]
 
@@ -167,9 +167,7 @@ def _users(parameter: str, names: Iterable[str]) -> list[Method]:
 
 def _documented(method: Method, parameter: str) -> tuple[str, str]:
     """Return the range and the first sentence of a parameter in its estimator's docstring."""
-    from labeltrees.estimators import estimator_of
-
-    text = inspect.getdoc(estimator_of(method.model_class)) or ""
+    text = inspect.getdoc(method.estimator_class) or ""
     found = re.search(
         rf"^(?:\w+, )*{parameter}(?:, \w+)* : (.+)\n((?:    .*\n?|\n)+)", text, re.MULTILINE
     )

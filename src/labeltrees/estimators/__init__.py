@@ -26,7 +26,7 @@ from labeltrees.estimators.multilabel import MultiLabelTreeClassifier
 from labeltrees.estimators.online import OnlineClassifier
 from labeltrees.estimators.self_terminating import SelfTerminatingTreeClassifier
 from labeltrees.estimators.text import TextClassifier
-from labeltrees.models.registry import model_from
+from labeltrees.models.registry import method_of_model, model_from, model_names
 from labeltrees.transforms import save_with_transform, takes_text, transform_of
 from labeltrees.transforms.files import pipeline_step_of
 
@@ -64,29 +64,6 @@ __all__ = [
     "load",
     "save",
 ]
-
-_OF_MODEL: dict[str, type[LabelEstimator]] = {
-    "ConditionalTreeModel": ConditionalTreeClassifier,
-    "PecocTreeModel": ConditionalTreeClassifier,
-    "PooledTreesModel": ConditionalTreeClassifier,
-    "RefinedTreesModel": ConditionalTreeClassifier,
-    "FilterTreeModel": FilterTreeClassifier,
-    "LomTreeModel": LOMTreeClassifier,
-    "SelfTerminatingTreeModel": SelfTerminatingTreeClassifier,
-    "ExtremeModel": ExtremeRegressor,
-    "MultiLabelTreeModel": MultiLabelTreeClassifier,
-    "AdacondModel": AdacondClassifier,
-    "OneAgainstAllModel": OneAgainstAllClassifier,
-    "FrequencyTableModel": FrequencyTableClassifier,
-    "LeastSquaresModel": LeastSquaresRegressor,
-    "LemlModel": LemlRegressor,
-    "PfastreXmlModel": PfastreXmlRanker,
-    "Bm25Model": Bm25Ranker,
-    "DismecModel": DismecRanker,
-    "ProxmlModel": ProxmlRanker,
-    "RankSvmModel": RankSvmRanker,
-    "XlrModel": XlrRanker,
-}
 
 
 def load(
@@ -197,6 +174,8 @@ def estimator_of(model: FittedModel | type[FittedModel]) -> type[LabelEstimator]
     'LOMTreeClassifier'
     """
     kind = (model if isinstance(model, type) else type(model)).__name__
-    if kind not in _OF_MODEL:
-        raise ArgumentError.of("model", kind, f"one of {', '.join(_OF_MODEL)}")
-    return _OF_MODEL[kind]
+    method = method_of_model(kind)
+    if method is None:
+        raise ArgumentError.of("model", kind, f"one of {', '.join(model_names())}")
+    found: type[LabelEstimator] = method.estimator_class
+    return found

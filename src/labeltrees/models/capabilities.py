@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from labeltrees.errors import ArgumentError
 from labeltrees.models.model import MAX_DENSE_BYTES
-from labeltrees.models.registry import MODELS, model_class
+from labeltrees.models.registry import model_class, model_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -183,7 +183,7 @@ def demand(model: object, capability: type, name: str) -> None:
     """
     if not can(model, capability):
         kind = model if isinstance(model, type) else type(model)
-        *first, last = (other for other in MODELS if can(model_class(other), capability))
+        *first, last = (other for other in model_names() if can(model_class(other), capability))
         raise ArgumentError(
             f"{name}: {kind.__name__} has no {_QUESTIONS[capability]}; "
             f"{', '.join(first)}{' and ' if first else ''}{last} {'have' if first else 'has'}."

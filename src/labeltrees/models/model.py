@@ -145,6 +145,8 @@ class FittedModel(ABC):
     settings_class: ClassVar[type[Settings]]
     scores_all: ClassVar[bool] = False
     """Whether the probability of one label takes those of all, as where they are scaled."""
+    fades: ClassVar[bool] = False
+    """Whether its weights and counts can fade (`labeltrees.models.online.fading`)."""
 
     settings: Any
     """Its method's parameters, of ``settings_class``."""

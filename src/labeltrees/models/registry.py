@@ -1,47 +1,88 @@
-"""The models by name: what a file holds, and what the command line can make.
+"""The methods of the library, and the models that files hold, by name.
 
-Modules are imported when a model of theirs is asked for, so that reading one kind of model does not
-wait for the others.
+Records of methods are light; a model's module is imported when a model of its class is needed.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
 from labeltrees import store
-from labeltrees.errors import ModelFormatError
+from labeltrees.errors import ArgumentError, ModelFormatError
 
 if TYPE_CHECKING:
     import os
 
+    from labeltrees.models.method import Method
     from labeltrees.models.model import FittedModel
 
-__all__ = ["MODELS", "load_model", "model_class", "model_from"]
+__all__ = [
+    "load_model",
+    "method_of_model",
+    "methods",
+    "model_class",
+    "model_from",
+    "model_names",
+    "register",
+]
 
-MODELS = {
-    "ConditionalTreeModel": "labeltrees.models.conditional.model",
-    "PecocTreeModel": "labeltrees.models.conditional.pecoc",
-    "PooledTreesModel": "labeltrees.models.conditional.pool",
-    "RefinedTreesModel": "labeltrees.models.conditional.refined",
-    "FilterTreeModel": "labeltrees.models.filter.model",
-    "LomTreeModel": "labeltrees.models.lom.model",
-    "SelfTerminatingTreeModel": "labeltrees.models.self_terminating.model",
-    "ExtremeModel": "labeltrees.models.extreme.model",
-    "MultiLabelTreeModel": "labeltrees.models.multilabel.model",
-    "AdacondModel": "labeltrees.models.boosting.model",
-    "OneAgainstAllModel": "labeltrees.models.baselines.one_against_all",
-    "FrequencyTableModel": "labeltrees.models.baselines.frequency_table",
-    "LeastSquaresModel": "labeltrees.models.baselines.least_squares",
-    "LemlModel": "labeltrees.models.baselines.leml",
-    "PfastreXmlModel": "labeltrees.models.baselines.pfastrexml",
-    "Bm25Model": "labeltrees.models.baselines.bm25",
-    "DismecModel": "labeltrees.models.baselines.one_vs_rest",
-    "ProxmlModel": "labeltrees.models.baselines.one_vs_rest",
-    "RankSvmModel": "labeltrees.models.baselines.rank_svm",
-    "XlrModel": "labeltrees.models.baselines.xlr",
-}
-"""The module of each model's class."""
+_FOLDERS = (
+    "conditional",
+    "multilabel",
+    "lom",
+    "filter",
+    "extreme",
+    "boosting",
+    "self_terminating",
+    "baselines",
+)
+"""The folders of `labeltrees.models` that have ``METHODS``, in the order of the help."""
+
+
+@cache
+def methods() -> dict[str, Method]:
+    """Return the methods by name, the best known first. No model is imported.
+
+    >>> list(methods())[:3], methods()["xreg"].several_labels, methods()["lomtree"].streams
+    (['conditional', 'multilabel', 'lomtree'], True, True)
+    """
+    folders = [import_module(f"labeltrees.models.{name}") for name in _FOLDERS]
+    return {method.name: method for folder in folders for method in folder.METHODS}
+
+
+def register(method: Method) -> None:
+    """Add a method of your own, before a command or a server starts.
+
+    It is an option of `labeltrees train` from then on, and files with its models can be loaded.
+
+    >>> register(methods()["lomtree"])
+    Traceback (most recent call last):
+    ...
+    labeltrees.errors.ArgumentError: method must be a new name, got 'lomtree'.
+    """
+    if method.name in methods():
+        raise ArgumentError.of("method", method.name, "a new name")
+    methods()[method.name] = method
+
+
+def model_names() -> list[str]:
+    """Return the class names of all models.
+
+    >>> model_names()[:2]
+    ['ConditionalTreeModel', 'PecocTreeModel']
+    """
+    return [name for method in methods().values() for name in method.model_names]
+
+
+def method_of_model(name: str) -> Method | None:
+    """Return the method that makes models of the class with this name; None if there is none.
+
+    >>> method_of_model("PooledTreesModel").name
+    'conditional'
+    """
+    return next((each for each in methods().values() if name in each.model_names), None)
 
 
 def model_class(name: Any) -> type[FittedModel]:
@@ -50,10 +91,11 @@ def model_class(name: Any) -> type[FittedModel]:
     >>> model_class("LomTreeModel").__name__
     'LomTreeModel'
     """
-    if not isinstance(name, str) or name not in MODELS:
-        known = ", ".join(MODELS)
+    method = method_of_model(name) if isinstance(name, str) else None
+    if method is None:
+        known = ", ".join(model_names())
         raise ModelFormatError(f"the file holds a {name!r}; this library knows {known}.")
-    return cast("type[FittedModel]", getattr(import_module(MODELS[name]), name))
+    return cast("type[FittedModel]", method.model_class_named(name))
 
 
 def model_from(stored: store.StoredModel) -> FittedModel:

@@ -38,7 +38,6 @@ from labeltrees.cli.streaming.signals import AskedToStop, Stopping
 from labeltrees.cli.units import Every, every
 from labeltrees.data.readers.source import MAX_LINE_BYTES
 from labeltrees.errors import ArgumentError, DataError
-from labeltrees.models.online.fading import can_fade
 from labeltrees.progress import Progress
 
 _WHAT = "predicted before learned, in the order of the stream"
@@ -133,7 +132,7 @@ def stream(
         if begun is not None:
             opened, stored = opened_model(begun, model, wanted)
             extra = stored.extra
-            if forget is not None and not can_fade(opened):
+            if forget is not None and not opened.fades:
                 raise ArgumentError(f"--forget: {begun} holds a {stored.model}, which cannot.")
         try:
             with stopping.waiting():  # the first line of a pipe may not have come yet
@@ -145,7 +144,7 @@ def stream(
         except AskedToStop:
             raise typer.Exit(stopping.exit_code) from None
         learner = Learner.of(opened, model, wanted, source, labels)
-        if forget is not None and not can_fade(learner.model_class):
+        if forget is not None and not learner.model_class.fades:
             raise ArgumentError(f"--forget is not an option of {learner.name}.")
         if source.look is not None and not quiet:
             with reporting_to_stderr():

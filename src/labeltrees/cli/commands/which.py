@@ -7,7 +7,6 @@ from typing import Any
 
 from labeltrees.autotrain.gathering import gather
 from labeltrees.autotrain.kinds import kind_of, method_for, online_method_for
-from labeltrees.autotrain.methods import methods
 from labeltrees.cli.inputs import (
     FormatOption,
     Input,
@@ -19,6 +18,7 @@ from labeltrees.cli.report import JsonOption, say, say_json
 from labeltrees.cli.training.training_words import found_in, joined_in_words
 from labeltrees.data.readers.source import MAX_LINE_BYTES
 from labeltrees.data.same_rows import join_same_rows
+from labeltrees.models.registry import methods
 
 _LOOKED_AT = 2**24
 """Bytes of rows that are read to tell."""
@@ -66,7 +66,8 @@ def which(
     say(f"  Format: {source.format}." + ("" if whole else " Of the first rows:"))
     for sentence in (*sentences, *source.assumed):
         say(f"  {sentence}")
-    say(f"  Model: {methods()[name].words} (--model {name}), because {why}.")
+    say(f"  Model: {methods()[name].description} (--model {name}), because {why}.")
     say(f"  Train it: labeltrees train {data}")
-    if not ratings and (not kind.several or online_method_for(source.look)[0] == "multilabel"):
+    online = methods()[online_method_for(source.look)[0]]
+    if not ratings and (not kind.several or online.several_labels):
         say(f"  If rows keep coming: labeltrees stream {data} learns each one as it comes.")

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from labeltrees import checks
 from labeltrees.autotrain.kinds import online_method_for
 from labeltrees.autotrain.lessons import can_be_taught
-from labeltrees.autotrain.methods import methods
 from labeltrees.cli.methods import stream_names
 from labeltrees.cli.opening import open_model
 from labeltrees.cli.settings_options import option_of
 from labeltrees.cli.units import size_in_bytes
 from labeltrees.errors import ArgumentError
 from labeltrees.models.capabilities import LearnsSets, can
+from labeltrees.models.registry import methods
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,7 +68,7 @@ class Learner:
             name, why = online_method_for(source.look)
             if labels is not None:
                 name, why = "conditional", f"--labels {labels} was given"
-            elif name == "multilabel":
+            elif methods()[name].several_labels:
                 notes = (
                     f"{why.capitalize()}, which --model multilabel learns together; "
                     "--labels each learns them one by one.",
@@ -94,7 +94,7 @@ def checked_options(
         size = size_in_bytes("--max-memory", max_memory)
         wanted = replace(wanted, given=wanted.given | {"max_memory": size})
     wanted.check(CHOOSES_ONLINE if model == "auto" else (model,))
-    if forget is not None and model not in ("auto", "conditional"):
+    if forget is not None and model != "auto" and not methods()[model].model_class.fades:
         raise ArgumentError(f"--forget is not an option of --model {model}.")
     wanted.check_stream()
     return wanted

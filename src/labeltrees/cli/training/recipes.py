@@ -15,12 +15,6 @@ __all__ = ["Effort", "recipe_of"]
 
 Effort = Literal["fast", "usual", "best"]
 
-_EFFORTS: dict[str, dict[str, dict[str, Any]]] = {
-    # Validation rows of clinc150: log loss .362, .289, .281 with 1, 4 and 8 (docs/training.md).
-    "conditional": {"fast": {"n_trees": 1}, "best": {"n_trees": 8, "refine": 16}},
-    "xreg": {"fast": {"n_trees": 1}, "best": {"n_trees": 6}},
-}
-
 
 def recipe_of(
     chosen: Chosen, *, effort: Effort = "usual", one_label: str = "each", of_texts: bool = False
@@ -29,23 +23,18 @@ def recipe_of(
 
     The columns of ``of_texts`` are words, which stay as they are however few they are.
     """
-    if effort != "usual" and chosen.name not in _EFFORTS:
+    method = chosen.method
+    if effort != "usual" and effort not in method.effort_settings:
         raise ArgumentError(f"--{effort} is not an option of --model {chosen.name}.")
-    more = _EFFORTS.get(chosen.name, {}).get(effort, {}) | ({"scale": None} if of_texts else {})
+    more = {**method.effort_settings.get(effort, {}), **({"scale": None} if of_texts else {})}
     settings = chosen.settings(**{n: v for n, v in more.items() if n not in chosen.given})
-    recipe = Recipe(chosen.name, settings, one_label, seed=chosen.seed)
-    return replace(recipe, base=_base(chosen)) if chosen.name == "adacond" else recipe
+    recipe = Recipe(method, settings, one_label, seed=chosen.seed)
+    return replace(recipe, base=_base(chosen)) if method.takes_base else recipe
 
 
 def _base(chosen: Chosen) -> Any:
-    """Return the estimator that "adacond" boosts, with those of its settings that were given."""
-    from labeltrees.estimators import estimator_of
-
-    # Plain trees, because rounds are many.
-    plain: dict[str, Any] = {"structure": "online", "n_trees": 1, "refine": 0}
-    more = plain if chosen.base.name == "conditional" else {}
-    settings = chosen.settings_of(
-        chosen.base, **{n: v for n, v in more.items() if n not in chosen.given}
-    )
-    own = {name: getattr(settings, name) for name in settings.names()}
-    return estimator_of(chosen.base.model_class)(**own)
+    """Return the estimator that is boosted, with those of its settings that were given."""
+    method = chosen.base
+    more = {n: v for n, v in method.base_settings.items() if n not in chosen.given}
+    settings = chosen.settings_of(method, **more)
+    return method.estimator_class(**{name: getattr(settings, name) for name in settings.names()})

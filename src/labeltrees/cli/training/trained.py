@@ -36,7 +36,9 @@ class Trained:
     from_all: bool = True
     progressive: dict[str, float | None] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
-    """Sizes of the model."""
+    """Sizes of the model, and what its training found."""
+    shows_facts: bool = False
+    """Whether people are shown the facts as well."""
     advice: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
@@ -77,7 +79,7 @@ def say_trained(trained: Trained) -> None:
     if trained.measured is not None:
         _say_measured(trained.measured)
         say()
-    if trained.method == "adacond":
+    if trained.shows_facts:
         say_pairs({name.replace("_", " "): value for name, value in trained.facts.items()})
         say()
     if trained.progressive:

@@ -27,13 +27,13 @@ from labeltrees.cli.training.training_words import (
     joined_in_words,
     kept_in_files,
     limited_in_words,
-    model_in_words,
 )
 from labeltrees.data.label_sets import LabelSets
 from labeltrees.data.same_rows import join_same_rows
 from labeltrees.errors import ArgumentError
 from labeltrees.models.capabilities import LearnsSets, can
 from labeltrees.models.extreme.spilling import CAN_SPILL, space_in
+from labeltrees.models.registry import methods
 from labeltrees.progress import Progress
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from labeltrees.autotrain.lessons import Lessons
     from labeltrees.cli.inputs import Input
     from labeltrees.data.chunk import Chunk
+    from labeltrees.models.method import Method
 
 __all__ = ["CHOOSES", "TrainingRun"]
 
@@ -104,7 +105,7 @@ class TrainingRun:
             self.source, kind = replace(self.source, join_rows=True), kind_of(data)
             found.append(joined_in_words(kind))
         chosen, why = self._chosen(kind)
-        if chosen.method.streams and chosen.method.several:
+        if chosen.method.streams and chosen.method.several_labels:
             LabelSets.of_chunk(data, self.source.path)  # a bad relevance is named before any work
         recipe = recipe_of(
             chosen, effort=self.effort, one_label=self.source.labels, of_texts=kind.text
@@ -125,8 +126,8 @@ class TrainingRun:
             self.out,
             self.source.path,
             [*found, *self.source.assumed],
-            recipe.method,
-            model_in_words(recipe.method, outcome.model)
+            recipe.method.name,
+            recipe.method.describe(outcome.model)
             + features_in_words(outcome.features, outcome.model.n_features),
             why,
             data.n_rows,
@@ -135,6 +136,7 @@ class TrainingRun:
             outcome.measured,
             outcome.from_all,
             facts=_sizes(outcome.model) | outcome.recipe.facts,
+            shows_facts=bool(outcome.recipe.facts),
             advice=advice(data, outcome.measured, self.out),
         )
 
@@ -156,8 +158,10 @@ class TrainingRun:
 
     def _learns_from_files(self, kind: Kind) -> bool:
         """Whether rows that do not fit into memory are learned all together nevertheless."""
-        by_itself = self.labels is None and method_for(kind)[0] == "xreg"
-        return CAN_SPILL and (self.model == "xreg" or (self.model == "auto" and by_itself))
+        if self.model == "auto" and self.labels is not None:
+            return False
+        name = method_for(kind)[0] if self.model == "auto" else self.model
+        return CAN_SPILL and methods()[name].trains_from_files
 
     def _from_files(self, chunks: Iterable[Chunk], kind: Kind, n_unlabelled: int) -> Trained:
         """Learn rows that do not fit into memory from files, all together."""
@@ -221,13 +225,14 @@ class TrainingRun:
         summary, model = streamed.progressive, streamed.model
         found = [*found, *limited_in_words(model, wanted)]
         method = type(model).__name__ if chosen is None else chosen.name
+        what = method if chosen is None else chosen.method.description
         order = "in the order of the file" if in_order else "in mixed order"
         return Trained(
             self.out,
             self.source.path,
             [*found, *self.source.assumed],
             method,
-            f"{method if chosen is None else chosen.method.words} that learns row by row, {order}",
+            f"{what} that learns row by row, {order}",
             f"{kind} and {why}" if kind else why,
             summary.n_rows,
             len(model.vocabulary),
@@ -270,7 +275,7 @@ class TrainingRun:
                 )
             return self.wanted.of(self.model), ""
         name, kind = online_method_for(self.source.look)
-        if self.labels is not None or name == "conditional":
+        if self.labels is not None or not methods()[name].several_labels:
             return self.wanted.of("conditional", why=why), ""
         return self.wanted.of(name, why=f"{kind} and {why}"), kind
 
@@ -295,14 +300,14 @@ class TrainingRun:
         if self.model == "auto":
             name, why = method_for(kind)
         chosen = self.wanted.of(name, why=why if self.model == "auto" else "")
-        if self.labels is not None and chosen.method.several:
+        if self.labels is not None and chosen.method.several_labels:
             raise ArgumentError(
                 f"--labels {self.labels} is for models of one label per row; --model {name} learns "
                 f"all labels of a row together, and was chosen because {why}."
             )
         return chosen, why
 
-    def _features(self, kind: Kind, method: str, folder: Path | None) -> Features:
+    def _features(self, kind: Kind, method: Method, folder: Path | None) -> Features:
         if not kind.text:
             if self.vectorizer is not None:
                 raise ArgumentError(f"--vectorizer {self.vectorizer}: these data have no texts.")
@@ -311,7 +316,7 @@ class TrainingRun:
 
         if self.vectorizer == "hashing" or folder is not None:
             return Features(hashed_text_features())
-        if self.vectorizer == "counts" or (self.vectorizer is None and method == "bm25"):
+        if (self.vectorizer or method.text_features) == "counts":
             from sklearn.feature_extraction.text import CountVectorizer
 
             return Features(CountVectorizer(dtype=np.float32))

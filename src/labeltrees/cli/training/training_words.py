@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labeltrees.autotrain.methods import methods
 from labeltrees.cli.units import size_in_words
 
 if TYPE_CHECKING:
@@ -25,7 +24,6 @@ __all__ = [
     "joined_in_words",
     "kept_in_files",
     "limited_in_words",
-    "model_in_words",
 ]
 
 
@@ -80,19 +78,6 @@ def joined_in_words(kind: Kind) -> str:
 
 def _what(kind: Kind) -> str:
     return "text" if kind.text else "features"
-
-
-def model_in_words(method: str, model: Any) -> str:
-    """Return what was made."""
-    n_trees = model.describe().get("trees", 1)
-    if method == "xreg":
-        loss = " by hinge loss" if model.settings.loss == "hinge" else ""
-        return f"extreme regression with {n_trees} tree{'s' if n_trees > 1 else ''}{loss}"
-    if method != "conditional":
-        return methods()[method].words
-    trees = "a tree" if n_trees == 1 else f"{n_trees} trees"
-    refined = ", refined by an expert for each label" if model.settings.is_refined else ""
-    return f"{trees} of conditional probabilities{refined}"
 
 
 def features_in_words(features: Features, n_features: int) -> str:

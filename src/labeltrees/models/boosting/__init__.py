@@ -1,1 +1,35 @@
 """Adacond, boosting of conditional distributions (paper 5)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from labeltrees.models.method import Method
+
+__all__ = ["METHODS"]
+
+
+class _Adacond(Method):
+    """What is boosted is the option ``base``."""
+
+    def facts_of_fit(self, estimator: Any) -> dict[str, Any]:
+        return {
+            "rounds": len(estimator.bound_),
+            "stop_reason": estimator.stop_reason_,
+            "eta": estimator.eta_,
+            "rows_above_eta_round_1": float(estimator.train_exceed_[0]),
+            "rows_above_eta": float(estimator.train_exceed_[-1]),
+            "bound": float(estimator.bound_[-1]),
+        }
+
+
+METHODS = (
+    _Adacond(
+        name="adacond",
+        description="boosting",
+        models=("labeltrees.models.boosting.model:AdacondModel",),
+        estimator="labeltrees.estimators.boosting.classifier:AdacondClassifier",
+        option_help={"base": "What is boosted, with its own settings: {}."},
+        takes_base=True,
+    ),
+)

@@ -50,6 +50,7 @@ class ConditionalTreeModel(TreeModel):
     """
 
     settings_class = ConditionalSettings
+    fades = True
 
     settings: ConditionalSettings
     label_counts: LabelCounts | None = None

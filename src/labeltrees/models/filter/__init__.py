@@ -1,1 +1,15 @@
 """Filter trees (paper 2 compares itself with them)."""
+
+from labeltrees.models.method import Method
+
+__all__ = ["METHODS"]
+
+METHODS = (
+    Method(
+        name="filtertree",
+        description="a filter tree",
+        models=("labeltrees.models.filter.model:FilterTreeModel",),
+        estimator="labeltrees.estimators.filter:FilterTreeClassifier",
+        streams=True,
+    ),
+)

@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from labeltrees import checks
 from labeltrees.errors import ArgumentError
 
-if TYPE_CHECKING:
-    from labeltrees.models.model import FittedModel
-
-__all__ = ["can_fade", "faded"]
+__all__ = ["faded"]
 
 _EXPONENT = 1024
 """A factor of two in the 16-bit code of an optimiser's sum."""
 _COUNTS = ("left", "right", "own", "others")
-
-
-def can_fade(model: FittedModel | type[FittedModel]) -> bool:
-    """Return whether a model has weights and counts that can fade: conditional trees have.
-
-    >>> from labeltrees.models.lom.model import LomTreeModel
-    >>> can_fade(LomTreeModel)
-    False
-    """
-    kind = model if isinstance(model, type) else type(model)
-    return kind.__name__ in ("ConditionalTreeModel", "RefinedTreesModel")
 
 
 def faded(model: Any, share: float) -> Any:
@@ -39,7 +25,7 @@ def faded(model: Any, share: float) -> Any:
     Parameters
     ----------
     model : FittedModel
-        One that `can_fade` and has its state.
+        One that ``fades`` and has its state.
     share : float in (0, 1]
         What is left.
 
@@ -55,7 +41,7 @@ def faded(model: Any, share: float) -> Any:
     True
     """
     share = checks.number("share", share, 0, 1, open_low=True)
-    if not can_fade(model) or model.frozen:
+    if not model.fades or model.frozen:
         raise ArgumentError.of("model", type(model).__name__, "conditional trees with their state")
     tensors, facts = model.to_tensors(keep_state=True)
     less = round(-_EXPONENT * np.log2(share))
