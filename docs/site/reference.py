@@ -9,7 +9,17 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import NamedTuple
 
-__all__ = ["MODULES", "index_page", "maker_of", "makers", "module_pages", "public_names"]
+from labeltrees.models.registry import methods
+
+__all__ = [
+    "MODULES",
+    "index_page",
+    "maker_of",
+    "makers",
+    "methods_table",
+    "module_pages",
+    "public_names",
+]
 
 
 class Part(NamedTuple):
@@ -35,16 +45,7 @@ MODULES = {
 }
 """The public modules, and what each is for."""
 
-ESTIMATORS = (
-    Part("One label per row", (
-        "ConditionalTreeClassifier", "SelfTerminatingTreeClassifier", "AdacondClassifier",
-        "LOMTreeClassifier", "FilterTreeClassifier",
-    )),
-    Part("Many labels per row", ("ExtremeRegressor", "MultiLabelTreeClassifier")),
-    Part("Texts", ("TextClassifier",)),
-    Part("Files", ("load", "save", "load_model")),
-)  # fmt: skip
-_BASELINES, _CONSTANTS = "Baselines", "Constants"
+_CONSTANTS = "Constants"
 _RULE = {1: "=", 2: "-"}
 
 
@@ -98,9 +99,7 @@ def parts(module: str) -> list[Part]:
     """Return a module's names by kind; of `labeltrees` by what they are for."""
     names = public_names(module)
     if module == "labeltrees":
-        known = {name for part in ESTIMATORS for name in part.names} | {"LabelTree"}
-        rest = tuple(name for name in names if name not in known)
-        return [*ESTIMATORS, Part(_BASELINES, rest)]
+        return _parts_of_package(names)
     found = import_module(module)
     kinds: dict[str, list[str]] = {"Classes": [], "Functions": [], _CONSTANTS: []}
     for name in names:
@@ -108,6 +107,34 @@ def parts(module: str) -> list[Part]:
         kind = "Classes" if isinstance(thing, type) else "Functions"
         kinds[kind if callable(thing) else _CONSTANTS].append(name)
     return [Part(kind, tuple(sorted(some))) for kind, some in kinds.items() if some]
+
+
+def _parts_of_package(names: list[str]) -> list[Part]:
+    """Return the names of `labeltrees` by what they are for, estimators by their methods."""
+    kinds: dict[str, list[str]] = {"One label per row": [], "Many labels per row": []}
+    baselines = []
+    for method in methods().values():
+        name = method.estimator.partition(":")[2]
+        title = "Many labels per row" if method.several_labels else "One label per row"
+        if name in names:
+            (baselines if method.is_baseline else kinds[title]).append(name)
+    known = {"LabelTree", "TextClassifier", *baselines}.union(*kinds.values())
+    parts = [Part(title, tuple(some)) for title, some in kinds.items()]
+    rest = tuple(name for name in names if name not in known)
+    return [*parts, Part("Texts", ("TextClassifier",)), Part("Files", rest),
+            Part("Baselines", tuple(baselines))]  # fmt: skip
+
+
+def methods_table() -> list[str]:
+    """Return the lines of a table with every method: its name, its model, and its estimator."""
+    lines = ["| `--model` | model | labels per row | row by row | estimator |",
+             "|---|---|---|---|---|"]  # fmt: skip
+    for name, method in methods().items():
+        labels = "many" if method.several_labels else "one"
+        streams = "yes" if method.streams else "no"
+        estimator = method.estimator.partition(":")[2]
+        lines.append(f"| `{name}` | {method.description} | {labels} | {streams} | `{estimator}` |")
+    return lines
 
 
 def said_of(module: str, name: str) -> str:
@@ -158,5 +185,6 @@ def index_page() -> str:
              "Which model answers which question: [models](../models.md).", "",
              "| module | what is in it |", "|---|---|"]  # fmt: skip
     lines += [f"| [`{module}`]({module}.rst) | {about} |" for module, about in MODULES.items()]
+    lines += ["", "## Methods", "", *methods_table()]
     lines += ["", ":::{toctree}", ":hidden:", "", *MODULES, ":::", ""]
     return "\n".join(lines)
