@@ -27,7 +27,7 @@ from scipy.sparse import csr_array
 
 from batch_sections.data_sets import training_rows
 from labeltrees import ExtremeRegressor, _core
-from labeltrees.dask import DaskExtremeRegressor
+from labeltrees.dask import fit
 from labeltrees.dask.partitions import facts_of, part_of
 from labeltrees.dask.planning import MeanFeatures, crown_of, ordered_part, part_below, plan_tree
 from labeltrees.dask.tasks import merged
@@ -80,7 +80,7 @@ def measured_steps(X: csr_array, Y: csr_array, n_trees: int) -> dict[str, Any]:
     features = MeanFeatures(*timed("features", data.label_features, 1))
     crown = timed("crown", crown_of, features, settings, 0, False)
     orders, parts_of_tree = [], []
-    for number in range(len(crown.parts)):
+    for number in range(len(crown.subtrees)):
         start = time.process_time()
         orders.append(ordered_part(part_below(features, crown, number), settings, 0))
         parts_of_tree.append(time.process_time() - start)
@@ -192,12 +192,12 @@ def run(files: list[list[str]], n_workers: int, n_trees: int) -> tuple[float, fl
         X, Y = ([dask.delayed(load)(path) for path in paths] for paths in files)
         before = client.run(time.process_time)
         start = time.perf_counter()
-        model = DaskExtremeRegressor(client=client, n_trees=n_trees).fit(X, Y)
+        model = fit(ExtremeRegressor(n_trees=n_trees), X, Y, client=client)
         seconds = time.perf_counter() - start
         after = client.run(time.process_time)
         busiest = max(after[worker] - before[worker] for worker in after)
         peaks = client.run(peak_bytes)
-    return seconds, busiest, max(peaks.values()), digest(model.to_local())
+    return seconds, busiest, max(peaks.values()), digest(model)
 
 
 def peak_bytes() -> int:

@@ -40,7 +40,7 @@ MODULES = {
     "labeltrees.client": "Asking and teaching a server from Python.",
     "labeltrees.cards": "What a model is, learned from and is worth, as Markdown.",
     "labeltrees.hub": "Models on a model hub.",
-    "labeltrees.dask": "Training and answering on a cluster of Dask.",
+    "labeltrees.dask": "Training and predicting on a cluster of Dask.",
     "labeltrees.errors": "Every error that the library raises on purpose.",
 }
 """The public modules, and what each is for."""

@@ -1,4 +1,4 @@
-"""`DaskConditionalTree`: blocks in order as `partial_fit` learns them, and pools of trees."""
+"""Conditional trees on a cluster: partitions in order as `partial_fit` learns them, and pools."""
 
 from __future__ import annotations
 
@@ -9,8 +9,13 @@ import pytest
 from scipy import sparse
 from tests.dask.conftest import cut, digest, rows
 
-from labeltrees import AdacondClassifier, ConditionalTreeClassifier, load_model
-from labeltrees.dask import DaskConditionalTree
+from labeltrees import (
+    AdacondClassifier,
+    ConditionalTreeClassifier,
+    ExtremeRegressor,
+    load_model,
+)
+from labeltrees.dask import fit, fit_pool
 from labeltrees.errors import ArgumentError, DataError
 
 
@@ -29,8 +34,8 @@ def test_the_exact_model_is_that_of_partial_fit_on_the_blocks(client, tmp_path):
     wanted = ConditionalTreeClassifier(optimizer="sgd", balance="examples")
     for part, labels in zip(cut(X, 5), cut(y, 5), strict=True):
         wanted.partial_fit(part, labels)
-    found = DaskConditionalTree(client=client, base=base).fit(delayed(X, 5), delayed(y, 5))
-    assert digest(found.to_local(), tmp_path) == digest(wanted, tmp_path)
+    found = fit(base, delayed(X, 5), delayed(y, 5), client=client)
+    assert digest(found, tmp_path) == digest(wanted, tmp_path)
     assert not hasattr(base, "model_")
 
 
@@ -42,8 +47,9 @@ def test_dask_arrays_are_learned_block_by_block(client, tmp_path):
         wanted.partial_fit(part, labels)
     sizes = (100, 140)
     left = da.from_array(X.toarray(), chunks=(sizes, -1)).map_blocks(sparse.csr_array)
-    found = DaskConditionalTree(client=client).fit(left, da.from_array(numbers, chunks=(sizes,)))
-    assert digest(found.to_local(), tmp_path) == digest(wanted, tmp_path)
+    right = da.from_array(numbers, chunks=(sizes,))
+    found = fit(ConditionalTreeClassifier(), left, right, client=client)
+    assert digest(found, tmp_path) == digest(wanted, tmp_path)
 
 
 def test_files_are_learned_in_their_order(client, tmp_path):
@@ -52,14 +58,14 @@ def test_files_are_learned_in_their_order(client, tmp_path):
         paths.append(tmp_path / f"{number}.tsv")
         lines = [f"sun{(i + number) % 4}\tit is warm {i % 4}\n" for i in range(50)]
         paths[-1].write_text("".join(lines))
-    found = DaskConditionalTree(client=client).fit(paths)
+    found = fit(ConditionalTreeClassifier(), paths, client=client)
     assert found.classes_.tolist() == ["sun0", "sun1", "sun2", "sun3"]
 
 
 def test_a_pool_answers_by_the_mean_of_its_trees(client, tmp_path):
     X, y = labelled()
-    found = DaskConditionalTree(client=client, mode="pool", n_trees=3)
-    found.fit(delayed(X, 7), delayed(y, 7))
+    tree = ConditionalTreeClassifier()
+    found = fit_pool(tree, delayed(X, 7), delayed(y, 7), n_trees=3, client=client)
     parts = list(zip(cut(X, 7), cut(y, 7), strict=True))
     mean = np.zeros((X.shape[0], len(found.classes_)))
     for share in (parts[0:2], parts[2:4], parts[4:7]):
@@ -67,34 +73,52 @@ def test_a_pool_answers_by_the_mean_of_its_trees(client, tmp_path):
         for part, labels in share:
             tree.partial_fit(part, labels)
         mean[:, np.searchsorted(found.classes_, tree.classes_)] += tree.predict_proba(X) / 3
-    local = found.to_local()
-    assert isinstance(local, AdacondClassifier)
-    assert np.allclose(local.predict_proba(X), mean, rtol=0, atol=1e-12)
-    local.save(tmp_path / "pool")
+    assert isinstance(found, AdacondClassifier)
+    assert np.allclose(found.predict_proba(X), mean, rtol=0, atol=1e-12)
+    found.save(tmp_path / "pool")
     again = AdacondClassifier.around(load_model(tmp_path / "pool"))
-    assert np.array_equal(again.predict_proba(X), local.predict_proba(X))
+    assert np.array_equal(again.predict_proba(X), found.predict_proba(X))
 
 
 def test_a_pool_has_a_tree_for_each_worker(client):
     X, y = labelled()
-    found = DaskConditionalTree(client=client, mode="pool").fit(delayed(X, 5), delayed(y, 5))
-    assert len(found.to_local().model_.members) == len(client.nthreads())
+    found = fit_pool(ConditionalTreeClassifier(), delayed(X, 5), delayed(y, 5), client=client)
+    assert len(found.model_.members) == len(client.nthreads())
 
 
 X2, Y2 = np.eye(2), np.array(["sun", "rain"])
 
 
 @pytest.mark.parametrize(
-    ("X", "y", "parameters", "error", "words"),
+    ("X", "y", "error", "words"),
     [
-        ([X2], [Y2], {"mode": "mean"}, ArgumentError, "mode must be"),
-        ([X2], [Y2], {"base": 3}, (ArgumentError, TypeError), "."),
-        ([X2], [Y2], {"mode": "pool", "n_trees": 2}, ArgumentError, "n_trees must be"),
-        ([X2], [Y2, Y2], {}, ArgumentError, "y has 2 partitions"),
-        (["a.xc"], [Y2], {}, ArgumentError, "y must be None"),
-        ([X2[:0]], [Y2[:0]], {}, DataError, "no row with a label"),
+        ([X2], [Y2, Y2], ArgumentError, "y has 2 partitions"),
+        (["a.xc"], [Y2], ArgumentError, "y must be None"),
+        ([X2[:0]], [Y2[:0]], DataError, "no row with a label"),
     ],
 )
-def test_what_does_not_fit_is_refused(X, y, parameters, error, words, client):
+@pytest.mark.parametrize("train", [fit, fit_pool])
+def test_what_does_not_fit_is_refused(train, X, y, error, words, client):
     with pytest.raises(error, match=words):
-        DaskConditionalTree(client=client, **parameters).fit(X, y)
+        train(ConditionalTreeClassifier(), X, y, client=client)
+
+
+@pytest.mark.parametrize(("train", "estimator"), [(fit, 3), (fit_pool, ExtremeRegressor())])
+def test_another_estimator_is_refused(train, estimator, client):
+    with pytest.raises(ArgumentError, match=r"estimator must be an? .*ConditionalTreeClassifier"):
+        train(estimator, [X2], [Y2], client=client)
+
+
+def test_a_pool_has_at_most_a_tree_for_each_partition(client):
+    with pytest.raises(ArgumentError, match=r"n_trees must be an integer in \[1, n_partitions=1\]"):
+        fit_pool(ConditionalTreeClassifier(), [X2], [Y2], n_trees=2, client=client)
+
+
+def test_names_of_columns_are_not_for_trees_of_one_label(client):
+    with pytest.raises(ArgumentError, match="classes must be None"):
+        fit(ConditionalTreeClassifier(), [X2], [Y2], client=client, classes=["sun", "rain"])
+
+
+def test_wrong_parameters_are_refused_before_anything_is_sent():
+    with pytest.raises(ArgumentError, match="alpha must be in"):
+        fit(ConditionalTreeClassifier(alpha=2), [X2], [Y2], client="none")

@@ -1,4 +1,4 @@
-"""`DaskExtremeRegressor` makes the model of `ExtremeRegressor`, whoever makes which part of it."""
+"""`labeltrees.dask.fit` makes the model of `ExtremeRegressor.fit` on any number of workers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ import dask.array as da
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 from tests.dask.conftest import cluster_of, cut, digest, rows
 
-from labeltrees import ExtremeRegressor
-from labeltrees.dask import DaskExtremeRegressor
+from labeltrees import ConditionalTreeClassifier, ExtremeRegressor
+from labeltrees.dask import fit, predict_above, predict_top_k, top_rows
 from labeltrees.errors import ArgumentError, DataError, TooLargeError
 
 SMALL = {"n_trees": 2, "arity": 4, "max_leaf": 5, "max_epochs": 2}
@@ -66,7 +67,7 @@ def clustered_by_tasks(monkeypatch):
 
 def fitted(client, X, y, n_parts, **parameters):
     parts = [[dask.delayed(part) for part in cut(data, n_parts)] for data in (X, y)]
-    return DaskExtremeRegressor(client=client, **parameters).fit(*parts)
+    return fit(ExtremeRegressor(**parameters), *parts, client=client)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +78,7 @@ def test_the_model_is_that_of_one_machine(case, client, tmp_path):
     make, parameters = CASES[case]
     (X, y), parameters = make(), SMALL | parameters
     wanted = digest(ExtremeRegressor(**parameters).fit(X, y), tmp_path)
-    found = fitted(client, X, y, 5, **parameters).to_local()
+    found = fitted(client, X, y, 5, **parameters)
     assert digest(found, tmp_path) == wanted
 
 
@@ -85,7 +86,7 @@ def test_few_labels_are_clustered_by_one_task(client, tmp_path, monkeypatch):
     monkeypatch.setattr("labeltrees.dask.training._LEAST_LABELS", 41)
     X, y = rows()
     wanted = digest(ExtremeRegressor(**SMALL).fit(X, y), tmp_path)
-    assert digest(fitted(client, X, y, 3, **SMALL).to_local(), tmp_path) == wanted
+    assert digest(fitted(client, X, y, 3, **SMALL), tmp_path) == wanted
 
 
 def test_the_mean_features_of_all_labels_are_put_together_once(client, monkeypatch):
@@ -107,7 +108,7 @@ def test_a_worker_process_makes_the_model_of_one_machine(tmp_path):
     X, y = rows()
     wanted = digest(ExtremeRegressor(**SMALL).fit(X, y), tmp_path)
     with cluster_of(1, tmp_path / "workers", processes=True) as client:
-        assert digest(fitted(client, X, y, 3, **SMALL).to_local(), tmp_path) == wanted
+        assert digest(fitted(client, X, y, 3, **SMALL), tmp_path) == wanted
 
 
 @pytest.mark.thorough
@@ -120,7 +121,7 @@ def test_any_number_of_processes_and_partitions_makes_one_model(n_workers, tmp_p
             (X, y), parameters = make(), {"n_trees": 2, "arity": 4, "max_leaf": 5} | parameters
             wanted = digest(ExtremeRegressor(**parameters).fit(X, y), tmp_path)
             for n_parts in (1, 5, 17):
-                found = fitted(client, X, y, n_parts, **parameters).to_local()
+                found = fitted(client, X, y, n_parts, **parameters)
                 assert digest(found, tmp_path) == wanted
 
 
@@ -133,9 +134,7 @@ def test_a_worker_that_is_killed_changes_nothing(task, tmp_path):
     with cluster_of(3, tmp_path / "workers", processes=True) as client:
         before = client.run(os.getpid)
         made = []
-        work = threading.Thread(
-            target=lambda: made.append(fitted(client, X, y, 3, **parameters).to_local())
-        )
+        work = threading.Thread(target=lambda: made.append(fitted(client, X, y, 3, **parameters)))
         work.start()
         wait_for(lambda: busiest(client, task) is not None)
         victim = busiest(client, task)
@@ -173,10 +172,9 @@ def test_dask_arrays_of_sparse_and_dense_blocks(client, tmp_path):
     sizes = (100, 0, 140)
     left = da.from_array(X.toarray(), chunks=(sizes, -1)).map_blocks(sparse.csr_array)
     right = da.from_array(Y.toarray(), chunks=(sizes, -1))
-    model = DaskExtremeRegressor(client=client, **SMALL).fit(
-        left, right.map_blocks(sparse.csr_array)
-    )
-    assert digest(model.to_local(), tmp_path) == wanted
+    right = right.map_blocks(sparse.csr_array)
+    model = fit(ExtremeRegressor(**SMALL), left, right, client=client)
+    assert digest(model, tmp_path) == wanted
 
 
 def test_files_are_read_where_they_lie(client, tmp_path):
@@ -192,9 +190,9 @@ def test_files_are_read_where_they_lie(client, tmp_path):
     wide = sparse.csr_array((X.data, X.indices + 1, X.indptr), shape=(X.shape[0], 61))
     numbers = [[int(label.split()[1]) for label in own] for own in y]
     wanted = digest(ExtremeRegressor(**SMALL).fit(wide, numbers), tmp_path)
-    model = DaskExtremeRegressor(client=client, **SMALL).fit(paths)
+    model = fit(ExtremeRegressor(**SMALL), paths, client=client)
     assert model.n_features_in_ == 61
-    assert digest(model.to_local(), tmp_path) == wanted
+    assert digest(model, tmp_path) == wanted
 
 
 @pytest.fixture(scope="module")
@@ -203,46 +201,71 @@ def model(client):
     return fitted(client, X, y, 5, **SMALL)
 
 
-def test_answers_are_lazy_and_those_of_the_plain_estimator(model, client):
+def test_predictions_are_lazy_and_those_of_one_machine(model, client):
     X, _ = rows(seed=9)
-    local = model.to_local()
     blocks = da.from_array(X.toarray(), chunks=((90, 150), -1)).map_blocks(sparse.csr_array)
-    top = model.predict_top_k(blocks, 3)
+    top = predict_top_k(model, blocks, 3, client=client)
     assert top.labels.shape == (240, 3)
     assert not client.processing() or not any(client.processing().values())
     labels, p = dask.compute(*top)
-    wanted = local.predict_top_k(X, 3)
+    wanted = model.predict_top_k(X, 3)
     assert np.array_equal(labels, wanted.labels)
     assert np.array_equal(p, wanted.probabilities)
-    above = model.predict_above(blocks, 0.05)
-    assert above.shape == (240, len(local.classes_))
-    assert (above.compute() != local.predict_above(X, 0.05)).nnz == 0
+    above = predict_above(model, blocks, 0.05, client=client)
+    assert above.shape == (240, len(model.classes_))
+    assert (above.compute() != model.predict_above(X, 0.05)).nnz == 0
 
 
 def test_a_list_of_partitions_is_answered_by_a_list(model):
     X, _ = rows(seed=9)
     parts = cut(X, 3)
-    found = dask.compute(*model.predict_top_k([dask.delayed(part) for part in parts], 2))
+    found = dask.compute(*predict_top_k(model, [dask.delayed(part) for part in parts], 2))
     for part, top in zip(parts, found, strict=True):
-        assert np.array_equal(top.labels, model.to_local().predict_top_k(part, 2).labels)
-    found = dask.compute(*model.predict_above(parts, 0.1))
+        assert np.array_equal(top.labels, model.predict_top_k(part, 2).labels)
+    found = dask.compute(*predict_above(model, parts, 0.1))
     for part, above in zip(parts, found, strict=True):
-        assert (above != model.to_local().predict_above(part, 0.1)).nnz == 0
+        assert (above != model.predict_above(part, 0.1)).nnz == 0
 
 
 def test_the_best_rows_of_all_partitions_are_those_of_one_matrix(model):
     X, _ = rows(seed=9)
-    local, labels = model.to_local(), ["label 3", "label 0"]
-    wanted = local.top_rows(X, labels, 70, exact=True)
-    found = model.top_rows(cut(X, 5), labels, 70, exact=True).compute()
+    labels = ["label 3", "label 0"]
+    wanted = model.top_rows(X, labels, 70, exact=True)
+    found = top_rows(model, cut(X, 5), labels, 70, exact=True).compute()
     assert np.array_equal(found.rows, wanted.rows)
     assert np.array_equal(found.probabilities, wanted.probabilities)
 
 
-def test_a_model_can_be_pickled_and_forgets_its_cluster(model, tmp_path):
+def test_a_search_is_the_estimators_own(model, client):
+    X, _ = rows(seed=9)
+    (found,) = dask.compute(*predict_top_k(model, [X], 4, search="exact", client=client))
+    assert np.array_equal(found.labels, model.predict_top_k(X, 4, search="exact").labels)
+
+
+def test_a_model_is_sent_to_workers_once(model, client, monkeypatch):
+    sent, scatter = [], client.scatter
+    monkeypatch.setattr(client, "scatter", lambda *a, **k: [sent.append(a), scatter(*a, **k)][1])
     copy = pickle.loads(pickle.dumps(model))
-    assert copy.client is None
-    assert digest(copy.to_local(), tmp_path) == digest(model.to_local(), tmp_path)
+    for _ in range(2):
+        predict_top_k(copy, [dask.delayed(X2)], 1, client=client)
+    assert len(sent) == 1
+
+
+def test_an_updated_model_is_sent_anew(client):
+    tree = ConditionalTreeClassifier().partial_fit(X2, ["sun", "rain"])
+    dask.compute(*predict_top_k(tree, [X2], 1, client=client))
+    tree.partial_fit(np.tile(X2, (50, 1)), ["snow", "fog"] * 50)
+    (found,) = dask.compute(*predict_top_k(tree, [X2], 1, client=client))
+    assert found.labels.tolist() == [["snow"], ["fog"]]
+
+
+def test_the_estimator_given_stays_as_it_is(model, client):
+    given = ExtremeRegressor(**SMALL)
+    found = fit(given, *([part] for part in rows()), client=client)
+    assert not hasattr(given, "model_")
+    assert type(found) is ExtremeRegressor
+    assert found.get_params() == given.get_params()
+    assert pickle.loads(pickle.dumps(model)).get_params() == model.get_params()
 
 
 X2, Y2 = np.eye(2), [["sun"], ["rain"]]
@@ -253,9 +276,9 @@ X2, Y2 = np.eye(2), [["sun"], ["rain"]]
     [
         ([X2], [Y2], {"warm_start": True}, ArgumentError, "warm_start must be False"),
         ([X2], [Y2], {"n_trees": 0}, ArgumentError, "n_trees must be an integer"),
-        ([X2, X2], [Y2], {}, ArgumentError, "y has 1 partitions for the 2 of X"),
+        ([X2, X2], [Y2], {}, ArgumentError, "y has 1 partitions, X has 2 partitions"),
         (X2, Y2, {}, ArgumentError, "X must be a Dask collection or a list of partitions"),
-        (["a.xc"], [Y2], {}, ArgumentError, "y and classes must be None"),
+        (["a.xc"], [Y2], {}, ArgumentError, "y must be None where X names files"),
         ([X2, X2], [Y2, Y2[:1]], {}, DataError, "partition 1: y has 1 rows for the 2 of X"),
         ([X2, np.eye(3)], [Y2, [[], [], []]], {}, DataError, "have \\[2, 3\\] features"),
         ([X2, X2], [Y2, ["sun", "rain"]], {}, DataError, "different forms"),
@@ -269,4 +292,14 @@ X2, Y2 = np.eye(2), [["sun"], ["rain"]]
 )
 def test_what_does_not_fit_is_refused(X, y, parameters, error, words, client):
     with pytest.raises(error, match=words):
-        DaskExtremeRegressor(client=client, **parameters).fit(X, y)
+        fit(ExtremeRegressor(**parameters), X, y, client=client)
+
+
+def test_files_name_their_labels_themselves(client):
+    with pytest.raises(ArgumentError, match="classes must be None where X names files"):
+        fit(ExtremeRegressor(), ["a.xc"], client=client, classes=["sun"])
+
+
+def test_a_model_that_has_not_been_fitted_predicts_nothing(client):
+    with pytest.raises(NotFittedError):
+        predict_top_k(ExtremeRegressor(), [X2], 1, client=client)

@@ -53,7 +53,7 @@ def ranges(features, n):
 def planned(features, counts, settings, number, *, whole_tree):
     together = all_features(ranges(features, 3))
     crown = crown_of(together, settings, number, whole_tree)
-    parts = [part_below(together, crown, part) for part in range(len(crown.parts))]
+    parts = [part_below(together, crown, part) for part in range(len(crown.subtrees))]
     orders = [ordered_part(part, settings, number) for part in parts]
     labels = LabelVocabulary(range(len(counts)))
     whole = Whole(labels, counts, (1,), 10**6, 1, 1.0, None, "lists")

@@ -1,8 +1,11 @@
-"""Training and answering on a cluster of Dask: ``pip install 'labeltrees[dask]'``.
+"""Training and predicting on a cluster of Dask: ``pip install 'labeltrees[dask]'``.
 
->>> from labeltrees.dask import DaskExtremeRegressor
->>> DaskExtremeRegressor(n_trees=1).n_trees
-1
+>>> from labeltrees import ExtremeRegressor
+>>> from labeltrees.dask import fit
+>>> fit(ExtremeRegressor(warm_start=True), [], [])
+Traceback (most recent call last):
+...
+labeltrees.errors.ArgumentError: warm_start must be False on a cluster, got True.
 """
 
 from importlib.util import find_spec
@@ -12,7 +15,7 @@ if missing := [name for name in ("dask", "distributed") if find_spec(name) is No
         f"labeltrees.dask needs {', '.join(missing)}: run pip install 'labeltrees[dask]' first."
     )
 
-from labeltrees.dask.conditional import DaskConditionalTree
-from labeltrees.dask.extreme import DaskExtremeRegressor
+from labeltrees.dask.fitting import fit, fit_pool
+from labeltrees.dask.predictions import predict_above, predict_top_k, top_rows
 
-__all__ = ["DaskConditionalTree", "DaskExtremeRegressor"]
+__all__ = ["fit", "fit_pool", "predict_above", "predict_top_k", "top_rows"]

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from labeltrees.models.model import FormName
 
 __all__ = [
-    "Part",
-    "PartFacts",
+    "Partition",
+    "PartitionFacts",
     "facts_of",
     "futures_of",
     "looked",
@@ -32,11 +32,12 @@ __all__ = [
     "part_of",
     "partitions_of",
     "read_file",
+    "zipped",
 ]
 
 
 @dataclass(frozen=True)
-class Part:
+class Partition:
     """The rows of a partition, as they were given."""
 
     rows: Rows
@@ -46,7 +47,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class PartFacts:
+class PartitionFacts:
     """What others need to know of a partition."""
 
     n_rows: int
@@ -93,19 +94,23 @@ def partitions_of(collection: Any, name: str) -> list[Any]:
 
 def pairs_of(client: Any, X: Any, Y: Any) -> list[tuple[Any, Any]]:
     """Return the partitions of X, each with that of Y which has the same rows."""
-    left, right = futures_of(client, X, "X"), futures_of(client, Y, "y")
+    return zipped(futures_of(client, X, "X"), futures_of(client, Y, "y"))
+
+
+def zipped(left: list[Any], right: list[Any]) -> list[tuple[Any, Any]]:
+    """Return the partitions of X and y in pairs, or raise `ArgumentError`."""
     if len(left) != len(right):
-        raise ArgumentError(f"y has {len(right)} partitions for the {len(left)} of X.")
+        raise ArgumentError(f"y has {len(right)} partitions, X has {len(left)} partitions.")
     return list(zip(left, right, strict=True))
 
 
-def part_of(X: Any, y: Any, classes: ArrayLike | None, number: int) -> Part:
+def part_of(X: Any, y: Any, classes: ArrayLike | None, number: int) -> Partition:
     """Return a partition, checked."""
     if getattr(X, "shape", (1,))[0] == 0:
         width = int(X.shape[1])
         rows = Rows(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.float32), width)
         nothing = relevance_of_entries(np.zeros(1, np.int64), [], np.empty(0))
-        return Part(rows, nothing, None)
+        return Partition(rows, nothing, None)
     try:
         rows, relevance = as_rows(X), raw_relevance_of(y, classes)
     except DataError as error:
@@ -113,7 +118,7 @@ def part_of(X: Any, y: Any, classes: ArrayLike | None, number: int) -> Part:
     n_labelled = len(relevance.starts) - 1
     if n_labelled != rows.n_rows:
         raise DataError(f"partition {number}: y has {n_labelled} rows for the {rows.n_rows} of X.")
-    return Part(rows, relevance, form_of(y))
+    return Partition(rows, relevance, form_of(y))
 
 
 def looked(paths: Sequence[str]) -> dict[str, Any]:
@@ -121,16 +126,16 @@ def looked(paths: Sequence[str]) -> dict[str, Any]:
     return look_at(paths[0]).facts()
 
 
-def read_file(facts: dict[str, Any], path: str, vectorizer: Vectorizer | None) -> Part:
+def read_file(facts: dict[str, Any], path: str, vectorizer: Vectorizer | None) -> Partition:
     """Return the rows of a file, which is read where this is called."""
     rows, relevance = rows_and_relevance(FileLook.from_facts(facts, path).open(vectorizer), None)
-    return Part(rows, relevance, "lists")
+    return Partition(rows, relevance, "lists")
 
 
-def facts_of(part: Part) -> PartFacts:
+def facts_of(part: Partition) -> PartitionFacts:
     """Return what others need to know of a partition."""
     relevance = part.relevance
-    return PartFacts(
+    return PartitionFacts(
         part.rows.n_rows,
         part.rows.n_features,
         len(part.rows.indices),

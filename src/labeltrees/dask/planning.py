@@ -28,7 +28,7 @@ __all__ = [
     "Crown",
     "Group",
     "MeanFeatures",
-    "Part",
+    "Subtree",
     "TreePlan",
     "all_features",
     "crown_of",
@@ -73,7 +73,7 @@ def all_features(parts: Sequence[MeanFeatures]) -> MeanFeatures:
     )
 
 
-class Part(NamedTuple):
+class Subtree(NamedTuple):
     """A node whose labels have not been divided, and where they stand among all."""
 
     node: int
@@ -86,7 +86,7 @@ class Crown:
     """The top of a tree: all labels in order, as far as they have been divided."""
 
     order: NDArray[np.int32]
-    parts: tuple[Part, ...]
+    subtrees: tuple[Subtree, ...]
     """The nodes below the top, but for those of one label."""
 
 
@@ -103,7 +103,7 @@ def crown_of(
     sizes = shape.leaf_counts()[children]
     ends = np.cumsum(sizes).tolist()
     below = tuple(
-        Part(int(child), end - int(size), end)
+        Subtree(int(child), end - int(size), end)
         for child, size, end in zip(children, sizes, ends, strict=True)
         if size > 1
     )
@@ -112,7 +112,7 @@ def crown_of(
 
 def part_below(features: MeanFeatures, crown: Crown, number: int) -> tuple[MeanFeatures, int, int]:
     """Return the features of a part's labels, its node, and how many labels there are in all."""
-    part = crown.parts[number]
+    part = crown.subtrees[number]
     labels = crown.order[part.begin : part.end]
     return features.take(labels), part.node, len(crown.order)
 
@@ -166,7 +166,7 @@ def plan_tree(
     shape = tree_shape(len(crown.order), settings)
     first_leaf = _first_leaves(shape)
     order = crown.order.copy()
-    for part, below in zip(crown.parts, orders, strict=True):
+    for part, below in zip(crown.subtrees, orders, strict=True):
         order[part.begin : part.end] = below
     leaves = np.flatnonzero(shape.child_counts() == 0)
     labels = np.full(shape.n_nodes, -1, np.int32)

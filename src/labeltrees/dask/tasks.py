@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy import sparse
 
-    from labeltrees.dask.partitions import Part, PartFacts
+    from labeltrees.dask.partitions import Partition, PartitionFacts
     from labeltrees.dask.planning import TreePlan
     from labeltrees.models.extreme.settings import ExtremeSettings
     from labeltrees.models.model import FormName
@@ -79,7 +79,7 @@ class Whole:
         )
 
 
-def merged(parts: Sequence[PartFacts], same_width: bool) -> Whole:
+def merged(parts: Sequence[PartitionFacts], same_width: bool) -> Whole:
     """Return what is known of all partitions, or raise `DataError` if they do not fit together."""
     filled = [part for part in parts if part.form is not None]
     if not filled:
@@ -115,7 +115,7 @@ def merged(parts: Sequence[PartFacts], same_width: bool) -> Whole:
     )
 
 
-def _joined_vocabulary(parts: Sequence[PartFacts], form: FormName) -> LabelVocabulary:
+def _joined_vocabulary(parts: Sequence[PartitionFacts], form: FormName) -> LabelVocabulary:
     if form in ("matrix", "sparse"):
         first = parts[0].labels
         if not all(np.array_equal(part.labels, first) for part in parts):
@@ -127,7 +127,7 @@ def _joined_vocabulary(parts: Sequence[PartFacts], form: FormName) -> LabelVocab
     return LabelVocabulary(sorted(every.labels.tolist()))
 
 
-def block_of(part: Part, whole: Whole, held: NDArray[np.int64], first_held: int,
+def block_of(part: Partition, whole: Whole, held: NDArray[np.int64], first_held: int,
              binary: bool) -> Block:  # fmt: skip
     """Return the rows of a partition with relevance as shares of the largest of all.
 

@@ -217,7 +217,7 @@ def _features(
 
 
 def _n_parts(crown: planning.Crown) -> int:
-    return len(crown.parts)
+    return len(crown.subtrees)
 
 
 def _plan(
