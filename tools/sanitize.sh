@@ -14,7 +14,7 @@ if [ "$sanitizers" = thread ]; then
   module=OFF tests=threads
   if [ "${2:-}" = learners ]; then
     build+=-learners tests=threads_learn
-    only="cpp/src/((machine|rows|tree|online|conditional|filter|lom)/|baselines/one_against_all)|cpp/tests/(main|online/test_threads)[.]cpp"
+    only="cpp/src/((platform|rows|tree|online|conditional|filter|lom)/|baselines/one_against_all)|cpp/tests/(main|online/test_threads)[.]cpp"
   fi
 fi
 

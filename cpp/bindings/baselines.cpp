@@ -29,9 +29,7 @@ struct NdcgForest {
 
 void grow_forest(NdcgForest* self, Starts starts, Indices indices, Values values,
                  std::size_t n_features, Starts y_starts, Indices y_labels, Values y_values,
-                 std::size_t n_labels, std::size_t n_trees, std::size_t max_leaf,
-                 std::size_t leaf_labels, double cost, double tolerance, int max_passes,
-                 std::uint64_t seed, std::size_t n_workers) {
+                 std::size_t n_labels, const NdcgTreeOptions& options) {
   const OwnedRows rows = copied_rows(starts, indices, values);
   const OwnedRows relevance = copied_rows(y_starts, y_labels, y_values);
   need(rows.view().n_rows() == relevance.view().n_rows() && rows.view().n_rows() > 0,
@@ -39,15 +37,10 @@ void grow_forest(NdcgForest* self, Starts starts, Indices indices, Values values
   need_ids_below(rows.indices, n_features, "no such feature");
   need_ids_below(relevance.indices, n_labels, "no such label");
   for (const float y : relevance.values) need(y > 0 && y <= 1, "relevance must be in (0, 1]");
-  need(n_trees >= 1 && max_leaf >= 1 && leaf_labels >= 1 && cost > 0 && tolerance > 0 &&
-           max_passes >= 1 && n_workers >= 1,
-       "an option is out of range");
   NdcgTrees trees;
   {
     const LongWork work;
-    trees = grow_ndcg_trees(
-        rows.view(), n_features, relevance.view(), n_labels,
-        {n_trees, max_leaf, leaf_labels, cost, tolerance, max_passes, seed, n_workers});
+    trees = grow_ndcg_trees(rows.view(), n_features, relevance.view(), n_labels, options);
   }
   new (self) NdcgForest{std::move(trees), n_features, n_labels};
 }
@@ -135,7 +128,7 @@ void bind_one_against_all(nb::module_& module) {
            nb::arg("starts").noconvert(), nb::arg("indices").noconvert(),
            nb::arg("values").noconvert(), nb::arg("labels").noconvert(),
            nb::arg("weights").noconvert(), nb::arg("order").noconvert(), nb::arg("progress"),
-           nb::arg("foresee_top"), nb::arg("options"), nb::arg("foresee_label"))
+           nb::arg("predict_top"), nb::arg("options"), nb::arg("predict_label"))
       .def("label_scores", named_of<OneAgainstAll>(&label_scores), nb::arg("starts").noconvert(),
            nb::arg("indices").noconvert(), nb::arg("values").noconvert(),
            nb::arg("labels").noconvert(), nb::arg("reading"))
@@ -145,12 +138,26 @@ void bind_one_against_all(nb::module_& module) {
 }
 
 void bind_ndcg_trees(nb::module_& module) {
+  nb::class_<NdcgTreeOptions>(module, "NdcgTreeOptions", "How trees split by nDCG are grown.")
+      .def(
+          "__init__",
+          [](NdcgTreeOptions* self, std::size_t n_trees, std::size_t max_leaf,
+             std::size_t leaf_labels, double cost, double tolerance, int max_passes,
+             std::uint64_t seed, std::size_t n_workers) {
+            need(n_trees >= 1 && max_leaf >= 1 && leaf_labels >= 1 && cost > 0 && tolerance > 0 &&
+                     max_passes >= 1 && n_workers >= 1,
+                 "an option is out of range");
+            new (self) NdcgTreeOptions{n_trees,   max_leaf,   leaf_labels, cost,
+                                       tolerance, max_passes, seed,        n_workers};
+          },
+          nb::kw_only(), nb::arg("n_trees"), nb::arg("max_leaf"), nb::arg("leaf_labels"),
+          nb::arg("cost"), nb::arg("tolerance"), nb::arg("max_passes"), nb::arg("seed"),
+          nb::arg("n_workers"));
   nb::class_<NdcgForest>(module, "NdcgForest", "Trees of nodes split by nDCG.")
       .def("__init__", &grow_forest, nb::arg("starts").noconvert(), nb::arg("indices").noconvert(),
            nb::arg("values").noconvert(), nb::arg("n_features"), nb::arg("y_starts").noconvert(),
            nb::arg("y_labels").noconvert(), nb::arg("y_values").noconvert(), nb::arg("n_labels"),
-           nb::arg("n_trees"), nb::arg("max_leaf"), nb::arg("leaf_labels"), nb::arg("cost"),
-           nb::arg("tolerance"), nb::arg("max_passes"), nb::arg("seed"), nb::arg("n_workers"))
+           nb::arg("options"))
       .def("__init__", &restore_forest, nb::arg("roots").noconvert(), nb::arg("left").noconvert(),
            nb::arg("weight_starts").noconvert(), nb::arg("features").noconvert(),
            nb::arg("weights").noconvert(), nb::arg("biases").noconvert(),

@@ -22,7 +22,7 @@ void BetweenRows::look() {
   last_look_ = now;
   if (now - last_heard_ >= hear_every) {
     hear();
-  } else if (now - last_turn_ >= turn && alone_.mutex()->is_wanted()) {
+  } else if (now - last_turn_ >= turn && alone_.mutex()->is_contended()) {
     alone_.unlock();
     alone_.lock();
     last_turn_ = Clock::now();

@@ -45,7 +45,7 @@ void bind_pecoc_tree(nb::module_& module) {
       .def_prop_ro("n_regressors", &PecocTree::n_regressors);
   def_online_model(
       cls, [](const PecocTree& m, LabelId label) { return m.tree().leaf_of(label) != none; });
-  module.def("pecoc_decode", &decoded, nb::arg("answers").noconvert());
+  module.def("pecoc_decode", &decoded, nb::arg("outputs").noconvert());
   module.def("pecoc_targets", &targets_of, nb::arg("outcome"), nb::arg("n_outcomes"));
   module.def("project_on_simplex", &projected, nb::arg("values").noconvert(), nb::arg("floor"));
 }

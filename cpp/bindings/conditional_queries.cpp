@@ -8,7 +8,7 @@ OwnedVector<LabelId> greedy(const ConditionalTree& model, Starts starts, Indices
                             Values values, const Reading& reading) {
   const HeldRows rows(starts, indices, values);
   std::vector<LabelId> labels(rows.n_rows());
-  ask_in_parts(model, rows, [&](const CsrView& X, std::size_t begin) {
+  query_in_parts(model, rows, [&](const CsrView& X, std::size_t begin) {
     greedy_labels(model, X, reading, rows_of(labels, begin, X));
   });
   return give(std::move(labels));

@@ -25,7 +25,7 @@ class Forest {
   void add(const LabelTree& tree, Indices features, Vector<std::uint32_t> feature_rows,
            Indices row_parents, Vector<std::uint32_t> row_starts, Vector<std::uint8_t> columns,
            Vector<std::uint16_t> values, Values biases, Values reach, const HeldMargins* held) {
-    need(pool_ == nullptr, "the forest has been asked already");
+    need(pool_ == nullptr, "the forest is in use: add all trees before the first query");
     need(feature_rows.shape(0) > 0 && row_starts.shape(0) > 0, "arrays of starts are empty");
     const SiblingWeights weights{view(features),   view(feature_rows), view(row_parents),
                                  view(row_starts), view(columns),      view(values),
@@ -55,9 +55,9 @@ class Forest {
         {&trees_.back(), weights, view(reach), held == nullptr ? nullptr : &held_.back()});
   }
 
-  AskerPool& pool() {
+  QueryPool& pool() {
     need(!forest_.trees.empty(), "the forest has no tree");
-    if (pool_ == nullptr) pool_ = std::make_unique<AskerPool>(forest_);
+    if (pool_ == nullptr) pool_ = std::make_unique<QueryPool>(forest_);
     return *pool_;
   }
 
@@ -73,7 +73,7 @@ class Forest {
   std::deque<HeldMargins> held_;
   std::vector<nb::object> owners_;
   RelevanceForest forest_;
-  std::unique_ptr<AskerPool> pool_;
+  std::unique_ptr<QueryPool> pool_;
 };
 
 void check_held(const Indices& held, std::size_t n_rows) {
@@ -89,7 +89,7 @@ std::tuple<OwnedMatrix<LabelId>, OwnedMatrix<double>, OwnedVector<double>> top_l
   const CsrView X = held_rows.all();
   need(k >= 1 && beam_width >= 1 && n_workers >= 1, "k, beam_width and n_workers must be >= 1");
   check_held(held, X.n_rows());
-  AskerPool& pool = forest.pool();
+  QueryPool& pool = forest.pool();
   std::vector<LabelId> labels(X.n_rows() * k);
   std::vector<double> p(labels.size()), masses(mass_width == 0 ? 0 : X.n_rows());
   {
@@ -106,12 +106,12 @@ OwnedVector<double> of_labels(Forest& forest, Starts starts, Indices indices, Va
   const CsrView X = held_rows.all();
   need(labels.shape(0) == X.n_rows() && n_workers >= 1, "labels need one entry for every row");
   check_held(held, X.n_rows());
-  AskerPool& pool = forest.pool();
+  QueryPool& pool = forest.pool();
   std::vector<double> p(X.n_rows());
   {
     const LongWork work;
-    ask_rows(pool, X, view(held), n_workers,
-             [&](std::size_t r, ForestAsker& asker) { p[r] = asker.label(labels.data()[r]); });
+    query_rows(pool, X, view(held), n_workers,
+               [&](std::size_t r, ForestQuery& query) { p[r] = query.label(labels.data()[r]); });
   }
   return give(std::move(p));
 }
@@ -121,12 +121,12 @@ OwnedVector<double> masses_of(Forest& forest, Starts starts, Indices indices, Va
   const HeldRows held_rows(starts, indices, values);
   const CsrView X = held_rows.all();
   need(width >= 1 && n_workers >= 1, "width and n_workers must be >= 1");
-  AskerPool& pool = forest.pool();
+  QueryPool& pool = forest.pool();
   std::vector<double> masses(X.n_rows());
   {
     const LongWork work;
-    ask_rows(pool, X, {}, n_workers,
-             [&](std::size_t r, ForestAsker& asker) { masses[r] = asker.mass(width); });
+    query_rows(pool, X, {}, n_workers,
+               [&](std::size_t r, ForestQuery& query) { masses[r] = query.mass(width); });
   }
   return give(std::move(masses));
 }
@@ -135,13 +135,14 @@ OwnedMatrix<double> all_labels(Forest& forest, Starts starts, Indices indices, V
                                std::size_t n_workers) {
   const HeldRows held_rows(starts, indices, values);
   const CsrView X = held_rows.all();
-  AskerPool& pool = forest.pool();
+  QueryPool& pool = forest.pool();
   const std::size_t n = forest.n_labels();
   std::vector<double> p(X.n_rows() * n);
   {
     const LongWork work;
-    ask_rows(pool, X, {}, n_workers,
-             [&](std::size_t r, ForestAsker& asker) { asker.all(std::span(p).subspan(r * n, n)); });
+    query_rows(pool, X, {}, n_workers, [&](std::size_t r, ForestQuery& query) {
+      query.all(std::span(p).subspan(r * n, n));
+    });
   }
   return give(std::move(p), n);
 }
@@ -153,15 +154,15 @@ std::tuple<OwnedVector<std::int64_t>, OwnedVector<LabelId>, OwnedVector<double>>
   const HeldRows held_rows(starts, indices, values);
   const CsrView X = held_rows.all();
   need(thresholds.shape(0) == X.n_rows(), "thresholds need one entry for every row");
-  AskerPool& pool = forest.pool();
+  QueryPool& pool = forest.pool();
   std::vector<std::int64_t> row_starts{0};
   std::vector<LabelId> labels;
   std::vector<double> p;
   {
     const LongWork work;
-    ask_rows(pool, X, {}, 1, [&](std::size_t r, ForestAsker& asker) {
+    query_rows(pool, X, {}, 1, [&](std::size_t r, ForestQuery& query) {
       if (labels.size() > max_entries) return;
-      for (const ScoredLabel& found : asker.above(thresholds.data()[r])) {
+      for (const ScoredLabel& found : query.above(thresholds.data()[r])) {
         labels.push_back(found.label);
         p.push_back(found.p);
       }
@@ -188,49 +189,57 @@ report(Forest& forest, Starts starts, Indices indices, Values values, LabelId la
   std::vector<NodeId> nodes;
   std::vector<std::int32_t> children;
   std::vector<float> margins, weights;
-  auto asker = forest.pool().take();
-  asker->ask(X.row(0), none);
+  auto query = forest.pool().take();
+  query->start(X.row(0), none);
   for (const NodeId child : path) {
     nodes.push_back(tree.parent(child));
     children.push_back(child - tree.first_child(nodes.back()));
     std::vector<float> parts(X.row(0).size(), 0.0f);
-    margins.push_back(asker->tree(t).margin(nodes.back(), children.back(), &parts));
+    margins.push_back(query->tree(t).margin(nodes.back(), children.back(), &parts));
     weights.insert(weights.end(), parts.begin(), parts.end());
   }
-  forest.pool().give_back(std::move(asker));
+  forest.pool().give_back(std::move(query));
   return {give(std::move(nodes)), give(std::move(children)), give(std::move(margins)),
           give(std::move(weights), X.row(0).size())};
 }
 
-std::tuple<OwnedMatrix<std::int64_t>, OwnedMatrix<double>> top_rows(
-    Forest& forest, Starts starts, Indices indices, Values values, Indices labels, std::size_t k,
-    bool exact, double factor, double a, double b, double c, double d, Vector<double> masses,
-    std::size_t n_workers) {
+std::tuple<OwnedMatrix<std::int64_t>, OwnedMatrix<double>> top_rows(Forest& forest, Starts starts,
+                                                                    Indices indices, Values values,
+                                                                    Indices labels,
+                                                                    Vector<double> masses,
+                                                                    Labelwise options) {
   const HeldRows held_rows(starts, indices, values);
   const CsrView X = held_rows.all();
-  const auto wanted = view(labels);
-  need(k >= 1 && k <= X.n_rows() && n_workers >= 1 && factor > 0, "k, factor or n_workers");
+  const auto requested = view(labels);
+  const std::size_t k = options.k;
+  options.masses = view(masses);
+  need(k >= 1 && k <= X.n_rows(), "k must be at least 1 and at most the number of rows");
   need(masses.shape(0) == 0 || masses.shape(0) == X.n_rows(), "a mass for every row");
-  need(a > 0 && b >= 0, "the calibration must keep the order");
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    need(wanted[i] >= 0 && (i == 0 || wanted[i] > wanted[i - 1]), "labels must increase");
+  for (std::size_t i = 0; i < requested.size(); ++i) {
+    need(requested[i] >= 0 && (i == 0 || requested[i] > requested[i - 1]), "labels must increase");
   }
-  AskerPool& pool = forest.pool();
-  std::vector<std::int64_t> rows(wanted.size() * k);
+  QueryPool& pool = forest.pool();
+  std::vector<std::int64_t> rows(requested.size() * k);
   std::vector<double> p(rows.size());
   {
     const LongWork work;
-    labelwise_top_rows(pool, X, wanted, {k, factor, exact, {a, b, c, d}, view(masses), n_workers},
-                       rows, p);
+    labelwise_top_rows(pool, X, requested, options, rows, p);
   }
   return {give(std::move(rows), k), give(std::move(p), k)};
 }
 
-OwnedVector<double> calibrated(Vector<double> p, Vector<double> masses, double a, double b,
-                               double c, double d) {
+// a, b, c, d
+using Numbers = std::tuple<double, double, double, double>;
+
+Calibration calibration_of(const Numbers& numbers) {
+  const auto [a, b, c, d] = numbers;
+  return {a, b, c, d};
+}
+
+OwnedVector<double> calibrated(Vector<double> p, Vector<double> masses, Numbers calibration) {
   need(p.shape(0) % std::max<std::size_t>(masses.shape(0), 1) == 0, "a mass for every row");
   std::vector<double> q(view(p).begin(), view(p).end());
-  calibrate({a, b, c, d}, view(masses), q);
+  calibrate(calibration_of(calibration), view(masses), q);
   return give(std::move(q));
 }
 
@@ -241,8 +250,20 @@ void bind_relevance_forest(nb::module_& module) {
       .value("exact", RelevanceSearch::exact)
       .value("beam", RelevanceSearch::beam);
   module.def("calibrated", &calibrated, nb::arg("p").noconvert(), nb::arg("masses").noconvert(),
-             nb::arg("a"), nb::arg("b"), nb::arg("c"), nb::arg("d"));
-  nb::class_<Forest>(module, "RelevanceForest", "Trees of relevance regressors to be asked.")
+             nb::arg("calibration"));
+  nb::class_<Labelwise>(module, "Labelwise", "How the best rows of labels are found.")
+      .def(
+          "__init__",
+          [](Labelwise* self, std::size_t k, double factor, bool exact, Numbers calibration,
+             std::size_t n_workers) {
+            const Calibration map = calibration_of(calibration);
+            need(n_workers >= 1 && factor > 0, "factor or n_workers out of range");
+            need(map.a > 0 && map.b >= 0, "the calibration must keep the order");
+            new (self) Labelwise{k, factor, exact, map, {}, n_workers};
+          },
+          nb::kw_only(), nb::arg("k"), nb::arg("factor"), nb::arg("exact"), nb::arg("calibration"),
+          nb::arg("n_workers"));
+  nb::class_<Forest>(module, "RelevanceForest", "Trees of relevance regressors, for prediction.")
       .def(nb::init<NodeLoss, std::size_t, double, bool>(), nb::arg("loss"), nb::arg("n_labels"),
            nb::arg("inner_power"), nb::arg("fill_missing"))
       .def("add", &Forest::add, nb::arg("tree"), nb::arg("features").noconvert(),
@@ -267,9 +288,8 @@ void bind_relevance_forest(nb::module_& module) {
       .def("above", &above, nb::arg("starts").noconvert(), nb::arg("indices").noconvert(),
            nb::arg("values").noconvert(), nb::arg("thresholds").noconvert(), nb::arg("max_entries"))
       .def("top_rows", &top_rows, nb::arg("starts").noconvert(), nb::arg("indices").noconvert(),
-           nb::arg("values").noconvert(), nb::arg("labels").noconvert(), nb::arg("k"),
-           nb::arg("exact"), nb::arg("factor"), nb::arg("a"), nb::arg("b"), nb::arg("c"),
-           nb::arg("d"), nb::arg("masses").noconvert(), nb::arg("n_workers"))
+           nb::arg("values").noconvert(), nb::arg("labels").noconvert(),
+           nb::arg("masses").noconvert(), nb::arg("options"))
       .def("report", &report, nb::arg("starts").noconvert(), nb::arg("indices").noconvert(),
            nb::arg("values").noconvert(), nb::arg("label"), nb::arg("tree"));
 }

@@ -8,7 +8,7 @@
 
 #include "labeltrees/extreme/lockstep.hpp"
 #include "labeltrees/extreme/training.hpp"
-#include "labeltrees/rows/wanted_rows.hpp"
+#include "labeltrees/rows/read_ahead.hpp"
 #include "labeltrees/tree/clustering.hpp"
 #include "rows.hpp"
 
@@ -128,19 +128,12 @@ auto label_features(const RelevanceData& data, std::size_t n_workers, std::size_
                           .subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(n));
     const auto relevance =
         std::span(data.label_values).subspan(static_cast<std::size_t>(begin), rows.size());
-    if (X.is_mapped) want_rows<std::int32_t>(X.rows, rows);
+    if (X.is_mapped) read_ahead<std::int32_t>(X.rows, rows);
     centroids = relevance_centroids(X.rows, X.names.size(), {starts, rows, relevance}, n_workers);
     for (std::int32_t& f : centroids.indices) f = X.names[static_cast<std::size_t>(f)];
   }
   return std::tuple{give(std::move(used)), give(std::move(centroids.row_starts)),
                     give(std::move(centroids.indices)), give(std::move(centroids.values))};
-}
-
-// What a label tree is made of.
-Clustering clustering_of(std::int32_t arity, std::int32_t max_leaf, std::uint64_t seed,
-                         std::size_t n_workers) {
-  need(arity >= 2 && max_leaf >= 1 && n_workers >= 1, "no such tree");
-  return {arity, seed, /*by_mass=*/false, max_leaf, n_workers};
 }
 
 void check_centroids(std::span<const LabelId> labels, const CsrView& centroids) {
@@ -151,12 +144,11 @@ void check_centroids(std::span<const LabelId> labels, const CsrView& centroids) 
   for (const std::int32_t f : centroids.indices) need(f >= 0, "a feature is negative");
 }
 
-LabelTree tree_of(Indices used, Starts starts, Indices features, Values values, std::int32_t arity,
-                  std::int32_t max_leaf, std::uint64_t seed, std::size_t n_workers) {
+LabelTree tree_of(Indices used, Starts starts, Indices features, Values values,
+                  const Clustering& options) {
   const HeldRows held(starts, features, values);  // they may be mapped, and larger than memory
   const CsrView centroids = held.all();
   const auto labels_used = view(used);
-  const Clustering options = clustering_of(arity, max_leaf, seed, n_workers);
   check_centroids(labels_used, centroids);
   const LongWork work;
   const auto label_bound = static_cast<std::size_t>(labels_used.back()) + 1;
@@ -174,11 +166,9 @@ LabelTree tree_of(Indices used, Starts starts, Indices features, Values values, 
 
 // The labels below a node in the order of their leaves, of which n_levels are divided.
 auto order_of(Indices used, Starts starts, Indices features, Values values, const LabelTree& shape,
-              NodeId node, std::size_t n_levels, std::int32_t arity, std::int32_t max_leaf,
-              std::uint64_t seed) {
+              NodeId node, std::size_t n_levels, const Clustering& options) {
   const HeldRows held(starts, features, values);
   const auto labels_used = view(used);
-  const Clustering options = clustering_of(arity, max_leaf, seed, 1);
   check_centroids(labels_used, held.all());
   need(node >= 0 && static_cast<std::size_t>(node) < shape.n_nodes() &&
            static_cast<std::size_t>(shape.n_leaves(node)) == labels_used.size(),
@@ -192,11 +182,8 @@ auto order_of(Indices used, Starts starts, Indices features, Values values, cons
   return give(std::move(order));
 }
 
-TrainedNodes train(const RelevanceData& data, const LabelTree& tree, Indices nodes,
-                   std::size_t n_rows, Indices held, NodeLoss loss, float cost, float cost_power,
-                   bool mean_error, int max_epochs, double tolerance, float least_weight,
-                   float least_share, double weights_per_entry, std::uint64_t seed,
-                   std::size_t n_workers) {
+TrainedNodes train(const RelevanceData& data, const LabelTree& tree, Indices nodes, Indices held,
+                   RelevanceTraining options) {
   const TrainingRows X = data.rows();
   const std::size_t n_here = X.rows.n_rows();
   need(held.shape(0) == n_here, "held needs one entry for every row");
@@ -209,19 +196,18 @@ TrainedNodes train(const RelevanceData& data, const LabelTree& tree, Indices nod
   for (const NodeId node : view(nodes)) {
     need(node > before && static_cast<std::size_t>(node) < tree.n_nodes() && !tree.is_leaf(node),
          "nodes must be inner nodes of the tree, increasing");
-    need(node > 0 || n_here == n_rows, "the root needs all rows");
+    need(node > 0 || n_here == options.n_rows, "the root needs all rows");
     need(static_cast<std::size_t>(tree.n_children(node)) <= max_children,
          "a node has too many children");
     before = node;
   }
-  need(n_rows >= n_here, "a part has no more rows than the whole");
+  need(options.n_rows >= n_here, "a part has no more rows than the whole");
   need(tree.label_bound() < data.label_starts.size() && tree.n_nodes() > 1, "no such tree");
-  const std::vector<NodeId> wanted(view(nodes).begin(), view(nodes).end());
+  const std::vector<NodeId> selected(view(nodes).begin(), view(nodes).end());
   const std::vector<std::int32_t> held_rows(view(held).begin(), view(held).end());
+  options.folder = data.folder;
   const LongWork work;
-  return train_nodes(tree, wanted, X, data.by_label(), held_rows,
-                     {loss, cost, cost_power, mean_error, max_epochs, tolerance, least_weight,
-                      least_share, weights_per_entry, seed, n_workers, n_rows, data.folder});
+  return train_nodes(tree, selected, X, data.by_label(), held_rows, options);
 }
 
 TrainedRelevance join(const LabelTree& tree, const std::vector<TrainedNodes*>& parts,
@@ -369,8 +355,22 @@ void bind_relevance_training(nb::module_& module) {
   nb::enum_<NodeLoss>(module, "NodeLoss")
       .value("logistic", NodeLoss::logistic)
       .value("hinge", NodeLoss::hinge);
-  nb::class_<HeldMargins>(module, "HeldMargins",
-                          "What held-out rows were given by the regressors.");
+  nb::class_<RelevanceTraining>(module, "RelevanceTraining", "How the nodes of a tree are trained.")
+      .def(
+          "__init__",
+          [](RelevanceTraining* self, NodeLoss loss, float cost, float cost_power, bool mean_error,
+             int max_epochs, double tolerance, float least_weight, float least_share,
+             double weights_per_entry, std::uint64_t seed, std::size_t n_workers,
+             std::size_t n_rows) {
+            new (self) RelevanceTraining{
+                loss,         cost,        cost_power,        mean_error, max_epochs, tolerance,
+                least_weight, least_share, weights_per_entry, seed,       n_workers,  n_rows};
+          },
+          nb::kw_only(), nb::arg("loss"), nb::arg("cost"), nb::arg("cost_power"),
+          nb::arg("mean_error"), nb::arg("max_epochs"), nb::arg("tolerance"),
+          nb::arg("least_weight"), nb::arg("least_share"), nb::arg("weights_per_entry"),
+          nb::arg("seed"), nb::arg("n_workers"), nb::arg("n_rows"));
+  nb::class_<HeldMargins>(module, "HeldMargins", "Margins of held-out rows.");
   nb::class_<TrainedRelevance>(module, "TrainedRelevance",
                                "The regressors of a tree, just trained.")
       .def("features", [](TrainedRelevance& t) { return give(std::move(t.weights.features)); })
@@ -400,23 +400,19 @@ void bind_relevance_training(nb::module_& module) {
                   nb::keep_alive<0, 2>(), nb::keep_alive<0, 3>(), nb::keep_alive<0, 4>())
       .def("label_features", &label_features, nb::arg("n_workers"), nb::arg("first") = 0,
            nb::arg("last") = nb::none())
-      .def("train", &train, nb::arg("tree"), nb::arg("nodes").noconvert(), nb::arg("n_rows"),
-           nb::arg("held").noconvert(), nb::arg("loss"), nb::arg("cost"), nb::arg("cost_power"),
-           nb::arg("mean_error"), nb::arg("max_epochs"), nb::arg("tolerance"),
-           nb::arg("least_weight"), nb::arg("least_share"), nb::arg("weights_per_entry"),
-           nb::arg("seed"), nb::arg("n_workers"))
+      .def("train", &train, nb::arg("tree"), nb::arg("nodes").noconvert(),
+           nb::arg("held").noconvert(), nb::arg("options"))
       .def_prop_ro("n_features", [](const RelevanceData& data) { return data.rows().names.size(); })
       .def_prop_ro("n_entries",
                    [](const RelevanceData& data) { return data.rows().rows.indices.size(); });
   module.def("unit_rows", &unit_rows_of, nb::arg("starts").noconvert(),
              nb::arg("indices").noconvert(), nb::arg("values").noconvert());
   module.def("relevance_tree", &tree_of, nb::arg("used").noconvert(), nb::arg("starts").noconvert(),
-             nb::arg("features").noconvert(), nb::arg("values").noconvert(), nb::arg("arity"),
-             nb::arg("max_leaf"), nb::arg("seed"), nb::arg("n_workers"));
+             nb::arg("features").noconvert(), nb::arg("values").noconvert(), nb::arg("options"));
   module.def("relevance_order", &order_of, nb::arg("used").noconvert(),
              nb::arg("starts").noconvert(), nb::arg("features").noconvert(),
              nb::arg("values").noconvert(), nb::arg("shape"), nb::arg("node"), nb::arg("n_levels"),
-             nb::arg("arity"), nb::arg("max_leaf"), nb::arg("seed"));
+             nb::arg("options"));
   module.def("join_nodes", &join, nb::arg("tree"), nb::arg("parts"), nb::arg("n_held"));
   module.def(
       "training_worker_bytes",

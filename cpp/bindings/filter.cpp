@@ -8,7 +8,7 @@ OwnedVector<LabelId> winners(const ConditionalTree& model, Starts starts, Indice
                              Values values, const Reading& reading) {
   const HeldRows rows(starts, indices, values);
   std::vector<LabelId> labels(rows.n_rows());
-  ask_in_parts(model, rows, [&](const CsrView& X, std::size_t begin) {
+  query_in_parts(model, rows, [&](const CsrView& X, std::size_t begin) {
     tournament_winners(model, X, reading, rows_of(labels, begin, X));
   });
   return give(std::move(labels));
@@ -26,8 +26,8 @@ void bind_filter_tree(nb::module_& module) {
   module.def("learn_tournament",
              learner_of<ConditionalTree, ConditionalLearning>(AnyLabel{}, &learn_tournament), model,
              starts, indices, values, labels, nb::arg("weights").noconvert(),
-             nb::arg("order").noconvert(), nb::arg("progress"), nb::arg("foresee_top"),
-             nb::arg("options"), nb::arg("foresee_label"));
+             nb::arg("order").noconvert(), nb::arg("progress"), nb::arg("predict_top"),
+             nb::arg("options"), nb::arg("predict_label"));
   module.def("tournament_winners", &winners, model, starts, indices, values, reading);
   module.def("tournament_probabilities", named_of<ConditionalTree>(&tournament_probabilities),
              model, starts, indices, values, labels, reading);

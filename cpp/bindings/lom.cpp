@@ -39,7 +39,7 @@ void restore_lom(LomTree* self, const Named& nodes, NodeId root, Vector<std::uin
                  Vector<double> totals, Vector<std::uint8_t> open_ledgers,
                  Vector<std::uint64_t> entry_keys, Vector<float> counts, Vector<float> means,
                  Vector<std::uint64_t> keys, Matrix<float> weights, Matrix<float> sums,
-                 Vector<double> asked, Vector<double> drawn, double again) {
+                 Vector<double> reached, Vector<double> drawn, double again) {
   LomArrays arrays;
   visit_arrays(arrays, [&]<typename T>(const char* name, std::vector<T>& array) {
     array = copied<T>(nodes, name);
@@ -48,7 +48,7 @@ void restore_lom(LomTree* self, const Named& nodes, NodeId root, Vector<std::uin
   new (self) LomTree(arrays, root, view(used_slots), view(totals),
                      Ledgers(view(open_ledgers), view(entry_keys), view(counts), view(means)),
                      view(keys), {weights.data(), weights.size()}, {sums.data(), sums.size()},
-                     BackOff(view(asked), view(drawn)), again);
+                     BackOff(view(reached), view(drawn)), again);
 }
 
 // Everything a LOMtree is made of, of one moment.
@@ -56,7 +56,7 @@ struct LomState {
   LomArrays nodes;
   NodeId root;
   std::vector<std::uint8_t> used_slots, open_ledgers;
-  std::vector<double> totals, asked, drawn;
+  std::vector<double> totals, reached, drawn;
   std::vector<std::uint64_t> entry_keys;
   std::vector<float> counts, means;
   double again;
@@ -67,7 +67,7 @@ struct LomState {
         root(model.root()),
         used_slots(model.used_slots()),
         totals(model.masses()),
-        asked(model.trust().asked().begin(), model.trust().asked().end()),
+        reached(model.trust().reached().begin(), model.trust().reached().end()),
         drawn(model.trust().drawn().begin(), model.trust().drawn().end()),
         again(model.again()),
         lines(model.table()) {
@@ -111,7 +111,7 @@ Named snapshot(const LomTree& model) {
   named["keys"] = keys;
   named["weights"] = weights;
   named["sums"] = sums;
-  named["asked"] = give(std::move(state.asked));
+  named["reached"] = give(std::move(state.reached));
   named["drawn"] = give(std::move(state.drawn));
   named["again"] = state.again;
   return named;
@@ -121,7 +121,7 @@ OwnedVector<NodeId> leaves(const LomTree& model, Starts starts, Indices indices,
                            const Reading& reading) {
   const HeldRows rows(starts, indices, values);
   std::vector<NodeId> leaf(rows.n_rows());
-  ask_in_parts(model, rows, [&](const CsrView& X, std::size_t begin) {
+  query_in_parts(model, rows, [&](const CsrView& X, std::size_t begin) {
     leaves_of_rows(model, X, reading, rows_of(leaf, begin, X));
   });
   return give(std::move(leaf));
@@ -154,7 +154,7 @@ std::tuple<OwnedVector<std::int64_t>, OwnedVector<LabelId>, OwnedVector<double>>
   const HeldRows rows(starts, indices, values);
   need(threshold > 0, "threshold must be above 0");
   LomAbove found{{0}, {}, {}};
-  ask_in_parts(model, rows, [&](const CsrView& X, std::size_t) {
+  query_in_parts(model, rows, [&](const CsrView& X, std::size_t) {
     if (found.starts.empty()) return;  // there were too many
     LomAbove more = labels_above(model, X, threshold, max_entries - found.labels.size(), reading);
     if (more.starts.empty()) {
@@ -171,7 +171,7 @@ OwnedVector<LabelId> sample(const LomTree& model, Starts starts, Indices indices
   const HeldRows rows(starts, indices, values);
   need(uniforms.shape(0) == rows.n_rows(), "uniforms need one entry for every row");
   std::vector<LabelId> labels(rows.n_rows());
-  ask_in_parts(model, rows, [&](const CsrView& X, std::size_t begin) {
+  query_in_parts(model, rows, [&](const CsrView& X, std::size_t begin) {
     sample_labels(model, X, view(uniforms).subspan(begin, X.n_rows()), reading,
                   rows_of(labels, begin, X));
   });
@@ -234,18 +234,18 @@ void bind_lom_tree(nb::module_& module) {
           "__init__",
           [](LomLearning* self, const Reading& reading, PartitionLoss loss, Optimizer optimizer,
              float learning_rate, double max_splits, double splits_per_label,
-             double swap_resistance, bool taught_only, bool again) {
+             double swap_resistance, bool training_path_only, bool again) {
             need(swap_resistance >= 1, "swap_resistance must be at least 1");
             new (self) LomLearning{{reading, optimizer, learning_rate, again},
                                    loss,
                                    max_splits,
                                    splits_per_label,
                                    swap_resistance,
-                                   taught_only};
+                                   training_path_only};
           },
           nb::kw_only(), nb::arg("reading"), nb::arg("loss"), nb::arg("optimizer"),
           nb::arg("learning_rate"), nb::arg("max_splits"), nb::arg("splits_per_label"),
-          nb::arg("swap_resistance"), nb::arg("taught_only"), nb::arg("again"));
+          nb::arg("swap_resistance"), nb::arg("training_path_only"), nb::arg("again"));
   const auto number = [](auto read) { return number_of<LomTree>(read); };
   nb::class_<LomTree> cls(module, "LomTree", "A decision tree that chooses its own partitions.");
   cls.def(nb::init<>())
@@ -254,7 +254,7 @@ void bind_lom_tree(nb::module_& module) {
            nb::arg("open_ledgers").noconvert(), nb::arg("entry_keys").noconvert(),
            nb::arg("counts").noconvert(), nb::arg("means").noconvert(), nb::arg("keys").noconvert(),
            nb::arg("weights").noconvert(), nb::arg("sums").noconvert(),
-           nb::arg("asked").noconvert(), nb::arg("drawn").noconvert(), nb::arg("again"))
+           nb::arg("reached").noconvert(), nb::arg("drawn").noconvert(), nb::arg("again"))
       .def("fit_heaviest", &fit_heaviest_rows, nb::arg("starts").noconvert(),
            nb::arg("indices").noconvert(), nb::arg("values").noconvert(),
            nb::arg("labels").noconvert(), nb::arg("weights").noconvert(),

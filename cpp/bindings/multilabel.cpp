@@ -28,7 +28,7 @@ void restore_multilabel(MultilabelTree* self, Vector<NodeId> parents, Vector<std
                         Matrix<float> mixtures, Vector<std::uint64_t> pair_keys,
                         Vector<float> pair_weights, Vector<std::uint16_t> pair_sums,
                         Vector<std::uint8_t> others, Vector<std::uint8_t> own,
-                        Matrix<float> expert_mixtures) {
+                        Matrix<float> reranker_mixtures) {
   const std::size_t n_lines = keys.shape(0);
   const auto fits = [&](const auto& matrix) {
     return matrix.shape(0) == n_lines && matrix.shape(1) == block_size;
@@ -67,30 +67,30 @@ void restore_multilabel(MultilabelTree* self, Vector<NodeId> parents, Vector<std
   }
   new (self) MultilabelTree(WideTree::restore(view(parents), view(slots), view(labels), n_labels),
                             shortlist, view(mass), lines, {mixtures.data(), mixtures.size()}, pairs,
-                            {expert_mixtures.data(), expert_mixtures.size()});
+                            {reranker_mixtures.data(), reranker_mixtures.size()});
 }
 
-// parents, slots, labels; masses; lines; mixtures; pairs; the experts' mixtures: of one moment
+// parents, slots, labels; masses; lines; mixtures; pairs; the rerankers' mixtures: of one moment
 auto multilabel_snapshot(const MultilabelTree& model) {
-  auto [tree, masses, lines, mixtures, pairs, expert_mixtures] =
+  auto [tree, masses, lines, mixtures, pairs, reranker_mixtures] =
       read_locked(model, [](const MultilabelTree& m) {
         std::vector<double> mass(m.masses());
         mass.push_back(m.mass_of_rows());
         return std::tuple(WideTree(m.tree()), std::move(mass), CountedLines(m.table()),
-                          mixtures_in(m.mixtures()), Pairs(m.experts().table()),
-                          mixtures_in(m.experts().mixtures()));
+                          mixtures_in(m.mixtures()), Pairs(m.rerankers().table()),
+                          mixtures_in(m.rerankers().mixtures()));
       });
   return std::tuple(give(tree.parents()), give(tree.slots()), give(tree.labels()),
                     give(std::move(masses)), std::move(lines).given(),
                     give(std::move(mixtures), n_mixed), std::move(pairs).given(),
-                    give(std::move(expert_mixtures), n_mixed));
+                    give(std::move(reranker_mixtures), n_mixed));
 }
 
 // p_label by entry of the labels, in the order of the rows; top and p_top (n, k)
-std::tuple<OwnedVector<double>, OwnedMatrix<LabelId>, OwnedMatrix<double>> teach_label_sets(
+std::tuple<OwnedVector<double>, OwnedMatrix<LabelId>, OwnedMatrix<double>> learn_label_sets(
     MultilabelTree& model, Starts starts, Indices indices, Values values, Starts label_starts,
     Indices label_ids, Values relevance, Values given_weights, Starts order, Progress& progress,
-    bool foresee_label, std::size_t k, const MultilabelLearning& options) {
+    bool predict_label, std::size_t k, const MultilabelLearning& options) {
   const HeldRows rows(starts, indices, values);
   // Labels are places in arrays: copied, so that nobody else can change what has been checked.
   const OwnedRows labels = copied_rows(label_starts, label_ids, relevance);
@@ -112,7 +112,7 @@ std::tuple<OwnedVector<double>, OwnedMatrix<LabelId>, OwnedMatrix<double>> teach
     }
   }
   const std::size_t n = in_order.empty() ? n_rows : in_order.size();
-  std::vector<double> p_label(foresee_label ? n_entries : 0), p_top(n * k);
+  std::vector<double> p_label(predict_label ? n_entries : 0), p_top(n * k);
   std::vector<LabelId> top(n * k);
   {
     const Released released;
@@ -138,7 +138,7 @@ std::optional<SparseAnswer> label_sets_above(const MultilabelTree& model, Starts
   const HeldRows rows(starts, indices, values);
   SparseLabels found{{0}, {}, {}};
   bool fits = true;
-  ask_in_parts(model, rows, [&](const CsrView& X, std::size_t) {
+  query_in_parts(model, rows, [&](const CsrView& X, std::size_t) {
     if (!fits) return;
     SparseLabels more;
     fits = labels_above(model, X, threshold, max_entries - found.labels.size(), reading, more);
@@ -154,7 +154,7 @@ SparseAnswer sampled_label_sets(const MultilabelTree& model, Starts starts, Indi
   const HeldRows rows(starts, indices, values);
   need(seeds.shape(0) == rows.n_rows(), "there must be a seed for every row");
   SparseLabels found{{0}, {}, {}};
-  ask_in_parts(model, rows, [&](const CsrView& X, std::size_t begin) {
+  query_in_parts(model, rows, [&](const CsrView& X, std::size_t begin) {
     SparseLabels more;
     sample_label_sets(model, X, view(seeds).subspan(begin, X.n_rows()), reading, more);
     append(more, found);
@@ -166,7 +166,7 @@ OwnedVector<double> expected_number(const MultilabelTree& model, Starts starts, 
                                     Values values, double tolerance, const Reading& reading) {
   const HeldRows rows(starts, indices, values);
   std::vector<double> n(rows.n_rows());
-  ask_in_parts(model, rows, [&](const CsrView& X, std::size_t begin) {
+  query_in_parts(model, rows, [&](const CsrView& X, std::size_t begin) {
     expected_labels(model, X, tolerance, reading, rows_of(n, begin, X));
   });
   return give(std::move(n));
@@ -177,23 +177,23 @@ std::tuple<OwnedMatrix<std::int64_t>, OwnedMatrix<double>> best_rows_of_labels(
     Vector<LabelId> labels, std::size_t k, const Reading& reading) {
   const HeldRows rows(starts, indices, values);
   need(k <= rows.n_rows(), "there are not so many rows");
-  const std::vector<LabelId> asked(labels.data(), labels.data() + labels.shape(0));
-  std::vector<std::int64_t> best(asked.size() * k);
-  std::vector<double> p(asked.size() * k);
+  const std::vector<LabelId> requested(labels.data(), labels.data() + labels.shape(0));
+  std::vector<std::int64_t> best(requested.size() * k);
+  std::vector<double> p(requested.size() * k);
   {
     const LongWork work;
     const std::shared_lock shared(model.mutex());
-    for (const LabelId label : asked) {
+    for (const LabelId label : requested) {
       need(model.tree().leaf_of(label) != none, "a label has no leaf");
     }
-    top_rows(model, rows.all(), asked, k, reading, best, p);
+    top_rows(model, rows.all(), requested, k, reading, best, p);
   }
   return {give(std::move(best), k), give(std::move(p), k)};
 }
 
 // p_root, p_tree, q, whether it is a candidate; etas, log-odds, labels below and masses of the
 // nodes; features, values, weights (nodes, features); the candidate's log-odds, the tree's part in
-// them, the expert's weights
+// them, the reranker's weights
 auto multilabel_report(const MultilabelTree& model, Starts starts, Indices indices, Values values,
                        LabelId label, const Reading& reading) {
   const HeldRows rows(starts, indices, values);
@@ -218,7 +218,7 @@ auto multilabel_report(const MultilabelTree& model, Starts starts, Indices indic
                  give(std::move(n_below)), give(std::move(masses))),
       std::tuple(give(std::move(found.features)), give(std::move(found.values)),
                  give(std::move(found.weights), n_features)),
-      std::tuple(found.refined_log_odds, found.of_tree, give(std::move(found.expert_weights))));
+      std::tuple(found.refined_log_odds, found.of_tree, give(std::move(found.reranker_weights))));
 }
 
 OwnedVector<std::uint8_t> labels_with_leaves(const MultilabelTree& model, Vector<LabelId> labels) {
@@ -256,10 +256,10 @@ void bind_multilabel_tree(nb::module_& module) {
   nb::class_<MultilabelLearning, Learning>(module, "MultilabelLearning")
       .def(
           "__init__",
-          [](MultilabelLearning* self, const Learning& learning, double openness) {
-            new (self) MultilabelLearning{learning, openness};
+          [](MultilabelLearning* self, const Learning& learning, double branching_threshold) {
+            new (self) MultilabelLearning{learning, branching_threshold};
           },
-          nb::arg("learning"), nb::arg("openness"));
+          nb::arg("learning"), nb::arg("branching_threshold"));
   const auto named = [](const MultilabelTree& model, auto&&... arguments) {
     label_probabilities(model, arguments...);
   };
@@ -285,12 +285,12 @@ void bind_multilabel_tree(nb::module_& module) {
            nb::arg("mixtures").noconvert(), nb::arg("pair_keys").noconvert(),
            nb::arg("pair_weights").noconvert(), nb::arg("pair_sums").noconvert(),
            nb::arg("others").noconvert(), nb::arg("own").noconvert(),
-           nb::arg("expert_mixtures").noconvert())
-      .def("learn", &teach_label_sets, nb::arg("starts").noconvert(),
+           nb::arg("reranker_mixtures").noconvert())
+      .def("learn", &learn_label_sets, nb::arg("starts").noconvert(),
            nb::arg("indices").noconvert(), nb::arg("values").noconvert(),
            nb::arg("label_starts").noconvert(), nb::arg("label_ids").noconvert(),
            nb::arg("relevance").noconvert(), nb::arg("weights").noconvert(),
-           nb::arg("order").noconvert(), nb::arg("progress"), nb::arg("foresee_label"),
+           nb::arg("order").noconvert(), nb::arg("progress"), nb::arg("predict_label"),
            nb::arg("k"), nb::arg("options"))
       .def("label_probabilities", named_of<MultilabelTree, std::size_t>(named),
            nb::arg("starts").noconvert(), nb::arg("indices").noconvert(),
@@ -322,10 +322,10 @@ void bind_multilabel_tree(nb::module_& module) {
       .def_prop_ro("n_bytes", number_of<MultilabelTree>(
                                   [](const MultilabelTree& m) { return m.table().n_bytes(); }))
       .def_prop_ro("n_pairs", number_of<MultilabelTree>([](const MultilabelTree& m) {
-                     return m.experts().table().size();
+                     return m.rerankers().table().size();
                    }))
       .def_prop_ro("n_pair_bytes", number_of<MultilabelTree>([](const MultilabelTree& m) {
-                     return m.experts().table().n_bytes();
+                     return m.rerankers().table().n_bytes();
                    }));
   rows(cls, "labels_above", &label_sets_above, nb::arg("threshold"), nb::arg("max_entries"));
   rows(cls, "sample_label_sets", &sampled_label_sets, nb::arg("seeds").noconvert());

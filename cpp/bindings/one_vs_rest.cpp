@@ -28,6 +28,16 @@ void make_data(OneVsRestData* self, Starts starts, Indices indices, Values value
 }  // namespace
 
 void bind_one_vs_rest(nb::module_& module) {
+  nb::class_<RidgeOptions>(module, "RidgeOptions", "How one-versus-rest weights are trained.")
+      .def(
+          "__init__",
+          [](RidgeOptions* self, NodeLoss loss, float cost, int max_epochs, double tolerance,
+             float least_weight, std::uint64_t seed) {
+            need(cost > 0 && max_epochs >= 1, "cost or max_epochs out of range");
+            new (self) RidgeOptions{loss, cost, max_epochs, tolerance, least_weight, seed};
+          },
+          nb::kw_only(), nb::arg("loss"), nb::arg("cost"), nb::arg("max_epochs"),
+          nb::arg("tolerance"), nb::arg("least_weight"), nb::arg("seed"));
   nb::class_<OneVsRestWeights>(module, "OneVsRestWeights", "Weights of all labels, by feature.")
       .def("starts", [](OneVsRestWeights& w) { return give(std::move(w.starts)); })
       .def("labels", [](OneVsRestWeights& w) { return give(std::move(w.labels)); })
@@ -41,15 +51,12 @@ void bind_one_vs_rest(nb::module_& module) {
            nb::arg("y_labels").noconvert(), nb::arg("y_values").noconvert(), nb::arg("n_labels"))
       .def(
           "train_ridge",
-          [](const OneVsRestData& data, NodeLoss loss, float cost, int max_epochs, double tolerance,
-             float least_weight, std::uint64_t seed, std::size_t n_workers) {
-            need(cost > 0 && max_epochs >= 1 && n_workers >= 1, "no such training");
+          [](const OneVsRestData& data, const RidgeOptions& options, std::size_t n_workers) {
+            need(n_workers >= 1, "n_workers must be >= 1");
             const LongWork work;
-            return train_ridge(data.problem(),
-                               {loss, cost, max_epochs, tolerance, least_weight, seed}, n_workers);
+            return train_ridge(data.problem(), options, n_workers);
           },
-          nb::arg("loss"), nb::arg("cost"), nb::arg("max_epochs"), nb::arg("tolerance"),
-          nb::arg("least_weight"), nb::arg("seed"), nb::arg("n_workers"))
+          nb::arg("options"), nb::arg("n_workers"))
       .def(
           "train_lasso",
           [](const OneVsRestData& data, float cost, int max_epochs, double tolerance,

@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include "between_rows.hpp"
-#include "labeltrees/online/answers.hpp"
+#include "labeltrees/online/prediction.hpp"
 #include "labeltrees/online/regression.hpp"
 #include "labeltrees/online/weight_table.hpp"
 #include "rows.hpp"
@@ -18,8 +18,8 @@
 namespace labeltrees::bindings {
 
 // p_label, is_new, top, p_top
-using Foreseen = std::tuple<OwnedVector<double>, OwnedVector<std::uint8_t>, OwnedVector<LabelId>,
-                            OwnedVector<double>>;
+using Predicted = std::tuple<OwnedVector<double>, OwnedVector<std::uint8_t>, OwnedVector<LabelId>,
+                             OwnedVector<double>>;
 
 // Of models that take labels as they come.
 struct AnyLabel {
@@ -34,8 +34,8 @@ template <typename Model, typename Options, typename CanLearn, typename Kernel>
 auto learner_of(CanLearn can_learn, Kernel kernel) {
   return [can_learn, kernel](Model& model, Starts starts, Indices indices, Values values,
                              Vector<LabelId> labels, Values given_weights, Starts order,
-                             Progress& progress, bool foresee_top, const Options& options,
-                             bool foresee_label) -> Foreseen {
+                             Progress& progress, bool predict_top, const Options& options,
+                             bool predict_label) -> Predicted {
     const HeldRows rows(starts, indices, values);
     const std::size_t n_rows = rows.n_rows();
     // Copied, because which labels are looked at depends on them.
@@ -47,8 +47,8 @@ auto learner_of(CanLearn can_learn, Kernel kernel) {
       need(r >= 0 && static_cast<std::size_t>(r) < n_rows, "order names a row that is not there");
     }
     const std::size_t n = order.shape(0) == 0 ? n_rows : order.shape(0);
-    std::vector<double> p_label(foresee_label ? n : 0), p_top(foresee_top ? n : 0);
-    std::vector<LabelId> top(foresee_top ? n : 0);
+    std::vector<double> p_label(predict_label ? n : 0), p_top(predict_top ? n : 0);
+    std::vector<LabelId> top(predict_top ? n : 0);
     std::vector<std::uint8_t> is_new(n);
     {
       const Released released;
@@ -59,7 +59,7 @@ auto learner_of(CanLearn can_learn, Kernel kernel) {
       }
       BetweenRows watch(alone, progress);
       kernel(model, rows.all(), view(labels), std::span<const float>(weights), view(order),
-             Foresight{p_label, is_new, top, p_top}, options, &watch);
+             Prediction{p_label, is_new, top, p_top}, options, &watch);
     }
     return {give(std::move(p_label)), give(std::move(is_new)), give(std::move(top)),
             give(std::move(p_top))};
@@ -76,8 +76,8 @@ auto read_locked(const Model& model, Read read) {
 
 // Calls ask(X, begin) with some rows after the other, so that between them a learner can have its
 // turn and signals are heard. Every row is asked of one state of the model, not all of the same.
-template <typename Model, typename Ask>
-void ask_in_parts(const Model& model, const HeldRows& rows, Ask ask) {
+template <typename Model, typename Query>
+void query_in_parts(const Model& model, const HeldRows& rows, Query query) {
   using Clock = std::chrono::steady_clock;
   constexpr auto soon = std::chrono::milliseconds(10);
   const LongWork work;
@@ -86,7 +86,7 @@ void ask_in_parts(const Model& model, const HeldRows& rows, Ask ask) {
     const Clock::time_point start = Clock::now();
     {
       const std::shared_lock shared(model.mutex());
-      ask(rows.part(begin, count), begin);
+      query(rows.part(begin, count), begin);
     }
     if (Clock::now() - start < soon) most *= 4;
     look_up();
@@ -118,7 +118,7 @@ auto named_of(Kernel kernel) {
     const HeldRows rows(starts, indices, values);
     need(labels.shape(0) == rows.n_rows(), "labels need one entry for every row");
     std::vector<double> p(rows.n_rows());
-    ask_in_parts(model, rows, [&](const CsrView& X, std::size_t begin) {
+    query_in_parts(model, rows, [&](const CsrView& X, std::size_t begin) {
       kernel(model, X, view(labels).subspan(begin, X.n_rows()), reading, rows_of(p, begin, X),
              more...);
     });
@@ -134,7 +134,7 @@ auto top_of(Kernel kernel) {
     const HeldRows rows(starts, indices, values);
     std::vector<LabelId> labels(rows.n_rows() * k);
     std::vector<double> p(rows.n_rows() * k);
-    ask_in_parts(model, rows, [&](const CsrView& X, std::size_t begin) {
+    query_in_parts(model, rows, [&](const CsrView& X, std::size_t begin) {
       kernel(model, X, k, reading, rows_of(labels, begin, X, k), rows_of(p, begin, X, k), more...);
     });
     return std::tuple(give(std::move(labels), k), give(std::move(p), k));
@@ -148,7 +148,7 @@ auto all_of(Kernel kernel) {
                   std::size_t n_columns, const Reading& reading) {
     const HeldRows rows(starts, indices, values);
     std::vector<double> p(rows.n_rows() * n_columns);
-    ask_in_parts(model, rows, [&](const CsrView& X, std::size_t begin) {
+    query_in_parts(model, rows, [&](const CsrView& X, std::size_t begin) {
       kernel(model, X, n_columns, reading, rows_of(p, begin, X, n_columns));
     });
     return give(std::move(p), n_columns);
@@ -231,7 +231,7 @@ void def_table(nb::class_<Model>& cls) {
 
 template <typename Options = Learning, typename Model, typename CanLearn>
 void def_online_model(nb::class_<Model>& cls, CanLearn can_learn) {
-  const auto teach = [](Model& model, auto&&... arguments) { learn(model, arguments...); };
+  const auto update = [](Model& model, auto&&... arguments) { learn(model, arguments...); };
   const auto named = [](const Model& model, auto&&... arguments) {
     label_probabilities(model, arguments...);
   };
@@ -239,11 +239,11 @@ void def_online_model(nb::class_<Model>& cls, CanLearn can_learn) {
   const auto all = [](const Model& model, auto&&... arguments) {
     all_probabilities(model, arguments...);
   };
-  cls.def("learn", learner_of<Model, Options>(can_learn, teach), nb::arg("starts").noconvert(),
+  cls.def("learn", learner_of<Model, Options>(can_learn, update), nb::arg("starts").noconvert(),
           nb::arg("indices").noconvert(), nb::arg("values").noconvert(),
           nb::arg("labels").noconvert(), nb::arg("weights").noconvert(),
-          nb::arg("order").noconvert(), nb::arg("progress"), nb::arg("foresee_top"),
-          nb::arg("options"), nb::arg("foresee_label"))
+          nb::arg("order").noconvert(), nb::arg("progress"), nb::arg("predict_top"),
+          nb::arg("options"), nb::arg("predict_label"))
       .def("label_probabilities", named_of<Model>(named), nb::arg("starts").noconvert(),
            nb::arg("indices").noconvert(), nb::arg("values").noconvert(),
            nb::arg("labels").noconvert(), nb::arg("reading"))

@@ -50,13 +50,13 @@ void restore_refined(RefinedTrees* self, Trees trees, std::size_t n_candidates, 
                           scale, n_labels);
 }
 
-// a list of trees' snapshots, the experts' pairs and mixtures, their scale: all of one moment
+// a list of trees' snapshots, the rerankers' pairs and mixtures, their scale: all of one moment
 auto snapshot(const RefinedTrees& model) {
   auto [trees, pairs, mixtures, scale] = read_locked(model, [](const RefinedTrees& m) {
     std::vector<TreeSnapshot> of_trees;
     for (const auto& tree : m.trees()) of_trees.emplace_back(*tree);
-    return std::tuple(std::move(of_trees), Pairs(m.experts().table()),
-                      mixtures_in(m.experts().mixtures()), m.experts().scale());
+    return std::tuple(std::move(of_trees), Pairs(m.rerankers().table()),
+                      mixtures_in(m.rerankers().mixtures()), m.rerankers().scale());
   });
   std::vector<decltype(std::move(trees[0]).given())> given;
   for (TreeSnapshot& each : trees) given.push_back(std::move(each).given());
@@ -65,12 +65,12 @@ auto snapshot(const RefinedTrees& model) {
 }
 
 // What is learned, checked and held.
-struct Lesson {
+struct Batch {
   HeldRows rows;
   std::vector<float> weights;  // copied, because which labels are looked at depends on them
 
-  Lesson(Starts starts, Indices indices, Values values, const Vector<LabelId>& labels,
-         const Values& given_weights, const Starts& order)
+  Batch(Starts starts, Indices indices, Values values, const Vector<LabelId>& labels,
+        const Values& given_weights, const Starts& order)
       : rows(starts, indices, values),
         weights(given_weights.data(), given_weights.data() + given_weights.shape(0)) {
     const std::size_t n_rows = rows.n_rows();
@@ -89,37 +89,37 @@ struct Lesson {
 };
 
 // candidates and their probabilities, before each row was learned; nothing with `again`
-std::tuple<OwnedMatrix<LabelId>, OwnedMatrix<double>> teach_trees(
+std::tuple<OwnedMatrix<LabelId>, OwnedMatrix<double>> learn_trees_of(
     RefinedTrees& model, Starts starts, Indices indices, Values values, Vector<LabelId> labels,
     Values given_weights, Starts order, Progress& progress, const ConditionalLearning& options) {
-  const Lesson lesson(starts, indices, values, labels, given_weights, order);
-  lesson.check_labels(labels);
-  const std::size_t n = options.again ? 0 : lesson.rows.n_rows();
+  const Batch batch(starts, indices, values, labels, given_weights, order);
+  batch.check_labels(labels);
+  const std::size_t n = options.again ? 0 : batch.rows.n_rows();
   std::vector<LabelId> candidates(n * model.n_candidates());
   std::vector<double> p_trees(n * model.n_candidates());
   {
     const Released released;
     std::unique_lock alone(model.mutex());
     BetweenRows watch(alone, progress);
-    learn_trees(model, lesson.rows.all(), view(labels), lesson.weights, view(order),
+    learn_trees(model, batch.rows.all(), view(labels), batch.weights, view(order),
                 {candidates, p_trees}, options, &watch);
   }
   return {give(std::move(candidates), model.n_candidates()),
           give(std::move(p_trees), model.n_candidates())};
 }
 
-// passes, trust in the trees, trust in the experts
+// passes, trust in the trees, trust in the rerankers
 std::tuple<std::size_t, double, double> fit_to(RefinedTrees& model, Starts starts, Indices indices,
                                                Values values, Vector<LabelId> labels,
                                                Values given_weights, Starts order,
                                                Matrix<LabelId> candidates, Matrix<double> p_trees,
                                                std::uint64_t seed, const Learning& options,
-                                               std::size_t most_passes, bool patient, bool go_on) {
-  const Lesson lesson(starts, indices, values, labels, given_weights, order);
+                                               const RerankerPasses& passes) {
+  const Batch batch(starts, indices, values, labels, given_weights, order);
   const std::size_t k = model.n_candidates();
   for (const auto& [rows, columns] : {std::pair(candidates.shape(0), candidates.shape(1)),
                                       std::pair(p_trees.shape(0), p_trees.shape(1))}) {
-    need(rows == lesson.rows.n_rows() && columns == k, "candidates need k columns for every row");
+    need(rows == batch.rows.n_rows() && columns == k, "candidates need k columns for every row");
   }
   std::vector<LabelId> proposed(candidates.data(), candidates.data() + candidates.size());
   std::vector<double> p(p_trees.data(), p_trees.data() + p_trees.size());
@@ -128,10 +128,9 @@ std::tuple<std::size_t, double, double> fit_to(RefinedTrees& model, Starts start
   for (const LabelId label : proposed) {
     need(label == none || model.tree().leaf_of(label) != none, "a candidate has no leaf");
   }
-  const ExpertChoice choice =
-      fit_experts(model, lesson.rows.all(), view(labels), lesson.weights, view(order),
-                  {proposed, p}, seed, options, {most_passes, patient, go_on});
-  return {choice.n_passes, choice.of_trees, choice.of_experts};
+  const RerankerChoice choice = fit_rerankers(model, batch.rows.all(), view(labels), batch.weights,
+                                              view(order), {proposed, p}, seed, options, passes);
+  return {choice.n_passes, choice.of_trees, choice.of_rerankers};
 }
 
 // p_trees, q, whether it is a candidate, m, the trees' part in it; features, values, weights
@@ -148,7 +147,7 @@ report(const RefinedTrees& model, Starts starts, Indices indices, Values values,
     const std::shared_lock shared(model.mutex());
     need(model.tree().leaf_of(label) != none, "the label has no leaf");
     report = report_refinement(model, rows.all().row(0), label, reading);
-    row.assign(rows.all().row(0), model.experts().reading(reading));
+    row.assign(rows.all().row(0), model.rerankers().reading(reading));
   }
   return {report.p_trees,
           report.q,
@@ -164,22 +163,30 @@ report(const RefinedTrees& model, Starts starts, Indices indices, Values values,
 
 void bind_refined_trees(nb::module_& module) {
   using Model = RefinedTrees;
-  nb::class_<Model> cls(module, "RefinedTrees", "Trees that propose, and experts that refine.");
+  nb::class_<RerankerPasses>(module, "RerankerPasses", "How often rerankers learn the rows.")
+      .def(
+          "__init__",
+          [](RerankerPasses* self, std::size_t most, bool patient, bool resume) {
+            new (self) RerankerPasses{most, patient, resume};
+          },
+          nb::kw_only(), nb::arg("most"), nb::arg("patient"), nb::arg("resume"));
+  nb::class_<Model> cls(module, "RefinedTrees",
+                        "Trees that propose candidates and rerankers that refine them.");
   cls.def("__init__", &make_refined, nb::arg("trees"), nb::arg("n_candidates"),
           nb::arg("least_share"))
       .def("__init__", &restore_refined, nb::arg("trees"), nb::arg("n_candidates"),
            nb::arg("least_share"), nb::arg("keys").noconvert(), nb::arg("weights").noconvert(),
            nb::arg("sums").noconvert(), nb::arg("others").noconvert(), nb::arg("own").noconvert(),
            nb::arg("mixtures").noconvert(), nb::arg("scale"), nb::arg("n_labels"))
-      .def("learn_trees", &teach_trees, nb::arg("starts").noconvert(),
+      .def("learn_trees", &learn_trees_of, nb::arg("starts").noconvert(),
            nb::arg("indices").noconvert(), nb::arg("values").noconvert(),
            nb::arg("labels").noconvert(), nb::arg("weights").noconvert(),
            nb::arg("order").noconvert(), nb::arg("progress"), nb::arg("options"))
-      .def("fit_experts", &fit_to, nb::arg("starts").noconvert(), nb::arg("indices").noconvert(),
+      .def("fit_rerankers", &fit_to, nb::arg("starts").noconvert(), nb::arg("indices").noconvert(),
            nb::arg("values").noconvert(), nb::arg("labels").noconvert(),
            nb::arg("weights").noconvert(), nb::arg("order").noconvert(),
            nb::arg("candidates").noconvert(), nb::arg("p_trees").noconvert(), nb::arg("seed"),
-           nb::arg("options"), nb::arg("most_passes"), nb::arg("patient"), nb::arg("go_on"))
+           nb::arg("options"), nb::arg("passes"))
       .def("snapshot", &snapshot)
       .def(
           "limit_bytes",
@@ -201,12 +208,13 @@ void bind_refined_trees(nb::module_& module) {
                      return sum;
                    }))
       .def_prop_ro("n_bytes", number_of<Model>([](const Model& m) {
-                     return m.n_bytes() - m.experts().table().n_bytes();
+                     return m.n_bytes() - m.rerankers().table().n_bytes();
                    }))
       .def_prop_ro("n_pairs",
-                   number_of<Model>([](const Model& m) { return m.experts().table().size(); }))
-      .def_prop_ro("n_pair_bytes",
-                   number_of<Model>([](const Model& m) { return m.experts().table().n_bytes(); }));
+                   number_of<Model>([](const Model& m) { return m.rerankers().table().size(); }))
+      .def_prop_ro("n_pair_bytes", number_of<Model>([](const Model& m) {
+                     return m.rerankers().table().n_bytes();
+                   }));
   def_tree_model(cls);
   def_tree_queries<Model>(module);
   module.def("report_refinement", &report, nb::arg("model"), nb::arg("starts").noconvert(),

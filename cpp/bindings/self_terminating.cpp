@@ -1,4 +1,5 @@
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <tuple>
 
@@ -37,29 +38,25 @@ BinnedColumns bin(Starts starts, Indices indices, Values values, int max_bins,
 
 SelfTerminatingTree grow_tree(const BinnedColumns& data, Starts target_starts,
                               Indices target_labels, Reals target_masses, Reals root,
-                              Reals penalties, double weight_power, double min_gain, Norm norm,
-                              Criterion criterion, bool split_terminated, Indices categorical,
-                              std::size_t n_workers) {
+                              const Growing& options) {
   const Targets targets =
       targets_of(target_starts, target_labels, target_masses, data.n_rows, root.shape(0));
-  need(penalties.shape(0) > 0, "penalties are empty");
-  for (const double penalty : view(penalties)) need(penalty >= 0, "penalties must be >= 0");
+  const LongWork work;
+  return grow(data, targets, view(root), options);
+}
+
+void make_growing(Growing* self, std::vector<double> penalties, double weight_power,
+                  double min_gain, Norm norm, Criterion criterion, bool split_terminated,
+                  std::vector<std::int32_t> categorical, std::size_t n_workers) {
+  need(!penalties.empty(), "penalties are empty");
+  for (const double penalty : penalties) need(penalty >= 0, "penalties must be >= 0");
   need(weight_power >= 0 && weight_power < 1, "weight_power must be in [0, 1)");
   need(min_gain >= 0, "min_gain must be >= 0");
-  need(n_workers >= 1, "n_workers out of range");
-  const auto p = view(penalties);
-  const auto c = view(categorical);
-  need(c.empty() || norm == Norm::l1, "categorical features need the norm l1");
-  const LongWork work;
-  return grow(data, targets, view(root),
-              {{p.begin(), p.end()},
-               weight_power,
-               min_gain,
-               norm,
-               criterion,
-               split_terminated,
-               n_workers,
-               {c.begin(), c.end()}});
+  need(n_workers >= 1, "n_workers must be >= 1");
+  need(categorical.empty() || norm == Norm::l1, "categorical features need the norm l1");
+  new (self) Growing{
+      std::move(penalties),  weight_power, min_gain, norm, criterion, split_terminated, n_workers,
+      std::move(categorical)};
 }
 
 template <typename T>
@@ -164,6 +161,10 @@ void bind_self_terminating_tree(nb::module_& module) {
   nb::enum_<Criterion>(module, "Criterion")
       .value("entropy", Criterion::entropy)
       .value("gini", Criterion::gini);
+  nb::class_<Growing>(module, "Growing", "How a self-terminating tree is grown.")
+      .def("__init__", &make_growing, nb::kw_only(), nb::arg("penalties"), nb::arg("weight_power"),
+           nb::arg("min_gain"), nb::arg("norm"), nb::arg("criterion"), nb::arg("split_terminated"),
+           nb::arg("categorical"), nb::arg("n_workers"));
   nb::class_<BinnedColumns>(module, "BinnedColumns", "Features cut into bins.");
   module.def("bin_columns", &bin, nb::arg("starts").noconvert(), nb::arg("indices").noconvert(),
              nb::arg("values").noconvert(), nb::arg("max_bins"), nb::arg("n_workers"));
@@ -176,10 +177,7 @@ void bind_self_terminating_tree(nb::module_& module) {
   nb::class_<Tree>(module, "SelfTerminatingTree", "A decision tree with a distribution per node.")
       .def_static("grow", &grow_tree, nb::arg("data"), nb::arg("target_starts").noconvert(),
                   nb::arg("target_labels").noconvert(), nb::arg("target_masses").noconvert(),
-                  nb::arg("root").noconvert(), nb::arg("penalties").noconvert(),
-                  nb::arg("weight_power"), nb::arg("min_gain"), nb::arg("norm"),
-                  nb::arg("criterion"), nb::arg("split_terminated"),
-                  nb::arg("categorical").noconvert(), nb::arg("n_workers"))
+                  nb::arg("root").noconvert(), nb::arg("options"))
       .def("__init__", &restore_self_terminating, nb::arg("root").noconvert(),
            nb::arg("left").noconvert(), nb::arg("feature").noconvert(),
            nb::arg("threshold").noconvert(), nb::arg("missing_left").noconvert(),

@@ -38,7 +38,7 @@ struct CountedLines {
   }
 };
 
-// The experts' pairs of label and feature, in order of their keys.
+// The rerankers' pairs of label and feature, in order of their keys.
 struct Pairs {
   std::vector<std::uint64_t> keys;
   std::vector<float> weights;

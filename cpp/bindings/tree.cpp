@@ -23,7 +23,7 @@ NodeId checked(const LabelTree& tree, NodeId node) {
 
 LabelTree kmeans(Vector<std::int64_t> starts, Vector<std::int32_t> indices, Vector<float> values,
                  Vector<LabelId> labels, Vector<float> weights, std::size_t n_labels,
-                 std::int32_t arity, std::uint64_t seed, bool by_mass) {
+                 const Clustering& options) {
   const OwnedRows rows = copied_rows(starts, indices, values);
   const CsrView X = rows.view();
   const std::span<const LabelId> label = view(labels);
@@ -39,15 +39,23 @@ LabelTree kmeans(Vector<std::int64_t> starts, Vector<std::int32_t> indices, Vect
   }
   const LongWork work;
   const Centroids centroids = label_centroids(X, label, weight, n_labels);
-  return kmeans_tree(
-      centroids.view(), mass,
-      {.arity = arity, .seed = seed, .by_mass = by_mass, .max_leaf = 1, .n_workers = 1});
+  return kmeans_tree(centroids.view(), mass, options);
 }
 
 }  // namespace
 
 void bind_tree(nb::module_& module) {
   nb::exception<TreeError>(module, "TreeError", PyExc_ValueError);
+  nb::class_<Clustering>(module, "Clustering", "How labels are clustered into a tree.")
+      .def(
+          "__init__",
+          [](Clustering* self, std::int32_t arity, std::uint64_t seed, bool by_mass,
+             std::int32_t max_leaf, std::size_t n_workers) {
+            need(arity >= 2 && max_leaf >= 1 && n_workers >= 1, "no such tree");
+            new (self) Clustering{arity, seed, by_mass, max_leaf, n_workers};
+          },
+          nb::kw_only(), nb::arg("arity"), nb::arg("seed"), nb::arg("by_mass") = false,
+          nb::arg("max_leaf") = 1, nb::arg("n_workers") = 1);
   nb::class_<LabelTree>(module, "LabelTree", "A rooted tree whose leaves are labels.")
       .def_static(
           "restore",
@@ -89,8 +97,7 @@ void bind_tree(nb::module_& module) {
       nb::arg("weight").noconvert(), nb::arg("arity"));
   module.def("kmeans_tree", &kmeans, nb::arg("starts").noconvert(), nb::arg("indices").noconvert(),
              nb::arg("values").noconvert(), nb::arg("labels").noconvert(),
-             nb::arg("weights").noconvert(), nb::arg("n_labels"), nb::arg("arity"), nb::arg("seed"),
-             nb::arg("by_mass"));
+             nb::arg("weights").noconvert(), nb::arg("n_labels"), nb::arg("options"));
 }
 
 }  // namespace labeltrees::bindings

@@ -16,7 +16,7 @@ std::tuple<OwnedMatrix<LabelId>, OwnedMatrix<double>, OwnedVector<std::uint8_t>>
   std::vector<LabelId> labels(rows.n_rows() * k);
   std::vector<double> p(rows.n_rows() * k);
   std::vector<std::uint8_t> certified(rows.n_rows());
-  ask_in_parts(model, rows, [&](const CsrView& X, std::size_t begin) {
+  query_in_parts(model, rows, [&](const CsrView& X, std::size_t begin) {
     need(k >= 1 && k <= beam_width && k <= model.tree().n_labels(),
          "k must be at least 1, at most beam_width, at most n_labels");
     beam_labels(model, X, k, beam_width, reading, rows_of(labels, begin, X, k),
@@ -33,7 +33,7 @@ std::tuple<OwnedVector<std::int64_t>, OwnedVector<LabelId>, OwnedVector<double>>
   const HeldRows rows(starts, indices, values);
   need(threshold > 0, "threshold must be above 0");
   SparseLabels found{{0}, {}, {}};
-  ask_in_parts(model, rows, [&](const CsrView& X, std::size_t) {
+  query_in_parts(model, rows, [&](const CsrView& X, std::size_t) {
     if (found.starts.empty()) return;  // there were too many
     SparseLabels more;
     const std::size_t room = max_entries - found.labels.size();
@@ -52,7 +52,7 @@ OwnedVector<LabelId> sample_rows(const Model& model, Starts starts, Indices indi
   const HeldRows rows(starts, indices, values);
   need(uniforms.shape(0) == rows.n_rows(), "uniforms need one entry for every row");
   std::vector<LabelId> labels(rows.n_rows());
-  ask_in_parts(model, rows, [&](const CsrView& X, std::size_t begin) {
+  query_in_parts(model, rows, [&](const CsrView& X, std::size_t begin) {
     sample_labels(model, X, view(uniforms).subspan(begin, X.n_rows()), reading,
                   rows_of(labels, begin, X));
   });
@@ -155,7 +155,7 @@ void def_tree_queries(nb::module_& module) {
 // What the model's class has: learning, and what every model is asked.
 template <typename Model>
 void def_tree_model(nb::class_<Model>& cls) {
-  const auto teach = [](Model& tree, auto&&... arguments) { learn(tree, arguments...); };
+  const auto update = [](Model& tree, auto&&... arguments) { learn(tree, arguments...); };
   const auto named = [](const Model& tree, auto&&... arguments) {
     label_probabilities(tree, arguments...);
   };
@@ -163,11 +163,11 @@ void def_tree_model(nb::class_<Model>& cls) {
   const auto all = [](const Model& tree, auto&&... arguments) {
     all_probabilities(tree, arguments...);
   };
-  cls.def("learn", learner_of<Model, ConditionalLearning>(AnyLabel{}, teach),
+  cls.def("learn", learner_of<Model, ConditionalLearning>(AnyLabel{}, update),
           nb::arg("starts").noconvert(), nb::arg("indices").noconvert(),
           nb::arg("values").noconvert(), nb::arg("labels").noconvert(),
           nb::arg("weights").noconvert(), nb::arg("order").noconvert(), nb::arg("progress"),
-          nb::arg("foresee_top"), nb::arg("options"), nb::arg("foresee_label"))
+          nb::arg("predict_top"), nb::arg("options"), nb::arg("predict_label"))
       .def("label_probabilities", named_of<Model, std::size_t>(named),
            nb::arg("starts").noconvert(), nb::arg("indices").noconvert(),
            nb::arg("values").noconvert(), nb::arg("labels").noconvert(), nb::arg("reading"),

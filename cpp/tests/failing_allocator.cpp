@@ -17,11 +17,11 @@ namespace labeltrees::tests {
 namespace {
 
 std::atomic<bool> is_active{false}, fails_for_good{false};
-std::atomic<long> n_asked{0}, first_to_fail{-1};
+std::atomic<long> n_requested{0}, first_to_fail{-1};
 
 bool is_to_fail() noexcept {
   if (!is_active) return false;
-  const long n = n_asked++;
+  const long n = n_requested++;
   return first_to_fail >= 0 && (fails_for_good ? n >= first_to_fail : n == first_to_fail);
 }
 
@@ -55,7 +55,7 @@ void* not_null(void* memory) {
 }  // namespace
 
 FailingAllocator::FailingAllocator(long n, bool for_good) noexcept {
-  n_asked = 0;
+  n_requested = 0;
   first_to_fail = n;
   fails_for_good = for_good;
   is_active = true;
@@ -63,7 +63,7 @@ FailingAllocator::FailingAllocator(long n, bool for_good) noexcept {
 
 FailingAllocator::~FailingAllocator() { is_active = false; }
 
-long FailingAllocator::n_allocations() const noexcept { return n_asked; }
+long FailingAllocator::n_allocations() const noexcept { return n_requested; }
 
 }  // namespace labeltrees::tests
 

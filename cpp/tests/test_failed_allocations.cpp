@@ -105,7 +105,7 @@ struct SavedLines {
 struct Conditional {
   using Model = ConditionalTree;
   static std::unique_ptr<Model> make() { return std::make_unique<Model>(); }
-  static void teach(Model& model, const Rows& rows, std::span<const std::int64_t> order) {
+  static void update(Model& model, const Rows& rows, std::span<const std::int64_t> order) {
     ConditionalLearning options = tests::conditional_learning;
     options.reading.mixing = true;
     learn(model, rows.view(), rows.labels, {}, order, {}, options);
@@ -142,7 +142,7 @@ struct Refined {
   static std::unique_ptr<Model> make() {
     return std::make_unique<Model>(Trees{std::make_shared<ConditionalTree>()}, shortlist);
   }
-  static void teach(Model& model, const Rows& rows, std::span<const std::int64_t> order) {
+  static void update(Model& model, const Rows& rows, std::span<const std::int64_t> order) {
     ConditionalLearning options = tests::conditional_learning;
     options.reading.mixing = true;
     learn(model, rows.view(), rows.labels, {}, order, {}, options);
@@ -150,19 +150,19 @@ struct Refined {
   static double n_learned(const Model& model) { return model.first().mass(0); }
   static State state(const Model& model) {
     State state = Conditional::state(model.first());
-    state.add(model.experts().mixtures());
-    state.add_lines(model.experts().table());
+    state.add(model.rerankers().mixtures());
+    state.add_lines(model.rerankers().table());
     return state;
   }
   static std::unique_ptr<Model> reload(const Model& model) {
     std::vector<PairLine> lines;
-    for (const PairLine* line : model.experts().table().sorted_lines()) lines.push_back(*line);
+    for (const PairLine* line : model.rerankers().table().sorted_lines()) lines.push_back(*line);
     std::vector<float> mixtures;
-    for (const Mixture& m : model.experts().mixtures()) {
+    for (const Mixture& m : model.rerankers().mixtures()) {
       mixtures.insert(mixtures.end(), m.begin(), m.end());
     }
     return std::make_unique<Model>(Trees{Conditional::reload(model.first())}, shortlist, lines,
-                                   mixtures, model.experts().scale(), n_labels);
+                                   mixtures, model.rerankers().scale(), n_labels);
   }
 };
 
@@ -171,7 +171,7 @@ struct Multilabel {
   using Model = MultilabelTree;
   static constexpr Shortlist shortlist{4, 0.01};
   static std::unique_ptr<Model> make() { return std::make_unique<Model>(WideTree(), shortlist); }
-  static void teach(Model& model, const Rows& rows, std::span<const std::int64_t> order) {
+  static void update(Model& model, const Rows& rows, std::span<const std::int64_t> order) {
     MultilabelLearning options{tests::learning, 0.3};
     options.reading.mixing = true;
     std::vector<std::int64_t> starts{0};
@@ -190,15 +190,15 @@ struct Multilabel {
     state.add_all(model.tree().parents());
     state.add(model.mixtures());
     state.add_lines(model.table());
-    state.add(model.experts().mixtures());
-    state.add_lines(model.experts().table());
+    state.add(model.rerankers().mixtures());
+    state.add_lines(model.rerankers().table());
     return state;
   }
   static std::unique_ptr<Model> reload(const Model& model) {
     std::vector<CountedLine> lines;
     for (const CountedLine* line : model.table().sorted_lines()) lines.push_back(*line);
     std::vector<PairLine> pairs;
-    for (const PairLine* line : model.experts().table().sorted_lines()) pairs.push_back(*line);
+    for (const PairLine* line : model.rerankers().table().sorted_lines()) pairs.push_back(*line);
     const auto flat = [](const Mixtures& mixtures) {
       std::vector<float> values;
       for (const Mixture& m : mixtures) values.insert(values.end(), m.begin(), m.end());
@@ -209,12 +209,12 @@ struct Multilabel {
     const WideTree& tree = model.tree();
     return std::make_unique<Model>(
         WideTree::restore(tree.parents(), tree.slots(), tree.labels(), 1000), shortlist, mass,
-        lines, flat(model.mixtures()), pairs, flat(model.experts().mixtures()));
+        lines, flat(model.mixtures()), pairs, flat(model.rerankers().mixtures()));
   }
 };
 
 struct Batches : Conditional {
-  static void teach(Model& model, const Rows& rows, std::span<const std::int64_t> order) {
+  static void update(Model& model, const Rows& rows, std::span<const std::int64_t> order) {
     ConditionalLearning options = tests::conditional_learning;
     options.reading.mixing = true;
     options.n_threads = 4;
@@ -223,7 +223,7 @@ struct Batches : Conditional {
 };
 
 struct RefinedBatches : Refined {
-  static void teach(Model& model, const Rows& rows, std::span<const std::int64_t> order) {
+  static void update(Model& model, const Rows& rows, std::span<const std::int64_t> order) {
     ConditionalLearning options = tests::conditional_learning;
     options.reading.mixing = true;
     options.n_threads = 3;
@@ -232,7 +232,7 @@ struct RefinedBatches : Refined {
 };
 
 struct Filter : Conditional {
-  static void teach(Model& model, const Rows& rows, std::span<const std::int64_t> order) {
+  static void update(Model& model, const Rows& rows, std::span<const std::int64_t> order) {
     learn_tournament(model, rows.view(), rows.labels, {}, order, {}, tests::conditional_learning);
   }
 };
@@ -245,7 +245,7 @@ struct Pecoc {
                                    std::span<const std::uint64_t>{}, std::span<const float>{},
                                    std::span<const float>{});
   }
-  static void teach(Model& model, const Rows& rows, std::span<const std::int64_t> order) {
+  static void update(Model& model, const Rows& rows, std::span<const std::int64_t> order) {
     learn(model, rows.view(), rows.labels, {}, order, {}, tests::learning);
   }
   static double n_learned(const Model& model) { return model.masses()[0]; }
@@ -265,7 +265,7 @@ struct Pecoc {
 struct OneAgainst {
   using Model = OneAgainstAll;
   static std::unique_ptr<Model> make() { return std::make_unique<Model>(); }
-  static void teach(Model& model, const Rows& rows, std::span<const std::int64_t> order) {
+  static void update(Model& model, const Rows& rows, std::span<const std::int64_t> order) {
     learn(model, rows.view(), rows.labels, {}, order, {}, tests::learning);
   }
   static double n_learned(const Model& model) {
@@ -288,7 +288,7 @@ struct OneAgainst {
 struct Lom {
   using Model = LomTree;
   static std::unique_ptr<Model> make() { return std::make_unique<Model>(); }
-  static void teach(Model& model, const Rows& rows, std::span<const std::int64_t> order) {
+  static void update(Model& model, const Rows& rows, std::span<const std::int64_t> order) {
     LomLearning options = tests::lom_learning;
     options.splits_per_label = 0;
     options.max_splits = 100;  // reached: leaves are recycled
@@ -314,7 +314,7 @@ struct Lom {
       state.add(entry.count);
       state.add(entry.mean);
     }
-    state.add_all(model.trust().asked());
+    state.add_all(model.trust().reached());
     state.add_all(model.trust().drawn());
     state.add_lines(model.table());
     return state;
@@ -339,29 +339,29 @@ struct Lom {
 
 template <typename Method>
 void fail_each_allocation(const Rows& rows, long most) {
-  const auto teach = [&](auto& model, std::size_t begin, std::size_t end) {
+  const auto update = [&](auto& model, std::size_t begin, std::size_t end) {
     // An empty order would be all rows.
-    if (begin < end) Method::teach(model, rows, rows.order(begin, end));
+    if (begin < end) Method::update(model, rows, rows.order(begin, end));
   };
   const auto known = rows.order(0, rows.n_known), more = rows.order(rows.n_known, rows.size());
   std::map<std::size_t, State> states;  // after so many rows, all at the first attempt
   const auto state_after = [&](std::size_t n) -> const State& {
     if (const auto found = states.find(n); found != states.end()) return found->second;
     const auto model = Method::make();
-    Method::teach(*model, rows, known);
-    teach(*model, rows.n_known, n);
+    Method::update(*model, rows, known);
+    update(*model, rows.n_known, n);
     return states[n] = Method::state(*model);
   };
   const auto counted = Method::make();
-  Method::teach(*counted, rows, known);
-  const long n = tests::count_allocations([&] { Method::teach(*counted, rows, more); });
+  Method::update(*counted, rows, known);
+  const long n = tests::count_allocations([&] { Method::update(*counted, rows, more); });
   long n_failed = 0;
   const long step = std::max(1L, n / most);
   for (long k = 0; k < n; k += step) {
     const auto model = Method::make();
-    Method::teach(*model, rows, known);
+    Method::update(*model, rows, known);
     if (!tests::runs_out_of_memory(k, k / step % 2 == 1,
-                                   [&] { Method::teach(*model, rows, more); })) {
+                                   [&] { Method::update(*model, rows, more); })) {
       CHECK(Method::state(*model) == state_after(rows.size()));
       continue;
     }
@@ -371,7 +371,7 @@ void fail_each_allocation(const Rows& rows, long most) {
     CHECK(Method::state(*model) == state_after(n_learned));
     const auto twin = Method::reload(*model);
     CHECK(Method::state(*twin) == state_after(n_learned));
-    teach(*model, n_learned, rows.size());
+    update(*model, n_learned, rows.size());
     CHECK(Method::state(*model) == state_after(rows.size()));
   }
   CHECK(n_failed > 0);
@@ -413,7 +413,7 @@ TEST(a_refined_tree_without_memory_is_as_after_its_last_batch) {
   fail_each_allocation<RefinedBatches>(Rows(100, 300), 60);
 }
 
-TEST(fitting_experts_without_memory_says_so) {
+TEST(fitting_rerankers_without_memory_throws) {
   const Rows rows(150, 0);
   const std::size_t k = 4;
   ConditionalLearning options = tests::conditional_learning;
@@ -424,7 +424,7 @@ TEST(fitting_experts_without_memory_says_so) {
   learn_trees(*model, rows.view(), rows.labels, {}, {}, proposals, options);
   fail_each_allocation_of(
       [&] {
-        fit_experts(*model, rows.view(), rows.labels, {}, {}, proposals, 1, options);
+        fit_rerankers(*model, rows.view(), rows.labels, {}, {}, proposals, 1, options);
         return Refined::state(*model);
       },
       60);

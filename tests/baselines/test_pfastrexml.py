@@ -36,8 +36,11 @@ def arrays(matrix):
 
 def forest_of(X, Y, *, n_trees=2, max_leaf=4, leaf_labels=100, cost=5.0, seed=0, n_workers=1):
     return _core.NdcgForest(
-        *arrays(X), X.shape[1], *arrays(Y), Y.shape[1], n_trees, max_leaf, leaf_labels, cost, 1e-9,
-        100_000, seed, n_workers,
+        *arrays(X), X.shape[1], *arrays(Y), Y.shape[1],
+        _core.NdcgTreeOptions(
+            n_trees=n_trees, max_leaf=max_leaf, leaf_labels=leaf_labels, cost=cost, tolerance=1e-9,
+            max_passes=100_000, seed=seed, n_workers=n_workers,
+        ),
     )  # fmt: skip
 
 

@@ -36,4 +36,4 @@ def test_certain_and_impossible_labels_stay_in_order(calibration):
 
 def test_masses_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="mass"):
-        _core.calibrated(np.zeros(3), np.ones(2), 1.0, 1.0, 0.0, 0.5)
+        _core.calibrated(np.zeros(3), np.ones(2), (1.0, 1.0, 0.0, 0.5))

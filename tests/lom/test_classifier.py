@@ -391,7 +391,7 @@ def test_back_off_beats_the_leaf_histogram_alone():
 
 def trust_of(classifier):
     state = classifier.model_.core.snapshot()
-    return state["asked"], state["drawn"]
+    return state["reached"], state["drawn"]
 
 
 def test_trust_is_learned_from_rows_before_they_are_taught_and_in_the_first_pass_only():

@@ -40,8 +40,8 @@ class RowReader {
 
 void learn_rows(OneAgainstAll& model, const CsrView& X, std::span<const LabelId> labels,
                 std::span<const float> weights, std::span<const std::int64_t> order,
-                const Foresight& foresight, const Learning& options, LearningWatch* watch,
-                bool foresees_scores) {
+                const Prediction& prediction, const Learning& options, LearningWatch* watch,
+                bool predicts_scores) {
   PreparedRow row;
   BankTrainer trainer;
   std::vector<float> margins;
@@ -77,16 +77,16 @@ void learn_rows(OneAgainstAll& model, const CsrView& X, std::span<const LabelId>
     }
     // What was said before this row.
     normalise(std::span(margins).first(n_before), options.reading.loss, p);
-    if (!foresight.is_new.empty()) foresight.is_new[i] = is_new ? 1 : 0;
-    if (!foresight.p_label.empty()) {
+    if (!prediction.is_new.empty()) prediction.is_new[i] = is_new ? 1 : 0;
+    if (!prediction.p_label.empty()) {
       const bool known = !is_new && weight > 0;
       const double score = known ? estimate(margins[index(label)], options.reading.loss) : 0.0;
-      foresight.p_label[i] = known && !foresees_scores ? p[index(label)] : score;
+      prediction.p_label[i] = known && !predicts_scores ? p[index(label)] : score;
     }
-    if (!foresight.top.empty()) {
+    if (!prediction.top.empty()) {
       const auto top = std::max_element(p.begin(), p.end());
-      foresight.top[i] = p.empty() ? none : static_cast<LabelId>(top - p.begin());
-      foresight.p_top[i] = p.empty() ? 0.0 : *top;
+      prediction.top[i] = p.empty() ? none : static_cast<LabelId>(top - p.begin());
+      prediction.p_top[i] = p.empty() ? 0.0 : *top;
     }
     if (watch != nullptr) watch->learned(i + 1);
   }
@@ -110,14 +110,14 @@ void OneAgainstAll::grow(std::size_t n_labels) {
 
 void learn(OneAgainstAll& model, const CsrView& X, std::span<const LabelId> labels,
            std::span<const float> weights, std::span<const std::int64_t> order,
-           const Foresight& foresight, const Learning& options, LearningWatch* watch) {
-  learn_rows(model, X, labels, weights, order, foresight, options, watch, false);
+           const Prediction& prediction, const Learning& options, LearningWatch* watch) {
+  learn_rows(model, X, labels, weights, order, prediction, options, watch, false);
 }
 
 void learn_scored(OneAgainstAll& model, const CsrView& X, std::span<const LabelId> labels,
                   std::span<const float> weights, std::span<const std::int64_t> order,
-                  const Foresight& foresight, const Learning& options, LearningWatch* watch) {
-  learn_rows(model, X, labels, weights, order, foresight, options, watch, true);
+                  const Prediction& prediction, const Learning& options, LearningWatch* watch) {
+  learn_rows(model, X, labels, weights, order, prediction, options, watch, true);
 }
 
 void label_scores(const OneAgainstAll& model, const CsrView& X, std::span<const LabelId> labels,

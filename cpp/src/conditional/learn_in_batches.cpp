@@ -6,7 +6,7 @@
 
 #include "labeltrees/conditional/placement.hpp"
 #include "labeltrees/conditional/search.hpp"
-#include "labeltrees/conditional/teaching.hpp"
+#include "labeltrees/conditional/update.hpp"
 #include "labeltrees/platform/room.hpp"
 #include "labeltrees/platform/workers.hpp"
 
@@ -39,7 +39,7 @@ struct Turn {
 struct BatchRow {
   PreparedRow row;
   NodeId leaf = none;
-  HeardOpinions heard;  // of regressors, on a new label's way to its leaf
+  HeardOutputs heard;   // of regressors, on a new label's way to its leaf
   bool is_new = false;  // its label got a leaf
   bool is_planned = false;
   double leaf_mass = 0;  // before
@@ -104,7 +104,7 @@ class BatchLearner {
     companion.read(begin, shown_, workers_);
   }
 
-  void foresee_top(std::span<LabelId> top, std::span<double> p_top) {
+  void predict_top(std::span<LabelId> top, std::span<double> p_top) {
     in_chunks([&](std::size_t i, std::size_t worker) {
       Found found{none, 0.0};
       searches_[worker].run(model_, rows_[i].row, options_.reading, {&found, 1});
@@ -180,7 +180,7 @@ class BatchLearner {
   // place in the batch, that would have made a weight grow past all measure, or n_rows.
   std::size_t learn(const auto& weight_of, BatchCompanion* companion) {
     failed_.fill(n_rows_);
-    taught_.fill({});
+    n_updates_.fill({});
     copies_.fill(model_.mixtures());
     if (one_by_one_) {
       if (companion != nullptr) companion->learn();
@@ -293,16 +293,16 @@ class BatchLearner {
       const Step& step = steps_[s];
       const std::size_t kind = mixture_of(step.past.all);
       Mixture& mixture = copies_[p][kind];
-      NodeOpinion said;
-      ask_slot(step.slot, lines, row.values, step.past, mixture, options_.reading, said);
+      NodeOutput output;
+      evaluate_slot(step.slot, lines, row.values, step.past, mixture, options_.reading, output);
       if (may_diverge(options_.reading) &&
-          !may_step(weight * slope(said.margin, step.right, options_.reading.loss), largest,
+          !may_step(weight * slope(output.margin, step.right, options_.reading.loss), largest,
                     options_.optimizer, options_.learning_rate)) {
         return false;
       }
-      visit.p *= step.right ? said.p_node : 1.0 - said.p_node;
-      teach_node(lines, step.slot, row, said, step.right, weight, mixture, options_);
-      ++taught_[p][kind];
+      visit.p *= step.right ? output.p_node : 1.0 - output.p_node;
+      update_node(lines, step.slot, row, output, step.right, weight, mixture, options_);
+      ++n_updates_[p][kind];
     }
     return true;
   }
@@ -313,7 +313,7 @@ class BatchLearner {
       double times = 0;
       std::array<double, n_mixed> sum{};
       for (std::size_t p = 0; p < n_parts; ++p) {
-        const auto n = static_cast<double>(taught_[p][kind]);
+        const auto n = static_cast<double>(n_updates_[p][kind]);
         times += n;
         for (std::size_t i = 0; i < n_mixed; ++i) sum[i] += n * double{copies_[p][kind][i]};
       }
@@ -357,7 +357,7 @@ class BatchLearner {
   std::array<Scratch, n_parts> scratch_;
   bool one_by_one_ = false;  // parts are learned one after the other
   std::array<Mixtures, n_parts> copies_;
-  std::array<std::array<std::uint32_t, n_mixtures>, n_parts> taught_;
+  std::array<std::array<std::uint32_t, n_mixtures>, n_parts> n_updates_;
   std::array<std::size_t, n_parts> failed_;
 };
 
@@ -365,7 +365,7 @@ class BatchLearner {
 
 void learn_in_batches(ConditionalTree& model, const CsrView& X, std::span<const LabelId> labels,
                       std::span<const float> weights, std::span<const std::int64_t> order,
-                      const Foresight& foresight, const ConditionalLearning& options,
+                      const Prediction& prediction, const ConditionalLearning& options,
                       LearningWatch* watch, BatchCompanion* companion) {
   const std::size_t n = order.empty() ? X.n_rows() : order.size();
   const CountedTable::Growing growing(model.table());
@@ -386,18 +386,18 @@ void learn_in_batches(ConditionalTree& model, const CsrView& X, std::span<const 
         count, [&](std::size_t i) { return X.row(row_at(begin + i)); },
         [&](std::size_t i) { return labels[row_at(begin + i)]; });
     if (companion != nullptr) learner.show(*companion, begin);
-    if (!foresight.top.empty()) {
-      learner.foresee_top(foresight.top.subspan(begin, count),
-                          foresight.p_top.subspan(begin, count));
+    if (!prediction.top.empty()) {
+      learner.predict_top(prediction.top.subspan(begin, count),
+                          prediction.p_top.subspan(begin, count));
     }
-    const auto p_label = part_of(foresight.p_label, begin, count);
+    const auto p_label = part_of(prediction.p_label, begin, count);
     try {
       for (std::size_t i = 0; i < count; ++i) {
         const LabelId label = labels[row_at(begin + i)];
         const bool learned = weight_of(i) > 0;
         const bool is_new =
             learned ? learner.plan(i, label, weight_of(i)) : model.tree().leaf_of(label) == none;
-        if (!foresight.is_new.empty()) foresight.is_new[begin + i] = is_new ? 1 : 0;
+        if (!prediction.is_new.empty()) prediction.is_new[begin + i] = is_new ? 1 : 0;
         if (!p_label.empty()) p_label[i] = is_new || !learned ? 0 : 1;
       }
       learner.prepare();

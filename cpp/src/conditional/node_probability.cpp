@@ -115,8 +115,8 @@ void ExpectedRow::fetch_block(const CountedTable& table) noexcept {
 std::span<const CountedLine* const> ExpectedRow::guesses(const CountedTable& table, std::size_t i,
                                                          std::uint32_t block) const noexcept {
   const std::size_t n = row_.size();
-  const bool asked = i < blocks_.size() && (i + 1) * n <= guesses_.size();
-  if (!asked || blocks_[i] != block || n_moves_ != table.n_moves()) return {};
+  const bool is_expected = i < blocks_.size() && (i + 1) * n <= guesses_.size();
+  if (!is_expected || blocks_[i] != block || n_moves_ != table.n_moves()) return {};
   return std::span(guesses_).subspan(i * n, n);
 }
 
@@ -142,13 +142,13 @@ void step_lines(std::span<CountedLine* const> lines, const PreparedRow& row, std
   }
 }
 
-NodeOpinion ask_node(const ConditionalTree& model, NodeId node,
-                     std::span<const CountedLine* const> lines, const PreparedRow& row,
-                     const Reading& reading) noexcept {
-  NodeOpinion opinion;
-  ask_slot(model.place(node).slot, lines, row.values, past_of(model, node), model.mixture(node),
-           reading, opinion);
-  return opinion;
+NodeOutput evaluate_node(const ConditionalTree& model, NodeId node,
+                         std::span<const CountedLine* const> lines, const PreparedRow& row,
+                         const Reading& reading) noexcept {
+  NodeOutput output;
+  evaluate_slot(model.place(node).slot, lines, row.values, past_of(model, node),
+                model.mixture(node), reading, output);
+  return output;
 }
 
 namespace {
@@ -185,34 +185,34 @@ float mixed(const Mixture& mixture, const Mixture& inputs) noexcept {
 }
 static_assert(n_vote_classes % 4 == 0 && n_mixed == n_vote_classes + 2);
 
-void ask_slot(std::size_t slot, std::span<const CountedLine* const> lines,
-              std::span<const float> values, const NodePast& past, const Mixture& mixture,
-              const Reading& reading, NodeOpinion& opinion) noexcept {
+void evaluate_slot(std::size_t slot, std::span<const CountedLine* const> lines,
+                   std::span<const float> values, const NodePast& past, const Mixture& mixture,
+                   const Reading& reading, NodeOutput& output) noexcept {
   if (reading.mixing) {
-    std::memset(opinion.inputs.data(), 0, sizeof opinion.inputs);
-    opinion.margin = add_features<true>(lines, values, slot, opinion.inputs);
+    std::memset(output.inputs.data(), 0, sizeof output.inputs);
+    output.margin = add_features<true>(lines, values, slot, output.inputs);
   } else {
-    opinion.margin = add_features<false>(lines, values, slot, opinion.inputs);
+    output.margin = add_features<false>(lines, values, slot, output.inputs);
   }
-  conclude(past, mixture, reading, opinion);
+  conclude(past, mixture, reading, output);
 }
 
 void conclude(const NodePast& past, const Mixture& mixture, const Reading& reading,
-              NodeOpinion& opinion) noexcept {
+              NodeOutput& output) noexcept {
   float sharpness = 1.0f;
   if (reading.mixing) {
-    Mixture& inputs = opinion.inputs;
-    inputs[n_vote_classes] = opinion.margin;
+    Mixture& inputs = output.inputs;
+    inputs[n_vote_classes] = output.margin;
     inputs[n_vote_classes + 1] =
         elementary::log(static_cast<float>((past.right + prior_prior) / (past.left + prior_prior)));
-    opinion.log_odds = mixed(mixture, inputs);
+    output.log_odds = mixed(mixture, inputs);
     sharpness = reading.sharpness;
   } else {
-    opinion.log_odds = opinion.margin;
+    output.log_odds = output.margin;
   }
-  const double sharp = estimate(sharpness * opinion.log_odds, reading.loss);
+  const double sharp = estimate(sharpness * output.log_odds, reading.loss);
   // Written so that a NaN, of weights and values past all measure, becomes the floor.
-  opinion.p_node =
+  output.p_node =
       sharp > probability_floor ? std::min(sharp, 1.0 - probability_floor) : probability_floor;
 }
 

@@ -93,7 +93,7 @@ class PecocLearner {
  public:
   PecocLearner(PecocTree& model, const Learning& options) : model_(model), options_(options) {}
 
-  Found foresee_top(const PreparedRow& row) {
+  Found predict_top(const PreparedRow& row) {
     Found found{none, 0.0};
     search_.run(model_, row, options_.reading.loss, {&found, 1});
     return found;
@@ -190,24 +190,24 @@ PecocTree::PecocTree(LabelTree tree, std::span<const double> mass,
 
 void learn(PecocTree& model, const CsrView& X, std::span<const LabelId> labels,
            std::span<const float> weights, std::span<const std::int64_t> order,
-           const Foresight& foresight, const Learning& options, LearningWatch* watch) {
+           const Prediction& prediction, const Learning& options, LearningWatch* watch) {
   PecocLearner learner(model, options);
   PreparedRow row;
   const std::size_t n = order.empty() ? X.n_rows() : order.size();
   for (std::size_t i = 0; i < n; ++i) {
     const std::size_t r = order.empty() ? i : static_cast<std::size_t>(order[i]);
     row.assign(X.row(r), options.reading);
-    if (!foresight.top.empty()) {
-      const Found found = learner.foresee_top(row);
-      foresight.top[i] = found.label;
-      foresight.p_top[i] = found.p_label;
+    if (!prediction.top.empty()) {
+      const Found found = learner.predict_top(row);
+      prediction.top[i] = found.label;
+      prediction.p_top[i] = found.p_label;
     }
     const float weight = weights.empty() ? 1.0f : weights[r];
     double p_label = 0;
     if (weight > 0 && !learner.observe(row, labels[r], weight, p_label)) throw Diverged(r);
-    if (!foresight.p_label.empty()) foresight.p_label[i] = p_label;
-    if (!foresight.is_new.empty()) {
-      foresight.is_new[i] = model.tree().leaf_of(labels[r]) == none ? 1 : 0;
+    if (!prediction.p_label.empty()) prediction.p_label[i] = p_label;
+    if (!prediction.is_new.empty()) {
+      prediction.is_new[i] = model.tree().leaf_of(labels[r]) == none ? 1 : 0;
     }
     if (watch != nullptr) watch->learned(i + 1);
   }

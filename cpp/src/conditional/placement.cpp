@@ -6,9 +6,9 @@
 
 namespace labeltrees {
 
-NodeId Placement::of_new(LabelId label, const PreparedRow& row, HeardOpinions& heard) {
+NodeId Placement::of_new(LabelId label, const PreparedRow& row, HeardOutputs& heard) {
   const LabelTree& tree = model_.tree();
-  const bool asks_regressors = options_.insertion == Insertion::objective && options_.alpha < 1;
+  const bool uses_regressors = options_.insertion == Insertion::objective && options_.alpha < 1;
   const double bound = options_.balance == Balance::examples
                            ? depth_bound(static_cast<double>(tree.n_labels()) + 1, options_.alpha)
                            : depth_bound(1, 0);
@@ -16,7 +16,7 @@ NodeId Placement::of_new(LabelId label, const PreparedRow& row, HeardOpinions& h
   std::uint32_t block = 0;
   for (std::int32_t depth = 0; !tree.is_leaf(node); ++depth) {
     double p_right = 0.5;
-    if (asks_regressors) {
+    if (uses_regressors) {
       const auto at = static_cast<std::size_t>(depth);
       if (at < heard.size() && heard[at].node != node) heard.resize(at);
       if (at == heard.size()) {
@@ -24,8 +24,8 @@ NodeId Placement::of_new(LabelId label, const PreparedRow& row, HeardOpinions& h
           block = model_.place(node).block;
           find_lines(model_.table(), block, row, lines_);
         }
-        const NodeOpinion opinion = ask_node(model_, node, lines_, row, options_.reading);
-        heard.push_back({node, static_cast<double>(unsharpened(opinion, options_.reading))});
+        const NodeOutput output = evaluate_node(model_, node, lines_, row, options_.reading);
+        heard.push_back({node, static_cast<double>(unsharpened(output, options_.reading))});
       }
       p_right = heard[at].p_right;
     }

@@ -219,7 +219,7 @@ SharedPaths::SharedPaths(const ConditionalTree& model, std::span<const LabelId> 
   }
 }
 
-void SharedPaths::ask(const SparseRow& row, std::span<double> p) {
+void SharedPaths::evaluate(const SparseRow& row, std::span<double> p) {
   if (!nodes_.empty()) visits_[0] = walker_.start(row);
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     if (tree_.is_leaf(nodes_[i])) continue;
@@ -243,7 +243,7 @@ void top_rows(const ConditionalTree& model, const CsrView& X, std::span<const La
   std::vector<double> p_labels(labels.size());
   for (std::size_t r = 0; r < X.n_rows(); ++r) {
     look_up();
-    paths.ask(X.row(r), p_labels);
+    paths.evaluate(X.row(r), p_labels);
     for (std::size_t i = 0; i < labels.size(); ++i) {
       best.add(i, static_cast<std::int64_t>(r), p_labels[i]);
     }
@@ -281,10 +281,10 @@ PathReport report_path(const ConditionalTree& model, const SparseRow& row, Label
   for (const NodeId node : report.nodes) {
     const std::size_t slot = model.place(node).slot;
     find_lines(model.table(), model.place(node).block, prepared, lines);
-    const NodeOpinion opinion = ask_node(model, node, lines, prepared, reading);
+    const NodeOutput output = evaluate_node(model, node, lines, prepared, reading);
     const float sharpness = reading.mixing ? reading.sharpness : 1.0f;
-    report.margins.push_back(sharpness * opinion.log_odds);
-    report.p_nodes.push_back(opinion.p_node);
+    report.margins.push_back(sharpness * output.log_odds);
+    report.p_nodes.push_back(output.p_node);
     for (const CountedLine* line : lines) {
       report.weights.push_back(line == nullptr ? 0.0f : worth(model, node, *line, slot, reading));
     }

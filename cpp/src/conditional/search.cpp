@@ -30,7 +30,7 @@ std::size_t TopSearch::run(const ConditionalTree& model, const PreparedRow& row,
       find_lines(model.table(), place.block, row, lines_[n_blocks - 1]);
     }
     const double p =
-        ask_node(model, best.node, lines_[static_cast<std::size_t>(at)], row, reading).p_node;
+        evaluate_node(model, best.node, lines_[static_cast<std::size_t>(at)], row, reading).p_node;
     const NodeId left = tree.first_child(best.node);
     for (const NodeId child : {left, left + 1}) {
       const bool same_block = model.place(child).block == place.block;
@@ -71,7 +71,7 @@ void label_probabilities_of(const ConditionalTree& model, const CsrView& X,
                    lines);
         rows.next().fetch_block(model.table());
       }
-      const double p_node = ask_node(model, path[i], lines, now.row(), reading).p_node;
+      const double p_node = evaluate_node(model, path[i], lines, now.row(), reading).p_node;
       p[r] *= path[i - 1] == tree.first_child(path[i]) ? 1.0 - p_node : p_node;
     }
     rows.next().fetch_rest(model.table());
@@ -133,7 +133,7 @@ void all_probabilities(const ConditionalTree& model, const CsrView& X, std::size
       const Place place = model.place(node);
       BlockLines& block = lines[place.block - 1];
       if (place.slot == 0) find_lines(model.table(), place.block, row, block);
-      const double p_node = ask_node(model, node, block, row, reading).p_node;
+      const double p_node = evaluate_node(model, node, block, row, reading).p_node;
       const auto left = static_cast<std::size_t>(tree.first_child(node));
       p_path[left] = p_path[i] * (1.0 - p_node);
       p_path[left + 1] = p_path[i] * p_node;

@@ -104,11 +104,11 @@ void ConditionalTree::derive_from_tree() {
 
 // Before anything is known of their worth: the margin at its word, each vote at a third of it.
 ConditionalTree::ConditionalTree() {
-  Mixture untaught;
-  untaught.fill(0.3f);
-  untaught[n_vote_classes] = 1.0f;
-  untaught[n_vote_classes + 1] = 0.0f;
-  mixtures_.fill(untaught);
+  Mixture fresh;
+  fresh.fill(0.3f);
+  fresh[n_vote_classes] = 1.0f;
+  fresh[n_vote_classes + 1] = 0.0f;
+  mixtures_.fill(fresh);
 }
 
 ConditionalTree::ConditionalTree(LabelTree tree, std::span<const double> mass,

@@ -160,18 +160,18 @@ class TreePass {
     for (std::size_t i = 0; i < workers.size(); ++i) scorers_.emplace_back(tree_, forest, rows_);
     const std::size_t n_nodes = tree.tree->n_nodes();
     place_.assign(n_nodes, none);
-    wanted_.assign(n_nodes, 0);
+    requested_.assign(n_nodes, 0);
     bar_.assign(n_nodes, std::numeric_limits<double>::infinity());
     for (std::size_t i = 0; i < labels.size(); ++i) {
       const NodeId leaf = tree.tree->leaf_of(labels[i]);
       if (leaf == none) continue;
       place_[index(leaf)] = static_cast<std::int32_t>(i);
-      wanted_[index(leaf)] = 1;
+      requested_[index(leaf)] = 1;
       bar_[index(leaf)] = bars.empty() ? worst_score : ranking.below(bars[i]);
     }
     for (std::size_t n = n_nodes; n-- > 1;) {
       const std::size_t parent = index(tree.tree->parent(static_cast<NodeId>(n)));
-      wanted_[parent] |= wanted_[n];
+      requested_[parent] |= requested_[n];
       bar_[parent] = std::min(bar_[parent], bar_[n]);
     }
   }
@@ -190,9 +190,9 @@ class TreePass {
   Workers& workers_;
   TreeRows rows_;
   std::vector<NodeScorer> scorers_;
-  std::vector<std::int32_t> place_;   // of each leaf among the labels asked for
-  std::vector<std::uint8_t> wanted_;  // whether a label below the node is asked for
-  std::vector<double> bar_;           // least bar of the labels below the node
+  std::vector<std::int32_t> place_;      // of each leaf among the labels asked for
+  std::vector<std::uint8_t> requested_;  // whether a label below the node is asked for
+  std::vector<double> bar_;              // least bar of the labels below the node
 
  public:
   std::vector<std::vector<ScoredRow>> found;  // of every label asked for
@@ -201,7 +201,7 @@ class TreePass {
     std::vector<ScoredRow> all(n_rows_);
     for (std::size_t i = 0; i < n_rows_; ++i) all[i] = {1.0, 0.0, static_cast<std::int32_t>(i)};
     std::vector<Task> tasks;
-    if (wanted_[0] != 0) tasks.push_back({0, std::move(all)});
+    if (requested_[0] != 0) tasks.push_back({0, std::move(all)});
     // The top of the tree, rows shared out, until there are subtrees enough to share out instead.
     while (!tasks.empty() && tasks.size() < 4 * workers_.size()) {
       const auto largest = std::max_element(
@@ -251,7 +251,7 @@ class TreePass {
     const std::size_t n = index(tree_.tree->n_children(task.node));
     for (std::size_t c = 0; c < n; ++c) {
       const NodeId child = first + static_cast<NodeId>(c);
-      if (wanted_[index(child)] == 0) continue;
+      if (requested_[index(child)] == 0) continue;
       std::vector<ScoredRow> points;
       for (std::size_t i = 0; i < task.points.size(); ++i) {
         const double p = task.points[i].p * static_cast<double>(answers[i * n + c]);
@@ -279,7 +279,7 @@ class TreePass {
 };
 
 // Replaces every candidate's score by the mean of all trees, each candidate once.
-void fill_in(AskerPool& pool, const CsrView& X, std::span<const LabelId> labels,
+void fill_in(QueryPool& pool, const CsrView& X, std::span<const LabelId> labels,
              const Ranking& ranking, std::size_t n_workers,
              std::vector<std::vector<ScoredRow>>& found) {
   struct Pair {
@@ -304,10 +304,10 @@ void fill_in(AskerPool& pool, const CsrView& X, std::span<const LabelId> labels,
   std::vector<std::size_t> begin(X.n_rows() + 1, 0);
   for (const Pair& pair : pairs) ++begin[index(pair.row) + 1];
   std::partial_sum(begin.begin(), begin.end(), begin.begin());
-  ask_rows(pool, X, {}, n_workers, [&](std::size_t r, ForestAsker& asker) {
+  query_rows(pool, X, {}, n_workers, [&](std::size_t r, ForestQuery& query) {
     for (std::size_t i = begin[r]; i < begin[r + 1]; ++i) {
       ScoredRow& candidate = found[pairs[i].label][pairs[i].place];
-      candidate.p = asker.label(labels[pairs[i].label]);
+      candidate.p = query.label(labels[pairs[i].label]);
       candidate.score = ranking.score(candidate.p, candidate.row);
     }
   });
@@ -333,7 +333,7 @@ void add_up(const Ranking& ranking, std::size_t n_trees,
 }
 
 // The candidates of every label with their scores, from all trees together.
-std::vector<std::vector<ScoredRow>> candidates(AskerPool& pool, const CsrView& X,
+std::vector<std::vector<ScoredRow>> candidates(QueryPool& pool, const CsrView& X,
                                                std::span<const LabelId> labels,
                                                std::span<const double> bars,
                                                const Labelwise& options, const Ranking& ranking,
@@ -361,7 +361,7 @@ std::vector<std::vector<ScoredRow>> candidates(AskerPool& pool, const CsrView& X
 
 }  // namespace
 
-void labelwise_top_rows(AskerPool& pool, const CsrView& X, std::span<const LabelId> labels,
+void labelwise_top_rows(QueryPool& pool, const CsrView& X, std::span<const LabelId> labels,
                         const Labelwise& options, std::span<std::int64_t> rows,
                         std::span<double> p) {
   Workers workers(options.n_workers);

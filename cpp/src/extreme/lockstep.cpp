@@ -7,7 +7,7 @@
 #include "labeltrees/platform/attention.hpp"
 #include "labeltrees/platform/elementary.hpp"
 #include "labeltrees/platform/hash.hpp"
-#include "labeltrees/rows/wanted_rows.hpp"
+#include "labeltrees/rows/read_ahead.hpp"
 #include "lockstep_kernels.hpp"
 
 namespace labeltrees {
@@ -118,7 +118,7 @@ void LockstepSolver::learn(const NodeProblem& problem, std::size_t n_rows, int m
       look_up();
       epoch.order = order_.data() + begin;
       epoch.n_rows = std::min(rows_between_looks, n_rows - begin);
-      if (problem.is_mapped) want_rows<std::uint32_t>(problem.rows, {epoch.order, epoch.n_rows});
+      if (problem.is_mapped) read_ahead<std::uint32_t>(problem.rows, {epoch.order, epoch.n_rows});
       gap_ += logistic ? kernels.logistic_epoch(epoch) : kernels.hinge_epoch(epoch);
     }
     ++epochs_;

@@ -18,15 +18,15 @@ bool less_likely(const Open& a, const Open& b) noexcept {
 
 }  // namespace
 
-ForestAsker::ForestAsker(const RelevanceForest& forest) : fill_missing_(forest.fill_missing) {
+ForestQuery::ForestQuery(const RelevanceForest& forest) : fill_missing_(forest.fill_missing) {
   for (const RelevanceTree& tree : forest.trees) trees_.emplace_back(tree, forest);
   open_.resize(trees_.size());
   dropped_.resize(trees_.size());
   met_.assign(forest.n_labels, 0);
 }
 
-void ForestAsker::ask(const SparseRow& row, std::int32_t held) {
-  for (TreeAsker& tree : trees_) tree.ask(row, held);
+void ForestQuery::start(const SparseRow& row, std::int32_t held) {
+  for (TreeQuery& tree : trees_) tree.start(row, held);
   mass_width_ = 0;
   if (++query_ == 0) {
     std::fill(met_.begin(), met_.end(), 0u);
@@ -34,13 +34,13 @@ void ForestAsker::ask(const SparseRow& row, std::int32_t held) {
   }
 }
 
-double ForestAsker::label(LabelId label) {
+double ForestQuery::label(LabelId label) {
   double sum = 0;
-  for (TreeAsker& tree : trees_) sum += tree.label(label);
+  for (TreeQuery& tree : trees_) sum += tree.label(label);
   return sum / static_cast<double>(trees_.size());
 }
 
-std::span<const ScoredLabel> ForestAsker::top(std::size_t k, RelevanceSearch search,
+std::span<const ScoredLabel> ForestQuery::top(std::size_t k, RelevanceSearch search,
                                               std::size_t beam_width) {
   best_.clear();
   if (search == RelevanceSearch::exact) {
@@ -53,7 +53,7 @@ std::span<const ScoredLabel> ForestAsker::top(std::size_t k, RelevanceSearch sea
 }
 
 // best_ is a heap with the worst of the k best on top.
-void ForestAsker::offer(std::size_t k, const ScoredLabel& label) {
+void ForestQuery::offer(std::size_t k, const ScoredLabel& label) {
   if (k == 0) return;
   if (best_.size() == k) {
     if (!comes_before(label, best_.front())) return;
@@ -64,7 +64,7 @@ void ForestAsker::offer(std::size_t k, const ScoredLabel& label) {
   std::push_heap(best_.begin(), best_.end(), comes_before);
 }
 
-void ForestAsker::expand(std::size_t t, const Open& open, double least) {
+void ForestQuery::expand(std::size_t t, const Open& open, double least) {
   const LabelTree& tree = trees_[t].tree();
   const float* p = trees_[t].children(open.node);
   const NodeId first = tree.first_child(open.node);
@@ -81,7 +81,7 @@ void ForestAsker::expand(std::size_t t, const Open& open, double least) {
 
 // The threshold algorithm: each tree gives its labels by falling probability; a label not met in
 // any tree has at most the mean of what the trees would give next.
-void ForestAsker::top_exact(std::size_t k) {
+void ForestQuery::top_exact(std::size_t k) {
   for (std::size_t t = 0; t < trees_.size(); ++t) {
     open_[t].assign(1, {1.0, 0});
     dropped_[t] = 0;
@@ -114,8 +114,8 @@ void ForestAsker::top_exact(std::size_t k) {
   }
 }
 
-void ForestAsker::beam_of(TreeAsker& asker, std::size_t n_kept, std::size_t beam_width) {
-  const LabelTree& tree = asker.tree();
+void ForestQuery::beam_of(TreeQuery& query, std::size_t n_kept, std::size_t beam_width) {
+  const LabelTree& tree = query.tree();
   level_.assign(1, {1.0, 0});
   best_.clear();
   while (!level_.empty()) {
@@ -123,9 +123,9 @@ void ForestAsker::beam_of(TreeAsker& asker, std::size_t n_kept, std::size_t beam
     nodes_.clear();
     for (const Open& open : level_) nodes_.push_back(open.node);
     std::sort(nodes_.begin(), nodes_.end());
-    asker.prepare(nodes_);
+    query.prepare(nodes_);
     for (const Open& open : level_) {
-      const float* p = asker.children(open.node);
+      const float* p = query.children(open.node);
       const NodeId first = tree.first_child(open.node);
       const std::int32_t n = tree.n_children(open.node);
       double least = n_kept > 0 && best_.size() == n_kept ? best_.front().p : -1.0;
@@ -152,16 +152,16 @@ void ForestAsker::beam_of(TreeAsker& asker, std::size_t n_kept, std::size_t beam
   }
 }
 
-double ForestAsker::mass(std::size_t beam_width) {
+double ForestQuery::mass(std::size_t beam_width) {
   if (mass_width_ != beam_width) {
     mass_ = 0;
     mass_width_ = beam_width;
-    for (TreeAsker& tree : trees_) beam_of(tree, 0, beam_width);
+    for (TreeQuery& tree : trees_) beam_of(tree, 0, beam_width);
   }
   return mass_ / static_cast<double>(trees_.size());
 }
 
-void ForestAsker::top_beam(std::size_t k, std::size_t beam_width) {
+void ForestQuery::top_beam(std::size_t k, std::size_t beam_width) {
   mass_ = 0;
   mass_width_ = beam_width;
   if (trees_.size() == 1) {
@@ -172,7 +172,7 @@ void ForestAsker::top_beam(std::size_t k, std::size_t beam_width) {
   // Without filling in every tree counts with as many labels as the released program keeps.
   constexpr std::size_t most_kept = 100;
   const std::size_t n_kept = fill_missing_ ? k + 10 : std::max(k, most_kept);
-  for (TreeAsker& tree : trees_) {
+  for (TreeQuery& tree : trees_) {
     beam_of(tree, n_kept, beam_width);
     candidates_.insert(candidates_.end(), best_.begin(), best_.end());
   }
@@ -185,7 +185,7 @@ void ForestAsker::top_beam(std::size_t k, std::size_t beam_width) {
 }
 
 // Offers the candidates with the sum of what trees found over all trees.
-void ForestAsker::add_up(std::size_t k) {
+void ForestQuery::add_up(std::size_t k) {
   std::stable_sort(candidates_.begin(), candidates_.end(),
                    [](const ScoredLabel& a, const ScoredLabel& b) { return a.label < b.label; });
   for (std::size_t i = 0; i < candidates_.size();) {
@@ -198,13 +198,13 @@ void ForestAsker::add_up(std::size_t k) {
 
 // Offers the candidates with the mean of all trees, k at a time, the most promising first: what the
 // beams computed of a label's path bounds it, and spares asking for many that a beam missed.
-void ForestAsker::fill_in(std::size_t k) {
+void ForestQuery::fill_in(std::size_t k) {
   const auto n_trees = static_cast<double>(trees_.size());
   std::size_t n = 0;
   for (const ScoredLabel& candidate : candidates_) {
     if (std::exchange(met_[index(candidate.label)], query_) == query_) continue;
     double most = 0;
-    for (const TreeAsker& tree : trees_) most += tree.known(candidate.label);
+    for (const TreeQuery& tree : trees_) most += tree.known(candidate.label);
     candidates_[n++] = {most / n_trees, candidate.label};
   }
   candidates_.resize(n);
@@ -217,7 +217,7 @@ void ForestAsker::fill_in(std::size_t k) {
       block = block.first(static_cast<std::size_t>(end - block.begin()));
     }
     if (block.empty()) return;
-    for (TreeAsker& tree : trees_) {
+    for (TreeQuery& tree : trees_) {
       nodes_.clear();
       for (const ScoredLabel& candidate : block) tree.add_path(candidate.label, nodes_);
       std::sort(nodes_.begin(), nodes_.end());
@@ -229,7 +229,7 @@ void ForestAsker::fill_in(std::size_t k) {
   }
 }
 
-std::span<const ScoredLabel> ForestAsker::above(double threshold) {
+std::span<const ScoredLabel> ForestQuery::above(double threshold) {
   found_.clear();
   for (std::size_t t = 0; t < trees_.size(); ++t) {  // some tree gives at least the mean
     const LabelTree& tree = trees_[t].tree();
@@ -256,54 +256,55 @@ std::span<const ScoredLabel> ForestAsker::above(double threshold) {
   return found_;
 }
 
-void ForestAsker::all(std::span<double> out) {
+void ForestQuery::all(std::span<double> out) {
   std::fill(out.begin(), out.end(), 0.0);
   for (const ScoredLabel& label : above(-1.0)) out[index(label.label)] = label.p;
 }
 
-std::unique_ptr<ForestAsker> AskerPool::take() {
+std::unique_ptr<ForestQuery> QueryPool::take() {
   {
     const std::lock_guard lock(mutex_);
     if (!idle_.empty()) {
-      auto asker = std::move(idle_.back());
+      auto query = std::move(idle_.back());
       idle_.pop_back();
-      return asker;
+      return query;
     }
   }
-  return std::make_unique<ForestAsker>(forest_);
+  return std::make_unique<ForestQuery>(forest_);
 }
 
-void AskerPool::give_back(std::unique_ptr<ForestAsker> asker) {
+void QueryPool::give_back(std::unique_ptr<ForestQuery> query) {
   const std::lock_guard lock(mutex_);
-  idle_.push_back(std::move(asker));
+  idle_.push_back(std::move(query));
 }
 
-void ask_rows(AskerPool& pool, const CsrView& X, std::span<const std::int32_t> held,
-              std::size_t n_workers, const std::function<void(std::size_t, ForestAsker&)>& answer) {
+void query_rows(QueryPool& pool, const CsrView& X, std::span<const std::int32_t> held,
+                std::size_t n_workers,
+                const std::function<void(std::size_t, ForestQuery&)>& answer) {
   const std::size_t n_rows = X.n_rows(), n_blocks = (n_rows + block_rows - 1) / block_rows;
   Workers workers(std::max<std::size_t>(1, std::min(n_workers, n_blocks)));
-  std::vector<std::unique_ptr<ForestAsker>> askers(workers.size());
-  for (auto& asker : askers) asker = pool.take();
+  std::vector<std::unique_ptr<ForestQuery>> queries(workers.size());
+  for (auto& query : queries) query = pool.take();
   workers.run(n_blocks, [&](std::size_t block, std::size_t worker) {
     for (std::size_t r = block * block_rows; r < std::min(n_rows, (block + 1) * block_rows); ++r) {
-      askers[worker]->ask(X.row(r), held.empty() ? none : held[r]);
-      answer(r, *askers[worker]);
+      queries[worker]->start(X.row(r), held.empty() ? none : held[r]);
+      answer(r, *queries[worker]);
     }
   });
-  for (auto& asker : askers) pool.give_back(std::move(asker));
+  for (auto& query : queries) pool.give_back(std::move(query));
 }
 
-void relevance_top_labels(AskerPool& pool, const CsrView& X, std::size_t k, RelevanceSearch search,
+void relevance_top_labels(QueryPool& pool, const CsrView& X, std::size_t k, RelevanceSearch search,
                           std::size_t beam_width, std::span<const std::int32_t> held,
                           std::size_t mass_width, std::size_t n_workers, std::span<LabelId> labels,
                           std::span<double> p, std::span<double> masses) {
-  ask_rows(pool, X, held, n_workers, [&](std::size_t r, ForestAsker& asker) {
-    const auto top = asker.top(k, search, beam_width);
+  query_rows(pool, X, held, n_workers, [&](std::size_t r, ForestQuery& query) {
+    const auto top = query.top(k, search, beam_width);
     for (std::size_t i = 0; i < k; ++i) {
       labels[r * k + i] = i < top.size() ? top[i].label : none;
       p[r * k + i] = i < top.size() ? top[i].p : 0.0;
     }
-    if (!masses.empty()) masses[r] = asker.mass(mass_width);
+    if (!masses.empty()) masses[r] = query.mass(mass_width);
   });
 }
 

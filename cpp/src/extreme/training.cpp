@@ -11,7 +11,7 @@
 #include "labeltrees/platform/spilled.hpp"
 #include "labeltrees/platform/system.hpp"
 #include "labeltrees/platform/workers.hpp"
-#include "labeltrees/rows/wanted_rows.hpp"
+#include "labeltrees/rows/read_ahead.hpp"
 
 namespace labeltrees {
 namespace {
@@ -179,8 +179,8 @@ class NodeGatherer {
     const CsrView& X = X_.rows;
     for (std::size_t r = 0; r < rows_.size(); ++r) {
       if (X_.is_mapped && r % rows_at_once == 0) {
-        want_rows(X, std::span<const std::int32_t>(rows_).subspan(
-                         r, std::min(rows_at_once, rows_.size() - r)));
+        read_ahead(X, std::span<const std::int32_t>(rows_).subspan(
+                          r, std::min(rows_at_once, rows_.size() - r)));
       }
       const SparseRow entries = X.row(index(rows_[r]));
       for (std::size_t k = 0; k < entries.size(); ++k) {

@@ -4,7 +4,7 @@
 
 #include "labeltrees/conditional/node_probability.hpp"
 #include "labeltrees/conditional/search.hpp"
-#include "labeltrees/conditional/teaching.hpp"
+#include "labeltrees/conditional/update.hpp"
 #include "labeltrees/platform/index.hpp"
 
 namespace labeltrees {
@@ -18,7 +18,7 @@ class MatchReader {
     const std::uint32_t block = model.place(node).block;
     if (block != block_) find_lines(model.table(), block, row, lines_);
     block_ = block;
-    return ask_node(model, node, lines_, row, reading).p_node;
+    return evaluate_node(model, node, lines_, row, reading).p_node;
   }
   void forget() noexcept { block_ = 0; }
 
@@ -100,16 +100,16 @@ class TournamentLearner {
   TournamentLearner(ConditionalTree& model, const ConditionalLearning& options)
       : model_(model), options_(options) {}
 
-  void foresee(const PreparedRow& row, LabelId label, std::size_t i, const Foresight& foresight) {
+  void predict(const PreparedRow& row, LabelId label, std::size_t i, const Prediction& prediction) {
     const NodeId leaf = model_.tree().leaf_of(label);
-    if (!foresight.is_new.empty()) foresight.is_new[i] = leaf == none ? 1 : 0;
-    if (foresight.p_label.empty() && foresight.top.empty()) return;
+    if (!prediction.is_new.empty()) prediction.is_new[i] = leaf == none ? 1 : 0;
+    if (prediction.p_label.empty() && prediction.top.empty()) return;
     matches_.run(model_, row, options_.reading);
-    if (!foresight.p_label.empty()) foresight.p_label[i] = leaf == none ? 0.0 : matches_.p(leaf);
-    if (foresight.top.empty()) return;
+    if (!prediction.p_label.empty()) prediction.p_label[i] = leaf == none ? 0.0 : matches_.p(leaf);
+    if (prediction.top.empty()) return;
     const NodeId first = winner(model_, row, options_.reading, reader_);
-    foresight.top[i] = first == none ? none : model_.tree().label(first);
-    foresight.p_top[i] = first == none ? 0.0 : matches_.p(first);
+    prediction.top[i] = first == none ? none : model_.tree().label(first);
+    prediction.p_top[i] = first == none ? 0.0 : matches_.p(first);
   }
 
   // False if a weight would grow past all measure, in which case nothing has changed.
@@ -124,7 +124,7 @@ class TournamentLearner {
     const bool is_new = leaf == none;
     if (is_new) leaf = place_of_new(label);
     if (may_diverge(options_.reading) &&
-        !may_teach_path(model_, leaf, row, weight, options_, found_)) {
+        !may_update_path(model_, leaf, row, weight, options_, found_)) {
       return false;
     }
     find_path(leaf, row);
@@ -177,10 +177,10 @@ class TournamentLearner {
         lines_.push_back(&model_.table().obtain(CountedTable::key(block_, feature)));
       }
     }
-    const float margin = ask_node(model_, node, lines_, row, options_.reading).margin;
+    const float margin = evaluate_node(model_, node, lines_, row, options_.reading).margin;
     step_lines(lines_, row, place.slot, weight * slope(margin, right, options_.reading.loss),
                options_);
-    const double p = ask_node(model_, node, lines_, row, options_.reading).p_node;
+    const double p = evaluate_node(model_, node, lines_, row, options_.reading).p_node;
     return right ? p > 0.5 : p <= 0.5;
   }
 
@@ -198,7 +198,7 @@ class TournamentLearner {
 
 void learn_tournament(ConditionalTree& model, const CsrView& X, std::span<const LabelId> labels,
                       std::span<const float> weights, std::span<const std::int64_t> order,
-                      const Foresight& foresight, const ConditionalLearning& options,
+                      const Prediction& prediction, const ConditionalLearning& options,
                       LearningWatch* watch) {
   TournamentLearner learner(model, options);
   PreparedRow row;
@@ -206,7 +206,7 @@ void learn_tournament(ConditionalTree& model, const CsrView& X, std::span<const 
   for (std::size_t i = 0; i < n; ++i) {
     const std::size_t r = order.empty() ? i : static_cast<std::size_t>(order[i]);
     row.assign(X.row(r), options.reading);
-    learner.foresee(row, labels[r], i, foresight);
+    learner.predict(row, labels[r], i, prediction);
     const float weight = weights.empty() ? 1.0f : weights[r];
     if (weight > 0 && !learner.observe(row, labels[r], weight)) throw Diverged(r);
     if (watch != nullptr) watch->learned(i + 1);

@@ -22,19 +22,20 @@ std::size_t power(double x, std::size_t limit) noexcept {
 }  // namespace
 
 BackOff::BackOff() {
-  asked_.fill(prior_rows);
+  reached_.fill(prior_rows);
   drawn_.fill(prior_rows / 2);
 }
 
-BackOff::BackOff(std::span<const double> asked, std::span<const double> drawn) {
-  if (asked.size() != n_classes || drawn.size() != n_classes) {
+BackOff::BackOff(std::span<const double> reached, std::span<const double> drawn) {
+  if (reached.size() != n_classes || drawn.size() != n_classes) {
     throw TreeError("back-off needs two numbers for every class of nodes");
   }
-  std::copy(asked.begin(), asked.end(), asked_.begin());
+  std::copy(reached.begin(), reached.end(), reached_.begin());
   std::copy(drawn.begin(), drawn.end(), drawn_.begin());
   for (std::size_t c = 0; c < n_classes; ++c) {
     // So far from 0 that the back-off it makes is finite.
-    if (!(drawn_[c] > least_trust * asked_[c] && drawn_[c] < asked_[c] && asked_[c] < most_rows)) {
+    if (!(drawn_[c] > least_trust * reached_[c] && drawn_[c] < reached_[c] &&
+          reached_[c] < most_rows)) {
       throw TreeError("no trust of a class of nodes is 0 or 1");
     }
   }

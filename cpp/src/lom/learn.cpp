@@ -68,16 +68,16 @@ class LomLearner {
   }
 
   // Answers from the end of that way.
-  void foresee(LabelId label, std::size_t i, const Foresight& foresight) {
-    if (!foresight.is_new.empty()) foresight.is_new[i] = model_.total(label) > 0 ? 0 : 1;
-    if (foresight.p_label.empty() && foresight.top.empty()) return;
+  void predict(LabelId label, std::size_t i, const Prediction& prediction) {
+    if (!prediction.is_new.empty()) prediction.is_new[i] = model_.total(label) > 0 ? 0 : 1;
+    if (prediction.p_label.empty() && prediction.top.empty()) return;
     distribution_.assign(model_, way_);
-    if (!foresight.p_label.empty()) foresight.p_label[i] = distribution_.probability(label);
-    if (foresight.top.empty()) return;
+    if (!prediction.p_label.empty()) prediction.p_label[i] = distribution_.probability(label);
+    if (prediction.top.empty()) return;
     Found found{none, 0.0};
     distribution_.top({&found, 1});
-    foresight.top[i] = found.label;
-    foresight.p_top[i] = found.p_label;
+    prediction.top[i] = found.label;
+    prediction.p_top[i] = found.p_label;
   }
 
   // Learns the row. False if a weight would grow past all measure, in which case nothing has
@@ -108,12 +108,12 @@ class LomLearner {
       if (view == nullptr || view->block != here.place.block) {
         view = together ? &views_[v++] : &see(off_way_, here.place.block);
       }
-      const NodeId untaught = child(at, view->margins);
+      const NodeId greedy = child(at, view->margins);
       const float target = here.mean > entry.mean ? -1.0f : 1.0f;
       const float score = train(*view, here.place.slot, target, weight);
       model_.count_score(at, entry, score, weight);
       at = score < 0 ? here.left : here.right;
-      if (together && at != untaught) {
+      if (together && at != greedy) {
         count_rest(n_together, label, weight);
         together = false;
       }
@@ -124,7 +124,7 @@ class LomLearner {
   }
 
   // Teaches one inner node's regressor a row, and nothing else. False as observe.
-  bool teach_node(NodeId at, const SparseRow& row, LabelId label, float weight) {
+  bool update_node(NodeId at, const SparseRow& row, LabelId label, float weight) {
     row_.assign(row, options_.reading);
     model_.table().make_room(row_.size());
     model_.make_room(label, 0);
@@ -183,7 +183,7 @@ class LomLearner {
   // Counts the row in the histograms of the nodes it would have reached untaught, from the way's
   // i-th on.
   void count_rest(std::size_t i, LabelId label, float weight) {
-    if (options_.taught_only) return;
+    if (options_.training_path_only) return;
     for (; i < way_.size(); ++i) model_.count_histogram(way_[i], label, weight);
   }
 
@@ -326,7 +326,7 @@ class LomLearner {
 
 void learn(LomTree& model, const CsrView& X, std::span<const LabelId> labels,
            std::span<const float> weights, std::span<const std::int64_t> order,
-           const Foresight& foresight, const LomLearning& options, LearningWatch* watch) {
+           const Prediction& prediction, const LomLearning& options, LearningWatch* watch) {
   LomLearner learner(model, options);
   const std::size_t n = order.empty() ? X.n_rows() : order.size();
   const auto row_at = [&](std::size_t i) {
@@ -337,7 +337,7 @@ void learn(LomTree& model, const CsrView& X, std::span<const LabelId> labels,
     const std::size_t r = row_at(i);
     learner.advance(labels[r]);
     if (i + 1 < n) learner.expect(X.row(row_at(i + 1)), labels[row_at(i + 1)]);
-    learner.foresee(labels[r], i, foresight);
+    learner.predict(labels[r], i, prediction);
     const float weight = weights.empty() ? 1.0f : weights[r];
     if (weight > 0 && !learner.observe(labels[r], weight)) throw Diverged(r);
     if (watch != nullptr) watch->learned(i + 1);
@@ -396,7 +396,7 @@ void fit_heaviest(LomTree& model, const CsrView& X, std::span<const LabelId> lab
     for (std::size_t pass = 0; pass < n_passes; ++pass) {
       for (const std::size_t r : leaf.rows) {
         look_up();
-        if (!learner.teach_node(leaf.node, X.row(r), labels[r], weight_of(r))) throw Diverged(r);
+        if (!learner.update_node(leaf.node, X.row(r), labels[r], weight_of(r))) throw Diverged(r);
       }
     }
     HeavyLeaf left{0, model.node(leaf.node).left, {}}, right{0, model.node(leaf.node).right, {}};

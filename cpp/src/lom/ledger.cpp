@@ -74,14 +74,14 @@ const LedgerEntry* Ledgers::find(std::uint32_t ledger, LabelId label) const noex
 }
 
 LedgerEntry& Ledgers::obtain(std::uint32_t ledger, LabelId label) {
-  const std::uint64_t wanted = key(ledger, label);
+  const std::uint64_t sought = key(ledger, label);
   if (capacity_ != 0) {
-    LedgerEntry& entry = place_of(wanted);
-    if (entry.key == wanted) return entry;
+    LedgerEntry& entry = place_of(sought);
+    if (entry.key == sought) return entry;
   }
   make_room(0, 1);
-  LedgerEntry& entry = place_of(wanted);
-  entry.key = wanted;
+  LedgerEntry& entry = place_of(sought);
+  entry.key = sought;
   ++used_;
   links_.push_back({label, heads_[index(ledger)]});
   heads_[index(ledger)] = static_cast<std::uint32_t>(links_.size() - 1);

@@ -143,13 +143,13 @@ void NodeDistribution::visit_likely(Floor floor, Take take) {
   if (model_->n_labels() == 0) return;
   weigh_steps();
   if (seen_.size() < model_->masses().size()) seen_.resize(model_->masses().size(), 0);
-  if (++question_ == 0) {  // the numbers have all been used
+  if (++query_ == 0) {  // the numbers have all been used
     std::fill(seen_.begin(), seen_.end(), 0);
-    question_ = 1;
+    query_ = 1;
   }
   const auto offer = [&](LabelId label) {
-    if (seen_[index(label)] == question_) return;
-    seen_[index(label)] = question_;
+    if (seen_[index(label)] == query_) return;
+    seen_[index(label)] = query_;
     const double p = probability_above(label, floor());
     if (p >= 0) take(label, p);
   };

@@ -26,12 +26,12 @@ void LomTree::reset(NodeId id) {
   node(id) = fresh;
 }
 
-void LomTree::make_room(LabelId label, std::size_t n_untaught) {
+void LomTree::make_room(LabelId label, std::size_t n_greedy) {
   labeltrees::make_room(nodes_, 2);
   labeltrees::make_room(used_slots_, 1);
   make_room_in_all(totals_, index(label) + 1);
   make_room_in_all(last_leaf_, index(label) + 1);
-  ledgers_.make_room(2, max_path_ + 1 + n_untaught);
+  ledgers_.make_room(2, max_path_ + 1 + n_greedy);
 }
 
 void LomTree::add_total(LabelId label, double weight) {

@@ -31,26 +31,26 @@ class MultilabelLearner {
     }
   }
 
-  // Learns the row that was read. p_label[i] becomes what the tree, or for candidates the experts,
-  // said of its labels.
+  // Learns the row that was read. p_label[i] becomes what the tree, or for candidates the
+  // rerankers, said of its labels.
   void observe(const RowLabels& labels, float weight, std::span<double> p_label) {
     make_room(labels);
     find_outside(labels);
-    if (refines()) refiner_.expect(model_.experts(), row(), proposal_, outside_);
+    if (refines()) refiner_.expect(model_.rerankers(), row(), proposal_, outside_);
     place_new(labels);
     mark_nodes(labels);
-    ask_nodes();
-    teach_top(labels, weight);
-    teach_nodes(weight);
-    foresee(labels);
+    evaluate_nodes();
+    update_top(labels, weight);
+    update_nodes(weight);
+    predict(labels);
     if (refines()) {
-      refiner_.ask(model_.experts(), row(), proposal_, outside_);
-      teach_experts(labels, weight);
+      refiner_.evaluate(model_.rerankers(), row(), proposal_, outside_);
+      update_rerankers(labels, weight);
     }
-    for (std::size_t i = 0; i < p_label.size(); ++i) p_label[i] = foreseen_[i];
+    for (std::size_t i = 0; i < p_label.size(); ++i) p_label[i] = predicted_[i];
   }
 
-  // The likeliest candidates, refined; to be called after ask_experts or observe.
+  // The likeliest candidates, refined; to be called after evaluate_rerankers or observe.
   void top(std::size_t k, std::span<LabelId> labels, std::span<double> p) {
     order_.clear();
     for (std::size_t i = 0; i < proposal_.candidates.size(); ++i) {
@@ -65,10 +65,10 @@ class MultilabelLearner {
       p[i] = i < order_.size() ? order_[i].p_label : 0.0;
     }
   }
-  void ask_experts() {
+  void evaluate_rerankers() {
     if (!refines()) return;
-    refiner_.expect(model_.experts(), row(), proposal_, {});
-    refiner_.ask(model_.experts(), row(), proposal_, {});
+    refiner_.expect(model_.rerankers(), row(), proposal_, {});
+    refiner_.evaluate(model_.rerankers(), row(), proposal_, {});
   }
 
   // Whether the row's weight and values leave all steps finite: slopes are never above the weight.
@@ -108,18 +108,18 @@ class MultilabelLearner {
     marked_.reserve(n * height);
     new_.reserve(n);
     outside_.reserve(n);
-    foreseen_.reserve(n);
+    predicted_.reserve(n);
     keys_.reserve(n_blocks * row().size());
     homes_.reserve(n_blocks * row().size());
     lines_.reserve(n_blocks * row().size());
     found_.reserve(n_blocks * row().size());
-    opinions_.reserve(n_blocks);
+    outputs_.reserve(n_blocks);
     targets_.reserve(n + proposal_.candidates.size());
     order_.reserve(proposal_.candidates.size());
     model_.make_room(n_new, largest, n_blocks * row().size());
     place_of_.resize(model_.tree().n_nodes() + n * height, none);
     if (refines()) {
-      refiner_.make_room(model_.experts(), row(), proposal_.candidates.size() + n);
+      refiner_.make_room(model_.rerankers(), row(), proposal_.candidates.size() + n);
     }
   }
 
@@ -152,7 +152,7 @@ class MultilabelLearner {
     NodeId node = tree.root();
     while (tree.at(node).height > 1) {
       const std::span<const NodeId> children = tree.children(node);
-      const std::span<const double> eta = walker_.ask(node);
+      const std::span<const double> eta = walker_.evaluate(node);
       NodeId best = none;
       double most = -1;
       for (std::size_t s = 0; s < children.size(); ++s) {
@@ -164,7 +164,7 @@ class MultilabelLearner {
         }
       }
       const bool can_open = children.size() < WideTree::most_children;
-      if (best == none || (can_open && most < options_.openness)) {
+      if (best == none || (can_open && most < options_.branching_threshold)) {
         best = model_.add_child(node, none);
       }
       node = best;
@@ -228,7 +228,7 @@ class MultilabelLearner {
       name(MultilabelTree::block_of(each.node));
       ++n_blocks;
     }
-    opinions_.resize(n_blocks);
+    outputs_.resize(n_blocks);
     homes_.resize(keys_.size());
     lines_.resize(keys_.size());
     found_.resize(keys_.size());
@@ -238,43 +238,43 @@ class MultilabelLearner {
     }
   }
 
-  void ask(std::size_t at, const SiblingPasts& pasts) {
-    BlockOpinion& opinion = opinions_[at];
-    opinion.pasts = pasts;
-    ask_siblings(lines_at(at), row().values, block_size, pasts, model_.mixtures(), options_.reading,
-                 opinion.said);
+  void evaluate(std::size_t at, const SiblingPasts& pasts) {
+    BlockOutput& output = outputs_[at];
+    output.pasts = pasts;
+    evaluate_siblings(lines_at(at), row().values, block_size, pasts, model_.mixtures(),
+                      options_.reading, output.siblings);
   }
 
   // Asks the blocks of all marked nodes, from the root down, before any of them learns: what is
   // foreseen is what the model said before, although nodes share mixtures.
-  void ask_nodes() {
+  void evaluate_nodes() {
     const WideTree& tree = model_.tree();
     obtain_lines();
-    ask(0, pasts_of_top(model_));
+    evaluate(0, pasts_of_top(model_));
     std::size_t at = 1;
     for (Marked& each : marked_) {
       if (each.node == root_before_) {  // a root that came on top has said nothing of the row
-        each.p_path = opinions_[0].said.of[MultilabelTree::any_slot].p_node;
+        each.p_path = outputs_[0].siblings.of[MultilabelTree::any_slot].p_node;
       }
       if (tree.at(each.node).is_leaf()) continue;
-      ask(at, pasts_below(model_, each.node));
+      evaluate(at, pasts_below(model_, each.node));
       const std::span<const NodeId> children = tree.children(each.node);
       for (std::size_t s = 0; s < children.size(); ++s) {
         const std::int32_t place = place_of_[index(children[s])];
         if (place == none) continue;
-        marked_[index(place)].p_path = each.p_path * opinions_[at].said.of[s].p_node;
+        marked_[index(place)].p_path = each.p_path * outputs_[at].siblings.of[s].p_node;
       }
       ++at;
     }
   }
 
-  void teach(std::size_t at, const SiblingNumbers& targets, const SiblingNumbers& weights,
-             std::size_t n_mixing) {
-    teach_siblings(lines_at(at), row(), opinions_[at].said, targets, weights, opinions_[at].pasts,
-                   n_mixing, model_.mixtures(), options_);
+  void update(std::size_t at, const SiblingNumbers& targets, const SiblingNumbers& weights,
+              std::size_t n_mixing) {
+    update_siblings(lines_at(at), row(), outputs_[at].siblings, targets, weights,
+                    outputs_[at].pasts, n_mixing, model_.mixtures(), options_);
   }
 
-  void teach_top(const RowLabels& labels, float weight) {
+  void update_top(const RowLabels& labels, float weight) {
     float relevance = 0;
     for (const float each : labels.relevance) relevance = std::max(relevance, each);
     SiblingNumbers targets{}, weights{};
@@ -282,11 +282,11 @@ class MultilabelLearner {
     targets[MultilabelTree::yes_slot] = 1;
     weights[MultilabelTree::any_slot] = weight;
     weights[MultilabelTree::yes_slot] = weights[MultilabelTree::no_slot] = weight * relevance;
-    teach(0, targets, weights, 1);
+    update(0, targets, weights, 1);
     if (!options_.again) model_.add_row(weight);
   }
 
-  void teach_nodes(float weight) {
+  void update_nodes(float weight) {
     const WideTree& tree = model_.tree();
     std::size_t at = 1;
     for (const Marked& each : marked_) {
@@ -298,46 +298,46 @@ class MultilabelLearner {
         if (place != none) targets[s] = marked_[index(place)].relevance / each.relevance;
       }
       weights.fill(weight * each.relevance);
-      teach(at++, targets, weights, block_size);
+      update(at++, targets, weights, block_size);
     }
     if (options_.again) return;
     for (const Marked& each : marked_) model_.add_mass(each.node, weight * each.relevance);
   }
 
   // What the tree said of the row's labels; 0 of new ones.
-  void foresee(const RowLabels& labels) {
-    foreseen_.assign(labels.ids.size(), 0.0);
+  void predict(const RowLabels& labels) {
+    predicted_.assign(labels.ids.size(), 0.0);
     for (std::size_t i = 0; i < labels.ids.size(); ++i) {
       if (std::find(new_.begin(), new_.end(), labels.ids[i]) != new_.end()) continue;
       const NodeId leaf = model_.tree().leaf_of(labels.ids[i]);
-      foreseen_[i] = marked_[index(place_of_[index(leaf)])].p_path;
+      predicted_[i] = marked_[index(place_of_[index(leaf)])].p_path;
     }
     for (Candidate& each : outside_) {
       const auto at = std::find(labels.ids.begin(), labels.ids.end(), each.label);
-      each.p_trees = foreseen_[static_cast<std::size_t>(at - labels.ids.begin())];
+      each.p_trees = predicted_[static_cast<std::size_t>(at - labels.ids.begin())];
     }
   }
 
-  void teach_experts(const RowLabels& labels, float weight) {
+  void update_rerankers(const RowLabels& labels, float weight) {
     const std::size_t n = proposal_.candidates.size();
     targets_.assign(n + outside_.size(), 0.0f);
     for (std::size_t i = 0; i < labels.ids.size(); ++i) {
       const std::size_t at = proposal_.find(labels.ids[i]);
       if (at < n) {
         targets_[at] = labels.relevance[i];
-        foreseen_[i] = refiner_.q(at);
+        predicted_[i] = refiner_.q(at);
       }
       for (std::size_t j = 0; j < outside_.size(); ++j) {
         if (outside_[j].label == labels.ids[i]) targets_[n + j] = labels.relevance[i];
       }
     }
-    refiner_.teach(model_.experts(), row(), proposal_, targets_, weight, options_);
+    refiner_.update(model_.rerankers(), row(), proposal_, targets_, weight, options_);
   }
 
   MultilabelTree& model_;
   const MultilabelLearning& options_;
   CountedTable::Growing growing_{model_.table()};
-  PairTable::Growing experts_growing_{model_.experts().table()};
+  PairTable::Growing rerankers_growing_{model_.rerankers().table()};
   WideWalker walker_;
   WideSearch search_;
   Proposal proposal_;
@@ -348,25 +348,25 @@ class MultilabelLearner {
   NodeId root_before_ = none;
   std::vector<Marked> marked_;
   std::vector<std::int32_t> place_of_;  // in marked_, by node
-  std::vector<double> foreseen_;        // by label of the row
+  std::vector<double> predicted_;       // by label of the row
   std::vector<float> targets_;
   std::vector<Found> order_;
   std::vector<std::uint64_t> keys_;  // by block that is taught, the top block first
   std::vector<CountedTable::Home> homes_;
   std::vector<const CountedLine*> lines_;
   std::vector<CountedLine*> found_;
-  struct BlockOpinion {
-    SiblingOpinions said;
+  struct BlockOutput {
+    SiblingOutputs siblings;
     SiblingPasts pasts;
   };
-  std::vector<BlockOpinion> opinions_;  // by block that is taught
+  std::vector<BlockOutput> outputs_;  // by block that is taught
 };
 
 }  // namespace
 
 void learn(MultilabelTree& model, const CsrView& X, const LabelRows& labels,
            std::span<const float> weights, std::span<const std::int64_t> order,
-           const MultilabelForesight& foresight, const MultilabelLearning& options,
+           const MultilabelPrediction& prediction, const MultilabelLearning& options,
            LearningWatch* watch) {
   MultilabelLearner learner(model, options);
   const std::size_t n = order.empty() ? X.n_rows() : order.size();
@@ -375,20 +375,20 @@ void learn(MultilabelTree& model, const CsrView& X, const LabelRows& labels,
     const std::size_t r = order.empty() ? i : static_cast<std::size_t>(order[i]);
     const float weight = weights.empty() ? 1.0f : weights[r];
     const SparseRow own = labels.row(r);
-    const std::size_t k = foresight.k;
-    const std::size_t n_own = foresight.p_label.empty() ? 0 : own.size();
+    const std::size_t k = prediction.k;
+    const std::size_t n_own = prediction.p_label.empty() ? 0 : own.size();
     const std::span<double> p_label =
-        foresight.p_label.empty() ? std::span<double>{} : foresight.p_label.subspan(entry, n_own);
+        prediction.p_label.empty() ? std::span<double>{} : prediction.p_label.subspan(entry, n_own);
     if (weight > 0 || k > 0) {
       learner.read(X.row(r), k);
       if (weight > 0) {
         if (!learner.may_learn(weight)) throw Diverged(r);
         learner.observe({own.indices, own.values}, weight, p_label);
       } else {
-        learner.ask_experts();
+        learner.evaluate_rerankers();
       }
     }
-    if (k > 0) learner.top(k, foresight.top.subspan(i * k, k), foresight.p_top.subspan(i * k, k));
+    if (k > 0) learner.top(k, prediction.top.subspan(i * k, k), prediction.p_top.subspan(i * k, k));
     entry += own.size();
     if (watch != nullptr) watch->learned(i + 1);
   }

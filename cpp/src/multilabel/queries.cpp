@@ -11,9 +11,9 @@ namespace labeltrees {
 namespace {
 
 // One row after the other: its candidates and their refined probabilities, then any other label's.
-class MarginalAsker {
+class MarginalQuery {
  public:
-  MarginalAsker(const MultilabelTree& model, const Reading& reading)
+  MarginalQuery(const MultilabelTree& model, const Reading& reading)
       : model_(model), walker_(model, reading) {}
 
   void start(const SparseRow& row) {
@@ -22,8 +22,8 @@ class MarginalAsker {
     proposal_.most_outside = 1;
     if (model_.shortlist().most == 0) return;
     search_.run(model_, walker_, p_root_, model_.shortlist(), proposal_);
-    refiner_.expect(model_.experts(), walker_.row(), proposal_, {});
-    refiner_.ask(model_.experts(), walker_.row(), proposal_, {});
+    refiner_.expect(model_.rerankers(), walker_.row(), proposal_, {});
+    refiner_.evaluate(model_.rerankers(), walker_.row(), proposal_, {});
   }
 
   double p_root() const noexcept { return p_root_; }
@@ -34,9 +34,9 @@ class MarginalAsker {
     return proposal_.find(label) < proposal_.candidates.size();
   }
   // The label must have a leaf.
-  double ask(LabelId label) {
+  double evaluate(LabelId label) {
     const std::size_t at = proposal_.find(label);
-    return at < proposal_.candidates.size() ? refiner_.q(at) : walker_.ask_label(label);
+    return at < proposal_.candidates.size() ? refiner_.q(at) : walker_.evaluate_label(label);
   }
 
   // Calls leaf(label, p) for all labels outside the candidates, and enters the nodes below which
@@ -50,7 +50,7 @@ class MarginalAsker {
       const Reached reached = stack_.back();
       stack_.pop_back();
       const std::span<const NodeId> children = tree.children(reached.node);
-      const std::span<const double> eta = walker_.ask(reached.node);
+      const std::span<const double> eta = walker_.evaluate(reached.node);
       for (std::size_t s = 0; s < children.size(); ++s) {
         const double p = reached.p_path * eta[s];
         const LabelId label = tree.at(children[s]).label;
@@ -102,7 +102,7 @@ class MarginalAsker {
       const Reached reached = stack_.back();
       stack_.pop_back();
       const std::span<const NodeId> children = tree.children(reached.node);
-      const std::span<const double> eta = walker_.ask(reached.node);
+      const std::span<const double> eta = walker_.evaluate(reached.node);
       for (std::size_t s = 0; s < children.size(); ++s) {
         const Reached below{reached.p_path * eta[s], children[s]};
         const LabelId label = tree.at(children[s]).label;
@@ -148,13 +148,13 @@ void label_probabilities(const MultilabelTree& model, const CsrView& X,
                          std::span<const LabelId> labels, const Reading& reading,
                          std::span<double> p, std::size_t n_threads) {
   share_rows(X, n_threads, [&](const CsrView& part, std::size_t first) {
-    MarginalAsker asker(model, reading);
+    MarginalQuery query(model, reading);
     for (std::size_t r = 0; r < part.n_rows(); ++r) {
       const LabelId label = labels[first + r];
       p[first + r] = 0;
       if (model.tree().leaf_of(label) == none) continue;
-      asker.start(part.row(r));
-      p[first + r] = asker.ask(label);
+      query.start(part.row(r));
+      p[first + r] = query.evaluate(label);
     }
   });
 }
@@ -163,10 +163,10 @@ void top_labels(const MultilabelTree& model, const CsrView& X, std::size_t k,
                 const Reading& reading, std::span<LabelId> labels, std::span<double> p,
                 std::size_t n_threads) {
   share_rows(X, n_threads, [&](const CsrView& part, std::size_t first) {
-    MarginalAsker asker(model, reading);
+    MarginalQuery query(model, reading);
     for (std::size_t r = 0; r < part.n_rows(); ++r) {
-      asker.start(part.row(r));
-      const std::vector<Found>& found = asker.top(k);
+      query.start(part.row(r));
+      const std::vector<Found>& found = query.top(k);
       for (std::size_t i = 0; i < k; ++i) {
         labels[(first + r) * k + i] = found[i].label;
         p[(first + r) * k + i] = found[i].p_label;
@@ -177,38 +177,38 @@ void top_labels(const MultilabelTree& model, const CsrView& X, std::size_t k,
 
 void all_probabilities(const MultilabelTree& model, const CsrView& X, std::size_t n_columns,
                        const Reading& reading, std::span<double> p) {
-  MarginalAsker asker(model, reading);
+  MarginalQuery query(model, reading);
   std::fill(p.begin(), p.end(), 0.0);
   for (std::size_t r = 0; r < X.n_rows(); ++r) {
     look_up();
     const auto set = [&](LabelId label, double p_label) {
       if (index(label) < n_columns) p[r * n_columns + index(label)] = p_label;
     };
-    asker.start(X.row(r));
-    asker.walk([](NodeId, double) { return true; }, set);
-    for (std::size_t i = 0; i < asker.proposal().candidates.size(); ++i) {
-      set(asker.proposal().candidates[i].label, asker.refiner().q(i));
+    query.start(X.row(r));
+    query.walk([](NodeId, double) { return true; }, set);
+    for (std::size_t i = 0; i < query.proposal().candidates.size(); ++i) {
+      set(query.proposal().candidates[i].label, query.refiner().q(i));
     }
   }
 }
 
 bool labels_above(const MultilabelTree& model, const CsrView& X, double threshold,
                   std::size_t max_entries, const Reading& reading, SparseLabels& answer) {
-  MarginalAsker asker(model, reading);
+  MarginalQuery query(model, reading);
   std::vector<std::pair<LabelId, double>> found;
   begin_answer(answer);
   for (std::size_t r = 0; r < X.n_rows(); ++r) {
     const auto keep = [&](LabelId label, double p) {
       if (p >= threshold) found.emplace_back(label, p);
     };
-    asker.start(X.row(r));
-    for (std::size_t i = 0; i < asker.proposal().candidates.size(); ++i) {
-      keep(asker.proposal().candidates[i].label, asker.refiner().q(i));
+    query.start(X.row(r));
+    for (std::size_t i = 0; i < query.proposal().candidates.size(); ++i) {
+      keep(query.proposal().candidates[i].label, query.refiner().q(i));
     }
-    const auto is_wanted = [&](NodeId, double p) {
+    const auto may_reach = [&](NodeId, double p) {
       return p >= threshold && answer.labels.size() + found.size() <= max_entries;
     };
-    if (asker.proposal().most_outside >= threshold) asker.walk(is_wanted, keep);
+    if (query.proposal().most_outside >= threshold) query.walk(may_reach, keep);
     if (answer.labels.size() + found.size() > max_entries) return false;
     end_row(found, answer);
   }
@@ -218,7 +218,7 @@ bool labels_above(const MultilabelTree& model, const CsrView& X, double threshol
 void sample_label_sets(const MultilabelTree& model, const CsrView& X,
                        std::span<const std::uint64_t> seeds, const Reading& reading,
                        SparseLabels& answer) {
-  MarginalAsker asker(model, reading);
+  MarginalQuery query(model, reading);
   std::vector<std::pair<LabelId, double>> found;
   begin_answer(answer);
   const WideTree& tree = model.tree();
@@ -228,8 +228,8 @@ void sample_label_sets(const MultilabelTree& model, const CsrView& X,
       const std::uint64_t bits = mix_bits(mix_bits(seeds[r]) + static_cast<std::uint64_t>(node));
       return static_cast<double>(bits >> 11) * 0x1.0p-53;
     };
-    asker.start(X.row(r));
-    double above = asker.p_root();
+    query.start(X.row(r));
+    double above = query.p_root();
     // What is drawn below a node is decided by draws of its own: a child's against eta.
     std::vector<std::pair<NodeId, double>> stack;
     if (!tree.empty() && draw(tree.root()) < above) stack.emplace_back(tree.root(), above);
@@ -237,10 +237,10 @@ void sample_label_sets(const MultilabelTree& model, const CsrView& X,
       const auto [node, p] = stack.back();
       stack.pop_back();
       const std::span<const NodeId> children = tree.children(node);
-      const std::span<const double> eta = asker.walker().ask(node);
+      const std::span<const double> eta = query.walker().evaluate(node);
       for (std::size_t s = 0; s < children.size(); ++s) {
         const LabelId label = tree.at(children[s]).label;
-        if (label != none && asker.is_candidate(label)) continue;
+        if (label != none && query.is_candidate(label)) continue;
         if (draw(children[s]) >= eta[s]) continue;
         if (label == none) {
           stack.emplace_back(children[s], p * eta[s]);
@@ -249,9 +249,9 @@ void sample_label_sets(const MultilabelTree& model, const CsrView& X,
         }
       }
     }
-    for (std::size_t i = 0; i < asker.proposal().candidates.size(); ++i) {
-      const LabelId label = asker.proposal().candidates[i].label;
-      if (draw(tree.leaf_of(label)) < asker.refiner().q(i)) found.emplace_back(label, 1.0);
+    for (std::size_t i = 0; i < query.proposal().candidates.size(); ++i) {
+      const LabelId label = query.proposal().candidates[i].label;
+      if (draw(tree.leaf_of(label)) < query.refiner().q(i)) found.emplace_back(label, 1.0);
     }
     end_row(found, answer);
   }
@@ -259,17 +259,17 @@ void sample_label_sets(const MultilabelTree& model, const CsrView& X,
 
 void expected_labels(const MultilabelTree& model, const CsrView& X, double tolerance,
                      const Reading& reading, std::span<double> n) {
-  MarginalAsker asker(model, reading);
+  MarginalQuery query(model, reading);
   const double all = static_cast<double>(std::max<std::size_t>(model.tree().n_labels(), 1));
   for (std::size_t r = 0; r < X.n_rows(); ++r) {
     look_up();
-    asker.start(X.row(r));
+    query.start(X.row(r));
     double sum = 0;
     // What is left out has at most tolerance / all for each of its labels.
-    asker.walk([&](NodeId, double p) { return p > tolerance / all; },
+    query.walk([&](NodeId, double p) { return p > tolerance / all; },
                [&](LabelId, double p) { sum += p; });
-    for (std::size_t i = 0; i < asker.proposal().candidates.size(); ++i) {
-      sum += asker.refiner().q(i);
+    for (std::size_t i = 0; i < query.proposal().candidates.size(); ++i) {
+      sum += query.refiner().q(i);
     }
     n[r] = sum;
   }
@@ -278,13 +278,13 @@ void expected_labels(const MultilabelTree& model, const CsrView& X, double toler
 void top_rows(const MultilabelTree& model, const CsrView& X, std::span<const LabelId> labels,
               std::size_t k, const Reading& reading, std::span<std::int64_t> rows,
               std::span<double> p) {
-  MarginalAsker asker(model, reading);
+  MarginalQuery query(model, reading);
   BestRows best(labels.size(), k);
   for (std::size_t r = 0; r < X.n_rows(); ++r) {
     look_up();
-    asker.start(X.row(r));
+    query.start(X.row(r));
     for (std::size_t i = 0; i < labels.size(); ++i) {
-      best.add(i, static_cast<std::int64_t>(r), asker.ask(labels[i]));
+      best.add(i, static_cast<std::int64_t>(r), query.evaluate(labels[i]));
     }
   }
   best.finish(rows, p);
@@ -304,43 +304,44 @@ float worth_of(const CountedLine* line, std::size_t slot, const Mixture& mixture
 MultilabelReport report_marginal(const MultilabelTree& model, const SparseRow& row, LabelId label,
                                  const Reading& reading) {
   const WideTree& tree = model.tree();
-  MarginalAsker asker(model, reading);
-  asker.start(row);
+  MarginalQuery query(model, reading);
+  query.start(row);
   MultilabelReport report;
-  report.p_root = asker.p_root();
-  const PreparedRow read = asker.walker().row();
+  report.p_root = query.p_root();
+  const PreparedRow read = query.walker().row();
   for (NodeId node = tree.leaf_of(label); tree.at(node).parent != none;
        node = tree.at(node).parent) {
     report.nodes.push_back(node);
   }
   std::reverse(report.nodes.begin(), report.nodes.end());
   BlockLines lines;
-  SiblingOpinions said;
+  SiblingOutputs output;
   report.p_tree = report.p_root;
   for (const NodeId node : report.nodes) {
     const NodeId above = tree.at(node).parent;
     const std::size_t slot = index(tree.at(node).slot);
     find_lines(model.table(), MultilabelTree::block_of(above), read, lines);
     const SiblingPasts pasts = pasts_below(model, above);
-    ask_siblings(lines, read.values, slot + 1, pasts, model.mixtures(), reading, said);
-    report.eta.push_back(said.of[slot].p_node);
-    report.p_tree *= said.of[slot].p_node;
-    report.log_odds.push_back((reading.mixing ? reading.sharpness : 1.0f) * said.of[slot].log_odds);
+    evaluate_siblings(lines, read.values, slot + 1, pasts, model.mixtures(), reading, output);
+    report.eta.push_back(output.of[slot].p_node);
+    report.p_tree *= output.of[slot].p_node;
+    report.log_odds.push_back((reading.mixing ? reading.sharpness : 1.0f) *
+                              output.of[slot].log_odds);
     const Mixture& mixture = model.mixtures()[mixture_of(pasts[slot].right)];
     for (const CountedLine* line : lines) {
       report.weights.push_back(worth_of(line, slot, mixture, reading));
     }
   }
-  const std::size_t at = asker.proposal().find(label);
-  report.is_candidate = at < asker.proposal().candidates.size();
-  report.q = report.is_candidate ? asker.refiner().q(at) : report.p_tree;
+  const std::size_t at = query.proposal().find(label);
+  report.is_candidate = at < query.proposal().candidates.size();
+  report.q = report.is_candidate ? query.refiner().q(at) : report.p_tree;
   report.refined_log_odds = report.of_tree = 0;
   if (report.is_candidate) {
     MarginalRefiner::Reasons reasons =
-        asker.refiner().reasons(model.experts(), at, read, asker.proposal());
+        query.refiner().reasons(model.rerankers(), at, read, query.proposal());
     report.refined_log_odds = reasons.log_odds;
     report.of_tree = reasons.of_tree;
-    report.expert_weights = std::move(reasons.weights);
+    report.reranker_weights = std::move(reasons.weights);
   }
   report.features = read.features;
   report.values = read.values;

@@ -17,31 +17,31 @@ std::size_t sibling_mixture(const NodePast& past) noexcept { return mixture_of(p
 
 // The rest of an opinion, where the margin is there already.
 void conclude_sibling(const NodePast& past, const Mixture& mixture, const Reading& reading,
-                      SiblingOpinion& opinion) noexcept {
+                      SiblingOutput& output) noexcept {
   float sharpness = 1.0f;
-  opinion.log_odds = opinion.margin;
+  output.log_odds = output.margin;
   if (reading.mixing) {
-    opinion.balance = elementary::log(
+    output.balance = elementary::log(
         static_cast<float>((past.right + balance_prior) / (past.left + balance_prior)));
-    opinion.log_odds =
-        mixture[margin_trust] * opinion.margin + mixture[balance_trust] * opinion.balance;
+    output.log_odds =
+        mixture[margin_trust] * output.margin + mixture[balance_trust] * output.balance;
     sharpness = reading.sharpness;
   }
-  const double sharp = estimate(sharpness * opinion.log_odds, Loss::logistic);
+  const double sharp = estimate(sharpness * output.log_odds, Loss::logistic);
   // Written so that a NaN, of weights and values past all measure, becomes the floor.
-  opinion.p_node =
+  output.p_node =
       sharp > probability_floor ? std::min(sharp, 1.0 - probability_floor) : probability_floor;
 }
 
-void teach_trust(Mixture& mixture, const SiblingOpinion& said, float target,
-                 float weight) noexcept {
-  const float error = sigmoid(said.log_odds) - target;
+void update_trust(Mixture& mixture, const SiblingOutput& output, float target,
+                  float weight) noexcept {
+  const float error = sigmoid(output.log_odds) - target;
   const float step = sibling_mixing_rate * std::min(weight, 1.0f) * error;
   const auto limited = [](float input) {
     return std::clamp(input, -sibling_input_limit, sibling_input_limit);
   };
-  mixture[margin_trust] -= step * limited(said.margin);
-  mixture[balance_trust] -= step * limited(said.balance);
+  mixture[margin_trust] -= step * limited(output.margin);
+  mixture[balance_trust] -= step * limited(output.balance);
 }
 
 }  // namespace
@@ -70,9 +70,9 @@ SiblingPasts pasts_of_top(const MultilabelTree& model) noexcept {
 }
 
 // Line by line, all places of a line at once: each is one cache line.
-void ask_siblings(std::span<const CountedLine* const> lines, std::span<const float> values,
-                  std::size_t n, const SiblingPasts& pasts, const Mixtures& mixtures,
-                  const Reading& reading, SiblingOpinions& said) noexcept {
+void evaluate_siblings(std::span<const CountedLine* const> lines, std::span<const float> values,
+                       std::size_t n, const SiblingPasts& pasts, const Mixtures& mixtures,
+                       const Reading& reading, SiblingOutputs& output) noexcept {
   SiblingNumbers margins{};
   for (std::size_t k = 0; k < lines.size(); ++k) {
     if (lines[k] == nullptr) continue;
@@ -81,8 +81,8 @@ void ask_siblings(std::span<const CountedLine* const> lines, std::span<const flo
     for (std::size_t s = 0; s < block_size; ++s) margins[s] += x * line.weight[s];
   }
   for (std::size_t s = 0; s < n; ++s) {
-    said.of[s].margin = margins[s];
-    conclude_sibling(pasts[s], mixtures[sibling_mixture(pasts[s])], reading, said.of[s]);
+    output.of[s].margin = margins[s];
+    conclude_sibling(pasts[s], mixtures[sibling_mixture(pasts[s])], reading, output.of[s]);
   }
 }
 
@@ -108,19 +108,19 @@ void step_siblings(std::span<CountedLine* const> lines, std::span<const float> v
 
 }  // namespace
 
-void teach_siblings(std::span<CountedLine* const> lines, const PreparedRow& row,
-                    const SiblingOpinions& said, const SiblingNumbers& targets,
-                    const SiblingNumbers& weights, const SiblingPasts& pasts, std::size_t n_mixing,
-                    Mixtures& mixtures, const Learning& options) noexcept {
+void update_siblings(std::span<CountedLine* const> lines, const PreparedRow& row,
+                     const SiblingOutputs& output, const SiblingNumbers& targets,
+                     const SiblingNumbers& weights, const SiblingPasts& pasts, std::size_t n_mixing,
+                     Mixtures& mixtures, const Learning& options) noexcept {
   SiblingNumbers slopes;
   for (std::size_t s = 0; s < block_size; ++s) {
-    slopes[s] = weights[s] * (sigmoid(said.of[s].margin) - targets[s]);
+    slopes[s] = weights[s] * (sigmoid(output.of[s].margin) - targets[s]);
   }
   step_siblings(lines, row.values, slopes, options);
   if (!options.reading.mixing || options.again) return;
   for (std::size_t s = 0; s < n_mixing; ++s) {
     if (weights[s] == 0) continue;
-    teach_trust(mixtures[sibling_mixture(pasts[s])], said.of[s], targets[s], weights[s]);
+    update_trust(mixtures[sibling_mixture(pasts[s])], output.of[s], targets[s], weights[s]);
   }
 }
 

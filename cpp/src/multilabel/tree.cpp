@@ -12,12 +12,12 @@ namespace labeltrees {
 namespace {
 
 // Before anything is known of their worth: the margin at its word, the balance at less.
-Mixtures untaught_mixtures() {
-  Mixture untaught{};
-  untaught[margin_trust] = 1.0f;
-  untaught[balance_trust] = 0.2f;
+Mixtures fresh_mixtures() {
+  Mixture fresh{};
+  fresh[margin_trust] = 1.0f;
+  fresh[balance_trust] = 0.2f;
   Mixtures mixtures;
-  mixtures.fill(untaught);
+  mixtures.fill(fresh);
   return mixtures;
 }
 
@@ -43,17 +43,17 @@ void check_line(const CountedLine& line, std::size_t i, std::uint64_t before,
 MultilabelTree::MultilabelTree(WideTree tree, const Shortlist& shortlist)
     : tree_(std::move(tree)),
       shortlist_(shortlist),
-      mixtures_(untaught_mixtures()),
+      mixtures_(fresh_mixtures()),
       mass_(tree_.n_nodes(), 0.0) {}
 
 MultilabelTree::MultilabelTree(WideTree tree, const Shortlist& shortlist,
                                std::span<const double> mass, std::span<const CountedLine> lines,
                                std::span<const float> mixtures, std::span<const PairLine> pairs,
-                               std::span<const float> expert_mixtures)
+                               std::span<const float> reranker_mixtures)
     : tree_(std::move(tree)),
       shortlist_(shortlist),
-      experts_(pairs, expert_mixtures, 0.0f,
-               static_cast<std::size_t>(CountedTable::shared_block) - 1) {
+      rerankers_(pairs, reranker_mixtures, 0.0f,
+                 static_cast<std::size_t>(CountedTable::shared_block) - 1) {
   if (mass.size() != tree_.n_nodes() + 1) throw TreeError("mass needs one value for every node");
   if (mixtures.size() != n_mixtures * n_mixed) throw TreeError("mixtures have the wrong size");
   if (!std::all_of(mixtures.begin(), mixtures.end(), [](float v) { return std::isfinite(v); }) ||
@@ -120,7 +120,7 @@ NodeId MultilabelTree::add_child(NodeId parent, LabelId label) noexcept {
 }
 
 void MultilabelTree::limit_bytes(std::size_t n_bytes) noexcept {
-  experts_.table().limit_bytes(n_bytes / 4);
+  rerankers_.table().limit_bytes(n_bytes / 4);
   table_.limit_bytes(n_bytes - n_bytes / 4);
 }
 

@@ -115,7 +115,7 @@ Line& LineTable<Line>::add(const Window& window, std::uint64_t key, std::uint64_
       if (i > patience) std::this_thread::yield();
     }
   }
-  if (is_growing_ && segment.used == segment.foresight()) order_sibling(segment);
+  if (is_growing_ && segment.used == segment.prediction()) order_sibling(segment);
   if (segment.used >= segment.limit()) crowd(segment);
   const bool has_place = segment.used < segment.brim();
   Line* line = has_place ? &take_place(window, key, hash) : nullptr;

@@ -19,8 +19,8 @@ MappedFile::~MappedFile() {
 }
 
 void MappedFile::grow(std::size_t n_bytes) {
-  const std::size_t wanted = std::max({least_bytes, n_bytes, n_bytes_ + n_bytes_ / 2});
-  const std::size_t rounded = (wanted + least_bytes - 1) / least_bytes * least_bytes;
+  const std::size_t needed = std::max({least_bytes, n_bytes, n_bytes_ + n_bytes_ / 2});
+  const std::size_t rounded = (needed + least_bytes - 1) / least_bytes * least_bytes;
   void* const start = system::map_file(file_, rounded);
   if (start_ != nullptr) system::unmap_file(start_, n_bytes_);
   start_ = start;

@@ -49,14 +49,14 @@ void* map_pages(std::size_t n_bytes, std::size_t alignment) {
 #else
   constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS;
 #endif
-  const std::size_t asked = n_bytes + alignment;
-  void* const mapped = mmap(nullptr, asked, PROT_READ | PROT_WRITE, flags, -1, 0);
+  const std::size_t n_mapped = n_bytes + alignment;
+  void* const mapped = mmap(nullptr, n_mapped, PROT_READ | PROT_WRITE, flags, -1, 0);
   if (mapped == MAP_FAILED) throw std::bad_alloc();
   const auto at = reinterpret_cast<std::uintptr_t>(mapped);
   const std::uintptr_t start = (at + alignment - 1) / alignment * alignment;
   char* const first = static_cast<char*>(mapped) + (start - at);
   if (start != at) munmap(mapped, start - at);
-  const std::size_t after = asked - (start - at) - n_bytes;
+  const std::size_t after = n_mapped - (start - at) - n_bytes;
   if (after != 0) munmap(first + n_bytes, after);
 #if defined(MADV_HUGEPAGE)
   (void)madvise(first, n_bytes, MADV_HUGEPAGE);
@@ -102,7 +102,7 @@ void advise(const void* start, std::size_t n_bytes, int advice) noexcept {
 
 }  // namespace
 
-void want_soon(const void* start, std::size_t n_bytes) noexcept {
+void read_soon(const void* start, std::size_t n_bytes) noexcept {
   advise(start, n_bytes, MADV_WILLNEED);
 }
 
@@ -165,7 +165,7 @@ int open_unnamed_file(const std::string&) { fail(ENOSYS, "data cannot be spilled
 void* map_file(int, std::size_t) { fail(ENOSYS, "data cannot be spilled on this system"); }
 void unmap_file(void*, std::size_t) noexcept {}
 void close_file(int) noexcept {}
-void want_soon(const void*, std::size_t) noexcept {}
+void read_soon(const void*, std::size_t) noexcept {}
 void read_at_random(const void*, std::size_t) noexcept {}
 
 #endif

@@ -15,8 +15,8 @@ std::size_t Proposal::find(LabelId label) const noexcept {
   return i;
 }
 
-double PathAsker::ask(const ConditionalTree& tree, const PreparedRow& row, LabelId label,
-                      const Reading& reading) {
+double PathQuery::evaluate(const ConditionalTree& tree, const PreparedRow& row, LabelId label,
+                           const Reading& reading) {
   const NodeId leaf = tree.tree().leaf_of(label);
   if (leaf == none) return 0;
   path_.clear();
@@ -29,16 +29,16 @@ double PathAsker::ask(const ConditionalTree& tree, const PreparedRow& row, Label
       block = tree.place(node).block;
       find_lines(tree.table(), block, row, lines_);
     }
-    const double p_node = ask_node(tree, node, lines_, row, reading).p_node;
+    const double p_node = evaluate_node(tree, node, lines_, row, reading).p_node;
     p_path *= path_[i - 1] == tree.tree().first_child(node) ? 1.0 - p_node : p_node;
   }
   return p_path;
 }
 
-double PathAsker::ask(const Trees& trees, const PreparedRow& row, LabelId label,
-                      const Reading& reading) {
+double PathQuery::evaluate(const Trees& trees, const PreparedRow& row, LabelId label,
+                           const Reading& reading) {
   double sum = 0;
-  for (const auto& tree : trees) sum += ask(*tree, row, label, reading);
+  for (const auto& tree : trees) sum += evaluate(*tree, row, label, reading);
   return sum / static_cast<double>(trees.size());
 }
 
@@ -58,10 +58,10 @@ void CandidateSearch::open_blocks(const ConditionalTree& tree, const PreparedRow
     std::uint64_t* const keys = keys_.data() + reached.block * n;
     for (std::size_t j = 0; j < n; ++j) keys[j] = CountedTable::key(place.block, row.features[j]);
   }
-  const std::size_t n_asked = n_found_.size() * n - first;
-  if (n_asked == 0) return;
-  tree.table().guess_all(std::span(keys_).subspan(first, n_asked), homes_,
-                         std::span(lines_).subspan(first, n_asked));
+  const std::size_t n_keys = n_found_.size() * n - first;
+  if (n_keys == 0) return;
+  tree.table().guess_all(std::span(keys_).subspan(first, n_keys), homes_,
+                         std::span(lines_).subspan(first, n_keys));
 }
 
 void CandidateSearch::grow(std::size_t n) {
@@ -162,11 +162,11 @@ double CandidateSearch::search(const ConditionalTree& tree, const PreparedRow& r
       const std::size_t at = reached.block * row.size();
       const Place place = tree.place(reached.node);
       if (place.slot == 0) confirm(tree.table(), row, reached.block);
-      NodeOpinion said;
-      ask_slot(place.slot, std::span(lines_).subspan(at, n_found_[reached.block]),
-               std::span(values_).subspan(at, n_found_[reached.block]), past_of(tree, reached.node),
-               tree.mixture(reached.node), reading, said);
-      const double p_node = said.p_node;
+      NodeOutput output;
+      evaluate_slot(place.slot, std::span(lines_).subspan(at, n_found_[reached.block]),
+                    std::span(values_).subspan(at, n_found_[reached.block]),
+                    past_of(tree, reached.node), tree.mixture(reached.node), reading, output);
+      const double p_node = output.p_node;
       const NodeId left = nodes.first_child(reached.node);
       for (const NodeId child : {left, left + 1}) {
         const double p_path = reached.p_path * (child == left ? 1.0 - p_node : p_node);
@@ -222,7 +222,7 @@ void CandidateSearch::run(const Trees& trees, const PreparedRow& row, const Shor
         });
         candidate.p_trees += found != found_[t].end()
                                  ? found->p_label
-                                 : paths_.ask(*trees[t], row, candidate.label, reading);
+                                 : paths_.evaluate(*trees[t], row, candidate.label, reading);
       }
       candidate.p_trees /= static_cast<double>(trees.size());
       candidate.mass = mass_of(candidate.label);

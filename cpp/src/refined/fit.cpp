@@ -12,35 +12,35 @@
 namespace labeltrees {
 namespace {
 
-constexpr double prior = 1.0;          // pulls the weights of trees and experts towards 1
+constexpr double prior = 1.0;          // pulls the weights of trees and rerankers towards 1
 constexpr double hopeless = 1.01;      // times the least loss: more passes will not help
 constexpr std::size_t n_to_hold = 5;   // one row in so many is held out
 constexpr std::size_t part_again = 4;  // of the passes over seen rows, to go on with all
 
-// How much trees and experts are trusted, and the mean loss of held-out rows with it.
+// How much trees and rerankers are trusted, and the mean loss of held-out rows with it.
 struct Trust {
-  double of_trees = 1, of_experts = 1;
+  double of_trees = 1, of_rerankers = 1;
   double loss = 0;
 };
 
-// Held-out rows, as far as the mixture is concerned: what trees and experts said of candidates.
+// Held-out rows, as far as the mixture is concerned: what trees and rerankers said of candidates.
 class HeldRows {
  public:
   void clear() noexcept {
     rows_.clear();
-    said_.clear();
+    estimates_.clear();
   }
   // truth: the place of the row's label among the candidates, or their number.
   void begin_row(std::size_t n_candidates, std::size_t truth, double rest, double weight) {
-    rows_.push_back({said_.size(), n_candidates, truth, rest, weight});
+    rows_.push_back({estimates_.size(), n_candidates, truth, rest, weight});
   }
-  void add(double log_p, double margin) { said_.push_back({log_p, margin}); }
+  void add(double log_p, double margin) { estimates_.push_back({log_p, margin}); }
   std::size_t size() const noexcept { return rows_.size(); }
 
-  // The best trust in both; in trees alone where experts would be trusted less than not at all.
+  // The best trust in both; in trees alone where rerankers would be trusted less than not at all.
   Trust choose() const {
     Trust both = descend({1, 1, 0}, true);
-    return both.of_experts < 0 ? descend({1, 0, 0}, false) : both;
+    return both.of_rerankers < 0 ? descend({1, 0, 0}, false) : both;
   }
 
  private:
@@ -48,10 +48,10 @@ class HeldRows {
     std::size_t first, n, truth;
     double rest, weight;
   };
-  struct Said {
+  struct Estimates {
     double log_p, margin;
   };
-  // Loss, its gradient and second derivatives, by trees and experts.
+  // Loss, its gradient and second derivatives, by trees and rerankers.
   struct Slopes {
     double loss = 0, g0 = 0, g1 = 0, h00 = 0, h01 = 0, h11 = 0;
   };
@@ -62,7 +62,7 @@ class HeldRows {
     for (const Row& row : rows_) {
       double z = row.rest, m0 = 0, m1 = 0, s00 = 0, s01 = 0, s11 = 0, of_truth = 0;
       for (std::size_t i = 0; i < row.n; ++i) {
-        const auto [log_p, margin] = said_[row.first + i];
+        const auto [log_p, margin] = estimates_[row.first + i];
         const double m = std::clamp(v0 * log_p + v1 * margin, -40.0, 40.0);
         const double e = elementary::exp(m);
         z += e;
@@ -98,25 +98,25 @@ class HeldRows {
   }
 
   // Newton's steps, halved until they help; the loss is convex.
-  Trust descend(Trust at, bool with_experts) const {
-    Slopes now = slopes(at.of_trees, at.of_experts);
+  Trust descend(Trust at, bool with_rerankers) const {
+    Slopes now = slopes(at.of_trees, at.of_rerankers);
     for (int step = 0; step < 20; ++step) {
       double d0 = now.g0 / now.h00, d1 = 0;
-      if (with_experts) {
+      if (with_rerankers) {
         const double det = now.h00 * now.h11 - now.h01 * now.h01;
         if (!(det > 0)) break;
         d0 = (now.h11 * now.g0 - now.h01 * now.g1) / det;
         d1 = (now.h00 * now.g1 - now.h01 * now.g0) / det;
       }
       double share = 1;
-      Slopes next = slopes(at.of_trees - d0, at.of_experts - d1);
+      Slopes next = slopes(at.of_trees - d0, at.of_rerankers - d1);
       while (!(next.loss <= now.loss) && share > 1e-3) {
         share /= 2;
-        next = slopes(at.of_trees - share * d0, at.of_experts - share * d1);
+        next = slopes(at.of_trees - share * d0, at.of_rerankers - share * d1);
       }
       if (!(next.loss < now.loss)) break;
       at.of_trees -= share * d0;
-      at.of_experts -= share * d1;
+      at.of_rerankers -= share * d1;
       const bool is_done = now.loss - next.loss < 1e-7;
       now = next;
       if (is_done) break;
@@ -126,21 +126,21 @@ class HeldRows {
   }
 
   std::vector<Row> rows_;
-  std::vector<Said> said_;
+  std::vector<Estimates> estimates_;
 };
 
-// The experts' weights while rows are gone over again and again, in the table where they end up.
+// The rerankers' weights while rows are gone over again and again, in the table where they end up.
 class WeightsInTable {
  public:
-  WeightsInTable(Experts& experts, std::size_t, std::size_t) : table_(experts.table()) {}
+  WeightsInTable(Rerankers& rerankers, std::size_t, std::size_t) : table_(rerankers.table()) {}
 
-  // Makes ready for the experts of a row's candidates.
+  // Makes ready for the rerankers of a row's candidates.
   void start(const PreparedRow& row, std::span<const Candidate> candidates) {
     table_.make_room(1, candidates.size() * row.size());
     keys_.clear();
     for (const Candidate& candidate : candidates) {
       for (const std::uint32_t feature : row.features) {
-        keys_.push_back(Experts::key(candidate.label, feature));
+        keys_.push_back(Rerankers::key(candidate.label, feature));
       }
     }
     homes_.resize(keys_.size());
@@ -149,7 +149,7 @@ class WeightsInTable {
     table.guess_all(keys_, homes_, lines_);
     for (std::size_t i = 0; i < keys_.size(); ++i) lines_[i] = table.find(keys_[i], lines_[i]);
   }
-  // What the expert of candidate c says of the row.
+  // What the reranker of candidate c says of the row.
   float margin(std::size_t c, const PreparedRow& row) const noexcept {
     const PairLine* const* lines = lines_.data() + c * row.size();
     float margin = 0;
@@ -177,8 +177,8 @@ class WeightsInTable {
 class WeightsInArray {
  public:
   // Label ids are below n_labels, features below n_features.
-  WeightsInArray(Experts& experts, std::size_t n_labels, std::size_t n_features)
-      : table_(experts.table()),
+  WeightsInArray(Rerankers& rerankers, std::size_t n_labels, std::size_t n_features)
+      : table_(rerankers.table()),
         n_columns_(n_features + 1),
         weights_(n_labels * n_columns_),
         sums_(weights_.size()) {}
@@ -228,7 +228,7 @@ class WeightsInArray {
       const std::size_t column = i % n_columns_;
       const auto feature = static_cast<std::uint32_t>(column);
       table_.make_room(1);
-      PairLine& line = table_.obtain(Experts::key(
+      PairLine& line = table_.obtain(Rerankers::key(
           static_cast<LabelId>(i / n_columns_), column == n_columns_ - 1 ? bias_feature : feature));
       line.weight = weights_[i];
       line.sum_code = encode_sum(sums_[i]);
@@ -245,11 +245,11 @@ class WeightsInArray {
 };
 
 template <typename Weights>
-class ExpertFit {
+class RerankerFit {
  public:
-  ExpertFit(RefinedTrees& model, const CsrView& X, std::span<const LabelId> labels,
-            std::span<const float> weights, const Proposals& proposals, const Learning& options,
-            std::size_t n_ids, std::size_t n_features)
+  RerankerFit(RefinedTrees& model, const CsrView& X, std::span<const LabelId> labels,
+              std::span<const float> weights, const Proposals& proposals, const Learning& options,
+              std::size_t n_ids, std::size_t n_features)
       : model_(model),
         X_(X),
         labels_(labels),
@@ -257,17 +257,17 @@ class ExpertFit {
         proposals_(proposals),
         options_(options),
         n_labels_(model.tree().n_labels()),
-        pairs_(model.experts(), n_ids, n_features) {
-    options_.reading = model.experts().reading(options.reading);
+        pairs_(model.rerankers(), n_ids, n_features) {
+    options_.reading = model.rerankers().reading(options.reading);
     options_.again = true;
   }
 
-  // Teaches experts by the rows whose label is among their candidates.
+  // Teaches rerankers by the rows whose label is among their candidates.
   void learn(std::span<const std::int64_t> order) {
     for (std::size_t i = 0; i < order.size(); ++i) {
       if (i % 256 == 0) look_up();
       const auto r = static_cast<std::size_t>(order[i]);
-      if (start(r) && truth_ < candidates_.size()) teach(weight_of(r));
+      if (start(r) && truth_ < candidates_.size()) update(weight_of(r));
     }
   }
 
@@ -289,7 +289,7 @@ class ExpertFit {
  private:
   float weight_of(std::size_t r) const noexcept { return weights_.empty() ? 1.0f : weights_[r]; }
 
-  // Reads a row, what was proposed for it, and what its experts say; false if there is nothing to
+  // Reads a row, what was proposed for it, and what its rerankers say; false if there is nothing to
   // learn from it.
   bool start(std::size_t r) {
     const std::size_t k = model_.n_candidates();
@@ -316,12 +316,12 @@ class ExpertFit {
     return true;
   }
 
-  // One step of the experts of the row that was started.
-  void teach(float weight) {
+  // One step of the rerankers of the row that was started.
+  void update(float weight) {
     double z = rest_;
     own_.resize(candidates_.size());
     for (std::size_t c = 0; c < candidates_.size(); ++c) {
-      own_[c] = own_opinion(candidates_[c].p_trees, margins_[c]);
+      own_[c] = own_output(candidates_[c].p_trees, margins_[c]);
       z += own_[c];
     }
     for (std::size_t c = 0; c < candidates_.size(); ++c) {
@@ -368,25 +368,26 @@ void shuffle(std::span<std::int64_t> order, std::uint64_t seed) {
   }
 }
 
-// As fit_experts, of untaught experts. all: the order of all rows.
+// As fit_rerankers, of untaught rerankers. all: the order of all rows.
 template <typename Weights>
-ExpertChoice fit_with(RefinedTrees& model, const CsrView& X, std::span<const LabelId> labels,
-                      std::span<const float> weights, std::vector<std::int64_t> all,
-                      const Proposals& proposals, std::uint64_t seed, const Learning& options,
-                      const ExpertPasses& passes, std::size_t n_ids, std::size_t n_features) {
+RerankerChoice fit_with(RefinedTrees& model, const CsrView& X, std::span<const LabelId> labels,
+                        std::span<const float> weights, std::vector<std::int64_t> all,
+                        const Proposals& proposals, std::uint64_t seed, const Learning& options,
+                        const RerankerPasses& passes, std::size_t n_ids, std::size_t n_features) {
   const std::size_t n_held = all.size() / n_to_hold;
   const auto start = [&] {
-    return ExpertFit<Weights>(model, X, labels, weights, proposals, options, n_ids, n_features);
+    return RerankerFit<Weights>(model, X, labels, weights, proposals, options, n_ids, n_features);
   };
   Trust best;
   std::size_t best_passes = 0;
-  const auto conclude = [&](ExpertFit<Weights>& fit) -> ExpertChoice {
+  const auto conclude = [&](RerankerFit<Weights>& fit) -> RerankerChoice {
     fit.finish();
-    model.experts().trust(static_cast<float>(best.of_trees), static_cast<float>(best.of_experts));
-    return {best_passes, best.of_trees, best.of_experts};
+    model.rerankers().trust(static_cast<float>(best.of_trees),
+                            static_cast<float>(best.of_rerankers));
+    return {best_passes, best.of_trees, best.of_rerankers};
   };
   {
-    ExpertFit<Weights> fit = start();
+    RerankerFit<Weights> fit = start();
     std::size_t n_tried = 0;
     std::vector<std::int64_t> seen(all.begin(), all.end() - static_cast<std::ptrdiff_t>(n_held));
     const std::span<const std::int64_t> held = std::span(all).last(n_held);
@@ -403,7 +404,7 @@ ExpertChoice fit_with(RefinedTrees& model, const CsrView& X, std::span<const Lab
         break;
       }
     }
-    if (passes.go_on && best_passes == n_tried && best_passes >= part_again) {
+    if (passes.resume && best_passes == n_tried && best_passes >= part_again) {
       for (std::size_t pass = 1; pass <= best_passes / part_again; ++pass) {
         shuffle(all, combine_hashes(seed, best_passes + pass));
         fit.learn(all);
@@ -411,8 +412,8 @@ ExpertChoice fit_with(RefinedTrees& model, const CsrView& X, std::span<const Lab
       return conclude(fit);
     }
   }
-  model.forget_experts();
-  ExpertFit<Weights> fit = start();
+  model.forget_rerankers();
+  RerankerFit<Weights> fit = start();
   for (std::size_t pass = 1; pass <= best_passes; ++pass) {
     if (pass > 1) shuffle(all, combine_hashes(seed, pass));
     fit.learn(all);
@@ -422,17 +423,17 @@ ExpertChoice fit_with(RefinedTrees& model, const CsrView& X, std::span<const Lab
 
 }  // namespace
 
-ExpertChoice fit_experts(RefinedTrees& model, const CsrView& X, std::span<const LabelId> labels,
-                         std::span<const float> weights, std::span<const std::int64_t> order,
-                         const Proposals& proposals, std::uint64_t seed, const Learning& options,
-                         const ExpertPasses& passes) {
+RerankerChoice fit_rerankers(RefinedTrees& model, const CsrView& X, std::span<const LabelId> labels,
+                             std::span<const float> weights, std::span<const std::int64_t> order,
+                             const Proposals& proposals, std::uint64_t seed,
+                             const Learning& options, const RerankerPasses& passes) {
   std::vector<std::int64_t> all(order.begin(), order.end());
   if (order.empty()) {
     all.resize(X.n_rows());
     std::iota(all.begin(), all.end(), 0);
   }
-  model.forget_experts();
-  if (options.reading.normalize) model.experts().set_scale(common_scale(X, weights));
+  model.forget_rerankers();
+  if (options.reading.normalize) model.rerankers().set_scale(common_scale(X, weights));
   if (all.size() < n_to_hold || model.tree().n_labels() < 3) return {0, 1, 0.5};
   const auto past = [](const auto& ids) {
     std::int32_t most = -1;

@@ -10,8 +10,8 @@ namespace {
 class RefinedLearner {
  public:
   RefinedLearner(RefinedTrees& model, const ConditionalLearning& options)
-      : model_(model), options_(options), expert_options_(options) {
-    expert_options_.reading = model.experts().reading(options.reading);
+      : model_(model), options_(options), reranker_options_(options) {
+    reranker_options_.reading = model.rerankers().reading(options.reading);
     for (std::size_t t = 0; t < model.trees().size(); ++t) {
       options_of_.push_back(options);
       options_of_.back().seed += t;
@@ -36,7 +36,7 @@ class RefinedLearner {
 
   // Lets every tree learn the row. p_trees becomes the probability its label had. False if a weight
   // would grow past all measure: nothing has changed then, if there is one tree.
-  bool teach_trees(LabelId label, float weight, double& p_trees) {
+  bool learn_trees_of(LabelId label, float weight, double& p_trees) {
     p_trees = 0;
     for (ConditionalLearner& learner : learners_) {
       double p_label = 0;
@@ -47,101 +47,101 @@ class RefinedLearner {
     return true;
   }
 
-  // Asks the experts about the row that was proposed for.
-  void foresee(const SparseRow& row) {
+  // Asks the rerankers about the row that was proposed for.
+  void predict(const SparseRow& row) {
     const PreparedRow& read_row = read(row);
-    refiner_.expect(model_.experts(), read_row, proposal_);
-    refiner_.ask(model_.experts(), read_row, proposal_, expert_options_.reading);
+    refiner_.expect(model_.rerankers(), read_row, proposal_);
+    refiner_.evaluate(model_.rerankers(), read_row, proposal_, reranker_options_.reading);
   }
-  Found foreseen_top() const noexcept {
-    if (proposal_.candidates.empty()) return likeliest_of_two_;
+  Found predicted_top() const noexcept {
+    if (proposal_.candidates.empty()) return top_of_two_;
     const std::size_t best = refiner_.best();
     return {proposal_.candidates[best].label, refiner_.q(best)};
   }
   // Of fewer than three labels none is a candidate.
   void search_without_candidates() {
     if (!proposal_.candidates.empty()) return;
-    likeliest_of_two_ = {none, 0.0};
+    top_of_two_ = {none, 0.0};
     for (const LabelId label : model_.tree().labels()) {
       if (label == none) continue;
-      const double p = paths_.ask(model_.trees(), learners_[0].row(), label, options_.reading);
-      if (p > likeliest_of_two_.p_label) likeliest_of_two_ = {label, p};
+      const double p = paths_.evaluate(model_.trees(), learners_[0].row(), label, options_.reading);
+      if (p > top_of_two_.p_label) top_of_two_ = {label, p};
     }
   }
 
   // Learns the row that was proposed for; q becomes the probability its label had before. False as
-  // teach_trees.
+  // learn_trees_of.
   bool observe(const SparseRow& row, LabelId label, float weight, double& q) {
     const PreparedRow& read_row = read(row);
     if (!may_learn(read_row, weight)) return false;
-    refiner_.make_room(model_.experts(), read_row, proposal_.candidates.size());
+    refiner_.make_room(model_.rerankers(), read_row, proposal_.candidates.size());
     // What is asked for comes while the trees learn.
-    refiner_.expect(model_.experts(), read_row, proposal_, label);
+    refiner_.expect(model_.rerankers(), read_row, proposal_, label);
     const NodeId leaf = model_.first().tree().leaf_of(label);
     Candidate truth{label, 0, leaf == none ? 0.0 : model_.first().mass(leaf)};
-    if (!teach_trees(label, weight, truth.p_trees)) return false;
-    refiner_.ask(model_.experts(), read_row, proposal_, expert_options_.reading);
+    if (!learn_trees_of(label, weight, truth.p_trees)) return false;
+    refiner_.evaluate(model_.rerankers(), read_row, proposal_, reranker_options_.reading);
     const std::size_t at = proposal_.find(label);
     q = at < proposal_.candidates.size() ? refiner_.q(at) : refiner_.q_outside(truth.p_trees);
-    refiner_.teach(model_.experts(), read_row, proposal_, truth, weight, expert_options_);
+    refiner_.update(model_.rerankers(), read_row, proposal_, truth, weight, reranker_options_);
     return true;
   }
 
  private:
   const PreparedRow& read(const SparseRow& row) {
-    if (model_.experts().scale() == 0) return learners_[0].row();
-    row_.assign(row, expert_options_.reading);
+    if (model_.rerankers().scale() == 0) return learners_[0].row();
+    row_.assign(row, reranker_options_.reading);
     return row_;
   }
-  // The slopes of experts are never above the row's weight.
+  // The slopes of rerankers are never above the row's weight.
   bool may_learn(const PreparedRow& row, float weight) const noexcept {
-    return !may_diverge(expert_options_.reading) ||
+    return !may_diverge(reranker_options_.reading) ||
            may_step(weight, row.largest(), options_.optimizer, options_.learning_rate);
   }
 
   RefinedTrees& model_;
   const ConditionalLearning& options_;
-  Learning expert_options_;
+  Learning reranker_options_;
   std::deque<ConditionalLearning> options_of_;  // each tree's
   std::deque<ConditionalLearner> learners_;
   std::deque<CountedTable::Growing> growing_;
-  PairTable::Growing experts_growing_{model_.experts().table()};
+  PairTable::Growing rerankers_growing_{model_.rerankers().table()};
   CandidateSearch search_;
-  PathAsker paths_;
+  PathQuery paths_;
   Proposal proposal_;
   Refiner refiner_;
-  PreparedRow row_;  // as the experts read it, if they do not as the trees
-  Found likeliest_of_two_{none, 0.0};
+  PreparedRow row_;  // as the rerankers read it, if they do not as the trees
+  Found top_of_two_{none, 0.0};
 };
 
 }  // namespace
 
 void learn(RefinedTrees& model, const CsrView& X, std::span<const LabelId> labels,
            std::span<const float> weights, std::span<const std::int64_t> order,
-           const Foresight& foresight, const ConditionalLearning& options, LearningWatch* watch) {
+           const Prediction& prediction, const ConditionalLearning& options, LearningWatch* watch) {
   if (options.n_threads > 1 && model.trees().size() == 1) {
-    return learn_in_batches(model, X, labels, weights, order, foresight, options, watch);
+    return learn_in_batches(model, X, labels, weights, order, prediction, options, watch);
   }
   RefinedLearner learner(model, options);
   learn_expected(learner, X, labels, order, watch, [&](std::size_t i, std::size_t r) {
     const float weight = weights.empty() ? 1.0f : weights[r];
-    if (!foresight.is_new.empty()) {
+    if (!prediction.is_new.empty()) {
       const bool is_new = model.first().tree().leaf_of(labels[r]) == none;
-      foresight.is_new[i] = is_new ? 1 : 0;
+      prediction.is_new[i] = is_new ? 1 : 0;
     }
     learner.propose();
-    if (!foresight.top.empty()) learner.search_without_candidates();
+    if (!prediction.top.empty()) learner.search_without_candidates();
     double q = 0;
     if (weight > 0) {
       if (!learner.observe(X.row(r), labels[r], weight, q)) throw Diverged(r);
-    } else if (!foresight.top.empty()) {
-      learner.foresee(X.row(r));
+    } else if (!prediction.top.empty()) {
+      learner.predict(X.row(r));
     }
-    if (!foresight.p_label.empty()) foresight.p_label[i] = q;
-    if (foresight.top.empty()) return;
-    const Found found = learner.foreseen_top();
-    foresight.top[i] = found.label;
-    foresight.p_top[i] = found.p_label;
+    if (!prediction.p_label.empty()) prediction.p_label[i] = q;
+    if (prediction.top.empty()) return;
+    const Found found = learner.predicted_top();
+    prediction.top[i] = found.label;
+    prediction.p_top[i] = found.p_label;
   });
 }
 
@@ -164,7 +164,7 @@ void learn_trees(RefinedTrees& model, const CsrView& X, std::span<const LabelId>
       }
     }
     double p_trees = 0;
-    if (!learner.teach_trees(labels[r], weight, p_trees)) throw Diverged(r);
+    if (!learner.learn_trees_of(labels[r], weight, p_trees)) throw Diverged(r);
   });
 }
 

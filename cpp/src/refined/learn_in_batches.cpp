@@ -1,28 +1,28 @@
 #include <algorithm>
 
 #include "labeltrees/conditional/search.hpp"
-#include "labeltrees/conditional/teaching.hpp"
+#include "labeltrees/conditional/update.hpp"
 #include "labeltrees/refined/refined_trees.hpp"
 
 namespace labeltrees {
 namespace {
 
-// Candidates are those of the batch's start, found by all threads; then one teaches the experts row
-// by row, while others teach the tree.
-class ExpertsOfBatch final : public BatchCompanion {
+// Candidates are those of the batch's start, found by all threads; then one teaches the rerankers
+// row by row, while others teach the tree.
+class RerankersOfBatch final : public BatchCompanion {
  public:
-  ExpertsOfBatch(RefinedTrees& model, const CsrView& X, std::span<const LabelId> labels,
-                 std::span<const float> weights, std::span<const std::int64_t> order,
-                 const Foresight& foresight, const ConditionalLearning& options)
+  RerankersOfBatch(RefinedTrees& model, const CsrView& X, std::span<const LabelId> labels,
+                   std::span<const float> weights, std::span<const std::int64_t> order,
+                   const Prediction& prediction, const ConditionalLearning& options)
       : model_(model),
         X_(X),
         labels_(labels),
         weights_(weights),
         order_(order),
-        foresight_(foresight),
+        prediction_(prediction),
         options_(options),
-        expert_options_(options) {
-    expert_options_.reading = model.experts().reading(options.reading);
+        reranker_options_(options) {
+    reranker_options_.reading = model.rerankers().reading(options.reading);
   }
 
   void read(std::size_t begin, std::span<const PreparedRow* const> rows,
@@ -45,27 +45,27 @@ class ExpertsOfBatch final : public BatchCompanion {
       most = std::max(most, row.proposal.candidates.size());
     }
     refiner_.reserve(most, longest);
-    model_.experts().table().make_room(std::min(n_lines, n_rows_ * longest), n_lines);
+    model_.rerankers().table().make_room(std::min(n_lines, n_rows_ * longest), n_lines);
   }
 
   void learn() noexcept override {
-    Experts& experts = model_.experts();
+    Rerankers& rerankers = model_.rerankers();
     for (std::size_t i = 0; i < n_rows_; ++i) {
       ReadRow& row = rows_[i];
-      refiner_.expect(experts, row.features(), row.proposal, row.truth.label);
-      refiner_.ask(experts, row.features(), row.proposal, expert_options_.reading);
+      refiner_.expect(rerankers, row.features(), row.proposal, row.truth.label);
+      refiner_.evaluate(rerankers, row.features(), row.proposal, reranker_options_.reading);
       const std::vector<Candidate>& candidates = row.proposal.candidates;
       const std::size_t at = row.proposal.find(row.truth.label);
       row.scale = at < candidates.size() ? refiner_.q(at) : refiner_.z();
       row.is_candidate = at < candidates.size();
-      if (!foresight_.top.empty()) {
+      if (!prediction_.top.empty()) {
         const std::size_t best = candidates.empty() ? 0 : refiner_.best();
-        foresight_.top[begin_ + i] = candidates.empty() ? row.top.label : candidates[best].label;
-        foresight_.p_top[begin_ + i] = candidates.empty() ? row.top.p_label : refiner_.q(best);
+        prediction_.top[begin_ + i] = candidates.empty() ? row.top.label : candidates[best].label;
+        prediction_.p_top[begin_ + i] = candidates.empty() ? row.top.p_label : refiner_.q(best);
       }
       if (row.weight > 0) {
-        refiner_.teach(experts, row.features(), row.proposal, row.truth, row.weight,
-                       expert_options_);
+        refiner_.update(rerankers, row.features(), row.proposal, row.truth, row.weight,
+                        reranker_options_);
       }
     }
   }
@@ -79,7 +79,7 @@ class ExpertsOfBatch final : public BatchCompanion {
  private:
   struct ReadRow {
     const PreparedRow* of_tree = nullptr;
-    PreparedRow own;  // as the experts read it, if they do not as the tree
+    PreparedRow own;  // as the rerankers read it, if they do not as the tree
     Proposal proposal;
     Candidate truth{none, 0, 0};
     Found top{none, 0};  // where there are no candidates
@@ -91,7 +91,7 @@ class ExpertsOfBatch final : public BatchCompanion {
   };
   struct Search {
     CandidateSearch candidates;
-    PathAsker paths;
+    PathQuery paths;
     TopSearch top;
   };
 
@@ -102,10 +102,10 @@ class ExpertsOfBatch final : public BatchCompanion {
     const ConditionalTree& tree = model_.first();
     const Reading& reading = options_.reading;
     row.weight = weights_.empty() ? 1.0f : weights_[r];
-    const bool alike = model_.experts().scale() == 0;
+    const bool alike = model_.rerankers().scale() == 0;
     row.of_tree = alike ? &of_tree : nullptr;
-    if (!alike) row.own.assign(X_.row(r), expert_options_.reading);
-    if (may_diverge(expert_options_.reading) && row.weight > 0 &&
+    if (!alike) row.own.assign(X_.row(r), reranker_options_.reading);
+    if (may_diverge(reranker_options_.reading) && row.weight > 0 &&
         !may_step(row.weight, row.features().largest(), options_.optimizer,
                   options_.learning_rate)) {
       throw Diverged(r);
@@ -116,8 +116,8 @@ class ExpertsOfBatch final : public BatchCompanion {
     const std::size_t at = row.proposal.find(labels_[r]);
     const bool is_known = at < row.proposal.candidates.size();
     row.truth.p_trees = is_known ? row.proposal.candidates[at].p_trees
-                                 : search.paths.ask(tree, of_tree, labels_[r], reading);
-    if (!foresight_.top.empty() && row.proposal.candidates.empty()) {
+                                 : search.paths.evaluate(tree, of_tree, labels_[r], reading);
+    if (!prediction_.top.empty() && row.proposal.candidates.empty()) {
       row.top = {none, 0};
       search.top.run(tree, of_tree, reading, {&row.top, 1});
     }
@@ -128,32 +128,32 @@ class ExpertsOfBatch final : public BatchCompanion {
   std::span<const LabelId> labels_;
   std::span<const float> weights_;
   std::span<const std::int64_t> order_;
-  const Foresight& foresight_;
+  const Prediction& prediction_;
   const ConditionalLearning& options_;
-  Learning expert_options_;
+  Learning reranker_options_;
   std::size_t begin_ = 0, n_rows_ = 0;
   std::vector<ReadRow> rows_;
   std::vector<Search> searches_;  // of each worker
   Refiner refiner_;
-  PairTable::Growing growing_{model_.experts().table()};
+  PairTable::Growing growing_{model_.rerankers().table()};
 };
 
 // Refines what the tree said of each batch before others hear of it.
 class RefineBatches final : public LearningWatch {
  public:
-  RefineBatches(const ExpertsOfBatch& experts, std::span<double> p_label, LearningWatch* watch)
-      : experts_(experts), p_label_(p_label), watch_(watch) {}
+  RefineBatches(const RerankersOfBatch& rerankers, std::span<double> p_label, LearningWatch* watch)
+      : rerankers_(rerankers), p_label_(p_label), watch_(watch) {}
 
   void learned(std::size_t n_rows) override {
     for (std::size_t i = n_learned_; i < n_rows && !p_label_.empty(); ++i) {
-      p_label_[i] = experts_.refined(i - n_learned_, p_label_[i]);
+      p_label_[i] = rerankers_.refined(i - n_learned_, p_label_[i]);
     }
     n_learned_ = n_rows;
     if (watch_ != nullptr) watch_->learned(n_rows);
   }
 
  private:
-  const ExpertsOfBatch& experts_;
+  const RerankersOfBatch& rerankers_;
   std::span<double> p_label_;
   LearningWatch* watch_;
   std::size_t n_learned_ = 0;
@@ -163,12 +163,12 @@ class RefineBatches final : public LearningWatch {
 
 void learn_in_batches(RefinedTrees& model, const CsrView& X, std::span<const LabelId> labels,
                       std::span<const float> weights, std::span<const std::int64_t> order,
-                      const Foresight& foresight, const ConditionalLearning& options,
+                      const Prediction& prediction, const ConditionalLearning& options,
                       LearningWatch* watch) {
-  ExpertsOfBatch experts(model, X, labels, weights, order, foresight, options);
-  RefineBatches refine(experts, foresight.p_label, watch);
+  RerankersOfBatch rerankers(model, X, labels, weights, order, prediction, options);
+  RefineBatches refine(rerankers, prediction.p_label, watch);
   learn_in_batches(*model.trees()[0], X, labels, weights, order,
-                   {foresight.p_label, foresight.is_new, {}, {}}, options, &refine, &experts);
+                   {prediction.p_label, prediction.is_new, {}, {}}, options, &refine, &rerankers);
 }
 
 }  // namespace labeltrees

@@ -14,20 +14,20 @@ CsrView one_row(const CsrView& X, std::size_t r) {
 }
 
 // Asked about one row after the other.
-class RefinedAsker {
+class RefinedQuery {
  public:
-  RefinedAsker(const RefinedTrees& model, const Reading& reading)
-      : model_(model), reading_(reading), expert_reading_(model.experts().reading(reading)) {}
+  RefinedQuery(const RefinedTrees& model, const Reading& reading)
+      : model_(model), reading_(reading), reranker_reading_(model.rerankers().reading(reading)) {}
 
   // Finds the candidates of the row and refines them.
   void start(const SparseRow& row) {
     row_.assign(row, reading_);
     search_.run(model_.trees(), row_, model_.shortlist(), reading_, proposal_);
-    const bool alike = model_.experts().scale() == 0;
-    if (!alike) expert_row_.assign(row, expert_reading_);
-    const PreparedRow& read = alike ? row_ : expert_row_;
-    refiner_.expect(model_.experts(), read, proposal_);
-    refiner_.ask(model_.experts(), read, proposal_, expert_reading_);
+    const bool alike = model_.rerankers().scale() == 0;
+    if (!alike) reranker_row_.assign(row, reranker_reading_);
+    const PreparedRow& read = alike ? row_ : reranker_row_;
+    refiner_.expect(model_.rerankers(), read, proposal_);
+    refiner_.evaluate(model_.rerankers(), read, proposal_, reranker_reading_);
   }
   const PreparedRow& row() const noexcept { return row_; }
   const Proposal& proposal() const noexcept { return proposal_; }
@@ -36,7 +36,7 @@ class RefinedAsker {
     return proposal_.find(label) < proposal_.candidates.size();
   }
 
-  double p_trees(LabelId label) { return paths_.ask(model_.trees(), row_, label, reading_); }
+  double p_trees(LabelId label) { return paths_.evaluate(model_.trees(), row_, label, reading_); }
   // Of a label with the trees' probability p_trees, if it is no candidate.
   double q(LabelId label, double p_trees) const noexcept {
     const std::size_t at = proposal_.find(label);
@@ -53,7 +53,7 @@ class RefinedAsker {
     std::size_t width = k + proposal_.candidates.size();
     double most_outside = proposal_.most_outside;
     while (!is_proved(k, most_outside)) {
-      most_outside = add_likeliest(width);
+      most_outside = add_top(width);
       width *= 4;
     }
     found_.resize(k);
@@ -66,7 +66,7 @@ class RefinedAsker {
     search_.run(model_.trees(), row_, {beam_width, 0.0}, reading_, wider_);
     for (const Candidate& each : wider_.candidates) add(each.label, each.p_trees);
     double most_outside = wider_.most_outside;
-    if (found_.size() < k) most_outside = add_likeliest(k);  // fewer than three labels
+    if (found_.size() < k) most_outside = add_top(k);  // fewer than three labels
     certified = is_proved(k, most_outside);
     found_.resize(k);
     return found_;
@@ -93,18 +93,17 @@ class RefinedAsker {
 
   // Finds the candidates and the likeliest labels of each tree; returns the most that the trees
   // give any other label.
-  double add_likeliest(std::size_t width) {
+  double add_top(std::size_t width) {
     take_candidates();
     const Trees& trees = model_.trees();
     const std::size_t n_labels = model_.first().tree().n_labels();
-    likeliest_.resize(std::min(width, n_labels));
+    top_.resize(std::min(width, n_labels));
     std::vector<Found> several;
     double most_outside = 0;
     for (const auto& tree : trees) {
-      const std::size_t n = exact_.run(*tree, row_, reading_, likeliest_);
-      if (n < n_labels) most_outside += likeliest_[n - 1].p_label;
-      several.insert(several.end(), likeliest_.begin(),
-                     likeliest_.begin() + static_cast<std::ptrdiff_t>(n));
+      const std::size_t n = exact_.run(*tree, row_, reading_, top_);
+      if (n < n_labels) most_outside += top_[n - 1].p_label;
+      several.insert(several.end(), top_.begin(), top_.begin() + static_cast<std::ptrdiff_t>(n));
     }
     std::sort(several.begin(), several.end(),
               [](const Found& a, const Found& b) { return a.label < b.label; });
@@ -118,14 +117,14 @@ class RefinedAsker {
 
   const RefinedTrees& model_;
   const Reading& reading_;
-  Reading expert_reading_;
-  PreparedRow row_, expert_row_;
+  Reading reranker_reading_;
+  PreparedRow row_, reranker_row_;
   CandidateSearch search_;
   Proposal proposal_, wider_;
   Refiner refiner_;
-  PathAsker paths_;
+  PathQuery paths_;
   TopSearch exact_;
-  std::vector<Found> found_, likeliest_;
+  std::vector<Found> found_, top_;
 };
 
 }  // namespace
@@ -134,13 +133,13 @@ void label_probabilities(const RefinedTrees& model, const CsrView& X,
                          std::span<const LabelId> labels, const Reading& reading,
                          std::span<double> p, std::size_t n_threads) {
   share_rows(X, n_threads, [&](const CsrView& rows, std::size_t first) {
-    RefinedAsker asker(model, reading);
+    RefinedQuery query(model, reading);
     for (std::size_t r = 0; r < rows.n_rows(); ++r) {
       const LabelId label = labels[first + r];
       p[first + r] = 0;
       if (model.first().tree().leaf_of(label) == none) continue;
-      asker.start(rows.row(r));
-      p[first + r] = asker.q(label);
+      query.start(rows.row(r));
+      p[first + r] = query.q(label);
     }
   });
 }
@@ -148,10 +147,10 @@ void label_probabilities(const RefinedTrees& model, const CsrView& X,
 void top_labels(const RefinedTrees& model, const CsrView& X, std::size_t k, const Reading& reading,
                 std::span<LabelId> labels, std::span<double> p, std::size_t n_threads) {
   share_rows(X, n_threads, [&](const CsrView& rows, std::size_t first) {
-    RefinedAsker asker(model, reading);
+    RefinedQuery query(model, reading);
     for (std::size_t r = 0; r < rows.n_rows(); ++r) {
-      asker.start(rows.row(r));
-      const std::vector<Found>& found = asker.top(k);
+      query.start(rows.row(r));
+      const std::vector<Found>& found = query.top(k);
       for (std::size_t i = 0; i < k; ++i) {
         labels[(first + r) * k + i] = found[i].label;
         p[(first + r) * k + i] = found[i].p_label;
@@ -163,11 +162,11 @@ void top_labels(const RefinedTrees& model, const CsrView& X, std::size_t k, cons
 void beam_labels(const RefinedTrees& model, const CsrView& X, std::size_t k, std::size_t beam_width,
                  const Reading& reading, std::span<LabelId> labels, std::span<double> p,
                  std::span<std::uint8_t> certified) {
-  RefinedAsker asker(model, reading);
+  RefinedQuery query(model, reading);
   for (std::size_t r = 0; r < X.n_rows(); ++r) {
-    asker.start(X.row(r));
+    query.start(X.row(r));
     bool is_certain = false;
-    const std::vector<Found>& found = asker.top_of_beam(k, beam_width, is_certain);
+    const std::vector<Found>& found = query.top_of_beam(k, beam_width, is_certain);
     for (std::size_t i = 0; i < k; ++i) {
       labels[r * k + i] = found[i].label;
       p[r * k + i] = found[i].p_label;
@@ -188,15 +187,15 @@ void all_probabilities(const RefinedTrees& model, const CsrView& X, std::size_t 
     }
     for (double& each : p) each /= static_cast<double>(trees.size());
   }
-  RefinedAsker asker(model, reading);
+  RefinedQuery query(model, reading);
   for (std::size_t r = 0; r < X.n_rows(); ++r) {
-    asker.start(X.row(r));
+    query.start(X.row(r));
     const std::span<double> row = p.subspan(r * n_columns, n_columns);
-    for (double& each : row) each = asker.refiner().q_outside(each);
-    const std::vector<Candidate>& candidates = asker.proposal().candidates;
+    for (double& each : row) each = query.refiner().q_outside(each);
+    const std::vector<Candidate>& candidates = query.proposal().candidates;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       const auto label = static_cast<std::size_t>(candidates[i].label);
-      if (label < n_columns) row[label] = asker.refiner().q(i);
+      if (label < n_columns) row[label] = query.refiner().q(i);
     }
   }
 }
@@ -204,7 +203,7 @@ void all_probabilities(const RefinedTrees& model, const CsrView& X, std::size_t 
 bool labels_above(const RefinedTrees& model, const CsrView& X, double threshold, double scale,
                   std::size_t max_entries, const Reading& reading, SparseLabels& answer) {
   constexpr double slack = 1 - 1e-9;  // for rounding; every label is compared with the threshold
-  RefinedAsker asker(model, reading);
+  RefinedQuery query(model, reading);
   SparseLabels of_tree;
   std::vector<LabelId> several;
   std::vector<std::pair<LabelId, double>> found;
@@ -214,10 +213,10 @@ bool labels_above(const RefinedTrees& model, const CsrView& X, double threshold,
   for (std::size_t r = 0; r < X.n_rows(); ++r) {
     found.clear();
     several.clear();
-    if (!model.first().tree().empty()) asker.start(X.row(r));
-    const std::vector<Candidate>& candidates = asker.proposal().candidates;
+    if (!model.first().tree().empty()) query.start(X.row(r));
+    const std::vector<Candidate>& candidates = query.proposal().candidates;
     for (const Candidate& candidate : candidates) several.push_back(candidate.label);
-    const double least = slack * threshold * asker.refiner().z() / scale;
+    const double least = slack * threshold * query.refiner().z() / scale;
     for (const auto& tree : model.trees()) {
       if (tree->tree().empty()) continue;
       // What one tree finds likely is not counted: the others may not.
@@ -227,7 +226,7 @@ bool labels_above(const RefinedTrees& model, const CsrView& X, double threshold,
     std::sort(several.begin(), several.end());
     several.erase(std::unique(several.begin(), several.end()), several.end());
     for (const LabelId label : several) {
-      const double p = asker.q(label) * scale;
+      const double p = query.q(label) * scale;
       if (p >= threshold) found.emplace_back(label, p);
     }
     if (answer.labels.size() + found.size() > max_entries) return false;
@@ -253,7 +252,7 @@ class OutsideDraw {
     const LabelTree& nodes = tree_.tree();
     taken_.clear();
     for (const Candidate& candidate : candidates) {
-      const double p = paths_.ask(tree_, row, candidate.label, reading_);
+      const double p = paths_.evaluate(tree_, row, candidate.label, reading_);
       for (NodeId node = nodes.leaf_of(candidate.label); node != none; node = nodes.parent(node)) {
         take(node, p);
       }
@@ -266,7 +265,7 @@ class OutsideDraw {
         block = tree_.place(node).block;
         find_lines(tree_.table(), block, row, lines_);
       }
-      const double p_node = ask_node(tree_, node, lines_, row, reading_).p_node;
+      const double p_node = evaluate_node(tree_, node, lines_, row, reading_).p_node;
       const NodeId left = nodes.first_child(node);
       const double p_left = p_path * (1.0 - p_node), p_right = p_path * p_node;
       const double free_left = free(left, p_left), free_right = free(left + 1, p_right);
@@ -308,7 +307,7 @@ class OutsideDraw {
 
   const ConditionalTree& tree_;
   const Reading& reading_;
-  PathAsker paths_;
+  PathQuery paths_;
   BlockLines lines_;
   std::vector<Taken> taken_;
 };
@@ -317,21 +316,21 @@ class OutsideDraw {
 
 void sample_labels(const RefinedTrees& model, const CsrView& X, std::span<const double> uniforms,
                    const Reading& reading, std::span<LabelId> labels) {
-  RefinedAsker asker(model, reading);
-  PathAsker paths;
+  RefinedQuery query(model, reading);
+  PathQuery paths;
   const Trees& trees = model.trees();
   for (std::size_t r = 0; r < X.n_rows(); ++r) {
     labels[r] = none;
     if (model.first().tree().empty()) continue;
-    asker.start(X.row(r));
-    const std::vector<Candidate>& candidates = asker.proposal().candidates;
+    query.start(X.row(r));
+    const std::vector<Candidate>& candidates = query.proposal().candidates;
     double u = uniforms[r];
     std::size_t i = 0;
     for (; i < candidates.size(); ++i) {
-      if (u < asker.refiner().q(i)) break;
-      u -= asker.refiner().q(i);
+      if (u < query.refiner().q(i)) break;
+      u -= query.refiner().q(i);
     }
-    const double outside = asker.refiner().q_outside(asker.proposal().rest);
+    const double outside = query.refiner().q_outside(query.proposal().rest);
     if (i == candidates.size() && outside > 0) {
       // Which tree's share of the rest, and where in it.
       std::vector<double> shares;
@@ -339,7 +338,7 @@ void sample_labels(const RefinedTrees& model, const CsrView& X, std::span<const 
       for (const auto& tree : trees) {
         double rest = 1;
         for (const Candidate& each : candidates) {
-          rest -= paths.ask(*tree, asker.row(), each.label, reading);
+          rest -= paths.evaluate(*tree, query.row(), each.label, reading);
         }
         shares.push_back(std::max(rest, 0.0));
         sum += shares.back();
@@ -348,7 +347,7 @@ void sample_labels(const RefinedTrees& model, const CsrView& X, std::span<const 
       std::size_t t = 0;
       while (t + 1 < trees.size() && u >= shares[t]) u -= shares[t++];
       u = shares[t] > 0 ? std::clamp(u / shares[t], 0.0, 0x1.fffffffffffffp-1) : 0.0;
-      labels[r] = OutsideDraw(*trees[t], reading).run(asker.row(), candidates, u);
+      labels[r] = OutsideDraw(*trees[t], reading).run(query.row(), candidates, u);
     } else {
       labels[r] = candidates[std::min(i, candidates.size() - 1)].label;
     }
@@ -361,19 +360,19 @@ void top_rows(const RefinedTrees& model, const CsrView& X, std::span<const Label
   std::vector<SharedPaths> paths;
   for (const auto& tree : model.trees()) paths.emplace_back(*tree, labels, reading);
   BestRows best(labels.size(), k);
-  RefinedAsker asker(model, reading);
+  RefinedQuery query(model, reading);
   std::vector<double> p_labels(labels.size()), sums(labels.size());
   for (std::size_t r = 0; r < X.n_rows(); ++r) {
     look_up();
-    asker.start(X.row(r));
+    query.start(X.row(r));
     std::fill(sums.begin(), sums.end(), 0.0);
     for (SharedPaths& each : paths) {
-      each.ask(X.row(r), p_labels);
+      each.evaluate(X.row(r), p_labels);
       for (std::size_t i = 0; i < labels.size(); ++i) sums[i] += p_labels[i];
     }
     for (std::size_t i = 0; i < labels.size(); ++i) {
       const double p_trees = sums[i] / static_cast<double>(paths.size());
-      best.add(i, static_cast<std::int64_t>(r), asker.q(labels[i], p_trees));
+      best.add(i, static_cast<std::int64_t>(r), query.q(labels[i], p_trees));
     }
   }
   best.finish(rows, p);
@@ -381,12 +380,12 @@ void top_rows(const RefinedTrees& model, const CsrView& X, std::span<const Label
 
 RefinementReport report_refinement(const RefinedTrees& model, const SparseRow& row, LabelId label,
                                    const Reading& reading) {
-  RefinedAsker asker(model, reading);
-  asker.start(row);
-  RefinementReport report{asker.p_trees(label), asker.q(label), false, 0, 0, {}};
-  const std::size_t at = asker.proposal().find(label);
-  if (at == asker.proposal().candidates.size()) return report;
-  Refiner::Reasons reasons = asker.refiner().reasons(model.experts(), at, asker.proposal());
+  RefinedQuery query(model, reading);
+  query.start(row);
+  RefinementReport report{query.p_trees(label), query.q(label), false, 0, 0, {}};
+  const std::size_t at = query.proposal().find(label);
+  if (at == query.proposal().candidates.size()) return report;
+  Refiner::Reasons reasons = query.refiner().reasons(model.rerankers(), at, query.proposal());
   report.is_candidate = true;
   report.m = reasons.margin;
   report.of_trees = reasons.of_trees;

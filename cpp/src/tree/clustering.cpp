@@ -192,14 +192,14 @@ class Bisector {
     double total = 0;
     for (const LabelId label : ranked_) total += mass_[index(label)];
     if (total == 0) return ranked_.size() * left / parts;
-    const double wanted = total * static_cast<double>(left) / static_cast<double>(parts);
+    const double target = total * static_cast<double>(left) / static_cast<double>(parts);
     const std::size_t last = ranked_.size() - (parts - left);
     std::size_t n = left;
     double sum = 0;
     for (std::size_t i = 0; i < left; ++i) sum += mass_[index(ranked_[i])];
     for (; n < last; ++n) {
       const double next = mass_[index(ranked_[n])];
-      if (sum + next / 2 > wanted) break;  // going on would end farther away
+      if (sum + next / 2 > target) break;  // going on would end farther away
       sum += next;
     }
     return n;

@@ -7,7 +7,7 @@
 
 using namespace labeltrees;
 
-TEST(decoding_perfect_answers_gives_the_truth) {
+TEST(decoding_perfect_outputs_gives_the_truth) {
   const std::vector<double> truth{0.5, 0.0, 0.3, 0.2};
   std::vector<double> answers(4, 0.0);
   for (std::size_t i = 0; i < 4; ++i) {

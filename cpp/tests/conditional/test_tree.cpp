@@ -94,7 +94,7 @@ TEST(trees_with_more_than_two_children_are_refused) {
   CHECK_THROWS(ConditionalTree(tree, mass, {}, mixtures), TreeError);
 }
 
-TEST(an_empty_tree_answers_nothing) {
+TEST(an_empty_tree_predicts_nothing) {
   const ConditionalTree model;
   TopSearch search;
   Found found{7, 7.0};

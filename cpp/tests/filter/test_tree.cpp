@@ -6,7 +6,7 @@
 
 using namespace labeltrees;
 
-TEST(a_tournament_finds_its_labels_and_its_winner_is_the_likeliest) {
+TEST(a_tournament_finds_its_labels_and_its_winner_is_the_most_likely) {
   std::vector<std::int64_t> starts{0};
   std::vector<std::int32_t> indices;
   std::vector<float> values;

@@ -99,10 +99,10 @@ TEST(recycling_keeps_a_tree_and_every_query_agrees) {
 
 TEST(the_heaviest_leaf_is_split_until_the_limit) {
   const Examples examples = noisy_examples(600, 12);
-  for (const bool taught_only : {false, true}) {
+  for (const bool training_path_only : {false, true}) {
     LomTree model;
     LomLearning options = greedy(9);
-    options.taught_only = taught_only;
+    options.training_path_only = training_path_only;
     fit_heaviest(model, examples.rows(), examples.labels, {}, {}, 2, options);
     CHECK(model.n_splits() == 9 && model.n_recyclings() == 0 && model.total_weight() == 600);
     for (NodeId id = 0; id < static_cast<NodeId>(model.n_nodes()); ++id) {

@@ -20,19 +20,19 @@ using namespace labeltrees;
 
 namespace {
 
-using Taught = tests::LabelledRows;
+using Batch = tests::LabelledRows;
 
-Taught stream_of(unsigned seed, int n_rows, int n_labels) {
+Batch stream_of(unsigned seed, int n_rows, int n_labels) {
   std::mt19937 random(seed);
-  Taught taught;
+  Batch batch;
   for (int r = 0; r < n_rows; ++r) {
     auto f = static_cast<std::int32_t>(random() % 7);
     for (int k = 0; k < 6; ++k, f += 1 + static_cast<std::int32_t>(random() % 300)) {
-      taught.add_entry(f, static_cast<float>(1 + random() % 5));
+      batch.add_entry(f, static_cast<float>(1 + random() % 5));
     }
-    taught.end_row(static_cast<LabelId>(random() % static_cast<unsigned>(n_labels)));
+    batch.end_row(static_cast<LabelId>(random() % static_cast<unsigned>(n_labels)));
   }
-  return taught;
+  return batch;
 }
 
 // Lets others have the lock after every row.
@@ -52,16 +52,16 @@ class GivesWay final : public LearningWatch {
 
 // Two threads learn, one asks, and one looks at everything that is saved.
 template <typename Model>
-void use_from_all_sides(Model& model, const auto& teach, const auto& ask, const auto& look,
+void use_from_all_sides(Model& model, const auto& update, const auto& query, const auto& look,
                         int n_rows = 200) {
-  const Taught first = stream_of(1, n_rows, 120), second = stream_of(2, n_rows, 200);
+  const Batch first = stream_of(1, n_rows, 120), second = stream_of(2, n_rows, 200);
   std::atomic<int> n_learners{2};
   std::atomic<bool> is_sound{true};
-  const auto learner = [&](const Taught& taught) {
+  const auto learner = [&](const Batch& batch) {
     std::unique_lock alone(model.mutex());
     GivesWay watch(alone);
-    teach(model, taught, &watch);
-    if (watch.n_learned != taught.labels.size()) is_sound = false;
+    update(model, batch, &watch);
+    if (watch.n_learned != batch.labels.size()) is_sound = false;
     --n_learners;
   };
   const auto reader = [&](const auto& read) {
@@ -73,21 +73,21 @@ void use_from_all_sides(Model& model, const auto& teach, const auto& ask, const 
   std::vector<std::thread> threads;
   threads.emplace_back([&] { learner(first); });
   threads.emplace_back([&] { learner(second); });
-  threads.emplace_back([&] { reader(ask); });
+  threads.emplace_back([&] { reader(query); });
   threads.emplace_back([&] { reader(look); });
   for (std::thread& thread : threads) thread.join();
   CHECK(is_sound);
 }
 
-const Taught questions = stream_of(3, 8, 200);
+const Batch queried = stream_of(3, 8, 200);
 
 bool are_probabilities(const std::vector<double>& p) {
   return std::all_of(p.begin(), p.end(), [](double x) { return x >= 0 && x <= 1; });
 }
 
-bool asked_by_name(const auto& model, auto... more) {
-  std::vector<double> p(questions.labels.size());
-  label_probabilities(model, questions.view(), questions.labels, tests::reading, p, more...);
+bool queried_by_name(const auto& model, auto... more) {
+  std::vector<double> p(queried.labels.size());
+  label_probabilities(model, queried.view(), queried.labels, tests::reading, p, more...);
   return are_probabilities(p);
 }
 
@@ -100,7 +100,7 @@ bool is_whole(const ConditionalTree& model) {
 
 }  // namespace
 
-TEST(threads_learn_ask_and_save_a_conditional_tree) {
+TEST(threads_learn_query_and_save_a_conditional_tree) {
   for (const std::size_t n_threads : {1u, 3u}) {
     ConditionalLearning options = tests::conditional_learning;
     options.n_threads = n_threads;
@@ -108,41 +108,41 @@ TEST(threads_learn_ask_and_save_a_conditional_tree) {
     ConditionalTree model;
     use_from_all_sides(
         model,
-        [&](ConditionalTree& m, const Taught& taught, LearningWatch* watch) {
-          learn(m, taught.view(), taught.labels, {}, {}, {}, options, watch);
+        [&](ConditionalTree& m, const Batch& batch, LearningWatch* watch) {
+          learn(m, batch.view(), batch.labels, {}, {}, {}, options, watch);
         },
-        [&](const ConditionalTree& m) { return asked_by_name(m, n_threads); },
+        [&](const ConditionalTree& m) { return queried_by_name(m, n_threads); },
         [](const ConditionalTree& m) { return m.tree().empty() || is_whole(m); });
     CHECK(model.mass(0) == 400);
   }
 }
 
-TEST(threads_learn_ask_and_save_a_filter_tree) {
+TEST(threads_learn_query_and_save_a_filter_tree) {
   ConditionalTree model;
   use_from_all_sides(
       model,
-      [](ConditionalTree& m, const Taught& taught, LearningWatch* watch) {
-        learn_tournament(m, taught.view(), taught.labels, {}, {}, {}, tests::conditional_learning,
+      [](ConditionalTree& m, const Batch& batch, LearningWatch* watch) {
+        learn_tournament(m, batch.view(), batch.labels, {}, {}, {}, tests::conditional_learning,
                          watch);
       },
       [](const ConditionalTree& m) {
-        std::vector<double> p(questions.labels.size());
-        tournament_probabilities(m, questions.view(), questions.labels, tests::reading, p);
+        std::vector<double> p(queried.labels.size());
+        tournament_probabilities(m, queried.view(), queried.labels, tests::reading, p);
         return are_probabilities(p);
       },
       [](const ConditionalTree& m) { return m.tree().empty() || is_whole(m); });
 }
 
-TEST(threads_learn_ask_and_save_a_lom_tree) {
+TEST(threads_learn_query_and_save_a_lom_tree) {
   LomLearning options = tests::lom_learning;
   options.max_splits = 30;
   LomTree model;
   use_from_all_sides(
       model,
-      [&](LomTree& m, const Taught& taught, LearningWatch* watch) {
-        learn(m, taught.view(), taught.labels, {}, {}, {}, options, watch);
+      [&](LomTree& m, const Batch& batch, LearningWatch* watch) {
+        learn(m, batch.view(), batch.labels, {}, {}, {}, options, watch);
       },
-      [](const LomTree& m) { return asked_by_name(m); },
+      [](const LomTree& m) { return queried_by_name(m); },
       [](const LomTree& m) {
         return m.arrays().parent.size() == m.n_nodes() &&
                m.table().sorted_lines().size() == m.table().size() &&
@@ -150,14 +150,14 @@ TEST(threads_learn_ask_and_save_a_lom_tree) {
       });
 }
 
-TEST(threads_learn_ask_and_save_one_against_all) {
+TEST(threads_learn_query_and_save_one_against_all) {
   OneAgainstAll model;
   use_from_all_sides(
       model,
-      [](OneAgainstAll& m, const Taught& taught, LearningWatch* watch) {
-        learn(m, taught.view(), taught.labels, {}, {}, {}, tests::learning, watch);
+      [](OneAgainstAll& m, const Batch& batch, LearningWatch* watch) {
+        learn(m, batch.view(), batch.labels, {}, {}, {}, tests::learning, watch);
       },
-      [](const OneAgainstAll& m) { return asked_by_name(m); },
+      [](const OneAgainstAll& m) { return queried_by_name(m); },
       [](const OneAgainstAll& m) {
         return m.masses().size() == m.n_labels() &&
                m.table().sorted_lines().size() == m.table().size();

@@ -143,18 +143,18 @@ TEST(long_work_of_every_kind_can_be_ended) {
                                  trained.weights.biases};
     RelevanceForest forest{{}, NodeLoss::logistic, 20, 1.0};
     forest.trees.push_back({&tree, weights, trained.reach, nullptr});
-    AskerPool pool(forest);
+    QueryPool pool(forest);
     std::vector<double> p(400);
     CHECK(can_be_ended([&] {
-      ask_rows(pool, data.view(), {}, n_workers,
-               [&](std::size_t r, ForestAsker& asker) { p[r] = asker.label(0); });
+      query_rows(pool, data.view(), {}, n_workers,
+                 [&](std::size_t r, ForestQuery& query) { p[r] = query.label(0); });
     }));
-    std::vector<LabelId> wanted(20);
-    std::iota(wanted.begin(), wanted.end(), 0);
+    std::vector<LabelId> requested(20);
+    std::iota(requested.begin(), requested.end(), 0);
     std::vector<std::int64_t> best(20);
     std::vector<double> p_best(20);
     CHECK(can_be_ended([&] {
-      labelwise_top_rows(pool, data.view(), wanted, {1, 4.0, true, {1, 0, 0, 0}, {}, n_workers},
+      labelwise_top_rows(pool, data.view(), requested, {1, 4.0, true, {1, 0, 0, 0}, {}, n_workers},
                          best, p_best);
     }));
   }

@@ -14,7 +14,7 @@ bool is_zero(const Pages& pages) {
 
 }  // namespace
 
-TEST(a_stock_gives_zeroed_pages_of_the_size_asked_for_ordered_or_not) {
+TEST(a_stock_gives_zeroed_pages_of_the_requested_size_ordered_or_not) {
   for (const std::size_t n_bytes : {std::size_t{4096}, 2 * Pages::huge - 100, 3 * Pages::huge}) {
     PageStock stock;
     for (int round = 0; round < 3; ++round) {

@@ -48,7 +48,7 @@ TEST(threads_one_alone_or_many_sharing) {
   for (std::thread& thread : threads) thread.join();
   CHECK(were_apart);
   CHECK(changed == 600);
-  CHECK(!lock.is_wanted());
+  CHECK(!lock.is_contended());
 }
 
 TEST(threads_who_comes_to_share_waits_behind_who_waits_to_be_alone) {
@@ -59,7 +59,7 @@ TEST(threads_who_comes_to_share_waits_behind_who_waits_to_be_alone) {
     const std::unique_lock alone(lock);
     order.push_back(1);
   });
-  wait_until([&] { return lock.is_wanted(); });
+  wait_until([&] { return lock.is_contended(); });
   std::thread reader([&] {
     const std::shared_lock shared(lock);
     order.push_back(2);
@@ -75,9 +75,9 @@ TEST(threads_neither_side_starves) {
   TurnLock lock;
   std::atomic<bool> is_over{false};
   std::atomic<long> n_shared{0};
-  std::vector<std::thread> askers;
+  std::vector<std::thread> waiters;
   for (int t = 0; t < 3; ++t) {
-    askers.emplace_back([&] {
+    waiters.emplace_back([&] {
       while (!is_over) {
         const std::shared_lock shared(lock);
         ++n_shared;
@@ -92,7 +92,7 @@ TEST(threads_neither_side_starves) {
     CHECK(n_shared == before);
   }
   is_over = true;
-  for (std::thread& asker : askers) asker.join();
+  for (std::thread& waiter : waiters) waiter.join();
   // And the other way round: one shares while two are alone again and again.
   is_over = false;
   std::vector<std::thread> learners;
@@ -132,7 +132,7 @@ static int in_child(TurnLock& lock) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-TEST(a_child_of_fork_finds_the_lock_free_or_is_told) {
+TEST(a_child_of_fork_finds_the_lock_free_or_gets_an_error) {
   TurnLock lock;
   CHECK(in_child(lock) == 0);
   {

@@ -26,7 +26,7 @@ TEST(workers_that_cannot_all_be_started_do_the_work_with_fewer) {
   }
 }
 
-TEST(a_task_that_throws_ends_the_work_once_and_the_workers_go_on) {
+TEST(a_task_that_throws_ends_the_work_once_and_the_workers_continue) {
   Workers workers(3);
   constexpr std::size_t n_tasks = 200'000;
   for (int round = 0; round < 3; ++round) {

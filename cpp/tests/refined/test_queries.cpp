@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t n_rows = 40, n_labels = 50, n_features = 10;
 
-// fit: experts that read rows in their own way, and mixtures that trust them.
+// fit: rerankers that read rows in their own way, and mixtures that trust them.
 struct Learned {
   std::vector<std::int64_t> starts{0};
   std::vector<std::int32_t> indices;
@@ -47,7 +47,7 @@ struct Learned {
       std::vector<LabelId> candidates(labels.size() * k);
       std::vector<double> p_trees(labels.size() * k);
       learn_trees(*model, X, labels, {}, {}, {candidates, p_trees}, options);
-      fit_experts(*model, X, labels, {}, {}, {candidates, p_trees}, 1, options);
+      fit_rerankers(*model, X, labels, {}, {}, {candidates, p_trees}, 1, options);
     } else {
       learn(*model, X, labels, {}, {}, {}, options);
     }
@@ -202,7 +202,7 @@ TEST(a_reported_refinement_adds_up) {
       }
       ++n_candidates;
       PreparedRow read;
-      read.assign(row, learned->model->experts().reading(learned->reading()));
+      read.assign(row, learned->model->rerankers().reading(learned->reading()));
       double m = report.of_trees;
       for (std::size_t j = 0; j < read.size(); ++j) {
         m += static_cast<double>(report.weights[j]) * read.values[j];
@@ -213,7 +213,7 @@ TEST(a_reported_refinement_adds_up) {
   }
 }
 
-TEST(refined_trees_answer_rows_without_features_and_of_one_or_two_labels) {
+TEST(refined_trees_predict_rows_without_features_and_of_one_or_two_labels) {
   for (const LabelId n : {1, 2, 3, 9}) {
     std::vector<std::int64_t> starts{0};
     std::vector<LabelId> labels;

@@ -16,7 +16,7 @@ CsrView three_rows() { return {starts, indices, values}; }
 
 }  // namespace
 
-TEST(rows_are_taken_in_the_order_asked_for_and_as_often) {
+TEST(rows_are_taken_in_the_requested_order_and_as_often) {
   const OwnedRows taken = take_rows(three_rows(), std::vector<std::int64_t>{2, 0, 1, 0});
   CHECK((taken.row_starts == std::vector<std::int64_t>{0, 1, 3, 3, 5}));
   CHECK((taken.indices == std::vector<std::int32_t>{0, 1, 4, 1, 4}));

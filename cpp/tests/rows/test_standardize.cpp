@@ -9,12 +9,12 @@ namespace {
 // (4, 7), (0, 7), (8, 7)
 OwnedRows table() { return {{0, 2, 3, 5}, {0, 1, 1, 0, 1}, {4.0f, 7.0f, 7.0f, 8.0f, 7.0f}}; }
 
-Moments untaught() { return {0, {0, 0}, {0, 0}}; }
+Moments fresh() { return {0, {0, 0}, {0, 0}}; }
 
 }  // namespace
 
 TEST(moments_count_zeros_that_are_not_stored_and_weights) {
-  Moments moments = untaught();
+  Moments moments = fresh();
   const OwnedRows rows = table();
   observe(moments, rows.view(), std::vector<float>{0.0f, 1.0f, 1.0f});
   CHECK(moments.total == 2);
@@ -29,7 +29,7 @@ TEST(a_constant_column_becomes_zero) {
 }
 
 TEST(a_row_of_a_stream_is_scaled_by_those_before_it) {
-  Moments moments = untaught(), whole = untaught();
+  Moments moments = fresh(), whole = fresh();
   const OwnedRows rows = table();
   const std::vector<float> scaled = standardize_and_observe(moments, rows.view(), {});
   CHECK((scaled == std::vector<float>{0, 0, 0, 0, 3, 0}));  // of 4 and 0: mean 2, deviation 2

@@ -95,7 +95,7 @@ TEST(entries_are_sorted_and_summed_and_labels_counted_once) {
   CHECK((rows.labels == Ints{4, 1}));
 }
 
-TEST(commas_separate_labels_as_told) {
+TEST(commas_separate_labels_if_requested) {
   CHECK((read_vw("1,2 |\n").labels == Ints{1, 2}));
   CHECK((read_vw("a,b |\n").label_names == std::vector<std::string>{"a,b"}));
   CHECK((read_vw("a,b |\n", {LabelLists::always, LabelKind::unknown}).labels == Ints{0, 1}));

@@ -73,7 +73,7 @@ TEST(labels_are_ordered_below_a_node_as_in_the_whole_tree) {
     const std::vector<std::int64_t> no_entries(starts.size(), 0);
     const LabelTree shape = kmeans_tree({no_entries, {}, {}}, {}, options);
     CHECK(shape.parents() == tree.parents());
-    const auto wanted = [&](NodeId node) {
+    const auto expected = [&](NodeId node) {
       std::vector<LabelId> labels;
       const auto visit = [&](const auto& self, NodeId at) -> void {
         if (tree.is_leaf(at)) labels.push_back(tree.label(at));
@@ -82,7 +82,7 @@ TEST(labels_are_ordered_below_a_node_as_in_the_whole_tree) {
       visit(visit, node);
       return labels;
     };
-    CHECK(kmeans_order(centroids, shape, 0, 100, options) == wanted(0));
+    CHECK(kmeans_order(centroids, shape, 0, 100, options) == expected(0));
     const std::vector<LabelId> order = kmeans_order(centroids, shape, 0, 1, options);
     std::size_t begin = 0;
     for (std::int32_t i = 0; i < shape.n_children(0); ++i) {
@@ -97,7 +97,7 @@ TEST(labels_are_ordered_below_a_node_as_in_the_whole_tree) {
       for (const LabelId at : kmeans_order(rows.view(), shape, child, 100, options)) {
         found.push_back(static_cast<LabelId>(labels[static_cast<std::size_t>(at)]));
       }
-      CHECK(found == wanted(child));
+      CHECK(found == expected(child));
       begin += size;
     }
     CHECK(begin == order.size());

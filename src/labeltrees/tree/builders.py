@@ -101,7 +101,8 @@ def kmeans(
         raise ArgumentError.of("each label", wrong, f"in [0, n_labels={n_labels})")
     by_mass = choice("balance", balance, ("labels", "examples")) == "examples"
     arity, seed = _arity(arity), _seed(seed)
-    return _core.kmeans_tree(*rows.arrays, label, weight, n_labels, arity, seed, by_mass)
+    options = _core.Clustering(arity=arity, seed=seed, by_mass=by_mass)
+    return _core.kmeans_tree(*rows.arrays, label, weight, n_labels, options)
 
 
 def from_parents(parent: ArrayLike, label: ArrayLike) -> _core.LabelTree:

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "labeltrees/online/answers.hpp"
 #include "labeltrees/online/learning_watch.hpp"
+#include "labeltrees/online/prediction.hpp"
 #include "labeltrees/online/regressor_bank.hpp"
 #include "labeltrees/platform/turn_lock.hpp"
 
@@ -46,12 +46,12 @@ class OneAgainstAll {
 // arguments. One thread. Throws Diverged.
 void learn(OneAgainstAll& model, const CsrView& X, std::span<const LabelId> labels,
            std::span<const float> weights, std::span<const std::int64_t> order,
-           const Foresight& foresight, const Learning& options, LearningWatch* watch = nullptr);
+           const Prediction& prediction, const Learning& options, LearningWatch* watch = nullptr);
 
 // The same, but what is foreseen of the label is its score f_y(x), as label_scores says it.
 void learn_scored(OneAgainstAll& model, const CsrView& X, std::span<const LabelId> labels,
                   std::span<const float> weights, std::span<const std::int64_t> order,
-                  const Foresight& foresight, const Learning& options,
+                  const Prediction& prediction, const Learning& options,
                   LearningWatch* watch = nullptr);
 
 // scores[r] = f_y(x) of labels[r] in [0, 1], the paper's answer; 0 for a label without regressor.

@@ -8,8 +8,8 @@
 #include "labeltrees/conditional/node_probability.hpp"
 #include "labeltrees/conditional/placement.hpp"
 #include "labeltrees/conditional/search.hpp"
-#include "labeltrees/conditional/teaching.hpp"
 #include "labeltrees/conditional/tree.hpp"
+#include "labeltrees/conditional/update.hpp"
 
 namespace labeltrees {
 
@@ -27,7 +27,7 @@ class ConditionalLearner {
   void advance() noexcept { rows_.advance(); }
   const PreparedRow& row() const noexcept { return rows_.now().row(); }
 
-  Found foresee_top() {
+  Found predict_top() {
     Found found{none, 0.0};
     search_.run(model_, row(), options_.reading, {&found, 1});
     return found;
@@ -49,7 +49,7 @@ class ConditionalLearner {
     find_path(is_new ? placement_.of_new(label, row()) : leaf);
     if (is_new) {
       if (may_diverge(options_.reading) &&
-          !may_teach_path(model_, path()[0], row(), weight, options_, lines_)) {
+          !may_update_path(model_, path()[0], row(), weight, options_, lines_)) {
         return false;
       }
       path().insert(path().begin(), model_.split_leaf(path()[0], label) + 1);
@@ -69,7 +69,7 @@ class ConditionalLearner {
     }
     const std::size_t n_nodes = path().size() + 1;
     path().reserve(n_nodes);
-    opinions_.reserve(n_nodes);
+    outputs_.reserve(n_nodes);
     own_lines_.reserve(n_nodes * row().size());
     model_.table().make_room(n_nodes * row().size());
   }
@@ -77,19 +77,19 @@ class ConditionalLearner {
   // Asks every inner node above the leaf, then teaches each of them one step: what is foreseen is
   // what the model said before, although nodes share mixtures.
   bool train_path(float weight, double& p_path) {
-    if (!ask_path(weight, p_path)) return false;
+    if (!evaluate_path(weight, p_path)) return false;
     for (std::size_t i = path().size() - 1; i > 0; --i) {
-      teach_node(lines_at(i), model_.place(path()[i]).slot, row(), opinions_[i].said, goes_right(i),
-                 weight, model_.mixture(path()[i]), options_);
+      update_node(lines_at(i), model_.place(path()[i]).slot, row(), outputs_[i].output,
+                  goes_right(i), weight, model_.mixture(path()[i]), options_);
     }
     for (const NodeId node : path()) model_.add_mass(node, weight);
     return true;
   }
 
-  // Fills opinions_ for path()[1 ..], and the lines of every block on the path.
-  bool ask_path(float weight, double& p_path) {
+  // Fills outputs_ for path()[1 ..], and the lines of every block on the path.
+  bool evaluate_path(float weight, double& p_path) {
     own_lines_.clear();
-    opinions_.resize(path().size());
+    outputs_.resize(path().size());
     std::uint32_t block = 0;
     std::size_t n_blocks = 0;
     for (std::size_t i = path().size() - 1; i > 0; --i) {
@@ -98,21 +98,22 @@ class ConditionalLearner {
         obtain_lines(n_blocks++, block);
         rows_.next().fetch_block(model_.table());
       }
-      opinions_[i].lines = own_lines_.size() - row().size();
-      NodeOpinion& said = opinions_[i].said;
-      ask_slot(model_.place(path()[i]).slot, lines_at(i), row().values, past_of(model_, path()[i]),
-               model_.mixture(path()[i]), options_.reading, said);
-      if (may_diverge(options_.reading) && !may_teach(said.margin, goes_right(i), weight)) {
+      outputs_[i].lines = own_lines_.size() - row().size();
+      NodeOutput& output = outputs_[i].output;
+      evaluate_slot(model_.place(path()[i]).slot, lines_at(i), row().values,
+                    past_of(model_, path()[i]), model_.mixture(path()[i]), options_.reading,
+                    output);
+      if (may_diverge(options_.reading) && !may_update(output.margin, goes_right(i), weight)) {
         return false;
       }
-      const double p_node = said.p_node;
+      const double p_node = output.p_node;
       p_path *= goes_right(i) ? p_node : 1.0 - p_node;
     }
     rows_.next().fetch_rest(model_.table());
     return true;
   }
 
-  bool may_teach(float margin, bool right, float weight) const noexcept {
+  bool may_update(float margin, bool right, float weight) const noexcept {
     return may_step(weight * slope(margin, right, options_.reading.loss), largest_,
                     options_.optimizer, options_.learning_rate);
   }
@@ -134,7 +135,7 @@ class ConditionalLearner {
   bool goes_right(std::size_t i) { return path()[i - 1] != model_.tree().first_child(path()[i]); }
 
   std::span<CountedLine* const> lines_at(std::size_t i) const {
-    return std::span(own_lines_).subspan(opinions_[i].lines, row().size());
+    return std::span(own_lines_).subspan(outputs_[i].lines, row().size());
   }
 
   ConditionalTree& model_;
@@ -145,11 +146,11 @@ class ConditionalLearner {
   BlockLines lines_;                     // scratch memory
   float largest_ = 0;                    // value of the row, where learning may diverge
   std::vector<CountedLine*> own_lines_;  // of the row in every block on the path
-  struct PathOpinion {
-    NodeOpinion said;
+  struct PathOutput {
+    NodeOutput output;
     std::size_t lines;  // where its block's lines start in own_lines_
   };
-  std::vector<PathOpinion> opinions_;  // by place in path()
+  std::vector<PathOutput> outputs_;  // by place in path()
 };
 
 // Calls learn_row(i, r) for the i-th row of the order, which is row r, each expected by the learner

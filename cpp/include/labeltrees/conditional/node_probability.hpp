@@ -69,7 +69,7 @@ class ExpectedRows {
 };
 
 // What a node says of a row.
-struct NodeOpinion {
+struct NodeOutput {
   float margin;    // w . x
   Mixture inputs;  // what the log-odds are mixed of; not filled without mixing
   float log_odds;  // of right against left, before sharpening
@@ -77,9 +77,9 @@ struct NodeOpinion {
 };
 
 // The node's estimate before sharpening, in [0, 1].
-inline float unsharpened(const NodeOpinion& said, const Reading& reading) noexcept {
-  return reading.mixing ? sigmoid(said.log_odds)
-                        : static_cast<float>(estimate(said.log_odds, reading.loss));
+inline float unsharpened(const NodeOutput& output, const Reading& reading) noexcept {
+  return reading.mixing ? sigmoid(output.log_odds)
+                        : static_cast<float>(estimate(output.log_odds, reading.loss));
 }
 
 // What a node has seen: the weight of the examples that came to it, and where they went.
@@ -90,18 +90,18 @@ NodePast past_of(const ConditionalTree& model, NodeId node) noexcept;
 
 // Features are summed in order, so the result depends on nothing but row, weights and counts.
 // O(nnz). lines: those of the row in the node's block.
-NodeOpinion ask_node(const ConditionalTree& model, NodeId node,
-                     std::span<const CountedLine* const> lines, const PreparedRow& row,
-                     const Reading& reading) noexcept;
+NodeOutput evaluate_node(const ConditionalTree& model, NodeId node,
+                         std::span<const CountedLine* const> lines, const PreparedRow& row,
+                         const Reading& reading) noexcept;
 // The same of a regressor in a slot, with a given past and mixture. values: the row's, of each
 // line; features without a line may be left out.
-void ask_slot(std::size_t slot, std::span<const CountedLine* const> lines,
-              std::span<const float> values, const NodePast& past, const Mixture& mixture,
-              const Reading& reading, NodeOpinion& opinion) noexcept;
+void evaluate_slot(std::size_t slot, std::span<const CountedLine* const> lines,
+                   std::span<const float> values, const NodePast& past, const Mixture& mixture,
+                   const Reading& reading, NodeOutput& output) noexcept;
 
 // The rest of it, where margin and, with mixing, the votes among the inputs are there already.
 void conclude(const NodePast& past, const Mixture& mixture, const Reading& reading,
-              NodeOpinion& opinion) noexcept;
+              NodeOutput& output) noexcept;
 
 // The inputs weighed by the mixture and summed, always in the same order.
 float mixed(const Mixture& mixture, const Mixture& inputs) noexcept;

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "labeltrees/conditional/pecoc.hpp"
-#include "labeltrees/online/answers.hpp"
 #include "labeltrees/online/learning_watch.hpp"
+#include "labeltrees/online/prediction.hpp"
 #include "labeltrees/online/regressor_bank.hpp"
 #include "labeltrees/platform/turn_lock.hpp"
 #include "labeltrees/tree/label_tree.hpp"
@@ -52,7 +52,7 @@ class PecocTree {
 // its path times nnz: (k - 1) log_k n for arity k. One thread. Throws Diverged.
 void learn(PecocTree& model, const CsrView& X, std::span<const LabelId> labels,
            std::span<const float> weights, std::span<const std::int64_t> order,
-           const Foresight& foresight, const Learning& options, LearningWatch* watch = nullptr);
+           const Prediction& prediction, const Learning& options, LearningWatch* watch = nullptr);
 
 // The questions of conditional/search.hpp, with the same promises; all multiply the same child
 // probabilities.

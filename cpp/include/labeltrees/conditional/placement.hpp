@@ -9,11 +9,11 @@
 namespace labeltrees {
 
 // What regressors said on a new label's way down: P(right) of each node, from the root.
-struct HeardOpinion {
+struct HeardOutput {
   NodeId node;
   double p_right;
 };
-using HeardOpinions = std::vector<HeardOpinion>;
+using HeardOutputs = std::vector<HeardOutput>;
 
 class Placement {
  public:
@@ -29,7 +29,7 @@ class Placement {
 
   // The same by the tree of now, with what its nodes said to the row before, as far as the way is
   // the same; what is heard beyond is added. O(depth) where nothing new is asked.
-  NodeId of_new(LabelId label, const PreparedRow& row, HeardOpinions& heard);
+  NodeId of_new(LabelId label, const PreparedRow& row, HeardOutputs& heard);
 
  private:
   double objective(NodeId node, double p_right) const;
@@ -40,7 +40,7 @@ class Placement {
   const ConditionalTree& model_;
   const ConditionalLearning& options_;
   BlockLines lines_;
-  HeardOpinions heard_;
+  HeardOutputs heard_;
 };
 
 }  // namespace labeltrees

@@ -78,7 +78,7 @@ class SharedPaths {
   SharedPaths(const ConditionalTree& model, std::span<const LabelId> labels,
               const Reading& reading);
   // p[i]: of labels[i].
-  void ask(const SparseRow& row, std::span<double> p);
+  void evaluate(const SparseRow& row, std::span<double> p);
 
  private:
   const LabelTree& tree_;

@@ -13,8 +13,8 @@
 #include <span>
 #include <vector>
 
-#include "labeltrees/online/answers.hpp"
 #include "labeltrees/online/learning_watch.hpp"
+#include "labeltrees/online/prediction.hpp"
 #include "labeltrees/online/regression.hpp"
 #include "labeltrees/online/weight_table.hpp"
 #include "labeltrees/platform/turn_lock.hpp"
@@ -118,14 +118,14 @@ double depth_bound(double n_labels, double alpha) noexcept;
 
 // Algorithm 3: learns from rows `order` of X (all rows in turn if order is empty), labels[r] being
 // the label of row r and weights[r] > 0 its weight (1 if weights is empty; rows of weight 0 are
-// passed over). New labels get leaves as they come. Foresight is indexed by position in the order.
+// passed over). New labels get leaves as they come. Prediction is indexed by position in the order.
 //
 // O(depth * nnz) per row, plus an exact search if foresight.top is asked for. Throws Diverged; with
 // several threads other rows of its batch may have been learned. Throws std::bad_alloc: the model
 // is as after the last whole row then, or the last whole batch.
 void learn(ConditionalTree& model, const CsrView& X, std::span<const LabelId> labels,
            std::span<const float> weights, std::span<const std::int64_t> order,
-           const Foresight& foresight, const ConditionalLearning& options,
+           const Prediction& prediction, const ConditionalLearning& options,
            LearningWatch* watch = nullptr);
 
 }  // namespace labeltrees

@@ -35,7 +35,7 @@ class Walker {
       find_lines(model_.table(), model_.place(visit.node).block, row_, lines_[n_blocks_ - 1]);
     }
     const BlockLines& lines = lines_[static_cast<std::size_t>(visit.lines)];
-    return ask_node(model_, visit.node, lines, row_, reading_).p_node;
+    return evaluate_node(model_, visit.node, lines, row_, reading_).p_node;
   }
 
   // A child of an inner node whose p_right was asked for.

@@ -30,8 +30,8 @@ struct Labelwise {
 // A label that is in no tree has rows none with 0, as has one with fewer than k rows. Depth-first,
 // a node's weights unpacked once for all its rows, subtrees in parallel; several trees: the mean,
 // with missing scores filled in, unless the forest does not and exact is not asked for. Scores that
-// are filled in equal those of ForestAsker::label to the last bit.
-void labelwise_top_rows(AskerPool& pool, const CsrView& X, std::span<const LabelId> labels,
+// are filled in equal those of ForestQuery::label to the last bit.
+void labelwise_top_rows(QueryPool& pool, const CsrView& X, std::span<const LabelId> labels,
                         const Labelwise& options, std::span<std::int64_t> rows,
                         std::span<double> p);
 

@@ -44,12 +44,12 @@ void answer_margins(const LabelTree& tree, NodeId node, NodeLoss loss, double in
                     float* margins);
 
 // One row's answers from one tree. A node's children are computed when first asked for.
-class TreeAsker {
+class TreeQuery {
  public:
-  TreeAsker(const RelevanceTree& tree, const RelevanceForest& forest);
+  TreeQuery(const RelevanceTree& tree, const RelevanceForest& forest);
 
   // held: which held-out row it is, or none.
-  void ask(const SparseRow& row, std::int32_t held);
+  void start(const SparseRow& row, std::int32_t held);
   // The answers of the node's children, in their order; valid until the next call.
   const float* children(NodeId node);
   // Computes the children of several nodes together, which is faster. nodes increase.
@@ -91,7 +91,7 @@ class TreeAsker {
   std::vector<Feature> features_;
   std::int32_t held_ = none;
   std::uint32_t query_ = 0;
-  std::vector<std::uint32_t> asked_in_, place_;  // of each node's children
+  std::vector<std::uint32_t> computed_in_, place_;  // of each node's children
   std::vector<float> pool_;
   std::vector<Pending> pending_;
   std::vector<Hit> hits_;
@@ -110,11 +110,11 @@ inline bool comes_before(const ScoredLabel& a, const ScoredLabel& b) noexcept {
 }
 
 // One row's answers from all trees.
-class ForestAsker {
+class ForestQuery {
  public:
-  explicit ForestAsker(const RelevanceForest& forest);
+  explicit ForestQuery(const RelevanceForest& forest);
 
-  void ask(const SparseRow& row, std::int32_t held);
+  void start(const SparseRow& row, std::int32_t held);
   double label(LabelId label);
   // The k likeliest labels. exact: best-first in every tree, until no label that has not been met
   // can be among them; beam: a level at a time, the beam_width likeliest nodes of each, and scores
@@ -128,7 +128,7 @@ class ForestAsker {
   std::span<const ScoredLabel> above(double threshold);
   // Every label's, into n_labels numbers.
   void all(std::span<double> out);
-  TreeAsker& tree(std::size_t t) noexcept { return trees_[t]; }
+  TreeQuery& tree(std::size_t t) noexcept { return trees_[t]; }
 
  private:
   struct Open {
@@ -138,13 +138,13 @@ class ForestAsker {
   void top_exact(std::size_t k);
   void top_beam(std::size_t k, std::size_t beam_width);
   // Leaves the n_kept likeliest labels that the beam meets in best_.
-  void beam_of(TreeAsker& asker, std::size_t n_kept, std::size_t beam_width);
+  void beam_of(TreeQuery& query, std::size_t n_kept, std::size_t beam_width);
   void expand(std::size_t t, const Open& open, double least);
   void offer(std::size_t k, const ScoredLabel& label);
   void fill_in(std::size_t k);
   void add_up(std::size_t k);
 
-  std::vector<TreeAsker> trees_;
+  std::vector<TreeQuery> trees_;
   bool fill_missing_;
   std::vector<std::vector<Open>> open_;
   std::vector<double> dropped_;
@@ -159,28 +159,29 @@ class ForestAsker {
 };
 
 // Askers to be used again: making one costs more than many a row. Safe for several threads.
-class AskerPool {
+class QueryPool {
  public:
-  explicit AskerPool(RelevanceForest forest) : forest_(std::move(forest)) {}
+  explicit QueryPool(RelevanceForest forest) : forest_(std::move(forest)) {}
   const RelevanceForest& forest() const noexcept { return forest_; }
-  std::unique_ptr<ForestAsker> take();
-  void give_back(std::unique_ptr<ForestAsker> asker);
+  std::unique_ptr<ForestQuery> take();
+  void give_back(std::unique_ptr<ForestQuery> query);
 
  private:
   RelevanceForest forest_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<ForestAsker>> idle_;
+  std::vector<std::unique_ptr<ForestQuery>> idle_;
 };
 
 // Calls answer(row, asker) for every row of X after asker.ask(row), the rows shared out among the
 // workers. held may be empty.
-void ask_rows(AskerPool& pool, const CsrView& X, std::span<const std::int32_t> held,
-              std::size_t n_workers, const std::function<void(std::size_t, ForestAsker&)>& answer);
+void query_rows(QueryPool& pool, const CsrView& X, std::span<const std::int32_t> held,
+                std::size_t n_workers,
+                const std::function<void(std::size_t, ForestQuery&)>& answer);
 
 // The k likeliest labels of every row: labels and p have n_rows x k entries, none and 0 where the
 // trees have fewer; masses has n_rows entries, or none to save the work. Answers do not depend on
 // n_workers.
-void relevance_top_labels(AskerPool& pool, const CsrView& X, std::size_t k, RelevanceSearch search,
+void relevance_top_labels(QueryPool& pool, const CsrView& X, std::size_t k, RelevanceSearch search,
                           std::size_t beam_width, std::span<const std::int32_t> held,
                           std::size_t mass_width, std::size_t n_workers, std::span<LabelId> labels,
                           std::span<double> p, std::span<double> masses);

@@ -24,7 +24,7 @@ namespace labeltrees {
 // O(n_labels nnz) if p_label or top are asked for. One thread. Throws Diverged.
 void learn_tournament(ConditionalTree& model, const CsrView& X, std::span<const LabelId> labels,
                       std::span<const float> weights, std::span<const std::int64_t> order,
-                      const Foresight& foresight, const ConditionalLearning& options,
+                      const Prediction& prediction, const ConditionalLearning& options,
                       LearningWatch* watch = nullptr);
 
 // winners[r]: the tournament's winner; none while there is no label.

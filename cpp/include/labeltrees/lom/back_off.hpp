@@ -20,24 +20,24 @@ class BackOff {
 
   BackOff();
   // A state saved earlier, n_classes each. Throws TreeError.
-  BackOff(std::span<const double> asked, std::span<const double> drawn);
+  BackOff(std::span<const double> reached, std::span<const double> drawn);
 
   // Leaves and inner nodes apart, by the powers of two of a node's examples n > 0 and of its
   // examples per label.
   static std::size_t class_of(bool is_leaf, double n, std::uint32_t n_labels) noexcept;
   // In (0, 1).
-  double trust(std::size_t c) const noexcept { return drawn_[c] / asked_[c]; }
+  double trust(std::size_t c) const noexcept { return drawn_[c] / reached_[c]; }
   // So many more rows got to nodes of the class, and the labels of so many were drawn there.
-  void add(std::size_t c, double asked, double drawn) noexcept {
-    asked_[c] += asked;
+  void add(std::size_t c, double reached, double drawn) noexcept {
+    reached_[c] += reached;
     drawn_[c] += drawn;
   }
 
-  std::span<const double> asked() const noexcept { return asked_; }
+  std::span<const double> reached() const noexcept { return reached_; }
   std::span<const double> drawn() const noexcept { return drawn_; }
 
  private:
-  std::array<double, n_classes> asked_, drawn_;
+  std::array<double, n_classes> reached_, drawn_;
 };
 
 }  // namespace labeltrees

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "labeltrees/lom/tree.hpp"
-#include "labeltrees/online/answers.hpp"
+#include "labeltrees/online/prediction.hpp"
 
 namespace labeltrees {
 
@@ -69,7 +69,7 @@ class NodeDistribution {
   std::vector<double> counts_;       // of the label looked at, by place in path_; -1 if not known
   std::vector<double> most_;         // scratch of probability_above
   std::vector<std::uint32_t> seen_;  // by label: the last question it was looked at for
-  std::uint32_t question_ = 0;
+  std::uint32_t query_ = 0;
   std::vector<LabelId> by_total_;  // labels, the largest total first,
   double by_total_weight_ = -1;    // when all examples weighed this much
 };

@@ -12,8 +12,8 @@
 #include "labeltrees/lom/back_off.hpp"
 #include "labeltrees/lom/common_labels.hpp"
 #include "labeltrees/lom/ledger.hpp"
-#include "labeltrees/online/answers.hpp"
 #include "labeltrees/online/learning_watch.hpp"
+#include "labeltrees/online/prediction.hpp"
 #include "labeltrees/online/regression.hpp"
 #include "labeltrees/online/weight_table.hpp"
 #include "labeltrees/platform/turn_lock.hpp"
@@ -31,7 +31,7 @@ struct LomLearning : Learning {
   double max_splits;        // T: the tree may have this many inner nodes,
   double splits_per_label;  // or this many for every label seen, whichever is more
   double swap_resistance;   // R_S >= 1
-  bool taught_only;         // histograms count a row's taught way alone: the paper's l_v
+  bool training_path_only;  // histograms count a row's taught way alone: the paper's l_v
 };
 
 struct LomNode {
@@ -115,8 +115,8 @@ class LomTree {
   }
 
   // Gets the memory that learning an example of the label takes, one split included, when
-  // n_untaught nodes besides those it is taught at count it: the functions below then do not throw.
-  void make_room(LabelId label, std::size_t n_untaught);
+  // n_greedy nodes besides those it is taught at count it: the functions below then do not throw.
+  void make_room(LabelId label, std::size_t n_greedy);
   // No path from the root has more nodes.
   std::size_t max_path() const noexcept { return max_path_; }
 
@@ -124,9 +124,9 @@ class LomTree {
   // Says that so much of the totals was learned again.
   void add_again(double weight) noexcept { again_ += weight; }
   // Adds an example to a node's histogram; returns what the node knows of the label, valid until
-  // the next call. A row belongs to every node it is taught at, and unless taught_only to every
-  // node it would have reached before it was taught: without the latter, leaves look purer than
-  // they are for rows whose label nobody knows.
+  // the next call. A row belongs to every node it is taught at, and unless training_path_only to
+  // every node it would have reached before it was taught: without the latter, leaves look purer
+  // than they are for rows whose label nobody knows.
   LedgerEntry& count_histogram(NodeId id, LabelId label, float weight);
   // What a node knows of a label, made of zeros if that is nothing; valid until the next call.
   LedgerEntry& entry(NodeId id, LabelId label) { return ledgers_.obtain(node(id).ledger, label); }
@@ -209,7 +209,8 @@ class LomTree {
 // Diverged, and std::bad_alloc: the model is as after the last whole row then.
 void learn(LomTree& model, const CsrView& X, std::span<const LabelId> labels,
            std::span<const float> weights, std::span<const std::int64_t> order,
-           const Foresight& foresight, const LomLearning& options, LearningWatch* watch = nullptr);
+           const Prediction& prediction, const LomLearning& options,
+           LearningWatch* watch = nullptr);
 
 // The construction of Theorem 1, for a model that has learned nothing: splits the leaf with the
 // largest weight of rows, of those with two labels or more, until the tree has as many splits as

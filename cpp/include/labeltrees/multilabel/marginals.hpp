@@ -1,4 +1,4 @@
-// The marginal probabilities of labels: what the tree says, and for candidates what experts add.
+// The marginal probabilities of labels: what the tree says, and for candidates what rerankers add.
 #pragma once
 
 #include <cstddef>
@@ -20,16 +20,16 @@ class WideWalker {
   double start(const SparseRow& row);
   const PreparedRow& row() const noexcept { return row_; }
   // eta of every child of an inner node, by place.
-  std::span<const double> ask(NodeId node);
+  std::span<const double> evaluate(NodeId node);
   // The same for several nodes, so that they wait for memory together; of nodes[i] they begin at i
   // times seven.
-  std::span<const double> ask(std::span<const NodeId> nodes);
+  std::span<const double> evaluate(std::span<const NodeId> nodes);
   // P(label) by the tree: the product from the root down. The label must have a leaf.
-  double ask_label(LabelId label);
+  double evaluate_label(LabelId label);
 
  private:
-  void ask_block(std::uint32_t block, std::size_t at, std::size_t n, const SiblingPasts& pasts,
-                 std::span<double> eta);
+  void evaluate_block(std::uint32_t block, std::size_t at, std::size_t n, const SiblingPasts& pasts,
+                      std::span<double> eta);
   void find_lines(std::span<const std::uint32_t> blocks);
 
   const MultilabelTree& model_;
@@ -44,7 +44,7 @@ class WideWalker {
   std::vector<float> values_;
   std::vector<double> eta_;
   std::vector<NodeId> path_, nodes_above_;
-  SiblingOpinions said_;
+  SiblingOutputs output_;
 };
 
 // Candidates by a beam: of every level the k likeliest inner nodes, of all leaves met the k
@@ -78,36 +78,36 @@ class MarginalRefiner {
  public:
   // Asks the processor for the pairs of all candidates, and of `outside`, labels to be taught that
   // are none of them.
-  void expect(const Experts& experts, const PreparedRow& row, const Proposal& proposal,
+  void expect(const Rerankers& rerankers, const PreparedRow& row, const Proposal& proposal,
               std::span<const Candidate> outside);
-  // What the experts say of what was expected last. O(k nnz).
-  void ask(const Experts& experts, const PreparedRow& row, const Proposal& proposal,
-           std::span<const Candidate> outside);
-  double q(std::size_t i) const noexcept { return opinions_[i].q; }
+  // What the rerankers say of what was expected last. O(k nnz).
+  void evaluate(const Rerankers& rerankers, const PreparedRow& row, const Proposal& proposal,
+                std::span<const Candidate> outside);
+  double q(std::size_t i) const noexcept { return outputs_[i].q; }
 
   // Gets all the memory that teaching takes. Throws std::bad_alloc. Call before expect.
-  void make_room(Experts& experts, const PreparedRow& row, std::size_t n_labels);
-  // One step of every expert that was asked; targets in [0, 1]: of the candidates, then of those
+  void make_room(Rerankers& rerankers, const PreparedRow& row, std::size_t n_labels);
+  // One step of every reranker that was asked; targets in [0, 1]: of the candidates, then of those
   // outside. O(k nnz).
-  void teach(Experts& experts, const PreparedRow& row, const Proposal& proposal,
-             std::span<const float> targets, float weight, const Learning& options) noexcept;
+  void update(Rerankers& rerankers, const PreparedRow& row, const Proposal& proposal,
+              std::span<const float> targets, float weight, const Learning& options) noexcept;
 
   // The parts of candidate i's log-odds: the tree's, and what one unit of each feature adds.
   struct Reasons {
     float log_odds, of_tree;
     std::vector<float> weights;
   };
-  Reasons reasons(const Experts& experts, std::size_t i, const PreparedRow& row,
+  Reasons reasons(const Rerankers& rerankers, std::size_t i, const PreparedRow& row,
                   const Proposal& proposal) const;
 
  private:
-  struct Opinion {
+  struct Output {
     float margin;   // f_c(x)
     float of_tree;  // the log-odds of the tree's p(c)
     float log_odds;
     double q;
   };
-  std::vector<Opinion> opinions_;
+  std::vector<Output> outputs_;
   std::vector<std::uint64_t> keys_;
   std::vector<PairTable::Home> homes_;
   std::vector<const PairLine*> lines_;

@@ -61,8 +61,8 @@ struct MultilabelReport {
   std::vector<float> values;
   double p_tree, q;
   bool is_candidate;
-  float refined_log_odds, of_tree;    // of a candidate
-  std::vector<float> expert_weights;  // what one unit of each feature adds
+  float refined_log_odds, of_tree;      // of a candidate
+  std::vector<float> reranker_weights;  // what one unit of each feature adds
 };
 MultilabelReport report_marginal(const MultilabelTree& model, const SparseRow& row, LabelId label,
                                  const Reading& reading);

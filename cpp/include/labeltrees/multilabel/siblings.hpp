@@ -12,15 +12,15 @@ namespace labeltrees {
 
 // What one regressor says of a row: log-odds = trust . (margin, balance) with mixing, else the
 // margin.
-struct SiblingOpinion {
+struct SiblingOutput {
   float margin;    // w . x
   float balance;   // log-odds of "yes" among the rows that it has learned
   float log_odds;  // before sharpening
   double p_node;   // after sharpening, and kept away from 0 and 1
 };
 
-struct SiblingOpinions {
-  std::array<SiblingOpinion, block_size> of;
+struct SiblingOutputs {
+  std::array<SiblingOutput, block_size> of;
 };
 
 // Where a mixture has the trust in the margin, and in the balance; its other places are not used.
@@ -35,18 +35,18 @@ SiblingPasts pasts_of_top(const MultilabelTree& model) noexcept;
 // Fills the first n opinions. Places that have seen about as many rows with a label share a
 // mixture. lines: of the row in the node's block, nullptr where
 // there is none; values: of each line. O(n nnz).
-void ask_siblings(std::span<const CountedLine* const> lines, std::span<const float> values,
-                  std::size_t n, const SiblingPasts& pasts, const Mixtures& mixtures,
-                  const Reading& reading, SiblingOpinions& said) noexcept;
+void evaluate_siblings(std::span<const CountedLine* const> lines, std::span<const float> values,
+                       std::size_t n, const SiblingPasts& pasts, const Mixtures& mixtures,
+                       const Reading& reading, SiblingOutputs& output) noexcept;
 
 // A number for each of the seven places.
 using SiblingNumbers = std::array<float, block_size>;
 
 // Teaches all seven regressors their targets in [0, 1]; those of weight 0 learn nothing. said: what
 // they answered before. Those from n_mixing on do not teach mixtures. O(nnz).
-void teach_siblings(std::span<CountedLine* const> lines, const PreparedRow& row,
-                    const SiblingOpinions& said, const SiblingNumbers& targets,
-                    const SiblingNumbers& weights, const SiblingPasts& pasts, std::size_t n_mixing,
-                    Mixtures& mixtures, const Learning& options) noexcept;
+void update_siblings(std::span<CountedLine* const> lines, const PreparedRow& row,
+                     const SiblingOutputs& output, const SiblingNumbers& targets,
+                     const SiblingNumbers& weights, const SiblingPasts& pasts, std::size_t n_mixing,
+                     Mixtures& mixtures, const Learning& options) noexcept;
 
 }  // namespace labeltrees

@@ -19,7 +19,7 @@
 #include "labeltrees/multilabel/wide_tree.hpp"
 #include "labeltrees/online/learning_watch.hpp"
 #include "labeltrees/platform/turn_lock.hpp"
-#include "labeltrees/refined/experts.hpp"
+#include "labeltrees/refined/rerankers.hpp"
 
 namespace labeltrees {
 
@@ -29,7 +29,7 @@ using LabelRows = CsrView;
 struct MultilabelLearning : Learning {
   // A new label joins the child that is at least this likely for its row, else a child of its own
   // is opened where there is a free place. In [0, 1].
-  double openness;
+  double branching_threshold;
 };
 
 // The whole state of learning.
@@ -46,10 +46,10 @@ class MultilabelTree {
   // Of a tree that has learned nothing yet. Candidates: 0 without refinement.
   MultilabelTree(WideTree tree, const Shortlist& shortlist);
   // A state saved earlier; throws TreeError if it does not fit together. mass: of every node, then
-  // of all rows. Lines and mixtures as those of ConditionalTree and Experts.
+  // of all rows. Lines and mixtures as those of ConditionalTree and Rerankers.
   MultilabelTree(WideTree tree, const Shortlist& shortlist, std::span<const double> mass,
                  std::span<const CountedLine> lines, std::span<const float> mixtures,
-                 std::span<const PairLine> pairs, std::span<const float> expert_mixtures);
+                 std::span<const PairLine> pairs, std::span<const float> reranker_mixtures);
 
   const WideTree& tree() const noexcept { return tree_; }
   WideTree& tree() noexcept { return tree_; }
@@ -57,8 +57,8 @@ class MultilabelTree {
   CountedTable& table() noexcept { return table_; }
   const Mixtures& mixtures() const noexcept { return mixtures_; }
   Mixtures& mixtures() noexcept { return mixtures_; }
-  const Experts& experts() const noexcept { return experts_; }
-  Experts& experts() noexcept { return experts_; }
+  const Rerankers& rerankers() const noexcept { return rerankers_; }
+  Rerankers& rerankers() noexcept { return rerankers_; }
   const Shortlist& shortlist() const noexcept { return shortlist_; }
 
   // The summed weight of the rows that have a label below a node, by its relevance; of all rows.
@@ -76,12 +76,12 @@ class MultilabelTree {
   void grow() noexcept;
   NodeId add_child(NodeId parent, LabelId label) noexcept;
 
-  // Keeps all tables together within so many bytes, from now on; the experts get a quarter.
+  // Keeps all tables together within so many bytes, from now on; the rerankers get a quarter.
   static constexpr std::size_t least_bytes = std::size_t{4} << 20;
   void limit_bytes(std::size_t n_bytes) noexcept;
   // Whether a table is full, so that what came later shares its lines.
-  bool is_full() const noexcept { return table_.is_sharing() || experts_.table().is_sharing(); }
-  std::size_t n_bytes() const noexcept { return table_.n_bytes() + experts_.table().n_bytes(); }
+  bool is_full() const noexcept { return table_.is_sharing() || rerankers_.table().is_sharing(); }
+  std::size_t n_bytes() const noexcept { return table_.n_bytes() + rerankers_.table().n_bytes(); }
 
   // Held shared by queries, alone by learning.
   TurnLock& mutex() const noexcept { return mutex_; }
@@ -91,7 +91,7 @@ class MultilabelTree {
   Shortlist shortlist_;
   CountedTable table_;
   Mixtures mixtures_;
-  Experts experts_;
+  Rerankers rerankers_;
   std::vector<double> mass_;
   double mass_of_rows_ = 0;
   std::vector<CountedLine> top_lines_;  // that a new root begins with
@@ -99,7 +99,7 @@ class MultilabelTree {
 };
 
 // What was said of rows before they were learned; empty spans are not filled. By place in order.
-struct MultilabelForesight {
+struct MultilabelPrediction {
   std::span<double> p_label;  // by entry of the labels, in their order: of each label of a row
   std::span<LabelId> top;     // row-major (n, k): the likeliest labels; none where there are fewer
   std::span<double> p_top;
@@ -114,7 +114,7 @@ struct MultilabelForesight {
 // Diverged and std::bad_alloc: the model is as after the last whole row then.
 void learn(MultilabelTree& model, const CsrView& X, const LabelRows& labels,
            std::span<const float> weights, std::span<const std::int64_t> order,
-           const MultilabelForesight& foresight, const MultilabelLearning& options,
+           const MultilabelPrediction& prediction, const MultilabelLearning& options,
            LearningWatch* watch = nullptr);
 
 }  // namespace labeltrees

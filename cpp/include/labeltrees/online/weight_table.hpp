@@ -289,7 +289,7 @@ class LineTable {
       return reinterpret_cast<Line*>(static_cast<char*>(pages.start()) + capacity);
     }
     // Where it is time to think of the pages of a sibling.
-    std::uint64_t foresight() const noexcept { return limit() - capacity / 3; }
+    std::uint64_t prediction() const noexcept { return limit() - capacity / 3; }
     // Searches stay short below fifteen sixteenths full.
     std::uint64_t limit() const noexcept { return limit_of(capacity); }
     static constexpr std::uint64_t limit_of(std::uint64_t capacity) noexcept {

@@ -33,7 +33,7 @@ void close_file(int file) noexcept;
 
 // Tells the system that these bytes of a mapped file are wanted soon, so that it reads many places
 // at the same time. Does nothing where that is not known.
-void want_soon(const void* start, std::size_t n_bytes) noexcept;
+void read_soon(const void* start, std::size_t n_bytes) noexcept;
 
 // And that what is read next is seldom what follows.
 void read_at_random(const void* start, std::size_t n_bytes) noexcept;

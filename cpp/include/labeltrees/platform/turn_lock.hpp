@@ -32,7 +32,7 @@ class TurnLock {
   void lock_shared();
   void unlock_shared();
   // Whether somebody waits; true or false may be over by the time it is told.
-  bool is_wanted() const noexcept { return n_waiting_.load(std::memory_order_relaxed) != 0; }
+  bool is_contended() const noexcept { return n_waiting_.load(std::memory_order_relaxed) != 0; }
 
  private:
   void recover_from_fork();

@@ -38,13 +38,14 @@ struct Proposal {
 };
 
 // P(label given row) of one tree, as every question multiplies it.
-class PathAsker {
+class PathQuery {
  public:
   // 0 if the label has no leaf. O(depth nnz).
-  double ask(const ConditionalTree& tree, const PreparedRow& row, LabelId label,
-             const Reading& reading);
+  double evaluate(const ConditionalTree& tree, const PreparedRow& row, LabelId label,
+                  const Reading& reading);
   // The mean over trees.
-  double ask(const Trees& trees, const PreparedRow& row, LabelId label, const Reading& reading);
+  double evaluate(const Trees& trees, const PreparedRow& row, LabelId label,
+                  const Reading& reading);
 
  private:
   std::vector<NodeId> path_;
@@ -88,7 +89,7 @@ class CandidateSearch {
   std::vector<const CountedLine*> lines_;
   std::vector<float> values_;
   std::vector<std::size_t> n_found_;  // lines, by block
-  PathAsker paths_;
+  PathQuery paths_;
   std::vector<std::vector<Found>> found_;  // by each tree
 };
 

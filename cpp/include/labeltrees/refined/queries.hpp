@@ -1,5 +1,5 @@
 // Questions to refined trees. All are const, and agree to the last bit on a label's probability:
-// each finds the row's candidates once, and says what experts.hpp does.
+// each finds the row's candidates once, and says what rerankers.hpp does.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Conditional probability trees that propose, and label-wise experts that refine.
+// Conditional probability trees that propose, and label-wise rerankers that refine.
 #pragma once
 
 #include <algorithm>
@@ -8,11 +8,11 @@
 #include <span>
 #include <utility>
 
-#include "labeltrees/online/answers.hpp"
 #include "labeltrees/online/learning_watch.hpp"
+#include "labeltrees/online/prediction.hpp"
 #include "labeltrees/platform/turn_lock.hpp"
 #include "labeltrees/refined/candidates.hpp"
-#include "labeltrees/refined/experts.hpp"
+#include "labeltrees/refined/rerankers.hpp"
 
 namespace labeltrees {
 
@@ -22,12 +22,12 @@ class RefinedTrees {
   // Candidates and trees: at least 1.
   RefinedTrees(Trees trees, const Shortlist& shortlist)
       : trees_(std::move(trees)), shortlist_(shortlist) {}
-  // Throws TreeError; see Experts.
+  // Throws TreeError; see Rerankers.
   RefinedTrees(Trees trees, const Shortlist& shortlist, std::span<const PairLine> lines,
                std::span<const float> mixtures, float scale, std::size_t n_labels)
       : trees_(std::move(trees)),
         shortlist_(shortlist),
-        experts_(std::make_unique<Experts>(lines, mixtures, scale, n_labels)) {}
+        rerankers_(std::make_unique<Rerankers>(lines, mixtures, scale, n_labels)) {}
 
   const Trees& trees() const noexcept { return trees_; }
   const ConditionalTree& first() const noexcept { return *trees_[0]; }
@@ -35,27 +35,27 @@ class RefinedTrees {
   const std::vector<double>& masses() const noexcept { return first().masses(); }
   const Shortlist& shortlist() const noexcept { return shortlist_; }
   std::size_t n_candidates() const noexcept { return shortlist_.most; }
-  const Experts& experts() const noexcept { return *experts_; }
-  Experts& experts() noexcept { return *experts_; }
-  // Puts untaught experts in their place, which read rows alike.
-  void forget_experts() {
-    auto untaught = std::make_unique<Experts>();
-    untaught->set_scale(experts_->scale());
-    if (expert_bytes_ != 0) untaught->table().limit_bytes(expert_bytes_);
-    experts_ = std::move(untaught);
+  const Rerankers& rerankers() const noexcept { return *rerankers_; }
+  Rerankers& rerankers() noexcept { return *rerankers_; }
+  // Puts untaught rerankers in their place, which read rows alike.
+  void forget_rerankers() {
+    auto fresh = std::make_unique<Rerankers>();
+    fresh->set_scale(rerankers_->scale());
+    if (reranker_bytes_ != 0) fresh->table().limit_bytes(reranker_bytes_);
+    rerankers_ = std::move(fresh);
   }
-  // Keeps all tables together within so many bytes, from now on; the experts get a quarter.
+  // Keeps all tables together within so many bytes, from now on; the rerankers get a quarter.
   // n_bytes >= least_bytes().
   void limit_bytes(std::size_t n_bytes) noexcept {
-    expert_bytes_ = n_bytes / 4;
-    experts_->table().limit_bytes(expert_bytes_);
+    reranker_bytes_ = n_bytes / 4;
+    rerankers_->table().limit_bytes(reranker_bytes_);
     for (const auto& tree : trees_) {
-      tree->table().limit_bytes((n_bytes - expert_bytes_) / trees_.size());
+      tree->table().limit_bytes((n_bytes - reranker_bytes_) / trees_.size());
     }
   }
   // Whether a table is full, so that what came later shares its lines.
   bool is_full() const noexcept {
-    bool found = experts_->table().is_sharing();
+    bool found = rerankers_->table().is_sharing();
     for (const auto& tree : trees_) found = found || tree->table().is_sharing();
     return found;
   }
@@ -63,7 +63,7 @@ class RefinedTrees {
     return std::max<std::size_t>(4, 2 * trees_.size()) << 20;
   }
   std::size_t n_bytes() const noexcept {
-    std::size_t sum = experts_->table().n_bytes();
+    std::size_t sum = rerankers_->table().n_bytes();
     for (const auto& tree : trees_) sum += tree->table().n_bytes();
     return sum;
   }
@@ -74,26 +74,26 @@ class RefinedTrees {
  private:
   Trees trees_;
   Shortlist shortlist_;
-  std::unique_ptr<Experts> experts_ = std::make_unique<Experts>();
-  std::size_t expert_bytes_ = 0;  // that the experts' table is kept within; 0: no limit
+  std::unique_ptr<Rerankers> rerankers_ = std::make_unique<Rerankers>();
+  std::size_t reranker_bytes_ = 0;  // that the rerankers' table is kept within; 0: no limit
   mutable TurnLock mutex_;
 };
 
 // As learn of one conditional tree: each row is foreseen, then learned by every tree, then by the
-// experts of the candidates that the trees had for it before. Tree t tosses its coins with seed +
+// rerankers of the candidates that the trees had for it before. Tree t tosses its coins with seed +
 // t.
 //
 // With several threads one tree learns in batches; the candidates of a batch are those of its
-// start, and its experts learn row by row while the tree does. Several trees learn with one.
+// start, and its rerankers learn row by row while the tree does. Several trees learn with one.
 void learn(RefinedTrees& model, const CsrView& X, std::span<const LabelId> labels,
            std::span<const float> weights, std::span<const std::int64_t> order,
-           const Foresight& foresight, const ConditionalLearning& options,
+           const Prediction& prediction, const ConditionalLearning& options,
            LearningWatch* watch = nullptr);
 
 // The same for one tree and options.n_threads > 1.
 void learn_in_batches(RefinedTrees& model, const CsrView& X, std::span<const LabelId> labels,
                       std::span<const float> weights, std::span<const std::int64_t> order,
-                      const Foresight& foresight, const ConditionalLearning& options,
+                      const Prediction& prediction, const ConditionalLearning& options,
                       LearningWatch* watch);
 
 // What the trees proposed for rows before they learned them; by row, not by place in an order.
@@ -108,25 +108,25 @@ void learn_trees(RefinedTrees& model, const CsrView& X, std::span<const LabelId>
                  const Proposals& proposals, const ConditionalLearning& options,
                  LearningWatch* watch = nullptr);
 
-// How often experts may go over the rows.
-struct ExpertPasses {
+// How often rerankers may go over the rows.
+struct RerankerPasses {
   std::size_t most = 16;
   bool patient = false;  // go on where the loss has got worse: of few rows it says little
-  bool go_on = false;    // do not begin anew for all rows where more passes were better
+  bool resume = false;   // do not begin anew for all rows where more passes were better
 };
-// How experts came to be.
-struct ExpertChoice {
-  std::size_t n_passes;         // over the rows
-  double of_trees, of_experts;  // what the mixtures weigh them with
+// How rerankers came to be.
+struct RerankerChoice {
+  std::size_t n_passes;           // over the rows
+  double of_trees, of_rerankers;  // what the mixtures weigh them with
 };
-// Teaches untaught experts from proposals for rows that their trees had not learned. How often they
-// go over the rows (a power of two, see ExpertPasses), and how much they are trusted, is chosen by
-// the log loss of the last fifth of the order, which they do not see meanwhile; then they learn all
-// of it, from the beginning; or, to go on, in a quarter as many passes if the most were best. seed:
-// of the order of the rows in later passes. O(passes n_rows k nnz).
-ExpertChoice fit_experts(RefinedTrees& model, const CsrView& X, std::span<const LabelId> labels,
-                         std::span<const float> weights, std::span<const std::int64_t> order,
-                         const Proposals& proposals, std::uint64_t seed, const Learning& options,
-                         const ExpertPasses& passes = {});
+// Teaches untaught rerankers from proposals for rows that their trees had not learned. How often
+// they go over the rows (a power of two, see RerankerPasses), and how much they are trusted, is
+// chosen by the log loss of the last fifth of the order, which they do not see meanwhile; then they
+// learn all of it, from the beginning; or, to go on, in a quarter as many passes if the most were
+// best. seed: of the order of the rows in later passes. O(passes n_rows k nnz).
+RerankerChoice fit_rerankers(RefinedTrees& model, const CsrView& X, std::span<const LabelId> labels,
+                             std::span<const float> weights, std::span<const std::int64_t> order,
+                             const Proposals& proposals, std::uint64_t seed,
+                             const Learning& options, const RerankerPasses& passes = {});
 
 }  // namespace labeltrees

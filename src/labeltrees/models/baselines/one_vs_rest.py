@@ -86,15 +86,15 @@ class DismecModel(_OneVsRestModel):
     def _train(
         cls, data: _core.OneVsRestData, settings: DismecSettings, n_workers: int
     ) -> _core.OneVsRestWeights:
-        return data.train_ridge(
-            _core.NodeLoss.hinge,
-            settings.cost,
-            settings.max_epochs,
-            settings.tolerance,
-            settings.min_weight,
-            settings.random_state,
-            n_workers,
+        options = _core.RidgeOptions(
+            loss=_core.NodeLoss.hinge,
+            cost=settings.cost,
+            max_epochs=settings.max_epochs,
+            tolerance=settings.tolerance,
+            least_weight=settings.min_weight,
+            seed=settings.random_state,
         )
+        return data.train_ridge(options, n_workers)
 
 
 class ProxmlModel(_OneVsRestModel):

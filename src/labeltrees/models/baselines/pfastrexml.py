@@ -192,14 +192,16 @@ class PfastreXmlModel(MultilabelModel):
             Y.indices.astype(np.int32),
             Y.data.astype(np.float32),
             Y.shape[1],
-            settings.n_trees,
-            settings.max_leaf,
-            settings.leaf_labels,
-            settings.cost,
-            _TOLERANCE,
-            _MAX_PASSES,
-            settings.random_state,
-            checks.threads("n_jobs", settings.n_jobs),
+            _core.NdcgTreeOptions(
+                n_trees=settings.n_trees,
+                max_leaf=settings.max_leaf,
+                leaf_labels=settings.leaf_labels,
+                cost=settings.cost,
+                tolerance=_TOLERANCE,
+                max_passes=_MAX_PASSES,
+                seed=settings.random_state,
+                n_workers=checks.threads("n_jobs", settings.n_jobs),
+            ),
         )
         return PfastreXmlScorer.of(forest, Y.shape[1], unit.features, label_means(X, Y), settings)
 

@@ -84,10 +84,12 @@ class RefinedTreesModel(ConditionalTreeModel):
                 self.core.learn_trees(*again.arrays, self.settings.tree_learning(again=True))
                 progress.advance(rows.n_rows)
             passes = self.settings.expert_passes(rows)
-            self.core.fit_experts(
+            self.core.fit_rerankers(
                 *rows.arrays, ids, weights, first, *proposed, self.settings.random_state,
                 self.settings.learning(again=True),
-                most_passes=passes.most, patient=passes.is_patient, go_on=passes.goes_on,
+                _core.RerankerPasses(
+                    most=passes.most, patient=passes.is_patient, resume=passes.goes_on
+                ),
             )  # fmt: skip
         progress.advance(rows.n_rows)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -60,7 +60,7 @@ class Calibration:
         """
         if self.is_identity:
             return p
-        q = _core.calibrated(p.ravel(), mass, self.a, self.b, self.c, self.d)
+        q = _core.calibrated(p.ravel(), mass, astuple(self))
         return q.reshape(p.shape)
 
     def invert(self, q: float, mass: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -412,10 +412,10 @@ class ExtremeModel(FittedModel):
         mass, how, exact = self._mass(rows), self.calibration, checks.flag("exact", exact)
 
         def ask(asked: NDArray[np.int64], n: int) -> Found:
-            found, p = self.core.top_rows(
-                *rows.arrays, wanted[asked], n, exact, factor,
-                how.a, how.b, how.c, how.d, mass, self.n_jobs,
-            )  # fmt: skip
+            options = _core.Labelwise(
+                k=n, factor=factor, exact=exact, calibration=astuple(how), n_workers=self.n_jobs
+            )
+            found, p = self.core.top_rows(*rows.arrays, wanted[asked], mass, options)
             masses = mass[found.ravel()] if len(mass) else mass
             chances = self.chances.of(p.ravel(), np.repeat(wanted[asked], n), masses)
             values = self._relevance(p.ravel(), masses)

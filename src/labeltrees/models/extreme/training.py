@@ -163,9 +163,10 @@ def clustered(
     """Return tree ``number`` over labels with these mean features, as `label_features` has them."""
     seed = _seed_of(settings, number)
     used, starts, indices, means = features
-    return _core.relevance_tree(
-        used, starts, indices, means, settings.arity, settings.max_leaf, seed, n_workers
+    options = _core.Clustering(
+        arity=settings.arity, seed=seed, max_leaf=settings.max_leaf, n_workers=n_workers
     )
+    return _core.relevance_tree(used, starts, indices, means, options)
 
 
 def tree_shape(n_labels: int, settings: ExtremeSettings) -> _core.LabelTree:
@@ -191,9 +192,8 @@ def ordered_labels(
     most = shape.n_nodes if n_levels is None else n_levels
     seed = _seed_of(settings, number)
     used, starts, indices, means = features
-    return _core.relevance_order(
-        used, starts, indices, means, shape, node, most, settings.arity, settings.max_leaf, seed
-    )
+    options = _core.Clustering(arity=settings.arity, seed=seed, max_leaf=settings.max_leaf)
+    return _core.relevance_order(used, starts, indices, means, shape, node, most, options)
 
 
 def train_nodes(
@@ -213,23 +213,21 @@ def train_nodes(
     ``n_workers``.
     """
     _, per_entry = size.share_memory(tree, settings)
-    return data.train(
-        tree,
-        nodes,
-        size.n_rows,
-        held,
-        LOSSES[settings.loss],
-        settings.cost_of(size.n_rows),
-        settings.cost_power,
-        settings.objective == "mean",
-        settings.max_epochs,
-        settings.tolerance,
-        settings.min_weight,
-        settings.min_weight_share,
-        per_entry,
-        _seed_of(settings, number),
-        n_workers,
+    options = _core.RelevanceTraining(
+        loss=LOSSES[settings.loss],
+        cost=settings.cost_of(size.n_rows),
+        cost_power=settings.cost_power,
+        mean_error=settings.objective == "mean",
+        max_epochs=settings.max_epochs,
+        tolerance=settings.tolerance,
+        least_weight=settings.min_weight,
+        least_share=settings.min_weight_share,
+        weights_per_entry=per_entry,
+        seed=_seed_of(settings, number),
+        n_workers=n_workers,
+        n_rows=size.n_rows,
     )
+    return data.train(tree, nodes, held, options)
 
 
 def joined_tree(

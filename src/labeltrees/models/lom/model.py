@@ -250,7 +250,7 @@ class LomTreeModel(TableModel):
             "ledgers.open": state["open_ledgers"],
             "ledgers.keys": entry_keys,
             "ledgers.counts": counts,
-            "back_off.asked": state["asked"],
+            "back_off.asked": state["reached"],
             "back_off.drawn": state["drawn"],
         }
         return tensors, about_columns | {

@@ -60,7 +60,7 @@ class LomSettings(OnlineSettings):
             max_splits=float(self.max_splits or 0),
             splits_per_label=0.0 if limited else self.splits_per_label,
             swap_resistance=self.swap_resistance,
-            taught_only=self.counts == "taught",
+            training_path_only=self.counts == "taught",
             again=again,
         )
 

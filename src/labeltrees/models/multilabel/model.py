@@ -115,8 +115,8 @@ class MultiLabelTreeModel(FittedModel):
         if len(seen):  # labels without a row get their leaf when one comes
             local = np.searchsorted(seen, sets.ids).astype(np.int32)
             shape = _core.kmeans_tree(
-                *rows.take(every).arrays, local, sets.relevance, len(seen), 7,
-                settings.random_state, False,
+                *rows.take(every).arrays, local, sets.relevance, len(seen),
+                _core.Clustering(arity=7, seed=settings.random_state),
             )  # fmt: skip
             inner = shape.labels() < 0
             own = np.where(inner, -1, seen[np.where(inner, 0, shape.labels())])
@@ -364,7 +364,7 @@ class MultiLabelTreeModel(FittedModel):
                 least_share=checks.number("least_share", facts["least_share"], 0, 1),
                 mass=store.tensor(tensors, "tree.mass", np.float64),
                 mixtures=tensors["mixtures"],
-                expert_mixtures=tensors["experts.mixtures"],
+                reranker_mixtures=tensors["experts.mixtures"],
                 **vars(lines),
                 **_pairs_of(tensors, frozen=frozen),
             )

@@ -11,15 +11,15 @@ namespace labeltrees {
 // Tells the system that these rows of a mapped file are wanted soon, unless they are so many that
 // the first would be gone before they are read.
 template <typename Row>
-void want_rows(const CsrView& X, std::span<const Row> rows) {
+void read_ahead(const CsrView& X, std::span<const Row> rows) {
   constexpr std::size_t most_entries = std::size_t{1} << 22;  // 32 MiB
   std::size_t n = 0;
   for (const Row r : rows) n += X.row(static_cast<std::size_t>(r)).size();
   if (n > most_entries) return;
   for (const Row r : rows) {
     const SparseRow row = X.row(static_cast<std::size_t>(r));
-    system::want_soon(row.indices.data(), row.indices.size_bytes());
-    system::want_soon(row.values.data(), row.values.size_bytes());
+    system::read_soon(row.indices.data(), row.indices.size_bytes());
+    system::read_soon(row.values.data(), row.values.size_bytes());
   }
 }
 

@@ -15,7 +15,7 @@ struct Found {
 };
 
 // The answers given for a row before learning from it; empty spans are not filled.
-struct Foresight {
+struct Prediction {
   std::span<double> p_label;       // probability of the row's own label; 0 if it is new
   std::span<std::uint8_t> is_new;  // 1 if the row's label had not been learned
   std::span<LabelId> top;          // the likeliest label; none while there is no label

@@ -126,11 +126,11 @@ class Digest {
   std::uint64_t value_ = 0;
 };
 
-constexpr std::size_t n_asked = 100;
+constexpr std::size_t n_queried = 100;
 
-CsrView asked() {
+CsrView queried() {
   const CsrView rows = stream().view();
-  return {rows.row_starts.first(n_asked + 1), rows.indices, rows.values};
+  return {rows.row_starts.first(n_queried + 1), rows.indices, rows.values};
 }
 
 ConditionalLearning conditional_learning(std::size_t n_threads) {
@@ -144,12 +144,12 @@ ConditionalLearning conditional_learning(std::size_t n_threads) {
 template <typename Learn, typename All, typename Top>
 Digest digest_of(Learn learn, All all, Top top) {
   Digest digest;
-  std::vector<double> foreseen(n_rows), p(n_asked * n_labels), p_top(3 * n_asked);
-  std::vector<LabelId> labels(3 * n_asked);
-  learn(Foresight{foreseen, {}, {}, {}});
+  std::vector<double> predicted(n_rows), p(n_queried * n_labels), p_top(3 * n_queried);
+  std::vector<LabelId> labels(3 * n_queried);
+  learn(Prediction{predicted, {}, {}, {}});
   all(p);
   top(labels, p_top);
-  digest.add_all(foreseen);
+  digest.add_all(predicted);
   digest.add_all(p);
   digest.add_all(labels);
   digest.add_all(p_top);
@@ -161,11 +161,11 @@ Digest conditional_digest(std::size_t n_threads) {
   const ConditionalLearning options = conditional_learning(n_threads);
   const Reading& reading = options.reading;
   return digest_of(
-      [&](const Foresight& f) {
+      [&](const Prediction& f) {
         learn(model, stream().view(), stream().labels, {}, {}, f, options);
       },
-      [&](auto& p) { all_probabilities(model, asked(), n_labels, reading, p); },
-      [&](auto& labels, auto& p) { top_labels(model, asked(), 3, reading, labels, p, 1); });
+      [&](auto& p) { all_probabilities(model, queried(), n_labels, reading, p); },
+      [&](auto& labels, auto& p) { top_labels(model, queried(), 3, reading, labels, p, 1); });
 }
 
 Digest refined_digest(std::size_t n_threads) {
@@ -173,11 +173,11 @@ Digest refined_digest(std::size_t n_threads) {
   const ConditionalLearning options = conditional_learning(n_threads);
   const Reading& reading = options.reading;
   return digest_of(
-      [&](const Foresight& f) {
+      [&](const Prediction& f) {
         learn(model, stream().view(), stream().labels, {}, {}, f, options);
       },
-      [&](auto& p) { all_probabilities(model, asked(), n_labels, reading, p); },
-      [&](auto& labels, auto& p) { top_labels(model, asked(), 3, reading, labels, p, 1); });
+      [&](auto& p) { all_probabilities(model, queried(), n_labels, reading, p); },
+      [&](auto& labels, auto& p) { top_labels(model, queried(), 3, reading, labels, p, 1); });
 }
 
 RelevanceTraining relevance_training(NodeLoss loss) {
@@ -206,93 +206,93 @@ Digest relevance_digest(NodeLoss loss) {
       loss,
       n_labels,
       0.5};
-  ForestAsker asker(forest);
+  ForestQuery query(forest);
   std::vector<double> p(n_labels);
-  for (std::size_t r = 0; r < n_asked; ++r) {
-    asker.ask(asked().row(r), none);
-    asker.all(p);
+  for (std::size_t r = 0; r < n_queried; ++r) {
+    query.start(queried().row(r), none);
+    query.all(p);
     digest.add_all(p);
-    for (const ScoredLabel& found : asker.top(3, RelevanceSearch::beam, 10)) digest.add(found.p);
+    for (const ScoredLabel& found : query.top(3, RelevanceSearch::beam, 10)) digest.add(found.p);
   }
   return digest;
 }
 
 }  // namespace
 
-TEST(a_conditional_tree_answers_as_everywhere) {
+TEST(a_conditional_tree_predicts_the_same_everywhere) {
   CHECK(conditional_digest(1).is(0x727b8d6fb76f9fe7u, "conditional"));
 }
 
-TEST(threads_learn_a_conditional_tree_that_answers_as_everywhere) {
+TEST(threads_learn_a_conditional_tree_that_predicts_the_same_everywhere) {
   CHECK(conditional_digest(3).is(0xf28664d15a29c1bbu, "conditional, threads"));
 }
 
-TEST(refined_trees_answer_as_everywhere) {
+TEST(refined_trees_predict_the_same_everywhere) {
   CHECK(refined_digest(1).is(0xffe23ba95f5efc97u, "refined"));
   CHECK(refined_digest(2).is(0x44872babec7cb5fdu, "refined, threads"));
 }
 
-TEST(a_filter_tree_answers_as_everywhere) {
+TEST(a_filter_tree_predicts_the_same_everywhere) {
   ConditionalTree model;
   const ConditionalLearning& options = tests::conditional_learning;
   const Digest digest = digest_of(
-      [&](const Foresight& f) {
+      [&](const Prediction& f) {
         learn_tournament(model, stream().view(), stream().labels, {}, {}, f, options);
       },
-      [&](auto& p) { tournament_all(model, asked(), n_labels, options.reading, p); },
-      [&](auto& l, auto& p) { tournament_top(model, asked(), 3, options.reading, l, p); });
+      [&](auto& p) { tournament_all(model, queried(), n_labels, options.reading, p); },
+      [&](auto& l, auto& p) { tournament_top(model, queried(), 3, options.reading, l, p); });
   CHECK(digest.is(0x5c1a093e31734febu, "filter"));
 }
 
-TEST(a_pecoc_tree_answers_as_everywhere) {
+TEST(a_pecoc_tree_predicts_the_same_everywhere) {
   const LabelTree tree = random_tree(n_labels, 8, 1);
   PecocTree model(tree, std::vector<double>(tree.n_nodes()), std::span<const std::uint64_t>{},
                   std::span<const float>{}, std::span<const float>{});
   const Reading& reading = tests::reading;
   const Digest digest = digest_of(
-      [&](const Foresight& f) {
+      [&](const Prediction& f) {
         learn(model, stream().view(), stream().labels, {}, {}, f, tests::learning);
       },
-      [&](auto& p) { all_probabilities(model, asked(), n_labels, reading, p); },
-      [&](auto& labels, auto& p) { top_labels(model, asked(), 3, reading, labels, p); });
+      [&](auto& p) { all_probabilities(model, queried(), n_labels, reading, p); },
+      [&](auto& labels, auto& p) { top_labels(model, queried(), 3, reading, labels, p); });
   CHECK(digest.is(0x5e9c4fe0327ddaabu, "pecoc"));
 }
 
-TEST(a_lom_tree_answers_as_everywhere) {
+TEST(a_lom_tree_predicts_the_same_everywhere) {
   LomTree model;
   LomLearning options = tests::lom_learning;
   options.splits_per_label = 0;
   options.max_splits = 40;
   const Digest digest = digest_of(
-      [&](const Foresight& f) {
+      [&](const Prediction& f) {
         learn(model, stream().view(), stream().labels, {}, {}, f, options);
       },
-      [&](auto& p) { all_probabilities(model, asked(), n_labels, tests::reading, p); },
-      [&](auto& labels, auto& p) { top_labels(model, asked(), 3, tests::reading, labels, p); });
+      [&](auto& p) { all_probabilities(model, queried(), n_labels, tests::reading, p); },
+      [&](auto& labels, auto& p) { top_labels(model, queried(), 3, tests::reading, labels, p); });
   CHECK(digest.is(0x09af7db2a0e354fau, "lom"));
 }
 
-TEST(one_against_all_answers_as_everywhere) {
+TEST(one_against_all_predicts_the_same_everywhere) {
   OneAgainstAll model;
   const Digest digest = digest_of(
-      [&](const Foresight& f) {
+      [&](const Prediction& f) {
         learn(model, stream().view(), stream().labels, {}, {}, f, tests::learning);
       },
-      [&](auto& p) { all_probabilities(model, asked(), n_labels, tests::reading, p); },
-      [&](auto& labels, auto& p) { top_labels(model, asked(), 3, tests::reading, labels, p); });
+      [&](auto& p) { all_probabilities(model, queried(), n_labels, tests::reading, p); },
+      [&](auto& labels, auto& p) { top_labels(model, queried(), 3, tests::reading, labels, p); });
   CHECK(digest.is(0xb7b531948461b0afu, "one against all"));
 }
 
-TEST(a_multilabel_tree_answers_as_everywhere) {
+TEST(a_multilabel_tree_predicts_the_same_everywhere) {
   MultilabelTree model(WideTree(), Shortlist{4, 0.01});
   MultilabelLearning options{tests::learning, 0.3};
   options.reading.mixing = true;
   const OwnedRows sets = labels_of_rows();
   learn(model, stream().view(), {sets.row_starts, sets.indices, sets.values}, {}, {}, {}, options);
-  std::vector<double> p(n_asked * n_labels), p_top(3 * n_asked);
-  std::vector<LabelId> labels(3 * n_asked);
-  all_probabilities(model, asked(), n_labels, options.reading, p);
-  top_labels(model, asked(), 3, options.reading, labels, p_top, 1);
+  std::vector<double> p(n_queried * n_labels), p_top(3 * n_queried);
+  std::vector<LabelId> labels(3 * n_queried);
+  all_probabilities(model, queried(), n_labels, options.reading, p);
+  top_labels(model, queried(), 3, options.reading, labels, p_top, 1);
   Digest digest;
   digest.add_all(p);
   digest.add_all(labels);
@@ -300,7 +300,7 @@ TEST(a_multilabel_tree_answers_as_everywhere) {
   CHECK(digest.is(0x5ecf3be983fa3360u, "multilabel"));
 }
 
-TEST(a_self_terminating_tree_answers_as_everywhere) {
+TEST(a_self_terminating_tree_predicts_the_same_everywhere) {
   for (const Criterion criterion : {Criterion::entropy, Criterion::gini}) {
     Workers workers(2);
     const BinnedColumns columns = bin_columns(stream().view(), 20, workers);
@@ -312,7 +312,7 @@ TEST(a_self_terminating_tree_answers_as_everywhere) {
     digest.add_all(tree.threshold);
     digest.add_all(tree.gain);
     std::vector<double> p(n_labels);
-    for (const NodeId leaf : find_leaves(tree, asked())) {
+    for (const NodeId leaf : find_leaves(tree, queried())) {
       distribution_at(tree, leaf, p);
       digest.add_all(p);
     }
@@ -322,12 +322,12 @@ TEST(a_self_terminating_tree_answers_as_everywhere) {
   }
 }
 
-TEST(extreme_regressors_answer_as_everywhere) {
+TEST(extreme_regressors_predict_the_same_everywhere) {
   CHECK(relevance_digest(NodeLoss::logistic).is(0x5d4de7556f5a6b58u, "extreme, logistic"));
   CHECK(relevance_digest(NodeLoss::hinge).is(0x857ad5a10aa4794eu, "extreme, hinge"));
 }
 
-TEST(clustering_and_linear_baselines_answer_as_everywhere) {
+TEST(clustering_and_linear_baselines_predict_the_same_everywhere) {
   const CsrView X = stream().view();
   const Centroids centroids = label_centroids(X, stream().labels, {}, n_labels);
   Digest digest;

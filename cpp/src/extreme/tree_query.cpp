@@ -34,17 +34,17 @@ const std::int32_t* first_not_below(const std::int32_t* at, const std::int32_t* 
 
 }  // namespace
 
-TreeAsker::TreeAsker(const RelevanceTree& tree, const RelevanceForest& forest)
+TreeQuery::TreeQuery(const RelevanceTree& tree, const RelevanceForest& forest)
     : tree_(tree), loss_(forest.loss), inner_power_(forest.inner_power) {
-  asked_in_.assign(tree.tree->n_nodes(), 0);
+  computed_in_.assign(tree.tree->n_nodes(), 0);
   place_.assign(tree.tree->n_nodes(), 0);
 }
 
-void TreeAsker::ask(const SparseRow& row, std::int32_t held) {
+void TreeQuery::start(const SparseRow& row, std::int32_t held) {
   held_ = held;
   used_ = 0;
   if (++query_ == 0) {  // the counter went round: forget what was asked long ago
-    std::fill(asked_in_.begin(), asked_in_.end(), 0u);
+    std::fill(computed_in_.begin(), computed_in_.end(), 0u);
     query_ = 1;
   }
   double square = 0;
@@ -66,7 +66,7 @@ void TreeAsker::ask(const SparseRow& row, std::int32_t held) {
   }
 }
 
-const float* TreeAsker::held_margins(NodeId node) const {
+const float* TreeQuery::held_margins(NodeId node) const {
   if (held_ == none || tree_.held == nullptr) return nullptr;
   const HeldMargins& held = *tree_.held;
   const auto begin = held.nodes.begin() + held.starts[index(held_)];
@@ -79,7 +79,7 @@ const float* TreeAsker::held_margins(NodeId node) const {
 
 // A feature's rows are sorted by parent, as the nodes are: one walk finds the rows of all of them.
 // Weights lie far apart in memory, so all rows are found and sent for before the first is read.
-void TreeAsker::add_margins(std::span<const Pending> nodes) {
+void TreeQuery::add_margins(std::span<const Pending> nodes) {
   const SiblingWeights& weights = tree_.weights;
   const std::int32_t* row_parents = weights.row_parents.data();
   hits_.clear();
@@ -127,12 +127,12 @@ void answer_margins(const LabelTree& tree, NodeId node, NodeLoss loss, double in
   }
 }
 
-void TreeAsker::prepare(std::span<const NodeId> nodes) {
+void TreeQuery::prepare(std::span<const NodeId> nodes) {
   const LabelTree& tree = *tree_.tree;
   pending_.clear();
   for (const NodeId node : nodes) {
-    if (asked_in_[index(node)] == query_) continue;
-    asked_in_[index(node)] = query_;
+    if (computed_in_[index(node)] == query_) continue;
+    computed_in_[index(node)] = query_;
     place_[index(node)] = static_cast<std::uint32_t>(used_);
     used_ += padded_width(index(tree.n_children(node)));
     // Columns are bytes: even a damaged one ends in the pool.
@@ -153,12 +153,12 @@ void TreeAsker::prepare(std::span<const NodeId> nodes) {
   }
 }
 
-const float* TreeAsker::children(NodeId node) {
-  if (asked_in_[index(node)] != query_) prepare({&node, 1});
+const float* TreeQuery::children(NodeId node) {
+  if (computed_in_[index(node)] != query_) prepare({&node, 1});
   return &pool_[place_[index(node)]];
 }
 
-double TreeAsker::label(LabelId label) {
+double TreeQuery::label(LabelId label) {
   std::array<NodeId, max_depth> path;
   std::size_t depth = path_to(label, path);
   if (depth == 0) return 0.0;
@@ -170,13 +170,13 @@ double TreeAsker::label(LabelId label) {
   return p;
 }
 
-double TreeAsker::known(LabelId label) const {
+double TreeQuery::known(LabelId label) const {
   std::array<NodeId, max_depth> path;
   std::size_t depth = path_to(label, path);
   if (depth == 0) return 0.0;
   double p = 1.0;
   for (NodeId parent = 0; depth > 0; parent = path[depth]) {
-    if (asked_in_[index(parent)] != query_) return p;
+    if (computed_in_[index(parent)] != query_) return p;
     const NodeId child = path[--depth];
     const float* answers = &pool_[place_[index(parent)]];
     p *= static_cast<double>(answers[child - tree_.tree->first_child(parent)]);
@@ -185,22 +185,22 @@ double TreeAsker::known(LabelId label) const {
 }
 
 // The nodes from the label's leaf up to below the root; none if the label is not in the tree.
-std::size_t TreeAsker::path_to(LabelId label, std::array<NodeId, max_depth>& path) const {
+std::size_t TreeQuery::path_to(LabelId label, std::array<NodeId, max_depth>& path) const {
   std::size_t depth = 0;
   NodeId node = tree_.tree->leaf_of(label);
   for (; node > 0; node = tree_.tree->parent(node)) path[depth++] = node;
   return depth;
 }
 
-void TreeAsker::add_path(LabelId label, std::vector<NodeId>& nodes) const {
+void TreeQuery::add_path(LabelId label, std::vector<NodeId>& nodes) const {
   NodeId node = tree_.tree->leaf_of(label);
   while (node > 0) {
     node = tree_.tree->parent(node);
-    if (asked_in_[index(node)] != query_) nodes.push_back(node);
+    if (computed_in_[index(node)] != query_) nodes.push_back(node);
   }
 }
 
-float TreeAsker::margin(NodeId node, std::int32_t child, std::vector<float>* parts) {
+float TreeQuery::margin(NodeId node, std::int32_t child, std::vector<float>* parts) {
   float total = tree_.weights.biases[index(tree_.tree->first_child(node) + child)];
   const SiblingWeights& weights = tree_.weights;
   for (const Feature& feature : features_) {

@@ -1,11 +1,11 @@
-// Label-wise experts: each label has a linear regressor and counts of its own, which are asked only
-// where the label is a candidate.
+// Label-wise rerankers: each label has a linear regressor and counts of its own, which are asked
+// only where the label is a candidate.
 //
 // m(c) = v . (votes, f_c(x), log p_trees(c)) refines candidate c, and
 //   q(c) = e^m(c) / Z,  of any other label q(y) = p_trees(y) / Z,
 //   Z = sum of e^m over the candidates + the trees' probability of all others,
-// so that q sums to 1 whatever the experts say. f_c learns by the softmax of sqrt(p_trees) e^f over
-// the candidates and the rest, the mixture v by q.
+// so that q sums to 1 whatever the rerankers say. f_c learns by the softmax of sqrt(p_trees) e^f
+// over the candidates and the rest, the mixture v by q.
 #pragma once
 
 #include <algorithm>
@@ -22,20 +22,20 @@
 
 namespace labeltrees {
 
-// The whole state of the experts. Of the mixture's inputs the last is log p_trees, not a node's
+// The whole state of the rerankers. Of the mixture's inputs the last is log p_trees, not a node's
 // balance; labels with about as many examples share a mixture. Right, of counts, means "its own".
-class Experts {
+class Rerankers {
  public:
-  Experts();
+  Rerankers();
   // A state saved earlier; throws TreeError if it does not fit together. Lines: keys strictly
   // increasing and naming labels below n_labels; mixtures: n_mixtures x n_mixed.
-  Experts(std::span<const PairLine> lines, std::span<const float> mixtures, float scale,
-          std::size_t n_labels);
+  Rerankers(std::span<const PairLine> lines, std::span<const float> mixtures, float scale,
+            std::size_t n_labels);
 
   static std::uint64_t key(LabelId label, std::uint32_t feature) noexcept {
     return PairTable::key(static_cast<std::uint32_t>(label) + 1, feature);
   }
-  // How experts read rows: as the trees do, or where a scale is set, times that, whatever their
+  // How rerankers read rows: as the trees do, or where a scale is set, times that, whatever their
   // length.
   Reading reading(Reading of_trees) const noexcept {
     if (scale_ == 0) return of_trees;
@@ -45,8 +45,8 @@ class Experts {
   }
   float scale() const noexcept { return scale_; }
   void set_scale(float scale) noexcept { scale_ = scale; }
-  // Weighs trees and experts alike for all labels.
-  void trust(float of_trees, float of_experts) noexcept;
+  // Weighs trees and rerankers alike for all labels.
+  void trust(float of_trees, float of_rerankers) noexcept;
 
   const PairTable& table() const noexcept { return table_; }
   PairTable& table() noexcept { return table_; }
@@ -60,17 +60,17 @@ class Experts {
   float scale_ = 0;
 };
 
-// What an expert's own softmax makes of the trees' probability and its margin, before scaling. The
-// margin is kept within what float64 can hold, also a NaN.
-inline double own_opinion(double p_trees, float margin) noexcept {
+// What an reranker's own softmax makes of the trees' probability and its margin, before scaling.
+// The margin is kept within what float64 can hold, also a NaN.
+inline double own_output(double p_trees, float margin) noexcept {
   constexpr float limit = 20.0f;
   const float limited = margin > -limit ? std::min(margin, limit) : -limit;
   return std::sqrt(p_trees) * elementary::exp(static_cast<double>(limited));
 }
-// One step of an expert's weight for a feature; sum: AdaGrad's.
+// One step of an reranker's weight for a feature; sum: AdaGrad's.
 inline void step_weight(float& weight, float& sum, float gradient,
                         const Learning& options) noexcept {
-  constexpr float rate_share = 0.5f;    // experts see fewer rows than nodes do
+  constexpr float rate_share = 0.5f;    // rerankers see fewer rows than nodes do
   constexpr float first_steps = 0.01f;  // added to AdaGrad's sums, so that first steps are small
   const float rate = rate_share * options.learning_rate;
   if (options.optimizer == Optimizer::sgd) {
@@ -90,36 +90,36 @@ inline bool matters(float slope, const Learning& options) noexcept {
   return std::abs(slope) >= (options.again ? 0.001f : 0.02f);
 }
 
-// What the experts say of one row after the other, and how they learn from it. Rows are prepared as
-// Experts::reading says. Keeps its memory.
+// What the rerankers say of one row after the other, and how they learn from it. Rows are prepared
+// as Rerankers::reading says. Keeps its memory.
 class Refiner {
  public:
   // Asks the processor for what ask reads, so that it comes meanwhile. No lines must move then.
-  void expect(const Experts& experts, const PreparedRow& row, const Proposal& proposal);
+  void expect(const Rerankers& rerankers, const PreparedRow& row, const Proposal& proposal);
   // The same where this label is to be taught afterwards, which may be none of the candidates.
-  void expect(const Experts& experts, const PreparedRow& row, const Proposal& proposal,
+  void expect(const Rerankers& rerankers, const PreparedRow& row, const Proposal& proposal,
               LabelId truth);
-  // What the experts say of what was expected last. O(k nnz).
-  void ask(const Experts& experts, const PreparedRow& row, const Proposal& proposal,
-           const Reading& reading);
+  // What the rerankers say of what was expected last. O(k nnz).
+  void evaluate(const Rerankers& rerankers, const PreparedRow& row, const Proposal& proposal,
+                const Reading& reading);
 
   // Of the proposal that was asked about: q of candidate i, and of a label outside.
-  double q(std::size_t i) const noexcept { return opinions_[i].e / z_; }
+  double q(std::size_t i) const noexcept { return outputs_[i].e / z_; }
   double q_outside(double p_trees) const noexcept { return p_trees / z_; }
   double z() const noexcept { return z_; }
   // f of candidate i.
-  float margin(std::size_t i) const noexcept { return opinions_[i].margin; }
+  float margin(std::size_t i) const noexcept { return outputs_[i].margin; }
   // The first of the candidates with the largest q. There must be one.
   std::size_t best() const noexcept;
 
   // Gets all the memory that teaching takes. Throws std::bad_alloc. Call before expect.
-  void make_room(Experts& experts, const PreparedRow& row, std::size_t n_candidates);
+  void make_room(Rerankers& rerankers, const PreparedRow& row, std::size_t n_candidates);
   // The same without the room in the table.
   void reserve(std::size_t n_candidates, std::size_t n_features);
-  // One step of every expert that was asked, and of the truth's, which must have been expected if
+  // One step of every reranker that was asked, and of the truth's, which must have been expected if
   // it is outside; it has p 0 if the label is new. O(k nnz).
-  void teach(Experts& experts, const PreparedRow& row, const Proposal& proposal,
-             const Candidate& truth, float weight, const Learning& options) noexcept;
+  void update(Rerankers& rerankers, const PreparedRow& row, const Proposal& proposal,
+              const Candidate& truth, float weight, const Learning& options) noexcept;
 
   // What one unit of each feature adds to m of candidate i, and what it is mixed of.
   struct Reasons {
@@ -127,29 +127,29 @@ class Refiner {
     float of_trees;              // the part of log p_trees in it
     std::vector<float> weights;  // by feature
   };
-  Reasons reasons(const Experts& experts, std::size_t i, const Proposal& proposal) const;
+  Reasons reasons(const Rerankers& rerankers, std::size_t i, const Proposal& proposal) const;
 
  private:
-  struct Opinion {
+  struct Output {
     float margin;    // f
     Mixture inputs;  // what m is mixed of
     float m;
     double e;  // e^m
   };
   void name_lines(LabelId label, const PreparedRow& row);
-  void ask_expert(const PairTable& table, std::size_t i, const PreparedRow& row,
-                  const Reading& reading) noexcept;
-  void teach_expert(Experts& experts, std::size_t i, const PreparedRow& row, bool is_truth,
-                    float slope, const Learning& options) noexcept;
+  void evaluate_reranker(const PairTable& table, std::size_t i, const PreparedRow& row,
+                         const Reading& reading) noexcept;
+  void update_reranker(Rerankers& rerankers, std::size_t i, const PreparedRow& row, bool is_truth,
+                       float slope, const Learning& options) noexcept;
   std::span<const PairLine*> lines_of(std::size_t i, const PreparedRow& row) noexcept {
     return std::span(lines_).subspan(i * row.size(), row.size());
   }
 
-  std::vector<Opinion> opinions_;
+  std::vector<Output> outputs_;
   std::vector<std::uint64_t> keys_;
   std::vector<PairTable::Home> homes_;
   std::vector<const PairLine*> lines_;  // by candidate and feature; nullptr where there is none
-  std::vector<std::size_t> guessed_;    // which features of an expert seem to have a line
+  std::vector<std::size_t> guessed_;    // which features of an reranker seem to have a line
   std::vector<double> own_;             // p_trees e^f
   double z_ = 1;
 };

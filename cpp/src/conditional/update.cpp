@@ -1,4 +1,4 @@
-#include "labeltrees/conditional/teaching.hpp"
+#include "labeltrees/conditional/update.hpp"
 
 #include <algorithm>
 
@@ -19,27 +19,27 @@ void count(std::span<CountedLine* const> lines, std::size_t slot, const Prepared
 }
 
 // Moves the mixture along its gradient, so that inputs of proven worth count for more.
-void teach_mixture(Mixture& mixture, const NodeOpinion& said, bool right, float weight) noexcept {
-  const float error = sigmoid(said.log_odds) - (right ? 1.0f : 0.0f);
+void update_mixture(Mixture& mixture, const NodeOutput& output, bool right, float weight) noexcept {
+  const float error = sigmoid(output.log_odds) - (right ? 1.0f : 0.0f);
   for (std::size_t i = 0; i < n_mixed; ++i) {
-    const float input = std::clamp(said.inputs[i], -input_limit, input_limit);
+    const float input = std::clamp(output.inputs[i], -input_limit, input_limit);
     mixture[i] -= mixing_rate * weight * error * input;
   }
 }
 
 }  // namespace
 
-void teach_node(std::span<CountedLine* const> lines, std::size_t slot, const PreparedRow& row,
-                const NodeOpinion& said, bool right, float weight, Mixture& mixture,
-                const Learning& options) noexcept {
-  step_lines(lines, row, slot, weight * slope(said.margin, right, options.reading.loss), options);
+void update_node(std::span<CountedLine* const> lines, std::size_t slot, const PreparedRow& row,
+                 const NodeOutput& output, bool right, float weight, Mixture& mixture,
+                 const Learning& options) noexcept {
+  step_lines(lines, row, slot, weight * slope(output.margin, right, options.reading.loss), options);
   if (!options.reading.mixing || options.again) return;
   count(lines, slot, row, right);
-  teach_mixture(mixture, said, right, std::min(weight, 1.0f));
+  update_mixture(mixture, output, right, std::min(weight, 1.0f));
 }
 
-bool may_teach_path(const ConditionalTree& model, NodeId leaf, const PreparedRow& row, float weight,
-                    const Learning& options, BlockLines& lines) {
+bool may_update_path(const ConditionalTree& model, NodeId leaf, const PreparedRow& row,
+                     float weight, const Learning& options, BlockLines& lines) {
   const LabelTree& tree = model.tree();
   const float largest = row.largest();
   const auto may = [&](float slope) {
@@ -51,7 +51,7 @@ bool may_teach_path(const ConditionalTree& model, NodeId leaf, const PreparedRow
       block = model.place(node).block;
       find_lines(model.table(), block, row, lines);
     }
-    const float margin = ask_node(model, node, lines, row, options.reading).margin;
+    const float margin = evaluate_node(model, node, lines, row, options.reading).margin;
     const bool right = below != tree.first_child(node);
     if (!may(weight * slope(margin, right, options.reading.loss))) return false;
     below = node;
