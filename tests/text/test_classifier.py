@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 
 import numpy as np
@@ -20,6 +21,7 @@ from sklearn.preprocessing import MaxAbsScaler
 
 import labeltrees
 from labeltrees import (
+    AdacondClassifier,
     ConditionalTreeClassifier,
     ExtremeRegressor,
     LOMTreeClassifier,
@@ -27,6 +29,7 @@ from labeltrees import (
     TextClassifier,
 )
 from labeltrees.errors import ArgumentError, DataError, FrozenModelError
+from labeltrees.estimators.contract import LabelEstimator
 from labeltrees.transforms import default_text_features
 
 WORDS = {
@@ -106,6 +109,40 @@ def test_the_answers_are_those_of_vectoriser_and_estimator_apart(one_label):
     assert one_label.predict_proba(ASKED).tobytes() == tree.predict_proba(X).tobytes()
     assert (one_label.features(ASKED) != X).nnz == 0
     assert X.dtype == np.float32
+
+
+DELEGATED = (
+    "predict", "predict_top_k", "predict_label_proba", "predict_proba", "predict_log_proba",
+    "predict_above", "top_rows", "sample",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DELEGATED)
+def test_a_delegated_method_has_the_estimators_signature_and_documentation(one_label, name):
+    method, of_rows = (getattr(each, name) for each in (TextClassifier, LabelEstimator))
+    own, (X, *others) = (
+        list(inspect.signature(each).parameters.values())[1:] for each in (method, of_rows)
+    )
+    assert own == [X.replace(name="texts"), *others]
+    text = inspect.getdoc(method)
+    assert text.split(" ")[:3] == inspect.getdoc(of_rows).split(" ")[:3]
+    assert "matrix of shape (n_rows, n_features)" not in text
+    assert f"model.{name}([" in text
+    assert pickle.loads(pickle.dumps(one_label)).__class__.__dict__[name].__name__ == name
+
+
+def test_texts_and_options_may_be_named(one_label):
+    assert one_label.predict(texts=["perl cpan"]).tolist() == ["perl"]
+    with pytest.raises(TypeError, match="beam"):
+        one_label.predict_above(["perl cpan"], threshold=0.5, beam=3)
+
+
+def test_a_method_is_there_only_if_the_estimator_has_it():
+    boosted = TextClassifier(AdacondClassifier(base=LOMTreeClassifier()))
+    for name in DELEGATED:
+        assert hasattr(boosted, name) == hasattr(boosted.estimator, name)
+    assert not hasattr(TextClassifier(ExtremeRegressor()), "sample")
+    assert not hasattr(TextClassifier(ExtremeRegressor()), "partial_fit")
 
 
 def test_texts_are_read_once(monkeypatch):

@@ -1,26 +1,26 @@
-"""A classifier of texts: a vectoriser and an estimator as one."""
+"""A classifier of texts: a vectoriser and an estimator in one."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+import inspect
+import re
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
 import numpy as np
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from labeltrees.errors import ArgumentError
+from labeltrees.data.texts import as_texts
+from labeltrees.errors import ArgumentError, DataError, LabelTreesError
+from labeltrees.estimators.carded import Carded
 from labeltrees.estimators.conditional import ConditionalTreeClassifier
 from labeltrees.estimators.contract import LabelEstimator
 from labeltrees.estimators.extreme import ExtremeRegressor
-from labeltrees.estimators.text_questions import (
-    TextQuestions,
-    features_of,
-    given,
-    where_estimator,
-)
 from labeltrees.transforms import (
     default_text_features,
+    feature_names,
     hashed_text_features,
     save_with_transform,
 )
@@ -28,13 +28,67 @@ from labeltrees.transforms.conversion import demand_fitted
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["TextClassifier"]
 
+Parameters = ParamSpec("Parameters")
+Method = TypeVar("Method", bound="Callable[..., Any]")
+Answer = TypeVar("Answer")
 
-class TextClassifier(ClassifierMixin, TextQuestions):  # type: ignore[misc]
+_EXAMPLE = """\
+Examples
+        --------
+        >>> from labeltrees import TextClassifier
+        >>> model = TextClassifier().fit(["sun", "rain"] * 20, ["dry", "wet"] * 20)
+"""
+_ROWS = "X : matrix of shape (n_rows, n_features), sparse or dense"
+
+
+def where_estimator(name: str) -> Callable[[Method], Method]:
+    """Return the decorator of a method that exists only if the estimator has it."""
+
+    def check(classifier: Any) -> bool:
+        fitted = classifier.__dict__.get("estimator_")
+        estimator = classifier._unfitted_estimator() if fitted is None else fitted
+        getattr(estimator, name)  # raises AttributeError with the estimator's own reason
+        return True
+
+    return cast("Callable[[Method], Method]", available_if(check))
+
+
+def _for_texts(
+    method: Callable[Concatenate[Any, Any, Parameters], Answer], example: str
+) -> Callable[Concatenate[Any, Any, Parameters], Answer]:
+    """Return an estimator's method as one that takes texts and exists if the estimator has it.
+
+    Its signature and docstring are the estimator's, with texts in place of rows.
+    """
+    name = method.__name__
+
+    def delegated(
+        self: Any, texts: Any, *args: Parameters.args, **kwargs: Parameters.kwargs
+    ) -> Answer:
+        X = self.features(texts)
+        answer: Answer = getattr(self.estimator_, name)(X, *args, **kwargs)
+        return answer
+
+    signature = inspect.signature(method)
+    own, rows, *rest = signature.parameters.values()
+    described = str(method.__doc__).replace(_ROWS, "texts : n_rows strings")
+    described = re.sub(r"(?<!`)\brow(s?)\b", r"text\1", described.replace("X[i]", "texts[i]"))
+    delegated.__name__, delegated.__qualname__ = name, f"TextClassifier.{name}"
+    delegated.__doc__ = f"{described.partition('Examples')[0]}{_EXAMPLE}        {example}\n"
+    delegated.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[own, rows.replace(name="texts"), *rest]
+    )
+    found = where_estimator(name)(delegated)
+    return cast("Callable[Concatenate[Any, Any, Parameters], Answer]", found)
+
+
+class TextClassifier(ClassifierMixin, Carded, BaseEstimator):  # type: ignore[misc]
     """Labels of texts: words become features, and a tree or an extreme regressor learns them.
 
     It is fitted to texts and asked about texts; `save` keeps vectoriser and model in one file,
@@ -111,8 +165,8 @@ class TextClassifier(ClassifierMixin, TextQuestions):  # type: ignore[misc]
         targets = _targets(y)
         estimator = self._new_estimator(targets)
         vectorizer = default_text_features() if self.vectorizer is None else clone(self.vectorizer)
-        X = features_of(vectorizer.fit_transform, texts)
-        estimator.fit(X, targets, **given(sample_weight=sample_weight, classes=classes))
+        X = _features_of(vectorizer.fit_transform, texts)
+        estimator.fit(X, targets, **_given(sample_weight=sample_weight, classes=classes))
         self.vectorizer_, self.estimator_ = vectorizer, estimator
         return self
 
@@ -158,10 +212,79 @@ class TextClassifier(ClassifierMixin, TextQuestions):  # type: ignore[misc]
             )
         estimator = self._new_estimator(targets) if first else self.estimator_
         vectorizer = self._vectorizer_of_stream() if first else self.vectorizer_
-        X = features_of(vectorizer.transform, texts)
-        estimator.partial_fit(X, targets, **given(classes=classes, sample_weight=sample_weight))
+        X = _features_of(vectorizer.transform, texts)
+        estimator.partial_fit(X, targets, **_given(classes=classes, sample_weight=sample_weight))
         self.vectorizer_, self.estimator_ = vectorizer, estimator
         return self
+
+    def _of_card(self, X: Any) -> tuple[Any, Any, str | None]:
+        check_is_fitted(self, "estimator_")
+        features = None if X is None else self.features(X)
+        model, rows, _ = self.estimator_._of_card(features)
+        return model, rows, type(self.vectorizer_).__name__
+
+    def features(self, texts: Any) -> Any:
+        """Return the features of texts, as the estimator sees them.
+
+        Parameters
+        ----------
+        texts : n_rows strings
+
+        Returns
+        -------
+        matrix of shape (n_rows, n_features)
+            Sparse, unless the vectoriser makes another one.
+
+        Examples
+        --------
+        >>> from labeltrees import TextClassifier
+        >>> model = TextClassifier().fit(["sun", "rain"] * 20, ["dry", "wet"] * 20)
+        >>> model.features(["rain, rain"]).toarray().tolist()
+        [[1.0, 0.0]]
+        """
+        check_is_fitted(self, "estimator_")
+        return _features_of(self.vectorizer_.transform, texts)
+
+    predict = _for_texts(
+        LabelEstimator.predict,
+        """>>> model.predict(["much rain"]).tolist()
+        ['wet']""",
+    )
+    predict_top_k = _for_texts(
+        LabelEstimator.predict_top_k,
+        """>>> model.predict_top_k(["much rain"], 2).labels.tolist()
+        [['wet', 'dry']]""",
+    )
+    predict_label_proba = _for_texts(
+        LabelEstimator.predict_label_proba,
+        """>>> (model.predict_label_proba(["sun", "sun"], ["dry", "wet"]) > 0.5).tolist()
+        [True, False]""",
+    )
+    predict_proba = _for_texts(
+        LabelEstimator.predict_proba,
+        """>>> model.predict_proba(["sun"]).shape
+        (1, 2)""",
+    )
+    predict_log_proba = _for_texts(
+        LabelEstimator.predict_log_proba,
+        """>>> bool(model.predict_log_proba(["sun"]).max() < 0)
+        True""",
+    )
+    predict_above = _for_texts(
+        LabelEstimator.predict_above,
+        """>>> model.classes_[model.predict_above(["sun"], 0.5).indices].tolist()
+        ['dry']""",
+    )
+    top_rows = _for_texts(
+        LabelEstimator.top_rows,
+        """>>> model.top_rows(["much rain", "sun"], ["dry", "wet"], 1).rows.tolist()
+        [[1], [0]]""",
+    )
+    sample = _for_texts(
+        LabelEstimator.sample,
+        """>>> set(model.sample(["sun", "rain"] * 20, random_state=0)) == {"dry", "wet"}
+        True""",
+    )
 
     def score(self, texts: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the estimator's own score: accuracy, or nDCG@5 of extreme regressors.
@@ -185,7 +308,38 @@ class TextClassifier(ClassifierMixin, TextQuestions):  # type: ignore[misc]
         0.5
         """
         X = self.features(texts)
-        return float(self.estimator_.score(X, _targets(y), **given(sample_weight=sample_weight)))
+        return float(self.estimator_.score(X, _targets(y), **_given(sample_weight=sample_weight)))
+
+    @where_estimator("explain")
+    def explain(self, text: str, label: int | str, *, n_features: int = 10) -> Any:
+        """Return why a text gives a label its probability, in the text's words.
+
+        Parameters
+        ----------
+        text : str
+        label : int or str
+            One of the labels learned.
+        n_features : int >= 0, default 10
+            How many words or pairs of words to list for each node, strongest first.
+
+        Returns
+        -------
+        an explanation
+            Print it, or use its ``to_text()`` and ``to_dict()``.
+
+        Examples
+        --------
+        >>> from labeltrees import TextClassifier
+        >>> model = TextClassifier().fit(["the sun", "the rain"] * 20, ["dry", "wet"] * 20)
+        >>> reason = model.explain("rain again", "wet")
+        >>> [c.feature for c in reason.steps[0].contributions]
+        ['rain']
+        """
+        if not isinstance(text, str):
+            raise DataError(f"text must be one string, got {text!r:.60}.")
+        X = self.features([text])
+        names = feature_names(self.vectorizer_, text)
+        return self.estimator_.explain(X, label, n_features=n_features, feature_names=names)
 
     def save(
         self,
@@ -248,6 +402,23 @@ class TextClassifier(ClassifierMixin, TextQuestions):  # type: ignore[misc]
         classifier.estimator_, classifier.vectorizer_ = estimator, vectorizer
         return classifier
 
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels, by column of `predict_proba`."""
+        labels: NDArray[Any] = self._learned().classes_
+        return labels
+
+    @property
+    def model_(self) -> Any:
+        """The estimator's model."""
+        return self._learned().model_
+
+    def _learned(self) -> Any:
+        """Return the estimator for an attribute that only a fitted classifier has."""
+        if "estimator_" not in self.__dict__:
+            raise AttributeError("this TextClassifier has not learned anything yet")
+        return self.estimator_
+
     def _unfitted_estimator(self) -> Any:
         """Return the estimator that a fit begins with, as far as it is known without data."""
         if self.estimator is not None:
@@ -302,3 +473,23 @@ def _has_several(y: Any) -> bool:
         # A column of labels, [["a"], ["b"]], is lists of one label each.
         return True
     return isinstance(first, (set, frozenset, dict))
+
+
+def _features_of(make: Callable[[list[str]], Any], texts: Any) -> Any:
+    """Return features of texts; what is wrong with them is a `DataError`."""
+    listed = as_texts(texts)
+    if not listed:
+        raise DataError("texts must have at least one text, got none.")
+    try:
+        return make(listed)
+    except LabelTreesError:
+        raise
+    except UnicodeEncodeError as error:
+        raise DataError(f"a text cannot be hashed: {error}.") from None
+    except ValueError as error:
+        raise DataError(f"the vectorizer cannot make features of the texts: {error}") from None
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    """Return the options that are not None."""
+    return {name: value for name, value in options.items() if value is not None}
