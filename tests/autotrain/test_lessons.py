@@ -13,7 +13,7 @@ from labeltrees.autotrain.kinds import online_method_for
 from labeltrees.autotrain.lessons import OneLabelLessons, SetLessons, lessons_of
 from labeltrees.autotrain.streaming import learn_stream
 from labeltrees.data.chunk import UNBOUNDED_WIDTH
-from labeltrees.data.readers import look_at, read_jsonl, read_svmlight
+from labeltrees.data.readers import profile_file, read_jsonl, read_svmlight
 from labeltrees.errors import DataFileError
 from labeltrees.models.multilabel.model import MultiLabelTreeModel
 from labeltrees.models.multilabel.settings import MultiLabelSettings
@@ -119,5 +119,5 @@ KINDS = {
 @pytest.mark.parametrize("case", KINDS)
 def test_rows_with_several_labels_are_learned_together(case: str) -> None:
     content, expected = KINDS[case]
-    assert online_method_for(look_at(io.BytesIO(content)))[0] == expected
+    assert online_method_for(profile_file(io.BytesIO(content)))[0] == expected
     assert online_method_for(None)[0] == "conditional"

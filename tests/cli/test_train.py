@@ -113,7 +113,7 @@ def test_rows_without_a_label_are_counted(tmp_path, capsys):
 def test_which_says_it_without_training(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     told = run_json(capsys, "which", write_tags(tmp_path / "tags.tsv", 0))
-    assert (told["model"], told["format"], told["several"]) == ("xreg", "tsv", True)
+    assert (told["model"], told["format"], told["several_labels"]) == ("xreg", "tsv", True)
     assert main(["which", "tags.tsv"]) == 0
     assert "labeltrees train tags.tsv" in capsys.readouterr().out
     assert [each.name for each in tmp_path.iterdir()] == ["tags.tsv"]

@@ -29,7 +29,7 @@ from labeltrees import (
 )
 from labeltrees.data.rows import as_rows
 from labeltrees.errors import ArgumentError, ModelFormatError, TooLargeError
-from labeltrees.models.online.scaling import ColumnScale, Moments, StandardRows, is_dense
+from labeltrees.models.online.scaling import ColumnScale, Moments, StandardRows
 from labeltrees.models.registry import model_from
 from labeltrees.store import StoredModel
 
@@ -238,8 +238,8 @@ def test_an_explanation_shows_the_row_s_own_values():
 def test_a_first_row_decides_for_a_stream_and_all_rows_for_a_fit():
     wide = np.zeros((4, 200), np.float32)
     wide[0, :60] = 1
-    assert is_dense(as_rows(wide[:1]))
-    assert not is_dense(as_rows(wide))
+    assert as_rows(wide[:1]).is_dense
+    assert not as_rows(wide).is_dense
     y = ["a", "b", "a", "b"]
     assert ConditionalTreeClassifier().partial_fit(wide, y).model_.columns.moments is not None
     assert ConditionalTreeClassifier().fit(wide, y).model_.columns.moments is None

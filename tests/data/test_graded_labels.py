@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labeltrees.data.readers import look_at, open_reader, read_jsonl, read_npz, read_xc
+from labeltrees.data.readers import open_reader, profile_file, read_jsonl, read_npz, read_xc
 from labeltrees.data.shuffle import joined
 from labeltrees.errors import DataFileError
 
@@ -48,7 +48,7 @@ def test_the_same_grades_in_every_format(kind):
         assert chunk.relevance.tolist() == [2.5, 0.5, 4.0]
         assert (chunk.rows.indices.tolist(), chunk.rows.values.tolist()) == ([0, 0], [1, 1])
         assert not chunk.is_distribution
-    assert look_at(io.BytesIO(SAME[kind]())).graded
+    assert profile_file(io.BytesIO(SAME[kind]())).graded
 
 
 def test_labels_of_a_map_or_a_struct_of_parquet_are_graded():
@@ -81,7 +81,7 @@ def test_wrong_grades_of_svmlight_are_named_with_their_line(rows, message):
 
 def test_rows_of_features_alone_are_not_taken_for_graded_labels():
     with pytest.raises(DataFileError, match="looks like a feature"):
-        look_at(io.BytesIO(b"0:1 2:3\n1:1 2:5\n0:4 1:2\n"), format="svmlight")
+        profile_file(io.BytesIO(b"0:1 2:3\n1:1 2:5\n0:4 1:2\n"), format="svmlight")
 
 
 # Distributions
@@ -95,9 +95,9 @@ def test_an_object_under_label_is_a_distribution():
     assert chunk.relevance.tolist() == pytest.approx([0.7, 0.3, 1])
     assert chunk.label_starts.tolist() == [0, 2, 3, 3]
     source.seek(0)
-    look = look_at(source)
-    assert look.distributions
-    assert look.graded
+    profile = profile_file(source)
+    assert profile.distributions
+    assert profile.graded
 
 
 def test_an_array_of_distributions_is_one():

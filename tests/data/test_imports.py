@@ -9,9 +9,9 @@ import pytest
 
 TEXT_ONLY = """
 import io
-from labeltrees.data.readers import NoFeatures, look_at
-look = look_at(io.BytesIO({text!r}))
-(chunk,) = look.open(NoFeatures())
+from labeltrees.data.readers import NoFeatures, profile_file
+profile = profile_file(io.BytesIO({text!r}))
+(chunk,) = profile.open(NoFeatures())
 assert (chunk.texts, chunk.rows.n_rows) == (["good morning", "good night"], 2)
 """
 READ = """

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labeltrees.data.readers import look_at, read_csv, read_svmlight
+from labeltrees.data.readers import profile_file, read_csv, read_svmlight
 from labeltrees.data.same_rows import Ratings, join_same_rows
 
 
@@ -59,9 +59,9 @@ def test_rows_of_features_are_joined_by_their_features():
     ],
 )
 def test_ratings_are_noticed_where_it_is_sure(rows, expected):
-    look = look_at(table(rows))
-    assert look.ratings is expected
-    assert any("--join-rows" in note for note in look.notes) is expected
+    profile = profile_file(table(rows))
+    assert profile.ratings is expected
+    assert any("--join-rows" in note for note in profile.notes) is expected
 
 
 def test_rows_with_one_ungraded_label_are_no_ratings():

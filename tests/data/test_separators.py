@@ -164,9 +164,9 @@ def test_quotes_mean_nothing_in_tsv():
 
 
 def test_the_first_megabyte_decides_and_the_rest_follows(monkeypatch):
-    from labeltrees.data.readers.detection import peek
+    from labeltrees.data.readers.detection import first_block
 
-    monkeypatch.setattr(peek, "LOOK_BYTES", 100)
+    monkeypatch.setattr(first_block, "FIRST_BLOCK_BYTES", 100)
     text = rows_of(["card lost"] * 20) + rows_of(["new label"])
     assert labels_of(read(text)) == {"card lost", "new label"}
 

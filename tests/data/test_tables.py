@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from labeltrees import _core
 from labeltrees.data.readers import (
     NoFeatures,
-    look_at,
     open_reader,
+    profile_file,
     read_csv,
     read_fasttext,
     read_jsonl,
@@ -104,10 +104,10 @@ def test_numbers_are_dense_features():
 
 def test_the_last_column_of_numbers_is_the_label_if_it_is_a_class():
     rows = "".join(f"{i / 7:.3f},{i % 5}.25,{i % 2}\n" for i in range(40))
-    look = look_at(io.BytesIO(rows.encode()), format="csv")
-    assert look.options["label"] == "3"
-    assert "--label-column" in look.notes[0]
-    assert (look.n_labels, look.is_dense, look.is_text) == (2, True, False)
+    profile = profile_file(io.BytesIO(rows.encode()), format="csv")
+    assert profile.layout.options["label"] == "3"
+    assert "--label-column" in profile.notes[0]
+    assert (profile.n_labels, profile.is_dense, profile.is_text) == (2, True, False)
 
 
 def test_other_columns_are_named_features():
@@ -137,7 +137,7 @@ def test_weights_and_ratings():
     assert chunk.labels.tolist() == ["u1", "u2"]
     assert chunk.relevance.tolist() == [4.5, 0]
     assert chunk.weights.tolist() == [2, 1]
-    graded = look_at(io.BytesIO(text.encode()))
+    graded = profile_file(io.BytesIO(text.encode()))
     assert graded.graded
     assert "'rating' tells how relevant" in " ".join(graded.notes)
 
@@ -236,9 +236,9 @@ def test_usual_names_stand_for_text_and_label():
     content = "\n".join(map(json.dumps, rows)).encode()
     (chunk,) = read_jsonl(io.BytesIO(content), vectorizer=NoFeatures())
     assert (chunk.texts, labels_of(chunk)) == (["x", "y"], [["a"], []])
-    assert look_at(io.BytesIO(content)).notes[:2] == (
-        "The field 'utterance' is taken for the text.",
-        "The field 'intent' is taken for the label.",
+    assert profile_file(io.BytesIO(content)).notes[:2] == (
+        "The field 'utterance' is used as the text.",
+        "The field 'intent' is used as the label.",
     )
     (chunk,) = read_jsonl(io.BytesIO(b'{"tags": ["a", "b"], "features": {"x": 1}}'))
     assert labels_of(chunk) == [["a", "b"]]

@@ -12,8 +12,8 @@ from labeltrees.autotrain.scores import N_TOP, Answers, distances
 from labeltrees.models.registry import methods
 
 if TYPE_CHECKING:
-    from labeltrees.autotrain.kinds import Kind
     from labeltrees.data.chunk import Chunk
+    from labeltrees.data.readers import DataProfile
 
 __all__ = ["most_frequent", "one_against_all"]
 
@@ -45,18 +45,20 @@ def most_frequent(learned: Chunk, asked: Chunk) -> Answers:
     )
 
 
-def one_against_all(data: Chunk, kind: Kind, *, seed: int, jobs: int | None) -> Recipe | None:
+def one_against_all(
+    data: Chunk, profile: DataProfile, *, seed: int, jobs: int | None
+) -> Recipe | None:
     """Return the recipe of a regressor for each label; None if that would take long.
 
     Of rows with several labels it is logistic regression of each label against the rest: a tree
     whose root has all labels as children.
     """
-    if kind.n_labels * len(data.rows.indices) > _MOST_WORK:
+    if profile.n_labels * len(data.rows.indices) > _MOST_WORK:
         return None
-    if kind.several and not kind.distributions:
+    if profile.several_labels and not profile.distributions:
         from labeltrees.models.extreme.settings import ExtremeSettings
 
-        if kind.n_labels > _MOST_LABELS_TOGETHER or kind.graded:
+        if profile.n_labels > _MOST_LABELS_TOGETHER or profile.graded:
             return None
         settings = ExtremeSettings(
             n_trees=1, max_leaf=_MOST_LABELS_TOGETHER, random_state=seed, n_jobs=jobs
@@ -64,5 +66,5 @@ def one_against_all(data: Chunk, kind: Kind, *, seed: int, jobs: int | None) -> 
         return Recipe(methods()["xreg"], settings)
     from labeltrees.models.baselines.one_against_all import OneAgainstAllSettings
 
-    own = OneAgainstAllSettings(scale=None if kind.text else "auto", random_state=seed)
+    own = OneAgainstAllSettings(scale=None if profile.is_text else "auto", random_state=seed)
     return Recipe(methods()["one-against-all"], own, seed=seed)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from labeltrees.autotrain.gathering import given_up
-from labeltrees.autotrain.kinds import kind_of
 from labeltrees.autotrain.lessons import Lessons, OneLabelLessons
 from labeltrees.autotrain.memory_shares import buffer_rows, kept_within_memory
 from labeltrees.autotrain.scores import ask, scores
 from labeltrees.autotrain.training import Measured
 from labeltrees.data.ahead import read_ahead
+from labeltrees.data.readers import DataProfile
 from labeltrees.data.shuffle import joined, shuffled
 from labeltrees.errors import DataError
 
@@ -160,6 +160,6 @@ def _measure(model: Any, parts: list[Chunk], *, name: str) -> Measured | None:
     if not kept:
         return None
     data = joined(kept)
-    several = kind_of(data).several
+    several = DataProfile.of([data]).several_labels
     answers = ask(model, data, several=several)
     return Measured(data.n_rows, 1, {name: scores(answers, data, several=several)})

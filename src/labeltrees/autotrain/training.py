@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from labeltrees.autotrain.features import Features
-    from labeltrees.autotrain.kinds import Kind
     from labeltrees.data.chunk import Chunk
+    from labeltrees.data.readers import DataProfile
     from labeltrees.models.model import FittedModel
 
     Stage = Callable[[str], AbstractContextManager[Any]]
@@ -69,7 +69,7 @@ class Outcome:
 
 def train_on_all(
     data: Chunk,
-    kind: Kind,
+    profile: DataProfile,
     recipe: Recipe,
     *,
     features: Features,
@@ -84,7 +84,7 @@ def train_on_all(
     Parameters
     ----------
     data : Chunk
-    kind : Kind
+    profile : DataProfile
         Of the data.
     recipe : Recipe
     features : Features
@@ -116,19 +116,19 @@ def train_on_all(
             held = fitted.apply(held)
         if vary:
             with clock("comparing settings"):
-                (recipe, n_compared), vary = best_variant(recipe, learned, kind), False
+                (recipe, n_compared), vary = best_variant(recipe, learned, profile), False
         with clock("learning"):
             model = fit(recipe, learned, folder)
         with clock("measuring"):
-            answers.setdefault(name, []).append(ask(model, held, several=kind.several))
-        rival = one_against_all(learned, kind, seed=recipe.seed, jobs=jobs)
+            answers.setdefault(name, []).append(ask(model, held, several=profile.several_labels))
+        rival = one_against_all(learned, profile, seed=recipe.seed, jobs=jobs)
         if rival is not None and _is_other(rival, recipe, folder):
             with clock("learning one-against-all, to compare"):
-                told = ask(fit(rival, learned, folder), held, several=kind.several)
+                told = ask(fit(rival, learned, folder), held, several=profile.several_labels)
                 answers.setdefault("one-against-all", []).append(told)
         answers.setdefault("most frequent labels", []).append(most_frequent(learned, held))
         asked.append(held)
-    measured = _measured(answers, asked, several=kind.several) if parts else None
+    measured = _measured(answers, asked, several=profile.several_labels) if parts else None
     from_all = model is None or data.n_rows <= MOST_ROWS_TWICE
     if from_all:
         model = None  # its memory is that of the next one

@@ -14,8 +14,8 @@ from labeltrees.data.shuffle import joined
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from labeltrees.autotrain.kinds import Kind
     from labeltrees.data.chunk import Chunk
+    from labeltrees.data.readers import DataProfile
 
 __all__ = ["best_variant"]
 
@@ -25,7 +25,7 @@ _MOST_WORK = 2e6
 """Stored values of the rows compared on, times labels per row: some seconds."""
 
 
-def best_variant(recipe: Recipe, data: Chunk, kind: Kind) -> tuple[Recipe, int | None]:
+def best_variant(recipe: Recipe, data: Chunk, profile: DataProfile) -> tuple[Recipe, int | None]:
     """Return the recipe, or the variant of it that is best in three parts of the data.
 
     Of very many rows some are drawn at random, as many as take some seconds.
@@ -35,7 +35,7 @@ def best_variant(recipe: Recipe, data: Chunk, kind: Kind) -> tuple[Recipe, int |
     recipe : Recipe
     data : Chunk
         With features. Each part is asked about once and learned from otherwise.
-    kind : Kind
+    profile : DataProfile
 
     Returns
     -------
@@ -45,7 +45,7 @@ def best_variant(recipe: Recipe, data: Chunk, kind: Kind) -> tuple[Recipe, int |
     n_drawn : int or None
         On how many rows recipes were compared, if on some of many.
     """
-    others = recipe.method.variants if kind.several and not kind.graded else ()
+    others = recipe.method.variants if profile.several_labels and not profile.graded else ()
     n_rows = min(data.n_rows, int(data.n_rows * _MOST_WORK / max(_work(data), 1.0)))
     if not others or n_rows < _LEAST_ROWS:
         return recipe, None

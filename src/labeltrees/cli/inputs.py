@@ -19,7 +19,7 @@ from labeltrees.cli.methods import as_options, with_options
 from labeltrees.data.ahead import read_ahead
 from labeltrees.data.chunk import UNBOUNDED_WIDTH, Chunk, OneLabel
 from labeltrees.data.python_source import PythonSource
-from labeltrees.data.readers import FileLook, NoFeatures, look_at
+from labeltrees.data.readers import DataProfile, FileLayout, NoFeatures, profile_file
 from labeltrees.data.readers.formats import FORMATS, hinted_format
 from labeltrees.data.readers.source import MAX_LINE_BYTES
 from labeltrees.data.same_rows import join_same_rows
@@ -113,7 +113,7 @@ def _column_options(
         typer.Option("--quoted-labels", help="In VW: a first word such as 's is a label, no tag."),
     ] = False,
 ) -> None:
-    """Hold the options of `look_at` for columns and separators, which have the same names."""
+    """Hold the options of `profile_file` for columns and separators, which have the same names."""
 
 
 def with_columns(command: Callable[..., None]) -> Callable[..., None]:
@@ -137,8 +137,10 @@ class Input:
     """Where rows come from and how they are read; `facts` travels with the model."""
 
     path: str
-    look: FileLook | None = None
+    layout: FileLayout | None = None
     """How the file is read; None for Python code."""
+    profile: DataProfile | None = field(default=None, repr=False)
+    """What the first part of the file holds; None if it was not read yet."""
     labels: str = "each"
     limit: int | None = None
     order: str = "files"
@@ -163,10 +165,10 @@ class Input:
         columns: dict[str, Any] | None = None,
         **rest: Any,
     ) -> Input:
-        """Return the input that a command's options describe, after one look at the file.
+        """Return the input that a command's options describe, with the profile of the file.
 
-        ``columns`` are the options of `look_at` for columns and separators, as they were typed.
-        Of the ``rest``, what is None was not given.
+        ``columns`` are the options of `profile_file` for columns and separators, as the user typed
+        them. Arguments in ``rest`` that are None were not given.
         """
         if format is not None:
             checks.choice("--format", format, _ALL_FORMATS)
@@ -181,12 +183,13 @@ class Input:
             if given:
                 option = next(iter(given)).replace("_", "-")
                 raise ArgumentError(f"--{option} is not used by the format python.")
-            return cls(path, None, **rest)
+            return cls(path, **rest)
 
-        def look(**wishes: Any) -> FileLook:
-            return look_at(path, format=format, labelled=labelled, **wishes)
+        def profiled(**options: Any) -> DataProfile:
+            return profile_file(path, format=format, labelled=labelled, **options)
 
-        return cls(path, as_options(look, given), **rest)
+        profile: DataProfile = as_options(profiled, given)
+        return cls(path, profile.layout, profile, **rest)
 
     @classmethod
     def like(cls, stored: StoredModel, path: str, *, format: str | None, **rest: Any) -> Input:  # noqa: A002
@@ -202,15 +205,15 @@ class Input:
             return cls.choose(path, format=format, **rest).for_model(stored)
         quoted = known == "vw" and dict(remembered.get("options", {})).get("quoted_labels")
         columns = {"quoted_labels": True} if quoted else {}
-        chosen = cls._looked(path, format, known, rest, columns)
-        look = chosen.look
-        assert look is not None
+        chosen = cls._detected(path, format, known, rest, columns)
+        layout = chosen.layout
+        assert layout is not None
         if format is None and "options" in remembered:
-            look = _like(look, FileLook.from_facts(remembered, path))
-        return replace(chosen, look=look).for_model(stored)
+            layout = _like(layout, FileLayout.from_facts(remembered, path))
+        return replace(chosen, layout=layout).for_model(stored)
 
     @classmethod
-    def _looked(
+    def _detected(
         cls,
         path: str,
         format: str | None,  # noqa: A002
@@ -218,7 +221,7 @@ class Input:
         rest: dict[str, Any],
         columns: dict[str, Any],
     ) -> Input:
-        """Return the input after a look; ``columns`` are for files of the format that is known."""
+        """Return the input of a file; ``columns`` are for files of the format that is known."""
         hint = hinted_format(path)
         likely = format or hint or (known if path == "-" else None)
         own = columns if likely == known else {}
@@ -246,35 +249,35 @@ class Input:
             raise ArgumentError("--text: this model has not learned from texts.")
         lines = "".join(json.dumps({"text": text}) + "\n" for text in texts)
         facts = {"format": "jsonl", "options": {}, "is_text": True}
-        look = FileLook.from_facts(facts, io.BytesIO(lines.encode()))
-        return cls("--text", look, vectorizer=transformer)
+        layout = FileLayout.from_facts(facts, io.BytesIO(lines.encode()))
+        return cls("--text", layout, vectorizer=transformer)
 
     @property
     def format(self) -> str:
         """The format of the file."""
-        return "python" if self.look is None else self.look.format
+        return "python" if self.layout is None else self.layout.format
 
     @property
     def is_text(self) -> bool:
         """Whether rows are texts, of which features are made."""
-        return self.look is not None and self.look.is_text
+        return self.layout is not None and self.layout.is_text
 
     @property
     def assumed(self) -> tuple[str, ...]:
         """What was assumed of the file, in sentences."""
-        return () if self.look is None else self.look.assumed
+        return () if self.layout is None else self.layout.assumed
 
     @property
     def column_names(self) -> Sequence[str] | None:
         """The names of a table's features."""
-        if self.look is None or self.look.format != "csv" or self.is_text:
+        if self.layout is None or self.layout.format != "csv" or self.is_text:
             return None
-        options = self.look.options
+        options = self.layout.options
         return list(options.get("numbers", ())) if not options.get("categories") else None
 
     def facts(self) -> dict[str, Any]:
         """Return what is kept of the input beside the model, ready for JSON."""
-        own = {"format": "python"} if self.look is None else self.look.facts()
+        own = {"format": "python"} if self.layout is None else self.layout.facts()
         return {"input": own | ({"join_rows": True} if self.join_rows else {})}
 
     def save(
@@ -301,13 +304,13 @@ class Input:
 
     def raw(self) -> Source:
         """Return the bytes of the file, from its start; those of a pipe can be taken once."""
-        assert self.look is not None
-        return self.path if self.look.source is None else self.look.source.take()
+        assert self.layout is not None
+        return self.path if self.layout.source is None else self.layout.source.take()
 
     def read_from(self, source: Source) -> Input:
         """Return the same way to read for other bytes."""
-        assert self.look is not None
-        return replace(self, look=FileLook.from_facts(self.look.facts(), source))
+        assert self.layout is not None
+        return replace(self, layout=FileLayout.from_facts(self.layout.facts(), source))
 
     def whole(self) -> Iterator[Chunk]:
         """Return the chunks, all rows as one chunk where rows of one text are joined."""
@@ -358,13 +361,13 @@ class Input:
                 yield rows, labels, weights
 
     def _limited(self, skip: int) -> Iterator[Chunk]:
-        if self.look is None:
+        if self.layout is None:
             folder = None if self.path == "stdlib" else self.path
             order = cast("Any", self.order)
             yield from PythonSource(folder, order=order, seed=self.seed, limit=self.limit)
             return
         left = self.limit
-        for chunk in self.look.open(self._skipping(skip), max_line_bytes=self.max_line_bytes):
+        for chunk in self.layout.open(self._skipping(skip), max_line_bytes=self.max_line_bytes):
             if self.width is not None and chunk.rows.n_features == UNBOUNDED_WIDTH:
                 chunk = replace(chunk, rows=chunk.rows.cut(self.width))
             if self.scaler is not None:
@@ -381,20 +384,20 @@ class Input:
         return _Skipping(self._made_by, skip) if skip else self._made_by
 
 
-def _like(look: FileLook, known: FileLook) -> FileLook:
-    """Return how to read a looked-at file for a model whose own file was read as is known."""
-    if look.format != known.format and look.is_text == known.is_text:
-        return look
-    if look.is_text != known.is_text and hinted_format(look.name):
-        has, takes = (("texts" if text else "features") for text in (look.is_text, known.is_text))
+def _like(layout: FileLayout, known: FileLayout) -> FileLayout:
+    """Return how to read a file for a model that was trained on a file of a known layout."""
+    if layout.format != known.format and layout.is_text == known.is_text:
+        return layout
+    if layout.is_text != known.is_text and hinted_format(layout.name):
+        has, takes = (("texts" if text else "features") for text in (layout.is_text, known.is_text))
         raise DataError(
-            f"{look.name} is read as {look.format} and has {has}; this model takes {takes}. "
+            f"{layout.name} is read as {layout.format} and has {has}; this model takes {takes}. "
             f"If it is wrong, say --format."
         )
     options = dict(known.options)
-    if look.format == known.format == "tsv":
-        options["header"] = look.options["header"]
-    return replace(look, format=known.format, options=options, is_text=known.is_text)
+    if layout.format == known.format == "tsv":
+        options["header"] = layout.options["header"]
+    return replace(layout, format=known.format, options=options, is_text=known.is_text)
 
 
 def expanded(paths: Sequence[str]) -> list[str]:

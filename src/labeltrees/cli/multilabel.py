@@ -73,7 +73,7 @@ def from_model(
     """
     truth, found = LabelRows(), LabelRows()
     parts: list[Rows] = []
-    graded = source.look is not None and source.look.graded
+    graded = source.profile is not None and source.profile.graded
     # A column of relevances without an entry is a class that no tree has.
     n_labels = getattr(model, "n_tree_labels", len(model.vocabulary))
     with Progress("evaluating", total=source.limit, enabled=not quiet) as progress:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labeltrees.data.readers import FileLook, look_at
+from labeltrees.data.readers import FileLayout, profile_file
 from labeltrees.data.rows import Rows, as_rows
 from labeltrees.errors import ArgumentError, DataError
 from labeltrees.estimators.several_labels import form_of, raw_relevance_of
@@ -122,13 +122,15 @@ def part_of(X: Any, y: Any, classes: ArrayLike | None, number: int) -> Partition
 
 
 def looked(paths: Sequence[str]) -> dict[str, Any]:
-    """Return how to read all files: as a look at the first one tells."""
-    return look_at(paths[0]).facts()
+    """Return how to read all files, which is how the first one is read."""
+    layout = profile_file(paths[0]).layout
+    assert layout is not None
+    return layout.facts()
 
 
 def read_file(facts: dict[str, Any], path: str, vectorizer: Vectorizer | None) -> Partition:
     """Return the rows of a file, which is read where this is called."""
-    rows, relevance = rows_and_relevance(FileLook.from_facts(facts, path).open(vectorizer), None)
+    rows, relevance = rows_and_relevance(FileLayout.from_facts(facts, path).open(vectorizer), None)
     return Partition(rows, relevance, "lists")
 
 

@@ -109,7 +109,7 @@ def evaluate(
             *answers, top=top, train=counts, labelwise=labelwise, json=json, constants=weighing
         )
         return
-    if source.look is not None and source.look.distributions:
+    if source.profile is not None and source.profile.distributions:
         refuse_labels("of distributions")
         _say_distances(opened, source, json=json, quiet=quiet)
         return

@@ -146,9 +146,9 @@ def stream(
         learner = Learner.of(opened, model, wanted, source, labels)
         if forget is not None and not learner.model_class.fades:
             raise ArgumentError(f"--forget is not an option of {learner.name}.")
-        if source.look is not None and not quiet:
+        if source.profile is not None and not quiet:
             with reporting_to_stderr():
-                for note in (*source.look.notes, *learner.notes):
+                for note in (*source.profile.notes, *learner.notes):
                     say(f"labeltrees: {note}")
         facts = {"input": extra["input"]} if "input" in extra else source.facts()
         lessons = lessons_of(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from labeltrees.autotrain.gathering import gather
-from labeltrees.autotrain.kinds import kind_of, method_for, online_method_for
+from labeltrees.autotrain.kinds import method_for, online_method_for
 from labeltrees.cli.inputs import (
     FormatOption,
     Input,
@@ -16,12 +16,16 @@ from labeltrees.cli.inputs import (
 )
 from labeltrees.cli.report import JsonOption, say, say_json
 from labeltrees.cli.training.training_words import found_in, joined_in_words
+from labeltrees.data.readers import DataProfile
 from labeltrees.data.readers.source import MAX_LINE_BYTES
 from labeltrees.data.same_rows import join_same_rows
 from labeltrees.models.registry import methods
 
-_LOOKED_AT = 2**24
-"""Bytes of rows that are read to tell."""
+if TYPE_CHECKING:
+    from labeltrees.data.chunk import Chunk
+
+_PROFILED_BYTES = 2**24
+"""Maximum number of bytes of rows that are read."""
 
 
 @with_columns
@@ -40,22 +44,28 @@ def which(
         columns=columns,
         max_line_bytes=max_line_bytes,
     )
-    gathered = gather(source.texts_or_rows(), _LOOKED_AT, name=source.path)
-    kind = kind_of(gathered.data)
-    sentences = found_in(source.path, kind, gathered.n_unlabelled)
-    ratings = kind.ratings
-    if ratings:
-        kind = kind_of(join_same_rows([gathered.data]))
-        sentences.append(joined_in_words(kind))
-    name, why = method_for(kind)
+    gathered = gather(source.texts_or_rows(), _PROFILED_BYTES, name=source.path)
     whole = gathered.rest is None
+
+    def profiled(rows: Chunk) -> DataProfile:
+        return DataProfile.of(
+            [rows],
+            is_whole=whole,
+            n_unlabelled=gathered.n_unlabelled,
+            layout=source.layout,
+        )
+
+    profile = profiled(gathered.data)
+    sentences = found_in(source.path, profile)
+    ratings = profile.ratings
+    if ratings:
+        profile = replace(profiled(join_same_rows([gathered.data])), ratings=True)
+        sentences.append(joined_in_words(profile))
+    name, why = method_for(profile)
     found: dict[str, Any] = {
         "data": data,
+        **profile.to_dict(),
         "format": source.format,
-        "whole_file": whole,
-        **asdict(kind),
-        "ratings": ratings,
-        "rows_without_label": gathered.n_unlabelled,
         "assumed": list(source.assumed),
         "model": name,
         "why": why,
@@ -68,6 +78,6 @@ def which(
         say(f"  {sentence}")
     say(f"  Model: {methods()[name].description} (--model {name}), because {why}.")
     say(f"  Train it: labeltrees train {data}")
-    online = methods()[online_method_for(source.look)[0]]
-    if not ratings and (not kind.several or online.several_labels):
+    online = methods()[online_method_for(source.profile)[0]]
+    if not ratings and (not profile.several_labels or online.several_labels):
         say(f"  If rows keep coming: labeltrees stream {data} learns each one as it comes.")

@@ -65,7 +65,7 @@ class Learner:
         name, why = model, ""
         notes: tuple[str, ...] = ()
         if model == "auto":
-            name, why = online_method_for(source.look)
+            name, why = online_method_for(source.profile)
             if labels is not None:
                 name, why = "conditional", f"--labels {labels} was given"
             elif methods()[name].several_labels:

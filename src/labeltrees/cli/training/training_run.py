@@ -11,7 +11,7 @@ import numpy as np
 
 from labeltrees.autotrain.features import Features
 from labeltrees.autotrain.gathering import gather, gather_in_files, given_up, narrowed
-from labeltrees.autotrain.kinds import Kind, kind_of, kind_of_more, method_for, online_method_for
+from labeltrees.autotrain.kinds import method_for, online_method_for
 from labeltrees.autotrain.lessons import can_be_taught, lessons_of
 from labeltrees.autotrain.memory_shares import room_for_data
 from labeltrees.autotrain.streaming import learn_stream
@@ -29,6 +29,7 @@ from labeltrees.cli.training.training_words import (
     limited_in_words,
 )
 from labeltrees.data.label_sets import LabelSets
+from labeltrees.data.readers import DataProfile
 from labeltrees.data.same_rows import join_same_rows
 from labeltrees.errors import ArgumentError
 from labeltrees.models.capabilities import LearnsSets, can
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from labeltrees.autotrain.gathering import Gathered
     from labeltrees.autotrain.lessons import Lessons
     from labeltrees.cli.inputs import Input
     from labeltrees.data.chunk import Chunk
@@ -81,39 +83,44 @@ class TrainingRun:
             chunks = _counted(self.source.texts_or_rows(), progress)
             gathered = gather(chunks, room_for_data(), name=self.source.path)
         if gathered.rest is None:
-            data = narrowed(gathered.data)
-            return self._together(data, kind_of(data), gathered.n_unlabelled)
-        kind = kind_of(narrowed(gathered.data))
-        held, rest, n_unlabelled = [gathered.data], gathered.rest, gathered.n_unlabelled
+            return self._together(narrowed(gathered.data), self._profile(gathered))
+        profile = self._profile(gathered)
+        held, rest = [gathered.data], gathered.rest
         del gathered  # what is held in memory goes with its last reader
         chunks = chain(given_up(held), rest)
-        if self._learns_from_files(kind):
-            return self._from_files(chunks, kind, n_unlabelled)
-        trained = self._row_by_row(chunks, kind.n_rows)
-        trained.n_without_label += n_unlabelled
+        if self._learns_from_files(profile):
+            return self._from_files(chunks, profile)
+        trained = self._row_by_row(chunks, profile.n_rows)
+        trained.n_without_label += profile.n_unlabelled
         return trained
 
-    def _together(
-        self, data: Chunk, kind: Kind, n_unlabelled: int, folder: Path | None = None
-    ) -> Trained:
+    def _profile(self, gathered: Gathered) -> DataProfile:
+        return DataProfile.of(
+            [gathered.data],
+            is_whole=gathered.rest is None,
+            n_unlabelled=gathered.n_unlabelled,
+            layout=self.source.layout,
+        )
+
+    def _together(self, data: Chunk, profile: DataProfile, folder: Path | None = None) -> Trained:
         """Train on all rows, in memory or, if there is a folder, in files there."""
-        found = found_in(self.source.path, kind, n_unlabelled)
+        found, n_unlabelled = found_in(self.source.path, profile), profile.n_unlabelled
         if folder is not None:
-            found += kept_in_files(folder, kind)
-        elif self.join_rows or (self.join_rows is None and kind.ratings):
+            found += kept_in_files(folder, profile)
+        elif self.join_rows or (self.join_rows is None and profile.ratings):
             data = join_same_rows([data])
-            self.source, kind = replace(self.source, join_rows=True), kind_of(data)
-            found.append(joined_in_words(kind))
-        chosen, why = self._chosen(kind)
+            self.source, profile = replace(self.source, join_rows=True), DataProfile.of([data])
+            found.append(joined_in_words(profile))
+        chosen, why = self._chosen(profile)
         if chosen.method.streams and chosen.method.several_labels:
             LabelSets.of_chunk(data, self.source.path)  # a bad relevance is named before any work
         recipe = recipe_of(
-            chosen, effort=self.effort, one_label=self.source.labels, of_texts=kind.text
+            chosen, effort=self.effort, one_label=self.source.labels, of_texts=profile.is_text
         )
         with nullcontext() if folder is None else space_in(folder):
             outcome = train_on_all(
-                data, kind, recipe,
-                features=self._features(kind, recipe.method, folder), name="labeltrees",
+                data, profile, recipe,
+                features=self._features(profile, recipe.method, folder), name="labeltrees",
                 jobs=chosen.jobs, stage=self._stage,
                 vary=self.model == "auto" and self.effort != "fast" and not self.wanted.given,
                 folder=folder,
@@ -156,24 +163,24 @@ class TrainingRun:
         why = f"--init {init} was given"
         return self._stream(None, self.source.chunks, in_order=in_order, why=why, start=model)
 
-    def _learns_from_files(self, kind: Kind) -> bool:
+    def _learns_from_files(self, profile: DataProfile) -> bool:
         """Whether rows that do not fit into memory are learned all together nevertheless."""
         if self.model == "auto" and self.labels is not None:
             return False
-        name = method_for(kind)[0] if self.model == "auto" else self.model
+        name = method_for(profile)[0] if self.model == "auto" else self.model
         return CAN_SPILL and methods()[name].trains_from_files
 
-    def _from_files(self, chunks: Iterable[Chunk], kind: Kind, n_unlabelled: int) -> Trained:
+    def _from_files(self, chunks: Iterable[Chunk], profile: DataProfile) -> Trained:
         """Learn rows that do not fit into memory from files, all together."""
         self._check_not_held(_NO_ROOM)
-        self._chosen(kind)  # options are refused before the rest is read
+        self._chosen(profile)  # options are refused before the rest is read
         progress = Progress("keeping rows in files", enabled=not self.quiet)
         with space_in(self.folder) as folder, progress:
             known = _counted(self.source.with_features(chunks), progress)
             gathered = gather_in_files(known, folder)
-        n_unlabelled += gathered.n_unlabelled
+        n_unlabelled = profile.n_unlabelled + gathered.n_unlabelled
         data = gathered.data
-        return self._together(data, kind_of_more(kind, data), n_unlabelled, folder)
+        return self._together(data, profile.refined(data, n_unlabelled), folder)
 
     def _row_by_row(self, chunks: Iterable[Chunk], n_looked_at: int) -> Trained:
         """Learn rows that do not fit into memory one by one."""
@@ -274,7 +281,7 @@ class TrainingRun:
                     f"{', '.join(stream_names())} learn row by row."
                 )
             return self.wanted.of(self.model), ""
-        name, kind = online_method_for(self.source.look)
+        name, kind = online_method_for(self.source.profile)
         if self.labels is not None or not methods()[name].several_labels:
             return self.wanted.of("conditional", why=why), ""
         return self.wanted.of(name, why=f"{kind} and {why}"), kind
@@ -295,10 +302,10 @@ class TrainingRun:
             path=self.source.path,
         )
 
-    def _chosen(self, kind: Kind) -> tuple[Chosen, str]:
+    def _chosen(self, profile: DataProfile) -> tuple[Chosen, str]:
         name, why = self.model, "--model says so"
         if self.model == "auto":
-            name, why = method_for(kind)
+            name, why = method_for(profile)
         chosen = self.wanted.of(name, why=why if self.model == "auto" else "")
         if self.labels is not None and chosen.method.several_labels:
             raise ArgumentError(
@@ -307,8 +314,8 @@ class TrainingRun:
             )
         return chosen, why
 
-    def _features(self, kind: Kind, method: Method, folder: Path | None) -> Features:
-        if not kind.text:
+    def _features(self, profile: DataProfile, method: Method, folder: Path | None) -> Features:
+        if not profile.is_text:
             if self.vectorizer is not None:
                 raise ArgumentError(f"--vectorizer {self.vectorizer}: these data have no texts.")
             return Features()

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from labeltrees.autotrain.features import Features
-    from labeltrees.autotrain.kinds import Kind
     from labeltrees.autotrain.training import Measured
     from labeltrees.data.chunk import Chunk
+    from labeltrees.data.readers import DataProfile
 
 __all__ = [
     "advice",
@@ -27,31 +27,33 @@ __all__ = [
 ]
 
 
-def found_in(path: str, kind: Kind, n_unlabelled: int) -> list[str]:
-    """Return what kind of data a file holds."""
-    what = "texts" if kind.text else "rows of features"
+def found_in(path: str, profile: DataProfile) -> list[str]:
+    """Return sentences about the data of a file."""
+    what = "texts" if profile.is_text else "rows of features"
     labels = "one label each"
-    if kind.distributions:
-        labels = f"a distribution over {kind.labels_per_row:.1f} labels each on average"
-    elif kind.several:
-        labels = f"{kind.labels_per_row:.1f} labels each on average"
-    sentences = [f"{path}: {kind.n_rows:,} {what}, {labels}, {kind.n_labels:,} different labels."]
-    if n_unlabelled:
-        sentences.append(f"Rows without a label: {n_unlabelled:,}; they are left out.")
-    if kind.sorted:
-        sentences.append("Rows are sorted by label; they are shuffled.")
+    if profile.distributions:
+        labels = f"a distribution over {profile.labels_per_row:.1f} labels each on average"
+    elif profile.several_labels:
+        labels = f"{profile.labels_per_row:.1f} labels each on average"
+    sentences = [
+        f"{path}: {profile.n_labelled:,} {what}, {labels}, {profile.n_labels:,} different labels."
+    ]
+    if profile.n_unlabelled:
+        sentences.append(f"Rows without a label: {profile.n_unlabelled:,}; they are left out.")
+    if profile.sorted_labels:
+        sentences.append("The file is sorted by label, so rows are shuffled before training.")
     return sentences
 
 
-def kept_in_files(folder: Path, kind: Kind) -> list[str]:
+def kept_in_files(folder: Path, profile: DataProfile) -> list[str]:
     """Return what is said of rows that were learned from files of a folder."""
     sentences = [
         f"There is no room for all rows in memory, so they are learned from files in {folder} "
         "(--folder)."
     ]
-    if kind.ratings:
+    if profile.ratings:
         sentences.append(
-            f"Rows of the same {_what(kind)} are not joined: that needs all rows in memory."
+            f"Rows of the same {_what(profile)} are not joined: that needs all rows in memory."
         )
     return sentences
 
@@ -67,17 +69,18 @@ def limited_in_words(model: Any, wanted: Any) -> list[str]:
     ]
 
 
-def joined_in_words(kind: Kind) -> str:
-    """Return what became of rows that rated one label each, from the kind of the joined ones."""
-    what = "texts" if kind.text else "different rows of features"
+def joined_in_words(profile: DataProfile) -> str:
+    """Return what became of rows that rated one label each, from the profile of the joined ones."""
+    what = "texts" if profile.is_text else "different rows of features"
     return (
-        f"They are about {kind.n_rows:,} {what}: rows of the same {_what(kind)} are joined, with "
-        f"all their labels, {kind.labels_per_row:.1f} on average; --no-join-rows keeps them apart."
+        f"They are about {profile.n_labelled:,} {what}: rows of the same {_what(profile)} are "
+        f"joined, with all their labels, {profile.labels_per_row:.1f} on average; --no-join-rows "
+        "keeps them apart."
     )
 
 
-def _what(kind: Kind) -> str:
-    return "text" if kind.text else "features"
+def _what(profile: DataProfile) -> str:
+    return "text" if profile.is_text else "features"
 
 
 def features_in_words(features: Features, n_features: int) -> str:

@@ -4,8 +4,8 @@ A source is a path, an open binary file, or ``"-"`` for the standard input; gzip
 by its content. A bad line raises `DataFileError` with the file and the line.
 """
 
-from labeltrees.data.readers.detection.file_look import FileLook
-from labeltrees.data.readers.detection.look import look_at
+from labeltrees.data.readers.detection.layout import FileLayout
+from labeltrees.data.readers.detection.profile import DataProfile, profile_file
 from labeltrees.data.readers.fasttext import read_fasttext, read_lines
 from labeltrees.data.readers.formats import open_reader
 from labeltrees.data.readers.json_lines import read_jsonl
@@ -20,12 +20,13 @@ from labeltrees.data.readers.vw import read_vw
 from labeltrees.data.readers.xc import read_xc
 
 __all__ = [
-    "FileLook",
+    "DataProfile",
+    "FileLayout",
     "NoFeatures",
     "Source",
     "fit_tfidf",
-    "look_at",
     "open_reader",
+    "profile_file",
     "read_csv",
     "read_fasttext",
     "read_jsonl",

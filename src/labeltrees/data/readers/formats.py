@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from labeltrees.checks import choice
 from labeltrees.data.readers.assembly import CHUNK_ROWS, check_chunk_rows
-from labeltrees.data.readers.detection.peek import read_head
-from labeltrees.data.readers.detection.sniff import sniff_format
+from labeltrees.data.readers.detection.file_format import detect_format
+from labeltrees.data.readers.detection.first_block import read_first_block
 from labeltrees.data.readers.fasttext import read_fasttext, read_lines
 from labeltrees.data.readers.json_lines import read_jsonl
 from labeltrees.data.readers.npz import read_npz
@@ -136,7 +136,7 @@ def open_reader(
 ) -> Iterator[Chunk]:
     """Return the chunks of a file in any format, read with the format's default options.
 
-    `look_at` also says what was found in the file.
+    `profile_file` also describes the content of the file.
 
     Parameters
     ----------
@@ -211,5 +211,5 @@ def format_of(source: Source) -> str:
 
 def _recognised(source: Source) -> tuple[Source, str]:
     """Return a source of all of the content, and its format."""
-    head = read_head(source)
-    return head.source, sniff_format(head.content, head.name, hinted_format(source))
+    block = read_first_block(source)
+    return block.source, detect_format(block.content, block.name, hinted_format(source))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from labeltrees.data.readers.detection.file_look import FileLook
-from labeltrees.data.readers.detection.look import look_at
+from labeltrees.data.readers.detection.layout import FileLayout
+from labeltrees.data.readers.detection.profile import profile_file
 from labeltrees.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def chunks_of(files: Any, vectorizer: Vectorizer | None) -> Iterator[Chunk]:
         yield from files
         return
     paths = [files] if isinstance(files, str | os.PathLike) else list(files)
-    facts = look_at(paths[0]).facts()
+    layout = profile_file(paths[0]).layout
+    assert layout is not None
     for path in paths:
-        yield from FileLook.from_facts(facts, path).open(vectorizer)
+        yield from FileLayout.from_facts(layout.facts(), path).open(vectorizer)

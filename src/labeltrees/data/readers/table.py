@@ -13,13 +13,13 @@ from labeltrees.checks import choice
 from labeltrees.data.chunk import Chunk
 from labeltrees.data.readers.assembly import CHUNK_ROWS, check_chunk_rows, file_error, rows_of
 from labeltrees.data.readers.columns import is_missing, is_number
-from labeltrees.data.readers.detection.peek import read_head
+from labeltrees.data.readers.detection.first_block import read_first_block
 from labeltrees.data.readers.detection.separators import check_separator, split_labels
-from labeltrees.data.readers.detection.table_layout import (
+from labeltrees.data.readers.detection.table_columns import (
     DELIMITERS,
     Column,
     TableLayout,
-    Wishes,
+    TableOptions,
     choose_delimiter,
     is_quoted,
     table_layout,
@@ -113,8 +113,8 @@ def read_csv(
     columns_wished("label_column", label_column)
     columns_wished("rating_column", rating_column)
     # The labels that a file to learn from lacks are missed later, by who learns.
-    wishes = Wishes(label_column, texts, rating_column, label_separator, header)
-    return _found_out(path, wishes, delimiter, vectorizer, chunk_rows, max_line_bytes)
+    options = TableOptions(label_column, texts, rating_column, label_separator, header)
+    return _found_out(path, options, delimiter, vectorizer, chunk_rows, max_line_bytes)
 
 
 def read_table(
@@ -145,10 +145,12 @@ def read_table(
     return _chunks(records, source_name(path), layout, vectorizer, chunk_rows)
 
 
-def layout_of_table(text: str, name: str, wishes: Wishes, delimiter: str | None) -> TableLayout:
+def layout_of_table(
+    text: str, name: str, options: TableOptions, delimiter: str | None
+) -> TableLayout:
     r"""Return the layout of a table whose first rows are given.
 
-    >>> layout_of_table("label,text\na,good morning all\n", "rows.csv", Wishes(), None).texts
+    >>> layout_of_table("label,text\na,good morning all\n", "rows.csv", TableOptions(), None).texts
     ('text',)
     """
     delimiter = delimiter or choose_delimiter(text)
@@ -163,21 +165,21 @@ def layout_of_table(text: str, name: str, wishes: Wishes, delimiter: str | None)
             raise
     if not rows:
         return bare
-    return table_layout(name, bare.delimiter, bare.quoted, rows, wishes)
+    return table_layout(name, bare.delimiter, bare.quoted, rows, options)
 
 
 def _found_out(
     source: Source,
-    wishes: Wishes,
+    options: TableOptions,
     delimiter: str | None,
     vectorizer: Vectorizer | None,
     chunk_rows: int,
     max_line_bytes: int,
 ) -> Iterator[Chunk]:
     name = source_name(source)
-    head = read_head(source)
-    layout = layout_of_table(head.text, name, wishes, delimiter)
-    records = _records(read_blocks(head.source, max_line_bytes), name, layout, max_line_bytes)
+    block = read_first_block(source)
+    layout = layout_of_table(block.text, name, options, delimiter)
+    records = _records(read_blocks(block.source, max_line_bytes), name, layout, max_line_bytes)
     yield from _chunks(records, name, layout, vectorizer, chunk_rows)
 
 

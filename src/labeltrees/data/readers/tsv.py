@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from labeltrees.checks import choice
 from labeltrees.data.readers.assembly import CHUNK_ROWS, check_chunk_rows
 from labeltrees.data.readers.columns import is_header_pair
-from labeltrees.data.readers.detection.peek import read_head
+from labeltrees.data.readers.detection.first_block import read_first_block
 from labeltrees.data.readers.detection.separators import (
     check_separator,
     choose_separator,
@@ -227,9 +227,9 @@ def _blocks(
     """Yield the rows of one block of lines after the other."""
     name = source_name(source)
     if "auto" in (label_separator, label_column, header):
-        head = read_head(source)
-        source = head.source
-        lines = enumerate(head.text.split("\n"), 1)
+        first = read_first_block(source)
+        source = first.source
+        lines = enumerate(first.text.split("\n"), 1)
         layout = tsv_layout(lines, name, label_separator, label_column, header)
     else:
         layout = TsvLayout(label_separator, 2 if label_column == 2 else 1, header is True)

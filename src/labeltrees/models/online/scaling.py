@@ -21,14 +21,9 @@ if TYPE_CHECKING:
 
     from labeltrees.models.online.settings import PassSettings
 
-__all__ = ["ColumnScale", "Moments", "ScaleName", "StandardRows", "is_dense"]
+__all__ = ["ColumnScale", "Moments", "ScaleName", "StandardRows"]
 
 ScaleName = Literal["auto", "standard"]
-
-FEW_FEATURES = 100
-"""So narrow rows are a table whatever is zero in them: centring them costs little."""
-DENSE_SHARE = 0.25
-"""Of wider rows at least so many entries are not zero; of text it is one in a hundred or less."""
 
 MOST_FILLED = 2**28
 """Entries that sparse rows may have once they are filled up: 2 GiB."""
@@ -40,17 +35,6 @@ _MOST_SQUARES = 1e290  # so large no number of rows makes them, and they can sti
 
 class StandardRows(Rows):
     """Rows whose columns have been standardised; nothing standardises them again."""
-
-
-def is_dense(rows: Rows) -> bool:
-    """Return whether rows are a table of numbers rather than sparse, however they were stored.
-
-    >>> from labeltrees.data.rows import as_rows
-    >>> is_dense(as_rows([[5.1, 3.5, 0.0]])), is_dense(as_rows(np.eye(1, 1000)))
-    (True, False)
-    """
-    n_entries = rows.n_rows * rows.n_features
-    return rows.n_features <= FEW_FEATURES or len(rows.values) >= DENSE_SHARE * n_entries
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +180,7 @@ class ColumnScale:
     def _decide(self, settings: PassSettings, rows: Rows) -> None:
         standard = settings.scale == "standard" or (
             # Who keeps the lengths of rows has scaled them.
-            settings.scale == "auto" and settings.normalize and is_dense(rows)
+            settings.scale == "auto" and settings.normalize and rows.is_dense
         )
         self._state = True, Moments.of_none(rows.n_features) if standard else None
 

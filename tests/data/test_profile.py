@@ -1,4 +1,4 @@
-"""One look at a file: its format by content, how it is read, and nothing of it is lost."""
+"""The profile of a file: its format by content, how it is read, and that no byte of it is lost."""
 
 import gzip
 import io
@@ -15,9 +15,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from labeltrees.data.readers import FileLook, NoFeatures, look_at, open_reader
-from labeltrees.data.readers.detection import peek
-from labeltrees.data.readers.detection.sniff import sniff_format
+from labeltrees.data.readers import FileLayout, NoFeatures, open_reader, profile_file
+from labeltrees.data.readers.detection import first_block
+from labeltrees.data.readers.detection.file_format import detect_format
 from labeltrees.data.readers.formats import FORMATS, SUFFIXES, TABLE, format_of
 from labeltrees.errors import ArgumentError, DataError, DataFileError
 
@@ -38,8 +38,8 @@ def write(path, content):
     return path
 
 
-def texts_of(look):
-    return [text for chunk in look.open(NoFeatures()) for text in chunk.texts]
+def texts_of(profile):
+    return [text for chunk in profile.open(NoFeatures()) for text in chunk.texts]
 
 
 def tsv(rows):
@@ -56,12 +56,12 @@ def test_the_content_tells_the_format(kind, suffix, tmp_path):
     path = write(
         tmp_path / f"rows{suffix}", gzip.compress(content) if suffix == ".txt.gz" else content
     )
-    look = look_at(path)
-    assert look.format == kind == format_of(path)
-    assert look.is_whole
-    assert look.n_bytes == path.stat().st_size
-    n_rows = sum(chunk.n_rows for chunk in look.open())
-    assert n_rows == look.n_rows == sum(chunk.n_rows for chunk in open_reader(path)) >= 2
+    profile = profile_file(path)
+    assert profile.format == kind == format_of(path)
+    assert profile.is_whole
+    assert profile.layout.n_bytes == path.stat().st_size
+    n_rows = sum(chunk.n_rows for chunk in profile.open())
+    assert n_rows == profile.n_rows == sum(chunk.n_rows for chunk in open_reader(path)) >= 2
 
 
 @pytest.mark.parametrize("kind", CONTENT)
@@ -72,9 +72,9 @@ def test_marks_line_ends_and_missing_newlines_do_not_matter(kind, change):
         content = content.replace(b"\n", change)
     else:
         content = change + content.rstrip(b"\n")
-    look = look_at(io.BytesIO(content))
-    assert look.format == kind
-    assert look.n_labels == look_at(io.BytesIO(CONTENT[kind])).n_labels
+    profile = profile_file(io.BytesIO(content))
+    assert profile.format == kind
+    assert profile.n_labels == profile_file(io.BytesIO(CONTENT[kind])).n_labels
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -83,10 +83,10 @@ def test_a_suffix_that_contradicts_the_content_is_an_error(suffix, kind, tmp_pat
     path = write(tmp_path / f"rows{suffix}", CONTENT[kind])
     named = SUFFIXES[suffix]
     if named == kind or {named, kind} == {"tsv", "csv"}:
-        assert look_at(path).format == kind
+        assert profile_file(path).format == kind
         return
     with pytest.raises(DataFileError) as caught:
-        look_at(path)
+        profile_file(path)
     assert (caught.value.path, caught.value.line) == (str(path), 1)
     if named in ("parquet", "npz"):
         assert f"the content is not that of a {named} file" in caught.value.reason
@@ -111,17 +111,17 @@ def test_a_suffix_that_contradicts_the_content_is_an_error(suffix, kind, tmp_pat
     ],
 )
 def test_formats_that_look_alike_are_told_apart(content, kind):
-    head = peek.read_head(io.BytesIO(content))
-    assert sniff_format(head.content, "rows.txt", None) == kind
+    head = first_block.read_first_block(io.BytesIO(content))
+    assert detect_format(head.content, "rows.txt", None) == kind
 
 
 def test_what_fits_nothing_shows_its_first_line():
     with pytest.raises(DataFileError, match="the first line is 'Dear all,'") as caught:
-        look_at(io.BytesIO(b"Dear all,\n\nthis is no data.\n"))
+        profile_file(io.BytesIO(b"Dear all,\n\nthis is no data.\n"))
     assert "tsv: rows 'label<TAB>text'" in caught.value.reason
-    look = look_at(io.BytesIO(b"good morning\ngood night\n"), labelled=False)
-    assert (look.format, look.is_text, look.n_unlabelled) == ("lines", True, 2)
-    assert texts_of(look) == ["good morning", "good night"]
+    profile = profile_file(io.BytesIO(b"good morning\ngood night\n"), labelled=False)
+    assert (profile.format, profile.is_text, profile.n_unlabelled) == ("lines", True, 2)
+    assert texts_of(profile) == ["good morning", "good night"]
 
 
 @pytest.mark.parametrize(
@@ -139,21 +139,21 @@ def test_what_fits_nothing_shows_its_first_line():
 def test_bad_content_names_its_line(content, line, reason, tmp_path):
     path = write(tmp_path / "rows.txt", content)
     with pytest.raises(DataFileError, match=reason) as caught:
-        look_at(path)
+        profile_file(path)
     assert (caught.value.path, caught.value.line) == (str(path), line)
 
 
 def test_a_format_that_is_said_is_not_questioned():
-    look = look_at(io.BytesIO(CONTENT["fasttext"]), format="lines")
-    assert texts_of(look)[0].startswith("__label__a")
+    profile = profile_file(io.BytesIO(CONTENT["fasttext"]), format="lines")
+    assert texts_of(profile)[0].startswith("__label__a")
     with pytest.raises(DataFileError, match=":1: there is no tab"):
-        look_at(io.BytesIO(CONTENT["fasttext"]), format="tsv")
+        profile_file(io.BytesIO(CONTENT["fasttext"]), format="tsv")
 
 
 def test_a_file_that_is_not_there_is_said_to_be_missing(tmp_path):
     for name in ("rows.txt", "rows.tsv", "rows"):
         with pytest.raises(FileNotFoundError, match=name):
-            look_at(tmp_path / name)
+            profile_file(tmp_path / name)
         with pytest.raises(FileNotFoundError, match=name):
             open_reader(tmp_path / name)
     with pytest.raises(FileNotFoundError, match=r"rows\.txt"):
@@ -165,21 +165,26 @@ def test_every_format_is_in_one_table():
     assert {each.holds for each in TABLE.values()} == {"text", "features", "either"}
 
 
-def test_arrays_and_parquet_are_looked_at(tmp_path):
+def test_arrays_and_parquet_have_profiles(tmp_path):
     path = tmp_path / "rows.npz"
     np.savez(path, X=np.eye(30), y=np.arange(30) // 10)
-    look = look_at(path)
-    assert (look.format, look.n_rows, look.n_labels, look.sorted_labels) == ("npz", 30, 3, True)
-    assert look.density == pytest.approx(1 / 30)
+    profile = profile_file(path)
+    assert (profile.format, profile.n_rows, profile.n_labels, profile.sorted_labels) == (
+        "npz",
+        30,
+        3,
+        True,
+    )
+    assert profile.density == pytest.approx(1 / 30)
     pa = pytest.importorskip("pyarrow")
     pq = pytest.importorskip("pyarrow.parquet")
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.table({"label": ["x", "y"], "text": ["a b", "c"]}), path)
-    look = look_at(path)
-    assert (look.format, look.is_text, look.n_labels) == ("parquet", True, 2)
-    assert texts_of(look) == texts_of(look) == ["a b", "c"]
+    profile = profile_file(path)
+    assert (profile.format, profile.is_text, profile.n_labels) == ("parquet", True, 2)
+    assert texts_of(profile) == texts_of(profile) == ["a b", "c"]
     packed = io.BytesIO(path.read_bytes())
-    assert texts_of(look_at(packed)) == ["a b", "c"]
+    assert texts_of(profile_file(packed)) == ["a b", "c"]
 
 
 # What is told
@@ -187,66 +192,73 @@ def test_arrays_and_parquet_are_looked_at(tmp_path):
 
 def test_sorted_and_shuffled_files_are_told_apart():
     rows = sorted(INTENTS)
-    assert look_at(io.BytesIO(tsv(rows))).sorted_labels
-    assert "must be shuffled" in look_at(io.BytesIO(tsv(rows))).notes[-1]
+    assert profile_file(io.BytesIO(tsv(rows))).sorted_labels
+    assert "must be shuffled" in profile_file(io.BytesIO(tsv(rows))).notes[-1]
     random.Random(0).shuffle(rows)
-    assert not look_at(io.BytesIO(tsv(rows))).sorted_labels
+    assert not profile_file(io.BytesIO(tsv(rows))).sorted_labels
     skewed = [("a" if i % 20 else "b", str(i)) for i in range(400)]
-    assert not look_at(io.BytesIO(tsv(skewed))).sorted_labels
+    assert not profile_file(io.BytesIO(tsv(skewed))).sorted_labels
 
 
 def test_one_label_in_all_of_a_long_beginning_is_sorted(monkeypatch):
-    monkeypatch.setattr(peek, "LOOK_BYTES", 5000)
+    monkeypatch.setattr(first_block, "FIRST_BLOCK_BYTES", 5000)
     rows = tsv([("a", f"words {i}") for i in range(2000)] + [("b", "x")] * 2000)
-    look = look_at(io.BytesIO(rows))
-    assert (look.n_labels, look.is_whole, look.sorted_labels) == (1, False, True)
-    assert sum(chunk.n_rows for chunk in look.open(NoFeatures())) == 4000
+    profile = profile_file(io.BytesIO(rows))
+    assert (profile.n_labels, profile.is_whole, profile.sorted_labels) == (1, False, True)
+    assert sum(chunk.n_rows for chunk in profile.open(NoFeatures())) == 4000
 
 
 def test_rows_labels_and_grades_are_counted():
-    look = look_at(io.BytesIO(b"3 5 9\n3:2.5,1:1 0:1\n 2:1\n2:1 1:1 0:2\n"))
-    assert (look.n_rows, look.n_unlabelled, look.n_labels) == (3, 1, 3)
-    assert (look.several_labels, look.graded) == (True, True)
-    assert (look.n_features, look.density, look.is_dense) == (3, pytest.approx(4 / 9), False)
-    assert "Rows without a label: 1 of 3 looked at." in look.notes
+    profile = profile_file(io.BytesIO(b"3 5 9\n3:2.5,1:1 0:1\n 2:1\n2:1 1:1 0:2\n"))
+    assert (profile.n_rows, profile.n_unlabelled, profile.n_labels) == (3, 1, 3)
+    assert (profile.several_labels, profile.graded) == (True, True)
+    assert (profile.n_features, profile.density, profile.is_dense) == (
+        3,
+        pytest.approx(4 / 9),
+        True,
+    )
+    assert "1 of the 3 rows read have no label." in profile.notes
 
 
-def test_the_header_of_xc_may_promise_more_than_is_looked_at(monkeypatch):
-    monkeypatch.setattr(peek, "LOOK_BYTES", 1000)
+def test_the_header_of_xc_may_promise_more_than_is_profiled(monkeypatch):
+    monkeypatch.setattr(first_block, "FIRST_BLOCK_BYTES", 1000)
     text = b"1000 9 9\n" + b"".join(b"%d %d:1\n" % (i % 9, i % 7) for i in range(1000))
     for content in (text, gzip.compress(text)):
-        look = look_at(io.BytesIO(content))
-        assert (look.format, look.is_whole) == ("xc", False)
-        assert 100 < look.n_rows < 250
-        assert sum(chunk.n_rows for chunk in look.open()) == 1000
+        profile = profile_file(io.BytesIO(content))
+        assert (profile.format, profile.is_whole) == ("xc", False)
+        assert 100 < profile.n_rows < 250
+        assert sum(chunk.n_rows for chunk in profile.open()) == 1000
 
 
 def test_separator_header_and_columns_are_told():
-    look = look_at(io.BytesIO(b"text\tlabel\n" + tsv([("one two", "a b")] * 3)))
-    assert (look.header, look.options["label_column"]) == (True, 2)
-    assert look.label_separator is None
+    profile = profile_file(io.BytesIO(b"text\tlabel\n" + tsv([("one two", "a b")] * 3)))
+    assert (profile.layout.header, profile.layout.options["label_column"]) == (True, 2)
+    assert profile.layout.label_separator is None
     table = b"id\ttitle\ttags\n" + b"".join(
         b"%d\tmy own title\ta%d,b%d\n" % (i, i % 3, i % 4) for i in range(12)
     )
-    look = look_at(io.BytesIO(table))
-    assert (look.format, look.columns, look.label_separator) == (
+    profile = profile_file(io.BytesIO(table))
+    assert (profile.format, profile.layout.columns, profile.layout.label_separator) == (
         "csv",
         ("id", "title", "tags"),
         ",",
     )
-    assert "The columns 'id' are not used." in look.notes
-    assert look_at(io.BytesIO(table), label_separator=None).n_labels == 12
+    assert "The columns 'id' are not used." in profile.notes
+    assert profile_file(io.BytesIO(table), label_separator=None).n_labels == 12
 
 
 def test_options_that_a_format_does_not_use_are_errors():
     for options in ({"label_column": 1}, {"label_separator": None}, {"header": True}):
         with pytest.raises(ArgumentError, match="is not used by the format fasttext"):
-            look_at(io.BytesIO(CONTENT["fasttext"]), **options)
+            profile_file(io.BytesIO(CONTENT["fasttext"]), **options)
     with pytest.raises(ArgumentError, match="text_column is not used by the format tsv"):
-        look_at(io.BytesIO(CONTENT["tsv"]), text_column=2)
+        profile_file(io.BytesIO(CONTENT["tsv"]), text_column=2)
     with pytest.raises(ArgumentError, match="label_column must be 1 or 2 for the format tsv"):
-        look_at(io.BytesIO(CONTENT["tsv"]), label_column="label")
-    assert look_at(io.BytesIO(CONTENT["tsv"]), label_column="2").options["label_column"] == 2
+        profile_file(io.BytesIO(CONTENT["tsv"]), label_column="label")
+    assert (
+        profile_file(io.BytesIO(CONTENT["tsv"]), label_column="2").layout.options["label_column"]
+        == 2
+    )
 
 
 # Reading another file the same way
@@ -255,44 +267,48 @@ def test_options_that_a_format_does_not_use_are_errors():
 @pytest.mark.parametrize("kind", CONTENT)
 def test_facts_are_json_and_read_the_same(kind, tmp_path):
     path = write(tmp_path / "rows.txt", CONTENT[kind])
-    look = look_at(path)
-    facts = json.loads(json.dumps(look.facts()))
-    again = FileLook.from_facts(facts, str(path))
-    assert (again.format, again.is_text) == (look.format, look.is_text)
+    profile = profile_file(path)
+    facts = json.loads(json.dumps(profile.layout.facts()))
+    again = FileLayout.from_facts(facts, str(path))
+    assert (again.format, again.is_text) == (profile.format, profile.is_text)
     for _ in range(2):
-        ours, theirs = list(look.open()), list(again.open())
+        ours, theirs = list(profile.open()), list(again.open())
         assert [c.labels.tolist() for c in ours] == [c.labels.tolist() for c in theirs]
         assert [c.texts for c in ours] == [c.texts for c in theirs]
         assert all((a.features != b.features).nnz == 0 for a, b in zip(ours, theirs, strict=True))
 
 
 def test_a_table_is_found_by_names_in_another_file():
-    look = look_at(
+    profile = profile_file(
         io.BytesIO(b"colour,legs,kind\nred,4,cat\nblue,2,bird\nred,4,cat\n"), label_column=3
     )
-    same = FileLook.from_facts(look.facts(), io.BytesIO(b"legs,colour\n4,red\n"))
+    same = FileLayout.from_facts(profile.layout.facts(), io.BytesIO(b"legs,colour\n4,red\n"))
     (chunk,) = same.open()
     assert chunk.n_unlabelled == 1
-    assert (chunk.features != next(look.open()).features[[0]]).nnz == 0
-    lacking = FileLook.from_facts(look.facts(), io.BytesIO(b"legs,size\n4,red\n"))
+    assert (chunk.features != next(profile.open()).features[[0]]).nnz == 0
+    lacking = FileLayout.from_facts(profile.layout.facts(), io.BytesIO(b"legs,size\n4,red\n"))
     with pytest.raises(DataFileError, match=":1: the column 'colour' is missing; there are legs"):
         list(lacking.open())
 
 
 def test_a_header_is_looked_for_in_every_file():
-    look = look_at(io.BytesIO(b"label\ttext\na\tone\nb\ttwo\n"))
-    assert look.header
-    other = FileLook.from_facts(look.facts(), io.BytesIO(b"a\tthree\n"))
+    profile = profile_file(io.BytesIO(b"label\ttext\na\tone\nb\ttwo\n"))
+    assert profile.layout.header
+    other = FileLayout.from_facts(profile.layout.facts(), io.BytesIO(b"a\tthree\n"))
     assert texts_of(other) == ["three"]
-    other = FileLook.from_facts(look.facts(), io.BytesIO(b"label\ttext\na\tthree\n"))
+    other = FileLayout.from_facts(profile.layout.facts(), io.BytesIO(b"label\ttext\na\tthree\n"))
     assert texts_of(other) == ["three"]
 
 
 def test_many_tabs_are_told():
-    look = look_at(io.BytesIO(b"a\tone two\tthree\nb\tfour five\tsix\n" * 6))
-    assert (look.format, look.n_labels) == ("tsv", 2)
-    assert "Every line has 2 tabs" in look.notes[0]
-    assert look_at(io.BytesIO(b"a\tone two\tthree\n" * 6), format="csv").columns == ("1", "2", "3")
+    profile = profile_file(io.BytesIO(b"a\tone two\tthree\nb\tfour five\tsix\n" * 6))
+    assert (profile.format, profile.n_labels) == ("tsv", 2)
+    assert "Every line has 2 tabs" in profile.notes[0]
+    assert profile_file(io.BytesIO(b"a\tone two\tthree\n" * 6), format="csv").layout.columns == (
+        "1",
+        "2",
+        "3",
+    )
 
 
 @pytest.mark.parametrize(
@@ -300,7 +316,7 @@ def test_many_tabs_are_told():
 )
 def test_facts_that_are_none_are_refused(facts):
     with pytest.raises(DataError, match="facts of a file cannot be"):
-        FileLook.from_facts(facts, "x")
+        FileLayout.from_facts(facts, "x")
 
 
 # Streams
@@ -324,25 +340,25 @@ def pipe_of(*pieces, until=None):
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_nothing_of_a_pipe_is_lost(packed, monkeypatch):
-    monkeypatch.setattr(peek, "LOOK_BYTES", 2000)
+    monkeypatch.setattr(first_block, "FIRST_BLOCK_BYTES", 2000)
     content = tsv(INTENTS)
     data = gzip.compress(content, 0) if packed else content
     with pipe_of(data[:700], data[700:5000], data[5000:]) as pipe:
-        look = look_at(pipe)
-        assert (look.format, look.n_bytes) == ("tsv", None)
-        assert 0 < look.n_rows < 600
-        assert texts_of(look) == [text for _, text in INTENTS]
+        profile = profile_file(pipe)
+        assert (profile.format, profile.layout.n_bytes) == ("tsv", None)
+        assert 0 < profile.n_rows < 600
+        assert texts_of(profile) == [text for _, text in INTENTS]
         with pytest.raises(DataError, match="is a stream, which can be read once"):
-            look.open()
+            profile.open()
 
 
-def test_a_pipe_that_pauses_is_looked_at_all_the_same():
+def test_a_pipe_that_pauses_has_a_profile_all_the_same():
     until = threading.Event()
     with pipe_of(b"a\tgood morning\nb\tgood", b" night\n", until=until) as pipe:
-        look = look_at(pipe)
-        assert (look.format, look.n_rows, look.is_whole) == ("tsv", 2, False)
+        profile = profile_file(pipe)
+        assert (profile.format, profile.n_rows, profile.is_whole) == ("tsv", 2, False)
         until.set()
-        assert texts_of(look) == ["good morning", "good night", "one more"]
+        assert texts_of(profile) == ["good morning", "good night", "one more"]
 
 
 def test_packed_content_of_a_slow_pipe_is_waited_for():
@@ -357,17 +373,18 @@ def test_packed_content_of_a_slow_pipe_is_waited_for():
 
     threading.Thread(target=write_slowly, daemon=True).start()
     with os.fdopen(reading, "rb") as pipe:
-        look = look_at(pipe)
-        assert look.format == "tsv"
-        assert texts_of(look) == [text for _, text in INTENTS]
+        profile = profile_file(pipe)
+        assert profile.format == "tsv"
+        assert texts_of(profile) == [text for _, text in INTENTS]
 
 
-def test_the_standard_input_and_a_named_pipe_are_looked_at(tmp_path):
+def test_the_standard_input_and_a_named_pipe_have_profiles(tmp_path):
     code = (
         "import sys\n"
-        "from labeltrees.data.readers import look_at, open_reader, NoFeatures\n"
-        "look = look_at(sys.argv[1])\n"
-        "print(look.format, look.name, sum(c.n_rows for c in look.open(NoFeatures())))\n"
+        "from labeltrees.data.readers import profile_file, open_reader, NoFeatures\n"
+        "profile = profile_file(sys.argv[1])\n"
+        "n_rows = sum(c.n_rows for c in profile.open(NoFeatures()))\n"
+        "print(profile.format, profile.layout.name, n_rows)\n"
     )
     command = [sys.executable, "-c", code]
     done = subprocess.run([*command, "-"], input=tsv(INTENTS), capture_output=True, check=True)
@@ -388,9 +405,9 @@ def test_parquet_and_arrays_come_through_pipes(tmp_path):
     path = tmp_path / "rows.npz"
     np.savez(path, X=np.eye(30), y=np.arange(30) // 10)
     with pipe_of(path.read_bytes()) as pipe:
-        look = look_at(pipe)
-        assert (look.format, look.n_rows) == ("npz", 30)
-        assert sum(chunk.n_rows for chunk in look.open()) == 30
+        profile = profile_file(pipe)
+        assert (profile.format, profile.n_rows) == ("npz", 30)
+        assert sum(chunk.n_rows for chunk in profile.open()) == 30
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="needs Linux's /proc")
@@ -398,10 +415,10 @@ def test_a_long_line_takes_little_memory():
     """The resident memory of a process that meets a line of 64 MB, beside one of a short line."""
     code = (
         "import sys\n"
-        "from labeltrees.data.readers import look_at, NoFeatures\n"
+        "from labeltrees.data.readers import profile_file, NoFeatures\n"
         "from labeltrees.errors import DataFileError\n"
         "try:\n"
-        "    sum(c.n_rows for c in look_at('-', format=sys.argv[1]).open(NoFeatures()))\n"
+        "    sum(c.n_rows for c in profile_file('-', format=sys.argv[1]).open(NoFeatures()))\n"
         "except DataFileError as error:\n"
         "    assert 'longer than max_line_bytes' in str(error), error\n"
         "status = open('/proc/self/status').read()\n"
@@ -425,17 +442,17 @@ def test_gzip_that_ends_too_early_is_named_when_it_is_read(tmp_path):
     rng = random.Random(4)
     rows = [(f"intent_{i}", str(rng.random())) for i in range(600)]
     path = write(tmp_path / "rows.tsv.gz", gzip.compress(tsv(rows))[:-3000])
-    look = look_at(path)
-    assert 0 < look.n_rows < 600
+    profile = profile_file(path)
+    assert 0 < profile.n_rows < 600
     with pytest.raises(DataFileError, match="the gzip stream ends too early"):
-        list(look.open(NoFeatures()))
+        list(profile.open(NoFeatures()))
 
 
 def outcome_of(content):
-    """Look and read: the number of rows, or the line of the only error that may be raised."""
+    """Profile and read: the number of rows, or the line of the only error that may be raised."""
     try:
-        look = look_at(io.BytesIO(content), labelled=len(content) % 2 == 0)
-        return sum(chunk.n_rows for chunk in look.open(NoFeatures()))
+        profile = profile_file(io.BytesIO(content), labelled=len(content) % 2 == 0)
+        return sum(chunk.n_rows for chunk in profile.open(NoFeatures()))
     except DataFileError as error:
         return error.line
 
@@ -447,7 +464,7 @@ def outcome_of(content):
 @example(b"PAR1")
 @example(b"a,a\nb,c\n")
 @example(b"0 0 0\n")
-def test_any_bytes_are_looked_at_or_an_error(content):
+def test_any_bytes_have_a_profile_or_an_error(content):
     content = content if isinstance(content, bytes) else content.encode()
     assert 0 <= outcome_of(content) <= content.count(b"\n") + 1
 
@@ -459,7 +476,7 @@ def test_any_bytes_are_looked_at_or_an_error(content):
         st.tuples(st.floats(0, 1), st.integers(0, 3), st.binary(max_size=3)), min_size=1, max_size=3
     ),
 )
-def test_damaged_files_are_looked_at_or_an_error(kind, packed, edits):
+def test_damaged_files_have_a_profile_or_an_error(kind, packed, edits):
     text = bytearray(gzip.compress(CONTENT[kind], mtime=0) if packed else CONTENT[kind])
     for where, n_removed, inserted in edits:
         at = int(where * len(text))

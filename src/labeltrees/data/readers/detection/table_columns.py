@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Column",
     "TableLayout",
-    "Wishes",
+    "TableOptions",
     "choose_delimiter",
     "has_known_name",
     "is_quoted",
@@ -66,7 +66,7 @@ class TableLayout:
 
 
 @dataclass(frozen=True)
-class Wishes:
+class TableOptions:
     """What the caller says of a table; the rest is found out."""
 
     label: Column | None = None
@@ -120,25 +120,25 @@ def has_known_name(cells: Sequence[str]) -> bool:
 
 
 def table_layout(
-    name: str, delimiter: str, quoted: bool, rows: Sequence[Sequence[str]], wishes: Wishes
+    name: str, delimiter: str, quoted: bool, rows: Sequence[Sequence[str]], options: TableOptions
 ) -> TableLayout:
     """Return what the columns of a table are, of which the first rows are given.
 
     Raises `DataFileError` if that cannot be told, with what to pass.
 
     >>> rows = [["kind", "length"], ["cat", "40"], ["dog", "70"], ["cat", "45"]]
-    >>> table_layout("rows.csv", ",", True, rows, Wishes()).label
+    >>> table_layout("rows.csv", ",", True, rows, TableOptions()).label
     'kind'
     """
     rows = rows[:_SAMPLE_ROWS]
-    header = _has_header(rows) if wishes.header == "auto" else wishes.header
+    header = _has_header(rows) if options.header == "auto" else options.header
     columns = [cell.strip() for cell in rows[0]] if header else _numbers(len(rows[0]))
     if len(set(columns)) < len(columns):
         twice = next(column for column in columns if columns.count(column) > 1)
         raise DataFileError(name, 1, f"the column {twice!r} is there twice.")
     body = [row for row in rows[header:] if len(row) == len(columns)]
     layout = TableLayout(delimiter, quoted, header, tuple(columns))
-    return _Chooser(name, layout, body, wishes).choose()
+    return _Chooser(name, layout, body, options).choose()
 
 
 def _numbers(n_columns: int) -> list[str]:
@@ -161,9 +161,9 @@ class _Chooser:
     """Decides one column after the other; what is taken is no candidate for the next."""
 
     def __init__(
-        self, name: str, layout: TableLayout, body: Sequence[Sequence[str]], wishes: Wishes
+        self, name: str, layout: TableLayout, body: Sequence[Sequence[str]], options: TableOptions
     ) -> None:
-        self.name, self.layout, self.wishes = name, layout, wishes
+        self.name, self.layout, self.options = name, layout, options
         self.cells = {
             column: [row[at].strip() for row in body] for at, column in enumerate(layout.columns)
         }
@@ -172,7 +172,7 @@ class _Chooser:
         self.notes: list[str] = []
 
     def choose(self) -> TableLayout:
-        label = self._take(self._resolve("label_column", self.wishes.label))
+        label = self._take(self._resolve("label_column", self.options.label))
         label = label or self._take(self._named(self._label_names()))
         texts = self._texts()
         weight = self._take(self._named(WEIGHT_NAMES, "number"))
@@ -232,8 +232,8 @@ class _Chooser:
         return [name for name in LABEL_NAMES if name != "y" or not has_x]
 
     def _texts(self) -> tuple[str, ...]:
-        if self.wishes.texts is not None:
-            given = [self._resolve("text_column", column) for column in self.wishes.texts]
+        if self.options.texts is not None:
+            given = [self._resolve("text_column", column) for column in self.options.texts]
             return tuple(column for column in map(self._take, given) if column is not None)
         if self.layout.header:
             named = [c for c in self.left if plain(c) in TEXT_NAMES and self.kinds[c] != "number"]
@@ -248,8 +248,8 @@ class _Chooser:
         return tuple(found)
 
     def _rating(self, label: str | None, *, has_text: bool) -> str | None:
-        if self.wishes.rating is not None:
-            return self._take(self._resolve("rating_column", self.wishes.rating))
+        if self.options.rating is not None:
+            return self._take(self._resolve("rating_column", self.options.rating))
         if label is None and not any(plain(column) in PARTY_NAMES for column in self.left):
             return None
         names = RATING_NAMES if has_text else [n for n in RATING_NAMES if n != "score"]
@@ -289,7 +289,7 @@ class _Chooser:
                 "changes that."
             )
             return likely[0]
-        if not self.wishes.labelled:
+        if not self.options.labelled:
             return None
         raise DataFileError(
             self.name,
@@ -312,7 +312,7 @@ class _Chooser:
         return numbers, categories
 
     def _with_separator(self, layout: TableLayout) -> TableLayout:
-        separator = self.wishes.label_separator
+        separator = self.options.label_separator
         if separator == "auto":
             fields = self.cells[layout.label] if layout.label is not None else []
             chosen = choose_separator(fields, _SEPARATORS)
@@ -335,7 +335,7 @@ class _Chooser:
     def _say(self, layout: TableLayout, texts: tuple[str, ...], rating: str | None) -> None:
         if layout.header:
             self.notes.append("The first line is taken as names of columns.")
-        if texts and self.wishes.texts is None:
+        if texts and self.options.texts is None:
             self.notes.append(
                 f"The text is in {_list(texts)}; text_column= (--text-column) changes that."
             )

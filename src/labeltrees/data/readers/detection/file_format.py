@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from labeltrees.data.readers.columns import is_header_pair, plain
-from labeltrees.data.readers.detection.table_layout import choose_delimiter, has_known_name
+from labeltrees.data.readers.detection.table_columns import choose_delimiter, has_known_name
 from labeltrees.data.readers.fasttext import LABEL_PREFIX
 from labeltrees.data.readers.source import BYTE_ORDER_MARK, GZIP_MAGIC, not_utf8
 from labeltrees.data.readers.xc import HEADER
@@ -17,7 +17,7 @@ from labeltrees.errors import DataFileError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["sniff_format"]
+__all__ = ["detect_format"]
 
 _SAMPLE_LINES = 200
 _PAIRS = r"([ \t]+[0-9]+:[^ \t:]+)"
@@ -38,14 +38,14 @@ EXPECTED = {
 }
 
 
-def sniff_format(content: bytes, name: str, hint: str | None, *, labelled: bool = True) -> str:
+def detect_format(content: bytes, name: str, hint: str | None, *, labelled: bool = True) -> str:
     r"""Return the format of a file that begins with ``content``.
 
     ``hint`` is the format that the suffix of its name stands for, None if it stands for none.
     Plain lines are a format only of files that need not have labels (``labelled=False``).
     Raises `DataFileError` if content and hint contradict each other, or if nothing fits.
 
-    >>> sniff_format(b"__label__greet good morning\n", "rows.txt", None)
+    >>> detect_format(b"__label__greet good morning\n", "rows.txt", None)
     'fasttext'
     """
     if content.startswith(b"PAR1"):

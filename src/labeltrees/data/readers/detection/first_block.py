@@ -22,10 +22,10 @@ from labeltrees.errors import ArgumentError, DataFileError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["LOOK_BYTES", "Head", "NamedBytes", "Rejoined", "read_head"]
+__all__ = ["FIRST_BLOCK_BYTES", "FirstBlock", "NamedBytes", "Rejoined", "read_first_block"]
 
 #: How much of a file is looked at, after gunzipping.
-LOOK_BYTES = 2**20
+FIRST_BLOCK_BYTES = 2**20
 #: Seconds in which a pipe must deliver more, once it has delivered a whole line.
 PATIENCE = 0.2
 
@@ -83,7 +83,7 @@ class Rejoined(io.BufferedIOBase):
 
 
 @dataclass(frozen=True)
-class Head:
+class FirstBlock:
     """The first content of a source, gunzipped, and where to read all of it from.
 
     ``source`` can be read again if ``again`` is true; otherwise once.
@@ -112,8 +112,8 @@ class Head:
             return lines[: lines.rfind(b"\n", 0, error.start) + 1].decode()
 
 
-def read_head(source: Source) -> Head:
-    """Return the first ``LOOK_BYTES`` of a source's content.
+def read_first_block(source: Source) -> FirstBlock:
+    """Return the first ``FIRST_BLOCK_BYTES`` of a source's content.
 
     Of a pipe, what it delivers without a pause after its first line; nothing that was read is
     lost. Raises `DataFileError` for damaged gzip before any content.
@@ -123,21 +123,23 @@ def read_head(source: Source) -> Head:
         if stat.S_ISREG(os.stat(source).st_mode):
             with open_source(source) as file:
                 content, at_end, _ = _content(file, name)
-            return Head(name, content, at_end, source, True, os.path.getsize(source))
+            return FirstBlock(name, content, at_end, source, True, os.path.getsize(source))
         file = open(source, "rb", buffering=0)  # noqa: SIM115  (a pipe can be opened once)
-        return _head_of_stream(file, name, owned=True)
+        return _block_of_stream(file, name, owned=True)
     with open_source(source) as stream:  # which leaves an open file open
-        return _head_of_stream(stream, name)
+        return _block_of_stream(stream, name)
 
 
-def _head_of_stream(file: BinaryIO, name: str, *, owned: bool = False) -> Head:
+def _block_of_stream(file: BinaryIO, name: str, *, owned: bool = False) -> FirstBlock:
     start = file.tell() if _is_seekable(file) else None
     content, at_end, taken = _content(file, name)
     if start is None:
-        return Head(name, content, at_end, _rejoined(taken, file, name, owned=owned), False, None)
+        return FirstBlock(
+            name, content, at_end, _rejoined(taken, file, name, owned=owned), False, None
+        )
     end = file.seek(0, os.SEEK_END)
     file.seek(start)
-    return Head(name, content, at_end, file, True, end - start)
+    return FirstBlock(name, content, at_end, file, True, end - start)
 
 
 def _rejoined(taken: bytes, file: BinaryIO, name: str, *, owned: bool) -> BinaryIO:
@@ -171,7 +173,7 @@ def _content(file: BinaryIO, name: str) -> tuple[bytes, bool, bytes]:
     pieces = read_pieces(recorder)  # type: ignore[arg-type]
     held: list[bytes] = []
     size, at_end = 0, False
-    while size < LOOK_BYTES:
+    while size < FIRST_BLOCK_BYTES:
         try:
             piece = next(pieces, b"")
         except (EOFError, zlib.error) as error:
@@ -184,7 +186,11 @@ def _content(file: BinaryIO, name: str) -> tuple[bytes, bool, bytes]:
         held.append(piece)
         size += len(piece)
         recorder.seen_line = recorder.seen_line or b"\n" in piece
-    return b"".join(held)[:LOOK_BYTES], at_end and size <= LOOK_BYTES, b"".join(recorder.taken)
+    return (
+        b"".join(held)[:FIRST_BLOCK_BYTES],
+        at_end and size <= FIRST_BLOCK_BYTES,
+        b"".join(recorder.taken),
+    )
 
 
 def _is_seekable(file: BinaryIO) -> bool:
