@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -127,8 +127,16 @@ class ModelCard:
         return written
 
 
+@runtime_checkable
+class HasCard(Protocol):
+    """An estimator whose card can be made."""
+
+    def _card_parts(self, X: Any) -> tuple[FittedModel, Rows | None, str | None]:
+        """Return the model, checked rows if X is not None, and the name of the vectoriser."""
+
+
 def card(
-    model: FittedModel,
+    model: FittedModel | HasCard,
     X: Any = None,
     y: Any = None,
     *,
@@ -142,54 +150,72 @@ def card(
     tags: Sequence[str] = (),
     file: str | os.PathLike[str] | None = None,
 ) -> ModelCard:
-    """Return the card of a model that `labeltrees.load_model` loaded; without scikit-learn.
+    """Return a model's card: data, quality, settings, checksums, how to load it.
 
-    Estimators have it as a method, with the same parameters.
+    Every estimator has this function as a method, with the same parameters.
 
     Parameters
     ----------
-    model : FittedModel
+    model : fitted estimator, or model
+        A model is what `labeltrees.load_model` returns, for which you need no scikit-learn.
     X, y : rows that the model has not learned from, and their labels, optional
-        y is a label, or a list of labels, for each row, or a matrix. Without them the card has no
-        scores.
+        X is what `predict` takes: rows, or texts for a `TextClassifier`. y is a label, or a list of
+        labels, for each row, or a matrix. Without them the card has no scores.
     sample_weight : array of shape (n_rows,), optional
         Weights of the rows.
     classes : array of labels, optional
         The names of the columns of y if it is a matrix.
     learned : labels as y, optional
-        Those learned from, by which the card tells how frequent labels are; trees that count
-        labels know it by themselves.
+        The labels of the training rows. The card uses them to show how frequent labels are. You
+        do not need them for trees, which count labels.
     name, about : str, optional
         The card's title, and a paragraph below it.
     license : str, optional
-        Such as "mit" or "cc-by-4.0"; left out if it is not said.
+        The license, for example "mit" or "cc-by-4.0"; left out by default.
     dataset : str, optional
-        What the data is called.
+        The name of the data.
     tags : sequence of str, optional
         Further tags for a hub.
     file : path, optional
-        The model's file, for its size and checksum.
+        The model's file, for its name, size and checksum.
 
     Returns
     -------
     ModelCard
+        `str` is its Markdown; ``save(folder)`` writes README.md and a reliability diagram.
 
     Examples
     --------
     >>> import labeltrees
     >>> from labeltrees.cards import card
-    >>> tree = labeltrees.ConditionalTreeClassifier().fit([[1, 0], [0, 1]] * 20, ["a", "b"] * 20)
+    >>> X, y = [[1, 0], [0, 1]] * 20, ["sun", "rain"] * 20
+    >>> tree = labeltrees.ConditionalTreeClassifier().fit(X, y)
+    >>> found = tree.card([[1, 0], [0, 1]], ["sun", "rain"], name="Weather", license="mit")
+    >>> found.facts["quality"]["scores"]["accuracy"]
+    1.0
+    >>> print(str(found).splitlines()[1])
+    license: mit
     >>> tree.save("tree.safetensors")
-    >>> model = labeltrees.load_model("tree.safetensors")
-    >>> print(card(model, name="Two letters").facts["learned"]["labels"])
+    >>> card(labeltrees.load_model("tree.safetensors")).facts["learned"]["labels"]
     2
     """
+    transform = None
+    if isinstance(model, HasCard):
+        fitted, rows, transform = model._card_parts(X)
+    else:
+        fitted, rows = model, None if X is None else model.rows(X)
     said = About(
-        name=name, about=about, license=license, dataset=dataset, tags=tuple(tags), file=file
+        name=name,
+        about=about,
+        license=license,
+        dataset=dataset,
+        tags=tuple(tags),
+        file=file,
+        estimator=None if fitted is model else type(model).__name__,
+        transform=transform,
     )
-    rows = None if X is None else model.rows(X)
     return evaluated(
-        model, rows, y, said, sample_weight=sample_weight, classes=classes, learned=learned
+        fitted, rows, y, said, sample_weight=sample_weight, classes=classes, learned=learned
     )
 
 

@@ -12,10 +12,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from labeltrees import cards
 from labeltrees.data.rows import Rows, as_rows
 from labeltrees.data.targets import as_candidates, check_training, weighted_by_label
 from labeltrees.errors import ArgumentError, DataError
-from labeltrees.estimators.carded import Carded
 from labeltrees.models.capabilities import Above, BestRows, Explains, Samples, demand
 from labeltrees.models.model import MAX_DENSE_BYTES, FittedModel, TopLabels, TopRows
 
@@ -45,7 +45,7 @@ def where_model(capability: type) -> Callable[[Method], Method]:
     return cast("Callable[[Method], Method]", available_if(check))
 
 
-class LabelEstimator(Carded, BaseEstimator):  # type: ignore[misc]
+class LabelEstimator(BaseEstimator):  # type: ignore[misc]
     """An estimator around a model: the same questions, files and checks for every one.
 
     A subclass names its ``_model_class``, whose settings are its parameters, learns in `fit` and
@@ -372,7 +372,9 @@ class LabelEstimator(Carded, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "model_")
         self.model_.save(path, keep_state=keep_state, extra=extra)
 
-    def _of_card(self, X: Any) -> tuple[FittedModel, Any, str | None]:
+    card = cards.card
+
+    def _card_parts(self, X: Any) -> tuple[FittedModel, Rows | None, str | None]:
         check_is_fitted(self, "model_")
         return self.model_, None if X is None else self._check_rows(X), None
 

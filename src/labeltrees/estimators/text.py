@@ -12,9 +12,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from labeltrees import cards
 from labeltrees.data.texts import as_texts
 from labeltrees.errors import ArgumentError, DataError, LabelTreesError
-from labeltrees.estimators.carded import Carded
 from labeltrees.estimators.conditional import ConditionalTreeClassifier
 from labeltrees.estimators.contract import LabelEstimator
 from labeltrees.estimators.extreme import ExtremeRegressor
@@ -88,7 +88,7 @@ def _for_texts(
     return cast("Callable[Concatenate[Any, Any, Parameters], Answer]", found)
 
 
-class TextClassifier(ClassifierMixin, Carded, BaseEstimator):  # type: ignore[misc]
+class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Labels of texts: words become features, and a tree or an extreme regressor learns them.
 
     It is fitted to texts and asked about texts; `save` keeps vectoriser and model in one file,
@@ -217,10 +217,12 @@ class TextClassifier(ClassifierMixin, Carded, BaseEstimator):  # type: ignore[mi
         self.vectorizer_, self.estimator_ = vectorizer, estimator
         return self
 
-    def _of_card(self, X: Any) -> tuple[Any, Any, str | None]:
+    card = cards.card
+
+    def _card_parts(self, X: Any) -> tuple[Any, Any, str | None]:
         check_is_fitted(self, "estimator_")
         features = None if X is None else self.features(X)
-        model, rows, _ = self.estimator_._of_card(features)
+        model, rows, _ = self.estimator_._card_parts(features)
         return model, rows, type(self.vectorizer_).__name__
 
     def features(self, texts: Any) -> Any:
