@@ -158,7 +158,7 @@ def streams(set_name: str, X: Any, y: Any, X_test: Any, y_test: Any) -> None:
             set_name,
             f"{name} online",
             "foreseen",
-            tuple(np.concatenate(p) for p in zip(*seen, strict=True)),
+            tuple(np.concatenate(p).ravel() for p in zip(*seen, strict=True)),
         )
         ask(set_name, f"{name} online", model, X_test, y_test)
 

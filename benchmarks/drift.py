@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.python_source import PythonSource
 from labeltrees.data.rows import Rows, as_rows
 from labeltrees.models.conditional.refined import RefinedTreesModel
@@ -80,7 +81,9 @@ def run(stream: Stream, how: Forgetting, *, begin: int = 0) -> np.ndarray:
     for start in range(begin, n, step):
         part = np.arange(start, min(start + step, n))
         labels = stream.labels[part]
-        seen = model.learn(stream.rows.take(part), labels, np.ones(len(part), np.float32))
+        seen = model.update(
+            stream.rows.take(part), RaggedLabels.of_single(labels), np.ones(len(part), np.float32)
+        )
         p[part] = np.where(seen.is_new, np.nan, seen.p_label)
         if how.half_life:
             model = faded(model, 0.5**0.5) if how.weights else with_longer_steps(model)

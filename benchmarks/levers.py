@@ -111,7 +111,9 @@ def stream_table(limit: int) -> str:
         model, parts = ConditionalTreeClassifier(**settings), []
         for chunk in source:
             seen = model.progressive_fit(chunk.features, chunk.labels)
-            parts.append((seen.top == chunk.labels, seen.p_label, seen.p_top, seen.is_new))
+            parts.append(
+                (seen.top[:, 0] == chunk.labels, seen.p_label, seen.p_top[:, 0], seen.is_new)
+            )
         answers = Answers(name, *(np.concatenate(each) for each in zip(*parts, strict=True)))
         rows.append(scored(answers.tail(len(answers.correct) // 5)))
     return table(["lever", *SCORES], rows)

@@ -35,13 +35,13 @@ def progressive_of(name: str, make: Callable[[], Any], order: str, limit: int) -
 def timed_progressive(
     name: str, make: Callable[[], Any], order: str, limit: int
 ) -> tuple[Answers, float]:
-    """Return the answers, and the seconds that foreseeing and learning took without reading."""
+    """Return the answers, and the seconds that predicting and learning took without reading."""
     model, parts, seconds = make(), [], 0.0
     for chunk in PythonSource(order=order, limit=limit):  # type: ignore[arg-type]
         started = time.perf_counter()
         seen = model.progressive_fit(chunk.features, chunk.labels)
         seconds += time.perf_counter() - started
-        parts.append((seen.top == chunk.labels, seen.p_label, seen.p_top, seen.is_new))
+        parts.append((seen.top[:, 0] == chunk.labels, seen.p_label, seen.p_top[:, 0], seen.is_new))
     told = Answers(f"{name}, progressive", *map(np.concatenate, zip(*parts, strict=True)))
     return told, seconds
 
@@ -120,7 +120,7 @@ def megabytes(model: Any) -> float:
 def cache(order: str, limit: int) -> Answers:
     memory = Cache()
     source = PythonSource(order=order, limit=limit)  # type: ignore[arg-type]
-    hits = [memory.foresee(chunk.contexts, chunk.labels) for chunk in source]
+    hits = [memory.update(chunk.contexts, chunk.labels) for chunk in source]
     return Answers("cache, no learning", np.concatenate(hits))
 
 

@@ -59,7 +59,7 @@ def learning(options: Options) -> tuple[list[str], list[float]]:
         for at, n_jobs in enumerate((1, 2)):
             learner = ConditionalTreeClassifier(n_jobs=n_jobs)
             started = time.perf_counter()
-            seen = [learner.progressive_fit(X, y, top=False) for X, y in chunks]
+            seen = [learner.progressive_fit(X, y, k=0) for X, y in chunks]
             best[at] = min(best[at], time.perf_counter() - started)
             p_label = np.concatenate([each.p_label for each in seen])
             is_new = np.concatenate([each.is_new for each in seen])

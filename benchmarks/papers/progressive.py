@@ -47,7 +47,7 @@ def learned(model: Any, train: tuple[Any, np.ndarray], n_passes: int) -> Learned
         if number == 0 and model.structure != "online":
             model.fit(X, y)
         else:
-            seen = model.progressive_fit(X, y, top=False)
+            seen = model.progressive_fit(X, y, k=0)
     seconds = time.process_time() - started
     p = model.predict_label_proba(X, y) if seen is None else seen.p_label
     tree_ = model.tree_
@@ -72,7 +72,7 @@ def table_of(train: tuple[Any, np.ndarray]) -> Learned:
     """Count the labels of each row; a row never seen has probability 0 of any."""
     model = FrequencyTableClassifier(back_off=0)
     started = time.process_time()
-    seen = model.progressive_fit(*train, top=False)
+    seen = model.progressive_fit(*train, k=0)
     return Learned(model, squared_loss(seen.p_label), time.process_time() - started)
 
 
@@ -84,5 +84,5 @@ def scores(run: Learned, test: tuple[Any, np.ndarray]) -> tuple[float, float]:
         progressive = run.model.progressive_scores(X, y)
     else:
         frozen = run.model.predict_label_proba(X, y)
-        progressive = run.model.progressive_fit(X, y, top=False).p_label
+        progressive = run.model.progressive_fit(X, y, k=0).p_label
     return squared_loss(np.clip(frozen, 0, 1)), squared_loss(np.clip(progressive, 0, 1))

@@ -93,7 +93,7 @@ def grow(
         is_first = False
         with window.learning:
             seen = model.progressive_fit(chunk.features, chunk.labels)
-        window.correct.append(np.asarray(seen.top == chunk.labels, bool))
+        window.correct.append(np.asarray(seen.top[:, 0] == chunk.labels, bool))
         window.p_label.append(seen.p_label)
         window.is_new.append(seen.is_new)
         window.entries += chunk.features.nnz

@@ -64,7 +64,7 @@ def test_the_table_by_hand():
     assert table.predict_proba([[7, 7]])[0].tolist() == [0.25, 0.75]
     seen = table.progressive_fit([[0, 1], [0, 1]], ["a", "c"])
     assert seen.p_label == pytest.approx([0.5 / 3, 0])
-    assert seen.top.tolist() == ["b", "b"]
+    assert seen.top.tolist() == [["b"], ["b"]]
     assert seen.is_new.tolist() == [False, True]
 
 

@@ -15,7 +15,7 @@ import labeltrees
 from labeltrees import store
 from labeltrees.autotrain.fitting import Recipe, fit
 from labeltrees.cli import main
-from labeltrees.data.label_sets import LabelSets
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.readers import open_reader
 from labeltrees.models.multilabel.settings import MultiLabelSettings
 from labeltrees.models.registry import methods
@@ -84,7 +84,7 @@ def test_predictions_are_made_before_the_row_is_learned(tmp_path, n_top):
     stream(path, "--predictions", found, "--predictions-top", n_top)
     lines = [json.loads(line) for line in found.read_text().splitlines()]
     (chunk,) = open_reader(path)
-    sets = LabelSets.of_chunk(chunk)
+    sets = RaggedLabels.of_chunk(chunk)
     model = labeltrees.MultiLabelTreeClassifier()
     assert len(lines) == 60
     for row, line in enumerate(lines):

@@ -10,14 +10,13 @@ import pytest
 from tests.cli.test_cli import run_json
 
 import labeltrees
-from labeltrees.autotrain.lessons import can_be_taught
 from labeltrees.cli import main
 from labeltrees.cli.commands.stream import stream
 from labeltrees.cli.commands.train import train
 from labeltrees.cli.methods import method_names, stream_names
 from labeltrees.cli.settings_options import option_of, options_of, settable, settings_help
+from labeltrees.models.capabilities import Updates, can
 from labeltrees.models.registry import methods, model_class
-from labeltrees.models.settings import ClassifierSettings
 
 
 @pytest.fixture(scope="module")
@@ -41,9 +40,8 @@ def test_a_record_agrees_with_the_classes_that_it_names():
         kinds = [model_class(name) for name in method.model_names]
         assert {kind.settings_class for kind in kinds} == {method.settings_class}
         assert method.estimator_class._model_class is method.model_class
-        one_label = issubclass(method.settings_class, ClassifierSettings)
-        assert method.several_labels is not one_label
-        from_nothing = hasattr(method.model_class, "empty") and can_be_taught(method.model_class)
+        assert {kind.takes_label_sets for kind in kinds} == {method.several_labels}
+        from_nothing = hasattr(method.model_class, "empty") and can(method.model_class, Updates)
         assert method.streams == from_nothing
         for changes in (*method.effort_settings.values(), *method.variants, method.base_settings):
             assert set(changes) <= set(method.settings_class.names())

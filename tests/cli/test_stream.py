@@ -1,4 +1,4 @@
-"""`labeltrees stream`: what it foresees, saves and goes on from; options that do not fit."""
+"""`labeltrees stream`: what it predicts, saves and goes on from; options that do not fit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def stream(*arguments):
     assert main(["stream", *map(str, arguments), "--quiet"]) == 0
 
 
-def foreseen(path, n_top=1):
+def predicted(path, n_top=1):
     """What a model of its own says of each row, asked before it learns the row."""
     model = labeltrees.ConditionalTreeClassifier()
     (chunk,) = open_reader(path)
@@ -42,7 +42,7 @@ def test_predictions_are_made_before_the_row_is_learned(tmp_path, n_top):
     path, found = write_tsv(tmp_path / "d.tsv", 3, 60), tmp_path / "found.jsonl"
     stream(path, "--predictions", found, "--predictions-top", n_top)
     lines = [json.loads(line) for line in found.read_text().splitlines()]
-    expected = foreseen(path, n_top)
+    expected = predicted(path, n_top)
     assert len(lines) == len(expected)
     for number, (line, (label, p_label, labels, p)) in enumerate(
         zip(lines, expected, strict=True), 1

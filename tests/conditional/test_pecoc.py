@@ -16,6 +16,7 @@ from tests.references.conditional import (
 )
 
 from labeltrees import ConditionalTreeClassifier, _core
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.rows import as_rows
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError, DivergedError, ModelFormatError
@@ -130,7 +131,7 @@ def test_learning_agrees_with_the_reference_step_by_step(problem):
     chosen = ConditionalSettings(**options, scale=None)
     model = PecocTreeModel.on_tree(chosen, X.shape[1], vocabulary, tree)
     given_weights = NO_WEIGHTS if weights is None else np.array(weights, dtype=np.float32)
-    seen = model.learn(as_rows(X), y, given_weights, foresee_top=True)
+    seen = model.update(as_rows(X), RaggedLabels.of_single(y), given_weights, k=1)
     for i, label in enumerate(y):
         p = reference.observe(X[i], label, 1.0 if weights is None else weights[i])
         assert seen.p_label[i] == pytest.approx(p, rel=5e-4, abs=1e-6)
@@ -150,7 +151,7 @@ def test_two_children_give_exactly_the_conditional_tree(problem):
     for kind in (PecocTreeModel, ConditionalTreeModel):
         vocabulary = LabelVocabulary(np.arange(n_labels))
         model = kind.on_tree(learning, X.shape[1], vocabulary, tree)
-        seen = model.learn(as_rows(X), y, given_weights, foresee_top=True)
+        seen = model.update(as_rows(X), RaggedLabels.of_single(y), given_weights, k=1)
         answers.append((*seen, model.probabilities(as_rows(X))))
     if learning.optimizer == "sgd":
         for one, other in zip(*answers, strict=True):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import labeltrees
 from labeltrees import ConditionalTreeClassifier
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.errors import ArgumentError, ModelFormatError
 from labeltrees.metrics import log_loss
 from labeltrees.models.conditional.pool import PooledTreesModel, pooled
@@ -114,15 +115,15 @@ def test_a_pool_describes_all_its_trees(model):
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda m, X, y: m.progressive_fit(X, y), "cannot foresee rows: learn with n_trees=1"),
+        (lambda m, X, y: m.progressive_fit(X, y), "cannot predict rows before it learns them"),
         (lambda m, X, y: m.predict_top_k(X, 2, search="beam"), "has no beam search"),
         (lambda m, X, y: m.predict_label_proba(X, y[:1]), "y has 1 labels for the 2 rows"),
         (lambda m, X, y: m.predict_top_k(X, 13), r"k must be an integer in \[1, n_labels=12\]"),
         (
-            lambda m, X, y: m.model_.learn(
-                labeltrees.data.rows.as_rows(X), y, np.empty(0, np.float32), foresee_top=True
+            lambda m, X, y: m.model_.update(
+                labeltrees.data.rows.as_rows(X), RaggedLabels.of_single(y), np.empty(0), k=1
             ),
-            "learn with n_trees=1",
+            "use n_trees=1",
         ),
     ],
 )  # fmt: skip

@@ -256,7 +256,7 @@ def test_novelty_by_hand():
 
 @settings(max_examples=200, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 30), st.booleans())
-def test_foreseen_novelty_is_counted_before_each_row(seed, n_labels, weighted):
+def test_novelty_of_predictions_is_counted_before_each_row(seed, n_labels, weighted):
     X, y = stream(seed, n_rows=60, n_features=4, n_labels=n_labels)
     rng = np.random.default_rng(seed)
     weights = rng.choice([0.0, 0.5, 1.0, 2.0], size=60) if weighted else np.ones(60)

@@ -17,6 +17,7 @@ from tests.conditional.test_max_memory import wide_rows
 
 import labeltrees
 from labeltrees import ConditionalTreeClassifier, LabelTree
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.rows import as_rows
 from labeltrees.errors import ArgumentError, DivergedError
 from labeltrees.models.conditional.model import ConditionalTreeModel
@@ -253,8 +254,8 @@ def test_rows_of_weight_zero_are_as_if_they_were_not_there(how):
     assert np.array_equal(zero.predict_proba(X), none.predict_proba(X))
     assert zero.tree_ == none.tree_
     assert zero.classes_.tolist() == none.classes_.tolist()
-    foreseen = zero.progressive_fit(X[:9], y[:9], sample_weight=np.eye(9)[0])
-    assert not foreseen.p_label[1:].any()
+    seen = zero.progressive_fit(X[:9], y[:9], sample_weight=np.eye(9)[0])
+    assert not seen.p_label[1:].any()
 
 
 def test_not_even_the_shuffling_of_fit_knows_of_rows_of_weight_zero():
@@ -275,7 +276,7 @@ def test_what_was_seen_of_rows_is_what_the_model_says_before_each():
         assert seen.is_new[i] == (y[i] not in model.classes_)
         if not seen.is_new[i]:
             assert model.predict_label_proba(X[[i]], y[[i]]) == [seen.p_label[i]]
-        assert model.predict_label_proba(X[[i]], seen.top[[i]]) == [seen.p_top[i]]
+        assert model.predict_label_proba(X[[i]], seen.top[i]) == seen.p_top[i]
         model.partial_fit(X[[i]], y[[i]])
 
 
@@ -396,19 +397,19 @@ def test_two_labels_have_no_candidates(n_trees):
     assert model.predict_proba(X).sum(axis=1) == pytest.approx(np.ones(100))
     assert model.model_.core.n_pairs == 0  # nothing was proposed, so experts learned nothing
     seen = model.progressive_fit(X, y)
-    before = pickle.loads(pickle.dumps(model)).predict_label_proba(X[:1], seen.top[:1])
+    before = pickle.loads(pickle.dumps(model)).predict_label_proba(X[:1], seen.top[0])
     assert before.shape == (1,)
     model.partial_fit(X[:50], np.where(y[:50] == 0, 5, y[:50]))  # and then there are three
     assert model.explain(X[0], 5).refinement is not None
     assert model.predict_proba(X).sum(axis=1) == pytest.approx(np.ones(100))
 
 
-def test_what_several_trees_foresee_of_two_labels_is_their_mean():
+def test_what_several_trees_predict_of_two_labels_is_their_mean():
     X, y = stream(12, n_rows=100, n_labels=2)
     model = ConditionalTreeClassifier(n_trees=3, structure="random").fit(X, y)
     twin = pickle.loads(pickle.dumps(model))
     seen = model.progressive_fit(X[:1], y[:1])
-    assert twin.predict_label_proba(X[:1], seen.top).tolist() == seen.p_top.tolist()
+    assert twin.predict_label_proba(X[:1], seen.top[0]).tolist() == seen.p_top[0].tolist()
 
 
 def test_one_label_and_rows_without_features():
@@ -449,7 +450,7 @@ def test_a_file_from_before_there_were_experts_is_a_plain_tree():
     assert type(model) is ConditionalTreeModel
     assert model.settings.refine == 0
     assert np.array_equal(model.probabilities(as_rows(X)), plain.predict_proba(X))
-    model.learn(as_rows(X), y, np.empty(0, np.float32))
+    model.update(as_rows(X), RaggedLabels.of_single(y), np.empty(0, np.float32))
     plain.partial_fit(X, y)
     assert np.array_equal(model.probabilities(as_rows(X)), plain.predict_proba(X))
 

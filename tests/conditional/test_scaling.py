@@ -188,7 +188,7 @@ def test_every_tree_of_a_pool_has_the_same_moments():
     assert all(np.array_equal(first.mean, other.mean) for other in others)
 
 
-def test_a_row_that_was_foreseen_is_scaled_as_one_that_is_asked_about():
+def test_a_row_that_was_predicted_is_scaled_as_one_of_a_query():
     X, y = table(7)
     model = ConditionalTreeClassifier().partial_fit(X[:60], y[:60])
     for i in range(60, 80):

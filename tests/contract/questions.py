@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.models.capabilities import (
     Above,
     BeamSearch,
@@ -13,10 +14,9 @@ from labeltrees.models.capabilities import (
     Descends,
     Explains,
     HasTree,
-    Learns,
-    LearnsSets,
     Samples,
     SamplesSets,
+    Updates,
     can,
 )
 
@@ -28,9 +28,8 @@ CAPABILITIES = (
     BeamSearch,
     Descends,
     HasTree,
-    Learns,
-    LearnsSets,
     SamplesSets,
+    Updates,
 )
 NO_WEIGHTS = np.empty(0, dtype=np.float32)
 
@@ -72,7 +71,7 @@ def every_answer(model, X):
 
 def learn(model, X, y):
     """Let a model learn rows in turn."""
-    model.learn(model.rows(X), y, NO_WEIGHTS, foresee=False)
+    model.update(model.rows(X), RaggedLabels.of_single(y), NO_WEIGHTS, predict=False)
 
 
 def differing(ours, theirs):

@@ -47,12 +47,12 @@ from labeltrees.models.capabilities import (
     Descends,
     Explains,
     HasTree,
-    Learns,
-    LearnsSets,
     Samples,
     SamplesSets,
+    Updates,
     can,
 )
+from labeltrees.models.registry import model_class
 
 N_ROWS, N_FEATURES, N_LABELS = 240, 7, 9
 NAMES = np.array([f"é{i}" for i in (4, 2, 8, 0, 6, 1, 3, 7, 5)], dtype=object)
@@ -64,18 +64,18 @@ tree has no leaf for it."""
 DENSE = {Above, BestRows, Samples}
 SCORES = {Above, BestRows}
 CAN = {
-    "ConditionalTreeModel": DENSE | {Explains, BeamSearch, Descends, HasTree, Learns},
-    "PecocTreeModel": DENSE | {HasTree, Learns},
-    "PooledTreesModel": DENSE | {Explains, HasTree, Learns},
-    "RefinedTreesModel": DENSE | {Explains, BeamSearch, HasTree, Learns},
-    "FilterTreeModel": DENSE | {Explains, HasTree, Learns},
-    "LomTreeModel": DENSE | {Explains, Learns},
+    "ConditionalTreeModel": DENSE | {Explains, BeamSearch, Descends, HasTree, Updates},
+    "PecocTreeModel": DENSE | {HasTree, Updates},
+    "PooledTreesModel": DENSE | {Explains, HasTree, Updates},
+    "RefinedTreesModel": DENSE | {Explains, BeamSearch, HasTree, Updates},
+    "FilterTreeModel": DENSE | {Explains, HasTree, Updates},
+    "LomTreeModel": DENSE | {Explains, Updates},
     "SelfTerminatingTreeModel": DENSE,
     "ExtremeModel": {Above, BestRows, Explains},
-    "MultiLabelTreeModel": {Above, BestRows, Explains, HasTree, LearnsSets, SamplesSets},
+    "MultiLabelTreeModel": {Above, BestRows, Explains, HasTree, SamplesSets, Updates},
     "AdacondModel": DENSE,
-    "OneAgainstAllModel": DENSE | {Learns},
-    "FrequencyTableModel": DENSE | {Learns},
+    "OneAgainstAllModel": DENSE | {Updates},
+    "FrequencyTableModel": DENSE | {Updates},
     "LeastSquaresModel": SCORES,
     "LemlModel": SCORES,
     "PfastreXmlModel": SCORES,
@@ -118,12 +118,13 @@ class Subject:
 
     @property
     def learns(self):
-        return Learns in CAN[self.model]
+        """Whether it learns row by row, from one label per row."""
+        return self.goes_on and not model_class(self.model).takes_label_sets
 
     @property
     def goes_on(self):
         """Whether it learns row by row, from one label per row or from sets of them."""
-        return bool({Learns, LearnsSets} & CAN[self.model])
+        return Updates in CAN[self.model]
 
     def new(self):
         return clone(self.estimator)

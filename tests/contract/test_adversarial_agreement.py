@@ -56,7 +56,7 @@ def options(loss):
 
 
 def check(reference, model, X, y, rel=1e-3):
-    """Compare what both foresee of every row, and say of some at the end."""
+    """Compare what both predict for every row, and say of some at the end."""
     seen = model.progressive_fit(X, y)
     for i, label in enumerate(y.tolist()):
         p = reference.observe(X[i], label)

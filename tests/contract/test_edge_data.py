@@ -21,6 +21,7 @@ from tests.contract.subjects import (
 )
 
 import labeltrees
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.rows import MAX_FEATURES, MAX_WEIGHT
 from labeltrees.errors import ArgumentError, DataError, DivergedError
 
@@ -247,8 +248,9 @@ def test_the_largest_weight_is_learned_from_and_a_larger_one_refused(subject, tm
     with pytest.raises(ArgumentError, match=r"sample_weight\[0\] must be in \[0, 1e\+09\]"):
         model.partial_fit(X[:1], y[:1], sample_weight=[2 * MAX_WEIGHT])
     rows = model.model_.rows(X[:1])
+    labels, weights = RaggedLabels.of_single(y[:1]), np.array([1e20], np.float32)
     with pytest.raises(ArgumentError, match=r"sample_weight\[0\] must be in \[0, 1e\+09\]"):
-        model.model_.learn(rows, y[:1], np.array([1e20], np.float32))
+        model.model_.update(rows, labels, weights, predict=False)
     assert np.array_equal(model.predict_proba(X), before)
 
 

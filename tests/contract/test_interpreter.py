@@ -13,6 +13,7 @@ from tests.contract.subjects import SUBJECTS
 
 import labeltrees
 from labeltrees import FrequencyTableClassifier
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.rows import as_rows
 
 pytestmark = pytest.mark.skipif(
@@ -47,11 +48,12 @@ def new_model(subject, labels):
 def learn(model, rows, labels, n_times):
     """Learn so many rows, beginning anew after the last."""
     order = np.resize(np.arange(rows.n_rows), n_times)
-    model.learn(rows, labels, NO_WEIGHTS, order=order, foresee=False)
+    single = RaggedLabels.of_single(labels)
+    model.update(rows, single, NO_WEIGHTS, order=order, predict=False)
 
 
 def learn_in_turn(model, rows, labels):
-    model.learn(rows, labels, NO_WEIGHTS, foresee=False)
+    model.update(rows, RaggedLabels.of_single(labels), NO_WEIGHTS, predict=False)
 
 
 @pytest.mark.skipif(

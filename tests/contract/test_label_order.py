@@ -15,7 +15,7 @@ from tests.contract.subjects import NAMES, NUMBERS, ONLINE, asked, of_online, tr
 
 import labeltrees
 from labeltrees import ConditionalTreeClassifier, FilterTreeClassifier, LabelTree
-from labeltrees.models.capabilities import Learns
+from labeltrees.models.capabilities import Updates
 
 
 def in_odd_order(subject, names=NAMES):
@@ -164,4 +164,4 @@ def test_a_loaded_estimator_has_the_same_columns(subject, tmp_path):
     again = labeltrees.load(tmp_path / "m")
     assert again.classes_.tolist() == estimator.classes_.tolist()
     assert np.array_equal(again.predict_proba(asked()), estimator.predict_proba(asked()))
-    assert all(isinstance(each, Learns) for each in (again.model_, estimator.model_))
+    assert all(isinstance(each, Updates) for each in (again.model_, estimator.model_))

@@ -1,4 +1,4 @@
-"""The contract of every model that learns: a detour over a file, foresight, weights, threads."""
+"""The contract of every model that learns: a detour over a file, predictions, weights, threads."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from tests.contract.subjects import (
 )
 
 import labeltrees
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.models.capabilities import BeamSearch, Explains
 from labeltrees.models.registry import model_class
 
@@ -52,7 +53,7 @@ IN_TURN = [s for s in ONLINE if s.model != "PooledTreesModel" and "threads" not 
 
 
 @pytest.mark.parametrize("subject", IN_TURN, ids=str)
-def test_what_is_foreseen_is_what_the_model_said_before(subject):
+def test_predictions_are_those_of_the_model_before_the_row(subject):
     X, y = training()
     labels = NAMES[y][::-1]
     model = copied(Made(subject, "fitted").model)
@@ -60,28 +61,28 @@ def test_what_is_foreseen_is_what_the_model_said_before(subject):
     grows = subject.model != "PecocTreeModel"
     if grows:
         labels[[5, 11]] = "late"
-    seen = model.learn(model.rows(X[:25]), labels[:25], NO_WEIGHTS, foresee_top=True)
+    single = RaggedLabels.of_single(labels[:25])
+    seen = model.update(model.rows(X[:25]), single, NO_WEIGHTS, k=1)
     assert np.flatnonzero(seen.is_new).tolist() == ([5] if grows else [])
     for i in range(25):
         row = twin.rows(X[i : i + 1])
         p_label = twin.label_probabilities(row, labels[i : i + 1])
         top, p_top = twin.top_labels(row, 1)
         assert seen.p_label[i] == p_label[0]
-        assert (seen.top[i], seen.p_top[i]) == (top[0, 0], p_top[0, 0])
+        assert (seen.top[i, 0], seen.p_top[i, 0]) == (top[0, 0], p_top[0, 0])
         learn(twin, X[i : i + 1], labels[i : i + 1])
     same_state(model.to_tensors(keep_state=True), twin.to_tensors(keep_state=True))
 
 
 @pytest.mark.parametrize("subject", IN_TURN, ids=str)
-def test_foresight_changes_nothing_that_is_learned(subject):
+def test_predictions_change_nothing_that_is_learned(subject):
     X, y = training()
     states = []
-    for foresee, top in ((True, True), (True, False), (False, False)):
+    for predict, k in ((True, 1), (True, 0), (False, 0)):
         model = copied(Made(subject, "fitted").model)
-        seen = model.learn(
-            model.rows(X[:40]), NAMES[y[:40]][::-1], NO_WEIGHTS, foresee=foresee, foresee_top=top
-        )
-        assert len(seen.top) == len(seen.p_top) == (40 if top else 0)
+        labels = RaggedLabels.of_single(NAMES[y[:40]][::-1])
+        seen = model.update(model.rows(X[:40]), labels, NO_WEIGHTS, predict=predict, k=k)
+        assert seen.top.size == seen.p_top.size == 40 * k
         states.append(model.to_tensors(keep_state=True))
     same_state(states[0], states[1])
     same_state(states[0], states[2])
@@ -95,7 +96,8 @@ def test_a_row_of_weight_zero_is_not_learned(subject):
     weights[::3] = 0
     labels[0] = "strange"
     weighted, without = (copied(Made(subject, "fitted").model) for _ in range(2))
-    weighted.learn(weighted.rows(X[:60]), labels, weights, foresee=False)
+    single = RaggedLabels.of_single(labels)
+    weighted.update(weighted.rows(X[:60]), single, weights, predict=False)
     learn(without, X[:60][weights > 0], labels[weights > 0])
     same_state(weighted.to_tensors(keep_state=True), without.to_tensors(keep_state=True))
 

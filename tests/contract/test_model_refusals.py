@@ -25,6 +25,7 @@ from tests.contract.subjects import (
     training,
 )
 
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.rows import as_rows
 from labeltrees.errors import (
     ArgumentError,
@@ -32,7 +33,7 @@ from labeltrees.errors import (
     LabelTypeError,
     TooLargeError,
 )
-from labeltrees.models.capabilities import Above, BeamSearch, BestRows, Explains, Learns
+from labeltrees.models.capabilities import Above, BeamSearch, BestRows, Explains, Updates
 
 
 @every(MADE)
@@ -249,11 +250,11 @@ def test_bad_rows_to_learn_are_refused_and_change_nothing(subject):
     ]
     for rows, labels, error, message in cases:
         with pytest.raises(error, match=message):
-            model.learn(as_rows(rows), labels, NO_WEIGHTS, foresee=False)
+            model.update(as_rows(rows), RaggedLabels.of_single(labels), NO_WEIGHTS, predict=False)
         assert pickle.dumps(model) == before
 
 
-@able(Learns, FITTED)
+@able(Updates, FITTED)
 def test_every_capability_s_method_is_there_only_if_it_answers(made):
     for capability in CAPABILITIES:
         method = next(name for name in vars(capability) if not name.startswith("_"))

@@ -12,6 +12,7 @@ from tests.contract.questions import NO_WEIGHTS, every_answer, same_state
 from tests.contract.subjects import N_FEATURES, SUBJECTS
 
 import labeltrees
+from labeltrees.data.labels import RaggedLabels
 
 N_BLOCKS, BLOCK = 6, 60
 LEARNERS = [subject for subject in SUBJECTS if subject.learns and not subject.several]
@@ -47,7 +48,7 @@ def started(subject):
 
 def teach(model, number):
     X, y = block(number)
-    model.learn(model.rows(X), y, NO_WEIGHTS, foresee=False)
+    model.update(model.rows(X), RaggedLabels.of_single(y), NO_WEIGHTS, predict=False)
 
 
 class Busy:
@@ -142,7 +143,7 @@ def test_askers_do_not_starve_a_teacher_nor_the_other_way_round(subject):
         model.top_labels(rows, 2)
 
     def learn():
-        model.learn(few, y[:5], NO_WEIGHTS, foresee=False)
+        model.update(few, RaggedLabels.of_single(y[:5]), NO_WEIGHTS, predict=False)
 
     n_turns, patience = 5, 20_000  # turns of the others while one waits for one of its own
     for own, others in ((learn, [ask] * 4), (ask, [learn] * 2)):

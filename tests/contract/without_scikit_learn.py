@@ -45,13 +45,13 @@ def ask_every_model(folder, models, asked, later):
     from tests.contract.questions import every_answer, learn
 
     import labeltrees
-    from labeltrees.models.capabilities import Learns, can
+    from labeltrees.models.capabilities import Updates, can
 
     given, options = {}, [["--top", 2], ["--above", 0.2], ["--labelwise"]]
     for number, (name, path) in enumerate(models.items()):
         model = labeltrees.load_model(path)
         given[name] = [every_answer(model, asked)]
-        if can(model, Learns):
+        if can(model, Updates):
             learn(model, *later)
             given[name].append(every_answer(model, asked))
         # To declare its options takes 0.1 s.

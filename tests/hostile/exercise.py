@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from labeltrees.data.label_sets import LabelSets
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.errors import LabelTreesError
 from labeltrees.estimators import estimator_of
 from labeltrees.models.capabilities import (
@@ -16,10 +16,9 @@ from labeltrees.models.capabilities import (
     BeamSearch,
     BestRows,
     Explains,
-    Learns,
-    LearnsSets,
     Samples,
     SamplesSets,
+    Updates,
     can,
 )
 
@@ -45,14 +44,12 @@ def exercise(model: FittedModel, *, learn: bool = True) -> None:
     keep_state = not model.frozen
     type(model).from_tensors(*model.to_tensors(keep_state=keep_state))
     estimator_of(model).around(model)
-    if learn and can(model, Learns) and not model.frozen:
-        _allowed(model.learn, rows, _labels(model, known), NO_WEIGHTS)
-        _ask(model, rows)
-        _allowed(model.to_tensors, keep_state=False)
-    if learn and can(model, LearnsSets) and not model.frozen:
-        labels = _labels(model, known).tolist()
-        sets = LabelSets.of_lists([[label, labels[-1]] for label in labels[:-1]] + [[]])
-        _allowed(model.learn_sets, rows, sets, NO_WEIGHTS, k=2)
+    if learn and can(model, Updates) and not model.frozen:
+        labels = RaggedLabels.of_single(_labels(model, known))
+        if model.takes_label_sets:
+            own = labels.labels.tolist()
+            labels = RaggedLabels.of_lists([[label, own[-1]] for label in own[:-1]] + [[]])
+        _allowed(model.update, rows, labels, NO_WEIGHTS, k=2 if model.takes_label_sets else 0)
         _ask(model, rows)
         _allowed(model.to_tensors, keep_state=False)
 
@@ -131,7 +128,7 @@ def _check_sums(model: FittedModel, sums: np.ndarray) -> None:
 
     A LOMtree's counts are floats that stop growing, so its sums are at most about 1.
     """
-    if hasattr(model, "scale") or can(model, LearnsSets):
+    if hasattr(model, "scale") or can(model, SamplesSets):
         return
     if type(model).__name__ == "LomTreeModel":
         assert sums.max(initial=0) < 2 + 1e-6, sums

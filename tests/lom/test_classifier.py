@@ -19,6 +19,7 @@ from scipy import sparse
 from tests.references.lom import ReferenceLomTree
 
 from labeltrees import LOMTreeClassifier
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.rows import as_rows
 from labeltrees.errors import (
     ArgumentError,
@@ -176,18 +177,19 @@ def test_counting_the_taught_way_only_changes_answers_and_not_the_tree():
 def test_a_second_pass_is_the_same_however_it_is_cut():
     X, y = stream(6, noise=1.0)
     rows, weights = as_rows(X), np.empty(0, np.float32)
+    labels = RaggedLabels.of_single(y)
     models = []
     for n_parts in (1, 2, 7):
         model = LomTreeModel.empty(LomSettings(), X.shape[1])
-        model.learn(rows, y, weights)
+        model.update(rows, labels, weights)
         for part in np.array_split(np.arange(len(y)), n_parts):
-            model.learn(rows, y, weights, order=part, again=True)
+            model.update(rows, labels, weights, order=part, pass_number=1)
         assert model.core.n_rounds == 2
         models.append(model)
     expected = models[0].probabilities(rows)
     for model in models[1:]:
         assert np.array_equal(model.probabilities(rows), expected)
-    models[1].learn(rows, y, weights, order=np.arange(200), again=True)
+    models[1].update(rows, labels, weights, order=np.arange(200), pass_number=1)
     assert models[1].core.n_rounds == pytest.approx(2 + 1 / 3)
     tensors, facts = models[1].to_tensors(keep_state=True)
     again = LomTreeModel.from_tensors(tensors, facts)

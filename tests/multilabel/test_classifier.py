@@ -17,7 +17,7 @@ from sklearn.preprocessing import MultiLabelBinarizer
 
 import labeltrees
 from labeltrees import MultiLabelTreeClassifier
-from labeltrees.data.label_sets import LabelSets
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.rows import as_rows
 from labeltrees.errors import ArgumentError, DataError, DivergedError, TooLargeError
 from labeltrees.metrics import precision_at_k
@@ -216,7 +216,7 @@ def test_a_stream_cut_anywhere_and_saved_is_the_same_to_the_last_bit(tmp_path):
     assert (tmp_path / "w").read_bytes() == (tmp_path / "m").read_bytes()
 
 
-def test_what_is_foreseen_is_what_was_said_before():
+def test_predictions_are_those_before_the_row():
     X, y = problem(6, n_rows=120)
     model, twin = MultiLabelTreeClassifier(refine=50), MultiLabelTreeClassifier(refine=50)
     seen = model.progressive_fit(X, y, k=3)
@@ -361,4 +361,4 @@ def test_label_sets_name_the_line_of_a_bad_relevance():
         relevance=np.array([1.0, 4.0], np.float32),
     )  # fmt: skip
     with pytest.raises(DataError, match=r"line 6 has relevance 4; relevance must be in \[0, 1\]"):
-        LabelSets.of_chunk(chunk)
+        RaggedLabels.of_chunk(chunk)

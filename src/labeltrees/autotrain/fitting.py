@@ -9,7 +9,7 @@ import numpy as np
 
 from labeltrees.autotrain.gathering import label_lists, weights_of
 from labeltrees.autotrain.memory_shares import kept_within_memory
-from labeltrees.data.label_sets import LabelSets
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.targets import learned_labels, weighted_by_label
 from labeltrees.errors import DataError
 from labeltrees.metrics import label_matrix
@@ -30,7 +30,7 @@ class Recipe:
 
     method: Method
     settings: Any
-    one_label: str = "each"
+    one_label: OneLabel = "each"
     base: Any = None
     """The estimator that the method boosts, if it takes one."""
     seed: int = 0
@@ -51,11 +51,11 @@ def fit(recipe: Recipe, data: Chunk, folder: Path | None = None) -> FittedModel:
         return _fit_estimator(recipe, data)
     if method.several_labels:
         return _fit_sets(recipe, data)
-    rows, labels, weights = data.examples(cast("OneLabel", recipe.one_label), recipe.seed)
+    rows, labels, weights = data.examples(recipe.one_label, recipe.seed)
     weights = weighted_by_label(labels, weights, recipe.settings.class_weight)
     model = method.start_on_rows(recipe.settings, rows, labels, weights)
     with kept_within_memory(model):
-        model.learn_in_passes(rows, labels, weights)
+        model.learn_in_passes(rows, RaggedLabels.of_single(labels), weights)
     return cast("FittedModel", model)
 
 
@@ -63,7 +63,7 @@ def _fit_sets(recipe: Recipe, data: Chunk) -> FittedModel:
     """Return a model that learned all labels of each row together, in passes over the rows."""
     weights = weights_of(data)
     learned = data if weights.all() else data.take(np.flatnonzero(weights))
-    sets = LabelSets.of_chunk(learned)
+    sets = RaggedLabels.of_chunk(learned)
     if not len(sets.labels):
         raise DataError("the data have no row with a label.")
     names = learned_labels(sets.labels, np.empty(0, np.float32))
@@ -97,5 +97,5 @@ def _fitted_to(estimator: Any, recipe: Recipe, data: Chunk) -> dict[str, Any]:
         y = label_matrix(data.labels, data.relevance, classes=labels, starts=data.label_starts)
         y.data /= np.repeat(y.sum(axis=1), np.diff(y.indptr))  # 32-bit floats hardly sum to 1
         return {"X": data.rows, "y": y, "sample_weight": data.weights, "classes": labels}
-    rows, labels, weights = data.examples(cast("OneLabel", recipe.one_label), recipe.seed)
+    rows, labels, weights = data.examples(recipe.one_label, recipe.seed)
     return {"X": rows, "y": labels, "sample_weight": weights}

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from labeltrees.autotrain.batches import add_scores, batch_of, scored_k
 from labeltrees.autotrain.gathering import given_up
-from labeltrees.autotrain.lessons import Lessons, OneLabelLessons
 from labeltrees.autotrain.memory_shares import buffer_rows, kept_within_memory
 from labeltrees.autotrain.scores import ask, scores
 from labeltrees.autotrain.training import Measured
@@ -18,11 +18,12 @@ from labeltrees.data.ahead import read_ahead
 from labeltrees.data.readers import DataProfile
 from labeltrees.data.shuffle import joined, shuffled
 from labeltrees.errors import DataError
+from labeltrees.metrics import ProgressiveSetValidation, ProgressiveValidation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from labeltrees.data.chunk import Chunk
+    from labeltrees.data.chunk import Chunk, OneLabel
     from labeltrees.metrics import ProgressiveSetSummary, ProgressiveSummary
 
 __all__ = ["BUFFER_ROWS", "Streamed", "learn_stream"]
@@ -71,7 +72,8 @@ def learn_stream(
     start: Callable[[int], Any],
     *,
     in_order: bool,
-    lessons: Lessons | None = None,
+    one_label: OneLabel | None = "each",
+    path: str = "",
     n_passes: int = 1,
     seed: int = 0,
     name: str = "the model",
@@ -88,8 +90,10 @@ def learn_stream(
     in_order : bool
         Whether rows are learned in the order of the file. If not, one in twenty (10,000 at most)
         is kept from learning, and the model is measured by them.
-    lessons : Lessons, optional
-        How rows are taught; by default with one label each, of several each in turn.
+    one_label : {"each", "draw", "first"} or None
+        What is learned of a row with several labels; None: all of them together.
+    path : str
+        The file, for errors.
     n_passes : int
         How often all rows are learned, but those kept apart.
     seed : int
@@ -97,8 +101,10 @@ def learn_stream(
         What the model is called in the table.
     advance : function of a number of rows and what to show
     """
-    lessons = OneLabelLessons(seed=seed) if lessons is None else lessons
-    validation, model, first = lessons.scoring(), None, None
+    single = one_label is not None
+    validation: Any = ProgressiveValidation() if single else ProgressiveSetValidation()
+    model: Any = None
+    first = None
     mix = _Mixer(seed)
     with ExitStack() as memory:
         for number in range(n_passes):
@@ -108,18 +114,22 @@ def learn_stream(
             learned: Iterator[Chunk] = (held.split(chunk) for chunk in counted)
             if not in_order:
                 learned = mix(learned, number)
-            for lesson in read_ahead(lessons.of(chunk) for chunk in learned):
-                if not lesson.n_rows:
+            batches = (batch_of(chunk, one_label, seed=seed, path=path) for chunk in learned)
+            for batch in read_ahead(batches):
+                if not batch.n_rows:
                     continue
                 if model is None:
-                    model = start(lesson.rows.n_features)
+                    model = start(batch.rows.n_features)
                     memory.enter_context(kept_within_memory(model))
-                told = lessons.teach(model, lesson, n_top=lessons.n_scored, number=number)
+                k = 0 if single else scored_k(model.settings, 1)
+                predicted = model.update(
+                    batch.rows, batch.labels, batch.weights, k=k, pass_number=number
+                )
                 if number == 0:
-                    lessons.score(validation, lesson, told)
+                    add_scores(validation, batch, predicted, single=single)
                 if advance is not None:
                     loss = validation.scores().log_loss_seen or 0.0
-                    advance(lesson.n_rows, {"loss": loss, "labels": len(model.vocabulary)})
+                    advance(batch.n_rows, {"loss": loss, "labels": len(model.vocabulary)})
     if model is None or first is None:
         raise DataError("the data have no row with a label.")
     measured = _measure(model, first[0].parts, name=name)

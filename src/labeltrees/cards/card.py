@@ -14,7 +14,7 @@ from labeltrees.cards.front_matter import front_matter, hub_facts
 from labeltrees.cards.markdown import PICTURE, sections
 from labeltrees.cards.quality import quality
 from labeltrees.cards.reliability_picture import reliability_picture
-from labeltrees.data.label_sets import LabelSets
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.rows import as_weights
 from labeltrees.errors import ArgumentError, DataError
 from labeltrees.models.extreme.relevance import as_relevance
@@ -243,7 +243,7 @@ def evaluated(
     return card_of(model, batches, said, learned=counted)
 
 
-def label_sets(y: Any, classes: ArrayLike | None = None) -> LabelSets:
+def label_sets(y: Any, classes: ArrayLike | None = None) -> RaggedLabels:
     """Return the labels of rows in whatever form they come.
 
     >>> label_sets([["sun", "rain"], []]).labels.tolist()
@@ -252,7 +252,7 @@ def label_sets(y: Any, classes: ArrayLike | None = None) -> LabelSets:
     relevance = as_relevance(y, classes=classes)
     is_graded = relevance.is_graded or relevance.scale != 1
     values = (relevance.values * relevance.scale).astype(np.float32) if is_graded else None
-    return LabelSets(relevance.starts, relevance.vocabulary.labels[relevance.labels], values)
+    return RaggedLabels(relevance.vocabulary.labels[relevance.labels], relevance.starts, values)
 
 
 def card_of(
@@ -260,7 +260,7 @@ def card_of(
     batches: Iterable[Batch] | None,
     said: About,
     *,
-    learned: LabelSets | None = None,
+    learned: RaggedLabels | None = None,
 ) -> ModelCard:
     """Return the card of a model, evaluated on rows if there are any."""
     found = None if batches is None else quality(model, batches)

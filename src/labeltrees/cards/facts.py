@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from labeltrees.cards.quality import Quality
-    from labeltrees.data.label_sets import LabelSets
+    from labeltrees.data.labels import RaggedLabels
     from labeltrees.models.model import FittedModel
 
 __all__ = ["About", "facts_of", "file_facts"]
@@ -41,7 +41,7 @@ class About:
 
 
 def facts_of(
-    model: FittedModel, said: About, found: Quality | None, learned: LabelSets | None
+    model: FittedModel, said: About, found: Quality | None, learned: RaggedLabels | None
 ) -> dict[str, Any]:
     """Return all that a card says, ready for JSON."""
     described = model.describe()
@@ -84,7 +84,7 @@ def _about(model: FittedModel, kind: str, *, is_text: bool) -> str:
 
 
 def _learned(
-    model: FittedModel, described: dict[str, Any], said: About, learned: LabelSets | None
+    model: FittedModel, described: dict[str, Any], said: About, learned: RaggedLabels | None
 ) -> dict[str, Any]:
     frequencies = learned_frequencies(model, learned)
     return {

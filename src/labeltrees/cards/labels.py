@@ -14,7 +14,7 @@ from labeltrees.models.capabilities import HasTree, can
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from labeltrees.data.label_sets import LabelSets
+    from labeltrees.data.labels import RaggedLabels
     from labeltrees.data.vocabulary import LabelVocabulary
     from labeltrees.models.model import FittedModel
 
@@ -94,7 +94,7 @@ class Frequencies:
         }
 
 
-def learned_frequencies(model: FittedModel, given: LabelSets | None) -> Frequencies | None:
+def learned_frequencies(model: FittedModel, given: RaggedLabels | None) -> Frequencies | None:
     """Return how often labels were learned: by the rows given, or by a model that has counted."""
     if given is not None:
         return _of_sets(given)
@@ -112,6 +112,6 @@ def _of_leaves(
     return Frequencies.of(vocabulary.labels[ids[order]], masses[order], "examples learned")
 
 
-def _of_sets(sets: LabelSets) -> Frequencies:
+def _of_sets(sets: RaggedLabels) -> Frequencies:
     labels, counts = np.unique(sets.labels, return_counts=True)
     return Frequencies.of(labels, counts.astype(np.float64), "rows")

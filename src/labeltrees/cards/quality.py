@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from labeltrees.data.label_sets import LabelSets
+    from labeltrees.data.labels import RaggedLabels
     from labeltrees.data.rows import Rows
     from labeltrees.metrics import ReliabilityCurve
     from labeltrees.models.model import FittedModel
 
     FloatArray = NDArray[np.float64]
     #: Rows, their labels, and their weights if they have any.
-    Batch = tuple[Rows, LabelSets, NDArray[np.float32] | None]
+    Batch = tuple[Rows, RaggedLabels, NDArray[np.float32] | None]
 
 __all__ = ["Quality", "quality"]
 
@@ -129,7 +129,7 @@ def _cut(batch: Batch) -> list[Batch]:
     return pieces
 
 
-def _matrix(labels: LabelSets, names: LabelVocabulary) -> sparse.csr_array:
+def _matrix(labels: RaggedLabels, names: LabelVocabulary) -> sparse.csr_array:
     """Return rows of relevances; labels that the model does not know have columns at the end."""
     columns = names.ids(labels.labels)
     values = np.ones(len(columns)) if labels.relevance is None else labels.relevance
@@ -153,7 +153,7 @@ def _has_distributions(model: FittedModel, truth: sparse.csr_array) -> bool:
 
 
 def _ask(
-    model: FittedModel, rows: Rows, labels: LabelSets, one_each: bool, dense: bool
+    model: FittedModel, rows: Rows, labels: RaggedLabels, one_each: bool, dense: bool
 ) -> tuple[Any, ...]:
     """Return columns and probabilities of the first labels, of the own label, and of all."""
     n_labels = getattr(model, "n_tree_labels", len(model.vocabulary))

@@ -141,7 +141,7 @@ class Input:
     """How the file is read; None for Python code."""
     profile: DataProfile | None = field(default=None, repr=False)
     """What the first part of the file holds; None if it was not read yet."""
-    labels: str = "each"
+    labels: OneLabel = "each"
     limit: int | None = None
     order: str = "files"
     seed: int = 0
@@ -356,7 +356,7 @@ class Input:
 
     def _examples(self) -> Iterator[tuple[Rows, NDArray[Any], NDArray[np.float32]]]:
         for chunk in self.whole():
-            rows, labels, weights = chunk.examples(cast("OneLabel", self.labels), self.seed)
+            rows, labels, weights = chunk.examples(self.labels, self.seed)
             if rows.n_rows:
                 yield rows, labels, weights
 

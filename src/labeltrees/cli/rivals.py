@@ -16,7 +16,7 @@ class FrequencyTable:
     """Predicts the label seen most often so far, with the share it has had.
 
     >>> table = FrequencyTable()
-    >>> table.foresee(["a", "b", "b", "b"])[0].tolist()
+    >>> table.update(["a", "b", "b", "b"])[0].tolist()
     [False, False, False, True]
     """
 
@@ -25,8 +25,8 @@ class FrequencyTable:
         self._total = 0
         self._best: Any = None
 
-    def foresee(self, labels: Any) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        """Return whether each label was foreseen, and the probability it had; learn it after."""
+    def update(self, labels: Any) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        """Return whether each label was predicted, and the probability it had; learn it after."""
         correct = np.zeros(len(labels), dtype=bool)
         p_label = np.zeros(len(labels))
         count = self._count
@@ -47,15 +47,15 @@ class Cache:
 
     >>> cache = Cache()
     >>> contexts = np.array([[1, 2, 3], [1, 2, 3], [9, 2, 3]])
-    >>> cache.foresee(contexts, ["x", "x", "x"]).tolist()
+    >>> cache.update(contexts, ["x", "x", "x"]).tolist()
     [False, True, True]
     """
 
     def __init__(self) -> None:
         self._last: tuple[dict[Any, Any], ...] = ({}, {}, {})
 
-    def foresee(self, contexts: NDArray[Any], labels: Any) -> NDArray[np.bool_]:
-        """Return whether each label was foreseen; remember it after.
+    def update(self, contexts: NDArray[Any], labels: Any) -> NDArray[np.bool_]:
+        """Return whether each label was predicted; remember it after.
 
         ``contexts`` has the tokens before each label, the nearest last.
         """

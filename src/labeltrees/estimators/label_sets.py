@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from labeltrees.data.label_sets import ALLOWED, LabelSets
+from labeltrees.data.labels import ALLOWED_RELEVANCE, RaggedLabels
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError, DataError
 from labeltrees.estimators.several_labels import form_of, relevance_of
@@ -22,7 +22,7 @@ __all__ = ["NamedSets", "named_sets"]
 class NamedSets(NamedTuple):
     """Label sets, how they were given, and the labels that are announced with them."""
 
-    sets: LabelSets
+    sets: RaggedLabels
     form: FormName
     names: NDArray[Any]
     """Of a matrix all of its columns, else the labels that occur, sorted."""
@@ -50,14 +50,14 @@ def named_sets(y: Any, classes: ArrayLike | None = None) -> NamedSets:
     if relevance.scale > 1:
         entry = int(np.argmax(values))
         row = int(np.searchsorted(relevance.starts, entry, side="right")) - 1
-        raise DataError(f"row {row} of y has {values[entry]:g}; {ALLOWED}")
+        raise DataError(f"row {row} of y has {values[entry]:g}; {ALLOWED_RELEVANCE}")
     names = relevance.vocabulary.labels
     is_graded = relevance.is_graded or relevance.scale != 1
     if form_of(y) == "lists" and not is_graded:
-        sets = LabelSets.of_lists([_relevant(row) for row in y])  # in the order they are named
+        sets = RaggedLabels.of_lists([_relevant(row) for row in y])  # in the order they are named
     else:
         graded = values.astype(np.float32) if is_graded else None
-        sets = LabelSets(relevance.starts, names[relevance.labels], graded)
+        sets = RaggedLabels(names[relevance.labels], relevance.starts, graded)
     if named is None and classes is not None:
         names = np.concatenate([np.asarray(LabelVocabulary(classes).labels), names])
     return NamedSets(sets, form_of(y), names)
@@ -89,4 +89,4 @@ def _without_labels(y: Any, classes: ArrayLike | None) -> NamedSets | None:
     if width is not None and len(names) != width:
         raise ArgumentError.of("classes", classes, f"{width} different labels")
     starts = np.zeros(n_rows + 1, np.int64)
-    return NamedSets(LabelSets(starts, np.empty(0, dtype=object)), form_of(y), names)
+    return NamedSets(RaggedLabels(np.empty(0, dtype=object), starts), form_of(y), names)

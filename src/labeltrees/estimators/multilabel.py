@@ -14,7 +14,7 @@ from labeltrees.estimators.contract import LabelEstimator, uniforms_of
 from labeltrees.estimators.label_sets import named_sets
 from labeltrees.estimators.several_labels import in_form, ndcg_of, relevance_of
 from labeltrees.models.model import ScoredLabels
-from labeltrees.models.multilabel.model import ForeseenSets, MultiLabelTreeModel
+from labeltrees.models.multilabel.model import MultiLabelTreeModel
 from labeltrees.models.multilabel.settings import MultiLabelSettings as Default
 from labeltrees.progress import Progress
 from labeltrees.tree import LabelTree
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from labeltrees.data.rows import Rows
     from labeltrees.data.vocabulary import LabelSorting
     from labeltrees.estimators.label_sets import NamedSets
+    from labeltrees.models.model import Predictions
     from labeltrees.models.multilabel.settings import SetStructureName
     from labeltrees.models.online.scaling import ScaleName
     from labeltrees.models.online.settings import OptimizerName
@@ -233,13 +234,13 @@ class MultiLabelTreeClassifier(LabelEstimator):
         >>> model.partial_fit([[1, 1]] * 20, [["sun", "rainbow"]] * 20).classes_.tolist()
         ['rain', 'rainbow', 'sun']
         """
-        self._learn(X, y, classes, sample_weight, foresee=False, k=0)
+        self._learn(X, y, classes, sample_weight, predict=False, k=0)
         return self
 
     def progressive_fit(
         self, X: Any, y: Any, *, sample_weight: ArrayLike | None = None, k: int = 5
-    ) -> ForeseenSets:
-        """Learn like `partial_fit` and return what the model said of each row just before.
+    ) -> Predictions:
+        """Learn like `partial_fit` and return what the model predicted for each row before.
 
         Parameters
         ----------
@@ -247,12 +248,12 @@ class MultiLabelTreeClassifier(LabelEstimator):
         y : matrix, lists, sets, dicts or labels
         sample_weight : numbers in [0, 1e9] of shape (n_rows,), optional
         k : int >= 0, default 5
-            How many of the likeliest labels of each row are found: those of its candidates, so at
-            most ``refine`` unless that is 0.
+            How many of the most likely labels of each row are found. More than ``refine`` is
+            slower, unless that is 0.
 
         Returns
         -------
-        ForeseenSets
+        Predictions
             ``p_label`` and ``is_new`` of every label of every row, in the order in which lists
             name them (of a matrix and of graded relevance: sorted by label), ``top`` and ``p_top``
             of shape (n_rows, k).
@@ -265,7 +266,7 @@ class MultiLabelTreeClassifier(LabelEstimator):
         [True, False, True]
         """
         return self._learn(
-            X, y, None, sample_weight, foresee=True, k=checks.integer("k", k, 0, 10_000)
+            X, y, None, sample_weight, predict=True, k=checks.integer("k", k, 0, 10_000)
         )
 
     def _learn(
@@ -275,9 +276,9 @@ class MultiLabelTreeClassifier(LabelEstimator):
         classes: ArrayLike | None,
         sample_weight: ArrayLike | None,
         *,
-        foresee: bool,
+        predict: bool,
         k: int,
-    ) -> ForeseenSets:
+    ) -> Predictions:
         first = "model_" not in self.__dict__
         settings = self._settings() if first else self.model_.settings
         rows, named, weights = _training_sets(X, y, sample_weight, classes)
@@ -290,7 +291,7 @@ class MultiLabelTreeClassifier(LabelEstimator):
         if named.form in ("matrix", "sparse") or classes is not None:
             model.vocabulary.ids(named.sets.labels)  # raises before anything is added
             model.vocabulary.add(named.names)
-        seen = model.learn_sets(rows, named.sets, weights, foresee=foresee, k=k)
+        seen = model.update(rows, named.sets, weights, predict=predict, k=k)
         if first:
             self._set_model(X, model)
         return seen

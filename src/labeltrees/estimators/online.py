@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from labeltrees import checks
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.targets import learned_labels
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
     from labeltrees.data.rows import Rows
     from labeltrees.data.vocabulary import LabelSorting
-    from labeltrees.models.model import Foreseen
+    from labeltrees.models.model import Predictions
 
 __all__ = ["OnlineClassifier"]
 
@@ -61,9 +63,9 @@ class OnlineClassifier(LabelClassifier):
             kept = np.flatnonzero(weights)
             rows, labels, weights = rows.take(kept), labels[kept], weights[kept]
         model = self._start_on_all(settings, rows, labels, weights)
-        total, shown = model.n_lessons(rows), getattr(settings, "verbose", 0) > 0
+        total, shown = model.n_steps(rows), getattr(settings, "verbose", 0) > 0
         with Progress("learning", total=total, enabled=shown) as progress:
-            model.learn_in_passes(rows, labels, weights, progress)
+            model.learn_in_passes(rows, RaggedLabels.of_single(labels), weights, progress)
         return self._set_model(X, model)
 
     def partial_fit(
@@ -97,15 +99,15 @@ class OnlineClassifier(LabelClassifier):
         >>> model.partial_fit([[1, 1]] * 20, ["rainbow"] * 20).classes_.tolist()
         ['rain', 'rainbow', 'sun']
         """
-        self._learn(X, y, classes, sample_weight, foresee=False, foresee_top=False)
+        self._learn(X, y, classes, sample_weight, predict=False, k=0)
         return self
 
     def progressive_fit(
-        self, X: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None, top: bool = True
-    ) -> Foreseen:
-        """Learn like `partial_fit` and return what the model said of each row just before.
+        self, X: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None, k: int = 1
+    ) -> Predictions:
+        """Learn like `partial_fit` and return what the model predicted for each row before.
 
-        The mean loss of these answers (progressive validation) is an honest estimate of the
+        The mean loss of these predictions (progressive validation) is an honest estimate of the
         model's error, without held-out data.
 
         Parameters
@@ -113,13 +115,14 @@ class OnlineClassifier(LabelClassifier):
         X : matrix of shape (n_rows, n_features), sparse or dense
         y : labels of shape (n_rows,), strings or integers
         sample_weight : numbers in [0, 1e9] of shape (n_rows,), optional
-        top : bool, default True
-            Whether the likeliest label of each row is found as well.
+        k : int >= 0, default 1
+            How many of the most likely labels of each row are found. More than 1 is slower.
 
         Returns
         -------
-        Foreseen
-            ``p_label``, ``top``, ``p_top`` and ``is_new``, one entry per row.
+        Predictions
+            ``p_label`` and ``is_new``, one entry per row; ``top`` and ``p_top`` of shape
+            (n_rows, k).
 
         Examples
         --------
@@ -128,7 +131,8 @@ class OnlineClassifier(LabelClassifier):
         >>> seen.is_new
         array([ True,  True, False])
         """
-        return self._learn(X, y, None, sample_weight, foresee=True, foresee_top=top)
+        k = checks.integer("k", k, 0, 10_000)
+        return self._learn(X, y, None, sample_weight, predict=True, k=k)
 
     def _learn(
         self,
@@ -137,14 +141,14 @@ class OnlineClassifier(LabelClassifier):
         classes: ArrayLike | None,
         sample_weight: ArrayLike | None,
         *,
-        foresee: bool,
-        foresee_top: bool,
-    ) -> Foreseen:
-        model, seen = self._model_to_learn(X, y, sample_weight, classes)
-        foreseen: Foreseen = model.learn(*seen, foresee=foresee, foresee_top=foresee_top)
+        predict: bool,
+        k: int,
+    ) -> Predictions:
+        model, batch = self._model_to_learn(X, y, sample_weight, classes)
+        predicted: Predictions = model.update(*batch, predict=predict, k=k)
         if "model_" not in self.__dict__:
             self._set_model(X, model)
-        return foreseen
+        return predicted
 
     def _model_to_learn(
         self,
@@ -152,7 +156,7 @@ class OnlineClassifier(LabelClassifier):
         y: ArrayLike,
         sample_weight: ArrayLike | None,
         classes: ArrayLike | None = None,
-    ) -> tuple[Any, tuple[Rows, NDArray[Any], NDArray[np.float32]]]:
+    ) -> tuple[Any, tuple[Rows, RaggedLabels, NDArray[np.float32]]]:
         """Return the model that goes on, or one that starts, and checked rows, labels, weights."""
         first = "model_" not in self.__dict__
         settings = self._settings() if first else self.model_.settings
@@ -170,7 +174,7 @@ class OnlineClassifier(LabelClassifier):
         if classes is not None:
             model.vocabulary.ids(labels)  # raises before anything is added
             model.vocabulary.add(classes)
-        return model, (rows, labels, weights)
+        return model, (rows, RaggedLabels.of_single(labels), weights)
 
     def _start_on_all(
         self, settings: Any, rows: Rows, labels: NDArray[Any], weights: NDArray[np.float32]

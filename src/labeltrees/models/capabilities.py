@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from scipy import sparse
 
-    from labeltrees.data.label_sets import LabelSets
+    from labeltrees.data.labels import RaggedLabels
     from labeltrees.data.rows import Rows
-    from labeltrees.models.model import BeamLabels, Foreseen, TopRows
+    from labeltrees.models.model import BeamLabels, Predictions, TopRows
     from labeltrees.tree import LabelTree
 
 __all__ = [
@@ -31,10 +31,9 @@ __all__ = [
     "Descends",
     "Explains",
     "HasTree",
-    "Learns",
-    "LearnsSets",
     "Samples",
     "SamplesSets",
+    "Updates",
     "can",
     "demand",
 ]
@@ -108,35 +107,20 @@ class HasTree(Protocol):
 
 
 @runtime_checkable
-class Learns(Protocol):
-    """Goes on learning, row by row."""
+class Updates(Protocol):
+    """Can be updated row by row, with one label per row or, if `takes_label_sets`, with any."""
 
-    def learn(
+    def update(
         self,
         rows: Rows,
-        labels: NDArray[Any],
+        labels: RaggedLabels,
         weights: NDArray[np.float32],
         *,
-        foresee: bool = True,
-        foresee_top: bool = False,
-    ) -> Foreseen:
-        """Learn from rows in turn and return what was foreseen of each."""
-
-
-@runtime_checkable
-class LearnsSets(Protocol):
-    """Goes on learning, row by row, from rows with any number of labels."""
-
-    def learn_sets(
-        self,
-        rows: Rows,
-        labels: LabelSets,
-        weights: NDArray[np.float32],
-        *,
-        foresee: bool = True,
+        predict: bool = True,
         k: int = 0,
-    ) -> Any:
-        """Learn from rows in turn and return what was foreseen of each, and its k likeliest."""
+        pass_number: int = 0,
+    ) -> Predictions:
+        """Learn rows in turn and return what was predicted for each before, and its k best."""
 
 
 @runtime_checkable
@@ -155,8 +139,7 @@ _QUESTIONS: dict[type, str] = {
     BeamSearch: "beam search",
     Descends: "greedy descent",
     HasTree: "one tree to look at",
-    Learns: "learning row by row",
-    LearnsSets: "learning row by row from sets of labels",
+    Updates: "updates row by row",
     SamplesSets: "draws of sets of labels",
 }
 
@@ -165,7 +148,7 @@ def can(model: object, capability: type) -> bool:
     """Return whether a model, or every model of a class, has the capability.
 
     >>> from labeltrees.models.extreme.model import ExtremeModel
-    >>> can(ExtremeModel, BestRows), can(ExtremeModel, Learns)
+    >>> can(ExtremeModel, BestRows), can(ExtremeModel, Updates)
     (True, False)
     """
     method = next(name for name in vars(capability) if not name.startswith("_"))

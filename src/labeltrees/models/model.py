@@ -27,9 +27,9 @@ __all__ = [
     "MAX_DENSE_BYTES",
     "BeamLabels",
     "FittedModel",
-    "Foreseen",
     "FormName",
     "Model",
+    "Predictions",
     "ScoredLabels",
     "ScoredRows",
     "SearchName",
@@ -96,17 +96,31 @@ class ScoredRows(NamedTuple):
     scores: NDArray[np.float64]
 
 
-class Foreseen(NamedTuple):
-    """What a model said of each row just before it learned from it."""
+class Predictions(NamedTuple):
+    """What a model predicted for each row just before it learned the row."""
 
     p_label: NDArray[np.float64]
-    """The probability of the row's own label; 0, or the novelty mass, if it was new."""
+    """The probability of each label of each row, in the order in which they were given. A new label
+    has 0, or the novelty mass."""
     top: NDArray[Any]
-    """The likeliest label; empty if not asked for."""
+    """The k most likely labels, (n_rows, k); None where fewer were known."""
     p_top: NDArray[np.float64]
-    """And its probability."""
+    """Their probabilities, (n_rows, k)."""
     is_new: NDArray[np.bool_]
-    """Whether the row's label had never been learned before."""
+    """Whether each label had never been learned before, in the order of ``p_label``."""
+
+    @classmethod
+    def none(cls, k: int = 0) -> Predictions:
+        """Return the predictions for no rows."""
+        top = np.empty((0, k), dtype=object), np.empty((0, k))
+        return cls(np.empty(0), *top, np.empty(0, dtype=bool))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Predictions]) -> Predictions:
+        """Return the predictions for the rows of all parts, one part after the other."""
+        if not parts:
+            return cls.none()
+        return cls(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 class Model(Protocol):
@@ -143,6 +157,8 @@ class FittedModel(ABC):
     missing: ClassVar[bool] = False
     """Whether NaN in a row is a missing value."""
     settings_class: ClassVar[type[Settings]]
+    takes_label_sets: ClassVar[bool] = False
+    """Whether it learns rows with any number of labels; otherwise each row has exactly one."""
     scores_all: ClassVar[bool] = False
     """Whether the probability of one label takes those of all, as where they are scaled."""
     fades: ClassVar[bool] = False

@@ -98,6 +98,11 @@ class Settings:
     def __post_init__(self) -> None:
         checks.settle(self)
 
+    @property
+    def batch_k(self) -> int:
+        """The largest ``k`` for which a model's `update` learns rows in batches."""
+        return 1
+
     @classmethod
     def names(cls) -> tuple[str, ...]:
         """Return the names of the parameters."""

@@ -12,7 +12,7 @@ from labeltrees.cards import About, card_of
 from labeltrees.cli.inputs import FormatOption, Input, LimitOption, LineOption
 from labeltrees.cli.opening import ModelArgument, open_model
 from labeltrees.cli.report import JsonOption, QuietOption, say, say_json
-from labeltrees.data.label_sets import LabelSets
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.readers.source import MAX_LINE_BYTES
 from labeltrees.errors import ArgumentError, DataError
 from labeltrees.models.settings import ClassifierSettings
@@ -94,7 +94,7 @@ def _batches(model: FittedModel, source: Input, path: str, *, quiet: bool) -> It
             n_rows += chunk.n_rows
             yield (
                 chunk.rows,
-                LabelSets(chunk.label_starts, chunk.labels, chunk.relevance),
+                RaggedLabels(chunk.labels, chunk.label_starts, chunk.relevance),
                 chunk.weights,
             )
     if not n_rows:

@@ -24,6 +24,7 @@ from labeltrees.cli.report import (
     say_table,
 )
 from labeltrees.cli.rivals import Cache, FrequencyTable
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.python_source import N_FEATURES, PythonSource, next_identifier_rows
 from labeltrees.metrics import ProgressiveValidation
 from labeltrees.models.conditional.settings import ConditionalSettings
@@ -31,7 +32,10 @@ from labeltrees.models.conditional.start import start_on_stream
 from labeltrees.progress import Progress
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from labeltrees.metrics import ProgressiveSummary
+    from labeltrees.models.model import Predictions
 
 LINES = (
     "import os\n\ndef listing(folder):\n    return sorted(os.",
@@ -113,21 +117,26 @@ class _Run:
         table, cache = FrequencyTable(), Cache()
         for chunk in source:
             started = time.perf_counter()
-            seen = self.model.learn(chunk.rows, chunk.labels, _ALL_ALIKE, foresee_top=True)
+            labels = RaggedLabels.of_single(chunk.labels)
+            seen = self.model.update(chunk.rows, labels, _ALL_ALIKE, k=1)
             self.seconds_learning += time.perf_counter() - started
-            correct = seen.top == chunk.labels
-            self.validation.update(seen.p_label, correct, seen.p_top, is_new=seen.is_new)
-            said = self.plain.learn(chunk.rows, chunk.labels, _ALL_ALIKE, foresee_top=True)
-            self.plain_scores.update(
-                said.p_label, said.top == chunk.labels, said.p_top, is_new=said.is_new
-            )
-            foreseen, p_label = table.foresee(chunk.labels)
-            self.table_scores.update(p_label, foreseen, is_new=seen.is_new)
-            hits = cache.foresee(chunk.contexts, chunk.labels)
+            correct = _score(self.validation, seen, chunk.labels)
+            plain = self.plain.update(chunk.rows, labels, _ALL_ALIKE, k=1)
+            _score(self.plain_scores, plain, chunk.labels)
+            hits, p_label = table.update(chunk.labels)
+            self.table_scores.update(p_label, hits, is_new=seen.is_new)
+            hits = cache.update(chunk.contexts, chunk.labels)
             self.cache_scores.update(hits.astype(float), hits)
             progress.advance(
                 chunk.n_rows, acc=float(correct.mean()), labels=len(self.model.vocabulary)
             )
+
+
+def _score(validation: ProgressiveValidation, seen: Predictions, labels: Any) -> NDArray[np.bool_]:
+    """Add predictions to the scores; return whether each was right."""
+    correct = np.asarray(seen.top[:, 0] == labels, dtype=bool)
+    validation.update(seen.p_label, correct, seen.p_top[:, 0], is_new=seen.is_new)
+    return correct
 
 
 def _complete(model: Any, text: str) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import typer
 
-from labeltrees.autotrain.lessons import lessons_of
 from labeltrees.cli.answers import AnswerFile, form_of
 from labeltrees.cli.inputs import (
     FormatOption,
@@ -38,6 +37,7 @@ from labeltrees.cli.streaming.signals import AskedToStop, Stopping
 from labeltrees.cli.units import Every, every
 from labeltrees.data.readers.source import MAX_LINE_BYTES
 from labeltrees.errors import ArgumentError, DataError
+from labeltrees.metrics import ProgressiveSetValidation, ProgressiveValidation
 from labeltrees.progress import Progress
 
 _WHAT = "predicted before learned, in the order of the stream"
@@ -151,17 +151,12 @@ def stream(
                 for note in (*source.profile.notes, *learner.notes):
                     say(f"labeltrees: {note}")
         facts = {"input": extra["input"]} if "input" in extra else source.facts()
-        lessons = lessons_of(
-            learner.model_class,
-            learner.settings,
-            how=source.labels,
-            seed=source.seed,
-            path=source.path,
-        )
+        sets = learner.model_class.takes_label_sets
+        scoring: Any = ProgressiveSetValidation if sets else ProgressiveValidation
         if resumed is None:
-            position = Position(fingerprint(source), lessons.scoring(n_expected=limit))
+            position = Position(fingerprint(source), scoring(n_expected=limit))
         else:
-            position = Position.resumed(extra, source, str(resumed), lessons.scoring)
+            position = Position.resumed(extra, source, str(resumed), scoring)
         answers = None
         if predictions is not None:
             form = form_of(predictions, predictions_format, "--predictions-format")
@@ -174,8 +169,7 @@ def stream(
             running = Stream(
                 source=source,
                 position=position,
-                lessons=lessons,
-                start=learner.start,
+                learner=learner,
                 model=opened,
                 out=out,
                 extra=facts,

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from labeltrees import checks
 from labeltrees.autotrain.kinds import online_method_for
-from labeltrees.autotrain.lessons import can_be_taught
 from labeltrees.cli.methods import stream_names
 from labeltrees.cli.opening import open_model
 from labeltrees.cli.settings_options import option_of
 from labeltrees.cli.units import size_in_bytes
 from labeltrees.errors import ArgumentError
-from labeltrees.models.capabilities import LearnsSets, can
+from labeltrees.models.capabilities import Updates, can
 from labeltrees.models.registry import methods
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ class Learner:
             found = cls(name, type(opened), opened.settings, lambda _: opened)
         else:
             found = cls._new(model, wanted, source, labels)
-        if labels is not None and can(found.model_class, LearnsSets):
+        if labels is not None and found.model_class.takes_label_sets:
             raise ArgumentError(
                 f"--labels {labels} is for models of one label per row; {found.name} learns all "
                 "labels of a row together."
@@ -103,7 +102,7 @@ def checked_options(
 def opened_model(path: Path, model: str, wanted: Wanted) -> tuple[FittedModel, StoredModel]:
     """Return a model that can go on learning, and what else is in its file."""
     stored, opened = open_model(path)
-    if not can_be_taught(opened):
+    if not can(opened, Updates):
         raise ArgumentError(f"{path} holds a {stored.model}, which cannot learn row by row.")
     if opened.frozen:
         raise ArgumentError(f"{path} was saved with --no-keep-state and cannot learn any more.")

@@ -1,4 +1,4 @@
-"""The loop of `labeltrees stream`: foresee, learn, write, save, say that it is alive."""
+"""The loop of `labeltrees stream`: predict, learn, write, save, and report that it runs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from labeltrees.autotrain.batches import add_scores, batch_of, predicted_rows, scored_k
 from labeltrees.cli.answers import csv_line, json_line, tsv_line
 from labeltrees.cli.report import stop_writing
 from labeltrees.cli.streaming.signals import AskedToStop
@@ -17,13 +18,14 @@ from labeltrees.errors import DataError
 from labeltrees.models.online.fading import faded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from labeltrees.autotrain.lessons import Answer, Lessons
+    from labeltrees.autotrain.batches import PredictedRow
     from labeltrees.cli.answers import AnswerFile
     from labeltrees.cli.inputs import Input
     from labeltrees.cli.streaming.checkpoint import Position
+    from labeltrees.cli.streaming.learner import Learner
     from labeltrees.cli.streaming.signals import Stopping
     from labeltrees.cli.units import Every
     from labeltrees.data.chunk import Chunk
@@ -98,7 +100,7 @@ class Pulse:
 
 @dataclass
 class Answers:
-    """Writes what was foreseen of each example: its label and the likeliest ones."""
+    """Writes the prediction for each example: its label and the most likely ones."""
 
     file: AnswerFile
     form: str
@@ -111,7 +113,7 @@ class Answers:
             pairs = [name for rank in ranks for name in (f"top_{rank}", f"p_{rank}")]
             self.file.add(csv_line(["line", "label", "p_label", *pairs]))
 
-    def write(self, answers: Iterable[Answer]) -> None:
+    def write(self, answers: Iterable[PredictedRow]) -> None:
         """Write a line for each example."""
         for line, label, p_label, tops, p_tops in answers:
             self.file.add(
@@ -137,13 +139,11 @@ class Answers:
 
 @dataclass
 class Stream:
-    """A model that foresees the rows of a source and then learns them."""
+    """A model that predicts the rows of a source and then learns them."""
 
     source: Input
     position: Position
-    lessons: Lessons
-    start: Callable[[int], Any]
-    """Makes a model for rows of so many features."""
+    learner: Learner
     model: Any
     out: Path | None
     extra: dict[str, Any]
@@ -187,7 +187,8 @@ class Stream:
         Parts end where chunks do and at multiples of their size, counted from the first row of the
         source: a stream that is resumed is cut as one that was not.
         """
-        size = _SLOW_PART_ROWS if self.lessons.asks_each(self.n_top) else _PART_ROWS
+        one_by_one = self.n_top > self.learner.settings.batch_k
+        size = _SLOW_PART_ROWS if one_by_one else _PART_ROWS
         n_before = 0 if self.position.input is None else self.position.rows
         chunks = read_ahead(self.source.chunks(n_before), tick=_TICK)
         while True:
@@ -211,18 +212,21 @@ class Stream:
             self._flush()
 
     def _learn(self, part: Chunk) -> None:
-        lesson = self.lessons.of(part)
-        if lesson.n_rows:
+        source, single = self.source, not self.learner.model_class.takes_label_sets
+        one_label = source.labels if single else None
+        batch = batch_of(part, one_label, seed=source.seed, path=source.path)
+        if batch.n_rows:
             if self.model is None:
-                self.model = self.start(lesson.rows.n_features)
+                self.model = self.learner.start(batch.rows.n_features)
             started = time.perf_counter()
-            told = self.lessons.teach(self.model, lesson, n_top=self.n_top)
-            self.pulse.learned(lesson.n_rows, time.perf_counter() - started)
-            self.lessons.score(self.position.validation, lesson, told)
+            k = scored_k(self.learner.settings, self.n_top)
+            predicted = self.model.update(batch.rows, batch.labels, batch.weights, k=k)
+            self.pulse.learned(batch.n_rows, time.perf_counter() - started)
+            add_scores(self.position.validation, batch, predicted, single=single)
         self.position.rows += part.n_rows
         self.position.unlabelled += part.n_unlabelled
-        if lesson.n_rows and self.answers is not None:
-            self.answers.write(self.lessons.answers(lesson, told))
+        if batch.n_rows and self.answers is not None:
+            self.answers.write(predicted_rows(batch, predicted, single=single))
         self.pulse.show(part.n_rows, self.position, self.n_labels)
 
     @property

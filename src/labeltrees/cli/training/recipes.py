@@ -10,6 +10,7 @@ from labeltrees.errors import ArgumentError
 
 if TYPE_CHECKING:
     from labeltrees.cli.methods import Chosen
+    from labeltrees.data.chunk import OneLabel
 
 __all__ = ["Effort", "recipe_of"]
 
@@ -17,7 +18,11 @@ Effort = Literal["fast", "usual", "best"]
 
 
 def recipe_of(
-    chosen: Chosen, *, effort: Effort = "usual", one_label: str = "each", of_texts: bool = False
+    chosen: Chosen,
+    *,
+    effort: Effort = "usual",
+    one_label: OneLabel = "each",
+    of_texts: bool = False,
 ) -> Recipe:
     """Return how the model is made; options that were given go before what the effort says.
 

@@ -12,7 +12,6 @@ import numpy as np
 from labeltrees.autotrain.features import Features
 from labeltrees.autotrain.gathering import gather, gather_in_files, given_up, narrowed
 from labeltrees.autotrain.kinds import method_for, online_method_for
-from labeltrees.autotrain.lessons import can_be_taught, lessons_of
 from labeltrees.autotrain.memory_shares import room_for_data
 from labeltrees.autotrain.streaming import learn_stream
 from labeltrees.autotrain.training import train_on_all
@@ -28,11 +27,11 @@ from labeltrees.cli.training.training_words import (
     kept_in_files,
     limited_in_words,
 )
-from labeltrees.data.label_sets import LabelSets
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.readers import DataProfile
 from labeltrees.data.same_rows import join_same_rows
 from labeltrees.errors import ArgumentError
-from labeltrees.models.capabilities import LearnsSets, can
+from labeltrees.models.capabilities import Updates, can
 from labeltrees.models.extreme.spilling import CAN_SPILL, space_in
 from labeltrees.models.registry import methods
 from labeltrees.progress import Progress
@@ -42,9 +41,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from labeltrees.autotrain.gathering import Gathered
-    from labeltrees.autotrain.lessons import Lessons
     from labeltrees.cli.inputs import Input
-    from labeltrees.data.chunk import Chunk
+    from labeltrees.data.chunk import Chunk, OneLabel
     from labeltrees.models.method import Method
 
 __all__ = ["CHOOSES", "TrainingRun"]
@@ -113,7 +111,7 @@ class TrainingRun:
             found.append(joined_in_words(profile))
         chosen, why = self._chosen(profile)
         if chosen.method.streams and chosen.method.several_labels:
-            LabelSets.of_chunk(data, self.source.path)  # a bad relevance is named before any work
+            RaggedLabels.of_chunk(data, self.source.path)  # raises for a bad relevance
         recipe = recipe_of(
             chosen, effort=self.effort, one_label=self.source.labels, of_texts=profile.is_text
         )
@@ -157,7 +155,7 @@ class TrainingRun:
         """Go on from a model that was saved at ``init``; the source is read as its own was."""
         if self.model != "auto" or self.wanted.given:
             raise ArgumentError("--init goes on with the model's own settings: give none of them.")
-        if not can_be_taught(model):
+        if not can(model, Updates):
             name = type(model).__name__
             raise ArgumentError(f"--init {init}: {name} cannot learn row by row.")
         why = f"--init {init} was given"
@@ -216,13 +214,14 @@ class TrainingRun:
             return chosen.method.start(chosen.settings(), n_features)
 
         wanted = start.settings if chosen is None else chosen.settings()
-        lessons = self._lessons(chosen, start)
+        one_label = self._one_label(chosen, start)
         with Progress("learning", enabled=not self.quiet) as progress:
             streamed = learn_stream(
                 read,
                 make,
                 in_order=in_order,
-                lessons=lessons,
+                one_label=one_label,
+                path=self.source.path,
                 n_passes=1 if chosen is None else self.wanted.n_passes,
                 seed=self.wanted.seed,
                 name="labeltrees",
@@ -286,21 +285,17 @@ class TrainingRun:
             return self.wanted.of("conditional", why=why), ""
         return self.wanted.of(name, why=f"{kind} and {why}"), kind
 
-    def _lessons(self, chosen: Chosen | None, model: Any) -> Lessons:
-        """Return how a model that was opened, or a chosen one, is taught row by row."""
+    def _one_label(self, chosen: Chosen | None, model: Any) -> OneLabel | None:
+        """Return what a model that was opened, or a chosen one, learns of rows with several."""
         kind = model if chosen is None else chosen.method.model_class
-        if self.labels is not None and can(kind, LearnsSets):
+        if not kind.takes_label_sets:
+            return self.source.labels
+        if self.labels is not None:
             raise ArgumentError(
                 f"--labels {self.labels} is for models of one label per row; this one learns all "
                 "labels of a row together."
             )
-        return lessons_of(
-            kind,
-            model.settings if chosen is None else chosen.settings(),
-            how=self.source.labels,
-            seed=self.wanted.seed,
-            path=self.source.path,
-        )
+        return None
 
     def _chosen(self, profile: DataProfile) -> tuple[Chosen, str]:
         name, why = self.model, "--model says so"

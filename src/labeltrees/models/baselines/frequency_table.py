@@ -19,7 +19,7 @@ from labeltrees.models.dense import DenseAnswers
 from labeltrees.models.model import (
     MAX_DENSE_BYTES,
     FittedModel,
-    Foreseen,
+    Predictions,
     TopLabels,
     check_dense_size,
     check_k,
@@ -27,7 +27,13 @@ from labeltrees.models.model import (
     names_of,
     stored_width,
 )
-from labeltrees.models.online.online_model import check_can_learn, ids_to_learn
+from labeltrees.models.online.online_model import (
+    IN_TURN,
+    check_can_learn,
+    ids_to_learn,
+    single_labels,
+    update_one_by_one,
+)
 from labeltrees.models.settings import ClassifierSettings
 from labeltrees.progress import SILENT
 from labeltrees.tree import LabelTree
@@ -37,6 +43,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from labeltrees.data.labels import RaggedLabels
     from labeltrees.data.rows import Rows
     from labeltrees.progress import Progress
 
@@ -92,31 +99,44 @@ class FrequencyTableModel(DenseAnswers, FittedModel):
         """The number of labels seen."""
         return int(np.count_nonzero(self.totals))
 
-    def learn(
+    @property
+    def n_tree_labels(self) -> int:
+        """How many labels have been learned: as many can be among the most likely ones."""
+        return self.n_labels
+
+    def update(
         self,
         rows: Rows,
-        labels: NDArray[Any],
+        labels: RaggedLabels,
         weights: NDArray[np.float32],
         *,
-        foresee: bool = True,  # noqa: ARG002 - it comes for free
-        foresee_top: bool = False,
-    ) -> Foreseen:
-        """Count rows in turn and return what was foreseen of each."""
+        predict: bool = True,  # noqa: ARG002 - it comes for free
+        k: int = 0,
+        pass_number: int = 0,
+    ) -> Predictions:
+        """Count rows in turn and return what was predicted for each before.
+
+        ``k`` is how many of the most likely labels to find. Rows count in the first pass only.
+        """
+        if k > self.settings.batch_k:
+            return update_one_by_one(self, rows, labels, weights, IN_TURN, k, pass_number)
         check_can_learn(self.frozen)
         self.check_width(rows)
         check_weights(weights)
+        if pass_number:
+            weights = np.zeros(rows.n_rows, np.float32)
         n = rows.n_rows
         p_label, p_top, is_new = np.zeros(n), np.zeros(n), np.zeros(n, dtype=bool)
         top = np.full(n, -1, dtype=np.int32)
         with self._lock:
-            ids = ids_to_learn(self.vocabulary, labels, weights)
+            ids = ids_to_learn(self.vocabulary, single_labels(self, rows, labels), weights)
         with self._lock, self._agreement():
             self.totals = np.pad(self.totals, (0, len(self.vocabulary) - len(self.totals)))
             total, best = float(self.totals.sum()), int(np.argmax(self.totals))
             for r, (key, label) in enumerate(zip(_keys(rows), ids.tolist(), strict=True)):
                 table = self.tables.get(key, _EMPTY)
                 is_new[r] = label < 0 or self.totals[label] == 0
-                if foresee_top and total > 0:
+                if k and total > 0:
                     candidates = np.unique([*table, best]).astype(np.int32)
                     p = self._p(table, candidates, total)
                     top[r], p_top[r] = candidates[np.argmax(p)], p.max()
@@ -130,8 +150,9 @@ class FrequencyTableModel(DenseAnswers, FittedModel):
                 total += weight
                 if (self.totals[label], -label) > (self.totals[best], -best):
                     best = label
-        top = top if foresee_top else top[:0]
-        return Foreseen(p_label, names_of(self.vocabulary, top), p_top[: len(top)], is_new)
+        names = names_of(self.vocabulary, top)
+        tops = names.reshape(-1, 1)[:, :k], p_top.reshape(-1, 1)[:, :k]
+        return Predictions(p_label, *tops, is_new)
 
     @contextmanager
     def _agreement(self) -> Iterator[None]:
@@ -149,16 +170,16 @@ class FrequencyTableModel(DenseAnswers, FittedModel):
     def learn_in_passes(
         self,
         rows: Rows,
-        labels: NDArray[Any],
+        labels: RaggedLabels,
         weights: NDArray[np.float32],
         progress: Progress = SILENT,
     ) -> None:
         """Count all rows, once."""
-        self.learn(rows, labels, weights)
+        self.update(rows, labels, weights, predict=False)
         progress.advance(rows.n_rows)
 
-    def n_lessons(self, rows: Rows) -> int:
-        """Return how many rows `learn_in_passes` tells its ``progress`` of."""
+    def n_steps(self, rows: Rows) -> int:
+        """Return by how many rows `learn_in_passes` advances ``progress``."""
         return rows.n_rows
 
     def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:

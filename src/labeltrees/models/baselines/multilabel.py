@@ -121,6 +121,7 @@ class MultilabelModel(FittedModel):
     and ``chance_of`` if its scores have a link to probabilities of their own.
     """
 
+    takes_label_sets = True
     scores_all = True
     scorer_class: ClassVar[type[Any]]
 

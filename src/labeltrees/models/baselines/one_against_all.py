@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
+    from labeltrees.data.labels import RaggedLabels
     from labeltrees.data.rows import Rows
-    from labeltrees.models.online.online_model import Teaching
+    from labeltrees.models.online.online_model import CoreBatch
 
 __all__ = ["OneAgainstAllModel", "OneAgainstAllSettings"]
 
@@ -67,15 +68,15 @@ class OneAgainstAllModel(DenseAnswers, BankModel):
         return self.core.label_scores(*seen.arrays, ids, self.settings.reading)
 
     def learn_scored(
-        self, rows: Rows, labels: NDArray[Any], weights: NDArray[np.float32]
+        self, rows: Rows, labels: RaggedLabels, weights: NDArray[np.float32]
     ) -> NDArray[np.float64]:
-        """Learn from rows in turn and return f_y(x) of each row's label y just before.
+        """Learn rows in turn and return f_y(x) of each row's label y just before.
 
         0 for a label that had no regressor yet, and for a row of weight 0.
         """
         scoring = _Scoring(self.settings, self.vocabulary, self.core, self.n_features, self.frozen)
         scoring.columns = self.columns
-        return scoring.learn(rows, labels, weights).p_label
+        return scoring.update(rows, labels, weights).p_label
 
     def describe(self) -> dict[str, Any]:
         """Return sizes of the model."""
@@ -109,8 +110,8 @@ class OneAgainstAllModel(DenseAnswers, BankModel):
 
 
 class _Scoring(OneAgainstAllModel):
-    """The same model, of whose rows f_y(x) is foreseen in place of a probability."""
+    """The same model, which predicts f_y(x) for each row instead of a probability."""
 
-    def _teach(self, taught: Teaching, *, foresee: bool, foresee_top: bool, again: bool) -> Any:
+    def _update_core(self, batch: CoreBatch, *, predict: bool, top: bool, again: bool) -> Any:
         learning = self.settings.learning(again=again)
-        return self.core.learn_scored(*taught.arrays, foresee_top, learning, foresee)
+        return self.core.learn_scored(*batch.arrays, top, learning, predict)

@@ -15,7 +15,7 @@ from labeltrees.models.model import (
     BYTES_PER_ENTRY,
     MAX_DENSE_BYTES,
     BeamLabels,
-    Foreseen,
+    Predictions,
     TopLabels,
     TopRows,
     check_dense_size,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from labeltrees.data.rows import Rows
     from labeltrees.data.vocabulary import LabelVocabulary
     from labeltrees.models.online.explanation import Explanation
-    from labeltrees.models.online.online_model import Teaching
+    from labeltrees.models.online.online_model import CoreBatch
 
 __all__ = ["ConditionalTreeModel"]
 
@@ -44,9 +44,9 @@ __all__ = ["ConditionalTreeModel"]
 class ConditionalTreeModel(TreeModel):
     """A conditional probability tree: settings, vocabulary, structure and regressors.
 
-    Learning costs O(depth * nnz) per row, with ``foresee_top`` an exact search more; what was
-    foreseen of a row's own label comes for free. Rows must be checked (`rows`). Threads may ask
-    while one learns.
+    Learning costs O(depth * nnz) per row, and with ``k=1`` an exact search more. The prediction for
+    a row's own label costs nothing. Rows must be checked (`rows`). Threads may query while one
+    learns.
     """
 
     settings_class = ConditionalSettings
@@ -67,27 +67,27 @@ class ConditionalTreeModel(TreeModel):
         """The probability reserved for labels not seen yet; 0 without ``settings.novelty``."""
         return 0.0 if self.label_counts is None else self.label_counts.mass
 
-    def _teach(
+    def _update_core(
         self,
-        taught: Teaching,
+        batch: CoreBatch,
         *,
-        foresee: bool,  # noqa: ARG002 - it comes for free
-        foresee_top: bool,
+        predict: bool,  # noqa: ARG002 - it comes for free
+        top: bool,
         again: bool,
     ) -> Any:
         learning = self.settings.tree_learning(again=again)
-        return self.core.learn(*taught.arrays, foresee_top, learning, True)
+        return self.core.learn(*batch.arrays, top, learning, True)
 
-    def _noted(self, seen: Foreseen, taught: Teaching, *, again: bool) -> Foreseen:
-        """Return the answers as the novelty mass before each row has them; count new rows."""
+    def _noted(self, predicted: Predictions, batch: CoreBatch, *, again: bool) -> Predictions:
+        """Return the predictions with the novelty mass before each row; count new rows."""
         if self.label_counts is None or again:
-            return seen
-        return _with_novelty(seen, self.label_counts, *taught.done())
+            return predicted
+        return _with_novelty(predicted, self.label_counts, *batch.done())
 
-    def _cut_short(self, taught: Teaching, *, again: bool) -> None:
+    def _cut_short(self, batch: CoreBatch, *, again: bool) -> None:
         """Count the new rows that were learned."""
         if self.label_counts is not None and not again:
-            ids, learned = taught.done()
+            ids, learned = batch.done()
             self.label_counts.observe(ids[learned])
 
     def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
@@ -237,17 +237,17 @@ class ConditionalTreeModel(TreeModel):
 
 
 def _with_novelty(
-    seen: Foreseen,
+    predicted: Predictions,
     counts: LabelCounts,
     ids: NDArray[np.int32],
     learned: NDArray[np.bool_],
-) -> Foreseen:
-    """Return the answers as the novelty mass before each row has them, and count the rows."""
+) -> Predictions:
+    """Return the predictions with the novelty mass before each row, and count the rows."""
     # A row of weight 0 is not counted: the mass before it is that before the next one.
     masses = np.append(counts.observe(ids[learned]), 0.0)
     masses[-1] = counts.mass
     before = masses[np.cumsum(learned) - learned]
-    p_label = np.where(seen.is_new, before, seen.p_label * (1.0 - before))
-    p_label[~learned] = 0.0  # nothing is foreseen of them
-    p_top = seen.p_top * (1.0 - before) if len(seen.p_top) else seen.p_top
-    return seen._replace(p_label=p_label, p_top=p_top)
+    p_label = np.where(predicted.is_new, before, predicted.p_label * (1.0 - before))
+    p_label[~learned] = 0.0  # there is no prediction for them
+    p_top = predicted.p_top * (1.0 - before)[:, np.newaxis]
+    return predicted._replace(p_label=p_label, p_top=p_top)

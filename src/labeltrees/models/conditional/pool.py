@@ -18,7 +18,7 @@ from labeltrees.models.explanation import check_question
 from labeltrees.models.model import (
     MAX_DENSE_BYTES,
     FittedModel,
-    Foreseen,
+    Predictions,
     TopLabels,
     check_dense_size,
     check_k,
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from labeltrees.data.labels import RaggedLabels
     from labeltrees.data.rows import Rows
     from labeltrees.progress import Progress
     from labeltrees.tree import LabelTree
@@ -109,40 +110,42 @@ class PooledTreesModel(DenseAnswers, FittedModel):
         """Return the first tree and each node's mass, as of one moment."""
         return self.members[0].tree_and_masses()
 
-    def learn(
+    def update(
         self,
         rows: Rows,
-        labels: NDArray[Any],
+        labels: RaggedLabels,
         weights: NDArray[np.float32],
         *,
-        foresee: bool = False,
-        foresee_top: bool = False,
-    ) -> Foreseen:
-        """Let every tree learn from rows in turn; nothing is foreseen.
+        predict: bool = True,
+        k: int = 0,
+        pass_number: int = 0,
+    ) -> Predictions:
+        """Let every tree learn rows in turn; ``predict=False`` is needed.
 
-        Foresight would cost O(n_labels) per row, far more than learning.
+        Predictions would cost O(n_labels) per row, far more than learning.
         """
-        if foresee or foresee_top:
-            raise ArgumentError("a pool of trees cannot foresee rows: learn with n_trees=1.")
+        if predict or k:
+            raise ArgumentError(
+                "a pool of trees cannot predict rows before it learns them: use n_trees=1."
+            )
         for member in self.members:
-            member.learn(rows, labels, weights)
-        nothing = np.empty(0)
-        return Foreseen(nothing, np.empty(0, dtype=object), nothing, np.empty(0, dtype=bool))
+            member.update(rows, labels, weights, predict=False, pass_number=pass_number)
+        return Predictions.none()
 
     def learn_in_passes(
         self,
         rows: Rows,
-        labels: NDArray[Any],
+        labels: RaggedLabels,
         weights: NDArray[np.float32],
         progress: Progress = SILENT,
     ) -> None:
-        """Teach every tree all rows, in orders of its own."""
+        """Let every tree learn all rows, each in its own orders."""
         for member in self.members:
             member.learn_in_passes(rows, labels, weights, progress)
 
-    def n_lessons(self, rows: Rows) -> int:
-        """Return how many rows `learn_in_passes` tells its ``progress`` of, for all trees."""
-        return sum(member.n_lessons(rows) for member in self.members)
+    def n_steps(self, rows: Rows) -> int:
+        """Return by how many rows `learn_in_passes` advances ``progress``, for all trees."""
+        return sum(member.n_steps(rows) for member in self.members)
 
     def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
         """Return P(label given row), one label per row; 0 for a label never seen."""

@@ -12,7 +12,7 @@ from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.models.conditional.model import ConditionalTreeModel
 from labeltrees.models.online.explanation import Explanation, refinement_of
 from labeltrees.models.online.lines import halved, pack_keys, unpack_keys
-from labeltrees.models.online.online_model import Teaching, learning_errors
+from labeltrees.models.online.online_model import CoreBatch, learning_errors, single_labels
 from labeltrees.models.online.tree_model import tree_core, tree_tensors, untaught_core
 from labeltrees.progress import SILENT
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from labeltrees.data.labels import RaggedLabels
     from labeltrees.data.rows import Rows
     from labeltrees.models.conditional.settings import ConditionalSettings, Shortlist
     from labeltrees.progress import Progress
@@ -66,21 +67,21 @@ class RefinedTreesModel(ConditionalTreeModel):
     def learn_in_passes(
         self,
         rows: Rows,
-        labels: NDArray[Any],
+        labels: RaggedLabels,
         weights: NDArray[np.float32],
         progress: Progress = SILENT,
     ) -> None:
         """Teach the trees all rows, and then the experts what the trees said of untaught rows."""
         rows = self.columns.take_all(self.settings, rows, weights)
-        ids = self._ids_to_learn(labels, weights)
+        ids = self._ids_to_learn(single_labels(self, rows, labels), weights)
         first, *others = self.settings.orders(rows)
-        taught = Teaching(rows, ids, weights, first)
+        batch = CoreBatch(rows, ids, weights, first)
         with learning_errors(self.settings):
-            proposed = self.core.learn_trees(*taught.arrays, self.settings.tree_learning())
-            self._cut_short(taught, again=False)
+            proposed = self.core.learn_trees(*batch.arrays, self.settings.tree_learning())
+            self._cut_short(batch, again=False)
             progress.advance(rows.n_rows)
             for order in others:
-                again = Teaching(rows, ids, weights, order)
+                again = CoreBatch(rows, ids, weights, order)
                 self.core.learn_trees(*again.arrays, self.settings.tree_learning(again=True))
                 progress.advance(rows.n_rows)
             passes = self.settings.expert_passes(rows)
@@ -93,8 +94,8 @@ class RefinedTreesModel(ConditionalTreeModel):
             )  # fmt: skip
         progress.advance(rows.n_rows)
 
-    def n_lessons(self, rows: Rows) -> int:
-        """Return how many rows `learn_in_passes` tells its ``progress`` of; experts count once."""
+    def n_steps(self, rows: Rows) -> int:
+        """Return by how many rows `learn_in_passes` advances; rerankers count once."""
         return int(rows.n_rows * (self.settings.passes(rows) + 1))
 
     def explain(

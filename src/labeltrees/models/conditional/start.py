@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError
 from labeltrees.models.conditional.model import ConditionalTreeModel
@@ -133,7 +134,7 @@ def _tree_on_all(
     if name == "online" and arity > 2:
         binary = ConditionalTreeModel.empty(settings, rows.n_features)
         binary.vocabulary = vocabulary
-        binary.learn(rows, labels, weights)
+        binary.update(rows, RaggedLabels.of_single(labels), weights, predict=False)
         return binary.tree.collapsed(arity.bit_length() - 1)
     return _tree_over(vocabulary, settings)
 

@@ -107,6 +107,7 @@ class ExtremeModel(FittedModel):
     alike.
     """
 
+    takes_label_sets = True
     settings_class = ExtremeSettings
 
     settings: ExtremeSettings

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from labeltrees.data.rows import Rows
-    from labeltrees.models.online.online_model import Teaching
+    from labeltrees.models.online.online_model import CoreBatch
 
 __all__ = ["FilterTreeModel"]
 
@@ -55,9 +55,9 @@ class FilterTreeModel(TreeModel, DenseAnswers):
         )
         return cls.on_tree(settings, n_features, vocabulary, tree)
 
-    def _teach(self, taught: Teaching, *, foresee: bool, foresee_top: bool, again: bool) -> Any:
+    def _update_core(self, batch: CoreBatch, *, predict: bool, top: bool, again: bool) -> Any:
         learning = self.settings.tree_learning(again=again)
-        return _core.learn_tournament(self.core, *taught.arrays, foresee_top, learning, foresee)
+        return _core.learn_tournament(self.core, *batch.arrays, top, learning, predict)
 
     def winners(self, rows: Rows) -> NDArray[Any]:
         """Return the tournament's winner of every row. O(depth * nnz) per row."""

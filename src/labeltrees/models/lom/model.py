@@ -23,7 +23,7 @@ from labeltrees.models.model import (
     names_of,
     stored_width,
 )
-from labeltrees.models.online.online_model import learning_errors
+from labeltrees.models.online.online_model import learning_errors, single_labels
 from labeltrees.models.online.table_model import TableModel
 from labeltrees.progress import SILENT
 
@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from scipy import sparse
 
+    from labeltrees.data.labels import RaggedLabels
     from labeltrees.data.rows import Rows
-    from labeltrees.models.online.online_model import Teaching
+    from labeltrees.models.online.online_model import CoreBatch
     from labeltrees.progress import Progress
 
 __all__ = ["LomTreeModel"]
@@ -76,7 +77,7 @@ class LomTreeModel(TableModel):
     def learn_in_passes(
         self,
         rows: Rows,
-        labels: NDArray[Any],
+        labels: RaggedLabels,
         weights: NDArray[np.float32],
         progress: Progress = SILENT,
     ) -> None:
@@ -84,23 +85,23 @@ class LomTreeModel(TableModel):
         if self.settings.growth == "online":
             return super().learn_in_passes(rows, labels, weights, progress)
         rows = self.columns.take_all(self.settings, rows, weights)
-        ids = self._ids_to_learn(labels, weights)
+        ids = self._ids_to_learn(single_labels(self, rows, labels), weights)
         order, n_passes = self.settings.orders(rows)[0], self.settings.passes(rows)
         with learning_errors(self.settings):
             self.core.fit_heaviest(
                 *self.columns.seen(rows).arrays, ids, weights, order, n_passes,
                 self.settings.learning(),
             )  # fmt: skip
-        progress.advance(self.n_lessons(rows))
+        progress.advance(self.n_steps(rows))
         return None
 
-    def _teach(self, taught: Teaching, *, foresee: bool, foresee_top: bool, again: bool) -> Any:
+    def _update_core(self, batch: CoreBatch, *, predict: bool, top: bool, again: bool) -> Any:
         if self.settings.growth == "heaviest" and self.core.n_labels == 0:
             raise ArgumentError(
                 "growth='heaviest' needs fit: it looks for the heaviest leaf among all rows. "
                 "partial_fit can go on from there."
             )
-        return super()._teach(taught, foresee=foresee, foresee_top=foresee_top, again=again)
+        return super()._update_core(batch, predict=predict, top=top, again=again)
 
     def leaves(self, rows: Rows) -> NDArray[np.int32]:
         """Return the node at which each row ends. O(depth) per row."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, get_args
+from typing import TYPE_CHECKING, Any, Self, get_args
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from labeltrees.models.model import (
     MAX_DENSE_BYTES,
     FittedModel,
     FormName,
+    Predictions,
     TopLabels,
     TopRows,
     check_dense_size,
@@ -28,7 +29,12 @@ from labeltrees.models.model import (
 from labeltrees.models.multilabel.explanation import MarginalExplanation, explanation_of
 from labeltrees.models.multilabel.settings import MultiLabelSettings
 from labeltrees.models.online.lines import CountedLines, halved, pack_keys, unpack_keys
-from labeltrees.models.online.online_model import IN_TURN, check_can_learn, learning_errors
+from labeltrees.models.online.online_model import (
+    IN_TURN,
+    check_can_learn,
+    learning_errors,
+    update_one_by_one,
+)
 from labeltrees.models.online.scaling import ColumnScale
 from labeltrees.progress import SILENT
 from labeltrees.tree import LabelTree
@@ -39,11 +45,11 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from scipy import sparse
 
-    from labeltrees.data.label_sets import LabelSets
+    from labeltrees.data.labels import RaggedLabels
     from labeltrees.data.rows import Rows
     from labeltrees.progress import Progress
 
-__all__ = ["ForeseenSets", "MultiLabelTreeModel"]
+__all__ = ["MultiLabelTreeModel"]
 
 MOST_CANDIDATES = 1000
 TOLERANCE = 1e-3
@@ -58,20 +64,6 @@ _PAIRS: dict[str, Any] = {
 """What the experts' table has of each pair of label and feature."""
 
 
-class ForeseenSets(NamedTuple):
-    """What a model said of each row just before it learned from it."""
-
-    p_label: NDArray[np.float64]
-    """The probability of every label of every row, in the order in which they were given; 0 of
-    labels that were new."""
-    top: NDArray[Any]
-    """The likeliest labels, (n_rows, k): None where fewer were known. Empty if not asked for."""
-    p_top: NDArray[np.float64]
-    """And their probabilities."""
-    is_new: NDArray[np.bool_]
-    """Whether a label had never been learned before, in the order of ``p_label``."""
-
-
 @dataclass
 class MultiLabelTreeModel(FittedModel):
     """A probabilistic label tree that learns row by row; rows have any number of labels.
@@ -81,6 +73,7 @@ class MultiLabelTreeModel(FittedModel):
     others are. Rows must be checked (`rows`). Threads may ask while one learns.
     """
 
+    takes_label_sets = True
     settings_class = MultiLabelSettings
 
     settings: MultiLabelSettings
@@ -99,7 +92,7 @@ class MultiLabelTreeModel(FittedModel):
 
     @classmethod
     def over(
-        cls, settings: MultiLabelSettings, rows: Rows, labels: LabelSets, names: ArrayLike
+        cls, settings: MultiLabelSettings, rows: Rows, labels: RaggedLabels, names: ArrayLike
     ) -> Self:
         """Return a model that has learned nothing yet, on a tree for rows that are all there.
 
@@ -108,14 +101,14 @@ class MultiLabelTreeModel(FittedModel):
         vocabulary = LabelVocabulary(names)
         if settings.structure == "online":
             return cls(settings, vocabulary, settings.untaught(None), rows.n_features)
-        sets = labels.to_ids(vocabulary)
-        every = np.repeat(np.arange(rows.n_rows), np.diff(sets.starts))
-        seen = np.unique(sets.ids)
+        ids, _ = labels.to_ids(vocabulary)
+        every = ids.row_of
+        seen = np.unique(ids.labels)
         tree = None
         if len(seen):  # labels without a row get their leaf when one comes
-            local = np.searchsorted(seen, sets.ids).astype(np.int32)
+            local = np.searchsorted(seen, ids.labels).astype(np.int32)
             shape = _core.kmeans_tree(
-                *rows.take(every).arrays, local, sets.relevance, len(seen),
+                *rows.take(every).arrays, local, ids.arrays[2], len(seen),
                 _core.Clustering(arity=7, seed=settings.random_state),
             )  # fmt: skip
             inner = shape.labels() < 0
@@ -123,55 +116,55 @@ class MultiLabelTreeModel(FittedModel):
             tree = _core.LabelTree.restore(shape.parents(), own.astype(np.int32), len(vocabulary))
         return cls(settings, vocabulary, settings.untaught(tree), rows.n_features)
 
-    def learn_sets(
+    def update(
         self,
         rows: Rows,
-        labels: LabelSets,
+        labels: RaggedLabels,
         weights: NDArray[np.float32],
         *,
         order: NDArray[np.int64] = IN_TURN,
-        foresee: bool = True,
+        predict: bool = True,
         k: int = 0,
-        number: int = 0,
-    ) -> ForeseenSets:
-        """Learn from rows in turn (or in ``order``) and return what was foreseen of each.
+        pass_number: int = 0,
+    ) -> Predictions:
+        """Learn rows in turn (or in ``order``) and return what was predicted for each before.
 
-        ``foresee=False`` says that nobody wants to know the probabilities of their labels, ``k``
-        how many of the likeliest labels somebody wants, ``number`` how often the rows have been
-        learned before: then they are no new evidence.
+        As `OnlineModel.update`, for rows with any number of labels. Each further pass over the same
+        rows takes half the learning rate of the one before.
         """
+        if k > self.settings.batch_k:
+            return update_one_by_one(self, rows, labels, weights, order, k, pass_number)
         check_can_learn(self.frozen)
         self.check_width(rows)
         if labels.n_rows != rows.n_rows:
             raise DataError(f"y has {labels.n_rows} rows for the {rows.n_rows} rows of X.")
         self.columns.check(self.settings, rows)
         if len(weights) and not weights.all():  # such a row is as if it were not there
-            learned = np.repeat(weights > 0, np.diff(labels.starts))
+            learned = np.repeat(weights > 0, labels.counts)
             self.vocabulary.add(labels.labels[learned])
         else:
             self.vocabulary.add(labels.labels)
-        sets = labels.to_ids(self.vocabulary)
+        ids, place_of = labels.to_ids(self.vocabulary)
+        again = pass_number > 0
         with self.columns.still():
             mark = self.columns.mark()
-            seen = self._read(rows, weights, again=number > 0)
+            seen = self._read(rows, weights, again=again)
             progress = _core.Progress()
             try:
                 with learning_errors(self.settings):
                     p, top, p_top = self.core.learn(
-                        *seen.arrays, *sets.arrays, weights, order, progress, foresee,
-                        k, self.settings.learning(number=number),
+                        *seen.arrays, *ids.arrays, weights, order, progress, predict,
+                        k, self.settings.learning(number=pass_number),
                     )  # fmt: skip
             except BaseException:
                 self.columns.go_back(mark)
                 done = np.arange(rows.n_rows)[: progress.n_rows]
-                self._read(
-                    rows.take(done), weights[done] if len(weights) else weights, again=number > 0
-                )
+                self._read(rows.take(done), weights[done] if len(weights) else weights, again=again)
                 raise
-        p_label = np.zeros(len(labels.labels) if foresee else 0)
-        if foresee:
-            p_label = np.where(sets.place_of >= 0, np.append(p, 0.0)[sets.place_of], 0.0)
-        return ForeseenSets(p_label, names_of(self.vocabulary, top), p_top, p_label == 0)
+        p_label = np.zeros(len(labels.labels) if predict else 0)
+        if predict:
+            p_label = np.where(place_of >= 0, np.append(p, 0.0)[place_of], 0.0)
+        return Predictions(p_label, names_of(self.vocabulary, top), p_top, p_label == 0)
 
     def _read(self, rows: Rows, weights: NDArray[np.float32], *, again: bool) -> Rows:
         """Return rows as regressors see them; new ones are noted."""
@@ -182,14 +175,14 @@ class MultiLabelTreeModel(FittedModel):
     def learn_in_passes(
         self,
         rows: Rows,
-        labels: LabelSets,
+        labels: RaggedLabels,
         weights: NDArray[np.float32],
         progress: Progress = SILENT,
     ) -> None:
-        """Learn all rows ``n_passes`` times, each time in an order of its own."""
+        """Learn all rows ``n_passes`` times, each time in another order."""
         rows = self.columns.take_all(self.settings, rows, weights)
         for number, order in enumerate(self.settings.orders(rows)):
-            self.learn_sets(rows, labels, weights, order=order, foresee=False, number=number)
+            self.update(rows, labels, weights, order=order, predict=False, pass_number=number)
             progress.advance(len(order))
 
     def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:

@@ -17,6 +17,8 @@ MIN_TABLES = 2**22
 """The least memory, in bytes, that the tables can be kept within."""
 LEAST_SHARE = 0.01
 """Labels are no candidates that have less than this share of the likeliest's probability."""
+MOST_TOP = 10_000
+"""Maximum number of most likely labels that an update finds where all labels are candidates."""
 LATER_RATE = 0.5
 """Each pass of `fit` over the same rows has this share of the learning rate of the one before."""
 
@@ -43,6 +45,11 @@ class MultiLabelSettings(PassSettings):
     n_passes: int = setting(3, Integer(1))
     max_memory: int | None = setting(None, Integer(MIN_TABLES, 2**63 - 1, optional=True))
     n_jobs: int | None = setting(None, Threads())
+
+    @property
+    def batch_k(self) -> int:
+        """The largest ``k`` for which `update` learns rows in batches: the candidates of a row."""
+        return self.refine or MOST_TOP
 
     @property
     def n_threads(self) -> int:

@@ -1,4 +1,4 @@
-"""What models that learn row by row share: one way to learn, whatever the core."""
+"""Models that learn row by row: one method `update`, whatever the core is."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from labeltrees import _core
 from labeltrees.data.rows import check_weights
-from labeltrees.errors import DivergedError, FrozenModelError
-from labeltrees.models.model import FittedModel, Foreseen, names_of
+from labeltrees.errors import DataError, DivergedError, FrozenModelError
+from labeltrees.models.model import FittedModel, Predictions, names_of
 from labeltrees.progress import SILENT
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from labeltrees.data.labels import RaggedLabels
     from labeltrees.data.rows import Rows
     from labeltrees.data.vocabulary import LabelVocabulary
     from labeltrees.models.online.scaling import ColumnScale
@@ -31,19 +32,22 @@ if TYPE_CHECKING:
 
 __all__ = [
     "IN_TURN",
+    "CoreBatch",
     "OnlineModel",
-    "Teaching",
     "check_can_learn",
     "ids_to_learn",
     "learning_errors",
+    "single_labels",
+    "update_one_by_one",
 ]
 
-_SHOWN_PARTS = 20  # of a pass whose progress is shown
+_SHOWN_PARTS = 20
+"""Number of parts of a pass whose progress is shown."""
 IN_TURN: NDArray[np.int64] = np.empty(0, dtype=np.int64)
 """The order of rows learned one after the other."""
 
 
-class Teaching:
+class CoreBatch:
     """Rows to be learned, as the core takes them."""
 
     def __init__(
@@ -69,55 +73,78 @@ class Teaching:
 class OnlineModel(FittedModel):
     """A model that learns one row after the other; a subclass knows what its core is.
 
-    Threads may learn, ask, describe and save at the same time; they take turns, and each finds the
-    model as after some whole row. Learning that is cut short, by Ctrl-C or by an error, leaves it
-    as after the last whole row (with ``n_jobs`` above 1: after the last batch of rows).
+    Threads may update, query, describe and save it at the same time. They take turns, and each
+    finds the model as after some whole row. An update that is interrupted, by Ctrl-C or by an
+    error, leaves it as after the last whole row (with ``n_jobs`` above 1: the last batch of rows).
     """
 
     settings: Any
+    core: Any
     columns: ColumnScale
     """Whether the columns of rows are standardised, and how."""
     passes_can_be_cut: ClassVar[bool] = True
     """Whether learning a pass in parts is learning it; by several threads it never is."""
 
-    def learn(
+    def update(
         self,
         rows: Rows,
-        labels: NDArray[Any],
+        labels: RaggedLabels,
         weights: NDArray[np.float32],
         *,
         order: NDArray[np.int64] = IN_TURN,
-        foresee: bool = True,
-        foresee_top: bool = False,
-        again: bool = False,
-    ) -> Foreseen:
-        """Learn from rows in turn (or in ``order``) and return what was foreseen of each.
+        predict: bool = True,
+        k: int = 0,
+        pass_number: int = 0,
+    ) -> Predictions:
+        """Learn rows in turn (or in ``order``) and return what was predicted for each before.
 
-        ``foresee=False`` says that nobody wants to know the probabilities of their labels,
-        ``foresee_top`` that somebody wants their likeliest labels, ``again`` that the rows have
-        been learned before: they are no new evidence.
+        Parameters
+        ----------
+        rows : Rows
+        labels : RaggedLabels
+            Exactly one label per row.
+        weights : ndarray of float32 of shape (n_rows,)
+            The weight of each row; empty: all are 1.
+        order : ndarray of int64
+            The numbers of the rows to learn, in order; empty: all in turn.
+        predict : bool
+            Whether the probabilities of the rows' labels are needed. If not, they may be empty.
+        k : int
+            How many of the most likely labels to find for each row. Above ``settings.batch_k``
+            rows are learned one by one, which is slower.
+        pass_number : int
+            How often these rows were learned before; above 0 they are no new evidence.
         """
+        if k > self.settings.batch_k:
+            return update_one_by_one(self, rows, labels, weights, order, k, pass_number)
         check_can_learn(self.frozen)
         self.check_width(rows)
         check_weights(weights)
+        again = pass_number > 0
         self.columns.check(self.settings, rows)
-        ids = self._ids_to_learn(labels, weights)
+        ids = self._ids_to_learn(single_labels(self, rows, labels), weights)
         with self.columns.still():
             mark = self.columns.mark()
             read = self._read(rows, weights, order, again=again)
-            taught = Teaching(read, ids, weights, order)
+            batch = CoreBatch(read, ids, weights, order)
             try:
                 with learning_errors(self.settings):
-                    p_label, is_new, top, p_top = self._teach(
-                        taught, foresee=foresee, foresee_top=foresee_top, again=again
-                    )
+                    found = self._update_core(batch, predict=predict, top=k > 0, again=again)
             except BaseException:
                 self.columns.go_back(mark)
-                self._read(rows, weights, order, again=again, n_rows=taught.progress.n_rows)
-                self._cut_short(taught, again=again)
+                self._read(rows, weights, order, again=again, n_rows=batch.progress.n_rows)
+                self._cut_short(batch, again=again)
                 raise
-            seen = Foreseen(p_label, names_of(self.vocabulary, top), p_top, is_new.astype(bool))
-            return self._noted(seen, taught, again=again)
+            p_label, is_new, top, p_top = found
+            shape = (-1, 1) if k else (len(is_new), 0)
+            names = names_of(self.vocabulary, top).reshape(shape)
+            predicted = Predictions(p_label, names, p_top.reshape(shape), is_new.astype(bool))
+            return self._noted(predicted, batch, again=again)
+
+    @property
+    def n_tree_labels(self) -> int:
+        """How many labels have been learned: as many can be among the most likely ones."""
+        return int(self.core.n_labels)
 
     def _read(
         self,
@@ -142,19 +169,19 @@ class OnlineModel(FittedModel):
     def learn_in_passes(
         self,
         rows: Rows,
-        labels: NDArray[Any],
+        labels: RaggedLabels,
         weights: NDArray[np.float32],
         progress: Progress = SILENT,
     ) -> None:
-        """Learn all rows ``n_passes`` times, each time in an order of its own."""
+        """Learn all rows ``n_passes`` times, each time in another order."""
         rows = self.columns.take_all(self.settings, rows, weights)
         for number, order in enumerate(self.settings.orders(rows)):
             for part in self._parts(order, progress):
-                self.learn(rows, labels, weights, order=part, foresee=False, again=number > 0)
+                self.update(rows, labels, weights, order=part, predict=False, pass_number=number)
                 progress.advance(len(part))
 
-    def n_lessons(self, rows: Rows) -> int:
-        """Return how many rows `learn_in_passes` tells its ``progress`` of, each pass counted."""
+    def n_steps(self, rows: Rows) -> int:
+        """Return by how many rows `learn_in_passes` advances ``progress``, in all passes."""
         return int(rows.n_rows * self.settings.passes(rows))
 
     def _parts(self, order: NDArray[np.int64], progress: Progress) -> list[NDArray[np.int64]]:
@@ -164,22 +191,59 @@ class OnlineModel(FittedModel):
         return [part for part in np.array_split(order, n_parts) if len(part)]
 
     @abstractmethod
-    def _teach(
-        self, taught: Teaching, *, foresee: bool, foresee_top: bool, again: bool
+    def _update_core(
+        self, batch: CoreBatch, *, predict: bool, top: bool, again: bool
     ) -> CoreAnswers:
-        """Let the core learn; return p_label, is_new, top and p_top of each row."""
+        """Let the core learn; return p_label, is_new, and the most likely label with its p."""
 
-    def _noted(self, seen: Foreseen, taught: Teaching, *, again: bool) -> Foreseen:  # noqa: ARG002
-        """Return what was foreseen, after whatever else is to be remembered of the rows."""
-        return seen
+    def _noted(self, predicted: Predictions, batch: CoreBatch, *, again: bool) -> Predictions:  # noqa: ARG002
+        """Return the predictions, after noting what else the model remembers of the rows."""
+        return predicted
 
-    def _cut_short(self, taught: Teaching, *, again: bool) -> None:
+    def _cut_short(self, batch: CoreBatch, *, again: bool) -> None:
         """Remember the rows that were learned before something went wrong."""
 
     def _ids_to_learn(
         self, labels: NDArray[Any], weights: NDArray[np.float32]
     ) -> NDArray[np.int32]:
         return ids_to_learn(self.vocabulary, labels, weights)
+
+
+def single_labels(model: FittedModel, rows: Rows, labels: RaggedLabels) -> NDArray[Any]:
+    """Return the label of each row, or raise `DataError` unless each row has exactly one."""
+    if labels.n_rows != rows.n_rows:
+        raise DataError(f"y has {labels.n_rows} rows for the {rows.n_rows} rows of X.")
+    if not labels.is_single:
+        row = int(np.argmax(labels.counts != 1))
+        raise DataError(
+            f"row {row} has {labels.counts[row]} labels, and {type(model).__name__} learns exactly "
+            "one per row. Use MultiLabelTreeModel, or repeat the row with one label each."
+        )
+    return labels.labels
+
+
+def update_one_by_one(
+    model: Any,
+    rows: Rows,
+    labels: RaggedLabels,
+    weights: NDArray[np.float32],
+    order: NDArray[np.int64],
+    k: int,
+    pass_number: int,
+) -> Predictions:
+    """Learn rows one by one, each after a search for its k most likely labels."""
+    parts = []
+    for row in order if len(order) else np.arange(rows.n_rows):
+        one = np.array([row])
+        own = rows.take(one)
+        n = min(k, model.n_tree_labels)
+        top, p_top = np.full((1, k), None, dtype=object), np.zeros((1, k))
+        if n:
+            top[:, :n], p_top[:, :n] = model.top_labels(own, n)
+        weight = weights[one] if len(weights) else weights
+        seen = model.update(own, labels.take(one), weight, pass_number=pass_number)
+        parts.append(seen._replace(top=top, p_top=p_top))
+    return Predictions.joined(parts)
 
 
 def check_can_learn(frozen: bool) -> None:

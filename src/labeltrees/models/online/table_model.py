@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from labeltrees import _core
     from labeltrees.data.rows import Rows
     from labeltrees.data.vocabulary import LabelVocabulary
-    from labeltrees.models.online.online_model import Teaching
+    from labeltrees.models.online.online_model import CoreBatch
 
 __all__ = ["TableModel"]
 
@@ -41,9 +41,9 @@ class TableModel(OnlineModel):
     frozen: bool = False
     columns: ColumnScale = field(default_factory=ColumnScale, init=False, repr=False)
 
-    def _teach(self, taught: Teaching, *, foresee: bool, foresee_top: bool, again: bool) -> Any:
+    def _update_core(self, batch: CoreBatch, *, predict: bool, top: bool, again: bool) -> Any:
         learning = self.settings.learning(again=again)
-        return self.core.learn(*taught.arrays, foresee_top, learning, foresee)
+        return self.core.learn(*batch.arrays, top, learning, predict)
 
     def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
         """Return P(label given row), one label per row; 0 for a label never seen."""

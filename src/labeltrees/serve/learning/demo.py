@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.python_source import N_FEATURES, PythonSource
 from labeltrees.models.conditional.settings import ConditionalSettings
 from labeltrees.models.conditional.start import start_on_stream
@@ -30,7 +31,7 @@ def demo_model(progress: Progress, n_examples: int = DEMO_EXAMPLES) -> StoredMod
     quality = Quality()
     for chunk in PythonSource(limit=n_examples, chunk_rows=_PART):
         weights = np.ones(chunk.n_rows, np.float32)
-        seen = model.learn(chunk.rows, chunk.labels, weights, foresee_top=True)
+        seen = model.update(chunk.rows, RaggedLabels.of_single(chunk.labels), weights, k=1)
         ids = model.vocabulary.ids(chunk.labels)
         quality.observe(seen, chunk.labels, ids, weights, seqs=[0] * chunk.n_rows)
         window = quality.window()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from labeltrees.metrics.calibration import ReliabilityCurve
-    from labeltrees.models.model import Foreseen
+    from labeltrees.models.model import Predictions
 
 __all__ = ["Quality"]
 
@@ -34,9 +34,10 @@ class Quality:
 
     Examples
     --------
-    >>> from labeltrees.models.model import Foreseen
+    >>> from labeltrees.models.model import Predictions
     >>> quality = Quality()
-    >>> seen = Foreseen(np.array([0.5]), np.array(["a"]), np.array([0.5]), np.array([False]))
+    >>> top = np.array([["a"]]), np.array([[0.5]])
+    >>> seen = Predictions(np.array([0.5]), *top, np.array([False]))
     >>> quality.observe(seen, np.array(["a"]), np.array([0]), np.ones(1), seqs=[1])
     >>> quality.summary()["window"]["accuracy"]
     1.0
@@ -53,7 +54,7 @@ class Quality:
 
     def observe(
         self,
-        seen: Foreseen,
+        seen: Predictions,
         labels: NDArray[Any],
         ids: NDArray[Any],
         weights: NDArray[Any],
@@ -61,14 +62,15 @@ class Quality:
         seqs: list[int],
     ) -> None:
         """Note what was foreseen of the next examples."""
-        correct = np.asarray(seen.top == labels, dtype=bool)
+        correct = np.asarray(seen.top[:, 0] == labels, dtype=bool)
+        p_top = seen.p_top[:, 0]
         self.validation.update(
-            seen.p_label, correct, seen.p_top, is_new=seen.is_new, sample_weight=weights
+            seen.p_label, correct, p_top, is_new=seen.is_new, sample_weight=weights
         )
         kept = slice(max(0, len(labels) - WINDOW), None)
         at = (self._n + np.arange(len(labels))[kept]) % WINDOW
         self._p_label[at] = seen.p_label[kept]
-        self._p_top[at] = seen.p_top[kept]
+        self._p_top[at] = p_top[kept]
         self._correct[at] = correct[kept]
         self._n += len(labels)
         for i in np.flatnonzero(seen.is_new).tolist():

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.rows import stacked
 from labeltrees.errors import DivergedError, LabelTreesError, LabelTypeError
-from labeltrees.models.capabilities import Learns, LearnsSets
-from labeltrees.models.model import Foreseen
+from labeltrees.models.capabilities import Updates, can
+from labeltrees.models.model import Predictions
 from labeltrees.models.registry import model_from
 from labeltrees.serve.learning.log import FIRST_LINK, linked
 from labeltrees.serve.learning.quality import Quality
@@ -33,7 +34,6 @@ __all__ = ["Lesson", "Outcome", "ServedModel"]
 
 _KEPT_OF_BASE = ("input",)
 """What snapshots keep of the extra facts of the file that a model came from."""
-_NOTHING = Foreseen(np.empty(0), np.empty(0, object), np.empty(0), np.empty(0, bool))
 
 
 @dataclass
@@ -103,7 +103,8 @@ class ServedModel:
     @property
     def can_learn(self) -> bool:
         """Whether it goes on learning."""
-        return isinstance(self.model, Learns) and not self.model.frozen
+        updates = can(self.model, Updates) and not self.model.takes_label_sets
+        return updates and not self.model.frozen
 
     @property
     def n_labels(self) -> int:
@@ -118,7 +119,7 @@ class ServedModel:
         why = "learns in batches"
         if self.model.frozen:
             why = "was saved without what learning needs"
-        elif isinstance(self.model, LearnsSets):
+        elif can(self.model, Updates):
             why = "learns sets of labels, which the server does not teach"
         raise Problem(
             409,
@@ -183,7 +184,10 @@ class ServedModel:
         outcomes = [Outcome() for _ in lessons]
         for row in refused:
             outcomes[lesson_of[row]].refused.append(int(example_of[row]))
-        columns = (lesson_of[known], example_of[known], labels[known], *seen)
+        tops = seen.top[:, 0], seen.p_top[:, 0]
+        columns = (
+            lesson_of[known], example_of[known], labels[known], seen.p_label, *tops, seen.is_new
+        )  # fmt: skip
         for at, example, label, p, top, p_top, new in zip(
             *(column.tolist() for column in columns), strict=True
         ):
@@ -200,15 +204,15 @@ class ServedModel:
 
     def _learn_all(
         self, rows: Rows, labels: NDArray[Any], weights: NDArray[np.float32]
-    ) -> tuple[Foreseen, NDArray[np.int64], list[int]]:
+    ) -> tuple[Predictions, NDArray[np.int64], list[int]]:
         """Learn all rows but those that cannot be learned, which change nothing.
 
         Returns what was foreseen, of which rows, and which rows were refused. What was foreseen of
         rows that were learned together with one that diverged is not known. Which rows are refused
         does not depend on how they are cut into batches, so that recovery refuses the same.
         """
-        assert isinstance(self.model, Learns)
-        seen: list[Foreseen] = []
+        model: Any = self.model
+        seen: list[Predictions] = []
         known: list[NDArray[np.int64]] = []
         refused: list[int] = []
         parts = [np.arange(len(labels))]
@@ -216,7 +220,8 @@ class ServedModel:
             part = parts.pop()
             own = rows if len(part) == len(labels) else rows.take(part)
             try:
-                seen.append(self.model.learn(own, labels[part], weights[part], foresee_top=True))
+                single = RaggedLabels.of_single(labels[part])
+                seen.append(model.update(own, single, weights[part], k=1))
                 known.append(part)
             except DivergedError as error:
                 at = error.row
@@ -232,9 +237,8 @@ class ServedModel:
                     half = len(part) // 2
                     parts += [part[half:], part[:half]]
         if not seen:
-            return _NOTHING, np.empty(0, np.int64), refused
-        whole = [np.concatenate(column) for column in zip(*seen, strict=True)]
-        return Foreseen(*whole), np.concatenate(known), refused
+            return Predictions.none(1), np.empty(0, np.int64), refused
+        return Predictions.joined(seen), np.concatenate(known), refused
 
     def stored(self) -> tuple[int, StoredModel]:
         """Return how many examples it has learned, and what a snapshot of it holds.

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from labeltrees import store
 from labeltrees.errors import ModelFormatError
-from labeltrees.models.capabilities import Above, BestRows, Explains, HasTree, Learns, can
+from labeltrees.models.capabilities import Above, BestRows, Explains, HasTree, Updates, can
 from labeltrees.serve.learning.new_models import new_model
 from labeltrees.serve.problems import Problem
 from labeltrees.serve.wire import NewModel
@@ -65,7 +65,7 @@ async def read_model(call: Call) -> dict[str, Any]:
         "features": served.model.n_features,
         "columns": served.reader.columns,
         "answers": [name for name, each in _QUESTIONS.items() if can(served.model, each)],
-        "learns_row_by_row": can(served.model, Learns),
+        "learns_row_by_row": can(served.model, Updates) and not served.model.takes_label_sets,
         "settings": {} if settings is None else settings.to_dict(),
         "sizes": about,
         "memory_bytes": served.memory_bytes,

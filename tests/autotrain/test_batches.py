@@ -1,4 +1,4 @@
-"""What a model is taught of a chunk: one label per row, or all labels of a row together."""
+"""Batches of a chunk: one label per row, or all labels of a row together."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from labeltrees.autotrain.batches import batch_of, predicted_rows, scored_k
 from labeltrees.autotrain.kinds import online_method_for
-from labeltrees.autotrain.lessons import OneLabelLessons, SetLessons, lessons_of
 from labeltrees.autotrain.streaming import learn_stream
 from labeltrees.data.chunk import UNBOUNDED_WIDTH
 from labeltrees.data.readers import profile_file, read_jsonl, read_svmlight
@@ -47,51 +47,52 @@ def start(n_features: int) -> Any:
 
 
 def test_a_label_named_twice_counts_once_and_rows_without_labels_are_left_out() -> None:
-    lesson = SetLessons().of(chunk_of(TWO))
-    assert lesson.labels.starts.tolist() == [0, 2, 4, 5]
-    assert lesson.labels.labels.tolist() == [7, 3, 3, 9, 9]
-    assert lesson.lines.tolist() == [1, 3, 4]
-    one = OneLabelLessons("first").of(chunk_of(TWO))
-    assert (one.labels.tolist(), one.lines.tolist()) == ([7, 3, 9], [1, 3, 4])
+    batch = batch_of(chunk_of(TWO), None)
+    assert batch.labels.starts.tolist() == [0, 2, 4, 5]
+    assert batch.labels.labels.tolist() == [7, 3, 3, 9, 9]
+    assert batch.lines.tolist() == [1, 3, 4]
+    one = batch_of(chunk_of(TWO), "first")
+    assert (one.labels.labels.tolist(), one.lines.tolist()) == ([7, 3, 9], [1, 3, 4])
 
 
 @pytest.mark.parametrize(("refine", "n_top"), [(16, 3), (2, 3), (0, 6)])
-def test_rows_are_asked_before_they_are_learned(refine: int, n_top: int) -> None:
-    """Answers are those of a model that is asked and taught row by row."""
+def test_rows_are_predicted_before_they_are_learned(refine: int, n_top: int) -> None:
+    """Predictions are those of a model that is queried and updated row by row."""
     chunk = chunk_of(sets_file(60))
     settings = MultiLabelSettings(refine=refine)
     model, alone = (MultiLabelTreeModel.empty(settings, UNBOUNDED_WIDTH) for _ in range(2))
-    lessons = lessons_of(model, settings, how="each", seed=0, path="d")
-    assert lessons.asks_each(n_top) == (refine == 2)
-    lesson = lessons.of(chunk)
-    told = lessons.teach(model, lesson, n_top=n_top)
-    for number, (line, own, p_own, labels, p) in enumerate(lessons.answers(lesson, told)):
-        one = lesson.row(number)
-        assert (line, own) == (number + 1, one.labels.labels.tolist())
+    assert (n_top > settings.batch_k) == (refine == 2)
+    batch = batch_of(chunk, None)
+    k = scored_k(settings, n_top)
+    predicted = model.update(batch.rows, batch.labels, batch.weights, k=k)
+    found = predicted_rows(batch, predicted, single=False)
+    for number, (line, own, p_own, labels, p) in enumerate(found):
+        row = np.array([number])
+        rows, own_labels = batch.rows.take(row), batch.labels.take(row)
+        assert (line, own) == (number + 1, own_labels.labels.tolist())
         known = alone.n_tree_labels
-        expected = alone.label_probabilities(one.rows.take(np.zeros(2, np.int64)), own)
+        expected = alone.label_probabilities(rows.take(np.zeros(2, np.int64)), own)
         assert p_own == pytest.approx(expected.tolist(), abs=1e-12)
         if known:
-            top = alone.top_labels(one.rows, min(n_top, known))
+            top = alone.top_labels(rows, min(n_top, known))
             n = len(labels)  # unlikely ones are no candidates
             assert n >= 1
             assert labels[:n_top] == top.labels[0, :n].tolist()[:n_top]
             assert p[:n_top] == pytest.approx(top.probabilities[0, :n].tolist()[:n_top], abs=1e-12)
-        alone.learn_sets(one.rows, one.labels, one.weights)
+        alone.update(rows, own_labels, batch.weights[row])
 
 
 def test_a_sorted_file_of_sets_is_mixed_and_learned_well() -> None:
     def chunks() -> Iterator[Chunk]:
         return read_svmlight(io.BytesIO(sets_file()), chunk_rows=500)
 
-    lessons = SetLessons(16)
-    once = learn_stream(chunks, start, in_order=False, lessons=lessons)
+    once = learn_stream(chunks, start, in_order=False, one_label=None)
     assert once.measured is not None
     assert once.measured.table["the model"]["P@1"] > 0.95
     assert once.progressive.n_rows + once.measured.n_rows == 3000
     assert once.progressive.n_new_labels == 20
     assert once.progressive.precision_at_1 > 0.9
-    twice = learn_stream(chunks, start, in_order=False, lessons=lessons, n_passes=2)
+    twice = learn_stream(chunks, start, in_order=False, one_label=None, n_passes=2)
     assert twice.progressive == once.progressive
     assert twice.model.core.mass_of_rows == once.model.core.mass_of_rows  # no new evidence
     assert twice.measured.table != once.measured.table
@@ -102,7 +103,7 @@ def test_a_relevance_above_one_is_named_with_file_and_line() -> None:
     content = "".join(f"{json.dumps(row)}\n" for row in rows).encode()
     (chunk,) = read_jsonl(io.BytesIO(content))
     with pytest.raises(DataFileError, match=r"^ratings:2: a label has relevance 2; .* \[0, 1\]"):
-        SetLessons(path="ratings").of(chunk)
+        batch_of(chunk, None, path="ratings")
 
 
 ONE, SEVERAL = b"1 0:1\n", b"1,2 0:1\n"
