@@ -31,7 +31,7 @@ from labeltrees.transforms import (
     takes_text,
     transform_of,
 )
-from labeltrees.transforms.rows import transformed
+from labeltrees.transforms.features import transformed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

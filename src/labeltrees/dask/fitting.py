@@ -19,7 +19,7 @@ from labeltrees.dask.training import (
     parts_of_pairs,
     train_on_cluster,
 )
-from labeltrees.data.readers.several import are_files, chunks_of
+from labeltrees.data.readers.files import are_files, chunks_of
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError, DataError
 from labeltrees.estimators.boosting.classifier import AdacondClassifier

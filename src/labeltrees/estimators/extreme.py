@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from sklearn.utils import ClassifierTags
 
-from labeltrees.data.readers.several import chunks_of
+from labeltrees.data.readers.files import chunks_of
 from labeltrees.data.rows import as_rows
 from labeltrees.errors import ArgumentError, DataError
 from labeltrees.estimators.relevance_questions import RelevanceQuestions

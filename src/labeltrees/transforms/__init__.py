@@ -6,7 +6,7 @@ vectoriser for texts. scikit-learn is imported when a transformer is there, not 
 """
 
 from labeltrees.transforms.conversion import from_tensors, takes_text, to_tensors, width_of
-from labeltrees.transforms.feature_names import feature_names
+from labeltrees.transforms.features import feature_names
 from labeltrees.transforms.files import save_with_transform, transform_of
 from labeltrees.transforms.text_features import default_text_features, hashed_text_features
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from labeltrees.transforms.fitted import Kind, Tensors
+    from labeltrees.transforms.fitted import Tensors, TransformerKind
 
 __all__ = ["demand_fitted", "from_tensors", "takes_text", "to_tensors", "width_of"]
 
@@ -122,7 +122,9 @@ def demand_fitted(transformer: Any) -> None:
         check_is_fitted(transformer)
 
 
-def _one_to_tensors(transformer: Any, name: str, kind: Kind) -> tuple[dict[str, Any], Tensors]:
+def _one_to_tensors(
+    transformer: Any, name: str, kind: TransformerKind
+) -> tuple[dict[str, Any], Tensors]:
     demand_fitted(transformer)
     defaults = inspect.signature(type(transformer)).parameters
     params = {}

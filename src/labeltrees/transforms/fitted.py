@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
     from labeltrees.checks import Check
 
-__all__ = ["KINDS", "Kind"]
+__all__ = ["KINDS", "TransformerKind"]
 
 Tensors = dict[str, "NDArray[Any]"]
 
 
 @dataclass(frozen=True)
-class Kind:
+class TransformerKind:
     """A class of transformers: where it is, its parameters, and what fitting gives it."""
 
     module: str
@@ -212,32 +212,32 @@ _TEXT = "sklearn.feature_extraction.text"
 _PREPROCESSING = "sklearn.preprocessing"
 
 KINDS = {
-    "WordsAndPairs": Kind(
+    "WordsAndPairs": TransformerKind(
         "labeltrees.transforms.words_and_pairs", parameters.WORDS_AND_PAIRS,
         _read_words_and_pairs, _restore_words_and_pairs, takes_text=True, apart=("stop_words",),
     ),
-    "TfidfVectorizer": Kind(
+    "TfidfVectorizer": TransformerKind(
         _TEXT, parameters.TFIDF_VECTORIZER, _read_tfidf_vectorizer, _restore_tfidf_vectorizer,
         takes_text=True, apart=("stop_words", "vocabulary"),
     ),
-    "CountVectorizer": Kind(
+    "CountVectorizer": TransformerKind(
         _TEXT, parameters.COUNTS, _read_counts, _restore_counts,
         takes_text=True, apart=("stop_words", "vocabulary"),
     ),
-    "HashingVectorizer": Kind(
+    "HashingVectorizer": TransformerKind(
         _TEXT, parameters.HASHING, _read_hashing, _restore_stop_words,
         takes_text=True, apart=("stop_words",),
     ),
-    "TfidfTransformer": Kind(_TEXT, parameters.TFIDF, _read_tfidf, _restore_tfidf),
-    "StandardScaler": Kind(
+    "TfidfTransformer": TransformerKind(_TEXT, parameters.TFIDF, _read_tfidf, _restore_tfidf),
+    "StandardScaler": TransformerKind(
         _PREPROCESSING, parameters.STANDARD_SCALER, _reader_of("mean_", "var_", "scale_"),
         _restorer_of({"mean_": "with_mean", "scale_": "with_std"}, "var_"),
     ),
-    "MaxAbsScaler": Kind(
+    "MaxAbsScaler": TransformerKind(
         _PREPROCESSING, parameters.MAX_ABS_SCALER, _reader_of("max_abs_", "scale_"),
         _restorer_of({"max_abs_": None, "scale_": None}),
     ),
-    "MinMaxScaler": Kind(
+    "MinMaxScaler": TransformerKind(
         _PREPROCESSING, parameters.MIN_MAX_SCALER,
         _reader_of("min_", "scale_", "data_min_", "data_max_", "data_range_"),
         _restorer_of(
@@ -245,10 +245,12 @@ KINDS = {
              "data_range_": None}
         ),
     ),
-    "RobustScaler": Kind(
+    "RobustScaler": TransformerKind(
         _PREPROCESSING, parameters.ROBUST_SCALER, _reader_of("center_", "scale_"),
         _restorer_of({"center_": "with_centering", "scale_": "with_scaling"}),
     ),
-    "Normalizer": Kind(_PREPROCESSING, parameters.NORMALIZER, _read_nothing, _restore_nothing),
+    "Normalizer": TransformerKind(
+        _PREPROCESSING, parameters.NORMALIZER, _read_nothing, _restore_nothing
+    ),
 }  # fmt: skip
 """The transformers by the names of their classes."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from labeltrees.autotrain.gathering import gather
-from labeltrees.autotrain.kinds import method_for, online_method_for
+from labeltrees.autotrain.method_choice import method_for, online_method_for
 from labeltrees.cli.inputs import (
     FormatOption,
     Input,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from labeltrees import checks
-from labeltrees.autotrain.kinds import online_method_for
+from labeltrees.autotrain.method_choice import online_method_for
 from labeltrees.cli.methods import stream_names
 from labeltrees.cli.opening import open_model
 from labeltrees.cli.settings_options import option_of

@@ -11,8 +11,8 @@ import numpy as np
 
 from labeltrees.autotrain.features import Features
 from labeltrees.autotrain.gathering import gather, gather_in_files, given_up, narrowed
-from labeltrees.autotrain.kinds import method_for, online_method_for
 from labeltrees.autotrain.memory_shares import room_for_data
+from labeltrees.autotrain.method_choice import method_for, online_method_for
 from labeltrees.autotrain.streaming import learn_stream
 from labeltrees.autotrain.training import train_on_all
 from labeltrees.cli.methods import Chosen, Wanted, stream_names

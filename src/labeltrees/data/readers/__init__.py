@@ -5,8 +5,9 @@ by its content. A bad line raises `DataFileError` with the file and the line.
 """
 
 from labeltrees.data.readers.detection.layout import FileLayout
-from labeltrees.data.readers.detection.profile import DataProfile, profile_file
+from labeltrees.data.readers.detection.profile import DataProfile
 from labeltrees.data.readers.fasttext import read_fasttext, read_lines
+from labeltrees.data.readers.files import profile_file
 from labeltrees.data.readers.formats import open_reader
 from labeltrees.data.readers.json_lines import read_jsonl
 from labeltrees.data.readers.npz import read_npz

@@ -111,7 +111,7 @@ class RowReader:
             raise _bad(line, reason) from None
         rows = Rows(parsed.row_starts, parsed.indices, parsed.values, width)
         if self.kind == "features" and self.transformer is not None:
-            from labeltrees.transforms.rows import transformed
+            from labeltrees.transforms.features import transformed
 
             return transformed(rows, self.transformer)
         return rows

@@ -1,0 +1,75 @@
+"""The features of rows after a fitted transformer, and their names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from labeltrees.data.hashed_names import HashedNames
+from labeltrees.data.rows import Rows, as_rows
+from labeltrees.errors import DataError
+from labeltrees.transforms.conversion import input_width, width_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["feature_names", "transformed"]
+
+
+def transformed(rows: Rows, transformer: Any) -> Rows:
+    """Return rows transformed by a fitted transformer of numbers, such as a scaler.
+
+    Rows of a file without a width may be narrower than the rows that the transformer was fitted
+    to. Raises `DataError` if the transformer cannot take the rows.
+
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> scaler = StandardScaler().fit([[1.0, 5.0], [3.0, 5.0]])
+    >>> transformed(as_rows([[3.0]]), scaler).to_csr().toarray().tolist()
+    [[1.0, -5.0]]
+    """
+    width = input_width(transformer)
+    n_used = int(rows.indices.max(initial=-1)) + 1
+    if width is not None and n_used > width:
+        raise DataError(f"X must have {width} features, got a feature {n_used - 1}.")
+    X = Rows(*rows.arrays, rows.n_features if width is None else width).to_csr()
+    try:
+        try:
+            return as_rows(transformer.transform(X))
+        except (TypeError, ValueError):  # Means can only be subtracted from dense rows.
+            return as_rows(transformer.transform(X.toarray()))
+    except (TypeError, ValueError) as error:
+        raise DataError(f"the model's transformer cannot take these rows: {error}") from None
+
+
+def feature_names(transformer: Any, text: str | None = None) -> Sequence[str] | None:
+    """Return a name for every feature, or None if they have none.
+
+    Hashed words have names only if they occur in ``text``. If two of them share a column, its name
+    contains both. Without a text, hashed words have no names.
+
+    >>> from labeltrees.transforms import hashed_text_features
+    >>> names = feature_names(hashed_text_features(), "good night")
+    >>> sorted(name for name in (names[i] for i in range(len(names))) if "hashed" not in name)
+    ['good', 'good night', 'night']
+    """
+    steps = getattr(transformer, "steps", None)
+    first = steps[0][1] if steps else transformer  # Steps after hashing keep its columns.
+    if type(first).__name__ == "HashingVectorizer":
+        return None if text is None else _hashed_names(first, text)
+    try:
+        names: Sequence[str] = transformer.get_feature_names_out()
+    except (AttributeError, ValueError, TypeError):  # One of its steps has no names.
+        return None
+    return names if len(names) == width_of(transformer) else None
+
+
+def _hashed_names(vectorizer: Any, text: str) -> HashedNames:
+    """Return the names of the hashed features that occur in a text."""
+    from sklearn.feature_extraction import FeatureHasher
+
+    n_features = int(vectorizer.n_features)
+    terms = sorted(set(vectorizer.build_analyzer()(text)))
+    if not terms:
+        return HashedNames(n_features, ())
+    hasher = FeatureHasher(n_features, input_type="string", alternate_sign=False)
+    columns = hasher.transform([term] for term in terms).indices.tolist()
+    return HashedNames(n_features, zip(columns, terms, strict=True))
