@@ -1,4 +1,4 @@
-"""A careful headless Chromium, and a server of models to look at in it."""
+"""A headless Chromium without background traffic, and pages in it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FLAGS = [
 
 @contextmanager
 def chromium():
-    """Yield a browser with a profile of its own; skip the test where there is none."""
+    """Yield a browser with a new profile; skip the test if it is not installed."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     if CHROMIUM is None:
         pytest.skip("chromium is not installed")
@@ -37,7 +37,7 @@ def chromium():
 
 
 class Looking:
-    """A page that was opened, and what went wrong in it."""
+    """An open page, with its errors and its requests to other hosts."""
 
     def __init__(self, browser, url, **options):
         self.context = browser.new_context(viewport={"width": 1280, "height": 900}, **options)
@@ -46,23 +46,23 @@ class Looking:
         self.errors, self.foreign = [], []
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("console", self._note)
-        self.page.on("request", lambda asked: self._look_at(asked.url, url))
+        self.page.on("request", lambda request: self._check(request.url, url))
         self.page.goto(url)
 
     def _note(self, message):
-        # Chromium reports every answer of 4xx as an error; those are answers.
+        # Chromium reports every response of 4xx as an error, but these are expected.
         if message.type == "error" and "Failed to load resource" not in message.text:
             self.errors.append(message.text)
 
-    def _look_at(self, asked, url):
-        if not asked.startswith((url, "data:")):
-            self.foreign.append(asked)
+    def _check(self, requested, url):
+        if not requested.startswith((url, "data:")):
+            self.foreign.append(requested)
 
     def text(self, selector):
         return self.page.text_content(selector).strip()
 
     def bars(self):
-        """Return the labels of the answer and their probabilities as they are shown."""
+        """Return the shown labels and their shown probabilities."""
         rows = self.page.locator("#bars li")
         return {
             row.locator(".name").text_content(): row.locator(".p").text_content()
@@ -72,9 +72,9 @@ class Looking:
     def until(self, condition):
         """Wait until a JavaScript condition holds.
 
-        Playwright's own waiting evaluates strings in the page, which its policy forbids.
+        The waiting functions of Playwright evaluate strings, which the policy of the page forbids.
         """
         deadline = time.monotonic() + SECONDS
         while not self.page.evaluate(f"Boolean({condition})"):
-            assert time.monotonic() < deadline, f"it did not come true: {condition}"
+            assert time.monotonic() < deadline, f"timeout: {condition}"
             self.page.wait_for_timeout(30)

@@ -1,4 +1,4 @@
-"""The page without a browser: its files, their types and policy, and the names that they share."""
+"""The page without a browser: its files, their types and policy, and their shared names."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def get(url):
 
 
 @pytest.mark.parametrize("path", ["", *(str(path.relative_to(PAGE)) for path in PAGE.rglob("*.*"))])
-def test_files_come_with_their_type_and_a_policy(served, path):
+def test_files_have_their_type_and_a_policy(served, path):
     headers, body = get(f"{served[0]}/{path}")
     file = PAGE / (path or "index.html")
     assert body == file.read_bytes()
@@ -41,7 +41,7 @@ def test_files_come_with_their_type_and_a_policy(served, path):
 
 
 @pytest.mark.parametrize("path", ["../server.py", "%2e%2e/server.py", "nothing.js", "vendor/"])
-def test_nothing_else_is_given_away(served, path):
+def test_other_files_are_not_served(served, path):
     with pytest.raises(urllib.error.HTTPError) as raised:
         get(f"{served[0]}/{path}")
     raised.value.close()
@@ -49,21 +49,21 @@ def test_nothing_else_is_given_away(served, path):
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
-def test_every_id_that_a_script_names_is_in_the_page(script):
+def test_every_id_of_a_script_is_in_the_page(script):
     ids = set(re.findall(r'\bid="([^"]+)"', HTML))
     text = script.read_text(encoding="utf-8")
     named = re.findall(r'(?:byId|getElementById)\("([^"]+)"\)', text)
     assert set(named) - ids == set()
 
 
-def test_ids_are_unique_and_references_to_them_lead_somewhere():
+def test_ids_are_unique_and_references_have_targets():
     ids = re.findall(r'\bid="([^"]+)"', HTML)
     assert len(ids) == len(set(ids))
     referring = r'\b(?:for|list|aria-controls|aria-labelledby|aria-describedby)="([^"]+)"'
     assert set(re.findall(referring, HTML)) - set(ids) == set()
 
 
-def test_modules_import_what_others_export():
+def test_imported_names_are_exported():
     exported = {
         path.name: set(re.findall(r"^export (?:async )?\w+ (\w+)", path.read_text(), re.MULTILINE))
         for path in SCRIPTS
@@ -71,13 +71,13 @@ def test_modules_import_what_others_export():
     n_names = 0
     for path in SCRIPTS:
         for names, name in re.findall(r'import \{([^}]+)\} from "\./(\w+\.js)"', path.read_text()):
-            wanted = {each.split(" as ")[0].strip() for each in names.split(",")}
-            assert wanted - exported[name] == set(), f"{path.name} imports from {name}"
-            n_names += len(wanted)
+            imported = {each.split(" as ")[0].strip() for each in names.split(",")}
+            assert imported - exported[name] == set(), f"{path.name} imports from {name}"
+            n_names += len(imported)
     assert n_names > 50
 
 
-def test_nothing_is_asked_of_other_hosts_and_nothing_is_inline():
+def test_the_page_uses_no_other_hosts_and_no_inline_code():
     for path in OWN:
         text = path.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
         assert re.findall(r"(?:https?:)?//[a-z0-9-]+\.[a-z]", text) == [], path.name
@@ -90,5 +90,5 @@ def test_nothing_is_asked_of_other_hosts_and_nothing_is_inline():
         )
 
 
-def test_the_plotting_library_comes_with_its_licence():
+def test_the_plotting_library_has_its_licence():
     assert "Permission is hereby granted" in (PAGE / "vendor/uPlot.LICENSE").read_text()

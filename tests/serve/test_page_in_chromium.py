@@ -1,4 +1,4 @@
-"""The page in a browser: type, teach, look inside, by keyboard, in the dark and on a phone."""
+"""The page in a browser: predictions, learning, the tree, keyboard, dark mode and phones."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ import labeltrees
 from labeltrees import store
 from labeltrees.client import Client
 from labeltrees.progress import Progress
-from labeltrees.serve.learning.demo import demo_model
 from labeltrees.serve.learning.folder import ModelFolder
-from labeltrees.serve.learning.new_models import new_model
-from labeltrees.serve.web.keys import Keys
+from labeltrees.serve.learning.new_models import demo_model, new_model
+from labeltrees.serve.web.access import Keys
 from labeltrees.serve.wire import NewModel
 
 pytestmark = pytest.mark.thorough
 
 CODE = "import os\n\nfor name in os.listdir(folder):\n    path = os.path."
-TABS = ("ask", "tree", "quality")
+TABS = ("predict", "tree", "quality")
 # Some versions of axe take this rule for an experiment.
 AXE_OPTIONS = {"rules": {"label-content-name-mismatch": {"enabled": True}}}
 
@@ -52,10 +51,10 @@ def url(tmp_path_factory):
 
 @pytest.fixture
 def look(browser, url):
-    """Open a view of a model; whatever goes wrong in the page fails the test."""
+    """Open a tab of a model; errors in the page fail the test."""
     opened = []
 
-    def open_page(model="demo", tab="ask", **options):
+    def open_page(model="demo", tab="predict", **options):
         opened.append(Looking(browser, f"{url}#{model}/{tab}", **options))
         found = opened[-1]
         found.foreign = [each for each in found.foreign if not each.startswith(url)]
@@ -65,7 +64,7 @@ def look(browser, url):
     yield open_page
     for each in opened:
         assert each.errors == []
-        assert [asked for asked in each.foreign if not asked.startswith(url)] == []
+        assert [foreign for foreign in each.foreign if not foreign.startswith(url)] == []
         each.context.close()
 
 
@@ -73,42 +72,42 @@ def shown(found, condition):
     found.until(f"document.querySelectorAll('#bars li').length && ({condition})")
 
 
-def test_completions_follow_what_is_typed_and_can_be_taken_by_keyboard(look):
+def test_completions_follow_the_typed_code_and_are_inserted_by_keyboard(look):
     found = look()
     shown(found, "true")
-    found.page.fill("#question", "import os\n\nos.pa")
+    found.page.fill("#input", "import os\n\nos.pa")
     shown(found, "document.querySelector('#bars .name').textContent.startsWith('pa')")
     assert all(name.startswith("pa") for name in found.bars())
-    likeliest = next(iter(found.bars()))
-    found.page.press("#question", "Control+Space")
-    assert found.page.input_value("#question") == f"import os\n\nos.{likeliest}"
-    found.page.press("#question", "End")
-    found.page.type("#question", "\nimport ")
+    first = next(iter(found.bars()))
+    found.page.press("#input", "Control+Space")
+    assert found.page.input_value("#input") == f"import os\n\nos.{first}"
+    found.page.press("#input", "End")
+    found.page.type("#input", "\nimport ")
     shown(found, "!document.querySelector('#bars-note').textContent.includes('begin')")
 
 
-def test_a_taught_answer_rises_and_says_by_how_much(look):
+def test_a_learned_label_rises_and_shows_the_change(look):
     found = look()
-    found.page.fill("#question", CODE)
+    found.page.fill("#input", CODE)
     shown(found, "true")
     before = next(iter(found.bars()))
-    found.page.fill("#right-label", "a_name_never_seen")
+    found.page.fill("#correct-label", "a_name_never_seen")
     found.page.select_option("#times", "20")
-    found.page.press("#right-label", "Enter")
-    found.until("document.getElementById('taught').textContent.includes('now')")
-    assert "never seen it" in found.text("#taught")
+    found.page.press("#correct-label", "Enter")
+    found.until("document.getElementById('learn-report').textContent.includes('now')")
+    assert "label is new" in found.text("#learn-report")
     after = found.bars()
     assert next(iter(after)) == "a_name_never_seen" != before
     assert found.page.locator(".moved.up").first.text_content().startswith("+")
     assert found.page.locator("#bars .was:visible").count() >= 1
-    found.until("document.querySelector('#newest').textContent.includes('a_name_never_seen')")
+    found.until("document.querySelector('#new-labels').textContent.includes('a_name_never_seen')")
     found.until("document.getElementById('facts').textContent.includes('20 examples')")
     assert found.text("#why-title") == "Why a_name_never_seen?"
 
 
-def test_the_reason_has_a_path_and_words(look):
+def test_the_explanation_has_a_path_and_features(look):
     found = look("fruit")
-    found.page.fill("#question", "small and blue")
+    found.page.fill("#input", "small and blue")
     shown(found, "document.querySelector('#bars .name').textContent === 'plum'")
     found.page.get_by_role("button", name="Why plum?").click()
     found.until("document.getElementById('why-title').textContent === 'Why plum?'")
@@ -117,7 +116,7 @@ def test_the_reason_has_a_path_and_words(look):
     assert found.page.locator("#why-content .path li").count() >= 1
 
 
-def test_a_model_of_nothing_is_made_and_taught_from_features(look, url):
+def test_a_new_model_learns_from_features(look, url):
     found = look()
     found.page.click("#new-model")
     found.page.fill("#new-name", "a b")
@@ -128,19 +127,19 @@ def test_a_model_of_nothing_is_made_and_taught_from_features(look, url):
     found.page.press("#new-name", "Enter")
     found.until("document.getElementById('model').value === 'fresh'")
     found.until("document.getElementById('bars-note').textContent.includes('no label yet')")
-    found.page.fill("#question", "height: 1.5\nround")
+    found.page.fill("#input", "height: 1.5\nround")
     found.page.wait_for_timeout(300)
-    found.page.fill("#right-label", "ball")
-    found.page.click("#teach-button")
+    found.page.fill("#correct-label", "ball")
+    found.page.click("#learn-button")
     shown(found, "document.querySelector('#bars .name').textContent === 'ball'")
-    found.page.fill("#question", "height: tall")
-    found.until("document.getElementById('question-wrong').textContent.includes('not a number')")
-    found.page.click("#teach-button")
-    found.until("document.getElementById('taught').textContent.startsWith('Nothing was taught')")
-    found.page.fill("#question", "deep")
-    found.page.fill("#right-label", "hole")
-    found.page.click("#teach-button")  # at once: what was typed last is taught
-    found.until("document.getElementById('taught').textContent.includes('hole')")
+    found.page.fill("#input", "height: tall")
+    found.until("document.getElementById('input-wrong').textContent.includes('not a number')")
+    found.page.click("#learn-button")
+    found.until("document.getElementById('learn-report').textContent.includes('did not learn')")
+    found.page.fill("#input", "deep")
+    found.page.fill("#correct-label", "hole")
+    found.page.click("#learn-button")  # before the prediction, so the newest input is learned
+    found.until("document.getElementById('learn-report').textContent.includes('hole')")
     with Client(url.rstrip("/")) as client:
         assert (
             client.model("fresh").predict([{"features": {"deep": 1}}]).rows[0].labels[0] == "hole"
@@ -175,7 +174,7 @@ def test_the_tree_opens_closes_zooms_and_finds_a_label(look):
     found.until("document.getElementById('found-note').textContent.includes('No label contains')")
 
 
-def test_quality_is_drawn_and_follows_what_others_teach(look, url):
+def test_quality_is_drawn_and_follows_updates_of_others(look, url):
     found = look(tab="quality")
     found.page.wait_for_selector("#curve canvas")
     found.page.wait_for_selector("#reliability canvas")
@@ -185,21 +184,21 @@ def test_quality_is_drawn_and_follows_what_others_teach(look, url):
     found.until(f"document.getElementById('scores').textContent.trim() !== {before!r}")
 
 
-def test_models_that_cannot_say_so(look):
+def test_models_without_a_capability_show_a_note(look):
     found = look("batch")
     shown(found, "true")
     assert "does not learn" in found.text("#cannot-learn")
-    assert found.page.is_hidden("#teach")
+    assert found.page.is_hidden("#learn")
     found.page.click("#tab-quality")
     found.until("!document.getElementById('no-quality').hidden")
     found.page.select_option("#model", "rivals")
     found.page.click("#tab-tree")
-    found.until("document.getElementById('no-tree').textContent.includes('no one tree')")
-    found.page.click("#tab-ask")
-    assert "does not tell why" in found.text("#why-note")
+    found.until("document.getElementById('no-tree').textContent.includes('no single tree')")
+    found.page.click("#tab-predict")
+    assert "has no explanations" in found.text("#why-note")
 
 
-def test_a_key_is_asked_for_and_its_rights_are_told(browser, tmp_path):
+def test_the_page_asks_for_a_key_and_reports_its_rights(browser, tmp_path):
     folder = ModelFolder(tmp_path / "folder")
     folder.add("fruit", new_model(NewModel("text")))
     keys = Keys(folder.path)
@@ -211,28 +210,28 @@ def test_a_key_is_asked_for_and_its_rights_are_told(browser, tmp_path):
         found.page.wait_for_selector("#key-dialog[open]")
         found.page.fill("#key-text", "lt_wrong")
         found.page.press("#key-text", "Enter")
-        found.until("document.getElementById('key-wrong').textContent.includes('not known')")
+        found.until("document.getElementById('key-wrong').textContent.includes('unknown')")
         found.page.fill("#key-text", reader)
         found.page.press("#key-text", "Enter")
         shown(found, "!document.getElementById('key-dialog').open")
-        found.page.fill("#right-label", "apple")
-        found.page.click("#teach-button")
-        found.until("document.getElementById('taught').textContent.includes('learn')")
-        assert "may read" in found.text("#taught")
+        found.page.fill("#correct-label", "apple")
+        found.page.click("#learn-button")
+        found.until("document.getElementById('learn-report').textContent.includes('learn')")
+        assert "right 'read'" in found.text("#learn-report")
         found.page.click("#key")
         found.page.fill("#key-text", learner)
         found.page.press("#key-text", "Enter")
         found.until("!document.getElementById('key-dialog').open")
-        found.page.click("#teach-button")
-        found.until("document.getElementById('taught').textContent.includes('now')")
+        found.page.click("#learn-button")
+        found.until("document.getElementById('learn-report').textContent.includes('now')")
         assert found.errors == []
         found.context.close()
 
 
-def test_tabs_move_by_arrow_keys_and_the_address_remembers(look):
+def test_tabs_move_by_arrow_keys_and_the_address_keeps_them(look):
     found = look()
     shown(found, "true")
-    found.page.focus("#tab-ask")
+    found.page.focus("#tab-predict")
     found.page.keyboard.press("ArrowRight")
     assert found.page.is_visible("#panel-tree")
     assert found.page.url.endswith("#demo/tree")
@@ -245,7 +244,7 @@ def test_tabs_move_by_arrow_keys_and_the_address_remembers(look):
 BACKGROUND = "getComputedStyle(document.body).backgroundColor"
 
 
-def test_the_dark_is_that_of_the_system_and_can_be_switched(look):
+def test_the_theme_is_that_of_the_system_and_can_be_switched(look):
     light, dark = look(), look(color_scheme="dark")
     colours = [each.page.evaluate(BACKGROUND) for each in (light, dark)]
     assert colours[0] != colours[1]
@@ -260,17 +259,17 @@ def test_the_dark_is_that_of_the_system_and_can_be_switched(look):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 360])
-def test_every_view_fits_and_has_no_serious_fault_of_accessibility(look, scheme, width):
+def test_every_tab_fits_and_has_no_serious_accessibility_fault(look, scheme, width):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     found = look(color_scheme=scheme)
     found.page.set_viewport_size({"width": width, "height": 800})
     shown(found, "document.querySelector('.path li')")
-    found.page.click("#teach-button")  # without a label: what it says is looked at too
+    found.page.click("#learn-button")  # without a label, so that the message is checked too
     for tab in TABS:
         found.page.click(f"#tab-{tab}")
         found.page.wait_for_timeout(600)
         assert found.page.evaluate("document.documentElement.scrollWidth") <= width, tab
         faults = axe.run(found.page, options=AXE_OPTIONS).response["violations"]
         serious = [each for each in faults if each["impact"] in ("serious", "critical")]
-        said = [(each["id"], [n["target"] for n in each["nodes"]]) for each in serious]
-        assert said == [], (tab, said)
+        listed = [(each["id"], [n["target"] for n in each["nodes"]]) for each in serious]
+        assert listed == [], (tab, listed)

@@ -1,4 +1,4 @@
-// Requests to the server, and the key that they carry.
+// Requests to the server, with a key if it needs one.
 
 export class Problem extends Error {
   constructor(status, detail, seconds = 0) {
@@ -10,7 +10,7 @@ export class Problem extends Error {
 
 const KEPT = "labeltrees-key";
 let key = read();
-let keyWanted = () => {};
+let keyNeeded = () => {};
 
 function read() {
   try {
@@ -31,29 +31,29 @@ export function useKey(text) {
 }
 
 export const hasKey = () => key !== "";
-export const whenKeyIsWanted = (act) => (keyWanted = act);
+export const whenKeyIsNeeded = (act) => (keyNeeded = act);
 
 async function send(method, path, { body, headers = {}, signal } = {}) {
   const sent = { ...headers };
   if (key) sent.Authorization = `Bearer ${key}`;
   if (body !== undefined) sent["Content-Type"] = "application/json";
-  let answer;
+  let response;
   try {
-    answer = await fetch(path, { method, headers: sent, signal, body: body === undefined ? undefined : JSON.stringify(body) });
+    response = await fetch(path, { method, headers: sent, signal, body: body === undefined ? undefined : JSON.stringify(body) });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Problem(0, "The server does not answer. Is it still running?");
+    throw new Problem(0, "The server does not respond. Is it still running?");
   }
-  const text = await answer.text();
+  const text = await response.text();
   let content = {};
   try {
     content = text ? JSON.parse(text) : {};
   } catch {
-    throw new Problem(answer.status, `The server answered ${answer.status}, and not in JSON.`);
+    throw new Problem(response.status, `The response (${response.status}) is not JSON.`);
   }
-  if (answer.ok) return content;
-  const problem = new Problem(answer.status, content.detail ?? `The server answered ${answer.status}.`, Number(answer.headers.get("Retry-After") ?? 0));
-  if (problem.status === 401) keyWanted(problem);
+  if (response.ok) return content;
+  const problem = new Problem(response.status, content.detail ?? `The server returned ${response.status}.`, Number(response.headers.get("Retry-After") ?? 0));
+  if (problem.status === 401) keyNeeded(problem);
   throw problem;
 }
 
@@ -70,16 +70,16 @@ export const tree = (model, query) => send("GET", at(model, `/tree?${new URLSear
 export const labels = (model, containing, most, signal) => send("GET", at(model, `/labels?${new URLSearchParams({ containing, most })}`), { signal });
 export const makeModel = (model, learns) => send("PUT", at(model), { body: { learns } });
 
-// Teaches examples. If no answer comes it is tried once more with the same key, which the server
-// does not learn twice.
+// Sends examples to learn. Without a response they are sent once more with the same key, so that the
+// server does not learn them twice.
 export async function learn(model, examples) {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   const name = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-  const lesson = () => post(at(model, "/learn"), { examples }, { headers: { "Idempotency-Key": name } });
+  const sendExamples = () => post(at(model, "/learn"), { examples }, { headers: { "Idempotency-Key": name } });
   try {
-    return await lesson();
+    return await sendExamples();
   } catch (problem) {
     if (problem.status !== 0) throw problem;
-    return lesson();
+    return sendExamples();
   }
 }

@@ -1,4 +1,4 @@
-// The bars of an answer: one for each label, which move when the model has learned.
+// The bars of a prediction: one for each label, which move after the model has learned.
 
 import { byId, make, moves } from "./dom.js";
 import { count, percent, signed } from "./numbers.js";
@@ -7,9 +7,9 @@ const CEILINGS = [0.05, 0.1, 0.25, 0.5, 1];
 const TINY = 5e-4;
 
 const rows = new Map(); // by label: the element of its bar
-let before = null; // probabilities by label before the last lesson, while the question is the same
+let before = null; // probabilities by label before the last update, as long as the input stays the same
 
-// From now on bars tell how far they have moved; p is what the label that is taught had.
+// Marks the current bars, to show how far they move; p is the old probability of the learned label.
 export function noteBars({ labels, probabilities }, label, p) {
   before = new Map(labels.map((each, i) => [each, probabilities[i]])).set(label, p);
 }
@@ -21,7 +21,7 @@ export function forgetBars() {
 export function showBars({ labels, probabilities, beginning }, about, actions) {
   const list = byId("bars");
   const places = new Map([...rows].map(([label, row]) => [label, row.getBoundingClientRect().top]));
-  const were = labels.map((label) => before?.get(label) ?? 0); // on the same scale, so that bars move
+  const were = labels.map((label) => before?.get(label) ?? 0); // on the same scale, so that the change is visible
   const ceiling = CEILINGS.find((each) => each >= Math.max(0, ...probabilities, ...were)) ?? 1;
   const order = labels.map((label, i) => [label, probabilities[i]]).sort((a, b) => b[1] - a[1]);
   for (const [label, row] of rows) {
@@ -38,19 +38,19 @@ export function showBars({ labels, probabilities, beginning }, about, actions) {
   byId("bars-note").textContent = note(order, beginning, about, ceiling);
 }
 
-// Moves elements only where the order changes: moving one takes the keyboard's focus from it.
-function arrange(list, wanted) {
-  wanted.forEach((row, at) => {
+// Moves elements only if the order changes, because a moved element loses the keyboard focus.
+function arrange(list, ordered) {
+  ordered.forEach((row, at) => {
     if (list.children[at] !== row) list.insertBefore(row, list.children[at] ?? null);
   });
 }
 
-function makeRow(label, { choose, explain, teach }) {
+function makeRow(label, { choose, explain, learn }) {
   const text = String(label);
   const name = choose
-    ? make("button", { type: "button", class: "name choose", title: "Insert it", onclick: () => choose(label) }, text)
+    ? make("button", { type: "button", class: "name choose", title: "Insert this identifier", onclick: () => choose(label) }, text)
     : make("span", { class: "name", title: text }, text);
-  const button = (act, word, said) => make("button", { type: "button", class: "small", "aria-label": said, onclick: () => act(label) }, word);
+  const button = (act, word, spoken) => make("button", { type: "button", class: "small", "aria-label": spoken, onclick: () => act(label) }, word);
   return make(
     "li",
     {},
@@ -58,7 +58,7 @@ function makeRow(label, { choose, explain, teach }) {
     make("span", { class: "bar", "aria-hidden": "true" }, make("span", { class: "was" }), make("span", { class: "fill" })),
     make("span", { class: "p" }),
     make("span", { class: "moved" }),
-    make("span", { class: "acts" }, explain && button(explain, "why", `Why ${text}?`), teach && button(teach, "teach", `Teach that ${text} is right`)),
+    make("span", { class: "acts" }, explain && button(explain, "why", `Why ${text}?`), learn && button(learn, "correct", `${text} is correct: learn it`)),
   );
 }
 
@@ -86,13 +86,13 @@ function slide(places) {
 }
 
 function note(order, beginning, about, ceiling) {
-  if (about.labels === 0) return "It knows no label yet. Teach it the first one.";
+  if (about.labels === 0) return "The model knows no label yet. Enter the first correct answer.";
   if (order.length === 0) return beginning ? `No label begins with “${beginning}”.` : "No label was found.";
   const parts = [`A full bar is ${percent(ceiling)}.`];
   const left = 1 - order.reduce((sum, [, p]) => sum + p, 0);
   const others = about.labels - order.length;
   if (beginning) parts.push(`Only labels that begin with “${beginning}”.`);
   else if (about.learns_row_by_row && others > 0 && left > 0) parts.push(`The other ${count(others)} labels share ${percent(left)}.`);
-  if (before) parts.push("Marks are where bars were before the lesson.");
+  if (before) parts.push("Marks show the bars before the last update.");
   return parts.join(" ");
 }

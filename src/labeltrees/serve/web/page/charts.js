@@ -1,12 +1,12 @@
-// The two plots, drawn by uPlot in the colours of the page.
+// The two charts, drawn by uPlot in the colours of the page.
 
 import { compact, fixed, percent } from "./numbers.js";
 
 const { uPlot } = globalThis;
 const HEIGHT = 280;
-const FEWEST = 2; // points of a line
+const MIN_POINTS = 2; // of a line
 
-// A colour of the style sheet, as a canvas takes it.
+// Returns a colour of the style sheet in a form for the canvas.
 function colour(name) {
   const probe = document.createElement("span");
   probe.style.color = `var(${name})`;
@@ -22,16 +22,16 @@ function axis(more = {}) {
   return { stroke: ink, font: "12px system-ui, sans-serif", grid: line, ticks: line, ...more };
 }
 
-function plot(element, options, data, said) {
-  element.setAttribute("aria-label", said);
+function plot(element, options, data, description) {
+  element.setAttribute("aria-label", description);
   element.replaceChildren();
   const width = Math.max(200, element.clientWidth);
   return new uPlot({ width, height: HEIGHT, ...options }, data, element);
 }
 
 export function drawCurve(element, curve) {
-  if (curve.length < FEWEST) {
-    element.replaceChildren("The curve is drawn from 200 examples on.");
+  if (curve.length < MIN_POINTS) {
+    element.replaceChildren("The curve appears after 200 examples.");
     return;
   }
   const [loss, right] = [colour("--accent"), colour("--second")];
@@ -61,7 +61,7 @@ export function drawCurve(element, curve) {
 
 export function drawReliability(element, bins) {
   if (bins.length === 0) {
-    element.replaceChildren("Nothing has been foreseen yet.");
+    element.replaceChildren("There are no predictions yet.");
     return;
   }
   const sorted = [...bins].sort((a, b) => a.predicted - b.predicted);
@@ -75,15 +75,15 @@ export function drawReliability(element, bins) {
       scales: { x: { time: false, range: [0, 1] }, y: { range: [0, 1] } },
       axes: [
         axis({ label: "predicted probability", size: 32, labelSize: 20, labelFont: "12px system-ui", values: share }),
-        axis({ label: "share that was right", labelSize: 18, labelFont: "12px system-ui", size: 52, values: share }),
+        axis({ label: "observed frequency", labelSize: 18, labelFont: "12px system-ui", size: 52, values: share }),
       ],
       series: [
         { label: "predicted", value: (u, v) => percent(v) },
         { label: "perfect", stroke: colour("--soft"), dash: [4, 4], width: 1, points: { show: false }, value: (u, v) => percent(v) },
-        { label: "right", stroke: colour("--accent"), width: 2, points: { show: true, size: 9, fill: colour("--accent") }, value: (u, v) => percent(v) },
+        { label: "observed", stroke: colour("--accent"), width: 2, points: { show: true, size: 9, fill: colour("--accent") }, value: (u, v) => percent(v) },
       ],
     },
     [xs, xs, ends(sorted.map((each) => each.observed))],
-    `Reliability: ${sorted.map((each) => `predicted ${percent(each.predicted)}, right ${percent(each.observed)}`).join("; ")}.`,
+    `Reliability: ${sorted.map((each) => `predicted ${percent(each.predicted)}, observed ${percent(each.observed)}`).join("; ")}.`,
   );
 }

@@ -1,9 +1,9 @@
-// Elements: finding them, making them, filling them.
+// Functions that find and create elements.
 
 export const byId = (id) => document.getElementById(id);
 
-// make("button", { class: "quiet", onclick: act, ariaLabel: "Close" }, "x"): an element with
-// properties and children; strings become text, never HTML.
+// make("button", { class: "quiet", onclick: act, ariaLabel: "Close" }, "x") returns an element
+// with properties and children. Strings become text, never HTML.
 export function make(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -24,7 +24,7 @@ export function table(heads, rows) {
   return make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows.map((row) => cells("td", row))));
 }
 
-// Calls act when no call has come for so many milliseconds; cancel tells whether one was waiting.
+// Delays calls of act until none has come for a time; cancel returns whether one was waiting.
 export function debounced(milliseconds, act) {
   let timer = null;
   const soon = () => {
@@ -35,10 +35,10 @@ export function debounced(milliseconds, act) {
     }, milliseconds);
   };
   soon.cancel = () => {
-    const waited = timer !== null;
+    const waiting = timer !== null;
     clearTimeout(timer);
     timer = null;
-    return waited;
+    return waiting;
   };
   return soon;
 }

@@ -1,5 +1,5 @@
-// A picture of a subtree: a row for each level, a box for each node, as wide as its share.
-// What it shows, and more, is in the list below it, which the keyboard and screen readers reach.
+// A picture of a subtree, with a row for each level and a box for each node, as wide as its share.
+// The list below the picture has the same content for the keyboard and for screen readers.
 
 import { make } from "./dom.js";
 import { percent } from "./numbers.js";
@@ -26,7 +26,7 @@ export function drawIcicle(element, root, levels, marked, zoom) {
   }
 
   function box(node, left, width, between) {
-    const accuracy = node.accuracy === null ? "not foreseen yet" : `${percent(node.accuracy)} foreseen`;
+    const accuracy = node.accuracy === null ? "no predictions yet" : `accuracy ${percent(node.accuracy)}`;
     const text = width > NAMED ? String(node.label ?? node.heaviest) : "";
     const made = make("div", { class: node.children ? "box" : "box leaf", title: `${nameOf(node)}: ${percent(node.share)} of the examples, ${accuracy}` }, text);
     made.style.left = `${100 * left}%`;

@@ -1,6 +1,6 @@
-// The key that a server may want: asked for when it does, changed by a button.
+// A dialog for the key of the server, opened when the server needs one or by a button.
 
-import { hasKey, useKey, whenKeyIsWanted } from "./api.js";
+import { hasKey, useKey, whenKeyIsNeeded } from "./api.js";
 import { byId } from "./dom.js";
 
 export function startKeys(whenGiven) {
@@ -13,7 +13,7 @@ export function startKeys(whenGiven) {
   };
   byId("key").hidden = !hasKey();
   byId("key").addEventListener("click", () => open(""));
-  whenKeyIsWanted((problem) => open(hasKey() ? problem.message : ""));
+  whenKeyIsNeeded((problem) => open(hasKey() ? problem.message : ""));
   byId("key-forget").addEventListener("click", () => {
     useKey("");
     dialog.close();

@@ -1,29 +1,29 @@
-// The page: which models there are, which one is looked at, and what changes meanwhile.
+// The page: the list of models, the selected model, and polling for changes.
 
 import * as api from "./api.js";
-import { startAsking } from "./ask.js";
 import { byId, make } from "./dom.js";
 import { startKeys } from "./keys.js";
-import { startNewest } from "./newest.js";
+import { startLearning } from "./learn.js";
+import { startNewLabels } from "./new_labels.js";
 import { startNewModels } from "./new_model.js";
 import { plural } from "./numbers.js";
+import { startPredicting } from "./predict.js";
 import { startQuality } from "./quality.js";
-import { modelName, on, state, tell } from "./state.js";
+import { emit, modelName, on, state } from "./state.js";
 import { showTab, startTabs, tabShown } from "./tabs.js";
-import { startTeaching } from "./teach.js";
 import { startTree } from "./tree.js";
 import { startWhy } from "./why.js";
 
 const POLL_SECONDS = 2;
 const TAKES = { text: "texts", python: "Python code", features: "features" };
 
-// #demo/tree is the tree of the model "demo".
-function wanted() {
+// The address #demo/tree shows the tree of the model "demo".
+function fromAddress() {
   const [name, tab] = location.hash.slice(1).split("/");
   try {
     return tab === undefined ? {} : { name: decodeURIComponent(name), tab };
   } catch {
-    return {}; // not an address that this page made
+    return {}; // an invalid address
   }
 }
 
@@ -31,7 +31,7 @@ function remember() {
   history.replaceState(null, "", `#${encodeURIComponent(modelName())}/${tabShown()}`);
 }
 
-function complain(problem) {
+function showTrouble(problem) {
   const line = byId("trouble");
   line.hidden = !problem;
   line.textContent = problem ? problem.message : "";
@@ -46,22 +46,22 @@ function showFacts() {
 }
 
 function listModels() {
-  const select = byId("model");
+  const list = byId("model");
   const options = state.models.map(({ name }) => make("option", { value: name, selected: name === modelName() }, name));
-  select.replaceChildren(...options);
+  list.replaceChildren(...options);
 }
 
-async function look(name) {
+async function select(name) {
   const about = await api.about(name);
   state.about = about;
   listModels();
   showFacts();
-  complain(null);
-  tell("model");
+  showTrouble(null);
+  emit("model");
   remember();
 }
 
-// What is known of the model is read again after a lesson; others may teach it too.
+// Reads the model again after an update, which may come from another client.
 async function refresh() {
   const name = modelName();
   const about = await api.about(name);
@@ -74,17 +74,17 @@ async function loadAll(name) {
   try {
     state.models = (await api.models()).models;
     if (state.models.length === 0) {
-      complain(new Error("There is no model yet. Make one by “New model”."));
+      showTrouble(new Error("There is no model yet. Create one with “New model”."));
       return;
     }
     const known = state.models.map((each) => each.name);
-    await look(known.includes(name) ? name : known[0]);
+    await select(known.includes(name) ? name : known[0]);
   } catch (problem) {
-    if (problem.status !== 401) complain(problem);
+    if (problem.status !== 401) showTrouble(problem);
   }
 }
 
-let round = 0; // of polling: a new one ends those before it
+let round = 0; // number of the polling loop; a new loop ends older ones
 
 async function poll(own) {
   if (own !== round) return;
@@ -96,22 +96,22 @@ async function poll(own) {
       state.models = models;
       if (added) listModels();
       const now = models.find((each) => each.name === modelName());
-      complain(null);
+      showTrouble(null);
       if (now && (now.seq !== state.about.seq || now.labels !== state.about.labels)) {
         await refresh();
-        tell("learned");
+        emit("learned");
       }
     }
   } catch (problem) {
-    if (problem.status === 401) return; // a key is asked for: polling begins again with it
-    complain(problem);
+    if (problem.status === 401) return; // polling starts again after a key was entered
+    showTrouble(problem);
     seconds = Math.max(seconds, problem.seconds ?? 0) + POLL_SECONDS;
   }
   setTimeout(() => poll(own), 1000 * seconds);
 }
 
 async function start(name) {
-  await loadAll(name ?? wanted().name);
+  await loadAll(name ?? fromAddress().name);
   round += 1;
   if (state.about) poll(round);
 }
@@ -119,22 +119,22 @@ async function start(name) {
 startTabs(() => modelName() && remember());
 startKeys(() => start());
 startNewModels((name) => loadAll(name));
-startAsking();
-startTeaching(async () => {
+startPredicting();
+startLearning(async () => {
   await refresh();
-  tell("learned");
+  emit("learned");
 });
 startWhy();
-startNewest();
+startNewLabels();
 startTree();
 startQuality();
-byId("model").addEventListener("change", (event) => look(event.target.value).catch(complain));
+byId("model").addEventListener("change", (event) => select(event.target.value).catch(showTrouble));
 on("show-label", () => showTab("tree"));
 addEventListener("hashchange", () => {
-  const { name, tab } = wanted();
+  const { name, tab } = fromAddress();
   if (!tab) return;
   showTab(tab);
   if (name !== modelName()) loadAll(name);
 });
-if (wanted().tab) showTab(wanted().tab);
+if (fromAddress().tab) showTab(fromAddress().tab);
 start();

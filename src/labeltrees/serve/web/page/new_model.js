@@ -1,4 +1,4 @@
-// A dialog that makes a model which knows nothing yet.
+// A dialog that creates a model without training.
 
 import { makeModel } from "./api.js";
 import { byId } from "./dom.js";

@@ -1,4 +1,4 @@
-// Numbers as people read them.
+// Numbers as text.
 
 const whole = new Intl.NumberFormat("en");
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
@@ -7,7 +7,7 @@ export const count = (n) => whole.format(n);
 export const compact = (n) => short.format(n);
 export const plural = (n, word) => `${count(n)} ${word}${n === 1 ? "" : "s"}`;
 
-// 0.3321 is "33.2 %"; small ones keep two digits: "0.0012 %".
+// 0.3321 becomes "33.2 %". Small numbers keep two digits, for example "0.0012 %".
 export function percent(p) {
   if (p === null || p === undefined) return "–";
   const hundred = 100 * p;

@@ -1,4 +1,4 @@
-// How well the model foresees: scores, learning curve and reliability, drawn anew as it learns.
+// The quality of predictions: scores, learning curve and reliability, redrawn after updates.
 
 import * as api from "./api.js";
 import { drawCurve, drawReliability } from "./charts.js";
@@ -7,8 +7,8 @@ import { count, fixed, percent } from "./numbers.js";
 import { modelName, on, state } from "./state.js";
 import { tabShown } from "./tabs.js";
 
-const ROWS = 30;
-const POINTS = 50;
+const MAX_ROWS = 30;
+const MAX_POINTS = 50;
 let last = null;
 
 function score(name, value, note) {
@@ -16,28 +16,28 @@ function score(name, value, note) {
 }
 
 function drawScores({ window, all }) {
-  const of = `of the last ${count(window.examples)} examples`;
+  const of = `over the last ${count(window.examples)} examples`;
   byId("scores").replaceChildren(
-    score("Accuracy", percent(window.accuracy), `likeliest label right, ${of}`),
-    score("Log loss", fixed(window.log_loss), `mean of −log p of the right label, ${of}`),
+    score("Accuracy", percent(window.accuracy), `the most likely label is correct, ${of}`),
+    score("Log loss", fixed(window.log_loss), `mean of −log p of the correct label, ${of}`),
     score("Calibration error", fixed(window.calibration_error), `0 is best, ${of}`),
-    score("Examples foreseen", count(all.n_rows), `${count(all.n_new_labels)} of them were new labels`),
+    score("Examples predicted", count(all.n_rows), `${count(all.n_new_labels)} of them were new labels`),
   );
 }
 
 function drawTables({ curve, reliability }) {
-  const part = curve.slice(-ROWS).reverse();
+  const part = curve.slice(-MAX_ROWS).reverse();
   byId("curve-table").replaceChildren(
     table(["Examples", "Log loss", "Accuracy"], part.map((each) => [count(each.examples), fixed(each.log_loss), percent(each.accuracy)])),
   );
   byId("reliability-table").replaceChildren(
-    table(["Predicted", "Right", "Examples"], reliability.map((each) => [percent(each.predicted), percent(each.observed), count(each.examples)])),
+    table(["Predicted", "Observed", "Examples"], reliability.map((each) => [percent(each.predicted), percent(each.observed), count(each.examples)])),
   );
 }
 
-// Neighbouring blocks as one, so that a long curve can be read.
-function joined(curve) {
-  const n = Math.ceil(curve.length / POINTS);
+// Merges neighbouring blocks of a long curve.
+function merged(curve) {
+  const n = Math.ceil(curve.length / MAX_POINTS);
   const points = [];
   let before = 0;
   for (let i = 0; i < curve.length; i += n) {
@@ -56,16 +56,16 @@ function joined(curve) {
 
 function draw() {
   if (last === null || tabShown() !== "quality") return;
-  const nothing = last.window.examples === 0;
-  byId("no-quality").hidden = !nothing;
+  const empty = last.window.examples === 0;
+  byId("no-quality").hidden = !empty;
   byId("no-quality").textContent = state.about.can_learn
-    ? "Nothing has been foreseen yet. Every example that is taught is foreseen first; what comes of it is shown here."
-    : "This model does not learn here, so nothing is foreseen: its quality was measured where it was trained.";
-  byId("panel-quality").classList.toggle("empty", nothing);
-  if (nothing) return;
+    ? "There are no predictions yet. The model predicts every example before it learns it, and this tab shows the quality of these predictions."
+    : "This model does not learn here, so its quality is not measured here. See the report of its training.";
+  byId("panel-quality").classList.toggle("empty", empty);
+  if (empty) return;
   drawScores(last);
   drawTables(last);
-  drawCurve(byId("curve"), joined(last.curve));
+  drawCurve(byId("curve"), merged(last.curve));
   drawReliability(byId("reliability"), last.reliability);
 }
 
@@ -78,7 +78,7 @@ async function load() {
     last = found;
     draw();
   } catch {
-    // What is wrong is told at the top of the page when it is asked again.
+    // Polling shows the error at the top of the page.
   }
 }
 

@@ -1,9 +1,9 @@
-// Tabs: one view at a time; arrow keys, Home and End move between them.
+// Tabs show one view at a time; arrow keys, Home and End move between them.
 
 import { byId } from "./dom.js";
 
-const NAMES = ["ask", "tree", "quality"];
-let shown = "ask";
+const NAMES = ["predict", "tree", "quality"];
+let shown = "predict";
 let changed = () => {};
 
 export const tabShown = () => shown;

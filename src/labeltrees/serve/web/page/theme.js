@@ -1,7 +1,7 @@
-// Runs before anything is drawn, so that a page in the dark does not flash white.
+// Runs before the page is drawn, so that a dark page does not flash white.
 "use strict";
 (() => {
-  const names = { auto: "as the system", light: "light", dark: "dark" };
+  const names = { auto: "as in the system", light: "light", dark: "dark" };
   const choices = Object.keys(names);
   let chosen = "auto";
   try {

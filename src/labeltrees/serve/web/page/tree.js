@@ -1,13 +1,13 @@
-// The tree explorer: search, zoom, and a list of nodes that opens and closes.
+// The tree explorer: search, zoom, and a list of nodes that open and close.
 //
-// Numbers of nodes change when a tree grows; a node is known again by its depth and the heaviest of
-// its labels, which no other node of that depth has.
+// The numbers of nodes change when a tree grows. A node is identified by its depth and its heaviest
+// label, because no other node of that depth has this label.
 
 import * as api from "./api.js";
 import { byId, debounced, make } from "./dom.js";
 import { drawIcicle } from "./icicle.js";
 import { percent, plural } from "./numbers.js";
-import { answers, modelName, on, state } from "./state.js";
+import { can, modelName, on, state } from "./state.js";
 import { tabShown } from "./tabs.js";
 import { nameOf, startTreeList, TreeList } from "./tree_list.js";
 
@@ -15,7 +15,7 @@ const LEVELS = 6;
 const ABOVE_FOUND = 4;
 const FOUND = 12;
 
-let crumbs = []; // the nodes from the root to the one that is shown
+let crumbs = []; // the nodes from the root to the shown node
 let stale = true;
 let request = 0;
 const list = new TreeList({ load: children, zoom });
@@ -24,7 +24,7 @@ async function fetchNode(node) {
   return (await api.tree(modelName(), { node, levels: LEVELS })).tree;
 }
 
-// The children of a node that the list opens; none if the tree has changed since.
+// Returns the children of a node that the list opens, none if the tree has changed meanwhile.
 async function children(node) {
   const found = await fetchNode(node.node);
   if (list.keyOf(found) === list.keyOf(node)) return found.below ?? [];
@@ -55,7 +55,7 @@ function drawCrumbs() {
   byId("crumbs").replaceChildren(...items);
 }
 
-// Zooms to a node below the one that is shown, given with those between.
+// Zooms to a descendant of the shown node, given with the nodes between.
 function zoomAlong(below) {
   guard(show([...crumbs, ...below]));
 }
@@ -69,7 +69,7 @@ async function showLabel(label) {
   const { path } = await api.tree(modelName(), { label });
   const leaf = path.at(-1);
   await show(path.slice(0, Math.max(1, path.length - ABOVE_FOUND)), path);
-  byId("found-note").textContent = `“${leaf.label}”: ${percent(leaf.share)} of the examples, at depth ${leaf.depth}, foreseen ${leaf.accuracy === null ? "never yet" : `${percent(leaf.accuracy)} of the time`}.`;
+  byId("found-note").textContent = `“${leaf.label}”: ${percent(leaf.share)} of the examples, at depth ${leaf.depth}, ${leaf.accuracy === null ? "no predictions yet" : `accuracy ${percent(leaf.accuracy)}`}.`;
 }
 
 async function search() {
@@ -80,7 +80,7 @@ async function search() {
     return;
   }
   const { labels } = await api.labels(modelName(), text, FOUND);
-  if (byId("search-text").value.trim() !== text) return; // it has been typed on since
+  if (byId("search-text").value.trim() !== text) return; // the text has changed meanwhile
   byId("found-note").textContent = labels.length ? "" : `No label contains “${text}”.`;
   const chip = ({ label, share }) =>
     make("li", {}, make("button", { type: "button", class: "chip", onclick: () => guard(showLabel(label)) }, String(label), make("small", {}, percent(share))));
@@ -93,9 +93,9 @@ function guard(work) {
   });
 }
 
-// Reads the tree again and finds the node that was shown.
+// Reads the tree again and finds the shown node.
 async function reload() {
-  if (!answers("tree") || state.about.labels === 0) return;
+  if (!can("tree") || state.about.labels === 0) return;
   const focus = crumbs.at(-1);
   let path = [{ node: 0 }];
   if (focus?.depth > 0) {
@@ -107,11 +107,11 @@ async function reload() {
 
 function prepare() {
   const kind = state.about.kind;
-  const none = !answers("tree");
+  const none = !can("tree");
   const empty = state.about.labels === 0;
   byId("no-tree").hidden = !none && !empty;
   byId("tree-content").hidden = none || empty;
-  byId("no-tree").textContent = none ? `This model (${kind}) has no one tree over its labels to look at.` : "The tree grows with the first label. Teach it one.";
+  byId("no-tree").textContent = none ? `This model (${kind}) has no single tree over its labels.` : "The tree is empty until the model has learned a label.";
   if (!none && !empty && stale && tabShown() === "tree") guard(reload());
 }
 

@@ -1,4 +1,4 @@
-// A list of nodes that opens and closes, as the ARIA pattern of trees has it.
+// A list of nodes that open and close, following the ARIA pattern of trees.
 
 import { make } from "./dom.js";
 import { count, percent, plural } from "./numbers.js";
@@ -16,7 +16,7 @@ export class TreeList {
     this.zoom = zoom;
     this.open = new Set();
     this.root = null;
-    this.active = null; // the key of the node that the keyboard is at
+    this.active = null; // the key of the focused node
     this.marked = null;
   }
 
@@ -24,7 +24,7 @@ export class TreeList {
     return `${depth}\t${heaviest ?? label}`;
   }
 
-  // Shows a subtree; `path` leads from the tree's root to a leaf that is to be seen.
+  // Shows a subtree; `path` leads from the root of the tree to a leaf to show.
   async show(root, path) {
     this.root = root;
     this.open.add(this.keyOf(root));
@@ -36,24 +36,24 @@ export class TreeList {
     if (path) this.element.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
   }
 
-  // Loads what is open and not yet there.
+  // Loads the children of open nodes.
   async fill(node) {
     if (!node.children || !this.open.has(this.keyOf(node))) return;
     node.below ??= await this.load(node);
     for (const child of node.below) await this.fill(child);
   }
 
-  // The nodes that are seen, each with those between it and the root.
-  *seen(node = this.root, between = []) {
+  // Yields the visible nodes, each with the nodes between it and the root.
+  *visible(node = this.root, between = []) {
     yield { node, between };
     if (!this.open.has(this.keyOf(node))) return;
-    for (const child of node.below ?? []) yield* this.seen(child, [...between, child]);
+    for (const child of node.below ?? []) yield* this.visible(child, [...between, child]);
   }
 
   draw() {
     if (!this.root) return;
     const hadFocus = this.element.contains(document.activeElement);
-    const rows = [...this.seen()];
+    const rows = [...this.visible()];
     if (!rows.some(({ node }) => this.keyOf(node) === this.active)) this.active = this.keyOf(this.root);
     this.element.replaceChildren(...rows.map((row) => this.row(row)));
     if (hadFocus) this.element.querySelector("[tabindex='0']")?.focus();
@@ -64,7 +64,7 @@ export class TreeList {
     const inner = node.children > 0;
     const isOpen = this.open.has(key);
     const siblings = between.length ? (between.at(-2) ?? this.root).below : [node];
-    const accuracy = node.accuracy === null ? [unseen("not foreseen yet"), "–"] : [percent(node.accuracy), unseen(" foreseen")];
+    const accuracy = node.accuracy === null ? [unseen("no predictions yet"), "–"] : [percent(node.accuracy), unseen(" accuracy")];
     const element = make(
       "div",
       {
@@ -91,7 +91,7 @@ export class TreeList {
     return element;
   }
 
-  // Of the bar of a node: the node that is shown has all of it.
+  // Returns the width of a bar in percent; the shown root has 100.
   width({ mass, labels }) {
     return this.root.mass > 0 ? (100 * mass) / this.root.mass : (100 * labels) / this.root.labels;
   }
@@ -111,7 +111,7 @@ export class TreeList {
   }
 
   async key(event) {
-    const rows = [...this.seen()];
+    const rows = [...this.visible()];
     const at = rows.findIndex(({ node }) => this.keyOf(node) === this.active);
     const { node, between } = rows[at];
     const isOpen = node.children > 0 && this.open.has(this.active);
@@ -133,7 +133,7 @@ export class TreeList {
   }
 }
 
-// Colours an element by how often the labels below a node were foreseen.
+// Colours an element by the accuracy for the labels below a node.
 export function paint(element, accuracy) {
   if (accuracy === null) element.classList.add("unknown");
   else element.style.setProperty("--good", `${Math.round(100 * accuracy)}%`);

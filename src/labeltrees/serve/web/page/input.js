@@ -1,4 +1,4 @@
-// What is asked: the text of the question box as a row of the model that is looked at.
+// The text of the input box as a row of the selected model.
 
 const HASHED = 2 ** 30;
 const MOST_COLUMNS = 40;
@@ -10,25 +10,25 @@ const CODE = [
   ["except", "import logging\n\ntry:\n    value = int(text)\nexcept "],
 ];
 
-// How a model wants to be asked: the box's label, hint, first content and examples.
+// Returns the label, hint, first content and examples of the box for a model.
 export function form(about) {
   if (about.takes === "python") {
     return {
       label: "Python code, up to the cursor",
-      hint: "Type: the answer follows. Ctrl+Space takes the likeliest; so does choosing a label.",
+      hint: "Predictions appear while you type. Insert the first one with Ctrl+Space, or choose a label.",
       start: CODE[0][1],
       examples: CODE,
       code: true,
     };
   }
-  if (about.takes === "text") return { label: "Text", hint: "Type: the answer follows.", start: "", examples: [], code: false };
+  if (about.takes === "text") return { label: "Text", hint: "Predictions appear while you type.", start: "", examples: [], code: false };
   return { label: "Features", hint: featuresHint(about), start: featuresStart(about), examples: [], code: true };
 }
 
 function featuresHint({ features, columns }) {
-  if (columns) return "A line for each column: name: value. A column left out is 0.";
-  if (features === HASHED) return "A line for each feature: name: value. A name alone has the value 1.";
-  return `${features} numbers, or index:value for those that are not 0, counted from 0.`;
+  if (columns) return "Enter one column per line, for example “height: 1.5”. Missing columns are 0.";
+  if (features === HASHED) return "Enter one feature per line, for example “height: 1.5”. A name without a value counts as 1.";
+  return `Enter ${features} numbers, or index:value pairs of the nonzero ones, counted from 0.`;
 }
 
 function featuresStart({ features, columns }) {
@@ -37,7 +37,7 @@ function featuresStart({ features, columns }) {
   return new Array(features).fill("0").join(" ");
 }
 
-// Features as people write them: JSON; numbers; index:value; or lines of name: value.
+// Parses features: JSON, numbers, index:value pairs, or lines of “name: value”.
 export function parseFeatures(text, about) {
   const trimmed = text.trim();
   if (/^[{[]/.test(trimmed)) return fromJson(trimmed);
@@ -55,14 +55,14 @@ function fromJson(text) {
   try {
     return JSON.parse(text);
   } catch {
-    throw new Error("This begins like JSON, and is not.");
+    throw new Error("This is not valid JSON.");
   }
 }
 
 function pair(word) {
   const [index, value, ...rest] = word.split(":");
   if (rest.length || !/^\d+$/.test(index) || !Number.isFinite(Number(value)) || value === "") {
-    throw new Error(`“${word}” is neither a number nor index:value.`);
+    throw new Error(`“${word}” is neither a number nor a pair index:value.`);
   }
   return [Number(index), Number(value)];
 }
