@@ -229,7 +229,7 @@ def memory_of_replicas(folder: Path, n: int) -> None:
                     for key in ("Rss", "Pss", "Private_Dirty")
                 }
                 print(name, ", ".join(f"{key} {value:,.0f} MB" for key, value in found.items()))
-        where = next(line for line in server.said if "replicas answer" in line)
+        where = next(line for line in server.said if " replicas at " in line)
         where = re.search(r"http://([\d.:]+)", where)[1]
         for label, at in (("server", server.where), ("replicas", where)):
             asked = wrk(at, "/v1/models/demo/predict", 4, 16, asking(BODY))

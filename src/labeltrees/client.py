@@ -1,4 +1,4 @@
-"""A client of the learning server (`labeltrees serve`), with nothing but the standard library."""
+"""A client of the learning server (`labeltrees serve`), which needs only the standard library."""
 
 from __future__ import annotations
 
@@ -15,15 +15,24 @@ from labeltrees.errors import ArgumentError, LabelTreesError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Answer", "Client", "Foreseen", "Learned", "ModelClient", "Predicted", "ServerProblem"]
+__all__ = [
+    "Client",
+    "ExampleResult",
+    "LearnResult",
+    "ModelClient",
+    "PredictResult",
+    "RowResult",
+    "ServerProblem",
+]
 
 Label = str | int
 _TRIES = 3
-_PAUSE = 0.1
+"""Maximum number of times that a request is sent if the connection breaks."""
+_PAUSE_SECONDS = 0.1
 
 
-class ServerProblem(LabelTreesError):  # noqa: N818 - as RFC 9457 calls it
-    """What a server says is wrong with a request.
+class ServerProblem(LabelTreesError):  # noqa: N818 - the name in RFC 9457
+    """An error that a server returns for a request.
 
     Attributes
     ----------
@@ -40,24 +49,24 @@ class ServerProblem(LabelTreesError):  # noqa: N818 - as RFC 9457 calls it
 
 
 @dataclass(frozen=True)
-class Answer:
-    """The labels of one row and their probabilities, likeliest first."""
+class RowResult:
+    """The labels of one row and their probabilities, most likely first."""
 
     labels: list[Label]
     probabilities: list[float]
 
 
 @dataclass(frozen=True)
-class Predicted:
-    """Answers by a model that had learned at least the first ``seq`` examples."""
+class PredictResult:
+    """The labels of every row, from a model that had learned at least ``seq`` examples."""
 
     seq: int
-    rows: list[Answer]
+    rows: list[RowResult]
 
 
 @dataclass(frozen=True)
-class Foreseen:
-    """What the model said of an example just before it learned it."""
+class ExampleResult:
+    """The prediction for one label of an example, made just before the example was learned."""
 
     example: int
     label: Label
@@ -68,28 +77,28 @@ class Foreseen:
 
 
 @dataclass(frozen=True)
-class Learned:
-    """The numbers of examples that are safe and learned, and what was foreseen of them."""
+class LearnResult:
+    """The numbers of the saved and learned examples, and the predictions for them."""
 
     first_seq: int
     seq: int
     new_labels: list[Label]
-    foreseen: list[Foreseen]
+    predicted: list[ExampleResult]
     repeated: bool
     refused: list[int]
 
 
 class Client:
-    """A connection to a server; for one thread at a time.
+    """A connection to a server, for one thread at a time.
 
     Parameters
     ----------
     url : str
-        Where the server is, such as ``"http://127.0.0.1:8000"``.
+        The address of the server, such as ``"http://127.0.0.1:8000"``.
     key : str, optional
-        A key, if the server wants one.
+        A key, if the server needs one.
     timeout : float, default 30
-        How many seconds to wait for an answer.
+        Maximum time in seconds to wait for a response.
 
     Examples
     --------
@@ -98,8 +107,8 @@ class Client:
     >>> demo.name
     'demo'
 
-    ``demo.predict([{"text": "import "}], k=3)`` then asks, and ``demo.learn([{"text": "import ",
-    "label": "os"}])`` teaches.
+    Then ``demo.predict([{"text": "import "}], k=3)`` returns the three most likely labels, and
+    ``demo.learn([{"text": "import ", "label": "os"}])`` updates the model.
     """
 
     def __init__(self, url: str, *, key: str | None = None, timeout: float = 30.0) -> None:
@@ -124,16 +133,16 @@ class Client:
         self._connection.close()
 
     def model(self, name: str) -> ModelClient:
-        """Return what asks and teaches one model."""
+        """Return a client of one model."""
         return ModelClient(self, name)
 
     def models(self) -> list[dict[str, Any]]:
-        """Return what is known of every model."""
+        """Return a description of every model."""
         found: list[dict[str, Any]] = self.send("GET", "/v1/models")["models"]
         return found
 
     def is_ready(self) -> bool:
-        """Return whether everything can be asked and taught."""
+        """Return whether the server is ready to predict and learn."""
         try:
             self.send("GET", "/readyz")
         except ServerProblem as problem:
@@ -151,10 +160,10 @@ class Client:
         headers: Mapping[str, str] | None = None,
         tries: int = 1,
     ) -> Any:
-        """Send a request and return what its JSON holds, or raise `ServerProblem`.
+        """Send a request and return the content of its response, or raise `ServerProblem`.
 
-        ``body`` is bytes, or what JSON takes. With ``tries`` above 1, a request is sent again
-        if the connection broke: only for those that may arrive twice.
+        ``body`` is bytes, or a value that JSON can hold. With ``tries`` above 1, the request is
+        sent again if the connection breaks. Use this only for requests that may arrive twice.
         """
         data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         kind = "application/octet-stream" if isinstance(body, bytes) else "application/json"
@@ -162,18 +171,18 @@ class Client:
         for left in range(tries - 1, -1, -1):
             try:
                 self._connection.request(method, self._before + path, data, own)
-                answer = self._connection.getresponse()
-                return _content(answer, answer.read())
+                response = self._connection.getresponse()
+                return _content(response, response.read())
             except (OSError, http.client.HTTPException):
                 self._connection.close()
                 if not left:
                     raise
-                time.sleep(_PAUSE)
+                time.sleep(_PAUSE_SECONDS)
         raise AssertionError("unreachable")
 
 
 class ModelClient:
-    """Asks and teaches one model of a server."""
+    """A client of one model of a server."""
 
     def __init__(self, client: Client, name: str) -> None:
         self.client, self.name = client, name
@@ -187,62 +196,63 @@ class ModelClient:
         labels: Sequence[Label] | None = None,
         above: float | None = None,
         min_seq: int = 0,
-    ) -> Predicted:
-        """Return the k likeliest labels of rows, the probabilities of some, or all likely ones.
+    ) -> PredictResult:
+        """Return the k most likely labels of rows, all likely ones, or the probabilities of some.
 
         Parameters
         ----------
         rows : sequence of mappings
             Each has ``text`` or ``features``.
         k : int, default 5
-            How many labels per row.
+            Number of labels per row.
         labels : sequence of labels, optional
-            The labels whose probabilities are wanted instead.
+            Return the probabilities of these labels instead.
         above : float, optional
-            Every label with at least this probability instead.
+            Return every label with at least this probability instead.
         min_seq : int, default 0
-            How many examples the model must have learned: the ``seq`` of your last `learn`.
+            Number of examples that the model must have learned. Pass the ``seq`` of your last
+            `learn` to get predictions that include its examples.
         """
-        asked: dict[str, Any] = {"rows": [dict(row) for row in rows], "k": k, "min_seq": min_seq}
+        request: dict[str, Any] = {"rows": [dict(row) for row in rows], "k": k, "min_seq": min_seq}
         if labels is not None:
-            asked["labels"] = list(labels)
+            request["labels"] = list(labels)
         if above is not None:
-            asked["above"] = above
-        found = self._post("predict", asked, tries=_TRIES)
-        return Predicted(found["seq"], [Answer(**row) for row in found["rows"]])
+            request["above"] = above
+        found = self._post("predict", request, tries=_TRIES)
+        return PredictResult(found["seq"], [RowResult(**row) for row in found["rows"]])
 
     def learn(
         self, examples: Sequence[Mapping[str, Any]], *, idempotency_key: str | None = None
-    ) -> Learned:
-        """Teach examples, which are on disk and learned when this returns.
+    ) -> LearnResult:
+        """Update the model with examples, which are on disk and learned when this returns.
 
-        If the connection breaks the request is sent again with the same key, so that no example
+        If the connection breaks, the request is sent again with the same key, so that no example
         is learned twice.
 
         Parameters
         ----------
         examples : sequence of mappings
-            Each has ``text`` or ``features``, ``label`` or ``labels``, and perhaps ``weight``.
+            Each has ``text`` or ``features``, ``label`` or ``labels``, and optionally ``weight``.
         idempotency_key : str, optional
-            By default a random one.
+            By default a random key.
         """
         key = secrets.token_hex(16) if idempotency_key is None else idempotency_key
-        asked = {"examples": [dict(example) for example in examples]}
-        found = self._post("learn", asked, headers={"Idempotency-Key": key}, tries=_TRIES)
-        foreseen = [Foreseen(**each) for each in found["foreseen"]]
+        request = {"examples": [dict(example) for example in examples]}
+        found = self._post("learn", request, headers={"Idempotency-Key": key}, tries=_TRIES)
+        predicted = [ExampleResult(**each) for each in found["predicted"]]
         numbers = found["first_seq"], found["seq"], found["new_labels"]
-        return Learned(*numbers, foreseen, found["repeated"], found["refused"])
+        return LearnResult(*numbers, predicted, found["repeated"], found["refused"])
 
     def explain(
         self, row: Mapping[str, Any], label: Label | None = None, *, n_features: int = 10
     ) -> dict[str, Any]:
-        """Return why a row gives a label, by default its likeliest, its probability."""
-        asked = {**row, "n_features": n_features} | ({} if label is None else {"label": label})
-        found: dict[str, Any] = self._post("explain", asked, tries=_TRIES)["reason"]
+        """Return an explanation of a label for a row, by default of its most likely label."""
+        request = {**row, "n_features": n_features} | ({} if label is None else {"label": label})
+        found: dict[str, Any] = self._post("explain", request, tries=_TRIES)["reason"]
         return found
 
     def describe(self) -> dict[str, Any]:
-        """Return the model's labels, settings, sizes and quality."""
+        """Return the labels, settings, sizes and quality of the model."""
         found: dict[str, Any] = self.client.send("GET", self._path, tries=_TRIES)
         return found
 
@@ -259,30 +269,36 @@ class ModelClient:
         return labels
 
     def snapshot(self) -> int:
-        """Write a snapshot now; return how many examples it has learned."""
+        """Write a snapshot now; return its number of learned examples."""
         return int(self.client.send("POST", f"{self._path}/snapshot")["seq"])
 
     def put(self, model: bytes | Mapping[str, Any]) -> dict[str, Any]:
-        """Serve it: a model file's bytes, or ``{"learns": "text"}`` for one that knows nothing."""
+        """Serve a new model from the bytes of a model file or a description.
+
+        For example, ``{"learns": "text"}`` describes a model of texts without training.
+        """
         body = model if isinstance(model, bytes) else dict(model)
         found: dict[str, Any] = self.client.send("PUT", self._path, body)
         return found
 
     def delete(self) -> None:
-        """Forget the model and its examples."""
+        """Delete the model and its examples."""
         self.client.send("DELETE", self._path)
 
     def _post(self, what: str, body: Any, **rest: Any) -> Any:
         return self.client.send("POST", f"{self._path}/{what}", body, **rest)
 
 
-def _content(answer: http.client.HTTPResponse, body: bytes) -> Any:
-    kind = answer.headers.get_content_type()
-    if answer.status >= 400:
-        said = json.loads(body) if kind.endswith("json") else {}
-        detail = str(said.get("detail", answer.reason))
+def _content(response: http.client.HTTPResponse, body: bytes) -> Any:
+    kind = response.headers.get_content_type()
+    if response.status >= 400:
+        problem = json.loads(body) if kind.endswith("json") else {}
+        detail = str(problem.get("detail", response.reason))
         raise ServerProblem(
-            answer.status, str(said.get("type", "")), detail, answer.headers.get("Retry-After")
+            response.status,
+            str(problem.get("type", "")),
+            detail,
+            response.headers.get("Retry-After"),
         )
     if not body:
         return None

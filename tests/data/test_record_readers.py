@@ -151,6 +151,18 @@ def test_jsonl_texts_are_vectorized():
     assert (from_json.features != from_tsv.features).nnz == 0
 
 
+def test_features_may_be_lists_of_indices_pairs_or_a_dense_row():
+    forms = [
+        {"indices": [0, 2], "values": [1, 0.5]},
+        {"indices": [0.0, 2.0], "values": [1, 0.5]},
+        [[2, 0.5], [0, 1]],
+        [1, 0, 0.5],
+    ]
+    lines = "\n".join(json.dumps({"label": "x", "features": form}) for form in forms)
+    (chunk,) = read_jsonl(io.BytesIO(lines.encode()), n_features=3)
+    assert chunk.features.toarray().tolist() == [[1, 0, 0.5]] * 4
+
+
 GOOD = {"label": "x", "features": {"a": 1}}
 INDEXED = {"label": 1, "features": {"indices": [1], "values": [1]}}
 BAD_RECORDS = [
@@ -171,7 +183,11 @@ BAD_RECORDS = [
     (GOOD, b'{"label": "x"}', "expected one of 'text' and 'features'"),
     (GOOD, b'{"label": "x", "text": "a"}', "the row has a text, but the first row has named"),
     (GOOD, b'{"label": "x", "text": 1}', "'text' must be a string"),
-    (GOOD, b'{"label": "x", "features": [1]}', "'features' must be an object"),
+    (GOOD, b'{"label": "x", "features": 1}', "'features' must be an object or a list"),
+    (GOOD, b'{"label": "x", "features": [1]}', "a dense row must have 9 numbers, got 1"),
+    (GOOD, b'{"label": "x", "features": [[1, 1]]}', "but the first row has named features"),
+    (INDEXED, b'{"label": 1, "features": [[1, 2, 3]]}', "must have an index and a value"),
+    (INDEXED, b'{"label": 1, "features": [1, [1, 2]]}', "all numbers or all pairs"),
     (GOOD, b'{"label": "x", "features": {"a": 1}, "weight": -1}', "the weight -1 is not a"),
     (GOOD, b'{"label": "x", "features": {"a": 1}, "weight": "1"}', "expected a number"),
     (GOOD, b"[" * 100_000, "not JSON"),

@@ -1,4 +1,4 @@
-"""A server in a thread of this process, with models of every kind of row."""
+"""A server in a thread of this process, with models of every kind of input."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ import uvicorn
 from labeltrees.client import Client
 from labeltrees.serve.learning.folder import ModelFolder
 from labeltrees.serve.learning.new_models import new_model
-from labeltrees.serve.running import LOCAL, config_of
-from labeltrees.serve.server import Server
-from labeltrees.serve.web.keys import Keys
+from labeltrees.serve.server import LOCAL, Server, config_of
+from labeltrees.serve.web.access import Keys
 from labeltrees.serve.wire import NewModel
 
 FRUIT = [
@@ -46,7 +45,7 @@ def serving(folder, **options):
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
-    """The address of a server whose models have learned a little, and the server."""
+    """Return the address of a server with a trained model, and the server."""
     folder = ModelFolder(tmp_path_factory.mktemp("served") / "folder")
     for name in ("text", "features", "python"):
         folder.add(name, new_model(NewModel(name)))

@@ -1,4 +1,4 @@
-"""A server in a process of its own, and clients that load it until it is killed."""
+"""A server in a separate process, and clients that load it until it is killed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ START = (sys.executable, "-m", "labeltrees", "serve")
 
 
 class Process:
-    """`labeltrees serve` on a free port; as a context it is killed at the end."""
+    """`labeltrees serve` on a free port; the context manager kills it at the end."""
 
     def __init__(self, folder, *options, environment=None):
         self.log = open(f"{folder}.stderr", "ab")  # noqa: SIM115 - closed with the process
@@ -27,17 +27,17 @@ class Process:
             [*START, str(folder), "--port", "0", "--quiet", *map(str, options)],
             stdout=subprocess.PIPE, stderr=self.log, env=os.environ | (environment or {}),
         )  # fmt: skip
-        self.said = []
+        self.output = []
         self.url = self._url()
 
     def _url(self):
         for line in self.child.stdout:
-            self.said.append(line.decode())
-            found = re.search(r"Serving at (http://[\d.]+:\d+)/", self.said[-1])
+            self.output.append(line.decode())
+            found = re.search(r"Serving at (http://[\d.]+:\d+)/", self.output[-1])
             if found:
                 return found[1]
         self.log.close()
-        raise RuntimeError(f"the server did not start: {''.join(self.said)}")
+        raise RuntimeError(f"the server did not start: {''.join(self.output)}")
 
     def __enter__(self):
         return self
@@ -58,10 +58,10 @@ class Process:
         return self.child.returncode
 
 
-class Teacher:
-    """A client that learns and asks, and remembers what was acknowledged.
+class Writer:
+    """A client that sends examples and requests predictions, and keeps acknowledged examples.
 
-    What it got no answer to it sends again, with the same key, to the next server.
+    A request without a response is sent again, with the same key, to the next server.
     """
 
     def __init__(self, number, seed):
@@ -98,8 +98,8 @@ class Teacher:
             self.acknowledged[found["first_seq"] + i] = example
         self.pending = None
         if self.random.random() < 0.5:
-            answer = model.predict([{"features": examples[0]["features"]}], k=3)
-            assert answer.seq >= found["seq"]
+            predicted = model.predict([{"features": examples[0]["features"]}], k=3)
+            assert predicted.seq >= found["seq"]
 
     def _example(self):
         self.n_made += 1
@@ -110,10 +110,10 @@ class Teacher:
         return {"features": features, "label": label, "features_id": own}
 
 
-def load(url, teachers, seconds, then):
-    """Let all teachers work for so long, do something to the server, and wait until they end."""
+def load(url, writers, seconds, then):
+    """Let all writers work for some seconds, call ``then``, and wait until they end."""
     stop = threading.Event()
-    threads = [threading.Thread(target=each.work, args=(url, stop)) for each in teachers]
+    threads = [threading.Thread(target=each.work, args=(url, stop)) for each in writers]
     for thread in threads:
         thread.start()
     time.sleep(seconds)
@@ -124,5 +124,5 @@ def load(url, teachers, seconds, then):
 
 
 def example_of(logged):
-    """Return an example of the log as it was sent."""
+    """Return an example of the log as sent."""
     return json.loads(logged.example)

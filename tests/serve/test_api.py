@@ -1,4 +1,4 @@
-"""What the server answers: questions, lessons, trees, qualities, problems, and other protocols."""
+"""The HTTP interface: predictions, learning, trees, quality, problems, and other protocols."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ import labeltrees
 from labeltrees.cli import main
 from labeltrees.client import Client, ServerProblem
 from labeltrees.serve.learning.folder import ModelFolder, replay
-from labeltrees.serve.learning.learner import Caps
 from labeltrees.serve.learning.log import FIRST_LINK, ExampleLog
 from labeltrees.serve.learning.new_models import new_model
 from labeltrees.serve.learning.served import ServedModel
+from labeltrees.serve.learning.thread import ModelLimits
+from labeltrees.serve.web.api.operations import Limits
 from labeltrees.serve.web.api.table import OPERATIONS
-from labeltrees.serve.web.limits import Limits
 from labeltrees.serve.wire import NewModel
 
 
@@ -29,7 +29,7 @@ def status_of(call, *arguments, **named):
     return raised.value.status
 
 
-def test_a_taught_model_answers_what_it_was_taught(text):
+def test_a_model_predicts_the_labels_that_it_learned(text):
     answer = text.predict([{"text": "red round"}, {"text": "long"}], k=2)
     assert [row.labels[0] for row in answer.rows] == ["apple", "banana"]
     for row in answer.rows:
@@ -37,7 +37,7 @@ def test_a_taught_model_answers_what_it_was_taught(text):
     assert answer.seq >= 30
 
 
-def test_named_labels_and_thresholds_agree_with_the_likeliest(text):
+def test_named_labels_and_thresholds_agree_with_the_top_labels(text):
     (top,) = text.predict([{"text": "blue"}], k=3).rows
     (named,) = text.predict([{"text": "blue"}], labels=[*top.labels, "never"]).rows
     assert named.probabilities == [*top.probabilities, 0.0]
@@ -45,33 +45,33 @@ def test_named_labels_and_thresholds_agree_with_the_likeliest(text):
     assert above.labels == top.labels[:2]
 
 
-def test_concurrent_questions_have_the_answers_of_single_ones(served):
+def test_concurrent_predictions_equal_single_ones(served):
     texts = [f"{color} {shape}" for color in ("red", "blue") for shape in ("round", "long")] * 10
 
-    def ask(text):
+    def predict(text):
         with Client(served[0]) as client:
             return client.model("text").predict([{"text": text}], k=3).rows[0]
 
-    alone = {text: ask(text) for text in set(texts)}
+    alone = {text: predict(text) for text in set(texts)}
     with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(ask, texts)) == [alone[text] for text in texts]
+        assert list(pool.map(predict, texts)) == [alone[text] for text in texts]
 
 
-def test_learning_tells_what_was_foreseen_and_what_was_new(client):
+def test_learning_returns_predictions_and_new_labels(client):
     model = client.model("features")
     first = model.learn([{"features": {"height": 2.0}, "label": "tree"}])
     assert first.new_labels == ["tree"]
-    assert first.foreseen[0].p_label == 0.0
+    assert first.predicted[0].p_label == 0.0
     again = model.learn([{"features": {"height": 2.0}, "label": "tree"}])
     assert again.first_seq == again.seq == first.seq + 1
-    assert again.foreseen[0].top == "tree"
-    assert not again.foreseen[0].new
+    assert again.predicted[0].top == "tree"
+    assert not again.predicted[0].new
     assert model.predict([{"features": {"height": 2.0}}], min_seq=again.seq).seq >= again.seq
 
 
-def test_an_example_with_several_labels_is_learned_once_for_each(client):
+def test_an_example_with_several_labels_is_learned_once_per_label(client):
     found = client.model("features").learn([{"features": {"x": 1}, "labels": ["p", "q", "p"]}])
-    assert [each.label for each in found.foreseen] == ["p", "q"]
+    assert [each.label for each in found.predicted] == ["p", "q"]
     assert found.seq == found.first_seq
 
 
@@ -108,7 +108,7 @@ def test_rows_may_be_sparse_dense_or_pairs(tmp_path):
         assert status_of(model.learn, [{"features": row, "label": "zero"}]) == 422
 
 
-def test_a_model_that_learns_in_batches_answers_and_does_not_learn(tmp_path):
+def test_a_model_without_updates_predicts_and_does_not_learn(tmp_path):
     X, Y = np.eye(6), [["a"], ["b"], ["a", "b"]] * 2
     labeltrees.ExtremeRegressor().fit(X, Y).save(tmp_path / "model")
     folder = ModelFolder(tmp_path / "folder")
@@ -119,7 +119,7 @@ def test_a_model_that_learns_in_batches_answers_and_does_not_learn(tmp_path):
         assert status_of(model.learn, [{"features": [1, 0, 0, 0, 0, 0], "label": "a"}]) == 409
 
 
-def test_a_text_model_of_the_command_line_is_asked_by_text_and_explains_words(tmp_path):
+def test_a_text_model_of_the_command_line_takes_texts_and_explains_words(tmp_path):
     texts, labels = ["light and warm", "drops and wet"] * 30, ["sun", "rain"] * 30
     labeltrees.TextClassifier().fit(texts, labels).save(tmp_path / "model")
     folder = ModelFolder(tmp_path / "folder")
@@ -133,7 +133,7 @@ def test_a_text_model_of_the_command_line_is_asked_by_text_and_explains_words(tm
         assert "drops" in json.dumps(model.explain({"text": "wet drops"}))
 
 
-def test_reasons_name_hashed_features(client):
+def test_explanations_name_hashed_features(client):
     code = "import os\nimport sys\nfrom x import y\nimport "
     client.model("python").learn([{"text": code, "label": each} for each in ("os", "sys") * 3])
     assert "import just before" in json.dumps(client.model("python").explain({"text": code}))
@@ -144,7 +144,7 @@ def test_reasons_name_hashed_features(client):
     assert '"feature": "low"' in json.dumps(model.explain({"features": {"low": 1.0}}))
 
 
-def test_a_model_of_a_table_tells_its_columns(tmp_path):
+def test_a_model_of_a_table_lists_its_columns(tmp_path):
     lines = [
         "height,width,kind",
         *(f"{i % 2 * 9},{i},{'tall' if i % 2 else 'low'}" for i in range(40)),
@@ -171,7 +171,7 @@ def test_code_is_completed_within_an_identifier(client):
     assert status_of(client.send, "POST", "/v1/models/text/complete", {"source": ""}) == 409
 
 
-def test_the_tree_is_walked_from_the_root_to_a_label(client, text):
+def test_the_tree_can_be_read_from_the_root_to_a_label(client, text):
     root = client.send("GET", "/v1/models/text/tree?levels=6")["tree"]
     assert root["labels"] == 3
     assert root["share"] == 1.0
@@ -185,7 +185,7 @@ def test_the_tree_is_walked_from_the_root_to_a_label(client, text):
     assert status_of(client.send, "GET", "/v1/models/text/tree?levels=x") == 422
 
 
-def test_quality_counts_every_example_that_was_foreseen(text):
+def test_quality_counts_every_predicted_example(text):
     before = text.quality()
     text.learn(FRUIT)
     after = text.quality()
@@ -195,14 +195,14 @@ def test_quality_counts_every_example_that_was_foreseen(text):
     assert {each["label"] for each in after["new_labels"]} == {"apple", "banana", "plum"}
 
 
-def test_rows_are_found_for_a_label(client):
+def test_the_best_rows_of_a_label_are_found(client):
     rows = [{"text": "long"}, {"text": "red"}]
     body = {"rows": rows, "labels": ["apple", "banana"], "k": 1}
     found = client.send("POST", "/v1/models/text/rows", body)["labels"]
     assert [each["rows"] for each in found] == [[1], [0]]
 
 
-def test_a_snapshot_is_written_and_the_log_trimmed_only_as_far_as_both_have_it(client, text):
+def test_the_log_is_trimmed_only_up_to_the_older_snapshot(client, text):
     seq = text.learn(FRUIT).seq
     assert text.snapshot() == seq
     text.learn(FRUIT)
@@ -215,7 +215,7 @@ def test_a_snapshot_is_written_and_the_log_trimmed_only_as_far_as_both_have_it(c
     assert text.learn(FRUIT).seq == seq + 6
 
 
-def test_annifs_questions_are_answered(served):
+def test_requests_of_annif_work(served):
     connection = http.client.HTTPConnection(served[0].removeprefix("http://"))
     form = "text=red+round&limit=2"
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -228,7 +228,7 @@ def test_annifs_questions_are_answered(served):
     connection.close()
 
 
-def test_the_open_inference_protocol_is_spoken(client, text):
+def test_the_open_inference_protocol_works(client, text):
     assert client.send("GET", "/v2/health/ready") == {"ready": True}
     tensor = {"name": "text", "shape": [2], "datatype": "BYTES", "data": ["red", "long"]}
     body = {"id": "7", "inputs": [tensor], "parameters": {"k": 1}}
@@ -271,14 +271,16 @@ BAD = [
 
 
 @pytest.mark.parametrize(("what", "body", "status"), BAD)
-def test_bad_requests_get_a_problem_and_change_nothing(client, text, served, what, body, status):
+def test_bad_requests_get_a_problem_and_do_not_change_the_model(
+    client, text, served, what, body, status
+):
     served[1].reach_seconds = 0.01
     before = text.describe()["seq"]
     assert status_of(client.send, "POST", f"/v1/models/text/{what}", body) == status
     assert text.describe()["seq"] == before
 
 
-def test_problems_are_as_rfc_9457_has_them(served):
+def test_problems_have_the_form_of_rfc_9457(served):
     connection = http.client.HTTPConnection(served[0].removeprefix("http://"))
     connection.request("POST", "/v1/models/none/predict", "{}")
     answer = connection.getresponse()
@@ -295,7 +297,7 @@ def test_problems_are_as_rfc_9457_has_them(served):
     connection.close()
 
 
-def test_the_document_names_every_operation_and_the_page_asks_nobody_else(served, client):
+def test_the_document_has_every_operation_and_the_page_uses_no_other_host(served, client):
     document = client.send("GET", "/openapi.json")
     for each in OPERATIONS:
         assert each.method.lower() in document["paths"][each.path]
@@ -310,10 +312,10 @@ def test_the_document_names_every_operation_and_the_page_asks_nobody_else(served
 
 def test_metrics_count_requests_and_examples(client, text):
     text.learn(FRUIT)
-    said = client.send("GET", "/metrics")
-    assert 'labeltrees_requests_total{operation="learn",status="200"}' in said
-    assert f'labeltrees_model_examples{{model="text"}} {text.describe()["seq"]}' in said
-    assert 'labeltrees_window_log_loss{model="text"}' in said
+    metrics = client.send("GET", "/metrics")
+    assert 'labeltrees_requests_total{operation="learn",status="200"}' in metrics
+    assert f'labeltrees_model_examples{{model="text"}} {text.describe()["seq"]}' in metrics
+    assert 'labeltrees_window_log_loss{model="text"}' in metrics
 
 
 def test_models_are_added_and_removed(client):
@@ -334,31 +336,31 @@ def test_models_are_added_and_removed(client):
     extra.delete()
 
 
-def learned_anew(folder, wanted):
-    """Return a model that has learned a closed folder's log from its beginning."""
+def learned_again(folder, request):
+    """Return a model that has learned the whole log of a closed folder."""
     log = ExampleLog(folder.path / "log.sqlite", read_only=True)
-    served = ServedModel("m", new_model(wanted))
+    served = ServedModel("m", new_model(request))
     replay(served, log.examples(log.model_id("m"), after=0, link=FIRST_LINK))
     log.close()
     return served
 
 
-def test_an_example_that_cannot_be_learned_is_refused_also_by_recovery(tmp_path):
-    wanted = NewModel("features", {"scale": "standard", "refine": 0})
+def test_recovery_also_refuses_an_example_that_cannot_be_learned(tmp_path):
+    request = NewModel("features", {"scale": "standard", "refine": 0})
     folder = ModelFolder(tmp_path / "folder")
-    folder.add("m", new_model(wanted))
+    folder.add("m", new_model(request))
     rows = [{"features": {"a": 1}, "label": "x"}, {"features": {"b": 1}, "label": "y"}]
     with serving(folder) as (url, _), Client(url) as client:
-        assert client.model("m").learn(rows).refused == [0, 1]  # 2**30 columns would be filled up
+        assert client.model("m").learn(rows).refused == [0, 1]  # scaling would need 2**30 columns
         assert client.is_ready()
-    assert learned_anew(folder, wanted).seq == 2
+    assert learned_again(folder, request).seq == 2
 
 
 def test_an_example_that_diverges_is_refused_and_the_others_are_learned(tmp_path):
     settings = {"optimizer": "sgd", "learning_rate": 1e6, "loss": "squared", "refine": 0}
-    wanted = NewModel("features", settings | {"mixing": False, "normalize": False, "scale": None})
+    request = NewModel("features", settings | {"mixing": False, "normalize": False, "scale": None})
     folder = ModelFolder(tmp_path / "folder")
-    folder.add("m", new_model(wanted))
+    folder.add("m", new_model(request))
     rows = [{"features": {f"w{i % 3}": 1e15}, "label": f"l{i % 4}"} for i in range(40)]
     with serving(folder) as (url, _), Client(url) as client:
         refused = client.model("m").learn(rows[:20]).refused
@@ -366,13 +368,13 @@ def test_an_example_that_diverges_is_refused_and_the_others_are_learned(tmp_path
             refused += client.model("m").learn([row]).refused
         assert 0 < len(refused) < 40
         live = folder.models["m"].model.stored().checksums()
-    assert learned_anew(folder, wanted).model.stored().checksums() == live
+    assert learned_again(folder, request).model.stored().checksums() == live
 
 
-def test_limits_answer_413_and_429(tmp_path):
+def test_limits_return_413_and_429(tmp_path):
     folder = ModelFolder(tmp_path / "folder")
     folder.add("m", new_model(NewModel("features")))
-    limits = Limits(body_bytes=1000, rows=2, answers=10, requests_per_second=20)
+    limits = Limits(body_bytes=1000, rows=2, response_labels=10, requests_per_second=20)
     with serving(folder, limits=limits) as (url, _), Client(url) as client:
         model = client.model("m")
         row = {"features": {"a": 1}}
@@ -385,10 +387,10 @@ def test_limits_answer_413_and_429(tmp_path):
         assert raised.value.retry_after == 1
 
 
-def test_a_model_learns_no_more_labels_than_it_may(tmp_path):
+def test_a_model_learns_labels_up_to_its_limit(tmp_path):
     folder = ModelFolder(tmp_path / "folder")
     folder.add("m", new_model(NewModel("features")))
-    with serving(folder, caps=Caps(labels=2)) as (url, _), Client(url) as client:
+    with serving(folder, model_limits=ModelLimits(labels=2)) as (url, _), Client(url) as client:
         model = client.model("m")
         examples = [{"features": {"a": 1}, "label": label} for label in "abc"]
         assert status_of(model.learn, examples) == 507

@@ -1,6 +1,6 @@
-"""What was acknowledged survives: a killed server, a full disk, a disk that does not flush.
+"""Acknowledged examples survive a killed server, a full disk, and a disk that does not flush.
 
-After every crash each acknowledged example is in the log under its number, none is there twice,
+After every crash each acknowledged example is in the log under its number, none is in it twice,
 and the recovered model has the same tensors as a clean run over the log.
 """
 
@@ -12,7 +12,7 @@ import subprocess
 from contextlib import contextmanager
 
 import pytest
-from tests.serve.process import Process, Teacher, example_of, load
+from tests.serve.process import Process, Writer, example_of, load
 
 from labeltrees.client import Client
 from labeltrees.serve.learning.folder import ModelFolder, replay
@@ -22,7 +22,7 @@ from labeltrees.serve.learning.served import ServedModel
 from labeltrees.serve.wire import NewModel
 
 OFTEN = ("--snapshot-examples", 40, "--snapshot-seconds", 0.3)
-N_TEACHERS = 8
+N_WRITERS = 8
 
 
 @pytest.fixture
@@ -38,13 +38,13 @@ def with_model(path):
 
 
 class CleanRun:
-    """A model that learns the log from its beginning, in one go, and never crashes."""
+    """A model that learns the whole log without a crash."""
 
     def __init__(self):
         self.served = ServedModel("m", new_model(NewModel("features")))
 
-    def check(self, folder, teachers):
-        """Check a folder whose server is dead; return how many examples there are."""
+    def check(self, folder, writers):
+        """Check the folder of a killed server; return the number of examples."""
         opened = ModelFolder(folder)
         try:
             after, link = self.served.seq, self.served.link
@@ -54,19 +54,19 @@ class CleanRun:
             assert recovered.link == self.served.link
             clean, found = (m.model.stored().checksums() for m in (self.served, recovered))
             assert found == clean
-            check_log(opened, teachers)
+            check_log(opened, writers)
             return recovered.seq
         finally:
             opened.close()
 
 
-def check_log(opened, teachers):
+def check_log(opened, writers):
     logged = opened.log.examples(opened.ids["m"], after=0, link=FIRST_LINK)
     kept = {each.seq: example_of(each) for each in logged}
     acknowledged = {}
-    for teacher in teachers:
-        assert not acknowledged.keys() & teacher.acknowledged.keys()
-        acknowledged |= teacher.acknowledged
+    for writer in writers:
+        assert not acknowledged.keys() & writer.acknowledged.keys()
+        acknowledged |= writer.acknowledged
     for seq, example in acknowledged.items():
         assert kept[seq] == example
     ids = [next(iter(example["features"])) for example in kept.values()]
@@ -75,21 +75,21 @@ def check_log(opened, teachers):
 
 def crash_again_and_again(folder, n_crashes, seed):
     moments = random.Random(seed)
-    teachers = [Teacher(number, seed) for number in range(N_TEACHERS)]
+    writers = [Writer(number, seed) for number in range(N_WRITERS)]
     clean = CleanRun()
     n_examples = 0
     for _ in range(n_crashes):
         process = Process(folder, *OFTEN)
-        load(process.url, teachers, moments.uniform(0.02, 1.0), process.kill)
-        n_now = clean.check(folder, teachers)
+        load(process.url, writers, moments.uniform(0.02, 1.0), process.kill)
+        n_now = clean.check(folder, writers)
         assert n_now >= n_examples
         n_examples = n_now
     anew = CleanRun()
-    anew.check(folder, teachers)  # the whole log once more, in other batches
+    anew.check(folder, writers)  # the whole log again, in other batches
     return n_examples
 
 
-def test_a_server_killed_at_any_moment_loses_nothing_and_learns_nothing_twice(folder):
+def test_a_killed_server_loses_no_example_and_learns_none_twice(folder):
     assert crash_again_and_again(folder, n_crashes=3, seed=0) > 0
 
 
@@ -99,16 +99,16 @@ def test_two_hundred_crashes(folder):
     assert n_examples > 1000
 
 
-def test_sigterm_drains_and_leaves_a_snapshot_of_everything(folder):
-    teachers = [Teacher(number, 2) for number in range(2)]
+def test_sigterm_finishes_requests_and_writes_a_final_snapshot(folder):
+    writers = [Writer(number, 2) for number in range(2)]
     process = Process(folder)
-    load(process.url, teachers, 0.4, process.terminate)
+    load(process.url, writers, 0.4, process.terminate)
     assert process.child.returncode == 0
     process.kill()
     opened = ModelFolder(folder)
     newest = opened.snapshots("m").seqs()[0]
     assert newest == opened.models["m"].seq == max(
-        seq for teacher in teachers for seq in teacher.acknowledged
+        seq for writer in writers for seq in writer.acknowledged
     )  # fmt: skip
     opened.close()
 
@@ -121,7 +121,7 @@ def small_disk(path, megabytes):
         done = subprocess.run(["mount", "-t", "tmpfs", "-o", size, "tmpfs", str(path)],
                               capture_output=True, check=False)  # fmt: skip
     except FileNotFoundError:
-        pytest.skip("there is no mount")
+        pytest.skip("mount is not installed")
     if done.returncode:
         pytest.skip(f"mounting is not allowed: {done.stderr.decode().strip()}")
     try:
@@ -131,7 +131,7 @@ def small_disk(path, megabytes):
 
 
 def fill(path):
-    """Write to a file until there is no room left."""
+    """Write to a file until the disk is full."""
     try:
         with open(path, "wb", buffering=0) as file:
             while True:
@@ -140,27 +140,27 @@ def fill(path):
         return
 
 
-def test_a_full_disk_stops_learning_with_a_problem_and_not_answering(tmp_path):
+def test_a_full_disk_stops_learning_with_a_problem_but_not_predicting(tmp_path):
     with small_disk(tmp_path / "disk", 32) as disk:
         folder = with_model(disk / "served")
-        teachers = [Teacher(number, 3) for number in range(4)]
+        writers = [Writer(number, 3) for number in range(4)]
         with Process(folder, "--snapshot-seconds", 1000) as process:
-            load(process.url, teachers, 0.3, lambda: None)
+            load(process.url, writers, 0.3, lambda: None)
             filler = disk / "filler"
             fill(filler)
-            before = sum(len(teacher.acknowledged) for teacher in teachers)
-            load(process.url, teachers, 0.5, lambda: None)
-            assert any(teacher.refused for teacher in teachers)
+            before = sum(len(writer.acknowledged) for writer in writers)
+            load(process.url, writers, 0.5, lambda: None)
+            assert any(writer.refused for writer in writers)
             with Client(process.url) as client:
                 assert not client.is_ready()
                 assert len(client.model("m").predict([{"features": {"w1": 1}}]).rows) == 1
             filler.unlink()
-            load(process.url, teachers, 0.5, lambda: None)  # there is room again
-            after = sum(len(teacher.acknowledged) for teacher in teachers)
+            load(process.url, writers, 0.5, lambda: None)  # the disk has space again
+            after = sum(len(writer.acknowledged) for writer in writers)
             assert after > before
             with Client(process.url) as client:
                 assert client.is_ready()
-        CleanRun().check(folder, teachers)
+        CleanRun().check(folder, writers)
 
 
 SHIM = r"""
@@ -182,29 +182,29 @@ FLUSH(fdatasync)
 """
 
 
-def test_a_disk_that_does_not_flush_acknowledges_nothing(folder, tmp_path):
+def test_a_disk_that_does_not_flush_acknowledges_no_example(folder, tmp_path):
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
-        pytest.skip("there is no C compiler")
+        pytest.skip("no C compiler is installed")
     (tmp_path / "shim.c").write_text(SHIM)
     shim, broken = tmp_path / "shim.so", tmp_path / "broken"
     subprocess.run(
         [compiler, "-shared", "-fPIC", "-o", shim, tmp_path / "shim.c", "-ldl"], check=True
     )
-    teachers = [Teacher(number, 4) for number in range(4)]
+    writers = [Writer(number, 4) for number in range(4)]
     environment = {"LD_PRELOAD": str(shim), "FAILS_IF": str(broken)}
     with Process(folder, *OFTEN, environment=environment) as process:
-        load(process.url, teachers, 0.3, lambda: None)
+        load(process.url, writers, 0.3, lambda: None)
         broken.touch()
-        load(process.url, teachers, 0.1, lambda: None)  # what was on its way comes to an end
-        before = sum(len(teacher.acknowledged) for teacher in teachers)
+        load(process.url, writers, 0.1, lambda: None)  # open requests end
+        before = sum(len(writer.acknowledged) for writer in writers)
         assert before > 0
-        load(process.url, teachers, 0.4, lambda: None)
-        assert sum(len(teacher.acknowledged) for teacher in teachers) == before
+        load(process.url, writers, 0.4, lambda: None)
+        assert sum(len(writer.acknowledged) for writer in writers) == before
         with Client(process.url) as client:
             assert not client.is_ready()
             assert len(client.model("m").predict([{"features": {"w1": 1}}]).rows) == 1
         broken.unlink()
-        load(process.url, teachers, 0.4, lambda: None)
-        assert sum(len(teacher.acknowledged) for teacher in teachers) > before
-    CleanRun().check(folder, teachers)
+        load(process.url, writers, 0.4, lambda: None)
+        assert sum(len(writer.acknowledged) for writer in writers) > before
+    CleanRun().check(folder, writers)

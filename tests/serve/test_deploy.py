@@ -1,4 +1,4 @@
-"""What is shipped beside the server fits it."""
+"""The files in tools/deploy match the server."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ DEPLOY = Path(__file__).parents[2] / "tools" / "deploy"
 
 def test_every_metric_of_the_dashboard_is_measured(client, text):
     text.predict([{"text": "red"}])
-    said = client.send("GET", "/metrics")
-    measured = set(re.findall(r"^(labeltrees_\w+)", said, re.MULTILINE))
+    text_of_metrics = client.send("GET", "/metrics")
+    measured = set(re.findall(r"^(labeltrees_\w+)", text_of_metrics, re.MULTILINE))
     dashboard = json.loads((DEPLOY / "grafana.json").read_text())
     wanted = set(re.findall(r"labeltrees_\w+", json.dumps(dashboard["panels"])))
     assert wanted - measured == set()

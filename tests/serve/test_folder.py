@@ -1,4 +1,4 @@
-"""Folders: damage is found, snapshots are fallen back from, and logs are replayed."""
+"""Folders: damage is detected, older snapshots are used, and logs are replayed."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from labeltrees import load_model, store
 from labeltrees.cli import main
 from labeltrees.errors import ArgumentError
 from labeltrees.serve.learning.folder import ModelFolder
-from labeltrees.serve.learning.learner import Learner, Waiting
 from labeltrees.serve.learning.new_models import new_model
+from labeltrees.serve.learning.thread import LearningThread, PendingRequest
 from labeltrees.serve.problems import DamagedLogError, ServeError
 from labeltrees.serve.wire import Example, NewModel
 
 
-def teach(learner, n, first=0):
-    served = learner.folder.models["m"]
+def learn(thread, n, first=0):
+    served = thread.folder.models["m"]
     for i in range(first, first + n):
         examples = [Example(features={f"w{i % 7}": 1.0, f"own{i}": 1.0}, label=f"l{i % 5}")]
         kept = [msgspec.json.encode(each) for each in examples]
-        learner.put(Waiting(served, served.lesson(examples), kept)).result(10)
+        thread.put(PendingRequest(served, served.checked(examples), kept)).result(10)
 
 
 @pytest.fixture
@@ -34,14 +34,14 @@ def path(tmp_path):
     """A folder with 30 examples: snapshots after 10 and 20, and ten more in the log alone."""
     folder = ModelFolder(tmp_path / "served")
     folder.add("m", new_model(NewModel("features")))
-    learner = Learner(folder)
+    thread = LearningThread(folder)
     for first in (0, 10):
-        teach(learner, 10, first)
-        learner.snapshot("m").result(10)
-    teach(learner, 10, 20)
+        learn(thread, 10, first)
+        thread.snapshot("m").result(10)
+    learn(thread, 10, 20)
     found = tmp_path / "checksums.json"
     found.write_text(json.dumps(folder.models["m"].model.stored().checksums()))
-    folder.close()  # not stopped: as if it were killed
+    folder.close()  # without stop(), as if the process were killed
     return folder.path
 
 
@@ -49,7 +49,7 @@ def checksums(folder):
     return folder.models["m"].model.stored().checksums()
 
 
-def test_the_recovered_model_is_the_one_that_was(path):
+def test_recovery_restores_the_same_model(path):
     folder = ModelFolder(path)
     assert folder.models["m"].seq == 30
     assert checksums(folder) == json.loads((path.parent / "checksums.json").read_text())
@@ -57,25 +57,25 @@ def test_the_recovered_model_is_the_one_that_was(path):
     folder.close()
 
 
-def test_a_damaged_snapshot_is_passed_over_for_the_one_before(path):
+def test_a_damaged_snapshot_is_replaced_by_the_previous_one(path):
     newest = ModelFolder(path)
     file = newest.snapshots("m").path(20)
     newest.close()
     content = bytearray(file.read_bytes())
     content[-5] ^= 1
     file.write_bytes(content)
-    said = []
-    folder = ModelFolder(path, tell=said.append)
-    assert "damaged" in said[0]
+    messages = []
+    folder = ModelFolder(path, report=messages.append)
+    assert "damaged" in messages[0]
     assert folder.models["m"].seq == 30
     assert checksums(folder) == json.loads((path.parent / "checksums.json").read_text())
     folder.close()
 
 
-def test_without_a_whole_snapshot_nothing_is_served(path):
+def test_a_model_without_a_complete_snapshot_is_an_error(path):
     for file in (path / "models" / "m").iterdir():
         file.write_bytes(b"gone")
-    with pytest.raises(ServeError, match="no whole snapshot"):
+    with pytest.raises(ServeError, match="no complete snapshot"):
         ModelFolder(path)
 
 
@@ -97,22 +97,22 @@ def test_a_damaged_log_is_refused_with_a_clear_error(path, damage):
 
 
 def open_files():
-    """Return what this process has open; nothing where the system does not tell."""
+    """Return the paths of open files, an empty list where /proc does not exist."""
     found = []
     for each in Path("/proc/self/fd").glob("*"):
-        with suppress(FileNotFoundError):  # the folder itself, by now
+        with suppress(FileNotFoundError):  # the handle of the folder itself
             found.append(os.readlink(each))
     return found
 
 
 @pytest.mark.parametrize("damage", ["missing", "no database"])
-def test_a_folder_that_is_refused_is_let_go(path, damage):
+def test_a_refused_folder_is_released(path, damage):
     if damage == "missing":
         with closing(sqlite3.connect(path / "log.sqlite")) as connection, connection:
             connection.execute(DAMAGE[damage])
     else:
         no_database(path)
-    with pytest.raises(DamagedLogError) as caught:  # its frames are kept
+    with pytest.raises(DamagedLogError) as caught:  # keeps the frames alive
         ModelFolder(path)
     assert [each for each in open_files() if str(path) in each] == []
     assert caught.traceback
@@ -121,30 +121,30 @@ def test_a_folder_that_is_refused_is_let_go(path, damage):
 def no_database(path):
     for name in ("log.sqlite-wal", "log.sqlite-shm"):
         (path / name).unlink(missing_ok=True)
-    (path / "log.sqlite").write_bytes(b"not a database, whatever its name says" * 100)
+    (path / "log.sqlite").write_bytes(b"not a database despite its name" * 100)
 
 
-def test_a_log_that_is_no_database_is_refused(path):
+def test_a_log_that_is_not_a_database_is_refused(path):
     no_database(path)
     with pytest.raises(DamagedLogError, match="damaged"):
         ModelFolder(path)
 
 
-def test_a_lost_log_goes_on_from_the_snapshot(path):
+def test_without_its_log_a_model_continues_from_the_snapshot(path):
     for file in path.glob("log.sqlite*"):
         file.unlink()
     folder = ModelFolder(path)
     assert folder.models["m"].seq == 20
-    learner = Learner(folder)
-    teach(learner, 1)
-    learner.stop()
+    thread = LearningThread(folder)
+    learn(thread, 1)
+    thread.stop()
     folder.close()
     again = ModelFolder(path)
     assert again.models["m"].seq == 21
     again.close()
 
 
-def test_a_second_server_cannot_have_the_folder(path):
+def test_a_second_server_cannot_open_the_folder(path):
     folder = ModelFolder(path)
     with pytest.raises(ServeError, match="another process"):
         ModelFolder(path)
@@ -153,14 +153,14 @@ def test_a_second_server_cannot_have_the_folder(path):
 
 
 @pytest.mark.parametrize("name", ["", "..", "a/b", ".hidden", "a" * 65, "ä"])
-def test_a_name_that_is_no_file_name_is_refused(tmp_path, name):
+def test_a_name_that_is_not_a_file_name_is_refused(tmp_path, name):
     folder = ModelFolder(tmp_path / "served")
     with pytest.raises(ArgumentError, match="the name of a model"):
         folder.add(name, new_model(NewModel("features")))
     folder.close()
 
 
-def test_replay_makes_the_same_model_of_the_log(path, tmp_path, capsys):
+def test_replay_of_the_log_gives_the_same_model(path, tmp_path, capsys):
     out = tmp_path / "again.safetensors"
     assert main(["replay", str(path), "m", "--out", str(out), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["examples"] == 30
@@ -179,7 +179,7 @@ def test_replay_learns_with_other_settings(path, tmp_path, capsys):
     capsys.readouterr()
 
 
-def test_the_log_is_exported_as_lines_that_stream_reads(path, tmp_path, capsys):
+def test_the_exported_log_is_read_by_stream(path, tmp_path, capsys):
     lines, out = tmp_path / "log.jsonl", tmp_path / "streamed"
     assert main(["replay", str(path), "m", "--export", str(lines)]) == 0
     assert len(lines.read_text().splitlines()) == 30
@@ -188,7 +188,7 @@ def test_the_log_is_exported_as_lines_that_stream_reads(path, tmp_path, capsys):
     assert set(load_model(out).vocabulary.labels) == {f"l{i}" for i in range(5)}
 
 
-def test_trimming_keeps_what_recovery_needs(path):
+def test_trimming_keeps_the_examples_that_recovery_needs(path):
     folder = ModelFolder(path)
     model = folder.ids["m"]
     assert folder.log.trim(model, 10) == 10

@@ -1,4 +1,4 @@
-"""Whatever is sent, the server answers with what is wrong, and never with a fault of its own."""
+"""Random requests get a description of the error, and never a fault of the server."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from conftest import PROFILE
 from tests.serve.conftest import serving
 
 from labeltrees.serve.learning.folder import ModelFolder
-from labeltrees.serve.learning.learner import Caps
 from labeltrees.serve.learning.new_models import new_model
+from labeltrees.serve.learning.thread import ModelLimits
 from labeltrees.serve.web.api.table import OPERATIONS
 from labeltrees.serve.wire import NewModel
 
@@ -24,7 +24,7 @@ ODD = [
     {"indices": [2**40], "values": [1]}, {"indices": "x", "values": 1}, [1e39], [0.1] * 5,
     "NaN", float("nan"), float("inf"),
 ]  # fmt: skip
-"""What nobody should send, and somebody will."""
+"""Unusual values, valid and invalid."""
 STARTS = {
     "predict": [
         {"text": "a", "k": 3}, {"rows": [{"features": {"a": 1}}], "labels": ["x", "y"]},
@@ -45,7 +45,7 @@ N_BODIES = 10_000 if PROFILE == "thorough" else 600
 
 
 def changed(body, rng):
-    """Return a body of which some parts are not what they should be."""
+    """Return a body with some parts replaced by unusual values."""
     body = copy.deepcopy(body)
     for _ in range(rng.randrange(1, 3)):
         place, here = body, rng.random()
@@ -67,7 +67,7 @@ def changed(body, rng):
 
 
 def raw(body, rng):
-    """Return a body as bytes, now and then not even JSON."""
+    """Return a body as bytes, sometimes with a byte changed."""
     sent = json.dumps(body).encode()
     if rng.random() < 0.1:
         at = rng.randrange(len(sent) + 1)
@@ -80,11 +80,11 @@ def where(tmp_path_factory):
     folder = ModelFolder(tmp_path_factory.mktemp("fuzzed") / "folder")
     for name in ("text", "features", "python"):
         folder.add(name, new_model(NewModel(name)))
-    with serving(folder, caps=Caps(labels=200), reach_seconds=0.001) as (url, _):
+    with serving(folder, model_limits=ModelLimits(labels=200), reach_seconds=0.001) as (url, _):
         yield url.removeprefix("http://")
 
 
-def test_no_body_makes_the_server_fail(where):
+def test_no_random_body_makes_the_server_fail(where):
     rng = random.Random(0)
     posts = [each for each in OPERATIONS if each.name in STARTS]
     connection = http.client.HTTPConnection(where)
@@ -95,16 +95,16 @@ def test_no_body_makes_the_server_fail(where):
         path = operation.path.replace("{model}", rng.choice(["text", "features", "python"]))
         connection.request("POST", path, body)
         answer = connection.getresponse()
-        said = answer.read()
+        content = answer.read()
         statuses[answer.status] = statuses.get(answer.status, 0) + 1
-        assert answer.status < 500 or answer.status == 507, (path, body, said)
-        assert isinstance(json.loads(said), dict)
+        assert answer.status < 500 or answer.status == 507, (path, body, content)
+        assert isinstance(json.loads(content), dict)
     connection.close()
     assert statuses[200] > 0
     assert statuses[422] > 0
 
 
-def test_no_address_makes_the_server_fail(where):
+def test_no_random_address_makes_the_server_fail(where):
     rng = random.Random(1)
     parts = [
         "v1",
@@ -127,6 +127,6 @@ def test_no_address_makes_the_server_fail(where):
         query = "&".join(f"{rng.choice(names)}={rng.choice(values)}" for _ in range(2))
         connection.request("GET", f"{path}?{query}".replace(" ", "%20"))
         answer = connection.getresponse()
-        said = answer.read()
-        assert answer.status < 500, (path, query, said)
+        content = answer.read()
+        assert answer.status < 500, (path, query, content)
     connection.close()

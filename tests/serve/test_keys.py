@@ -1,4 +1,4 @@
-"""Keys: who may do what, and what happens to those who guess."""
+"""Keys give rights, and clients that guess keys have to wait."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from labeltrees.cli import main
 from labeltrees.client import Client, ServerProblem
 from labeltrees.serve.learning.folder import ModelFolder
 from labeltrees.serve.learning.new_models import new_model
+from labeltrees.serve.web.access import RIGHTS, Keys
 from labeltrees.serve.web.api.table import OPERATIONS
-from labeltrees.serve.web.keys import RIGHTS, Keys
 from labeltrees.serve.wire import NewModel
 
 

@@ -1,1 +1,1 @@
-"""The learning server: models asked and taught over HTTP, whose lessons outlive a crash."""
+"""The learning server: models that predict and learn over HTTP, and survive a crash unchanged."""

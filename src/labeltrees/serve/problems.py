@@ -1,8 +1,8 @@
-"""What goes wrong while a server works, as errors that know their HTTP status (RFC 9457).
+"""Errors of the server, with their HTTP status and body (RFC 9457).
 
 ServeError (LabelTreesError)
-├── Problem               an answer to a request: status, title and what to do
-└── DamagedLogError       a log whose content has changed since it was written
+├── Problem               the response to a request: status, title and what to do
+└── DamagedLogError       a log that was changed after it was written
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ __all__ = ["DamagedLogError", "Problem", "ServeError", "problem_of"]
 
 
 class ServeError(LabelTreesError):
-    """What goes wrong while a server works."""
+    """An error of the server."""
 
 
 class DamagedLogError(ServeError):
-    """A log whose content is not what was written."""
+    """A log that was changed after it was written."""
 
 
-class Problem(ServeError):  # noqa: N818 - as RFC 9457 calls it
-    """An answer that says what is wrong with a request, as RFC 9457 wants it.
+class Problem(ServeError):  # noqa: N818 - the name in RFC 9457
+    """A response that describes what is wrong with a request, as in RFC 9457.
 
     Parameters
     ----------
     status : int
         The HTTP status.
     detail : str
-        What is wrong here, and what to do.
+        What is wrong with this request, and what to do.
     kind : str
         The last part of the problem's type, such as ``"no-such-model"``.
     headers : dict, optional
-        Headers of the answer, such as ``Retry-After``.
+        Headers of the response, such as ``Retry-After``.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class Problem(ServeError):  # noqa: N818 - as RFC 9457 calls it
         self.headers, self.members = headers or {}, members
 
     def body(self) -> dict[str, Any]:
-        """Return the problem as JSON takes it."""
+        """Return the problem as values that JSON can hold."""
         about = f"urn:labeltrees:problem:{self.kind}" if self.kind else "about:blank"
         return {
             "type": about,
@@ -79,7 +79,7 @@ class Problem(ServeError):  # noqa: N818 - as RFC 9457 calls it
 
 
 def problem_of(error: Exception) -> Problem | None:
-    """Return what is answered to a request that raised an error; None if nobody foresaw it.
+    """Return the response to a request that raised an error, None for an unexpected error.
 
     >>> problem_of(ArgumentError.of("k", 0, "in [1, 1000]")).status
     422
@@ -89,7 +89,7 @@ def problem_of(error: Exception) -> Problem | None:
     if isinstance(error, FrozenModelError):
         return Problem(409, str(error), kind="cannot-learn")
     if isinstance(error, TooLargeError):
-        return Problem(413, str(error), kind="answer-too-large")
+        return Problem(413, str(error), kind="response-too-large")
     if isinstance(error, DataFileError):
         return Problem(422, f"Row {error.line}: {error.reason}", kind="bad-row")
     if isinstance(error, (ArgumentError, DataError, LabelTypeError, ModelFormatError)):

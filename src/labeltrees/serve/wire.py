@@ -1,4 +1,4 @@
-"""What travels over HTTP: requests and answers as typed structures, decoded by msgspec."""
+"""The requests and responses of the server as typed structures, decoded by msgspec."""
 
 from __future__ import annotations
 
@@ -7,39 +7,39 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 __all__ = [
-    "Answer",
-    "BestOf",
-    "CompleteAnswer",
     "CompleteRequest",
+    "CompleteResponse",
     "Example",
+    "ExamplePrediction",
     "ExplainRequest",
-    "Foresight",
     "InferRequest",
     "InferTensor",
-    "LearnAnswer",
+    "InputRow",
+    "LabelRows",
     "LearnRequest",
+    "LearnResponse",
     "NewModel",
-    "PredictAnswer",
     "PredictRequest",
-    "Row",
-    "RowsAnswer",
+    "PredictResponse",
+    "RowLabels",
     "RowsRequest",
+    "RowsResponse",
     "TrimRequest",
 ]
 
 Label = str | Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 Features = dict[str, float | list[float]] | list[float | list[float]]
-"""By name; lists ``indices`` and ``values``; a dense row; or pairs of index and value."""
+"""Values by name, lists ``indices`` and ``values``, a dense row, or pairs of index and value."""
 
 
-class Row(Struct, omit_defaults=True, forbid_unknown_fields=True):
-    """What is asked about: a text, or features."""
+class InputRow(Struct, omit_defaults=True, forbid_unknown_fields=True):
+    """The input of a prediction: a text, or features."""
 
     text: str | None = None
     features: Features | None = None
 
 
-class Example(Row, omit_defaults=True, forbid_unknown_fields=True):
+class Example(InputRow, omit_defaults=True, forbid_unknown_fields=True):
     """A row with its label, or its labels."""
 
     label: Label | None = None
@@ -48,9 +48,12 @@ class Example(Row, omit_defaults=True, forbid_unknown_fields=True):
 
 
 class PredictRequest(Struct, omit_defaults=True, forbid_unknown_fields=True):
-    """Rows, or one row; the ``k`` likeliest labels, those of ``labels``, or all ``above``."""
+    """Rows, or one row, with the labels to return.
 
-    rows: list[Row] | None = None
+    These are the ``k`` most likely labels, the given ``labels``, or all ``above`` a probability.
+    """
+
+    rows: list[InputRow] | None = None
     text: str | None = None
     features: Features | None = None
     k: Annotated[int, Meta(ge=1, le=1000)] = 5
@@ -59,19 +62,19 @@ class PredictRequest(Struct, omit_defaults=True, forbid_unknown_fields=True):
     min_seq: Annotated[int, Meta(ge=0)] = 0
 
 
-class Answer(Struct):
+class RowLabels(Struct):
     """The labels of one row and their probabilities."""
 
     labels: list[Label | None]
     probabilities: list[float]
 
 
-class PredictAnswer(Struct):
-    """The answers, by a model that had learned at least the first ``seq`` examples."""
+class PredictResponse(Struct):
+    """The labels of every row, from a model that had learned at least ``seq`` examples."""
 
     model: str
     seq: int
-    rows: list[Answer]
+    rows: list[RowLabels]
 
 
 class LearnRequest(Struct, omit_defaults=True, forbid_unknown_fields=True):
@@ -85,8 +88,8 @@ class LearnRequest(Struct, omit_defaults=True, forbid_unknown_fields=True):
     weight: Annotated[float, Meta(ge=0, le=1e9)] = 1.0
 
 
-class Foresight(Struct):
-    """What the model said of an example just before it learned it."""
+class ExamplePrediction(Struct):
+    """The prediction for one label of an example, made just before the example was learned."""
 
     example: int
     label: Label
@@ -96,20 +99,20 @@ class Foresight(Struct):
     new: bool
 
 
-class LearnAnswer(Struct):
-    """The numbers of the examples that are safe and learned, and what was foreseen of each."""
+class LearnResponse(Struct):
+    """The numbers of the saved and learned examples, and the predictions for them."""
 
     model: str
     first_seq: int
     seq: int
     new_labels: list[Label]
-    foreseen: list[Foresight]
+    predicted: list[ExamplePrediction]
     repeated: bool = False
     refused: list[int] = []
 
 
 class ExplainRequest(Struct, omit_defaults=True, forbid_unknown_fields=True):
-    """A row and a label; by default its likeliest."""
+    """A row and a label, by default its most likely label."""
 
     text: str | None = None
     features: Features | None = None
@@ -124,8 +127,8 @@ class CompleteRequest(Struct, omit_defaults=True, forbid_unknown_fields=True):
     k: Annotated[int, Meta(ge=1, le=100)] = 10
 
 
-class CompleteAnswer(Struct):
-    """The identifiers that are likely to come next; ``beginning`` is what is there of them."""
+class CompleteResponse(Struct):
+    """The most likely next identifiers; ``beginning`` is the unfinished one before the cursor."""
 
     model: str
     seq: int
@@ -135,44 +138,44 @@ class CompleteAnswer(Struct):
 
 
 class RowsRequest(Struct, omit_defaults=True, forbid_unknown_fields=True):
-    """Which of the rows suit these labels best."""
+    """Rows, and the labels for which the best rows are wanted."""
 
-    rows: list[Row]
+    rows: list[InputRow]
     labels: list[Label]
     k: Annotated[int, Meta(ge=1, le=1000)] = 5
 
 
-class BestOf(Struct):
-    """A label's best rows, counted from 0, and their probabilities."""
+class LabelRows(Struct):
+    """The best rows of a label, counted from 0, and their probabilities."""
 
     label: Label
     rows: list[int]
     probabilities: list[float]
 
 
-class RowsAnswer(Struct):
+class RowsResponse(Struct):
     """The best rows of each label."""
 
     model: str
     seq: int
-    labels: list[BestOf]
+    labels: list[LabelRows]
 
 
 class NewModel(Struct, omit_defaults=True, forbid_unknown_fields=True):
-    """A model that has learned nothing yet: what its rows are, and its settings."""
+    """A model without training: the input that it takes, and its settings."""
 
     learns: str = "text"
     settings: dict[str, Any] = {}
 
 
 class TrimRequest(Struct, forbid_unknown_fields=True):
-    """Up to which number the log of a model is to be forgotten."""
+    """The number of the last example to delete from the log of a model."""
 
     upto: Annotated[int, Meta(ge=1)]
 
 
 class InferTensor(Struct):
-    """A tensor of the Open Inference Protocol, its data as JSON."""
+    """A tensor of the Open Inference Protocol, with its data as JSON."""
 
     name: str
     shape: list[int]

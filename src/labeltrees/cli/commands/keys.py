@@ -1,4 +1,4 @@
-"""`labeltrees keys`: who may ask, teach and administer a server."""
+"""`labeltrees keys`: list, add and remove the keys of a server."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from labeltrees.errors import ArgumentError
 
 
 def keys(
-    folder: Annotated[Path, typer.Argument(help="The server's folder.")],
-    add: Annotated[str | None, typer.Option(help="Make a key of this name and print it.")] = None,
+    folder: Annotated[Path, typer.Argument(help="Folder of the server.")],
+    add: Annotated[str | None, typer.Option(help="Create a key of this name and print it.")] = None,
     right: Annotated[
-        str, typer.Option(help="What it may do: 'read'; 'learn', too; or 'admin', everything.")
+        str,
+        typer.Option(help="Right of the new key: 'read', 'learn' (and read), or 'admin' (all)."),
     ] = "read",
-    remove: Annotated[str | None, typer.Option(help="Forget the key of this name.")] = None,
+    remove: Annotated[str | None, typer.Option(help="Remove the key of this name.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Make, list and remove the keys of a server; it reads them when it starts."""
-    from labeltrees.serve.web.keys import Keys, Right
+    """Create, list and remove the keys of a server, which reads them when it starts."""
+    from labeltrees.serve.web.access import Keys, Right
 
     if add is not None and remove is not None:
-        raise ArgumentError("--add and --remove: give one of them.")
+        raise ArgumentError("--add and --remove cannot be combined. Give one of them.")
     if add is not None:
         folder.mkdir(parents=True, exist_ok=True)
     known = Keys(folder)
@@ -43,4 +44,4 @@ def keys(
     elif listed:
         say_table(["name", "right"], [[key["name"], key["right"]] for key in listed])
     else:
-        say("There are no keys: everybody on this machine may do everything, and nobody else.")
+        say("There are no keys, so all requests from this machine are allowed, and no others.")

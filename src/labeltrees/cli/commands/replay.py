@@ -124,10 +124,8 @@ def _fresh(folder: Path, name: str, settings: dict[str, Any]) -> store.StoredMod
 
 
 def _export(log: ExampleLog, known: int, path: Path) -> None:
-    from labeltrees.serve.learning.export import as_json_line
-
     after, link = log.trimmed(known)
-    lines = (as_json_line(each.example) for each in log.examples(known, after=after, link=link))
+    lines = (each.example.decode() for each in log.examples(known, after=after, link=link))
     if str(path) == "-":
         for line in lines:
             say(line)

@@ -1,4 +1,4 @@
-"""`labeltrees serve`: ask and teach models over HTTP, and lose nothing."""
+"""`labeltrees serve`: predict and learn over HTTP, with examples that survive a crash."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from labeltrees.progress import Progress
 
 if TYPE_CHECKING:
     from labeltrees.serve.learning.folder import ModelFolder
-    from labeltrees.serve.learning.replica_folder import ReplicaFolder
+    from labeltrees.serve.replicas import ReplicaFolder
 
 HOME = Path("labeltrees-served")
 _NEEDED = ("msgspec", "starlette", "uvicorn", "prometheus_client")
@@ -27,70 +27,81 @@ _NEEDED = ("msgspec", "starlette", "uvicorn", "prometheus_client")
 
 def serve(
     folder: Annotated[
-        Path, typer.Argument(help="Where models, snapshots and the log are kept.")
+        Path, typer.Argument(help="Folder for models, snapshots and the log.")
     ] = HOME,
     model: Annotated[
         list[str] | None,
-        typer.Option(help="Serve a model file as well: NAME=FILE; may be repeated."),
+        typer.Option(help="Serve this model file: NAME=FILE; may be repeated."),
     ] = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 for any that is free.")] = 8000,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port, 0 for any free port.")] = 8000,
     host: Annotated[
-        str, typer.Option(help="The address to listen at; others than this machine's need keys.")
+        str,
+        typer.Option(
+            help="Address to listen at; addresses that other machines can reach need keys."
+        ),
     ] = "127.0.0.1",
     replicas: Annotated[
-        int, typer.Option(min=0, max=64, help="Processes that only answer, at --replica-port.")
+        int,
+        typer.Option(
+            min=0, max=64, help="Number of processes that only predict, at --replica-port."
+        ),
     ] = 0,
     replica_port: Annotated[
-        int | None, typer.Option(min=1, max=65535, help="By default the port after --port.")
+        int | None,
+        typer.Option(
+            min=1, max=65535, help="Port of the replicas, by default the port after --port."
+        ),
     ] = None,
     snapshot_examples: Annotated[
-        int, typer.Option(min=1, help="Write a snapshot after so many examples.")
+        int, typer.Option(min=1, help="Number of examples between snapshots.")
     ] = 50_000,
     snapshot_seconds: Annotated[
-        float, typer.Option(min=0.1, help="And after so many seconds, if anything was learned.")
+        float, typer.Option(min=0.1, help="Seconds between snapshots while the model learns.")
     ] = 60.0,
     most_together: Annotated[
-        int, typer.Option(min=1, help="The most requests that are committed together.")
+        int, typer.Option(min=1, help="Maximum number of requests that are committed together.")
     ] = 1000,
-    max_body: Annotated[str, typer.Option(help="The largest body of a request.")] = "8M",
-    max_rows: Annotated[int, typer.Option(min=1, help="The most rows of a request.")] = 10_000,
+    max_body: Annotated[str, typer.Option(help="Maximum size of the body of a request.")] = "8M",
+    max_rows: Annotated[
+        int, typer.Option(min=1, help="Maximum number of rows of a request.")
+    ] = 10_000,
     max_labels: Annotated[
-        int, typer.Option(min=1, help="The most labels that a model may learn.")
+        int, typer.Option(min=1, help="Maximum number of labels of a model.")
     ] = 10_000_000,
     max_memory: Annotated[
-        str | None, typer.Option(help="The most memory of a model's weights, such as 4G.")
+        str | None, typer.Option(help="Maximum memory of the weights of a model, such as 4G.")
     ] = None,
     rate: Annotated[
-        float | None, typer.Option(min=0.1, help="The most requests per second of a client.")
+        float | None,
+        typer.Option(min=0.1, help="Maximum number of requests per second of a client."),
     ] = None,
     log_requests: Annotated[
-        bool, typer.Option("--log-requests", help="Log every request, without what it says.")
+        bool, typer.Option("--log-requests", help="Log every request, without its content.")
     ] = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Ask and teach models over HTTP; what was acknowledged survives a crash, exactly."""
+    """Predict and learn over HTTP; acknowledged examples survive a crash exactly."""
     demand_serve_extra()
     from labeltrees.serve.learning.folder import ModelFolder
-    from labeltrees.serve.learning.learner import Caps
-    from labeltrees.serve.learning.snapshot_writer import Schedule
+    from labeltrees.serve.learning.snapshots import Schedule
+    from labeltrees.serve.learning.thread import ModelLimits
     from labeltrees.serve.replicas import start_keeper
-    from labeltrees.serve.running import LOCAL, check_address, log_to_stderr, run
-    from labeltrees.serve.server import Server
-    from labeltrees.serve.web.keys import Keys
-    from labeltrees.serve.web.limits import Limits
+    from labeltrees.serve.server import LOCAL, Server, check_address, log_to_stderr, run
+    from labeltrees.serve.web.access import Keys
+    from labeltrees.serve.web.api.operations import Limits
 
     named = _named(model or [])
     if replicas and not hasattr(os, "fork"):
         raise ArgumentError(
-            f"--replicas must be 0 on this system, got {replicas}: replicas are forked, which "
-            "Linux and macOS can."
+            f"--replicas must be 0 on this system, got {replicas}. Replicas need fork, which "
+            "Linux and macOS have."
         )
     keys = Keys(folder)
     check_address(host, has_keys=bool(keys.keys))
     limits = Limits(
         body_bytes=size_in_bytes("--max-body", max_body), rows=max_rows, requests_per_second=rate
     )
-    caps = Caps(
+    model_limits = ModelLimits(
         max_labels, None if max_memory is None else size_in_bytes("--max-memory", max_memory)
     )
     hosts = frozenset() if keys.keys else LOCAL | {host}
@@ -100,12 +111,12 @@ def serve(
         also = _listening(host, replica_port or listening.getsockname()[1] + 1)
 
         def replica(snapshots: ReplicaFolder) -> Server:
-            return Server(snapshots, keys, limits, hosts=hosts, taught_at=where)
+            return Server(snapshots, keys, limits, hosts=hosts, learning_url=where)
 
         start_keeper(folder, also, replicas, replica)  # before anything has threads or memory
-        say(f"{replicas} replicas answer at {_address(host, also)}, from the newest snapshots.")
+        say(f"{replicas} replicas at {_address(host, also)} predict from the newest snapshots.")
         also.close()
-    opened = ModelFolder(folder, tell=say)
+    opened = ModelFolder(folder, report=say)
     try:
         _fill(opened, named, quiet=quiet)
     except BaseException:
@@ -117,20 +128,20 @@ def serve(
         keys,
         limits,
         Schedule(snapshot_examples, snapshot_seconds, most_together),
-        caps,
+        model_limits,
         hosts,
         log_requests,
     )
-    _tell(opened, where)
+    _report(opened, where)
     run(server, [listening])
 
 
 def demand_serve_extra() -> None:
-    """Raise `ImportError` with what to do unless what a server needs is installed."""
+    """Raise `ImportError` with the command that installs the missing packages."""
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
         raise ImportError(
-            f"a server needs {', '.join(missing)}: run pip install 'labeltrees[serve]' first."
+            f"a server needs {', '.join(missing)}. Run pip install 'labeltrees[serve]' first."
         )
 
 
@@ -147,7 +158,7 @@ def _named(models: list[str]) -> dict[str, Path]:
 
 
 def _listening(host: str, port: int) -> socket.socket:
-    """Return a socket at the address, before anything takes time."""
+    """Return a socket that listens at the address."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     made = socket.socket(family, socket.SOCK_STREAM)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -156,23 +167,23 @@ def _listening(host: str, port: int) -> socket.socket:
     except OSError as error:
         made.close()
         reason = error.strerror or str(error)
-        raise OSError(f"{host}:{port} cannot be listened at: {reason}; try --port 0.") from None
+        raise OSError(f"cannot listen at {host}:{port}: {reason}. Try --port 0.") from None
     made.listen(1024)
     return made
 
 
 def _fill(folder: ModelFolder, named: dict[str, Path], *, quiet: bool) -> None:
-    """Add the models that are named and not yet there; the demo if there would be none."""
-    from labeltrees.serve.learning.demo import DEMO, DEMO_EXAMPLES, demo_model
+    """Add the named models that the folder does not have, or the demo if it has no model."""
+    from labeltrees.serve.learning.new_models import DEMO, DEMO_EXAMPLES, demo_model
 
     for name, path in named.items():
         if name in folder.models:
-            say(f"{name}: as it is in {folder.path}, with what it has learned; {path} is not read.")
+            say(f"{name}: loaded from {folder.path} with its updates; {path} is not read.")
         else:
             folder.add(name, store.read(path))
     if folder.models:
         return
-    say(f"Learning {DEMO_EXAMPLES:,} examples: which identifier comes next in Python code?")
+    say(f"Training the demo, which predicts identifiers, on {DEMO_EXAMPLES:,} examples.")
     say_now()
     with Progress("learning", total=DEMO_EXAMPLES, enabled=not quiet) as progress:
         stored = demo_model(progress)
@@ -184,7 +195,7 @@ def _address(host: str, listening: socket.socket) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
-def _tell(folder: ModelFolder, where: str) -> None:
+def _report(folder: ModelFolder, where: str) -> None:
     for name, served in folder.models.items():
         say(f"  {name}: {served.n_labels:,} labels, {served.seq:,} examples learned here")
     name = next(iter(folder.models))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from dataclasses import dataclass, field
@@ -273,9 +274,9 @@ class Stream:
 
 
 def _resident_bytes() -> int | None:
-    """Return how much memory this process takes, where the system tells."""
+    """Return the resident memory of this process in bytes, None where /proc does not exist."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
-            return int(file.read().split()[1]) * 4096
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, LookupError):
         return None

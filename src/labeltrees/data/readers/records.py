@@ -9,23 +9,33 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 import numpy as np
 
 from labeltrees import _core
-from labeltrees.data.chunk import Chunk
+from labeltrees.data.chunk import UNBOUNDED_WIDTH, Chunk
 from labeltrees.data.readers.assembly import file_error, rows_of
 from labeltrees.data.readers.columns import LABEL_NAMES, TEXT_NAMES, plain
 from labeltrees.data.readers.vectorizers import Vectorizer, default_vectorizer, vectorize
 from labeltrees.errors import DataFileError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from labeltrees.data.rows import Rows
 
-__all__ = ["FIELDS", "RecordReader", "aliases_of"]
+__all__ = [
+    "FIELDS",
+    "FeatureKind",
+    "RecordError",
+    "RecordReader",
+    "aliases_of",
+    "check_text",
+    "gathered_rows",
+    "parse_features",
+]
 
 FIELDS = ("label", "labels", "text", "features", "weight")
 FeatureKind: TypeAlias = Literal["text", "names", "indices"]
+"""How the features of a row are given; a dense row is given by its indices."""
 _SUM_ERROR = 1e-4  # probabilities may have been printed with few digits
 DESCRIPTION: dict[FeatureKind, str] = {
     "text": "a text",
@@ -44,9 +54,8 @@ class RecordReader:
 
     A record has ``label`` (a str or int, or an object that gives the probability of each) or
     ``labels`` (a list of them, an object that gives the relevance of each, or a list of objects
-    with ``label`` and ``relevance``), or neither; ``text`` or ``features``, which maps names to
-    values or has lists ``indices`` and ``values``; and optionally ``weight``. A field that is None
-    counts as absent.
+    with ``label`` and ``relevance``), or neither; ``text`` or ``features`` (see `parse_features`);
+    and optionally ``weight``. A field that is None counts as absent.
     """
 
     name: str
@@ -121,19 +130,14 @@ class RecordReader:
                 self.vectorizer = default_vectorizer()
             return vectorize(self.vectorizer, self.texts, self.name, lines)
         named = self.feature_kind == "names"
-        indices = _core.hash_names(self.names) if named else np.array(self.indices, np.int64)
-        width = _core.HASHED_WIDTH if named else self.width
-        try:
-            parsed = _core.gather_rows(
-                np.array(self.row_starts, np.int64),
-                indices,
-                np.array(self.values, np.float64),
-                lines,
-                width,
-            )
-        except _core.ParseError as error:
-            raise file_error(self.name, error) from None
-        return rows_of(parsed, width)
+        return gathered_rows(
+            self.name,
+            self.row_starts,
+            _core.hash_names(self.names) if named else self.indices,
+            self.values,
+            lines,
+            _core.HASHED_WIDTH if named else self.width,
+        )
 
     def _add_labels(self, record: Mapping[str, object]) -> None:
         label, labels = record.get("label"), record.get("labels")
@@ -185,7 +189,7 @@ class RecordReader:
             wanted = self.label_type.__name__
             raise RecordError(f"the label {_short(label)} is not {wanted}, as the first label is")
         if isinstance(label, str):
-            _check_text(label)
+            check_text(label)
         elif isinstance(label, int) and not -(2**63) <= label < 2**63:
             raise RecordError(f"the label {_short(label)} is not a 64-bit integer")
 
@@ -198,31 +202,17 @@ class RecordReader:
             if not isinstance(text, str):
                 raise RecordError(f"'text' must be a string, got {_short(text)}")
             self._check_kind("text")
-            _check_text(text)
+            check_text(text)
             self.texts.append(text)
             return
-        if not isinstance(features, dict):
-            raise RecordError(f"'features' must be an object, got {_short(features)}")
-        if features.keys() == {"indices", "values"} and isinstance(features["indices"], list):
-            self._check_kind("indices")
-            values = self._add_indices(features["indices"], features["values"])
+        kind, keys, values = parse_features(features, self.width)
+        self._check_kind(kind)
+        if kind == "names":
+            self.names.extend(cast("Sequence[str]", keys))
         else:
-            self._check_kind("names")
-            for name in features:
-                _check_text(name)
-            self.names.extend(features)
-            values = list(features.values())
-        self.values.extend(_checked_values(values))
+            self.indices.extend(cast("Sequence[int]", keys))
+        self.values.extend(values)
         self.row_starts.append(len(self.values))
-
-    def _add_indices(self, indices: list[int], values: object) -> list[object]:
-        if not isinstance(values, list) or len(indices) != len(values):
-            raise RecordError("'indices' and 'values' must be lists of the same length")
-        for index in indices:
-            if type(index) is not int or not 0 <= index < self.width:
-                raise RecordError(f"the index {_short(index)} is not in [0, {self.width})")
-        self.indices.extend(indices)
-        return values
 
     def _check_kind(self, kind: FeatureKind) -> None:
         if self.feature_kind is None:
@@ -236,6 +226,84 @@ class RecordReader:
         if value < 0 or not np.isfinite(np.float32(value)):
             raise RecordError(f"the weight {_short(weight)} is not a finite number >= 0")
         self.weights.append(value)
+
+
+def parse_features(
+    features: object, width: int
+) -> tuple[Literal["names", "indices"], Sequence[str] | Sequence[int], list[float]]:
+    """Return how the features of a row are given, their names or indices, and their values.
+
+    ``features`` maps names to values, or has lists ``indices`` and ``values``, or is a list: the
+    ``width`` values of a dense row, or pairs of an index and a value. Raises `RecordError`.
+
+    >>> parse_features({"height": 1.5}, 3)
+    ('names', ['height'], [1.5])
+    >>> parse_features({"indices": [0, 2], "values": [1, 0.5]}, 3)
+    ('indices', [0, 2], [1.0, 0.5])
+    >>> parse_features([[0, 1], [2, 0.5]], 3)
+    ('indices', [0, 2], [1.0, 0.5])
+    >>> parse_features([1, 0, 0.5], 3)
+    ('indices', range(0, 3), [1.0, 0.0, 0.5])
+    """
+    if isinstance(features, list):
+        return _listed(features, width)
+    if not isinstance(features, dict):
+        raise RecordError(f"'features' must be an object or a list, got {_short(features)}")
+    if features.keys() == {"indices", "values"} and isinstance(features["indices"], list):
+        return _sparse(features["indices"], features["values"], width)
+    for name in features:
+        check_text(name)
+    return "names", list(features), _checked_values(list(features.values()))
+
+
+def _listed(
+    features: list[Any], width: int
+) -> tuple[Literal["indices"], Sequence[int], list[float]]:
+    """Return the entries of a dense row, or of pairs of index and value."""
+    n_pairs = sum(isinstance(each, list) for each in features)
+    if n_pairs == len(features) > 0:
+        if any(len(each) != 2 for each in features):
+            raise RecordError("a pair in 'features' must have an index and a value")
+        return _sparse([index for index, _ in features], [value for _, value in features], width)
+    if n_pairs:
+        raise RecordError("'features' must be all numbers or all pairs")
+    if len(features) != width != UNBOUNDED_WIDTH:
+        raise RecordError(f"a dense row must have {width} numbers, got {len(features)}")
+    return "indices", range(len(features)), _checked_values(features)
+
+
+def _sparse(
+    indices: list[Any], values: object, width: int
+) -> tuple[Literal["indices"], list[int], list[float]]:
+    if not isinstance(values, list) or len(indices) != len(values):
+        raise RecordError("'indices' and 'values' must be lists of the same length")
+    for index in indices:
+        is_whole = type(index) is int or (type(index) is float and index.is_integer())
+        if not is_whole or not 0 <= index < width:
+            raise RecordError(f"the index {_short(index)} is not in [0, {width})")
+    return "indices", [int(index) for index in indices], _checked_values(values)
+
+
+def gathered_rows(
+    name: str,
+    row_starts: Sequence[int],
+    indices: Sequence[int] | NDArray[np.int64],
+    values: Sequence[float],
+    lines: NDArray[np.int64],
+    width: int,
+) -> Rows:
+    """Return rows of entries in any order, or raise `DataFileError` with the line of a bad row."""
+    try:
+        parsed = _core.gather_rows(
+            np.array(row_starts, np.int64),
+            np.asarray(indices, np.int64),
+            np.array(values, np.float64),
+            lines,
+            width,
+        )
+    except _core.ParseError as error:
+        raise file_error(name, error) from None
+    return rows_of(parsed, width)
 
 
 def aliases_of(record: Mapping[str, object]) -> dict[str, str]:
@@ -296,7 +364,7 @@ def _checked_values(values: list[object]) -> list[float]:
     return floats
 
 
-def _check_text(text: str) -> None:
+def check_text(text: str) -> None:
     """Raise RecordError for half a surrogate pair, which JSON can express and UTF-8 cannot."""
     if not text.isascii():
         try:

@@ -1,10 +1,10 @@
-"""The log of examples: one SQLite file that has every acknowledged example, in order.
+"""The log of examples: one SQLite file with every acknowledged example, in order.
 
-Each model's examples are numbered from 1. A row has the example as it came, as JSON, and a *link*:
-a hash of the example and of the link before it, so that a changed, lost or swapped row is found
-when the log is read. Keys of idempotent requests are written in the same transaction as their
-examples. The file is in WAL mode with ``synchronous=FULL``: what was committed survives a loss of
-power, if the disk keeps what it has flushed.
+The examples of each model are numbered from 1. A row holds the example as JSON, and a *link*: a
+hash of the example and of the previous link. Changed, lost or swapped rows are therefore detected
+when the log is read. The keys of idempotent requests are written in the same transaction as their
+examples. The file is in WAL mode with ``synchronous=FULL``, so committed examples survive a loss of
+power if the disk keeps what it has flushed.
 """
 
 from __future__ import annotations
@@ -22,10 +22,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-__all__ = ["FIRST_LINK", "Earlier", "ExampleLog", "Logged", "NewLessons", "linked"]
+__all__ = [
+    "FIRST_LINK",
+    "ExampleLog",
+    "KnownRequest",
+    "LoggedExample",
+    "NewExamples",
+    "link_after",
+]
 
 FIRST_LINK = b"\0" * 8
-"""The link before the first example."""
+"""Link before the first example."""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS models (
@@ -51,10 +58,10 @@ CREATE TABLE IF NOT EXISTS requests (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS probe (id INTEGER PRIMARY KEY, n INTEGER NOT NULL);
 """
-_ROWS_AT_ONCE = 1000
+_ROWS_PER_QUERY = 1000
 
 
-class Logged(NamedTuple):
+class LoggedExample(NamedTuple):
     """An example of the log."""
 
     seq: int
@@ -62,8 +69,8 @@ class Logged(NamedTuple):
     example: bytes
 
 
-class Earlier(NamedTuple):
-    """A request that was acknowledged before, found by its key."""
+class KnownRequest(NamedTuple):
+    """An acknowledged request, found by its idempotency key."""
 
     digest: bytes
     first_seq: int
@@ -71,7 +78,7 @@ class Earlier(NamedTuple):
 
 
 @dataclass(frozen=True)
-class NewLessons:
+class NewExamples:
     """The examples of one request, to be appended after ``first_seq - 1``."""
 
     model: int
@@ -82,13 +89,13 @@ class NewLessons:
     digest: bytes = b""
 
 
-def linked(before: bytes, example: bytes) -> bytes:
-    """Return the link of an example that follows another's.
+def link_after(previous: bytes, example: bytes) -> bytes:
+    """Return the link of an example, given the previous link.
 
-    >>> linked(FIRST_LINK, b"{}") == linked(FIRST_LINK, b"{ }")
+    >>> link_after(FIRST_LINK, b"{}") == link_after(FIRST_LINK, b"{ }")
     False
     """
-    return hashlib.blake2b(example, digest_size=8, key=before).digest()
+    return hashlib.blake2b(example, digest_size=8, key=previous).digest()
 
 
 class ExampleLog:
@@ -97,17 +104,17 @@ class ExampleLog:
     Parameters
     ----------
     path : path
-        The file; it is made if there is none.
+        The file. It is created if it does not exist.
     read_only : bool
-        Whether nothing will be written: another process may be writing.
+        Whether the file is only read, for example because another process writes it.
 
     Examples
     --------
     >>> from pathlib import Path
     >>> log = ExampleLog(Path("log.sqlite"))
     >>> model = log.add_model("fruit")
-    >>> link = linked(FIRST_LINK, b'{"text":"red","label":"plum"}')
-    >>> log.append([NewLessons(model, 1, [link], [b'{"text":"red","label":"plum"}'])])
+    >>> link = link_after(FIRST_LINK, b'{"text":"red","label":"plum"}')
+    >>> log.append([NewExamples(model, 1, [link], [b'{"text":"red","label":"plum"}'])])
     >>> [each.seq for each in log.examples(model, after=0, link=FIRST_LINK)]
     [1]
     >>> log.close()
@@ -116,7 +123,7 @@ class ExampleLog:
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
         self._lock = threading.RLock()
-        with self._faults():
+        with self._damage_errors():
             self._connection = self._connect(path, read_only=read_only)
 
     @staticmethod
@@ -135,21 +142,21 @@ class ExampleLog:
         return connection
 
     @contextmanager
-    def _faults(self) -> Iterator[None]:
-        """Tell a damaged file from a disk that fails, which stays a `sqlite3.Error`."""
+    def _damage_errors(self) -> Iterator[None]:
+        """Raise `DamagedLogError` for a damaged file; failures of the disk pass unchanged."""
         try:
             yield
         except sqlite3.OperationalError:
             raise
         except sqlite3.DatabaseError as error:
             raise DamagedLogError(
-                f"{self.path} is damaged: {error}. Put back a copy of it, or move it away and "
-                "start again from the snapshots."
+                f"{self.path} is damaged: {error}. Restore a copy of it, or move it away to "
+                "restart from the snapshots."
             ) from None
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, self._faults():
+        with self._lock, self._damage_errors():
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self._connection
@@ -165,9 +172,9 @@ class ExampleLog:
             self._connection.close()
 
     def add_model(self, name: str, seq: int = 0, link: bytes = FIRST_LINK) -> int:
-        """Return the number of a model in the log, a new one if it has none.
+        """Return the id of a model in the log, which is added if it is missing.
 
-        A new one's examples go on after ``seq``, whose link is given.
+        The examples of an added model continue after ``seq``, whose link is given.
         """
         known = self.model_id(name)
         if known is not None:
@@ -182,21 +189,21 @@ class ExampleLog:
         return found
 
     def model_id(self, name: str) -> int | None:
-        """Return the number of a model in the log, None if it has none."""
-        with self._lock, self._faults():
+        """Return the id of a model in the log, None if it has none."""
+        with self._lock, self._damage_errors():
             row = self._connection.execute(
                 "SELECT id FROM models WHERE name = ?", (name,)
             ).fetchone()
         return None if row is None else int(row[0])
 
     def model_names(self) -> list[str]:
-        """Return the names of the models that the log has examples of, or had."""
-        with self._lock, self._faults():
+        """Return the names of all models of the log."""
+        with self._lock, self._damage_errors():
             rows = self._connection.execute("SELECT name FROM models ORDER BY id").fetchall()
         return [row[0] for row in rows]
 
     def remove_model(self, name: str) -> None:
-        """Forget a model's examples and keys."""
+        """Delete the examples and keys of a model."""
         known = self.model_id(name)
         if known is None:
             return
@@ -204,16 +211,16 @@ class ExampleLog:
             for table, column in (("examples", "model"), ("requests", "model"), ("models", "id")):
                 connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (known,))  # noqa: S608
 
-    def append(self, lessons: Sequence[NewLessons]) -> None:
-        """Write the examples of some requests in one transaction; all of them, or none."""
+    def append(self, requests: Sequence[NewExamples]) -> None:
+        """Write the examples of several requests in one transaction: all of them, or none."""
         rows = [
             (each.model, each.first_seq + i, link, example)
-            for each in lessons
+            for each in requests
             for i, (link, example) in enumerate(zip(each.links, each.examples, strict=True))
         ]
         keys = [
             (each.model, each.key, each.digest, each.first_seq, len(each.examples))
-            for each in lessons
+            for each in requests
             if each.key is not None
         ]
         with self._transaction() as connection:
@@ -221,70 +228,70 @@ class ExampleLog:
             connection.executemany("INSERT INTO requests VALUES (?, ?, ?, ?, ?)", keys)
 
     def probe(self) -> None:
-        """Commit something, to find out whether the disk takes it."""
+        """Commit a small change, to find out whether the disk accepts it."""
         with self._transaction() as connection:
             connection.execute(
                 "INSERT INTO probe VALUES (1, 0) ON CONFLICT (id) DO UPDATE SET n = n + 1"
             )
 
-    def earlier(self, model: int, key: str) -> Earlier | None:
-        """Return the request with this key, None if there was none."""
-        with self._lock, self._faults():
+    def find_request(self, model: int, key: str) -> KnownRequest | None:
+        """Return the acknowledged request with this key, None if the key is new."""
+        with self._lock, self._damage_errors():
             row = self._connection.execute(
                 "SELECT digest, first_seq, n_examples FROM requests WHERE model = ? AND key = ?",
                 (model, key),
             ).fetchone()
-        return None if row is None else Earlier(*row)
+        return None if row is None else KnownRequest(*row)
 
     def last(self, model: int) -> tuple[int, bytes]:
-        """Return the last example's number and link; those before the first if there is none."""
-        with self._lock, self._faults():
+        """Return the number and link of the last example, or of the last trimmed one."""
+        with self._lock, self._damage_errors():
             row = self._connection.execute(
                 "SELECT seq, link FROM examples WHERE model = ? ORDER BY seq DESC LIMIT 1", (model,)
             ).fetchone()
         return self.trimmed(model) if row is None else (int(row[0]), row[1])
 
     def trimmed(self, model: int) -> tuple[int, bytes]:
-        """Return the number and link of the last example that was trimmed away; 0 if none was."""
-        with self._lock, self._faults():
+        """Return the number and link of the last trimmed example; 0 without trimming."""
+        with self._lock, self._damage_errors():
             seq, link = self._connection.execute(
                 "SELECT trimmed, trimmed_link FROM models WHERE id = ?", (model,)
             ).fetchone()
         return int(seq), link
 
-    def examples(self, model: int, *, after: int, link: bytes) -> Iterator[Logged]:
-        """Return the examples that follow number ``after``, whose link is given.
+    def examples(self, model: int, *, after: int, link: bytes) -> Iterator[LoggedExample]:
+        """Yield the examples that follow number ``after``, whose link is given.
 
-        A row that is missing or has changed raises `DamagedLogError`.
+        A missing or changed row raises `DamagedLogError`.
         """
         while True:
-            with self._lock, self._faults():
+            with self._lock, self._damage_errors():
                 rows = self._connection.execute(
                     "SELECT seq, link, example FROM examples WHERE model = ? AND seq > ? "
                     "ORDER BY seq LIMIT ?",
-                    (model, after, _ROWS_AT_ONCE),
+                    (model, after, _ROWS_PER_QUERY),
                 ).fetchall()
             for row in rows:
-                found = Logged(*row)
+                found = LoggedExample(*row)
                 self._check(found, after, link)
                 after, link = found.seq, found.link
                 yield found
-            if len(rows) < _ROWS_AT_ONCE:
+            if len(rows) < _ROWS_PER_QUERY:
                 return
 
-    def _check(self, found: Logged, after: int, link: bytes) -> None:
+    def _check(self, found: LoggedExample, after: int, link: bytes) -> None:
         if found.seq != after + 1:
             raise DamagedLogError(
                 f"{self.path} is damaged: example {after + 1} is missing, the next is {found.seq}."
             )
         is_bytes = isinstance(found.example, bytes) and isinstance(found.link, bytes)
-        if not is_bytes or linked(link, found.example) != found.link:
+        if not is_bytes or link_after(link, found.example) != found.link:
             raise DamagedLogError(
-                f"{self.path} is damaged: example {found.seq} is not what was written."
+                f"{self.path} is damaged: example {found.seq} was changed after it was written."
             )
 
     def trim(self, model: int, upto: int) -> int:
-        """Forget the examples up to a number, and the keys of their requests; return how many."""
+        """Delete the examples up to a number and the keys of their requests; return the count."""
         with self._transaction() as connection:
             row = connection.execute(
                 "SELECT link FROM examples WHERE model = ? AND seq = ?", (model, upto)

@@ -1,42 +1,53 @@
-"""Models that have learned nothing yet."""
+"""Models without training: new ones, and the demo, which is served if no model is named."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from labeltrees import _core, checks
+from labeltrees.data.labels import RaggedLabels
+from labeltrees.data.python_source import N_FEATURES, PythonSource
 from labeltrees.errors import ModelFormatError
 from labeltrees.models.conditional.settings import ConditionalSettings
 from labeltrees.models.conditional.start import start_on_stream
 from labeltrees.models.model import stored_width
+from labeltrees.serve.learning.quality import ProgressiveQuality
 from labeltrees.serve.problems import Problem
 from labeltrees.store import TRANSFORM
 
 if TYPE_CHECKING:
+    from labeltrees.progress import Progress
     from labeltrees.serve.wire import NewModel
     from labeltrees.store import StoredModel
 
-__all__ = ["new_model", "new_model_like"]
+__all__ = ["DEMO", "DEMO_EXAMPLES", "demo_model", "new_model", "new_model_like"]
 
+DEMO = "demo"
+DEMO_EXAMPLES = 200_000
+"""Number of examples that the demo learns at its first start, which takes some seconds."""
+
+_DEMO_BATCH = 2048
 _LEARNS = ("text", "features", "python")
 
 
-def new_model(wanted: NewModel) -> StoredModel:
-    """Return a conditional tree that knows nothing, as its file would hold it.
+def new_model(request: NewModel) -> StoredModel:
+    """Return the stored form of a conditional tree without training.
 
-    Of texts it learns words and pairs of words; of features, any names; of Python code, the
-    identifier that comes next.
+    A model of texts learns words and pairs of words. A model of features takes any names. A model
+    of Python code learns which identifier comes next.
 
     >>> from labeltrees.serve.wire import NewModel
     >>> new_model(NewModel("features")).model
     'RefinedTreesModel'
     """
-    checks.choice("learns", wanted.learns, _LEARNS)
-    settings = _settings(wanted.settings)
-    if wanted.learns != "text":
+    checks.choice("learns", request.learns, _LEARNS)
+    settings = _settings(request.settings)
+    if request.learns != "text":
         model = start_on_stream(settings, _core.HASHED_WIDTH)
-        about = {"format": "python"} if wanted.learns == "python" else {"format": "jsonl"}
+        about = {"format": "python"} if request.learns == "python" else {"format": "jsonl"}
         return model.stored(extra={"input": about})
     from labeltrees.transforms import hashed_text_features, to_tensors, width_of
 
@@ -50,7 +61,7 @@ def new_model(wanted: NewModel) -> StoredModel:
 
 
 def new_model_like(stored: StoredModel, settings: dict[str, Any]) -> StoredModel:
-    """Return a conditional tree that knows nothing and takes the same rows as another model.
+    """Return a conditional tree without training that takes the same rows as another model.
 
     >>> from labeltrees.serve.wire import NewModel
     >>> new_model_like(new_model(NewModel("features")), {"refine": 0}).model
@@ -68,3 +79,20 @@ def _settings(given: dict[str, Any]) -> ConditionalSettings:
         return ConditionalSettings.from_dict(ConditionalSettings().to_dict() | given, n_labels=0)
     except ModelFormatError as error:
         raise Problem(422, f"settings: {error}", kind="bad-content") from None
+
+
+def demo_model(progress: Progress, n_examples: int = DEMO_EXAMPLES) -> StoredModel:
+    """Return the stored form of a model that has learned the beginning of the built-in stream."""
+    model = start_on_stream(ConditionalSettings(), N_FEATURES)
+    quality = ProgressiveQuality()
+    for chunk in PythonSource(limit=n_examples, chunk_rows=_DEMO_BATCH):
+        weights = np.ones(chunk.n_rows, np.float32)
+        predicted = model.update(chunk.rows, RaggedLabels.of_single(chunk.labels), weights, k=1)
+        ids = model.vocabulary.ids(chunk.labels)
+        quality.observe(predicted, chunk.labels, ids, weights, seqs=[0] * chunk.n_rows)
+        window = quality.window()
+        progress.advance(
+            chunk.n_rows, log_loss=round(window["log_loss"], 3), labels=len(model.vocabulary)
+        )
+    about = {"demo": True, "quality": quality.state()}
+    return model.stored(extra={"input": {"format": "python"}, "serve": about})

@@ -1,4 +1,4 @@
-"""How well a model foresaw the examples that it learned: progressive validation, kept with it."""
+"""Progressive validation of a served model, which is kept in its snapshots."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ if TYPE_CHECKING:
     from labeltrees.metrics.calibration import ReliabilityCurve
     from labeltrees.models.model import Predictions
 
-__all__ = ["Quality"]
+__all__ = ["ProgressiveQuality"]
 
 WINDOW = 5000
-"""How many of the last examples the windowed scores are of."""
+"""Number of recent examples for the windowed scores."""
 _N_BINS = 10
 _NEW_LABELS = 100
 _FLOOR = 1e-9
 
 
-class Quality:
-    """Scores of what was foreseen: of all examples, of the last ones, and label by label.
+class ProgressiveQuality:
+    """Scores of predictions made before learning: of all examples, of recent ones, and by label.
 
-    One thread observes; others may ask meanwhile.
+    One thread observes, and others may read meanwhile.
 
     Examples
     --------
     >>> from labeltrees.models.model import Predictions
-    >>> quality = Quality()
+    >>> quality = ProgressiveQuality()
     >>> top = np.array([["a"]]), np.array([[0.5]])
-    >>> seen = Predictions(np.array([0.5]), *top, np.array([False]))
-    >>> quality.observe(seen, np.array(["a"]), np.array([0]), np.ones(1), seqs=[1])
+    >>> predicted = Predictions(np.array([0.5]), *top, np.array([False]))
+    >>> quality.observe(predicted, np.array(["a"]), np.array([0]), np.ones(1), seqs=[1])
     >>> quality.summary()["window"]["accuracy"]
     1.0
     """
@@ -50,30 +50,30 @@ class Quality:
         self._correct = np.zeros(WINDOW, bool)
         self._n = 0
         self.new_labels: deque[tuple[Any, int]] = deque(maxlen=_NEW_LABELS)
-        self._label_hits = np.zeros((2, 0), np.int64)  # by label id: examples, foreseen rightly
+        self._label_hits = np.zeros((2, 0), np.int64)  # by label id: examples, correct predictions
 
     def observe(
         self,
-        seen: Predictions,
+        predicted: Predictions,
         labels: NDArray[Any],
         ids: NDArray[Any],
         weights: NDArray[Any],
         *,
         seqs: list[int],
     ) -> None:
-        """Note what was foreseen of the next examples."""
-        correct = np.asarray(seen.top[:, 0] == labels, dtype=bool)
-        p_top = seen.p_top[:, 0]
+        """Add the predictions for the next examples."""
+        correct = np.asarray(predicted.top[:, 0] == labels, dtype=bool)
+        p_top = predicted.p_top[:, 0]
         self.validation.update(
-            seen.p_label, correct, p_top, is_new=seen.is_new, sample_weight=weights
+            predicted.p_label, correct, p_top, is_new=predicted.is_new, sample_weight=weights
         )
         kept = slice(max(0, len(labels) - WINDOW), None)
         at = (self._n + np.arange(len(labels))[kept]) % WINDOW
-        self._p_label[at] = seen.p_label[kept]
+        self._p_label[at] = predicted.p_label[kept]
         self._p_top[at] = p_top[kept]
         self._correct[at] = correct[kept]
         self._n += len(labels)
-        for i in np.flatnonzero(seen.is_new).tolist():
+        for i in np.flatnonzero(predicted.is_new).tolist():
             self.new_labels.append((labels[i], seqs[i]))
         self._count(ids, correct)
 
@@ -89,18 +89,18 @@ class Quality:
         self._label_hits = hits
 
     def label_hits(self, n_labels: int) -> NDArray[np.int64]:
-        """Return for each label id how often it was learned, and how often foreseen."""
+        """Return the numbers of examples and of correct predictions by label id, (2, n_labels)."""
         hits = np.zeros((2, n_labels), np.int64)
         n = min(n_labels, self._label_hits.shape[1])
         hits[:, :n] = self._label_hits[:, :n]
         return hits
 
     def window(self) -> dict[str, Any]:
-        """Return the scores of the last examples; None where there is none."""
+        """Return the scores of recent examples, None for scores without examples."""
         n = min(self._n, WINDOW)
         if n == 0:
-            nothing = dict.fromkeys(("log_loss", "accuracy", "calibration_error"))
-            return {"examples": 0, **nothing}
+            unknown = dict.fromkeys(("log_loss", "accuracy", "calibration_error"))
+            return {"examples": 0, **unknown}
         log_loss = -np.log(np.maximum(self._p_label[:n], _FLOOR)).mean()
         return {
             "examples": n,
@@ -114,7 +114,7 @@ class Quality:
         return curve_of(p, hit, np.ones(n), _N_BINS)
 
     def reliability(self) -> list[dict[str, float]]:
-        """Return the bins of a reliability diagram of the last examples' likeliest labels."""
+        """Return the bins of a reliability diagram of the top labels of recent examples."""
         n = min(self._n, WINDOW)
         if n == 0:
             return []
@@ -138,7 +138,7 @@ class Quality:
         ]
 
     def state(self) -> dict[str, Any]:
-        """Return all that `from_state` needs to go on from here, as values that JSON takes."""
+        """Return the state that `from_state` restores, as values that JSON can hold."""
         n = min(self._n, WINDOW)
         n_labels = int(np.flatnonzero(self._label_hits[0])[-1]) + 1 if self._n else 0
         return {
@@ -152,8 +152,8 @@ class Quality:
         }
 
     @classmethod
-    def from_state(cls, state: Any) -> Quality:
-        """Return what `state` wrote down; a new one if there is nothing to go on from."""
+    def from_state(cls, state: Any) -> ProgressiveQuality:
+        """Return the scores with this state, or new ones if the state is missing or invalid."""
         quality = cls()
         try:
             quality.validation = ProgressiveValidation.from_state(state["validation"])

@@ -1,1 +1,1 @@
-"""What answers requests: the application, its operations, keys, limits and the page."""
+"""The HTTP side: the application, its operations, keys, metrics and the page."""

@@ -1,4 +1,4 @@
-"""The web application: the operations, the page, and what every answer says about itself."""
+"""The web application: its operations, the page, and the security headers of all responses."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _STYLE = (
 
 
 def make_app(server: Server) -> ASGIApp:
-    """Return the application that answers for a server."""
+    """Return the application of a server."""
     document = openapi(OPERATIONS)
     encoded, page = msgspec.json.encode(document), as_page(document)
 
@@ -71,29 +71,38 @@ def make_app(server: Server) -> ASGIApp:
 
 
 async def _not_found(request: Request, error: Any) -> Response:  # noqa: ARG001
-    return problem_response(Problem(404, "There is nothing at this address.", kind="no-such-page"))
+    return problem_response(
+        Problem(
+            404, "This address does not exist. See /docs for all addresses.", kind="no-such-page"
+        )
+    )
 
 
 async def _not_allowed(request: Request, error: Any) -> Response:
     headers = dict(getattr(error, "headers", None) or {})
     return problem_response(
-        Problem(405, f"{request.method} is not answered here.", kind="no-method", headers=headers)
+        Problem(
+            405,
+            f"{request.method} is not supported at this address. See /docs.",
+            kind="no-method",
+            headers=headers,
+        )
     )
 
 
 def _with_headers(app: ASGIApp) -> ASGIApp:
-    """Return the application with the headers that keep browsers careful."""
+    """Return the application with security headers in every response."""
 
-    async def careful(scope: Scope, receive: Receive, send: Send) -> None:
+    async def with_headers(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await app(scope, receive, send)
             return
 
-        async def send_careful(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = [*message["headers"], *_HEADERS]
             await send(message)
 
-        await app(scope, receive, send_careful)
+        await app(scope, receive, send_with_headers)
 
-    return careful
+    return with_headers

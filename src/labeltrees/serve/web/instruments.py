@@ -1,16 +1,23 @@
-"""What the server measures of itself, for Prometheus."""
+"""The metrics of the server, for Prometheus."""
 
 from __future__ import annotations
 
 import time
 from typing import TYPE_CHECKING, Any
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+)
 
 if TYPE_CHECKING:
     from labeltrees.serve.learning.folder import ModelFolder
-    from labeltrees.serve.learning.learner import Learner
-    from labeltrees.serve.learning.replica_folder import ReplicaFolder
+    from labeltrees.serve.learning.thread import LearningThread
+    from labeltrees.serve.replicas import ReplicaFolder
 
 __all__ = ["Instruments"]
 
@@ -19,18 +26,19 @@ _GROUPS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 
 
 class Instruments:
-    """Counters, histograms and gauges of one server."""
+    """Counters, histograms and gauges of one server, and the standard metrics of its process."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
+        ProcessCollector("labeltrees", registry=self.registry)
         self._requests = self._made(
             Counter, "requests", "Requests by operation and status.", ("operation", "status")
         )
         self._seconds = self._made(
-            Histogram, "request_seconds", "Time to answer.", ("operation",), buckets=_SECONDS
+            Histogram, "request_seconds", "Time of a response.", ("operation",), buckets=_SECONDS
         )
         self._examples = self._made(Counter, "examples", "Examples learned.", ("model",))
-        self._new = self._made(Counter, "new_labels", "Labels never seen before.", ("model",))
+        self._new = self._made(Counter, "new_labels", "Labels learned first.", ("model",))
         self._commit = self._made(
             Histogram, "commit_seconds", "Time to commit a group.", (), buckets=_SECONDS
         )
@@ -49,16 +57,15 @@ class Instruments:
                 "model_examples": "Examples learned from the log: the sequence number.",
                 "model_labels": "Labels known.",
                 "model_bytes": "Memory of the tables of weights.",
-                "window_log_loss": "Log loss of the last examples, foreseen before learned.",
-                "window_accuracy": "Accuracy of the last examples, foreseen before learned.",
-                "window_calibration_error": "ECE@1 of the last examples.",
+                "window_log_loss": "Log loss of recent examples, predicted before learning.",
+                "window_accuracy": "Accuracy of recent examples, predicted before learning.",
+                "window_calibration_error": "ECE@1 of recent examples.",
                 "snapshot_age_seconds": "Time since the last snapshot.",
                 "log_lag_examples": "Examples in the log after the last snapshot.",
             }.items()
         }
         self._waiting = self._made(Gauge, "waiting_requests", "Requests waiting to be learned.", ())
         self._ready = self._made(Gauge, "ready", "Whether the server is ready: 1 or 0.", ())
-        self._resident = self._made(Gauge, "resident_bytes", "Memory of the process.", ())
         self._children: dict[tuple[str, int], tuple[Any, Any]] = {}
 
     def _made(
@@ -66,7 +73,7 @@ class Instruments:
     ) -> Any:
         return kind(f"labeltrees_{name}", text, labels, registry=self.registry, **options)
 
-    def answered(self, operation: str, status: int, seconds: float) -> None:
+    def responded(self, operation: str, status: int, seconds: float) -> None:
         """Count a request."""
         found = self._children.get((operation, status))
         if found is None:
@@ -77,27 +84,26 @@ class Instruments:
         found[1].observe(seconds)
 
     def note(self, event: str, **facts: Any) -> None:
-        """Count what the learner did."""
+        """Count an event of the thread that learns."""
         if event == "committed":
             self._commit.observe(facts["seconds"])
             self._group.observe(facts["requests"])
         elif event == "learned":
             name = facts["served"].name
-            outcomes = facts["outcomes"]
-            self._examples.labels(name).inc(sum(len(each.foreseen) for each in outcomes))
-            self._new.labels(name).inc(sum(len(each.new_labels) for each in outcomes))
+            results = facts["results"]
+            self._examples.labels(name).inc(sum(len(each.predicted) for each in results))
+            self._new.labels(name).inc(sum(len(each.new_labels) for each in results))
         elif event == "snapshot":
             self._snapshots.labels(facts["model"], "written").inc()
             self._snapshot_seconds.labels(facts["model"]).set(facts["seconds"])
         elif event == "snapshot_failed":
             self._snapshots.labels(facts["model"], "failed").inc()
 
-    def text(self, folder: ModelFolder | ReplicaFolder, learner: Learner | None) -> bytes:
-        """Return all of it in Prometheus' text format, as of now."""
-        self._resident.set(resident_bytes())
-        if learner is not None:
-            self._waiting.set(learner.n_waiting)
-        self._ready.set(float(learner is None or learner.trouble is None))
+    def text(self, folder: ModelFolder | ReplicaFolder, learning: LearningThread | None) -> bytes:
+        """Return the current metrics in the text format of Prometheus."""
+        if learning is not None:
+            self._waiting.set(learning.n_waiting)
+        self._ready.set(float(learning is None or learning.trouble is None))
         for name, served in list(folder.models.items()):
             window = served.quality.window()
             values: dict[str, float | None] = {
@@ -109,26 +115,17 @@ class Instruments:
                     for each in ("log_loss", "accuracy", "calibration_error")
                 },
             }
-            if learner is not None:
-                since = learner.snapshots.times.get(name, time.time())
+            if learning is not None:
+                since = learning.snapshots.times.get(name, time.time())
                 values["snapshot_age_seconds"] = time.time() - since
-                values["log_lag_examples"] = served.seq - learner.snapshots.seqs.get(name, 0)
+                values["log_lag_examples"] = served.seq - learning.snapshots.seqs.get(name, 0)
             for each, value in values.items():
                 if value is not None:
                     self._gauges[each].labels(name).set(value)
         return bytes(generate_latest(self.registry))
 
     def forget(self, name: str) -> None:
-        """Leave out a model that is served no more."""
+        """Drop the metrics of a model that is no longer served."""
         for gauge in self._gauges.values():
             if (name,) in gauge._metrics:
                 gauge.remove(name)
-
-
-def resident_bytes() -> int:
-    """Return how much memory this process has, 0 where the system does not tell."""
-    try:
-        with open("/proc/self/statm", encoding="ascii") as file:
-            return int(file.read().split()[1]) * 4096
-    except OSError:
-        return 0

@@ -1,4 +1,4 @@
-"""A model's tree to look at: nodes with their children, labels, masses and accuracies."""
+"""The tree of a model for display: nodes with children, labels, masses and accuracies."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _MOST_FOUND = 20
 
 
 class TreeView:
-    """The tree of a model as it was at one moment, with sums over every subtree."""
+    """The tree of a model at one moment, with sums over every subtree."""
 
     def __init__(self, served: ServedModel) -> None:
         model = served.model
         if not isinstance(model, HasTree):
             kind = type(model).__name__
-            raise Problem(409, f"A {kind} has no one tree to look at.", kind="no-tree")
+            raise Problem(409, f"A {kind} has no single tree to show.", kind="no-tree")
         self.seq = served.seq
         tree, mass = model.tree_and_masses()
         self.tree = tree
@@ -45,7 +45,7 @@ class TreeView:
         self._add_up(tree.parent, mass)
 
     def _add_up(self, parent: NDArray[np.int32], mass: NDArray[np.float64]) -> None:
-        """Give every node the sums of its leaves, and the heaviest of them, from the leaves up."""
+        """Compute the sums and the heaviest leaf of every node, from the leaves up."""
         order = np.argsort(self._depth, kind="stable")
         borders = np.searchsorted(self._depth[order], np.arange(1, int(self._depth.max()) + 2))
         for begin, end in zip(borders[-2::-1], borders[:0:-1], strict=True):
@@ -61,7 +61,7 @@ class TreeView:
             self._heaviest[ups] = own  # the last one written is the heaviest
 
     def node(self, node: int) -> dict[str, Any]:
-        """Return what is known of a node, without its children."""
+        """Return the facts of a node, without its children."""
         label = int(self._label[node])
         n, hit = self._counts[:, node].tolist()
         total = float(self._mass[0])
@@ -80,10 +80,12 @@ class TreeView:
         }
 
     def subtree(self, node: int, levels: int) -> dict[str, Any]:
-        """Return a node with its children, and theirs, so many levels deep."""
+        """Return a node with its descendants, down to a number of levels."""
         if not 0 <= node < self.tree.n_nodes:
             raise Problem(
-                404, f"There is no node {node}: there are {self.tree.n_nodes}.", kind="no-such-node"
+                404,
+                f"There is no node {node}. The tree has {self.tree.n_nodes} nodes.",
+                kind="no-such-node",
             )
         found = self.node(node)
         n = found["children"]
@@ -97,24 +99,24 @@ class TreeView:
         return [int(node) for node in self.tree.path(label_id)]
 
     def search(self, text: str, most: int = _MOST_FOUND) -> list[dict[str, Any]]:
-        """Return labels that contain a text, those that begin with it and heavy ones first."""
-        wanted = text.casefold()
+        """Return labels that contain a text: first those that begin with it, then by mass."""
+        part = text.casefold()
         found = [
-            (not str(label).casefold().startswith(wanted), -float(self._mass[leaf]), leaf)
+            (not str(label).casefold().startswith(part), -float(self._mass[leaf]), leaf)
             for leaf in np.flatnonzero(self._label >= 0).tolist()
-            if wanted in str(label := self.labels[self._label[leaf]]).casefold()
+            if part in str(label := self.labels[self._label[leaf]]).casefold()
         ]
         return [self.node(leaf) for _, _, leaf in sorted(found)[:most]]
 
 
 class TreeViews:
-    """The views of models, each kept for some seconds: making one goes over the whole tree."""
+    """The views of models, cached for some seconds because a new one visits the whole tree."""
 
     def __init__(self) -> None:
         self._views: dict[str, tuple[float, ServedModel, TreeView]] = {}
 
     def of(self, served: ServedModel) -> TreeView:
-        """Return a view of a model's tree, at most some seconds old."""
+        """Return a view of the tree of a model, which may be some seconds old."""
         now = time.monotonic()
         kept = self._views.get(served.name)
         if kept is not None and kept[1] is served:

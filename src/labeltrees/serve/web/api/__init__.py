@@ -1,1 +1,1 @@
-"""The HTTP interface: a table of operations, and what each of them does."""
+"""The HTTP interface: a table of operations, and a function for each of them."""

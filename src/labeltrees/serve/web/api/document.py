@@ -1,4 +1,4 @@
-"""The OpenAPI document, made from the table of operations, and a page that shows it."""
+"""The OpenAPI document, generated from the table of operations, and a page that shows it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _ERROR = {
 
 def openapi(operations: list[Operation]) -> dict[str, Any]:
     """Return the OpenAPI document of all operations."""
-    types = [t for each in operations for t in (each.content, each.answers) if t is not None]
+    types = [t for each in operations for t in (each.content, each.returns) if t is not None]
     _, schemas = msgspec.json.schema_components(list(dict.fromkeys(types)), ref_template=_REF)
     schemas |= {"Problem": _PROBLEM, "Error": _ERROR}
     paths: dict[str, Any] = {}
@@ -47,7 +47,7 @@ def openapi(operations: list[Operation]) -> dict[str, Any]:
         "info": {
             "title": "labeltrees",
             "version": __version__,
-            "description": "Ask and teach models over very many labels.",
+            "description": "Models over very many labels that predict and learn.",
         },
         "paths": paths,
         "components": {
@@ -58,7 +58,7 @@ def openapi(operations: list[Operation]) -> dict[str, Any]:
 
 
 def _described(operation: Operation) -> dict[str, Any]:
-    said: dict[str, Any] = {
+    described: dict[str, Any] = {
         "operationId": operation.name,
         "summary": operation.summary,
         "description": _text(operation),
@@ -66,18 +66,18 @@ def _described(operation: Operation) -> dict[str, Any]:
         "responses": _responses(operation),
     }
     if operation.right is not None:
-        said["security"] = [{}, {"key": []}]
-        said["x-right"] = operation.right
+        described["security"] = [{}, {"key": []}]
+        described["x-right"] = operation.right
     body = _body(operation)
     if body is not None:
-        said["requestBody"] = {"required": True, "content": body}
-    return said
+        described["requestBody"] = {"required": True, "content": body}
+    return described
 
 
 def _text(operation: Operation) -> str:
-    said = " ".join((operation.answer.__doc__ or "").split())
+    text = " ".join((operation.function.__doc__ or "").split())
     right = operation.right
-    return f"{said} Needs the right '{right}'." if right else f"{said} Needs no key."
+    return f"{text} Needs the right '{right}'." if right else f"{text} Needs no key."
 
 
 def _parameters(operation: Operation) -> list[dict[str, Any]]:
@@ -94,7 +94,7 @@ def _parameters(operation: Operation) -> list[dict[str, Any]]:
             {
                 "name": "Idempotency-Key",
                 "in": "header",
-                "description": "A request whose key came before is not learned again.",
+                "description": "A request with the key of an earlier one is not learned again.",
                 "schema": {"type": "string", "minLength": 1, "maxLength": 200},
             }
         )
@@ -129,32 +129,32 @@ def _responses(operation: Operation) -> dict[str, Any]:
     content: dict[str, Any] = {}
     if operation.status != 204:
         schema: dict[str, Any] = {} if operation.media == "text/plain" else {"type": "object"}
-        if operation.answers is not None:
-            (schema,), _ = msgspec.json.schema_components([operation.answers], ref_template=_REF)
+        if operation.returns is not None:
+            (schema,), _ = msgspec.json.schema_components([operation.returns], ref_template=_REF)
         content = {"content": {operation.media: {"schema": schema}}}
     name, media = ("Problem", "application/problem+json")
     if operation.plain_errors:
         name, media = ("Error", "application/json")
     wrong = {media: {"schema": {"$ref": _REF.format(name=name)}}}
     return {
-        str(operation.status): {"description": "The answer.", **content},
+        str(operation.status): {"description": "The response.", **content},
         "4XX": {"description": "What is wrong with the request.", "content": wrong},
-        "503": {"description": "The server cannot do this now.", "content": wrong},
-        "507": {"description": "The model may not become larger.", "content": wrong},
+        "503": {"description": "The server is not able to do this now.", "content": wrong},
+        "507": {"description": "The model has reached its maximum size.", "content": wrong},
     }
 
 
 def as_page(document: dict[str, Any]) -> str:
-    """Return the document as a page that needs no script and asks nobody else for anything."""
+    """Return the document as a page without scripts and without content of other hosts."""
     parts = [
         "<!doctype html><html lang=en><meta charset=utf-8>"
         "<meta name=viewport content='width=device-width'><title>labeltrees: the interface</title>"
         "<link rel=stylesheet href=/docs.css><main><h1>labeltrees: the interface</h1>"
-        "<p>As a document for programs: <a href=/openapi.json>openapi.json</a>.</p>"
+        "<p>For programs: <a href=/openapi.json>openapi.json</a>.</p>"
     ]
     for path, methods in document["paths"].items():
-        for method, said in methods.items():
-            parts.append(_section(path, method, said))
+        for method, operation in methods.items():
+            parts.append(_section(path, method, operation))
     parts.append("<h2>Structures</h2>")
     for name, schema in document["components"]["schemas"].items():
         shown = html.escape(json.dumps(schema, indent=2))
@@ -163,19 +163,19 @@ def as_page(document: dict[str, Any]) -> str:
     return "".join([*parts, "</main></html>"])
 
 
-def _section(path: str, method: str, said: dict[str, Any]) -> str:
+def _section(path: str, method: str, operation: dict[str, Any]) -> str:
     lines = [
         f"<h2><code>{method.upper()} {html.escape(path)}</code></h2>",
-        f"<p>{html.escape(said['summary'])}. {html.escape(said['description'])}</p>",
+        f"<p>{html.escape(operation['summary'])}. {html.escape(operation['description'])}</p>",
     ]
-    rest = [p for p in said["parameters"] if p["in"] != "path"]
+    rest = [p for p in operation["parameters"] if p["in"] != "path"]
     if rest:
         items = "".join(
             f"<li><code>{html.escape(p['name'])}</code> {html.escape(p.get('description', ''))}"
             for p in rest
         )
         lines.append(f"<ul>{items}</ul>")
-    for media, content in said.get("requestBody", {}).get("content", {}).items():
+    for media, content in operation.get("requestBody", {}).get("content", {}).items():
         if content.get("example") is not None:
             body = html.escape(json.dumps(content["example"]))
             lines.append(f"<pre>{html.escape(media)}\n{body}</pre>")

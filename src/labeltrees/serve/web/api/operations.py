@@ -1,4 +1,4 @@
-"""Operations: from a request to an answer, with everything that is checked on the way."""
+"""Operations: from a request to a response, with all checks and limits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from labeltrees.serve.server import Server
     from labeltrees.serve.web.keys import Right
 
-__all__ = ["Call", "Operation", "problem_response", "routes"]
+__all__ = ["Call", "Limits", "Operation", "problem_response", "routes"]
 
 logger = logging.getLogger("labeltrees.serve")
 _encode = msgspec.json.Encoder().encode
@@ -30,8 +30,42 @@ JSON = "application/json"
 PROBLEM = "application/problem+json"
 
 
+@dataclass(frozen=True)
+class Limits:
+    """Maximum size of a request and of its response, maximum time, and rate of requests."""
+
+    body_bytes: int = 8 * 2**20
+    rows: int = 10_000
+    response_labels: int = 1_000_000
+    """Labels of all rows of a response together."""
+    label_characters: int = 1000
+    seconds: float = 30.0
+    requests_per_second: float | None = None
+    """Requests of one client, None without a limit."""
+
+    def check_rows(self, n_rows: int) -> None:
+        """Raise a problem if there are too many rows."""
+        if n_rows > self.rows:
+            raise Problem(
+                413,
+                f"A request can have at most {self.rows:,} rows, got {n_rows:,}.",
+                kind="too-many-rows",
+            )
+
+    def check_labels(self, labels: list[int | str]) -> None:
+        """Raise a problem if a label is too long."""
+        for label in labels:
+            if isinstance(label, str) and len(label) > self.label_characters:
+                raise Problem(
+                    413,
+                    f"A label can have at most {self.label_characters:,} characters, got "
+                    f"{len(label):,}.",
+                    kind="label-too-long",
+                )
+
+
 class Call:
-    """A request that was let in: its body, its address, and the server that answers."""
+    """An admitted request: its body, its address, and the server."""
 
     __slots__ = ("body", "content", "request", "server")
 
@@ -50,33 +84,33 @@ class Call:
 
 @dataclass(frozen=True)
 class Operation:
-    """One thing that can be asked of the server."""
+    """One operation of the server."""
 
     method: str
     path: str
     summary: str
-    answer: Callable[[Call], Awaitable[Any]]
+    function: Callable[[Call], Awaitable[Any]]
     right: Right | None = "read"
-    """What a key must allow; None for everybody."""
+    """The right that a key needs, None for an operation without a key."""
     content: Any = None
-    """The type of the body; None if it is not JSON, or there is none."""
-    answers: Any = None
-    """The type of the answer, for the document."""
+    """Type of the body, None without a JSON body."""
+    returns: Any = None
+    """Type of the response, for the document."""
     example: Any = None
-    """A body, for the document."""
+    """Example of a body, for the document."""
     parameters: dict[str, str] = field(default_factory=dict)
-    """What may stand in the address after the question mark, and what it means."""
+    """Query parameters and their descriptions."""
     media: str = JSON
     takes: str = JSON
-    """The media type of the body."""
+    """Media type of the body."""
     status: int = 200
     plain_errors: bool = False
-    """Whether errors are told as the Open Inference Protocol wants it."""
+    """Whether errors have the form of the Open Inference Protocol."""
 
     @property
     def name(self) -> str:
-        """What it is called in metrics and in the document."""
-        return self.answer.__name__
+        """The name of the operation in metrics and in the document."""
+        return self.function.__name__
 
 
 def routes(server: Server, operations: list[Operation]) -> list[Route]:
@@ -95,17 +129,17 @@ def _endpoint(server: Server, operation: Operation) -> Any:
     async def endpoint(request: Request) -> Response:
         begin = time.perf_counter()
         try:
-            _let_in(server, operation, request)
+            _admit(server, operation, request)
             async with asyncio.timeout(limit):
                 body = await _body(request, server.limits.body_bytes)
                 content = None if decode is None else _decoded(decode, body)
-                found = await operation.answer(Call(server, request, body, content))
+                found = await operation.function(Call(server, request, body, content))
             if not isinstance(found, Response):
                 found = Response(_encode(found), status, media_type=JSON)
         except Exception as error:
             found = _failed(error, operation, limit)
         seconds = time.perf_counter() - begin
-        instruments.answered(name, found.status_code, seconds)
+        instruments.responded(name, found.status_code, seconds)
         if server.log_requests:
             facts = {"operation": name, "status": found.status_code, "seconds": round(seconds, 6)}
             logger.info("request", extra={"facts": facts})
@@ -117,26 +151,29 @@ def _endpoint(server: Server, operation: Operation) -> Any:
 def _failed(error: Exception, operation: Operation, limit: float) -> Response:
     if isinstance(error, TimeoutError):
         problem: Problem | None = Problem(
-            503, f"No answer within {limit:g} s.", kind="timeout", headers={"Retry-After": "1"}
+            503,
+            f"The request took more than {limit:g} s. Try again later.",
+            kind="timeout",
+            headers={"Retry-After": "1"},
         )
     else:
         problem = problem_of(error)
     if problem is None:
         logger.error("fault", exc_info=error, extra={"facts": {"operation": operation.name}})
-        problem = Problem(500, "The server failed; its log says where.", kind="fault")
+        problem = Problem(500, "The server has failed. Its log has the traceback.", kind="fault")
     if operation.plain_errors:
-        said = _encode({"error": problem.detail})
-        return Response(said, problem.status, headers=problem.headers, media_type=JSON)
+        content = _encode({"error": problem.detail})
+        return Response(content, problem.status, headers=problem.headers, media_type=JSON)
     return problem_response(problem)
 
 
 def problem_response(problem: Problem) -> Response:
-    """Return a problem as an answer."""
+    """Return the response for a problem."""
     body = _encode(problem.body())
     return Response(body, problem.status, headers=problem.headers, media_type=PROBLEM)
 
 
-def _let_in(server: Server, operation: Operation, request: Request) -> None:
+def _admit(server: Server, operation: Operation, request: Request) -> None:
     if operation.right is None:
         return
     client = request.client
@@ -151,22 +188,22 @@ def _let_in(server: Server, operation: Operation, request: Request) -> None:
 
 
 def check_origin(server: Server, request: Request) -> None:
-    """Raise a problem for a request that a page of somebody else made a browser send.
+    """Raise a problem for a request that a browser sends for a page of another site.
 
-    Without keys, that it comes from this machine is all that speaks for it: the name by which the
-    server was called must be its own, and so must be the page.
+    Without keys, requests are trusted because they come from this machine. The host name must
+    therefore be one of the server, and the page must come from the server as well.
     """
     host = request.headers.get("host", "")
     if server.hosts and host.rsplit(":", 1)[0].strip("[]") not in server.hosts:
-        raise Problem(403, "The server is not known by this name.", kind="foreign-host")
+        raise Problem(403, "The Host header is not a name of this server.", kind="foreign-host")
     origin = request.headers.get("origin")
     if origin is not None and origin.partition("://")[2] != host:
-        raise Problem(403, "Requests of other pages need a key.", kind="foreign-origin")
+        raise Problem(403, "Requests from pages of other sites need a key.", kind="foreign-origin")
 
 
 async def _body(request: Request, most: int) -> bytes:
-    told = request.headers.get("content-length")
-    if told is not None and told.isdecimal() and int(told) > most:
+    length = request.headers.get("content-length")
+    if length is not None and length.isdecimal() and int(length) > most:
         raise _too_long(most)
     parts: list[bytes] = []
     n_bytes = 0
@@ -179,7 +216,7 @@ async def _body(request: Request, most: int) -> bytes:
 
 
 def _too_long(most: int) -> Problem:
-    return Problem(413, f"A body may have {most:,} bytes.", kind="body-too-long")
+    return Problem(413, f"A body can have at most {most:,} bytes.", kind="body-too-long")
 
 
 def _decoded(decode: Callable[[bytes], Any], body: bytes) -> Any:

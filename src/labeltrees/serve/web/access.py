@@ -1,4 +1,4 @@
-"""Bearer keys: who may read, learn and administer. Only their hashes are stored."""
+"""Who may send requests, and how many: bearer keys, and a rate for each client."""
 
 from __future__ import annotations
 
@@ -16,29 +16,30 @@ from labeltrees import checks
 from labeltrees.errors import ArgumentError
 from labeltrees.serve.problems import Problem, ServeError
 
-__all__ = ["RIGHTS", "Key", "Keys", "Right"]
+__all__ = ["RIGHTS", "Key", "Keys", "Rate", "Right"]
 
 Right = Literal["read", "learn", "admin"]
 RIGHTS: tuple[Right, ...] = get_args(Right)
-"""Each right includes those before it."""
+"""Rights in increasing order; each includes all before it."""
 
 _FILE = "keys.json"
 _PREFIX = "lt_"
 _FAILURES = 10
 _FAILURE_SECONDS = 60.0
 _MOST_ADDRESSES = 10_000
+_MOST_CLIENTS = 10_000
 
 
 @dataclass(frozen=True)
 class Key:
-    """A key's name, what it may do, and the hash by which it is known again."""
+    """The name and right of a key, and its hash."""
 
     name: str
     right: Right
     sha256: str
 
     def may(self, right: Right) -> bool:
-        """Return whether it has a right.
+        """Return whether the key has a right.
 
         >>> Key("page", "learn", "").may("read"), Key("page", "learn", "").may("admin")
         (True, False)
@@ -47,9 +48,9 @@ class Key:
 
 
 class Keys:
-    """The keys of a folder; without any, everything is allowed, and only from this machine.
+    """The keys of a folder. Without keys every request from this machine is allowed.
 
-    A key is 256 random bits, so its SHA-256 can be stored as it is: there is nothing to guess.
+    Only hashes are stored. A key is 256 random bits, so a plain SHA-256 cannot be guessed.
 
     Examples
     --------
@@ -75,7 +76,7 @@ class Keys:
                 checks.choice("right", key.right, RIGHTS)
                 bytes.fromhex(key.sha256)
         except (ValueError, TypeError, AttributeError) as error:
-            raise ServeError(f"{self.path} is not a file of keys: {error}.") from None
+            raise ServeError(f"{self.path} is not a valid file of keys: {error}.") from None
         return keys
 
     def _write(self, keys: list[Key]) -> None:
@@ -89,24 +90,24 @@ class Keys:
         self.keys = keys
 
     def add(self, name: str, right: Right) -> str:
-        """Return a new key, which is stored only as its hash."""
+        """Add a key and return its secret, of which only the hash is stored."""
         checks.choice("right", right, RIGHTS)
         if any(key.name == name for key in self.keys):
-            raise ArgumentError.of("name", name, "one that no key has yet")
+            raise ArgumentError.of("name", name, "a name that is not in use")
         secret = _PREFIX + secrets.token_urlsafe(32)
         self._write([*self.keys, Key(name, right, _hashed(secret))])
         return secret
 
     def remove(self, name: str) -> None:
-        """Forget a key."""
+        """Remove a key."""
         if all(key.name != name for key in self.keys):
-            raise ArgumentError.of("name", name, "the name of a key")
+            raise ArgumentError.of("name", name, "the name of an existing key")
         self._write([key for key in self.keys if key.name != name])
 
     def check(self, authorization: str | None, right: Right, address: str) -> Key | None:
-        """Return whose key was sent, or raise a problem unless it has the right.
+        """Return the key of a request, or raise a problem unless it has the right.
 
-        None if there are no keys. An address that sends wrong keys has to wait.
+        Returns None if there are no keys. An address that sends wrong keys has to wait.
         """
         if not self.keys:
             return None
@@ -116,15 +117,17 @@ class Keys:
             self._note_failure(address)
             raise Problem(
                 401,
-                "Send a key as 'Authorization: Bearer KEY'."
+                "This server needs a key. Send it as 'Authorization: Bearer KEY'."
                 if authorization is None
-                else "This key is not known.",
+                else "This key is unknown.",
                 kind="no-key",
                 headers={"WWW-Authenticate": "Bearer"},
             )
         if not key.may(right):
             raise Problem(
-                403, f"This key may {key.right}; the right {right!r} is needed.", kind="no-right"
+                403,
+                f"This key has the right {key.right!r}, but the right {right!r} is needed.",
+                kind="no-right",
             )
         return key
 
@@ -134,7 +137,7 @@ class Keys:
             return None
         hashed = _hashed(secret.strip())
         found = None
-        for key in self.keys:  # all of them, so that the time does not tell which
+        for key in self.keys:  # all keys, so that the time does not reveal which one
             if hmac.compare_digest(key.sha256, hashed):
                 found = key
         return found
@@ -146,7 +149,7 @@ class Keys:
             wait = int(_FAILURE_SECONDS - (now - recent[0])) + 1
             raise Problem(
                 429,
-                "Too many wrong keys came from this address.",
+                "This address has sent too many wrong keys. Wait before you try again.",
                 kind="too-many-failures",
                 headers={"Retry-After": str(wait)},
             )
@@ -162,6 +165,48 @@ class Keys:
         times = self._failures.setdefault(address, [])
         times.append(now)
         del times[:-_FAILURES]
+
+
+class Rate:
+    """Maximum number of requests per second from each client; one second's worth may come at once.
+
+    Examples
+    --------
+    >>> rate = Rate(2.0)
+    >>> rate.take("a", now=0.0), rate.take("a", now=0.0)
+    (0.0, 0.0)
+    >>> rate.take("a", now=0.1)  # seconds to wait
+    0.4
+    """
+
+    def __init__(self, per_second: float) -> None:
+        self._per_second = per_second
+        self._room = max(1.0, per_second)
+        self._clients: dict[str, tuple[float, float]] = {}
+
+    def take(self, client: str, now: float | None = None) -> float:
+        """Count a request; return 0, or the seconds that the client has to wait."""
+        now = time.monotonic() if now is None else now
+        left, before = self._clients.get(client, (self._room, now))
+        left = min(self._room, left + (now - before) * self._per_second)
+        if len(self._clients) >= _MOST_CLIENTS and client not in self._clients:
+            self._clients.clear()
+        if left < 1.0:
+            self._clients[client] = (left, now)
+            return round((1.0 - left) / self._per_second, 6)
+        self._clients[client] = (left - 1.0, now)
+        return 0.0
+
+    def check(self, client: str) -> None:
+        """Count a request, or raise a problem with the time to wait."""
+        wait = self.take(client)
+        if wait > 0:
+            raise Problem(
+                429,
+                f"At most {self._per_second:g} requests per second are allowed. Wait {wait:.2g} s.",
+                kind="too-many-requests",
+                headers={"Retry-After": str(int(wait) + 1)},
+            )
 
 
 def _hashed(secret: str) -> str:

@@ -1,4 +1,4 @@
-"""The models themselves: which there are, how good they are, what their trees look like."""
+"""Operations on the state of the server and of its models: list, describe, add and remove."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from starlette.responses import Response
 
-from labeltrees import store
+from labeltrees import __version__, store
 from labeltrees.errors import ModelFormatError
 from labeltrees.models.capabilities import Above, BestRows, Explains, HasTree, Updates, can
 from labeltrees.serve.learning.new_models import new_model
@@ -27,14 +27,18 @@ if TYPE_CHECKING:
 __all__ = [
     "add_model",
     "list_models",
+    "livez",
+    "metrics",
     "model_quality",
     "model_tree",
+    "nothing",
     "read_model",
+    "readyz",
     "remove_model",
     "search_labels",
 ]
 
-_QUESTIONS = {"above": Above, "rows": BestRows, "explain": Explains, "tree": HasTree}
+_CAPABILITIES = {"above": Above, "rows": BestRows, "explain": Explains, "tree": HasTree}
 _MOST_LEVELS = 6
 
 
@@ -56,15 +60,15 @@ def _short(served: ServedModel) -> dict[str, Any]:
 
 
 async def read_model(call: Call) -> dict[str, Any]:
-    """Tell of a model: labels, examples, settings, sizes, and how well it foresees."""
+    """Describe a model: labels, examples, settings, sizes, and scores of its predictions."""
     served = call.server.served(call.name)
-    about = await call.server.questions.elsewhere(served.model.describe)
+    about = await call.server.predictions.in_thread(served.model.describe)
     settings = getattr(served.model, "settings", None)
     return {
         **_short(served),
         "features": served.model.n_features,
         "columns": served.reader.columns,
-        "answers": [name for name, each in _QUESTIONS.items() if can(served.model, each)],
+        "capabilities": [name for name, each in _CAPABILITIES.items() if can(served.model, each)],
         "learns_row_by_row": can(served.model, Updates) and not served.model.takes_label_sets,
         "settings": {} if settings is None else settings.to_dict(),
         "sizes": about,
@@ -74,7 +78,7 @@ async def read_model(call: Call) -> dict[str, Any]:
 
 
 async def model_quality(call: Call) -> dict[str, Any]:
-    """Tell how well examples were foreseen: scores, learning curve, reliability, new labels."""
+    """Return the quality of a model: scores, learning curve, reliability and new labels."""
     served = call.server.served(call.name)
     quality = served.quality
     return {
@@ -90,41 +94,41 @@ async def model_quality(call: Call) -> dict[str, Any]:
 
 
 async def model_tree(call: Call) -> dict[str, Any]:
-    """Show a part of the tree: a node and what is below it; or the path to a label."""
+    """Return a part of the tree: a node with its descendants, or the path to a label."""
     served = call.server.served(call.name)
-    asked = call.request.query_params
+    query = call.request.query_params
     node, levels = _number(call, "node", 0, 2**31), _number(call, "levels", 1, _MOST_LEVELS)
-    view = await call.server.questions.elsewhere(lambda: call.server.trees.of(served))
+    view = await call.server.predictions.in_thread(lambda: call.server.trees.of(served))
     found: dict[str, Any] = {"model": served.name, "seq": view.seq, "nodes": view.tree.n_nodes}
-    if "label" in asked:
-        leaf_of = _label_id(served, asked["label"])
-        if leaf_of < 0 or leaf_of >= len(view.labels):
-            raise Problem(404, "This label has not been learned.", kind="no-such-label")
+    if "label" in query:
+        label_id = _label_id(served, query["label"])
+        if label_id < 0 or label_id >= len(view.labels):
+            raise Problem(404, "The model has not learned this label.", kind="no-such-label")
         try:
-            path = view.path(leaf_of)
-        except ValueError:  # known, but without a leaf
+            path = view.path(label_id)
+        except ValueError:  # a known label without a leaf
             raise Problem(404, "This label has no leaf.", kind="no-such-label") from None
         return found | {"path": [view.node(each) for each in path]}
     return found | {"tree": view.subtree(node, levels)}
 
 
 async def search_labels(call: Call) -> dict[str, Any]:
-    """Find labels by a part of their name, with their leaves."""
+    """Return labels whose names contain a text, with their leaves."""
     served = call.server.served(call.name)
     text = call.request.query_params.get("containing", "")
     most = _number(call, "most", 20, 100)
     if can(served.model, HasTree):
-        view = await call.server.questions.elsewhere(lambda: call.server.trees.of(served))
-        found = await call.server.questions.elsewhere(lambda: view.search(text, most))
+        view = await call.server.predictions.in_thread(lambda: call.server.trees.of(served))
+        found = await call.server.predictions.in_thread(lambda: view.search(text, most))
     else:
-        found = await call.server.questions.elsewhere(lambda: _containing(served, text, most))
+        found = await call.server.predictions.in_thread(lambda: _containing(served, text, most))
     return {"model": served.name, "seq": served.seq, "labels": found}
 
 
 def _containing(served: ServedModel, text: str, most: int) -> list[dict[str, Any]]:
-    wanted = text.casefold()
+    part = text.casefold()
     labels = served.model.vocabulary.labels.tolist()
-    found = [label for label in labels if wanted in str(label).casefold()]
+    found = [label for label in labels if part in str(label).casefold()]
     return [{"label": label} for label in found[:most]]
 
 
@@ -150,19 +154,19 @@ def _number(call: Call, name: str, default: int, most: int) -> int:
 
 
 async def add_model(call: Call) -> Response:
-    """Serve one more model: a model file as it is, or JSON that says what it is to learn."""
+    """Serve one more model: a model file, or JSON that describes a new model."""
     server = call.server
     name, writer = call.name, server.writer
     if (call.header("content-type") or "").startswith("application/json"):
         try:
-            wanted = msgspec.json.decode(call.body, type=NewModel)
+            request = msgspec.json.decode(call.body, type=NewModel)
         except msgspec.ValidationError as error:
             raise Problem(422, f"{error}.", kind="bad-content") from None
         except (msgspec.DecodeError, RecursionError) as error:
             raise Problem(400, f"The body is not JSON: {error}.", kind="not-json") from None
-        stored = await server.questions.elsewhere(lambda: new_model(wanted))
+        stored = await server.predictions.in_thread(lambda: new_model(request))
     else:
-        stored = await server.questions.elsewhere(
+        stored = await server.predictions.in_thread(
             lambda: _from_bytes(call.body, server.folder.path)
         )
     served = await asyncio.wrap_future(writer.add(name, stored))
@@ -170,7 +174,7 @@ async def add_model(call: Call) -> Response:
 
 
 def _from_bytes(body: bytes, folder: Path) -> store.StoredModel:
-    """Return what a model file holds that came as the body of a request."""
+    """Return the content of a model file that is the body of a request."""
     handle, path = tempfile.mkstemp(prefix=".arriving-", dir=folder)
     try:
         with open(handle, "wb") as file:
@@ -183,10 +187,35 @@ def _from_bytes(body: bytes, folder: Path) -> store.StoredModel:
 
 
 async def remove_model(call: Call) -> Response:
-    """Forget a model, its snapshots and its examples."""
+    """Delete a model, its snapshots and its examples."""
     server = call.server
     name = server.served(call.name).name
     writer = server.writer
     await asyncio.wrap_future(writer.remove(name))
     server.instruments.forget(name)
     return Response(status_code=204)
+
+
+async def livez(call: Call) -> dict[str, Any]:  # noqa: ARG001
+    """Return that the process responds."""
+    return {"status": "alive", "version": __version__}
+
+
+async def readyz(call: Call) -> dict[str, Any]:
+    """Return that models are loaded and examples can be saved, or a problem."""
+    trouble = call.server.trouble
+    if trouble is not None:
+        raise Problem(503, trouble, kind="not-ready")
+    return {"status": "ready"}
+
+
+async def metrics(call: Call) -> Response:
+    """Return the metrics in the text format of Prometheus."""
+    server = call.server
+    text = server.instruments.text(server.folder, server.learning)
+    return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+async def nothing(call: Call) -> dict[str, Any]:  # noqa: ARG001
+    """Return an empty object, to measure the cost of a request."""
+    return {}
