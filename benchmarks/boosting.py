@@ -1,6 +1,6 @@
 """Adacond against its own base learner: distributions (ldl) and the built-in stream.
 
-    python benchmarks/boosting.py --data DIR [--only Movie,SBU_3DFE,Yeast_alpha,stream]
+    python benchmarks/boosting.py --data DIR [--only Movie SBU_3DFE Yeast_alpha stream]
 
 DIR has ldl/NAME.npz with `features` and `distributions`. Without DIR only the stream is run.
 
@@ -19,11 +19,11 @@ tree, and the mean of five trees that differ in their seeds, to tell boosting fr
 
 from __future__ import annotations
 
-import argparse
 import resource
 import time
 import warnings
-from pathlib import Path
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
@@ -31,10 +31,15 @@ from sklearn.model_selection import KFold
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import StandardScaler
 
+from harness.benchmark import Benchmark
+from harness.report import left_out, number, table
 from labeltrees import AdacondClassifier, ConditionalTreeClassifier, SelfTerminatingTreeClassifier
 from labeltrees import metrics as m
 from labeltrees.data.python_source import PythonSource
-from machine import described
+
+if TYPE_CHECKING:
+    from harness.benchmark import Options
+    from harness.report import Block
 
 SETS = ("Movie", "SBU_3DFE", "Yeast_alpha")
 PENALTIES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
@@ -56,6 +61,11 @@ SCORES = {
     "cosine": m.cosine_similarity,
     "intersection": m.intersection_similarity,
 }
+
+STREAM_HEADER = [
+    *("order", "labels", "single", "boosted", "mean of five", "mean error, single"),
+    *("mean error, boosted", "mean error, mean of five", "training, round 1", "round 5", "bound"),
+]
 
 
 def tree(penalty: float) -> SelfTerminatingTreeClassifier:
@@ -114,41 +124,49 @@ def fold(X, P, X_test, seed: int) -> tuple[dict[str, np.ndarray], float, str]:
     )
 
 
-def ldl(name: str, folder: Path) -> None:
-    stored = np.load(folder / "ldl" / f"{name}.npz")
+def ldl(name: str, options: Options) -> list[Block]:
+    """Return a table of the learners of one set of distributions."""
+    folder = options.folder("ldl")
+    if folder is None:
+        return left_out(name, "folder with ldl")
+    stored = np.load(folder / f"{name}.npz")
     X, P = stored["features"].astype(np.float32), stored["distributions"]
     P = P / P.sum(axis=1, keepdims=True)
     truth, etas, chosen = [], [], []
     guesses: dict[str, list] = {BOOSTED: [], BASE: [], ALONE: [], NEAR: []}
     above: dict[str, list] = {who: [] for who in guesses}
-    for number, (rest, test) in enumerate(KFold(10, shuffle=True, random_state=1).split(X)):
-        answers, eta, options = fold(X[rest], P[rest], X[test], number)
+    for seed, (rest, test) in enumerate(KFold(10, shuffle=True, random_state=1).split(X)):
+        answers, eta, settings = fold(X[rest], P[rest], X[test], seed)
         truth.append(P[test])
         etas.append(eta)
-        chosen.append(options)
+        chosen.append(settings)
         for who, p in answers.items():
             guesses[who].append(p)
             above[who].append(m.fraction_above(m.total_variation_by_row(P[test], p), eta))
     won = {who: sum(np.array(above[BOOSTED]) < np.array(above[who])) for who in above}
     lost = {who: sum(np.array(above[BOOSTED]) > np.array(above[who])) for who in above}
-    print(f"\n### {name}: {X.shape[0]} x {X.shape[1]}, {P.shape[1]} labels\n")
-    print(f"eta {np.mean(etas):.4f}; penalty/k (s: scaled)/rounds by fold: {', '.join(chosen)}")
-    columns = " | ".join(SCORES)
-    print(f"\n| | above eta | folds boosted wins / loses | mean TV, boosted by this | {columns} |")
-    print("|---|" + "---:|" * (3 + len(SCORES)))
     everything = np.concatenate(truth)
     means = {
         who: [score(everything, np.concatenate(parts)) for score in SCORES.values()]
         for who, parts in guesses.items()
     }
-    for who, values in means.items():
-        print(
-            f"| {who} | {np.mean(above[who]):.4f} | {won[who]} / {lost[who]} "
-            f"| {means[BOOSTED][0] / values[0]:.4f} | "
-            + " | ".join(f"{value:.4f}" for value in values)
-            + " |",
-            flush=True,
-        )
+    rows = [
+        [
+            who,
+            number(np.mean(above[who])),
+            f"{won[who]} / {lost[who]}",
+            number(means[BOOSTED][0] / values[0]),
+            *(number(value) for value in values),
+        ]
+        for who, values in means.items()
+    ]
+    header = ["", "above eta", "folds boosted wins / loses", "mean TV, boosted by this", *SCORES]
+    return [
+        f"### {name}",
+        f"{X.shape[0]:,} x {X.shape[1]:,}, {P.shape[1]} labels. eta {np.mean(etas):.4f}; "
+        f"penalty/k (s: scaled)/rounds by fold: {', '.join(chosen)}",
+        table(header, rows),
+    ]
 
 
 def examples(order: str) -> tuple[sparse.csr_matrix, np.ndarray]:
@@ -158,7 +176,7 @@ def examples(order: str) -> tuple[sparse.csr_matrix, np.ndarray]:
     return X, np.concatenate([chunk.labels for chunk in chunks])[:100_000]
 
 
-def stream(order: str) -> str:
+def stream_row(order: str) -> list[str]:
     X, y = examples(order)
     base = ConditionalTreeClassifier(**PLAIN)
     errors: dict[str, list] = {"single": [], "mean of five": [], "boosted": []}
@@ -178,12 +196,9 @@ def stream(order: str) -> str:
     by_name = {who: np.clip(np.concatenate(parts), 0, 1) for who, parts in errors.items()}
     above = {who: m.fraction_above(d, STREAM_ETA) for who, d in by_name.items()}
     first, last, bound = train[-1]
-    return (
-        f"| {order} | {len(set(y)):,} | {above['single']:.4f} | {above['boosted']:.4f} "
-        f"| {above['mean of five']:.4f} | {by_name['single'].mean():.4f} "
-        f"| {by_name['boosted'].mean():.4f} | {by_name['mean of five'].mean():.4f} "
-        f"| {first:.4f} | {last:.4f} | {bound:.4f} |"
-    )
+    names = ("single", "boosted", "mean of five")
+    errors_ = [*(above[who] for who in names), *(by_name[who].mean() for who in names)]
+    return [order, f"{len(set(y)):,}", *(number(each) for each in (*errors_, first, last, bound))]
 
 
 def memory() -> str:
@@ -207,31 +222,20 @@ def memory() -> str:
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, help="a folder with ldl/NAME.npz")
-    parser.add_argument("--only", default=",".join((*SETS, "stream")))
-    chosen = parser.parse_args()
-    warnings.simplefilter("error")
-    print(described())
-    only = chosen.only.split(",")
-    if "stream" in only:
-        print("\n### Built-in stream\n\n" + memory() + "\n", flush=True)
-        print(
-            f"eta = {STREAM_ETA}. Fractions of examples foreseen with an error above eta, mean "
-            "errors, and of the last fit the fraction of training rows.\n"
-        )
-        print(
-            "| order | labels | single | boosted | mean of five | mean error, single | boosted "
-            "| mean of five | training, round 1 | round 5 | bound |"
-        )
-        print("|---|" + "---:|" * 10)
-        for order in ("shuffled", "files"):
-            print(stream(order), flush=True)
-    for name in SETS if chosen.data else ():
-        if name in only:
-            ldl(name, chosen.data)
+def stream(_: Options) -> list[Block]:
+    """Return a table of both orders of the built-in stream."""
+    return [
+        "### Built-in stream",
+        memory(),
+        f"eta = {STREAM_ETA}. Fractions of examples predicted with an error above eta, mean "
+        "errors, and of the last fit the fraction of training rows.",
+        table(STREAM_HEADER, [stream_row(order) for order in ("shuffled", "files")]),
+    ]
 
+
+SECTIONS = {"stream": stream, **{name: partial(ldl, name) for name in SETS}}
+BENCHMARK = Benchmark("boosting", __doc__, SECTIONS, takes=("data",))
 
 if __name__ == "__main__":
-    main()
+    warnings.simplefilter("error")
+    BENCHMARK.main()

@@ -26,6 +26,8 @@ from distributed import Client, LocalCluster
 from scipy.sparse import csr_array
 
 from batch_sections.data_sets import training_rows
+from harness.machine import described
+from harness.report import table
 from labeltrees import ExtremeRegressor, _core
 from labeltrees.dask import fit
 from labeltrees.dask.partitions import facts_of, part_of
@@ -33,8 +35,6 @@ from labeltrees.dask.planning import MeanFeatures, crown_of, ordered_part, part_
 from labeltrees.dask.tasks import merged
 from labeltrees.models.extreme.memory import TrainingSize
 from labeltrees.models.extreme.training import held_numbers, joined_tree, train_nodes
-from machine import described
-from online_sections.markdown import table
 
 
 def main() -> None:
@@ -112,7 +112,7 @@ def print_steps(steps: dict[str, Any], n_trees: int) -> None:
     rows = [[name, f"{s:.2f}", f"{s / total:.1%}"] for name, s in once.items()]
     rows += [[f"{name}, each tree", f"{s:.2f}", f"{n_trees * s / total:.1%}"]
              for name, s in each.items()]  # fmt: skip
-    print(table(["one process, one thread", "processor seconds", "of the whole"], rows) + "\n")
+    print(table(["one process, one thread", "processor seconds", "of the whole"], rows), end="\n\n")
     print(f"The root of a tree: {steps['root'] / sum(tasks):.1%} of training its nodes.\n")
     alone = steps["crown"] + steps["plan"]
     serial = alone + max(steps["parts"]) + steps["join"] * n_trees
@@ -123,7 +123,7 @@ def print_steps(steps: dict[str, Any], n_trees: int) -> None:
         seconds = sum(once.values()) / n + clustering + longest + n_trees * steps["join"]
         rows.append([str(n), f"{seconds:.1f}", f"{total / seconds:.1f}"])
     print("What these times allow if sending rows cost nothing:\n")
-    print(table(["workers", "seconds", "times faster"], rows) + "\n")
+    print(table(["workers", "seconds", "times faster"], rows), end="\n\n")
     bound = total / (serial + max(tasks))
     print(f"However many workers: {bound:.1f} times, by the top of a tree and its clustering.\n")
 

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from machine import described
-from online_sections.markdown import table
+from harness.machine import described
+from harness.report import table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,7 +104,7 @@ def main() -> None:
         n_bytes = int(chosen.gigabytes * 1e9)
         lines, memory, told = pipe_through(n_bytes, Path(folder) / "model.safetensors")
     sys.stdout.write(f"{described()}\n\n`python benchmarks/endless_stream.py`\n\n")
-    sys.stdout.write(table(["GB sent", "resident MB", "s"], lines) + "\n")
+    print(table(["GB sent", "resident MB", "s"], lines))
     sys.stdout.write("".join(f"    {line}\n" for line in told.splitlines()))
     if memory[-1] > MOST_GROWTH * memory[0]:
         raise SystemExit(f"memory grew from {memory[0]:,.0f} to {memory[-1]:,.0f} MB")

@@ -15,10 +15,10 @@ from typing import Any, get_args
 
 from batch_sections.data_sets import Split, whole
 from batch_sections.our_models import ranked_labels
+from harness.report import table
 from labeltrees import ExtremeRegressor
 from labeltrees.metrics import auc_at_k, coverage_at_k, propensities, psndcg_at_k, psp_at_k
 from labeltrees.models.extreme.presets import PresetName
-from online_sections.markdown import table
 
 NUMBERS = ["PSP@1", "PSP@3", "PSP@5", "AUC@5", "mean AUC@5", "PSnDCG@5", "coverage@5"]
 HEADER = ["preset", "C", *NUMBERS, "weights", "train s"]

@@ -26,9 +26,9 @@ from scipy.sparse import csr_array
 from batch_sections.candidate_experts import Candidates, Experts, mixed, mixture
 from batch_sections.data_sets import training_rows
 from batch_sections.our_models import regressor, timed
+from harness.machine import described
+from harness.report import number, table
 from labeltrees.metrics import calibration_error_at_k, ndcg_at_k, precision_at_k
-from machine import described
-from online_sections.markdown import number, table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -149,7 +149,7 @@ def compare(rows: Rows, n_trees: int, n_folds: int, k: int) -> str:
     weights = file_bytes(model)
     return "\n".join(
         [
-            table(HEADER, lines),
+            str(table(HEADER, lines)),
             "",
             f"Training: trees {train_s:.1f} s, twice as many {twice_s:.1f} s; refining takes "
             f"{folds_s:.1f} s more for proposals and {fit_s:.1f} s for experts (SciPy), "

@@ -13,18 +13,17 @@ from `apt-cache dumpavail` (after `apt-get update`) and are kept for the next ti
 
 from __future__ import annotations
 
-import argparse
-import re
-import shlex
-import sys
-import time
-from pathlib import Path
+from functools import partial
+from typing import TYPE_CHECKING
 
 from contact_sections import comparison, tables
 from contact_sections.data_sets import SETS
-from contact_sections.options import YSO_ROWS, Options
-from machine import described
-from online_sections.markdown import notes
+from harness.benchmark import Benchmark
+from harness.report import notes
+
+if TYPE_CHECKING:
+    from harness.benchmark import Options
+    from harness.report import Block
 
 EXPLANATIONS = (
     "Files: lines of label and text (clinc150, debian, yso-en), XC text (rcv1-sub1, bibtex, "
@@ -54,41 +53,23 @@ EXPLANATIONS = (
 )
 
 
-def parse_arguments() -> Options:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--data", type=Path, help="folder of sets that no package has")
-    parser.add_argument("--only", nargs="+", choices=SETS, default=list(SETS), metavar="SET")
-    parser.add_argument(
-        "--limit", type=int, help=f"most rows to learn and to test; yso-en: at most {YSO_ROWS:,}"
-    )
-    parser.add_argument("--no-peers", action="store_true", help="only what needs no network")
-    chosen = parser.parse_args()
-    if chosen.data is not None and not chosen.data.is_dir():
-        parser.error(f"--data must be a folder that exists, got {chosen.data}")
-    if chosen.limit is not None and chosen.limit < 100:
-        parser.error("--limit must be at least 100")
-    return Options(tuple(chosen.only), chosen.data, chosen.limit, not chosen.no_peers)
+def explanations(_: Options) -> list[Block]:
+    return [notes(*EXPLANATIONS)]
 
 
-def main() -> None:
-    options = parse_arguments()
-    before = ["", *sys.argv[1:]]
-    shown = [
-        "DIR" if last == "--data" else word
-        for last, word in zip(before, sys.argv[1:], strict=False)
-    ]
-    print(f"{described()}.\n\n`python benchmarks/first_contact.py {shlex.join(shown)}`\n")
-    print(notes(*EXPLANATIONS), end="\n\n", flush=True)
-    compared = []
-    for name in options.sets:
-        print(f"first contact: {name} at {time.strftime('%H:%M:%S')}", file=sys.stderr, flush=True)
-        text, found = comparison.section(name, options)
-        compared += [found] if found else []
-        print(re.sub(r"\n{3,}", "\n\n", text), flush=True)
-    print(tables.summary(compared))
+def summary(options: Options) -> list[Block]:
+    """Return a line for each set that was compared."""
+    return tables.summary(list(options.found.values()))
 
+
+BENCHMARK = Benchmark(
+    "first_contact",
+    __doc__,
+    {name: partial(comparison.section, name) for name in SETS},
+    takes=("data", "limit", "no-peers"),
+    before=explanations,
+    after=summary,
+)
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.main()

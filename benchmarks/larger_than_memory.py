@@ -25,11 +25,11 @@ from pathlib import Path
 
 import numpy as np
 
+from harness.machine import described
+from harness.report import table
 from labeltrees import ExtremeRegressor
 from labeltrees.data.chunk import Chunk
 from labeltrees.data.rows import Rows
-from machine import described
-from online_sections.markdown import table
 
 CHUNK = 500
 WIDTH = 50_000

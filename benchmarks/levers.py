@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from scipy.sparse import vstack
 
+from harness.machine import described
+from harness.report import number, table
 from labeltrees import ConditionalTreeClassifier, OneAgainstAllClassifier
 from labeltrees.data.python_source import PythonSource
 from labeltrees.models.conditional.pool import pooled
-from machine import described
-from online_sections.markdown import number, table
 from online_sections.node_levers import (
     apply_temperature,
     distribution,

@@ -9,7 +9,6 @@ with 1 if the two disagree or ours is not at least 5 times as fast.
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import shutil
 import sys
@@ -22,13 +21,16 @@ import numpy as np
 from scipy.sparse import vstack
 from sklearn.datasets import load_svmlight_file
 
+from harness.benchmark import Benchmark
+from harness.report import number, table
 from labeltrees.data.readers import read_xc
 
 LEAST_RATIO = 5.0
 
 
-def main() -> int:
-    arguments = parse_arguments()
+def section(options):
+    """Return a table of both readers; what they found is in ``options.found``."""
+    arguments = options.own
     with tempfile.TemporaryDirectory() as folder:
         xc, svmlight = Path(folder, "rows.txt"), Path(folder, "rows.svm")
         if arguments.file is None:
@@ -50,17 +52,9 @@ def main() -> int:
             ),
         )
         equal = same(ours, theirs)
-        report(ours, svmlight.stat().st_size, our_time, their_time)
-    if not equal:
-        print("\nThe two readers disagree.")
-    return 0 if equal and their_time / our_time >= LEAST_RATIO else 1
-
-
-def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("file", nargs="?", type=Path)
-    parser.add_argument("--repeat", type=int, default=5)
-    return parser.parse_args()
+        size = svmlight.stat().st_size
+    options.found["passed"] = equal and their_time / our_time >= LEAST_RATIO
+    return [report(ours, size, our_time, their_time), "" if equal else "The two readers disagree."]
 
 
 def unpack(path, target):
@@ -109,12 +103,25 @@ def same(chunks, theirs):
 
 def report(chunks, n_bytes, our_time, their_time):
     n_rows = sum(chunk.n_rows for chunk in chunks)
-    print("| reader | rows/s | MB/s | times as fast |")
-    print("|---|---:|---:|---:|")
-    for name, seconds in [("scikit-learn", their_time), ("labeltrees", our_time)]:
-        rate, ratio = n_rows / seconds, their_time / seconds
-        print(f"| {name} | {rate:,.0f} | {n_bytes / 1e6 / seconds:,.1f} | {ratio:.1f} |")
+    rows = [
+        [
+            name,
+            number(n_rows / seconds, 0),
+            number(n_bytes / 1e6 / seconds, 1),
+            number(their_time / seconds, 1),
+        ]
+        for name, seconds in [("scikit-learn", their_time), ("labeltrees", our_time)]
+    ]
+    return table(["reader", "rows/s", "MB/s", "times as fast"], rows)
+
+
+def arguments(parser):
+    parser.add_argument("file", nargs="?", type=Path)
+    parser.add_argument("--repeat", type=int, default=5)
+
+
+BENCHMARK = Benchmark("parsing", __doc__, {"parsing": section}, arguments=arguments)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(0 if BENCHMARK.main().found["passed"] else 1)

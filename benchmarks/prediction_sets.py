@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import vstack
 
-import machine
 from batch_sections.data_sets import Split, whole
+from harness.machine import described
+from harness.report import table
 from labeltrees import ExtremeRegressor
 from labeltrees.decisions import (
     ConformalSets,
@@ -27,7 +28,6 @@ from labeltrees.decisions import (
     threshold_for,
     weighted_top_k,
 )
-from online_sections.markdown import table
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -174,14 +174,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--only", nargs="+", choices=SETS, default=SETS)
     parser.add_argument("--jobs", type=int, default=1)
     given = parser.parse_args(arguments)
-    print(machine.described(), flush=True)
+    print(described(), flush=True)
     f1, coverage, macro = [], [], []
     for name in given.only:
         told = Told(whole(given.data, name, None), given.jobs)
         f1 += f1_lines(name, told)
         coverage += coverage_lines(name, told)
         macro += macro_lines(name, told)
-    print("\n" + table(["sets", "F1 of rows", "labels per row"], f1))
+    print("\n", table(["sets", "F1 of rows", "labels per row"], f1), sep="")
     header = [
         "sets",
         "asked",
@@ -191,9 +191,9 @@ def main(arguments: list[str] | None = None) -> None:
         "threshold",
         "guaranteed",
     ]
-    print("\n" + table(header, coverage))
+    print("\n", table(header, coverage), sep="")
     header = ["five labels per row", "macro-recall", "macro-F1", "coverage", "precision"]
-    print("\n" + table(header, macro))
+    print("\n", table(header, macro), sep="")
 
 
 if __name__ == "__main__":

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from batch_sections.data_sets import training_rows
+from harness.machine import described
+from harness.report import number, table
 from labeltrees import ExtremeRegressor
-from machine import described
-from online_sections.markdown import number, table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,77 +1,76 @@
-"""Run every benchmark, one after the other, and write what they print to benchmarks/RESULTS.md.
+"""Run benchmarks one after the other, record what they measure and render the pages of results.
 
-    make bench                        # data made up where no file is given
-    python benchmarks/run.py --xc FILE --data DIR --full
+    make bench                        # what needs no folder of data
+    python benchmarks/run.py --data DIR --full
+    python benchmarks/run.py --only online batch --data DIR
+    python benchmarks/run.py --render
 
-Run nothing else on the machine meanwhile.
+Records are the JSON lines of benchmarks/results/. A run replaces the sections that it measured and
+keeps all others, so the pages never lose what was not run. Run nothing else on the machine.
 """
 
 from __future__ import annotations
 
 import argparse
-import datetime
-import os
-import platform
 import subprocess
 import sys
 from pathlib import Path
 
-from machine import processor
+from harness import results
 
 HERE = Path(__file__).parent
+#: The benchmarks in their order, and those of the options ``--data`` and ``--full`` that they take.
+RUNS: dict[str, tuple[str, ...]] = {
+    "parsing": (),
+    "stream_generation": (),
+    "stream_learning": (),
+    "online": ("data", "full"),
+    "online_multilabel": ("data",),
+    "batch": ("data", "full"),
+    "first_contact": ("data",),
+    "calibration": ("data",),
+    "self_terminating": ("data",),
+    "boosting": ("data",),
+    **{f"papers/paper{number}": ("data",) for number in range(1, 6)},
+}
+#: The benchmarks that measure nothing without a folder of data.
+NEED_DATA = ("batch", "self_terminating", *(name for name in RUNS if name.startswith("papers/")))
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", nargs="+", choices=RUNS, default=list(RUNS), metavar="NAME")
+    parser.add_argument("--data", type=Path, help="folder of data sets")
+    parser.add_argument("--full", action="store_true", help="the largest data as well; hours")
+    parser.add_argument("--xc", help="an XC repository file for parsing.py")
+    parser.add_argument("--render", action="store_true", help="only render the pages")
+    parser.add_argument("--results", type=Path, default=results.RESULTS, help="folder of records")
+    return parser.parse_args()
+
+
+def command(name: str, chosen: argparse.Namespace) -> list[str]:
+    """Return the command of a benchmark."""
+    words = [sys.executable, str(HERE / f"{name}.py"), "--results", str(chosen.results)]
+    if name == "parsing" and chosen.xc:
+        words.append(chosen.xc)
+    if chosen.data and "data" in RUNS[name]:
+        words += ["--data", str(chosen.data)]
+    if chosen.full and "full" in RUNS[name]:
+        words.append("--full")
+    return words
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--xc", help="an XC repository file for the parsing benchmark")
-    parser.add_argument(
-        "--data",
-        help="a folder of data for all that need one: online.py, batch.py, papers/ and others",
-    )
-    parser.add_argument(
-        "--full", action="store_true", help="the largest data of online.py and batch.py as well"
-    )
-    chosen = parser.parse_args()
-    runs = [
-        ["parsing.py", *([chosen.xc] if chosen.xc else [])],
-        ["stream_generation.py"],
-        ["stream_learning.py"],
-        [
-            "online.py",
-            *(["--data", chosen.data] if chosen.data else []),
-            *(["--full"] if chosen.full else []),
-        ],
-        *([["self_terminating.py", "--data", chosen.data]] if chosen.data else []),
-        ["online_multilabel.py", *(["--data", chosen.data] if chosen.data else [])],
-        ["first_contact.py", *(["--data", chosen.data] if chosen.data else [])],
-        ["boosting.py", *(["--data", chosen.data] if chosen.data else [])],
-        *(
-            [["batch.py", "--data", chosen.data, *(["--full"] if chosen.full else [])]]
-            if chosen.data
-            else []
-        ),
-        *(
-            [[f"papers/paper{number}.py", "--data", chosen.data] for number in range(1, 6)]
-            if chosen.data
-            else []
-        ),
-    ]
-    report = [
-        "# Results\n",
-        f"{datetime.date.today()}, {processor()}, {os.cpu_count()} cores, "
-        f"CPython {platform.python_version()}. Written by `benchmarks/run.py`.\n",
-    ]
-    for script, *arguments in runs:
-        print(f"== {script}", flush=True)
-        done = subprocess.run(
-            [sys.executable, HERE / script, *arguments],
-            stdout=subprocess.PIPE,
-            text=True,
-            check=True,
-        )
-        print(done.stdout, flush=True)
-        report.append(f"## {script}\n\n{done.stdout}")
-    (HERE / "RESULTS.md").write_text("\n".join(report))
+    chosen = parse_arguments()
+    for name in [] if chosen.render else chosen.only:
+        if name in NEED_DATA and chosen.data is None:
+            print(f"== {name} is left out: it needs --data", flush=True)
+            continue
+        print(f"== {name}", flush=True)
+        subprocess.run(command(name, chosen), check=True)
+    results.render(chosen.results)
 
 
 if __name__ == "__main__":

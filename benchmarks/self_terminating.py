@@ -6,19 +6,17 @@ loss. Ours is `SelfTerminatingTreeClassifier()` as it is, and with ``min_gain=2`
 Times are CPU times of all of `fit`, choosing included, one thread each. Prints Markdown tables,
 wins and losses.
 
-    python benchmarks/self_terminating.py --data DIR [--only letter,digits]
+    python benchmarks/self_terminating.py --data DIR [--only pruned]
 
 DIR has letter/letter.csv.gz, rcv1-sub1 and bibtex in XC format, clinc150 as label<TAB>text.
 """
 
 from __future__ import annotations
 
-import argparse
 import csv
 import gzip
-import platform
 import time
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
@@ -27,9 +25,22 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.model_selection import KFold
 from sklearn.tree import DecisionTreeClassifier
 
+from harness.benchmark import Benchmark
+from harness.report import left_out, number, table
 from labeltrees import SelfTerminatingTreeClassifier
 from labeltrees.data.readers import open_reader
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from harness.benchmark import Options
+    from harness.report import Block
+
+HEADER = [
+    *("set", "rows x features", "labels", "min_gain", "penalty", "log loss", "log loss, theirs"),
+    *("leaves", "leaves, theirs", "CPU seconds", "CPU seconds, theirs"),
+    *("accuracy", "accuracy, theirs"),
+]
 QUANTILES = (0.5, 0.7, 0.8, 0.9, 0.94, 0.97, 0.985, 0.993, 0.997, 0.999)
 
 
@@ -107,30 +118,31 @@ def pruned_tree(X, y) -> DecisionTreeClassifier:
     return DecisionTreeClassifier(random_state=0, ccp_alpha=alphas[losses.argmin()]).fit(X, y)
 
 
-def compare(name: str, X, y, X_test, y_test) -> str:
+def compare(name: str, X, y, X_test, y_test) -> list[list]:
     started = time.process_time()
     theirs = pruned_tree(X, y)
     their_time = time.process_time() - started
     their_loss = laplace_log_loss(theirs, theirs.classes_, X_test, y_test)
     their_accuracy = float((theirs.predict(X_test) == y_test).mean())
-    lines = []
-    for options in ({}, {"min_gain": 2.0}):
+    rows = []
+    for settings in ({}, {"min_gain": 2.0}):
         started = time.process_time()
-        ours = SelfTerminatingTreeClassifier(**options).fit(X, y)
+        ours = SelfTerminatingTreeClassifier(**settings).fit(X, y)
         our_time = time.process_time() - started
         p = ours.predict_label_proba(X_test, y_test)
         our_loss = float(-np.log(p[p > 0]).mean())
         our_accuracy = float((ours.predict(X_test) == y_test).mean())
-        lines.append(
-            f"| {name} | {X.shape[0]} x {X.shape[1]} | {len(ours.classes_)} | {ours.min_gain_:g} "
-            f"| {ours.penalty_:.3g} | {our_loss:.4f} | {their_loss:.4f} | {ours.get_n_leaves()} "
-            f"| {theirs.get_n_leaves()} | {our_time:.2f} | {their_time:.2f} | {our_accuracy:.4f} "
-            f"| {their_accuracy:.4f} |"
-        )
-    return "\n".join(lines)
+        rows.append([
+            name, f"{X.shape[0]} x {X.shape[1]}", len(ours.classes_), f"{ours.min_gain_:g}",
+            f"{ours.penalty_:.3g}", number(our_loss), number(their_loss), ours.get_n_leaves(),
+            theirs.get_n_leaves(), number(our_time, 2), number(their_time, 2),
+            number(our_accuracy), number(their_accuracy),
+        ])  # fmt: skip
+    return rows
 
 
-def speed(X, y, *, repeats: int = 15) -> None:
+def speed(X, y, *, repeats: int = 15) -> list[Block]:
+    """Return the seconds of training once at the same depth."""
     penalty = SelfTerminatingTreeClassifier().fit(X, y).penalty_
     depth = SelfTerminatingTreeClassifier(penalty=penalty).fit(X, y).get_depth()
     rivals = {
@@ -147,48 +159,51 @@ def speed(X, y, *, repeats: int = 15) -> None:
             wall, cpu = time.perf_counter(), time.process_time()
             model.fit(X, y)
             times[name].append((time.perf_counter() - wall, time.process_time() - cpu))
-    print(f"\nTraining once on letter at depth {depth}, best of {repeats}:\n")
-    print("| | ms | times ours | CPU ms | times ours | leaves |\n|---|---:|---:|---:|---:|---:|")
     ours = np.min(times["SelfTerminatingTreeClassifier"], axis=0)
+    rows = []
     for name, model in rivals.items():
         wall, cpu = np.min(times[name], axis=0)
-        print(
-            f"| {name} | {1e3 * wall:.1f} | {wall / ours[0]:.2f} "
-            f"| {1e3 * cpu:.1f} | {cpu / ours[1]:.2f} | {model.get_n_leaves()} |"
-        )
+        costs = [number(1e3 * wall, 1), number(wall / ours[0], 2)]
+        costs += [number(1e3 * cpu, 1), number(cpu / ours[1], 2)]
+        rows.append([name, *costs, model.get_n_leaves()])
+    header = ["", "ms", "ms, times ours", "CPU ms", "CPU ms, times ours", "leaves"]
+    return [f"Training once on letter at depth {depth}, best of {repeats}:", table(header, rows)]
 
 
-def sizes(X, y) -> None:
-    """Prints how many leaves penalties give, by the abstract's settings and by ours."""
+def sizes(X, y) -> list[Block]:
+    """Return how many leaves penalties give, by the abstract's settings and by ours."""
     penalties = (0, 0.5, 1, 2, 4, 8)
     abstract = {"criterion": "entropy", "weight_power": 0, "min_gain": 0, "split_terminated": False}
-    print("\nLeaves on letter by penalty:\n")
-    print(f"| | {' | '.join(map(str, penalties))} |\n|---|{'---:|' * len(penalties)}")
-    for name, options in {"the abstract's": abstract, "by default": {}}.items():
-        leaves = [
-            SelfTerminatingTreeClassifier(penalty=penalty, **options).fit(X, y).get_n_leaves()
-            for penalty in penalties
+    rows = [
+        [
+            name,
+            *(
+                SelfTerminatingTreeClassifier(penalty=penalty, **settings).fit(X, y).get_n_leaves()
+                for penalty in penalties
+            ),
         ]
-        print(f"| {name} | {' | '.join(map(str, leaves))} |")
+        for name, settings in {"the abstract's": abstract, "by default": {}}.items()
+    ]
+    return ["Leaves on letter by penalty:", table(["", *map(str, penalties)], rows)]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--only", default=",".join(SETS), help="names of sets, comma-separated")
-    chosen = parser.parse_args()
-    print(f"CPython {platform.python_version()}, {platform.machine()}\n")
-    print(
-        "| set | rows x features | labels | min_gain | penalty | log loss | theirs | leaves "
-        "| theirs | CPU seconds | theirs | accuracy | theirs |"
-    )
-    print("|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
-    for name in chosen.only.split(","):
-        print(compare(name, *SETS[name](chosen.data)), flush=True)
-    if "letter" in chosen.only:
-        speed(*letter(chosen.data)[:2])
-        sizes(*letter(chosen.data)[:2])
+def pruned(options: Options) -> list[Block]:
+    """Return a table of the sets that are there."""
+    names = [name for name in SETS if name == "digits" or options.folder(name)]
+    rows = [row for name in names for row in compare(name, *SETS[name](options.data))]
+    return ["### Against pruned trees", table(HEADER, rows)]
 
+
+def on_letter(options: Options) -> list[Block]:
+    """Return speed and sizes of trees on letter."""
+    if options.folder("letter") is None:
+        return left_out("Training once", "folder with letter")
+    X, y = letter(options.data)[:2]
+    return ["### Training once", *speed(X, y), *sizes(X, y)]
+
+
+SECTIONS = {"pruned": pruned, "letter": on_letter}
+BENCHMARK = Benchmark("self_terminating", __doc__, SECTIONS, takes=("data",), needs_data=True)
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.main()

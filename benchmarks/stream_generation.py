@@ -7,15 +7,20 @@ process that has imported the library. The file cache is warm: the best of three
 
 from __future__ import annotations
 
-import datetime
 import json
-import platform
 import resource
 import subprocess
 import sys
 import time
+from typing import TYPE_CHECKING
 
+from harness.benchmark import Benchmark
+from harness.report import number, table
 from labeltrees.data.python_source import PythonSource
+
+if TYPE_CHECKING:
+    from harness.benchmark import Options
+    from harness.report import Block
 
 ORDERS = ("files", "shuffled")
 N_RUNS = 3
@@ -43,19 +48,22 @@ def best_run(order: str) -> dict[str, float]:
     return min(runs, key=lambda run: run["seconds"])
 
 
-def main() -> None:
-    print("| order | examples | examples/s | added memory (MB) |")
-    print("|---|---:|---:|---:|")
+def section(_: Options) -> list[Block]:
+    """Return a table of both orders."""
+    rows = []
     for order in ORDERS:
         run = best_run(order)
         speed = run["n_examples"] / run["seconds"]
-        print(f"| {order} | {run['n_examples']:,} | {speed:,.0f} | {run['memory_mb']:.0f} |")
-    python = f"{platform.python_implementation()} {platform.python_version()}"
-    print(f"\n{python}, {platform.machine()}, {datetime.datetime.now(datetime.UTC).date()}.")
+        sizes = (run["n_examples"], speed, run["memory_mb"])
+        rows.append([order, *(number(each, 0) for each in sizes)])
+    return [table(["order", "examples", "examples/s", "added memory (MB)"], rows)]
+
+
+BENCHMARK = Benchmark("stream_generation", __doc__, {"orders": section})
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
+    if sys.argv[1:] in ([order] for order in ORDERS):
         print(json.dumps(measure(sys.argv[1])))
     else:
-        main()
+        BENCHMARK.main()

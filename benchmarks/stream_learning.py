@@ -8,21 +8,34 @@ accuracy is progressive, over the last 20 % of the stream.
 
 from __future__ import annotations
 
-import argparse
 import ast
-import platform
 import resource
 import tempfile
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 import labeltrees
+from harness.benchmark import Benchmark
+from harness.report import number, table
 from labeltrees import ConditionalTreeClassifier
 from labeltrees.cli.rivals import Cache
 from labeltrees.data.python_source import PythonSource
 from labeltrees.metrics import ProgressiveValidation
+
+if TYPE_CHECKING:
+    import argparse
+
+    from harness.benchmark import Options
+    from harness.report import Block
+
+WHOLE_STREAM = 1_500_000
+HEADER = [
+    *("order", "accuracy", "cache", "log loss (seen)", "ECE@1", "learned/s", "table MB"),
+    *("file MB", "inference-only MB", "max dp"),
+]
 
 
 def learning_speed(source: PythonSource, settings: dict) -> tuple[ConditionalTreeClassifier, float]:
@@ -67,38 +80,50 @@ def files(model: ConditionalTreeClassifier, source: PythonSource) -> tuple[int, 
         return whole.stat().st_size, small.stat().st_size, difference
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--limit", type=int, default=1_500_000)
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
-    chosen = parser.parse_args()
-    limit = chosen.limit
+def section(options: Options) -> list[Block]:
+    """Return a table of both orders."""
     settings = {
-        name: ast.literal_eval(value) for name, value in (s.split("=", 1) for s in chosen.set)
+        name: ast.literal_eval(value)
+        for name, value in (each.split("=", 1) for each in options.own.set)
     }
-    print(f"CPython {platform.python_version()}, {platform.machine()}, {limit:,} examples\n")
-    print(f"settings: {settings or 'defaults'}\n")
-    print(
-        "| order | accuracy | cache | log loss (seen) | ECE@1 | learned/s | table MB "
-        "| file MB | inference-only MB | max dp |"
-    )
-    print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
-    for order in ("files", "shuffled"):
-        source = PythonSource(order=order, limit=limit)
-        model, rate = learning_speed(source, settings)
-        table = model.model_.core.n_bytes
-        whole, small, difference = files(model, source)
-        del model
-        scores, cache = quality(source, source.count(), settings)
-        tail = scores.summary().tail
-        print(
-            f"| {order} | {tail.accuracy:.4f} | {cache:.4f} | {tail.log_loss_seen:.3f} "
-            f"| {tail.calibration_error:.3f} | {rate:,.0f} | {table / 1e6:,.0f} "
-            f"| {whole / 1e6:,.0f} | {small / 1e6:,.0f} | {difference:.1e} |"
-        )
+    limit = options.limit or WHOLE_STREAM
+    rows = [one_order(order, limit, settings) for order in ("files", "shuffled")]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"\npeak memory of the whole run: {peak:,.0f} MB")
+    return [
+        f"{limit:,} examples, settings: {settings or 'defaults'}.",
+        table(HEADER, rows),
+        f"Peak memory of the whole run: {peak:,.0f} MB.",
+    ]
 
+
+def one_order(order: str, limit: int, settings: dict) -> list[str]:
+    """Return quality, speed and sizes of the stream in one order."""
+    source = PythonSource(order=order, limit=limit)  # type: ignore[arg-type]
+    model, rate = learning_speed(source, settings)
+    table_bytes = model.model_.core.n_bytes
+    whole, small, difference = files(model, source)
+    del model
+    scores, cache = quality(source, source.count(), settings)
+    tail = scores.summary().tail
+    return [
+        order,
+        number(tail.accuracy),
+        number(cache),
+        number(tail.log_loss_seen, 3),
+        number(tail.calibration_error, 3),
+        number(rate, 0),
+        *(number(each / 1e6, 0) for each in (table_bytes, whole, small)),
+        f"{difference:.1e}",
+    ]
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
+
+
+BENCHMARK = Benchmark(
+    "stream_learning", __doc__, {"orders": section}, takes=("limit",), arguments=arguments
+)
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.main()

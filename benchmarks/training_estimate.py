@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 
 from batch_sections.data_sets import training_rows
+from harness.machine import described
+from harness.processes import ONE_THREAD
+from harness.report import table
 from labeltrees import ExtremeRegressor
-from machine import described
-from online_sections.markdown import table
-from processes import ONE_THREAD
 
 
 def main() -> None:

@@ -18,6 +18,7 @@ import time
 import numpy as np
 from scipy import sparse
 
+from harness.machine import described
 from labeltrees import (
     ConditionalTreeClassifier,
     ExtremeRegressor,
@@ -26,7 +27,6 @@ from labeltrees import (
     OneAgainstAllClassifier,
     SelfTerminatingTreeClassifier,
 )
-from machine import described
 
 LEARNED, ASKED = 100, 300
 WAIT = 1.0  # seconds before the signal

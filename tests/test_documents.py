@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent
 MAPS = ["ARCHITECTURE.md", "CONTRIBUTING.md"]
 PAGES = sorted(
     str(page.relative_to(ROOT))
-    for pattern in ("*.md", "docs/*.md", "benchmarks/*.md", ".github/**/*.md")
+    for pattern in ("*.md", "docs/*.md", "benchmarks/**/*.md", ".github/**/*.md")
     for page in ROOT.glob(pattern)
 )
 # Where a path that a map mentions may start.

@@ -94,8 +94,7 @@ def test_commands_are_understood(paper, row, monkeypatch):
             continue
         script, *words = span.removeprefix("python ").split()
         assert script == f"benchmarks/papers/paper{paper}.py"
-        module, frame = (importlib.import_module(name) for name in (Path(script).stem, "frame"))
-        parser = frame.parser("", module.SECTIONS)
+        parser = importlib.import_module(Path(script).stem).BENCHMARK.parser()
         monkeypatch.setattr(argparse.ArgumentParser, "error", refuse)
         parser.parse_args(words)
 

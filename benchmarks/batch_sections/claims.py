@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from online_sections.markdown import notes, number, table
+from harness.report import Block, notes, number, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from batch_sections.options import Options
+    from harness.benchmark import Options
 
 ONE_TREE, ENSEMBLE = "labeltrees, 1 tree", "labeltrees, default"
 HINGE, LOG = "Omikuji hinge, 1 tree", "Omikuji log, 1 tree"
@@ -74,11 +74,11 @@ class Scores:
         return (min(values) if least else max(values)) if values else None
 
 
-def section(options: Options) -> str:
+def section(options: Options) -> list[Block]:
     """Return the table of all claims that the sections run speak of; nothing if there is none."""
     rows = [claim.row() for claim in all_claims(options.found)]
     if not rows:
-        return ""
+        return []
     said = notes(
         "Peers are those of this run at the better C by nDCG@5, one-vs-rest at the C with the "
         "better log loss; ours is the default C. Scores in %.",
@@ -87,7 +87,7 @@ def section(options: Options) -> str:
         else None,
     )
     header = ["claim", "asked", "reached", "reached / asked", "holds"]
-    return "\n".join(["### Claims\n", table(header, rows), "", said, ""])
+    return ["### Claims", table(header, rows), said]
 
 
 def all_claims(found: dict[str, Any]) -> Iterator[Claim]:

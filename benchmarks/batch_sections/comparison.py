@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import sys
 from typing import TYPE_CHECKING
 
 from batch_sections.contestants import (
@@ -19,11 +17,14 @@ from batch_sections.contestants import (
     quality,
 )
 from batch_sections.data_sets import Split, whole
-from online_sections.markdown import notes, number, table
-from peers import MissingPeerError, peer
+from harness.benchmark import say
+from harness.peers import noting, versions
+from harness.report import Block, notes, number, table
 
 if TYPE_CHECKING:
-    from batch_sections.options import Options
+    from collections.abc import Iterator
+
+    from harness.benchmark import Options
 
 COST_COLUMNS = {
     "reading s": ("reading_s", 2),
@@ -44,48 +45,34 @@ FULL_PEERS = tuple(each for each in PEERS if each.sibling is None)
 FULL_OURS = tuple(each for each in OURS if "hinge" not in each.name)
 
 
-def section(options: Options) -> str:
+def section(options: Options) -> Iterator[Block]:
     """Return two tables for each set."""
-    parts = ["### Cost and quality\n", notes(*explanations(options)), ""]
+    yield "### Cost and quality"
+    yield notes(*explanations(options))
     names = [*options.sets, *(["yso-en-full"] if options.full and "yso-en" in options.sets else [])]
     for name in names:
-        print(f"  {name}", file=sys.stderr, flush=True)
-        parts.append(one_set(options, name))
-    return "\n".join(parts)
+        say(f"  {name}")
+        yield from one_set(options, name)
 
 
-def one_set(options: Options, name: str) -> str:
+def one_set(options: Options, name: str) -> list[Block]:
     split = whole(options.data, name, options.limit)
-    runs, missing = [], []
+    runs: list[Run] = []
+    missing: list[str] = []
     for contestant in taking_part(options, name, split):
-        try:
+        with noting(missing, contestant.name):
             runs += both_costs(contestant, options, name, split)
-        except MissingPeerError as error:
-            missing.append(str(error))
-        except RuntimeError as error:
-            missing.append(f"{contestant.name} failed: {reason(error)}")
     scored = [(run, quality(run, split)) for run in runs]
     options.found[name] = scored
     cost_rows = [[*title(run, split), *costs(run)] for run in runs]
     quality_rows = [[*title(run, split), *shown(run, found)] for run, found in scored]
-    return "\n".join(
-        [
-            f"#### {name}\n",
-            f"{split.described}.\n",
-            table(["contestant", "C", *COST_COLUMNS], cost_rows),
-            "",
-            table(["contestant", "C", *SCORES, *FRACTIONS], quality_rows),
-            "",
-            notes(*dict.fromkeys(missing)),
-            "",
-        ]
-    )
-
-
-def reason(error: RuntimeError) -> str:
-    """Return the last line of what a program complained, without the machine's folders."""
-    last = str(error).rsplit("failed: ", 1)[-1].splitlines()[-1:]
-    return re.sub(r"/\S*/", "", "".join(last)) or "it said nothing."
+    return [
+        f"#### {name}",
+        f"{split.described}.",
+        table(["contestant", "C", *COST_COLUMNS], cost_rows),
+        table(["contestant", "C", *SCORES, *FRACTIONS], quality_rows),
+        notes(*missing),
+    ]
 
 
 def taking_part(options: Options, name: str, split: Split) -> list[Contestant]:
@@ -104,7 +91,7 @@ def both_costs(contestant: Contestant, options: Options, name: str, split: Split
     runs = []
     for cost in costs:
         said = "default" if cost is None else f"C={cost:g}"
-        print(f"  {contestant.name}, {said}", file=sys.stderr, flush=True)
+        say(f"  {contestant.name}, {said}")
         runs.append(measured(contestant, split, cost, threads=options.threads, named=named))
     return runs
 
@@ -137,14 +124,8 @@ def shown(run: Run, found: dict[str, float]) -> list[str]:
 
 def explanations(options: Options) -> list[str]:
     """Return what a reader must know of the tables."""
-    versions = []
-    for name in ("omikuji", "pecos", "napkinxc") if options.with_peers else ():
-        try:
-            versions.append(peer(name).version)
-        except MissingPeerError as error:
-            versions.append(str(error))
     return [
-        "; ".join(versions),
+        versions("omikuji", "pecos", "napkinxc") if options.with_peers else "",
         f"Everybody learns with {options.threads} threads and is asked with one, from the same "
         "rows of length 1, in a process of its own. CPU s are those of learning, of all threads; "
         "peak MB too, the data included. Omikuji reads a text file, the others arrays.",

@@ -14,10 +14,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from batch_sections.data_sets import Split, choosing
+from harness.peers import WORK, peer
+from harness.processes import run_measured
 from labeltrees.metrics import label_log_loss, multilabel_report, ndcg_at_k, propensities
 from labeltrees.models.extreme.settings import ExtremeSettings
-from peers import WORK, peer
-from processes import run_measured
 
 PROGRAMS = Path(__file__).parent
 COSTS = (0.3, 1.0, 3.0, 10.0)

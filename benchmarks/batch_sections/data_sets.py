@@ -13,8 +13,8 @@ from scipy.sparse import csr_array, vstack
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import normalize
 
+from harness.peers import WORK
 from labeltrees.data.readers import read_xc
-from peers import WORK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,20 +6,21 @@ from typing import TYPE_CHECKING
 
 from batch_sections.data_sets import whole
 from batch_sections.our_models import regressor, top_labels
+from harness.report import Block, left_out, notes, number, table
 from labeltrees.metrics import filtering_curve, plot_filtering_curves, propensities
-from online_sections.markdown import notes, number, table
 from online_sections.plots import links
 
 if TYPE_CHECKING:
-    from batch_sections.options import Options
+    from harness.benchmark import Options
 
 KEPT_A_ROW = 20
 RECALLS = (0.1, 0.2, 0.3, 0.4)
 
 
-def section(options: Options) -> str:
+def section(options: Options, title: str = "Filtering by relevance") -> list[Block]:
     """Return precision at some recalls of each set, and draw the curves."""
-    title = "### Filtering by relevance\n"
+    if not options.sets:
+        return left_out(title, "folder with a multi-label set")
     rows = drawn(options)
     header = ["set", "kept", *(f"precision at recall {recall:g}" for recall in RECALLS)]
     said = notes(
@@ -27,7 +28,7 @@ def section(options: Options) -> str:
         "are predicted. Precision is the mean true relevance of what is kept, in %, recall its "
         "share of all relevance."
     )
-    return "\n".join([title, table(header, rows), "", *links("filtering"), said, ""])
+    return [f"### {title}", table(header, rows), *links("filtering"), said]
 
 
 def drawn(options: Options) -> list[list[str]]:

@@ -13,13 +13,13 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from batch_sections.contestants import COSTS
 from batch_sections.our_models import ranked_labels, regressor, timed, top_rows
+from harness.report import Block, left_out, notes, number, table
 from labeltrees.metrics import auc_at_k, weighted_precision_at_k
-from online_sections.markdown import notes, number, table
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from batch_sections.options import Options
+    from harness.benchmark import Options
 
 SEEDS = (0, 1, 2)
 TEST_SHARE = 0.3
@@ -34,12 +34,12 @@ class Films:
     ratings: csr_array
 
 
-def section(options: Options) -> str:
+def section(options: Options) -> list[Block]:
     """Return one table: three ways to find films for users with the same model."""
-    title = "### MovieLens, films for users\n"
-    folder = options.data / "movielens-latest-small"
-    if not folder.is_dir():
-        return f"{title}\nLeft out: no `{folder.name}` in the folder of data.\n"
+    title = "MovieLens, films for users"
+    folder = options.folder("movielens-latest-small")
+    if folder is None:
+        return left_out(title, "folder with movielens-latest-small")
     films = read_films(folder, options.limit)
     tried = [one_seed(films, seed, options) for seed in SEEDS]
     costs = ", ".join(f"{cost:g}" for cost, _ in tried)
@@ -60,7 +60,7 @@ def section(options: Options) -> str:
         f"C: of {COSTS}, the best Rating@5 of scoring all pairs on a fifth of the training films, "
         f"not learned from meanwhile: {costs}.",
     )
-    return "\n".join([title, table(HEADER, rows), "", said, ""])
+    return [f"### {title}", table(HEADER, rows), said]
 
 
 def read_films(folder: Path, limit: int | None) -> Films:

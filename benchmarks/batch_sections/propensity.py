@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from batch_sections.contestants import COSTS
 from batch_sections.data_sets import Split, choosing, whole
 from batch_sections.our_models import ranked_labels, regressor
+from harness.report import Block, left_out, notes, number, table
 from labeltrees.metrics import (
     auc_at_k,
     propensities,
@@ -14,10 +15,9 @@ from labeltrees.metrics import (
     psp_at_k,
     xmad_at_k,
 )
-from online_sections.markdown import notes, number, table
 
 if TYPE_CHECKING:
-    from batch_sections.options import Options
+    from harness.benchmark import Options
 
 KS = (1, 3, 5)
 TAIL_WEIGHTS = (0.5, 0.7, 0.8, 0.9, 0.95)
@@ -64,11 +64,11 @@ LEARNERS: dict[str, dict[str, Any]] = {
 }
 
 
-def section(options: Options) -> str:
+def section(options: Options) -> list[Block]:
     """Return one table, the paper's own numbers included."""
-    title = "### Bibtex, propensity relevance\n"
+    title = "Bibtex, propensity relevance"
     if "bibtex" not in options.sets:
-        return f"{title}\nLeft out: no `bibtex` in the folder of data.\n"
+        return left_out(title, "folder with bibtex")
     split = whole(options.data, "bibtex", options.limit)
     rows = [row(name, given, options, split) for name, given in LEARNERS.items()]
     said = notes(
@@ -81,7 +81,7 @@ def section(options: Options) -> str:
         "The paper's XMAD is lower than its equation 6 allows; what the authors' program prints is "
         "the last column.",
     )
-    return "\n".join([title, table(HEADER, [*rows, *PUBLISHED]), "", said, ""])
+    return [f"### {title}", table(HEADER, [*rows, *PUBLISHED]), said]
 
 
 def row(name: str, given: dict[str, Any], options: Options, split: Split) -> list[str]:

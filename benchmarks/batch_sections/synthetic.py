@@ -11,10 +11,10 @@ from scipy.sparse import csr_array
 from sklearn.preprocessing import normalize
 
 from batch_sections.our_models import regressor, timed, with_one_thread
-from online_sections.markdown import notes, number, table
+from harness.report import Block, notes, number, table
 
 if TYPE_CHECKING:
-    from batch_sections.options import Options
+    from harness.benchmark import Options
 
 LABELS_A_POINT = 3
 N_FEATURES = 50_000
@@ -69,9 +69,9 @@ def counted(columns: np.ndarray, width: int) -> csr_array:
     return matrix
 
 
-def growth(options: Options) -> str:
+def growth(options: Options) -> list[Block]:
     """Return the cost of one tree for ever more labels."""
-    title = "### Growth with the number of labels\n"
+    title = "### Growth with the number of labels"
     n_points = min(N_POINTS, options.limit or N_POINTS)
     sweep = [n for n in SWEEP if n <= (options.limit or SWEEP[-1])] or [options.limit]
     rows = [grown(n_labels, n_points, options) for n_labels in sweep]
@@ -97,7 +97,7 @@ def growth(options: Options) -> str:
         f"One tree, {n_points:,} points with {LABELS_A_POINT} labels and {WORDS_A_POINT} words "
         f"each, {options.threads} threads to learn, one to ask for the top 5 of {N_ASKED:,}.",
     )
-    return "\n".join([title, table(header, shown), "", said, ""])
+    return [title, table(header, shown), said]
 
 
 def grown(n_labels: int, n_points: int, options: Options) -> list[float]:
@@ -113,9 +113,9 @@ def grown(n_labels: int, n_points: int, options: Options) -> list[float]:
     return [n_labels, 1e3 * learning / n_points, 1e3 * asking / N_ASKED, 1e3 * single]
 
 
-def labelwise(options: Options) -> str:
+def labelwise(options: Options) -> list[Block]:
     """Return the time of labelwise search among as many points as labels."""
-    title = "### Labelwise search among many points and labels\n"
+    title = "### Labelwise search among many points and labels"
     n = min(LABELWISE, options.limit or LABELWISE)
     points = made_up(n, n, n)
     model = regressor(n_trees=1, n_jobs=options.threads).fit(points.X, points.Y)
@@ -138,7 +138,7 @@ def labelwise(options: Options) -> str:
         f"Of what was found {100 * share_true(found, model, points):.2f} % is true.",
     )
     header = ["how", "s", "times as long", "relevance found over the best"]
-    return "\n".join([title, table(header, rows), "", said, ""])
+    return [title, table(header, rows), said]
 
 
 def share_true(found: Any, model: Any, points: Points) -> float:

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from batch_sections.comparison import reason
 from calibration_sections import scoring
 from calibration_sections.contestants import FASTTEXT_RATES, asked, taking_part
 from calibration_sections.data_sets import HELD_SHARE, MOST_HELD, parts
 from calibration_sections.plots import FILE, reliability
 from calibration_sections.scoring import KS, N_BINS, N_DRAWS, N_WIDE_BINS, Top
+from harness.benchmark import say
+from harness.peers import noting, versions
+from harness.report import Block, notes, number, table
 from multilabel_sections.data_sets import CHOOSING
-from online_sections.markdown import notes, number, table
-from peers import MissingPeerError, peer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from calibration_sections.data_sets import Parts
-    from calibration_sections.options import Options
+    from harness.benchmark import Options
     from multilabel_sections.contestants import Contestant
 
 ERRORS = [f"{name}@{k}" for name in ("ECE", "Brier") for k in KS]
@@ -39,15 +38,18 @@ class Result:
     mapped: Top
 
 
-def section(options: Options) -> Iterator[str]:
+def section(options: Options) -> Iterator[Block]:
     """Return a table for each set, and draw the picture of all."""
-    yield f"### Before → after isotonic calibration\n\n{notes(*explanations(options))}\n"
+    yield "### Before → after isotonic calibration"
+    yield notes(*explanations(options))
+    if not options.quick:
+        yield f"![reliability before and after isotonic calibration](../plots/{FILE})"
     curves = {}
     for name in options.sets:
-        print(f"  {name}", file=sys.stderr, flush=True)
+        say(f"  {name}")
         found = parts(options, name)
         results, missing = run_all(options, name, found)
-        yield one_set(name, found, results, missing)
+        yield from one_set(name, found, results, missing)
         curves[name] = {
             each.contestant.name: (
                 scoring.curve(each.raw, found.tested),
@@ -55,24 +57,18 @@ def section(options: Options) -> Iterator[str]:
             )
             for each in results
         }
-    if options.quick:
-        return
-    reliability(curves, options.plots / FILE)
-    yield f"![reliability before and after isotonic calibration](plots/{FILE})\n"
+    if not options.quick:
+        reliability(curves, options.plots / FILE)
 
 
 def run_all(options: Options, name: str, found: Parts) -> tuple[list[Result], list[str]]:
     """Return the results of those that could take part, and a sentence for each other."""
-    results, missing = [], []
-    chosen = taking_part(found.split, name, options)
-    for contestant in chosen:
-        print(f"  {contestant.name}", file=sys.stderr, flush=True)
-        try:
+    results: list[Result] = []
+    missing: list[str] = []
+    for contestant in taking_part(found.split, name, options):
+        say(f"  {contestant.name}")
+        with noting(missing, contestant.name):
             results.append(result(contestant, found))
-        except MissingPeerError as error:
-            missing.append(str(error))
-        except RuntimeError as error:
-            missing.append(f"{contestant.name} failed: {reason(error)}")
     return results, missing
 
 
@@ -84,18 +80,10 @@ def result(contestant: Contestant, found: Parts) -> Result:
     return Result(contestant, rate, answers.train_s, raw, raw.mapped(isotonic))
 
 
-def one_set(name: str, found: Parts, results: list[Result], missing: list[str]) -> str:
+def one_set(name: str, found: Parts, results: list[Result], missing: list[str]) -> list[Block]:
     rows = [row(each, found) for each in results]
-    return "\n".join(
-        [
-            f"#### {name}\n",
-            f"{found.described}.\n",
-            table(HEADER, rows),
-            "",
-            notes(*by_chance(found, results), *dict.fromkeys(missing)),
-            "",
-        ]
-    )
+    said = notes(*by_chance(found, results), *missing)
+    return [f"#### {name}", f"{found.described}.", table(HEADER, rows), said]
 
 
 def row(each: Result, found: Parts) -> list[str]:
@@ -110,7 +98,7 @@ def row(each: Result, found: Parts) -> list[str]:
     ]
 
 
-def by_chance(found: Parts, results: list[Result]) -> Iterator[str]:
+def by_chance(found: Parts, results: list[Result]) -> Iterator[Block]:
     """Say how large errors are of probabilities that are right."""
     if results:
         errors = scoring.errors_by_chance(results[0].mapped, found.tested)
@@ -124,15 +112,9 @@ def by_chance(found: Parts, results: list[Result]) -> Iterator[str]:
 
 def explanations(options: Options) -> list[str]:
     """Return what a reader must know of the tables."""
-    versions = []
     names = ("omikuji", "pecos", "napkinxc", "vw", "fasttext")
-    for name in names if options.with_peers and not options.quick else ():
-        try:
-            versions.append(peer(name).version)
-        except MissingPeerError as error:
-            versions.append(str(error))
     return [
-        "; ".join(versions),
+        versions(*(names if options.with_peers and not options.quick else ())),
         f"ECE@k: the first k labels of all rows in {N_BINS} bins of equal mass; the last column "
         f"has {N_WIDE_BINS} bins of equal width instead. Brier@k: the mean of (y - p)^2 over the "
         "same. P in %. A score above 1 counts as 1.",

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from batch_sections.contestants import MOST_LABELS_NAMED
-from calibration_sections.options import STREAM
+from calibration_sections.data_sets import STREAM
 from multilabel_sections.contestants import (
     BATCH,
     MOST_ONE_AGAINST_ALL,
@@ -20,7 +20,7 @@ from multilabel_sections.contestants import (
 
 if TYPE_CHECKING:
     from batch_sections.data_sets import Split
-    from calibration_sections.options import Options
+    from harness.benchmark import Options
     from multilabel_sections.answers import Answers
 
 TREE = Contestant(
@@ -65,7 +65,7 @@ def taking_part(split: Split, name: str, options: Options) -> list[Contestant]:
     if options.quick:
         return [*(tree or (BATCH,))]
     all_peers = peers(split, name) if options.with_peers else []
-    words = options.learners or ("",)
+    words = options.own.learners or ("",)
     everybody = [*OUR_BATCH, *OUR_ONLINE, *tree, *all_peers]
     return [each for each in everybody if any(word in each.name for word in words)]
 

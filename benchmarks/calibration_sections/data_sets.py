@@ -9,14 +9,16 @@ import numpy as np
 from scipy.sparse import vstack
 
 from batch_sections.data_sets import Split, whole, written
-from calibration_sections.options import STREAM
 from multilabel_sections.data_sets import identifier_sets
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from calibration_sections.options import Options
+    from harness.benchmark import Options
 
+#: The built-in stream, beside the folders of data.
+STREAM = "next identifier"
+QUICK_ROWS = 500
 HELD_SHARE = 0.2
 MOST_HELD = MOST_TESTED = 10_000
 SEED = 0
@@ -52,11 +54,12 @@ class Parts:
 
 def parts(options: Options, name: str) -> Parts:
     """Return a set in three; of the stream the parts are from different files, in order."""
+    limit = options.rows(QUICK_ROWS) if options.quick else options.limit
     if name == STREAM:
-        asked = identifier_sets(options.limit, n_next=1, most_asked=MOST_HELD + MOST_TESTED)
+        asked = identifier_sets(limit, n_next=1, most_asked=MOST_HELD + MOST_TESTED)
         return Parts(asked, asked.X_test.shape[0] // 2)
     assert options.data is not None
-    split = whole(options.data, name, options.limit)
+    split = whole(options.data, name, limit)
     random = np.random.default_rng(SEED)
     order = random.permutation(split.X.shape[0])
     n_held = min(MOST_HELD, int(HELD_SHARE * len(order)))

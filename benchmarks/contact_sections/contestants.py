@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contact_sections.scoring import Score, read_answers, score
-from peers import WORK, peer
-from processes import run_measured
+from harness.peers import WORK, peer
+from harness.processes import run_measured
 
 if TYPE_CHECKING:
     from contact_sections.person_files import PersonRows

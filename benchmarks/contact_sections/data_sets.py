@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 from sklearn import datasets
 
 from contact_sections import debian
-from contact_sections.options import YSO_ROWS
 from contact_sections.person_files import PersonRows, parsed, shuffled_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from contact_sections.options import Options
+    from harness.benchmark import Options
 
 Split = tuple[PersonRows, PersonRows]
 
@@ -39,6 +38,10 @@ TABLES: dict[str, Callable[..., object]] = {
 SETS = ("clinc150", "rcv1-sub1", "letter", *TABLES, "bibtex", "delicious", "debian", "yso-en")
 
 
+#: Rows of yso-en that are learned.
+YSO_ROWS = 100_000
+
+
 class MissingSetError(Exception):
     """A set cannot be had here; the message is a sentence for the report."""
 
@@ -46,9 +49,10 @@ class MissingSetError(Exception):
 def split_of(name: str, options: Options) -> Split:
     """Return rows to learn from, in the order found, and rows to test: its own, or a fifth."""
     if name in SHARED:
-        if options.data is None or not (options.data / name).is_dir():
-            raise MissingSetError(f"{name} is left out: the folder of data (`--data`) has it not.")
-        train, test = _shared(options.data / name, SHARED[name])
+        folder = options.folder(name)
+        if folder is None:
+            raise MissingSetError("the folder of data (`--data`) does not have it.")
+        train, test = _shared(folder, SHARED[name])
         if name == "yso-en":
             train = train.first(YSO_ROWS)
     else:
@@ -93,7 +97,7 @@ def _debian() -> PersonRows:
     try:
         return debian.described_packages()
     except OSError as error:
-        raise MissingSetError(f"debian is left out: {error}.") from error
+        raise MissingSetError(f"{error}.") from error
 
 
 def _unzipped(path: Path) -> str:

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 
 from contact_sections.person_files import PersonRows, read, write
-from peers import WORK
+from harness.peers import WORK
 
 FEWEST_PACKAGES = 1_000
 

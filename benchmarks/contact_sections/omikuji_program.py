@@ -13,7 +13,7 @@ from batch_sections.contestants import COSTS, PROGRAMS
 from batch_sections.data_sets import Split, written
 from contact_sections import program
 from contact_sections.features import Features
-from processes import run_measured
+from harness.processes import run_measured
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from contact_sections.contestants import REGRESSIONS, Question, Run
 from contact_sections.person_files import ORDERS
 from contact_sections.program import KS
-from online_sections.markdown import notes, number, table
+from harness.report import Block, notes, number, table
 
 if TYPE_CHECKING:
     from contact_sections.person_files import PersonRows
@@ -60,7 +60,7 @@ class Compared:
         return high - low <= max(TOLERANCE * high, 1.001 / len(self.question.rows))
 
 
-def of_set(found: Compared, lines: list[str]) -> str:
+def of_set(found: Compared, lines: list[str]) -> list[Block]:
     """Return the section of a set."""
     train, several = found.train, found.question.several
     size = (
@@ -70,9 +70,7 @@ def of_set(found: Compared, lines: list[str]) -> str:
     scores = [f"P@{k} %" for k in KS] if several else ["accuracy %", "log loss"]
     header = ["contestant", "file", "chosen", *scores, "ECE@1", "s", "of which tuning"]
     rows = [row(run, several) for run in found.runs]
-    return "\n".join(
-        [f"### {found.name}\n", f"{size}.\n", table(header, rows), "", notes(*lines), ""]
-    )
+    return [f"### {found.name}", f"{size}.", table(header, rows), notes(*lines)]
 
 
 def row(run: Run, several: bool) -> list[str]:
@@ -90,9 +88,9 @@ def row(run: Run, several: bool) -> list[str]:
     ]
 
 
-def summary(sets: list[Compared]) -> str:
+def summary(sets: list[Compared]) -> list[Block]:
     """Return a line for each set."""
-    return "\n".join(["### Summary\n", table(SUMMARY, [line(each) for each in sets]), ""])
+    return ["### Summary", table(SUMMARY, [line(each) for each in sets])]
 
 
 def line(found: Compared) -> list[str]:

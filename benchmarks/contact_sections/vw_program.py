@@ -11,9 +11,9 @@ from scipy.sparse import csr_array
 
 from contact_sections import program
 from contact_sections.features import Features
+from harness.peers import WORK
 from online_sections.peer_runs import run_vw
 from online_sections.small_sets import read_probabilities, row_words
-from peers import WORK
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
-from batch_sections.comparison import reason
+from harness.benchmark import say
+from harness.peers import noting, versions
+from harness.report import Block, notes, number, table
 from multilabel_sections.contestants import (
     BATCH,
     OURS,
@@ -17,13 +18,11 @@ from multilabel_sections.contestants import (
     taking_part,
 )
 from multilabel_sections.data_sets import CHOOSING, streamed
-from online_sections.markdown import notes, number, table
-from peers import MissingPeerError, peer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from multilabel_sections.options import Options
+    from harness.benchmark import Options
 
 DIGITS = {
     "P@1": 2, "P@3": 2, "P@5": 2, "nDCG@5": 2, "label log loss": 3,
@@ -35,37 +34,31 @@ LESS_IS_BETTER = ("label log loss", "of labels learned", "ECE@1", "top 5 µs/row
 Scored = list[tuple[Run, dict[str, float | None]]]
 
 
-def section(options: Options) -> Iterator[str]:
+def section(options: Options) -> Iterator[Block]:
     """Return a table for each set, and where the goals stand."""
-    yield f"### One pass over each set\n\n{notes(*explanations(options))}\n"
+    yield "### One pass over each set"
+    yield notes(*explanations(options))
     for name in options.sets:
-        print(f"  {name}", file=sys.stderr, flush=True)
-        yield one_set(options, name)
+        say(f"  {name}")
+        yield from one_set(options, name)
 
 
-def one_set(options: Options, name: str) -> str:
-    split, scored, missing = streamed(options, name), [], []
+def one_set(options: Options, name: str) -> list[Block]:
+    split = streamed(options, name)
+    scored: Scored = []
+    missing: list[str] = []
     for contestant in taking_part(split, with_peers=options.with_peers):
-        print(f"  {contestant.name}", file=sys.stderr, flush=True)
-        try:
+        say(f"  {contestant.name}")
+        with noting(missing, contestant.name):
             found = run(contestant, split)
-        except MissingPeerError as error:
-            missing.append(str(error))
-        except RuntimeError as error:
-            missing.append(f"{contestant.name} failed: {reason(error)}")
-        else:
             scored.append((found, found.scores(split)))
     rows = [row(*each) for each in scored]
-    return "\n".join(
-        [
-            f"#### {name}\n",
-            f"{split.described}; every label's probability of {n_sampled(split):,} rows.\n",
-            table(["learner", "rate", *DIGITS], rows),
-            "",
-            notes(*goals(scored), *dict.fromkeys(missing)),
-            "",
-        ]
-    )
+    return [
+        f"#### {name}",
+        f"{split.described}; every label's probability of {n_sampled(split):,} rows.",
+        table(["learner", "rate", *DIGITS], rows),
+        notes(*goals(scored), *missing),
+    ]
 
 
 def row(found: Run, scores: dict[str, float | None]) -> list[str]:
@@ -106,14 +99,8 @@ def listed(names: list[str]) -> str:
 
 def explanations(options: Options) -> list[str]:
     """Return what a reader must know of the tables."""
-    versions = []
-    for name in ("napkinxc", "vw", "omikuji") if options.with_peers else ():
-        try:
-            versions.append(peer(name).version)
-        except MissingPeerError as error:
-            versions.append(str(error))
     return [
-        "; ".join(versions),
+        versions("napkinxc", "vw", "omikuji") if options.with_peers else "",
         "Everybody learns from the same rows of length 1 in the same random order, with one "
         "thread, in a process of its own; learners in italics do not learn online: they see all "
         "rows before they begin, or several times.",

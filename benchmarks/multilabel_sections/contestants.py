@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from batch_sections.contestants import as_matrix
+from harness.peers import WORK, peer
+from harness.processes import run_measured
 from labeltrees.metrics import (
     calibration_error_at_k,
     label_log_loss,
@@ -21,8 +23,6 @@ from labeltrees.metrics import (
 from multilabel_sections import vw
 from multilabel_sections.answers import Answers
 from multilabel_sections.data_sets import choosing
-from peers import WORK, peer
-from processes import run_measured
 
 if TYPE_CHECKING:
     from batch_sections.data_sets import Split

@@ -10,11 +10,12 @@ from sklearn.preprocessing import normalize
 
 from batch_sections.data_sets import Split, whole, written
 from labeltrees.data.python_source import PythonSource
-from multilabel_sections.options import STREAM
 
 if TYPE_CHECKING:
-    from multilabel_sections.options import Options
+    from harness.benchmark import Options
 
+#: The built-in stream's sets of identifiers, beside the folders of data.
+STREAM = "identifiers"
 MOST_ASKED = 10_000
 STREAM_ROWS = 50_000
 N_NEXT = 5

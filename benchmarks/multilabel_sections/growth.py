@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from harness.report import Block, notes, number, table
 from labeltrees import MultiLabelTreeClassifier
 from multilabel_sections.contestants import OURS
 from online_sections.growth import window_rows
-from online_sections.markdown import notes, number, table
 from online_sections.our_runs import megabytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from multilabel_sections.options import Options
+    from harness.benchmark import Options
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 LABELS_PER_ROW = 3
@@ -48,16 +48,17 @@ class Point:
         return self.learn, self.p_label, self.top_1
 
 
-def section(options: Options) -> Iterator[str]:
+def section(options: Options) -> Iterator[Block]:
     """Return a table for each model, with the ratio of the largest to the smallest."""
     sizes = [size for size in SIZES if size <= (options.limit or SIZES[-1])] or [SIZES[0]]
-    yield "### Growth with the number of labels\n"
+    yield "### Growth with the number of labels"
     for title, settings in ((OURS.name, {}), (f"{OURS.name}, `refine=0`", {"refine": 0})):
         points = []
         for size in sizes:
             print(f"  {title}, {size:,} labels", file=sys.stderr, flush=True)
             points.append(measure(size, settings))
-        yield f"{title}:\n\n{table(HEADER, [*map(row, points), ratios(points)])}\n"
+        yield f"{title}:"
+        yield table(HEADER, [*map(row, points), ratios(points)])
     yield notes(
         f"There are as many topics as labels, and a topic has {LABELS_PER_ROW} labels, so a label "
         f"has {LABELS_PER_ROW} topics. A row has 20 features, pieces of its topic's code of 20 "

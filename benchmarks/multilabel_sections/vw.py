@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from harness.peers import WORK
 from multilabel_sections.answers import Answers
 from online_sections.peer_runs import run_vw
 from online_sections.small_sets import read_probabilities, row_words
-from peers import WORK
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from batch_sections.data_sets import Split
-    from processes import Measured
+    from harness.processes import Measured
 
 FOLDER = WORK / "multilabel" / "vw"
 #: Bits of the weight table, more where there are many labels: 2 GB, or 0.5 GB with `--sgd`.

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from harness.report import Block, left_out, notes, number, table
 from labeltrees import ConditionalTreeClassifier
 from labeltrees.metrics import log_loss, squared_loss
 from online_sections import plots
-from online_sections.markdown import notes, number, table
 from online_sections.small_data import clinc150
 
 if TYPE_CHECKING:
-    from online_sections.options import Options
+    from harness.benchmark import Options
     from online_sections.small_data import Part, SmallSet
 
 STRUCTURES = ("kmeans", "random")
@@ -41,12 +41,13 @@ class Point:
     regret_factor: float
 
 
-def section(options: Options) -> str:
+def section(options: Options) -> list[Block]:
     """Return a table of arities, and draw them."""
-    title = "### Arity\n"
-    if options.data is None or not (options.data / "clinc150").is_dir():
-        return f"{title}\nLeft out: no folder with clinc150 was given (`--data DIR`).\n"
-    data = clinc150(options.data / "clinc150").first(options.limit)
+    title = "Arity"
+    folder = options.folder("clinc150")
+    if folder is None:
+        return left_out(title, "folder with clinc150")
+    data = clinc150(folder).first(options.limit)
     points = [
         best(data, structure, arity) for structure in STRUCTURES for arity in arities(data.n_labels)
     ]
@@ -59,8 +60,8 @@ def section(options: Options) -> str:
         "The regret factor is Theorem 3's bound, 4 (log n / log k)² ((k - 1) / k)², with k = n "
         "for one node.",
     )
-    parts = [title, table(HEADER, [row(point) for point in points]), "", said, ""]
-    return "\n".join([*parts, *plots.links("arity")])
+    blocks = [f"### {title}", table(HEADER, [row(point) for point in points]), "", said, ""]
+    return [*blocks, *plots.links("arity")]
 
 
 def arities(n_labels: int) -> list[int]:

@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from harness.peers import WORK, MissingPeerError, peer
+from harness.report import Block, notes, number, table
 from labeltrees import ConditionalTreeClassifier, FilterTreeClassifier, LOMTreeClassifier
 from labeltrees.data.python_source import PythonSource
 from labeltrees.metrics import log_loss
 from online_sections import our_runs, peer_runs
-from online_sections.markdown import notes, number, table
 from online_sections.peer_runs import run_vw
 from online_sections.small_data import SmallSet, small_sets
 from online_sections.small_sets import write_rows
-from online_sections.stream_file import StreamFile, stream_file, tail_start
-from peers import WORK, MissingPeerError, peer
+from online_sections.stream_file import StreamFile, short_length, stream_file, tail_start
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from online_sections.options import Options
+    from harness.benchmark import Options
 
 RATES = (0.2, 0.5, 2.0)
 PASSES = (5, 20)
@@ -51,14 +51,14 @@ class Run:
     """The same by the leaf's histogram without back-off."""
 
 
-def section(options: Options) -> str:
+def section(options: Options) -> list[Block]:
     """Return a table of the stream and, if a folder is given, one of each small set."""
-    parts = ["### LOMtree and filter tree\n"]
-    if options.data is None:
-        return "\n".join([*parts, on_stream(options), "Give --data for the small sets.\n"])
-    sets = small_sets(options.data, options.limit)
-    parts += [on_small_set(data, with_peers=options.with_peers) for data in reversed(sets)]
-    parts.append(on_stream(options))
+    title = "### LOMtree and filter tree"
+    sets = small_sets(options.data, options.limit) if options.data else []
+    if not sets:
+        return [title, *on_stream(options)]
+    several = [on_small_set(data, with_peers=options.with_peers) for data in reversed(sets)]
+    tables = [block for blocks in several for block in blocks]
     said = (
         "Settings are those with the least error on the rows to choose by, from one grid for all: "
         f"rates {RATES}, passes {PASSES}, and for LOMtree and `--log_multi` T of "
@@ -69,10 +69,10 @@ def section(options: Options) -> str:
         "updates. "
         "Intervals are 95 % of the binomial, as in the paper. Log loss has floor 1e-9."
     )
-    return "\n".join([*parts, said, ""])
+    return [title, said, *tables, *on_stream(options)]
 
 
-def on_small_set(data: SmallSet, *, with_peers: bool) -> str:
+def on_small_set(data: SmallSet, *, with_peers: bool) -> list[Block]:
     learners: list[tuple[str, list[Any], Callable[..., Run]]] = [
         ("LOMtree", OUR_LOM_GRID, lomtree),
         ("Rtree", TREE_GRID, rtree),
@@ -90,9 +90,7 @@ def on_small_set(data: SmallSet, *, with_peers: bool) -> str:
             rows.append(best_row(name, data, grid, learn))
         except MissingPeerError as error:
             missing = str(error)
-    size = f"{len(data.train[1]):,} rows to learn, {len(data.test[1]):,} to test"
-    title = f"{data.name}: {size}, {data.n_labels} labels.\n"
-    return "\n".join([title, table(HEADER, rows), "", notes(missing), ""])
+    return [f"#### {data.name}", f"{data.sizes}.", table(HEADER, rows), notes(missing)]
 
 
 def best_row(name: str, data: SmallSet, grid: list[Any], learn: Callable[..., Run]) -> list[str]:
@@ -179,9 +177,9 @@ def vw(data: SmallSet, rate: float, passes: int, *learner: str) -> Run:
     return Run(*answers)
 
 
-def on_stream(options: Options) -> str:
+def on_stream(options: Options) -> list[Block]:
     """Accuracy over the last fifth, and examples a second, on the shuffled stream."""
-    length = options.short
+    length = short_length(options)
     runs: list[tuple[Any, float]] = [
         (
             our_runs.progressive_of("LOMtree", LOMTreeClassifier, "shuffled", length),
@@ -212,8 +210,9 @@ def on_stream(options: Options) -> str:
         "command's is of the whole program, like VW's, from its file."
     )
     version = peer("vw").version if options.with_peers and missing is None else None
-    title = f"Built-in stream, shuffled, first {length:,} examples; the last 20 %.\n"
-    return "\n".join([title, table(STREAM_HEADER, rows), "", notes(said, version, missing), ""])
+    title = "#### Built-in stream"
+    what = f"Shuffled, first {length:,} examples; scores of the last 20 %."
+    return [title, what, table(STREAM_HEADER, rows), notes(said, version, missing)]
 
 
 def learning(length: int) -> float:

@@ -5,29 +5,28 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.peers import WORK, MissingPeerError, peer
+from harness.report import Block, notes, number, table
 from online_sections import our_runs, peer_runs
-from online_sections.markdown import notes, number, table
-from online_sections.options import WHOLE_STREAM
-from online_sections.stream_file import StreamFile, stream_file
-from peers import WORK, MissingPeerError, peer
+from online_sections.stream_file import WHOLE_STREAM, StreamFile, lengths, stream_file
 
 if TYPE_CHECKING:
-    from online_sections.options import Options
-    from processes import Measured
+    from harness.benchmark import Options
+    from harness.processes import Measured
 
 HEADER = ["program", "accuracy", "wall s", "CPU s", "peak MB", "µs/example", "wall / first row"]
 
 
-def section(options: Options) -> str:
+def section(options: Options) -> list[Block]:
     """Return a table for each length of the stream."""
-    parts = ["### End to end from one file\n"]
-    for length in options.lengths:
+    blocks: list[Block] = ["### End to end from one file"]
+    for length in lengths(options):
         file = stream_file("files", length, WORK)
-        parts.append(one_length(file, with_peers=options.with_peers))
-    return "\n".join(parts)
+        blocks += one_length(file, with_peers=options.with_peers)
+    return blocks
 
 
-def one_length(file: StreamFile, *, with_peers: bool) -> str:
+def one_length(file: StreamFile, *, with_peers: bool) -> list[Block]:
     ours, _ = our_runs.stream_command(file, top=False)
     searched, accuracy = our_runs.stream_command(file)
     rows = [
@@ -58,8 +57,9 @@ def one_length(file: StreamFile, *, with_peers: bool) -> str:
         f"Through the file our accuracy is {accuracy:.4f}, straight from the stream "
         f"{direct.accuracy:.4f}."
     )
-    title = f"First {file.n_examples:,} examples in file order, {file.n_labels:,} labels.\n"
-    return "\n".join([title, table(HEADER, rows), "", notes(*commands, missing, said), ""])
+    title = f"#### First {file.n_examples:,} examples"
+    size = f"In file order, {file.n_labels:,} labels."
+    return [title, size, table(HEADER, rows), notes(*commands, missing, said)]
 
 
 def table_bits(file: StreamFile) -> tuple[int, ...]:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from harness.report import Block, notes, number, table
 from labeltrees import ConditionalTreeClassifier
 from online_sections import our_runs, plots
-from online_sections.markdown import notes, number, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from online_sections.options import Options
+    from harness.benchmark import Options
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 N_ROUNDS = 3  # how often each label is learned before time is taken
@@ -55,7 +55,7 @@ class Point:
     megabytes: float
 
 
-def section(options: Options) -> str:
+def section(options: Options) -> list[Block]:
     """Return a table of easy and one of hard data, and draw them."""
     sizes = [size for size in SIZES if size <= (options.limit or SIZES[-1])] or [options.limit]
     easy = [measure(size, window_rows) for size in sizes]
@@ -71,10 +71,10 @@ def section(options: Options) -> str:
         f"Of {N_WARM} labels only: P(label) of as many rows, whose memory the caches still have; "
         "what the others take longer is waiting for memory.",
     )
-    parts = ["### Growth with the number of labels\n"]
-    for title, points in (("Windows of bits.\n", easy), ("Single bits.\n", hard)):
-        parts += [title, table(HEADER, [*map(row, points), ratios(points)]), ""]
-    return "\n".join([*parts, said, "", *plots.links("growth")])
+    blocks: list[Block] = ["### Growth with the number of labels"]
+    for title, points in (("Windows of bits.", easy), ("Single bits.", hard)):
+        blocks += [title, table(HEADER, [*map(row, points), ratios(points)])]
+    return [*blocks, said, *plots.links("growth")]
 
 
 def measure(

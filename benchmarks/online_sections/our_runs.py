@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from harness.processes import Measured, run_measured
 from labeltrees import ConditionalTreeClassifier
 from labeltrees.cli.rivals import Cache, FrequencyTable
 from labeltrees.data.python_source import PythonSource
 from online_sections.scores import Answers
 from online_sections.stream_file import StreamFile, tail_start
-from processes import Measured, run_measured
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
+from harness.peers import WORK, peer
+from harness.processes import Measured, run_measured
 from online_sections.scores import Answers
 from online_sections.stream_file import StreamFile, copy_rows, tail_start
-from peers import WORK, peer
-from processes import Measured, run_measured
 
 PROGRAMS = Path(__file__).parent
 

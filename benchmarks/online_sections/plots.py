@@ -32,7 +32,7 @@ COSTS = {
 
 def links(*names: str) -> list[str]:
     """Return the Markdown lines that show pictures."""
-    return [f"![{name.replace('_', ' ')}](plots/{name}.png)\n" for name in names]
+    return [f"![{name.replace('_', ' ')}](../plots/{name}.png)" for name in names]
 
 
 def learning_curves(answers: dict[str, list[Answers]], folder: Path) -> None:

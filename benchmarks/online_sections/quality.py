@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from harness.peers import WORK, MissingPeerError, peer
+from harness.report import Block, notes, number, table
 from online_sections import our_runs, peer_runs, plots
-from online_sections.markdown import notes, number, table
-from online_sections.options import SHORT_STREAM
 from online_sections.peer_runs import TABLE_BITS
-from online_sections.stream_file import ORDERS, StreamFile, stream_file, tail_start
-from peers import WORK, MissingPeerError, peer
+from online_sections.stream_file import (
+    ORDERS,
+    SHORT_STREAM,
+    StreamFile,
+    lengths,
+    short_length,
+    stream_file,
+    tail_start,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from online_sections.options import Options
+    from harness.benchmark import Options
     from online_sections.scores import Answers
 
 HEADER = ["learner", "accuracy", "log loss (seen)", "ECE@1", "squared loss", "wall s"]
@@ -22,18 +29,18 @@ SLOW_LENGTH = 20_000  # for learners whose time grows with the number of labels
 RIVER_LENGTH = 2_000
 
 
-def section(options: Options) -> str:
+def section(options: Options) -> list[Block]:
     """Return tables for each order and length, and draw the curves of the longest."""
-    parts = ["### Quality over the last 20 %\n"]
-    for length in options.lengths:
+    tables: list[Block] = []
+    for length in lengths(options):
         answers = {}
         for order in ORDERS:
-            answers[order], text = one_stream(order, length, with_peers=options.with_peers)
-            parts.append(text)
+            answers[order], blocks = one_stream(order, length, with_peers=options.with_peers)
+            tables += blocks
         plots.learning_curves(answers, options.plots)
         plots.reliability(answers, options.plots)
-    slow = min(SLOW_LENGTH, options.short)
-    parts.append(slow_peers(slow, with_peers=options.with_peers))
+    slow = min(SLOW_LENGTH, short_length(options))
+    tables += slow_peers(slow, with_peers=options.with_peers)
     said = (
         "Log loss counts rows whose label was learned before, floor 1e-9; ECE@1 has 15 bins of "
         "equal mass. *Progressive* predicts each row, then learns it; *frozen* learns the first "
@@ -42,10 +49,11 @@ def section(options: Options) -> str:
         "Seconds are of the whole program, from the file; VW's frozen ones learn and save, "
         "fastText's learn and predict."
     )
-    return "\n".join([*parts, said, "", *plots.links("learning_curves", "reliability")])
+    pictures = plots.links("learning_curves", "reliability")
+    return ["### Quality over the last 20 %", said, *pictures, *tables]
 
 
-def one_stream(order: str, length: int, *, with_peers: bool) -> tuple[list[Answers], str]:
+def one_stream(order: str, length: int, *, with_peers: bool) -> tuple[list[Answers], list[Block]]:
     """Return every learner's answers on a stream, and the table of their scores."""
     answers = [
         runner(order, length)
@@ -68,7 +76,7 @@ def one_stream(order: str, length: int, *, with_peers: bool) -> tuple[list[Answe
         ]
         add_peers(runs, answers, seconds, lines)
     named = {"files": "File order", "shuffled": "Shuffled"}[order]
-    return answers, titled_table(f"{named}, {length:,} examples.\n", answers, seconds, lines)
+    return answers, titled_table(f"#### {named}, {length:,} examples", answers, seconds, lines)
 
 
 def vw_runs(file: StreamFile) -> list[tuple[str, Callable[[], peer_runs.PeerRun]]]:
@@ -80,9 +88,9 @@ def vw_runs(file: StreamFile) -> list[tuple[str, Callable[[], peer_runs.PeerRun]
     return [("vw", lambda way=way, kind=kind: way(kind, file, TABLE_BITS)) for kind, way in ways]
 
 
-def slow_peers(length: int, *, with_peers: bool) -> str:
+def slow_peers(length: int, *, with_peers: bool) -> list[Block]:
     """Return the tables of the learners that are too slow for the whole stream."""
-    parts = []
+    blocks: list[Block] = []
     for n_rows, kinds in ((length, ("oaa", "ect")), (min(length, RIVER_LENGTH), ("oaa",))):
         order = "shuffled"
         answers = [our_runs.progressive(order, n_rows), our_runs.cache(order, n_rows)]
@@ -101,9 +109,9 @@ def slow_peers(length: int, *, with_peers: bool) -> str:
             if n_rows <= RIVER_LENGTH:
                 runs.append(("river", lambda file=file: peer_runs.river_progressive(file)))
             add_peers(runs, answers, seconds, lines)
-        title = f"Beside learners that look at every label: shuffled, {n_rows:,} examples.\n"
-        parts.append(titled_table(title, answers, seconds, lines))
-    return "\n".join(parts)
+        title = f"#### Beside learners that look at every label: shuffled, {n_rows:,} examples"
+        blocks += titled_table(title, answers, seconds, lines)
+    return blocks
 
 
 def add_peers(
@@ -127,11 +135,11 @@ def add_peers(
 
 def titled_table(
     title: str, answers: list[Answers], seconds: list[float | None], lines: list[str]
-) -> str:
+) -> list[Block]:
     n_rows = max(len(each.correct) for each in answers)
     n_tail = n_rows - tail_start(n_rows)
     rows = [score_row(each.tail(n_tail), wall) for each, wall in zip(answers, seconds, strict=True)]
-    return "\n".join([title, table(HEADER, rows), "", notes(*lines), ""])
+    return [title, table(HEADER, rows), notes(*lines)]
 
 
 def score_row(answers: Answers, wall: float | None) -> list[str]:

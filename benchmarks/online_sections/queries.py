@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import vstack
 
+from harness.report import Block, notes, table
 from online_sections import our_runs
-from online_sections.markdown import notes, table
-from online_sections.options import WHOLE_STREAM
+from online_sections.stream_file import WHOLE_STREAM
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from online_sections.options import Options
+    from harness.benchmark import Options
 
 N_ROWS = 20_000
 N_RUNS = 3
 
 
-def section(options: Options) -> str:
+def section(options: Options) -> list[Block]:
     """Return rows per second of each question, asked of rows that were not learned."""
     length = options.limit or WHOLE_STREAM
     model, rest = our_runs.learned_head("shuffled", length)
@@ -42,7 +42,7 @@ def section(options: Options) -> str:
         f"labels; asked {len(y):,} further rows, best of {N_RUNS}, one thread."
     )
     header = ["question", "rows/s", "µs/row", "cost / top 1"]
-    return "\n".join(["### Queries\n", table(header, rows), "", notes(said), ""])
+    return ["### Queries", table(header, rows), notes(said)]
 
 
 def best_of(ask: Callable[[], object], n_runs: int = N_RUNS) -> float:

@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import vstack
 
+from harness.peers import WORK, MissingPeerError, peer
+from harness.report import Block, left_out, notes, number, table
 from online_sections import growth, our_runs, peer_runs, refinement_small_sets
-from online_sections.markdown import notes, number, table
-from online_sections.options import SHORT_STREAM
 from online_sections.peer_runs import TABLE_BITS, Costs
 from online_sections.queries import N_ROWS, best_of
-from online_sections.stream_file import StreamFile, stream_file, tail_start
-from peers import WORK, MissingPeerError, peer
+from online_sections.stream_file import SHORT_STREAM, StreamFile, lengths, stream_file, tail_start
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from online_sections.options import Options
+    from harness.benchmark import Options
     from online_sections.scores import Answers
 
 #: Our contestants on the stream and in growth, by what is not the default of `partial_fit`.
@@ -40,22 +39,23 @@ GROWTH_HEADER = ["learner", *growth.HEADER]
 ORDER = "shuffled"
 
 
-def section(options: Options) -> str:
+def section(options: Options) -> list[Block]:
     """Return a table of each length of the stream."""
-    parts = ["### Refined trees\n"]
-    parts += [on_stream(length, with_peers=options.with_peers) for length in options.lengths]
-    return "\n".join(parts)
+    blocks: list[Block] = ["### Refined trees"]
+    for length in lengths(options):
+        blocks += on_stream(length, with_peers=options.with_peers)
+    return blocks
 
 
-def small_sets(options: Options) -> str:
+def small_sets(options: Options) -> list[Block]:
     """Return a table of each small set."""
-    title = "### Refined trees, small sets\n"
+    title = "Refined trees, small sets"
     if options.data is None:
-        return f"{title}\nLeft out: no folder of data was given (`--data DIR`).\n"
-    return f"{title}\n{refinement_small_sets.tables(options)}"
+        return left_out(title, "folder of data")
+    return [f"### {title}", *refinement_small_sets.tables(options)]
 
 
-def on_stream(length: int, *, with_peers: bool) -> str:
+def on_stream(length: int, *, with_peers: bool) -> list[Block]:
     """Return the table of the shuffled stream: frozen after four fifths, ours also progressive."""
     rows, lines = [], []
     for name, make in our_runs.makers(OURS).items():
@@ -85,8 +85,9 @@ def on_stream(length: int, *, with_peers: bool) -> str:
         "labels of the 80 % and of their frequencies before it starts, and its rate, one of "
         f"{peer_runs.ADAPTIVE_RATES}, is chosen on the first tenth of the stream."
     )
-    title = f"Built-in stream, shuffled, first {length:,} examples; scores of the last 20 %.\n"
-    return "\n".join([title, table(HEADER, rows), "", notes(said, *lines), ""])
+    title = f"#### First {length:,} examples"
+    what = "Built-in stream, shuffled; scores of the last 20 %."
+    return [title, what, table(HEADER, rows), notes(said, *lines)]
 
 
 def frozen(name: str, make: Callable[[], Any], length: int) -> tuple[Answers, Costs]:
@@ -138,16 +139,16 @@ def row(answers: Answers, costs: Costs | None) -> list[str]:
     return cells
 
 
-def growing_labels(options: Options) -> str:
+def growing_labels(options: Options) -> list[Block]:
     """Return what questions cost at more and more labels, with and without refinement."""
     sizes = [size for size in growth.SIZES if size <= (options.limit or growth.SIZES[-1])]
-    parts = []
+    blocks: list[Block] = []
     for title, make_rows in (("Windows", growth.window_rows), ("Single bits", growth.bit_rows)):
         rows = []
         for name, make in our_runs.makers({name: OURS[name] for name in GROWING}).items():
             points = [growth.measure(size, make_rows, make) for size in sizes or [options.limit]]
             rows += [[name, *growth.row(point)] for point in points]
             rows.append([name, *growth.ratios(points)])
-        parts += [f"{title}: cost by the number of labels.\n", table(GROWTH_HEADER, rows), ""]
-    title = "### Refined trees, growth with the number of labels\n"
-    return "\n".join([title, *parts, notes("Data and calls are those of *growth*."), ""])
+        blocks += [f"{title}: cost by the number of labels.", table(GROWTH_HEADER, rows)]
+    title = "### Refined trees, growth with the number of labels"
+    return [title, *blocks, notes("Data and calls are those of *growth*.")]

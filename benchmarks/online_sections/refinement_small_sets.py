@@ -15,20 +15,20 @@ from scipy.sparse import vstack
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
+from harness.peers import WORK, MissingPeerError, peer
+from harness.report import Block, notes, number, table
 from online_sections import our_runs
-from online_sections.markdown import notes, number, table
 from online_sections.peer_runs import Costs, Told, run_program, vw_costs
 from online_sections.queries import best_of
 from online_sections.scores import Answers
 from online_sections.small_data import SmallSet, small_sets
 from online_sections.small_sets import read_probabilities, vw_every_label, write_rows
-from peers import WORK, MissingPeerError, peer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from online_sections.options import Options
+    from harness.benchmark import Options
 
 #: Our contestants, by what is not the default of `fit`; nothing of them is chosen.
 OURS: dict[str, dict[str, Any]] = {
@@ -55,7 +55,7 @@ class SmallRun:
     costs: Costs
 
 
-def tables(options: Options) -> str:
+def tables(options: Options) -> list[Block]:
     """Return a table for each set in the folder of data."""
     assert options.data is not None
     sets = small_sets(options.data, options.limit)
@@ -68,11 +68,11 @@ def tables(options: Options) -> str:
         "program. fastText is given which features a row has, without values. Adaptive softmax "
         "over so few labels is a whole softmax of rank 256. MB: as above; weights of scikit-learn."
     )
-    parts = [one_set(data, with_peers=options.with_peers) for data in sets]
-    return "\n".join([*parts, notes(said), ""])
+    several = [one_set(data, with_peers=options.with_peers) for data in sets]
+    return [notes(said), *(block for blocks in several for block in blocks)]
 
 
-def one_set(data: SmallSet, *, with_peers: bool) -> str:
+def one_set(data: SmallSet, *, with_peers: bool) -> list[Block]:
     rows = [
         row(f"labeltrees, {name}", (), ours(data, make))
         for name, make in our_runs.makers(OURS).items()
@@ -86,9 +86,7 @@ def one_set(data: SmallSet, *, with_peers: bool) -> str:
             lines += [str(error)] * (str(error) not in lines)
     if not has_words(data):
         lines.append("fastText is left out: it cannot be given values.")
-    size = f"{len(data.train[1]):,} rows to learn, {len(data.test[1]):,} to test"
-    title = f"{data.name}: {size}, {data.n_labels} labels.\n"
-    return "\n".join([title, table(HEADER, rows), "", notes(*lines), ""])
+    return [f"#### {data.name}", f"{data.sizes}.", table(HEADER, rows), notes(*lines)]
 
 
 def peers_of(data: SmallSet) -> list[tuple[str, str, list[Any], Callable[..., SmallRun]]]:

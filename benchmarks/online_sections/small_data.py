@@ -32,6 +32,12 @@ class SmallSet:
     def n_labels(self) -> int:
         return 1 + max(int(part[1].max()) for part in (self.train, self.valid, self.test))
 
+    @property
+    def sizes(self) -> str:
+        """The numbers of rows and labels, in words."""
+        n_train, n_test = len(self.train[1]), len(self.test[1])
+        return f"{n_train:,} rows to learn, {n_test:,} to test, {self.n_labels} labels"
+
     def first(self, limit: int | None) -> SmallSet:
         """Return the set with at most ``limit`` rows to learn."""
         return replace(self, train=(self.train[0][:limit], self.train[1][:limit]))

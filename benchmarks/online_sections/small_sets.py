@@ -12,19 +12,19 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
+from harness.peers import WORK, MissingPeerError, peer
+from harness.report import Block, left_out, notes, number, table
 from labeltrees import ConditionalTreeClassifier, OneAgainstAllClassifier
 from labeltrees.metrics import log_loss, squared_loss
-from online_sections.markdown import notes, number, table
 from online_sections.peer_runs import run_vw
 from online_sections.small_data import SmallSet, small_sets
-from peers import WORK, MissingPeerError, peer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from online_sections.options import Options
-    from processes import Measured
+    from harness.benchmark import Options
+    from harness.processes import Measured
 
 STRUCTURES = ("online", "random", "balanced", "huffman", "kmeans")
 N_TREES = 8
@@ -61,13 +61,13 @@ class Result:
     seconds: float
 
 
-def section(options: Options) -> str:
+def section(options: Options) -> list[Block]:
     """Return a table for each set in the folder of data."""
-    title = "### Small sets\n"
+    title = "Small sets"
     if options.data is None:
-        return f"{title}\nLeft out: no folder of data was given (`--data DIR`).\n"
-    limit = options.limit
-    parts = [one_set(each, options.with_peers) for each in small_sets(options.data, limit)]
+        return left_out(title, "folder of data")
+    sets = small_sets(options.data, options.limit)
+    tables = [block for each in sets for block in one_set(each, options.with_peers)]
     said = (
         "Settings are chosen by the log loss (floor 1e-9) on rows kept apart, then tested without "
         "learning from those. Ours take passes from "
@@ -77,10 +77,10 @@ def section(options: Options) -> str:
         "in as many passes as they do. Seconds are the processor's, of all threads; VW's are its "
         "whole program's."
     )
-    return "\n".join([title, *parts, said, ""])
+    return [f"### {title}", said, *tables]
 
 
-def one_set(data: SmallSet, with_peers: bool) -> str:
+def one_set(data: SmallSet, with_peers: bool) -> list[Block]:
     grid = list(itertools.product(OUR_PASSES, OUR_RATES, MIXING))
     rows = [
         row(f"labeltrees, {structure}", best(data, grid, tree_learner(structure)))
@@ -104,9 +104,7 @@ def one_set(data: SmallSet, with_peers: bool) -> str:
             rows.append(row(f"VW `--oaa` ({peer('vw').version})", chosen))
         except MissingPeerError as error:
             missing = str(error)
-    size = f"{len(data.train[1]):,} rows to learn, {len(data.test[1]):,} to test"
-    title = f"{data.name}: {size}, {data.n_labels} labels.\n"
-    return "\n".join([title, table(HEADER, rows), "", notes(missing), ""])
+    return [f"#### {data.name}", f"{data.sizes}.", table(HEADER, rows), notes(missing)]
 
 
 def best(data: SmallSet, grid: list[tuple[float, ...]], learn: Callable[..., Learned]) -> Result:

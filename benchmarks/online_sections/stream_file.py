@@ -15,8 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+    from harness.benchmark import Options
+
 ORDERS = ("files", "shuffled")
 TAIL = 0.2
+WHOLE_STREAM = 1_500_000
+SHORT_STREAM = 200_000
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,17 @@ class StreamFile:
 def tail_start(n_examples: int) -> int:
     """Return the row at which the last fifth starts, as `ProgressiveValidation` has it."""
     return n_examples - max(1, round(TAIL * n_examples))
+
+
+def short_length(options: Options) -> int:
+    """Return the number of examples of the shorter stream."""
+    return options.rows(SHORT_STREAM)
+
+
+def lengths(options: Options) -> list[int]:
+    """Return the numbers of examples of the streams to run."""
+    whole = [WHOLE_STREAM] if options.full and options.limit is None else []
+    return [short_length(options), *whole]
 
 
 def stream_file(order: str, limit: int, folder: Path) -> StreamFile:

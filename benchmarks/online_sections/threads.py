@@ -8,26 +8,27 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import vstack
 
+from harness.report import Block, notes, number, table
 from labeltrees import ConditionalTreeClassifier
 from labeltrees.data.python_source import PythonSource
 from online_sections import our_runs
-from online_sections.markdown import notes, number, table
 from online_sections.queries import N_ROWS, best_of
 from online_sections.scores import Answers
-from online_sections.stream_file import tail_start
+from online_sections.stream_file import short_length, tail_start
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from online_sections.options import Options
+    from harness.benchmark import Options
 
 HEADER = ["work", "1 thread, rows/s", "2 threads, rows/s", "times as fast"]
 
 
-def section(options: Options) -> str:
+def section(options: Options) -> list[Block]:
     """Return what two threads gain at learning and at answering."""
+    length = short_length(options)
     learned, losses = learning(options)
-    model, rest = our_runs.learned_head("shuffled", options.short)
+    model, rest = our_runs.learned_head("shuffled", length)
     X = vstack([features for features, _ in rest], format="csr")[:N_ROWS]
     y = np.concatenate([labels for _, labels in rest])[:N_ROWS]
     asked: dict[str, Callable[[], object]] = {
@@ -43,15 +44,15 @@ def section(options: Options) -> str:
             seconds.append(best_of(ask))
         rows.append(compared(name, len(y), seconds))
     said = (
-        f"Learning: {options.short:,} examples shuffled, best of 3; progressive log loss over the "
+        f"Learning: {length:,} examples shuffled, best of 3; progressive log loss over the "
         f"last fifth {losses[0]:.3f} with one thread, {losses[1]:.3f} with two. Answering: "
         f"{len(y):,} rows, {len(model.classes_):,} labels, best of 3."
     )
-    return "\n".join(["### Threads\n", table(HEADER, rows), "", notes(said), ""])
+    return ["### Threads", table(HEADER, rows), notes(said)]
 
 
 def learning(options: Options) -> tuple[list[str], list[float]]:
-    source = PythonSource(order="shuffled", limit=options.short)
+    source = PythonSource(order="shuffled", limit=short_length(options))
     chunks = [(chunk.features, chunk.labels) for chunk in source]
     n_rows = sum(len(labels) for _, labels in chunks)
     best, losses = [np.inf, np.inf], [0.0, 0.0]

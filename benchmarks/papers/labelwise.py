@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
-import frame
 import numpy as np
 from published import ABLATION, MOVIELENS
 from scipy.sparse import csr_array
@@ -26,6 +25,7 @@ from systems import (
 
 from batch_sections.movielens import TEST_SHARE, Films, halves, read_films
 from batch_sections.our_models import ranked_labels, top_rows
+from harness.report import Block, left_out, notes, number, table
 from labeltrees.metrics import (
     auc_at_k,
     weighted_ndcg_at_k,
@@ -33,13 +33,12 @@ from labeltrees.metrics import (
     xmad_at_k,
     xrmse_at_k,
 )
-from online_sections.markdown import notes, number, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from frame import Options
+    from harness.benchmark import Options
 
 FOLDER = "movielens-latest-small"
 ROWS_PER_LABEL = 100
@@ -122,11 +121,11 @@ def compared(options: Options) -> list[System]:
     return [NAMED["1-vs-all-LS"], NAMED[XREG]] if options.quick else LABELWISE
 
 
-def movielens(options: Options) -> str:
+def movielens(options: Options) -> list[Block]:
     """Return Tables 2 and 6, labelwise."""
-    title = "### Tables 2 and 6: MovieLens, labelwise\n"
+    title = "### Tables 2 and 6: MovieLens, labelwise"
     if options.folder(FOLDER) is None:
-        return frame.left_out(title, FOLDER)
+        return left_out(title, f"folder with {FOLDER}")
     question, _ = questions(options.data)
     rows = []
     for system in compared(options):
@@ -147,14 +146,14 @@ def movielens(options: Options) -> str:
         "tags. Settings by Rating@5 on a fifth of the films to learn from. RankSVM, which the "
         "paper does not have on this set, is left out: it would learn from some 40 million pairs.",
     )
-    return "\n".join([title, table(header, rows), "", said, ""])
+    return [title, table(header, rows), said]
 
 
-def ablation(options: Options) -> str:
+def ablation(options: Options) -> list[Block]:
     """Return Table 4."""
-    title = "### Table 4: from Parabel to labelwise XReg-t\n"
+    title = "### Table 4: from Parabel to labelwise XReg-t"
     if options.folder(FOLDER) is None:
-        return frame.left_out(title, FOLDER)
+        return left_out(title, f"folder with {FOLDER}")
     question, _ = questions(options.data)
     parabel = NAMED["Parabel"]
     logloss = System(
@@ -185,7 +184,7 @@ def ablation(options: Options) -> str:
         f"Algorithm 1 with F = 4, {ROWS_PER_LABEL} films for each user. AUC@5 counts pairs of "
         "films found only, so few films found may have a high one.",
     )
-    return "\n".join([title, table(header, rows), "", said, ""])
+    return [title, table(header, rows), said]
 
 
 def error_rows(options: Options) -> list[list[str]]:

@@ -17,27 +17,28 @@ from __future__ import annotations
 
 import math
 import sys
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import frame
 import numpy as np
-import paths  # noqa: F401 - makes the other benchmarks importable
+import paths
 from events import next_identifiers
 from progressive import Learned, every_label, learned, scores, table_of, tree
 
+from harness.benchmark import Benchmark
+from harness.report import Block, left_out, notes, number, table
 from labeltrees.data.repeated import repeated_rows
 from labeltrees.errors import DivergedError
 from labeltrees.metrics import equivalent_labels, hoeffding_radius, squared_loss
 from online_sections import arity
-from online_sections.markdown import notes, number, table
-from online_sections.options import Options as OnlineOptions
 from online_sections.small_data import drawn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from frame import Options
+    from harness.benchmark import Options
+
 
 RATES = (0.5, 0.1, 0.2, 1.0, 2.0)
 ALPHAS = (0.6, 0.2, 0.4, 0.8, 0.9)
@@ -87,12 +88,12 @@ def shown(loss: float, n_rows: int) -> str:
 # Section 4.3.1.
 
 
-def reuters(options: Options) -> str:
+def reuters(options: Options) -> list[Block]:
     """Return the table of section 4.3.1, and the search over alpha."""
-    title = "### Reuters RCV1 (section 4.3.1)\n"
+    title = "### Reuters RCV1 (section 4.3.1)"
     folder = options.folder("rcv1-sub1")
     if folder is None:
-        return frame.left_out(title, "rcv1-sub1")
+        return left_out(title, "folder with rcv1-sub1")
     random = np.random.RandomState(0)
     train, test = (drawn(folder / f"{part}.txt.gz", random) for part in ("train", "test"))
     learn = partial(learned, train=train, n_passes=2)
@@ -119,8 +120,7 @@ def reuters(options: Options) -> str:
     )
     search = [alpha_row(each, run, len(train[1])) for (each,), run in by_alpha.items()]
     head = ["alpha", "training loss", "mean depth of a row", "depth", "Theorem 7's bound"]
-    parts = [title, table(header, rows), "", said, "", "Search over alpha:\n", table(head, search)]
-    return "\n".join([*parts, ""])
+    return [title, table(header, rows), said, "Search over alpha:", table(head, search)]
 
 
 def reuters_row(name: str, settings: tuple, run: Learned, alpha: float, test: Any) -> list[str]:
@@ -151,7 +151,7 @@ def alpha_row(alpha: float, run: Learned, n_rows: int) -> list[str]:
 # Section 4.3.2.
 
 
-def advertising(options: Options) -> str:
+def advertising(options: Options) -> list[Block]:
     """Return the table of section 4.3.2 for events that we have."""
     limit = 2_000 if options.quick else 1_500_000 if options.full else 200_000
     train, test = next_identifiers(limit).halves()
@@ -167,7 +167,8 @@ def advertising(options: Options) -> str:
     for name, loss in best_possible(*test).items():
         paper = ADS.get(name, ("-", "-"))
         rows.append([name, *paper, number(loss), number(equivalent_labels(loss), 2), "-", "-"])
-    header = ["learner", "paper, ads", "equivalent", "ours", "equivalent", "settings", "training s"]
+    header = ["learner", "paper, ads", "paper, equivalent", "ours", "ours, equivalent"]
+    header += ["settings", "training s"]
     seen, first_seen = set(train[1].tolist()), repeated_rows(*train).weights
     new = np.mean([label not in seen for label in test[1].tolist()])
     said = notes(
@@ -184,8 +185,8 @@ def advertising(options: Options) -> str:
         '"least loss of any f" is the least that any probabilities have on them: (1 - f)² rewards '
         "over-confidence.",
     )
-    title = "### Web advertising (section 4.3.2)\n"
-    return "\n".join([title, table(header, rows), "", said, ""])
+    title = "### Web advertising (section 4.3.2)"
+    return [title, table(header, rows), said]
 
 
 def ads_row(name: str, settings: tuple, run: Learned, test: Any) -> list[str]:
@@ -231,7 +232,7 @@ def least_loss(p: np.ndarray) -> float:
 # The curve after Theorem 3.
 
 
-def tradeoff(options: Options) -> str:
+def tradeoff(options: Options) -> list[Block]:
     """Return Theorem 3's bound by the regressors asked, and the same measured."""
     n_labels = 2**14
     rows = []
@@ -243,19 +244,17 @@ def tradeoff(options: Options) -> str:
             number(4 * depth**2 * ((k - 1) / k) ** 2, 1),
         ])  # fmt: skip
     header = ["", "regressors asked", "bound on the squared loss, times epsilon²"]
-    title = "### Robustness against computation (the curve after Theorem 3)\n"
-    said = f"Theorem 3 for n = {n_labels:,} labels, (k - 1) log_k n regressors.\n"
-    limit = 400 if options.quick else None
-    measured = arity.section(OnlineOptions(limit=limit, data=options.data, plots=options.plots))
-    return "\n".join([title, table(header, rows), "", said, measured])
+    title = "### Robustness against computation (the curve after Theorem 3)"
+    said = f"Theorem 3 for n = {n_labels:,} labels, (k - 1) log_k n regressors."
+    measured = arity.section(replace(options, limit=400 if options.quick else None))
+    return [title, table(header, rows), said, *measured]
 
 
 SECTIONS = {"reuters": reuters, "advertising": advertising, "tradeoff": tradeoff}
 
 
-def main() -> None:
-    frame.run(__doc__, SECTIONS)
+BENCHMARK = Benchmark("papers/paper1", __doc__, SECTIONS, paths.OPTIONS)
 
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.main()

@@ -17,20 +17,21 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import frame
 import numpy as np
-import paths  # noqa: F401 - makes the other benchmarks importable
+import paths
 from sklearn.tree import DecisionTreeClassifier
 
+from harness.benchmark import Benchmark
+from harness.report import Block, notes, number, table
 from labeltrees import SelfTerminatingTreeClassifier
 from labeltrees.metrics import log_loss
-from online_sections.markdown import notes, number, table
 from self_terminating import SETS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from frame import Options
+    from harness.benchmark import Options
+
 
 ABSTRACT = {"criterion": "entropy", "weight_power": 0, "min_gain": 0, "split_terminated": False}
 PENALTIES = (4.0, 1.0, 2.0, 8.0, 16.0, 32.0)
@@ -73,7 +74,7 @@ def loss_of(tree: Any, X: Any, y: np.ndarray) -> float:
     return log_loss(np.minimum(p[np.isin(y, tree.classes_)], 1), floor=0)
 
 
-def penalties(options: Options) -> str:
+def penalties(options: Options) -> list[Block]:
     """Return the trees of every form of penalty and both norms."""
     rows = []
     for name, (X, y, X_test, y_test) in sets(options).items():
@@ -103,8 +104,8 @@ def penalties(options: Options) -> str:
         "and so on; doubling: times 1, 2, 4. Settings of the abstract: log loss chooses splits, "
         "nothing scales the penalty, no least gain, terminated branches are not split.",
     )
-    title = "### Penalties by depth, and both norms\n"
-    return "\n".join([title, table(header, rows), "", said, ""])
+    title = "### Penalties by depth, and both norms"
+    return [title, table(header, rows), said]
 
 
 # Equation (1).
@@ -136,7 +137,7 @@ def penalised_risk(tree: Any, X: Any, y: np.ndarray) -> tuple[float, float, floa
     return risk, total, start - float(core.gain()[left >= 0].sum())
 
 
-def risk(options: Options) -> str:
+def risk(options: Options) -> list[Block]:
     """Return both sides of "the gain is the decrease of equation (1)"."""
     rows = []
     for name, (X, y, _, _) in sets(options).items():
@@ -152,13 +153,13 @@ def risk(options: Options) -> str:
     header += ["the root's loss less all gains"]
     said = notes("lambda = 4, training rows. The last two are equal: the search maximises what "
                  "equation (1) falls by.")  # fmt: skip
-    return "\n".join(["### Equation (1)\n", table(header, rows), "", said, ""])
+    return ["### Equation (1)", table(header, rows), said]
 
 
 # "Upon omitting the variation penalty, we obtain well known growing criteria."
 
 
-def compatibility(options: Options) -> str:
+def compatibility(options: Options) -> list[Block]:
     """Return our trees without penalty beside scikit-learn's."""
     rows = []
     for name, (X, y, X_test, y_test) in sets(options).items():
@@ -173,22 +174,21 @@ def compatibility(options: Options) -> str:
                 number(float((ours.predict(X_test) == y_test).mean())),
                 number(float((theirs.predict(X_test) == y_test).mean())), number(same),
             ])  # fmt: skip
-    header = ["set", "criterion", "leaves", "scikit-learn's", "depth", "scikit-learn's"]
-    header += ["accuracy", "scikit-learn's", "same answer"]
+    header = ["set", "criterion", "leaves", "leaves, scikit-learn's", "depth"]
+    header += ["depth, scikit-learn's", "accuracy", "accuracy, scikit-learn's", "same answer"]
     said = notes(
         "lambda = 0. Trees are equal where no two splits tie (tested); ties are broken otherwise, "
         "and columns of more than 255 values are binned.",
     )
-    title = "### Without the penalty: information gain and Gini\n"
-    return "\n".join([title, table(header, rows), "", said, ""])
+    title = "### Without the penalty: information gain and Gini"
+    return [title, table(header, rows), said]
 
 
 SECTIONS = {"penalties": penalties, "risk": risk, "compatibility": compatibility}
 
 
-def main() -> None:
-    frame.run(__doc__, SECTIONS)
+BENCHMARK = Benchmark("papers/paper3", __doc__, SECTIONS, paths.OPTIONS)
 
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.main()

@@ -20,11 +20,11 @@ a fifth of the films).
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import frame
 import numpy as np
-import paths  # noqa: F401 - makes the other benchmarks importable
+import paths
 from extreme_nodes import generalisation_bound, path_bound, regressors
 from labelwise import ablation, error_rows, movielens, per_label_points
 from published import BIBTEX, DATASETS, EURLEX_ERRORS, EURLEX_SETTINGS
@@ -43,8 +43,9 @@ from systems import (
 
 from batch_sections import filtering as figure
 from batch_sections.data_sets import Split, choosing, whole
-from batch_sections.options import Options as BatchOptions
 from batch_sections.our_models import ranked_labels
+from harness.benchmark import Benchmark
+from harness.report import Block, left_out, notes, number, table
 from labeltrees.metrics import (
     auc_at_k,
     propensities,
@@ -55,12 +56,12 @@ from labeltrees.metrics import (
     xmad_at_k,
     xrmse_at_k,
 )
-from online_sections.markdown import notes, number, table
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from frame import Options
+    from harness.benchmark import Options
+
 
 MOST_SCORED = 100  # labels per row, as the released program keeps
 K = 5
@@ -70,7 +71,7 @@ SETTINGS = {"n_trees": (1, 3, 5, 7), "beam_width": (5, 10, 20, 30), "max_leaf": 
 # Table 1.
 
 
-def sizes(options: Options) -> str:
+def sizes(options: Options) -> list[Block]:
     """Return our sets beside the paper's."""
     rows = []
     for name in ("bibtex", "delicious", "corel5k", "rcv1-sub1"):
@@ -90,7 +91,7 @@ def sizes(options: Options) -> str:
         "(7,395 x 2.40 / 159). The paper's 448.57 points per label of EURLex are those of another "
         "set: 15,539 x 5.31 / 3,993 is 20.7.",
     )
-    return "\n".join(["### Table 1: sets\n", table(header, [*rows, *DATASETS]), "", said, ""])
+    return ["### Table 1: sets", table(header, [*rows, *DATASETS]), said]
 
 
 # Tables 2, 3 and 6, pointwise.
@@ -156,11 +157,11 @@ def compared(options: Options) -> list[str]:
     return ["Parabel", "1-vs-all-LS", XREG] if options.quick else [s.name for s in POINTWISE]
 
 
-def bibtex(options: Options) -> str:
+def bibtex(options: Options) -> list[Block]:
     """Return Tables 2 and 6 on BibTeX."""
-    title = "### Tables 2 and 6: BibTeX\n"
+    title = "### Tables 2 and 6: BibTeX"
     if options.folder("bibtex") is None:
-        return frame.left_out(title, "bibtex")
+        return left_out(title, "folder with bibtex")
     rows = [row for name in compared(options) for row in bibtex_row(options, name)]
     header = ["system", "PSP@1", "PSP@3", "PSP@5", "nDCG@5", "AUC@1", "AUC@3", "AUC@5", "XMAD@5"]
     header += ["XRMSE@5", "training s", "ms per row", "model MB"]
@@ -176,31 +177,30 @@ def bibtex(options: Options) -> str:
         "the other. Training is of the chosen settings, in seconds of the processor; the paper's "
         "is its hours times 3,600, on a Xeon of 2.5 GHz.",
     )
-    return "\n".join([title, table(header, rows), "", said, ""])
+    return [title, table(header, rows), said]
 
 
-def errors(options: Options) -> str:
+def errors(options: Options) -> list[Block]:
     """Return Table 3 for BibTeX and MovieLens."""
-    parts = ["### Table 3: ranking, regression and extreme errors at 5\n"]
+    title = "### Table 3: ranking, regression and extreme errors at 5"
+    if options.folder("bibtex") is None:
+        return left_out(title, "folder with bibtex")
     header = ["system", "ranking error@5", "regression error@5", "2 XMAD@10", "MAD, summed"]
     header += ["largest of the two, over 2 XMAD@10", "rows against Lemma 3.1"]
-    if options.folder("bibtex") is not None:
-        split = whole(options.data, "bibtex", None)
-        p = propensities(split.Y)
-        truth = split.Y_test.multiply(p.min() / p).tocsr()
-        rows = []
-        for name in compared(options):
-            run, found = bibtex_run(options.data, name, options.quick)
-            rows.append(error_row(f"BibTeX: {name}", truth, on_scale(run, found, p)))
-        parts.append(table(header, rows + error_rows(options) + EURLEX_ERRORS))
-    else:
-        parts.append("Left out: no folder `bibtex` was given (`--data DIR`).")
+    split = whole(options.data, "bibtex", None)
+    p = propensities(split.Y)
+    truth = split.Y_test.multiply(p.min() / p).tocsr()
+    rows = []
+    for name in compared(options):
+        run, found = bibtex_run(options.data, name, options.quick)
+        rows.append(error_row(f"BibTeX: {name}", truth, on_scale(run, found, p)))
+    rows += error_rows(options) + EURLEX_ERRORS
     said = notes(
         "Relevances are divided by the largest. Lemma 3.1: neither error of a row exceeds its "
         "2 XMAD@10; the last column counts rows for which that fails.",
         "The paper's 2 XMAD@10 of EURLex is that of its released program, not of equation 6.",
     )
-    return "\n".join([*parts, "", said, ""])
+    return [title, table(header, rows), said]
 
 
 def error_row(name: str, truth: Any, found: Any, per: str = "row") -> list[str]:
@@ -232,7 +232,7 @@ def against_lemma(truth: Any, found: Any) -> int:
 # Table 7.
 
 
-def settings(options: Options) -> str:
+def settings(options: Options) -> list[Block]:
     """Return quality and cost by trees, leaf size, beam width and points per label."""
     rows = []
     for name in ("bibtex",) if options.quick else ("bibtex", "delicious"):
@@ -244,9 +244,9 @@ def settings(options: Options) -> str:
         "XReg with C = 10, one setting changed at a time from T = 3, P = 10, M = 100. WP@5 is "
         "PSP@5, labelwise Rating@5. The last rows are the paper's, of other sets.",
     )
-    title = "### Table 7: trees, beam width, leaf size, points per label\n"
+    title = "### Table 7: trees, beam width, leaf size, points per label"
     everything = rows + per_label_points(options) + EURLEX_SETTINGS
-    return "\n".join([title, table(header, everything), "", said, ""])
+    return [title, table(header, everything), said]
 
 
 def settings_rows(name: str, options: Options) -> list[list[str]]:
@@ -279,25 +279,22 @@ def settings_rows(name: str, options: Options) -> list[list[str]]:
 # Figure 1.
 
 
-def filtering(options: Options) -> str:
+def filtering(options: Options) -> list[Block]:
     """Return precision at some recalls, and draw the curves."""
     names = tuple(n for n in ("bibtex", "delicious") if options.folder(n) is not None)
-    if not names:
-        return frame.left_out("### Figure 1: filtering by relevance\n", "bibtex")
-    chosen = BatchOptions(data=options.data, sets=names[:1] if options.quick else names,
-                          threads=options.threads, plots=options.plots)  # fmt: skip
-    said = "The paper's curves are of EURLex, YahooMovie and DSA-130K, without numbers.\n"
-    return figure.section(chosen).replace("### Filtering", "### Figure 1: filtering") + said
+    chosen = replace(options, sets=options.some(names))
+    said = "The paper's curves are of EURLex, YahooMovie and DSA-130K, without numbers."
+    return [*figure.section(chosen, "Figure 1: filtering by relevance"), said]
 
 
 # Theorem 4.3.
 
 
-def theory(options: Options) -> str:
+def theory(options: Options) -> list[Block]:
     """Return the largest error of a row, the proof's chain and the theorem, by rows learned."""
-    title = "### Theorem 4.3\n"
+    title = "### Theorem 4.3"
     if options.folder("bibtex") is None:
-        return frame.left_out(title, "bibtex")
+        return left_out(title, "folder with bibtex")
     split = whole(options.data, "bibtex", None)
     xreg = NAMED[XREG]
     n, rows = split.X.shape[0], []
@@ -327,7 +324,7 @@ def theory(options: Options) -> str:
         "largest error exceeds, but for the half-precision weights. The theorem needs regressors "
         "without training error, falls with the fourth root of N p and is far above 1 here.",
     )
-    return "\n".join([title, table(header, rows), "", said, ""])
+    return [title, table(header, rows), said]
 
 
 SECTIONS = {
@@ -342,9 +339,8 @@ SECTIONS = {
 }
 
 
-def main() -> None:
-    frame.run(__doc__, SECTIONS)
+BENCHMARK = Benchmark("papers/paper4", __doc__, SECTIONS, paths.OPTIONS)
 
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.main()

@@ -21,22 +21,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import frame
 import numpy as np
-import paths  # noqa: F401 - makes the other benchmarks importable
+import paths
 from events import next_identifiers
 
 from boosting import FACTOR, PENALTIES, SETS, tree
+from harness.benchmark import Benchmark
+from harness.report import Block, notes, number, table
 from labeltrees import AdacondClassifier, SelfTerminatingTreeClassifier
 from labeltrees.data.repeated import repeated_rows
 from labeltrees.metrics import fraction_above, total_variation, total_variation_by_row
 from labeltrees.models.boosting import bounds
-from online_sections.markdown import notes, number, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from frame import Options
+    from harness.benchmark import Options
+
 
 ROUNDS = 20
 SLACK, DELTA = 0.1, 0.05
@@ -97,7 +98,7 @@ def boosted(options: Options) -> list[Boosted]:
 # Theorem 1.
 
 
-def rounds(options: Options) -> str:
+def rounds(options: Options) -> list[Block]:
     """Return the fractions above eta and Theorem 1's bound by round."""
     rows = []
     for each in boosted(options):
@@ -119,8 +120,8 @@ def rounds(options: Options) -> str:
         f"Self-terminating trees; eta is {FACTOR} times the best single tree's mean total "
         "variation on a fifth of the rows, another fifth is kept apart as new rows.",
     )
-    title = "### Theorem 1, round by round\n"
-    return "\n".join([title, table(header, rows), "", said, ""])
+    title = "### Theorem 1, round by round"
+    return [title, table(header, rows), said]
 
 
 # Theorems 4, 6 and 7.
@@ -177,7 +178,7 @@ def space_of(each: Boosted) -> dict[str, float]:
     }
 
 
-def bounds_section(options: Options) -> str:
+def bounds_section(options: Options) -> list[Block]:
     """Return the three bounds of each model, and the rows that each would need."""
     rows = []
     for each in boosted(options):
@@ -222,14 +223,14 @@ def bounds_section(options: Options) -> str:
         "fat-shattering dimension can be, so Theorem 6 needs more still. c = 1 would be learners "
         "whose answers differ from the mixture's by at most 2 / k in any label.",
     )
-    title = "### Theorems 4, 6, 7 and 8 for boosted trees\n"
-    return "\n".join([title, table(header, rows), "", said, ""])
+    title = "### Theorems 4, 6, 7 and 8 for boosted trees"
+    return [title, table(header, rows), said]
 
 
 # Theorem 8.
 
 
-def smooth(options: Options) -> str:
+def smooth(options: Options) -> list[Block]:
     """Return the mean l1 norm of sums beside c sqrt(n), and of unit vectors beside n."""
     rng = np.random.default_rng(0)
     rows = []
@@ -250,13 +251,13 @@ def smooth(options: Options) -> str:
         "Entries uniform in [-1 / k, 1 / k], c = 1: the norm does not grow with k. Unit vectors of "
         "random sign, the example before the theorem: the norm is near n where k is large.",
     )
-    return "\n".join(["### Theorem 8\n", table(header, rows), "", said, ""])
+    return ["### Theorem 8", table(header, rows), said]
 
 
 # p^x from repeated rows.
 
 
-def repeated(options: Options) -> str:
+def repeated(options: Options) -> list[Block]:
     """Return models of labels as they come, and of the frequencies of equal rows."""
     events = next_identifiers(4_000 if options.quick else 200_000, order="shuffled")
     train, test = events.halves()
@@ -295,8 +296,8 @@ def repeated(options: Options) -> str:
         "Errors of the first kind of learner are 1 - P(label), so eta means something else to it: "
         "a row with two equally likely labels is wrong by at least 1/2 whatever is learned.",
     )
-    title = "### p^x from repeated rows\n"
-    return "\n".join([title, table(header, rows), "", said, ""])
+    title = "### p^x from repeated rows"
+    return [title, table(header, rows), said]
 
 
 def of_labels(part: tuple[Any, np.ndarray], kept: np.ndarray) -> tuple[Any, np.ndarray]:
@@ -319,9 +320,8 @@ def columns_of(model: Any, labels: np.ndarray, X: Any) -> np.ndarray:
 SECTIONS = {"rounds": rounds, "bounds": bounds_section, "smooth": smooth, "repeated": repeated}
 
 
-def main() -> None:
-    frame.run(__doc__, SECTIONS)
+BENCHMARK = Benchmark("papers/paper5", __doc__, SECTIONS, paths.OPTIONS)
 
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.main()

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from batch_sections import contestants
 from batch_sections.data_sets import Split, written
 from batch_sections.synthetic import made_up
+from harness.peers import MissingPeerError
 from labeltrees.metrics import precision_at_k
-from peers import MissingPeerError
-from scale_sections import results
+from scale_sections import measurements
 
 if TYPE_CHECKING:
-    from scale_sections.options import Options
+    from harness.benchmark import Options
 
 SECTION = "batch"
 SIZES = (64_000, 256_000, 1_000_000)
@@ -61,13 +61,15 @@ def one(contestant: contestants.Contestant, split: Split, options: Options) -> b
             contestant, split, None, threads=THREADS, most_seconds=MOST_SECONDS
         )
     except MissingPeerError as error:
-        results.append(options.results, **facts, left_out=str(error))
+        measurements.append(options.own.measured, **facts, left_out=str(error))
         return False
     except RuntimeError as error:
-        results.append(options.results, **facts, left_out=str(error).rpartition(" failed: ")[2])
+        measurements.append(
+            options.own.measured, **facts, left_out=str(error).rpartition(" failed: ")[2]
+        )
         return False
     found = {f"P@{k}": precision_at_k(split.Y_test, done.scores, k) for k in (1, 3, 5)}
-    results.append(options.results, **facts, **done.facts, **found)
+    measurements.append(options.own.measured, **facts, **done.facts, **found)
     return True
 
 

@@ -16,12 +16,12 @@ from scipy.sparse import csr_array
 
 from labeltrees import ConditionalTreeClassifier
 from online_sections.growth import CHUNK_ROWS, window_rows
-from scale_sections import growing, report, results
+from scale_sections import growing, measurements, report
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from scale_sections.options import Options
+    from harness.benchmark import Options
 
 SECTION, FULL, MEMORY, LABEL = RECORDS = ("growth", "full", "memory", "label")
 SIZES = (64_000, 256_000, 1_000_000)
@@ -51,7 +51,9 @@ class Grown:
 def run(options: Options) -> None:
     """Measure and write down a label's memory, and every size for each kind of model."""
     n_bare = 20_000 if options.quick else N_BARE
-    results.append(options.results, section=LABEL, labels=n_bare, bytes=label_bytes(n_bare))
+    measurements.append(
+        options.own.measured, section=LABEL, labels=n_bare, bytes=label_bytes(n_bare)
+    )
     sizes = QUICK_SIZES if options.quick else SIZES
     for name, settings in MODELS.items():
         random = np.random.default_rng(0)
@@ -59,7 +61,9 @@ def run(options: Options) -> None:
         compare(models, SECTION, name, options)
         del models
     full_tables(sizes[0], options)
-    found = report.latest(results.read(options.results, section=SECTION, name="refined"), "labels")
+    found = report.latest(
+        measurements.read(options.own.measured, section=SECTION, name="refined"), "labels"
+    )
     waiting([1e6 * (each["table_mb"] + each["experts_mb"]) for each in found], options)
 
 
@@ -80,7 +84,9 @@ def compare(models: list[Grown], section: str, name: str, options: Options) -> N
         for each in models:
             take_turn(each, random)
     for each in models:
-        results.append(options.results, section=section, name=name, **facts(each, models[0]))
+        measurements.append(
+            options.own.measured, section=section, name=name, **facts(each, models[0])
+        )
 
 
 def waiting(sizes: list[float], options: Options) -> None:
@@ -100,7 +106,7 @@ def waiting(sizes: list[float], options: Options) -> None:
     for size, taken in zip(sizes, spent_ns, strict=True):
         times = float(np.median(np.array(taken) / np.array(spent_ns[0])))
         found = {"bytes": size, "ns": float(np.median(taken)), "least_ns": min(taken)}
-        results.append(options.results, section=MEMORY, times=times, **found)
+        measurements.append(options.own.measured, section=MEMORY, times=times, **found)
 
 
 def label_bytes(n_labels: int) -> float:

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from harness.peers import WORK, MissingPeerError, peer
+from harness.processes import run_measured
 from online_sections import peer_runs
 from online_sections.stream_file import StreamFile, write_vw
-from peers import WORK, MissingPeerError, peer
-from processes import run_measured
-from scale_sections import results
+from scale_sections import measurements
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from processes import Measured
-    from scale_sections.options import Options
+    from harness.benchmark import Options
+    from harness.processes import Measured
 
 PREFIXES = (200_000, 1_000_000)
 QUICK_PREFIX = 3_000
@@ -48,10 +48,10 @@ def run(kind: str, chunks: Callable[[int], Iterator[Any]], options: Options) -> 
                 measured, accuracy = program(file)
             except (MissingPeerError, RuntimeError) as error:
                 said = str(error).rpartition(" failed: ")[2]
-                results.append(options.results, **facts, left_out=said)
+                measurements.append(options.own.measured, **facts, left_out=said)
                 out.add(name)
                 continue
-            results.append(options.results, **facts, accuracy=accuracy, **costs(measured))
+            measurements.append(options.own.measured, **facts, accuracy=accuracy, **costs(measured))
 
 
 def prefix_file(kind: str, chunks: Callable[[int], Iterator[Any]], n_rows: int) -> StreamFile:

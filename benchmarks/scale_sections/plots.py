@@ -19,14 +19,14 @@ TABLES = "memory, GB (dashed: tables)"
 ACROSS = {"examples": "rows", "labels": "labels"}
 
 
-def draw(results: Path, folder: Path) -> None:
+def draw(measured: Path, folder: Path) -> None:
     """Draw what there is into ``scale.png``."""
     import matplotlib as mpl
 
     mpl.use("Agg")
     from matplotlib import pyplot
 
-    streams = {kind: report.measured(results, kind) for kind in NAMES}
+    streams = {kind: report.measured(measured, kind) for kind in NAMES}
     if not any(streams.values()):
         return
     figure, axes = pyplot.subplots(2, 3, figsize=(12, 6.4), layout="constrained")

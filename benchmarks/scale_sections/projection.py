@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from online_sections.markdown import table
-from scale_sections import report, results
+from harness.report import Block, table
+from scale_sections import measurements, report
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,15 +53,15 @@ class Costs:
         return self.least_us / self.least_depth
 
 
-def section(path: Path) -> str:
+def section(path: Path) -> list[Block]:
     """Return the arithmetic as a table of steps, or a sentence that says what is missing."""
-    growth = report.latest(results.read(path, section="growth", name="refined"), "labels")
+    growth = report.latest(measurements.read(path, section="growth", name="refined"), "labels")
     windows = report.measured(path, "identifiers")
-    label = results.read(path, section="label")
+    label = measurements.read(path, section="label")
     if len(growth) < 2 or len(windows) < 2 or not label:
-        return "The projection needs the sections growth and identifiers in the file of results."
+        return ["The projection needs measurements of the sections growth and identifiers."]
     measured = costs(growth, windows, label[-1]["bytes"])
-    return table(["step", "arithmetic", "gives"], steps(measured))
+    return [table(["step", "arithmetic", "gives"], steps(measured))]
 
 
 def costs(growth: list[dict[str, Any]], windows: list[dict[str, Any]], label_bytes: float) -> Costs:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from online_sections.markdown import notes, number, table
-from scale_sections import results
+from harness.report import Block, notes, number, table
+from scale_sections import measurements
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,8 +24,8 @@ STREAM_HEADER = [
 ]  # fmt: skip
 PREFIX_HEADER = ["program", "rows", "labels", "accuracy", "wall s", "CPU s", "CPU µs/row", "MB"]
 GROWTH_HEADER = [
-    "labels", "nodes on a path", "learn µs", "times the first", "P(label) far µs",
-    "times the first", "near µs", "times the first", "tables MB",
+    "labels", "nodes on a path", "learn µs", "learn, times the first", "P(label) far µs",
+    "far, times the first", "near µs", "near, times the first", "tables MB",
 ]  # fmt: skip
 MEMORY_HEADER = ["memory, MB", "ns, median", "ns, least", "times the first"]
 BATCH_HEADER = [
@@ -34,36 +34,37 @@ BATCH_HEADER = [
 ]  # fmt: skip
 
 
-def section(path: Path) -> str:
+def section(path: Path) -> list[Block]:
     """Return all tables that the results have numbers for."""
-    parts = [stream(path, kind) for kind in TITLES]
-    return "\n".join([*parts, growth(path), batch(path), "![scale](plots/scale.png)\n"])
+    streams = [block for kind in TITLES for block in stream(path, kind)]
+    picture = "![scale](../plots/scale.png)"
+    return [*streams, *growth(path), *batch(path), picture]
 
 
-def stream(path: Path, kind: str) -> str:
+def stream(path: Path, kind: str) -> list[Block]:
     windows = measured(path, kind)
     if not windows:
-        return ""
+        return []
     some = thinned(windows)
-    parts = [f"### {TITLES[kind]}\n", table(STREAM_HEADER, [stream_row(each) for each in some]), ""]
+    blocks = [f"### {TITLES[kind]}", table(STREAM_HEADER, [stream_row(each) for each in some])]
     said = [
         "Each line is about the rows since the one before it in the results, of which the table "
         "shows some. CPU µs/row: predicting and learning, all threads; making the features takes "
         f"{1e6 * windows[-1]['other_cpu_s'] / windows[-1]['n_rows']:.1f} more. P(label): µs of the "
         "processor per row, of rows not seen before (far) and of 40 rows again and again (near).",
         grown(windows),
-        *(each["left_out"] for each in results.read(path, section=kind) if "left_out" in each),
+        *(each["left_out"] for each in measurements.read(path, section=kind) if "left_out" in each),
     ]
-    prefix = results.read(path, section=f"{kind}-prefix")
+    prefix = measurements.read(path, section=f"{kind}-prefix")
     rows = [prefix_row(each) for each in prefix]
     if rows:
-        parts += ["The first rows, from one text file.\n", table(PREFIX_HEADER, rows), ""]
-    return "\n".join([*parts, notes(*said), ""])
+        blocks += ["The first rows, from one text file.", table(PREFIX_HEADER, rows)]
+    return [*blocks, notes(*said)]
 
 
 def measured(path: Path, kind: str) -> list[dict[str, Any]]:
     """Return the windows of a stream, in their order."""
-    return [each for each in results.read(path, section=kind) if "examples" in each]
+    return [each for each in measurements.read(path, section=kind) if "examples" in each]
 
 
 def thinned(windows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -154,31 +155,33 @@ def prefix_row(each: dict[str, Any]) -> list[str]:
     ]
 
 
-def growth(path: Path) -> str:
+def growth(path: Path) -> list[Block]:
     """Return the controlled comparison: models of different sizes that take turns."""
-    found = results.read(path, section="growth")
+    found = measurements.read(path, section="growth")
     if not found:
-        return ""
-    parts = ["### Cost per row by labels, models taking turns\n"]
+        return []
+    blocks: list[Block] = ["### Cost per row by labels, models taking turns"]
     for name in dict.fromkeys(each["name"] for each in found):
         of_kind = [each for each in found if each["name"] == name]
         rows = [growth_row(each) for each in latest(of_kind, "labels")]
-        parts += [f"{name.capitalize()}.\n", table(GROWTH_HEADER, rows), ""]
-    full = [growth_row(each) for each in latest(results.read(path, section="full"), "max_memory")]
+        blocks += [f"{name.capitalize()}.", table(GROWTH_HEADER, rows)]
+    full = [
+        growth_row(each) for each in latest(measurements.read(path, section="full"), "max_memory")
+    ]
     if full:
-        parts += ["Refined; of two models of one size the second has half of the memory.\n"]
-        parts += [table(GROWTH_HEADER, full), ""]
-    read = [memory_row(each) for each in latest(results.read(path, section="memory"), "bytes")]
+        blocks += ["Refined; of two models of one size the second has half of the memory."]
+        blocks += [table(GROWTH_HEADER, full)]
+    read = [memory_row(each) for each in latest(measurements.read(path, section="memory"), "bytes")]
     if read:
-        parts += ["One number of a random line of 64 bytes, from plain arrays.\n"]
-        parts += [table(MEMORY_HEADER, read), ""]
+        blocks += ["One number of a random line of 64 bytes, from plain arrays."]
+        blocks += [table(MEMORY_HEADER, read)]
     said = notes(
         "Made-up rows of 20 features (`online.py`, *windows*), each label learned twice before. "
         "µs are medians over turns of 4,000 rows, of the thread's processor time; times are "
         "medians, and quartiles, over the turns of the ratio to the first model in the same round, "
         "so the load is the same for both."
     )
-    return "\n".join([*parts, said, ""])
+    return [*blocks, said]
 
 
 def memory_row(each: dict[str, Any]) -> list[str]:
@@ -196,10 +199,10 @@ def growth_row(each: dict[str, Any]) -> list[str]:
     return [f"{each['labels']:,}", number(each["depth_of_an_example"], 1), *costs, size]
 
 
-def batch(path: Path) -> str:
-    found = latest(results.read(path, section="batch"), "labels", "name")
+def batch(path: Path) -> list[Block]:
+    found = latest(measurements.read(path, section="batch"), "labels", "name")
     if not found:
-        return ""
+        return []
     said = notes(
         "Rows of three labels and 24 words, half of them any words (`batch.py`'s made-up sets); "
         "as many rows as labels, but at most 256,000, so that of a million labels some have none. "
@@ -207,8 +210,7 @@ def batch(path: Path) -> str:
         "2,000 other rows. MB: the most that the training program had.",
     )
     rows = [batch_row(each) for each in sorted(found, key=lambda each: each["labels"])]
-    parts = ["### Many labels per row, learned in batch\n", table(BATCH_HEADER, rows), "", said]
-    return "\n".join([*parts, ""])
+    return ["### Many labels per row, learned in batch", table(BATCH_HEADER, rows), said]
 
 
 def batch_row(each: dict[str, Any]) -> list[str]:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from labeltrees import ConditionalTreeClassifier
 from labeltrees.data.python_source import PythonSource
-from scale_sections import debian_files, growing, packages, peers_on_prefix, results
+from scale_sections import debian_files, growing, measurements, packages, peers_on_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scale_sections.options import Options
+    from harness.benchmark import Options
 
 PROGRAM = Path(__file__).with_name("stream_program.py")
 IDENTIFIERS, DEBIAN = "identifiers", "debian"
@@ -51,7 +51,9 @@ def identifiers(options: Options) -> None:
     else:
         source, refused = packages.source_folder(needed(options))
         for each in refused:
-            results.append(options.results, section=IDENTIFIERS, left_out=f"{each} was refused")
+            measurements.append(
+                options.own.measured, section=IDENTIFIERS, left_out=f"{each} was refused"
+            )
         stream = Stream(IDENTIFIERS, source)
     one_pass(stream, options.rows(MOST_IDENTIFIERS), options)
     peers_on_prefix.run(stream.kind, stream.chunks, options)
@@ -62,7 +64,7 @@ def debian(options: Options) -> None:
     try:
         stream = Stream(DEBIAN, None if options.quick else debian_files.rows_file(needed(options)))
     except debian_files.NoListsError as error:
-        results.append(options.results, section=DEBIAN, left_out=str(error))
+        measurements.append(options.own.measured, section=DEBIAN, left_out=str(error))
         return
     one_pass(stream, options.rows(ALL_PATHS), options)
     peers_on_prefix.run(stream.kind, stream.chunks, options)
@@ -70,20 +72,20 @@ def debian(options: Options) -> None:
 
 def one_pass(stream: Stream, limit: int, options: Options) -> None:
     """Learn the stream in a process of its own, so that the memory is the model's."""
-    settings = {"max_memory": options.max_memory}
+    settings = {"max_memory": options.own.max_memory}
     if options.quick:
         model = ConditionalTreeClassifier(**settings)
         chunks = stream.chunks(min(limit, QUICK_ROWS))
-        growing.grow(chunks, model, recorder(stream.kind, options.results), QUICK_WINDOW)
+        growing.grow(chunks, model, recorder(stream.kind, options.own.measured), QUICK_WINDOW)
         return
     command = [sys.executable, str(PROGRAM), stream.kind, str(stream.source), str(limit)]
-    command += [str(WINDOWS[stream.kind]), json.dumps(settings), str(options.results)]
+    command += [str(WINDOWS[stream.kind]), json.dumps(settings), str(options.own.measured)]
     subprocess.run(command, check=True)
 
 
 def recorder(kind: str, path: Path) -> Any:
     """Return what writes a window's facts down."""
-    return lambda facts: results.append(path, section=kind, name="refined", **facts)
+    return lambda facts: measurements.append(path, section=kind, name="refined", **facts)
 
 
 def needed(options: Options) -> Path:

@@ -1,23 +1,28 @@
-"""Plots of the benchmarks page, drawn from the tables of benchmarks/RESULTS.md."""
+"""Plots of the benchmarks page, drawn from the records of benchmarks/results/*.jsonl."""
 
 from __future__ import annotations
 
 import io
+import json
 import re
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
-__all__ = ["PLOTS", "Table", "number", "plots", "table", "with_plots"]
+__all__ = ["PLOTS", "Table", "number", "plots", "read", "table", "with_plots"]
 
 _FOLDER = "plots/made"
 _OURS, _PEER = "#0d7f74", "#b0742a"
 _THEMES = {"light": "#30363d", "dark": "#c9d1d9"}
 
+Records = list[dict[str, Any]]
+
 
 class Table(NamedTuple):
-    """A table of RESULTS.md."""
+    """A table of a section, its cells as text."""
 
     columns: list[str]
     rows: list[list[str]]
@@ -28,45 +33,37 @@ class Table(NamedTuple):
         return [row[place] for row in self.rows]
 
 
+def read(folder: Path) -> Records:
+    """Return the records of all benchmarks; numbers keep the digits they are written with."""
+    files = sorted(folder.glob("*.jsonl"))
+    lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+    return [json.loads(line, parse_float=Decimal) for line in lines]
+
+
 def number(cell: str) -> float:
     """Return the number in a cell; brackets mark scores that do not claim to be probabilities.
 
-    >>> number("4,417"), number("(0.120)"), number("3 (default)")
+    >>> number("4417"), number("(0.120)"), number("3 (default)")
     (4417.0, 0.12, 3.0)
     """
-    found = re.match(r"\(?(-?[\d,]*\.?\d+)", cell)
-    return float("nan") if found is None else float(found[1].replace(",", ""))
+    found = re.match(r"\(?(-?\d*\.?\d+)", cell)
+    return float("nan") if found is None else float(found[1])
 
 
-def _section(text: str, title: str) -> str:
-    found = re.search(rf"^(#+) {re.escape(title)}$\n", text, flags=re.MULTILINE)
-    if found is None:
-        raise LookupError(f"RESULTS.md has no section {title!r}")
-    rest = text[found.end() :]
-    end = re.search(rf"^#{{1,{len(found[1])}}} ", rest, flags=re.MULTILINE)
-    return rest if end is None else rest[: end.start()]
+def table(records: Records, benchmark: str, *section: str, place: int = 0) -> Table:
+    """Return a table of a section, which is named by its headings; the first has place 0.
 
-
-def table(results: str, *titles: str, after: str = "") -> Table:
-    r"""Return the first table of a section, each title inside the one before.
-
-    >>> text = "# A\n## B\n| x | y |\n| --- | ---: |\n| *a* | 1 |\n\n## C\n"
-    >>> table(text, "A", "B")
-    Table(columns=['x', 'y'], rows=[['a', '1']])
+    >>> row = {"benchmark": "a", "section": ["B"], "table": 0, "row": {"x": "*y*", "z": 1}}
+    >>> table([row], "a", "B")
+    Table(columns=['x', 'z'], rows=[['y', '1']])
     """
-    for title in titles:
-        results = _section(results, title)
-    if after not in results:
-        raise LookupError(f"section {titles[-1]!r} of RESULTS.md does not say {after!r}")
-    results = results[results.index(after) :]
-    lines = re.search(r"^\|.*(?:\n\|.*)*", results, flags=re.MULTILINE)
-    if lines is None:
-        raise LookupError(f"section {titles[-1]!r} of RESULTS.md has no table")
-    cells = [
-        [re.sub(r"[`*]", "", cell).strip() for cell in line.strip("|").split("|")]
-        for line in lines[0].splitlines()
-    ]
-    return Table(cells[0], cells[2:])
+    where = {"benchmark": benchmark, "section": list(section), "table": place}
+    found = [each["row"] for each in records if where.items() <= each.items()]
+    if not found:
+        name = " > ".join((benchmark, *section))
+        raise LookupError(f"benchmarks/results has no table {place} of {name}")
+    rows = [["-" if cell is None else str(cell) for cell in row.values()] for row in found]
+    return Table(list(found[0]), [[re.sub(r"[`*]", "", cell) for cell in row] for row in rows])
 
 
 def _colours(names: list[str]) -> list[str]:
@@ -83,11 +80,8 @@ def _bars(axes: Any, names: list[str], values: list[float], said: list[str]) -> 
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _end_to_end(results: str, axes: Any) -> None:
-    found = table(
-        results, "online.py, conditional trees", "End to end from one file",
-        after="First 1,500,000",
-    )  # fmt: skip
+def _end_to_end(results: Records, axes: Any) -> None:
+    found = table(results, "online", "End to end from one file", "First 1,500,000 examples")
     seconds = [number(cell) for cell in found.column("wall s")]
     said = [
         f"{wall:.0f} s, {accuracy}" if accuracy != "-" else f"{wall:.0f} s"
@@ -105,9 +99,9 @@ _SHIFTS = {
 }
 
 
-def _batch(results: str, axes: Any) -> None:
-    time = table(results, "batch.py", "yso-en", after="| contestant")
-    quality = table(results, "batch.py", "yso-en", after="| contestant | C | P@1")
+def _batch(results: Records, axes: Any) -> None:
+    time = table(results, "batch", "Cost and quality", "yso-en")
+    quality = table(results, "batch", "Cost and quality", "yso-en", place=1)
     names = time.column("contestant")
     x = [number(cell) for cell in time.column("train s")]
     y = [number(cell) for cell in quality.column("nDCG@5")]
@@ -127,8 +121,8 @@ def _batch(results: str, axes: Any) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _calibration(results: str, axes: Any) -> None:
-    quality = table(results, "batch.py", "yso-en", after="| contestant | C | P@1")
+def _calibration(results: Records, axes: Any) -> None:
+    quality = table(results, "batch", "Cost and quality", "yso-en", place=1)
     cells = quality.column("ECE@1")
     names = [
         f"{name}{'' if 'default' in c else f', C={c}'}"
@@ -138,11 +132,8 @@ def _calibration(results: str, axes: Any) -> None:
     axes.set_xlabel("ECE@1; in brackets: scores that do not claim to be probabilities")
 
 
-def _growth(results: str, axes: Any) -> None:
-    found = table(
-        results, "online.py, conditional trees", "Growth with the number of labels",
-        after="Windows of bits.",
-    )  # fmt: skip
+def _growth(results: Records, axes: Any) -> None:
+    found = table(results, "online", "Growth with the number of labels")
     rows = [row for row in found.rows if row[0] != "last / first"]
     labels = [number(row[0]) for row in rows]
     styles = {"learn µs": "o-", "P(label) µs": "s--", "exact top 1 µs": "^:"}
@@ -168,11 +159,11 @@ _ONLINE = {
 }
 
 
-def _online_multilabel(results: str, axes: Any) -> None:
+def _online_multilabel(results: Records, axes: Any) -> None:
     for place, (name, colour) in enumerate(_ONLINE.items()):
         scores = []
         for each in _ONLINE_SETS:
-            found = table(results, "online_multilabel.py", "One pass over each set", each)
+            found = table(results, "online_multilabel", "One pass over each set", each)
             by_name = dict(zip(found.column("learner"), found.column("P@1"), strict=True))
             scores.append(number(by_name[name]))
         left = [i + 0.2 * (place - 1.5) for i in range(len(_ONLINE_SETS))]
@@ -190,9 +181,9 @@ _FIRST = (
 )  # fmt: skip
 
 
-def _first_contact(results: str, axes: Any) -> None:
+def _first_contact(results: Records, axes: Any) -> None:
     for place, each in enumerate(_FIRST[::-1]):
-        found = table(results, "first_contact.py", each)
+        found = table(results, "first_contact", each)
         score = "P@1 %" if "P@1 %" in found.columns else "accuracy %"
         cells = zip(found.column("contestant"), found.column(score), strict=True)
         scores = [(name, number(cell)) for name, cell in cells]
@@ -211,7 +202,7 @@ def _first_contact(results: str, axes: Any) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-PLOTS: dict[str, tuple[Callable[[str, Any], None], str]] = {
+PLOTS: dict[str, tuple[Callable[[Records, Any], None], str]] = {
     "end_to_end": (_end_to_end, "Seconds for 1.5 million rows: labeltrees beside VW"),
     "batch": (_batch, "Seconds to learn yso-en and nDCG@5 of labeltrees and its peers"),
     "calibration": (_calibration, "Calibration error of labeltrees and its peers on yso-en"),
@@ -241,8 +232,8 @@ def with_plots(page: str) -> str:
     return re.sub(r"<!-- plot: (\w+) -->", placed, page)
 
 
-def plots(results: str) -> dict[str, bytes]:
-    """Return every plot as SVG, by its file, drawn from the text of RESULTS.md."""
+def plots(results: Records) -> dict[str, bytes]:
+    """Return every plot as SVG, by its file, drawn from the records of benchmarks."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 

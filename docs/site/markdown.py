@@ -42,6 +42,7 @@ def relinked(text: str, file: str, places: Mapping[str, str]) -> str:
     '[a](tree.md#one) [b](changelog.md) c'
     """
     folder = posixpath.dirname(file)
+    here = posixpath.dirname(places.get(file, "")) or "."
 
     def placed(found: re.Match[str]) -> str:
         code, mark, words, target = found.groups()
@@ -51,6 +52,7 @@ def relinked(text: str, file: str, places: Mapping[str, str]) -> str:
         place = places.get(posixpath.normpath(posixpath.join(folder, path)))
         if place is None:
             return words
+        place = posixpath.relpath(place, here)
         return f"{mark}[{words}]({place}{'#' if anchor else ''}{anchor})"
 
     return outside_fences(text, lambda part: _LINK.sub(placed, part))

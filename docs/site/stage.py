@@ -10,9 +10,13 @@ import re
 import shutil
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from docs.site import benchmarks, commands, glossary, guide, reference
 from docs.site.markdown import for_readers, relinked, with_charts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 __all__ = ["ROOT", "documents", "main", "pages", "places", "remove_others"]
 
@@ -31,6 +35,14 @@ _PICTURES = {"docs/images": "images", "benchmarks/plots": "plots"}
 _GENERATED = "reference/generated"
 
 
+_RESULTS = "benchmarks/results"
+
+
+def results() -> list[str]:
+    """Return the names of the pages of results."""
+    return sorted(file.stem for file in (ROOT / _RESULTS).glob("*.md"))
+
+
 def documents() -> list[str]:
     """Return the names of all pages of docs/."""
     return sorted(file.stem for file in (ROOT / "docs").glob("*.md"))
@@ -40,6 +52,7 @@ def places() -> dict[str, str]:
     """Return where files of the repository are on the site."""
     found = dict(_ROOT_PAGES)
     found |= {f"docs/{name}.md": f"{name}.md" for name in documents()}
+    found |= {f"{_RESULTS}/{name}.md": f"results/{name}.md" for name in results()}
     found |= {f"docs/site/pages/{file.name}": file.name for file in _OWN.glob("*.md")}
     for folder, place in _PICTURES.items():
         for file in (ROOT / folder).iterdir():
@@ -69,6 +82,10 @@ def pages() -> dict[str, str]:
     for file, place in _ROOT_PAGES.items():
         if place != "index.md":
             found[place] = relinked(_read(file), file, where)
+    for name in results():
+        file = f"{_RESULTS}/{name}.md"
+        found[f"results/{name}.md"] = relinked(_read(file), file, where)
+    found["results.md"] += _toctree(f"results/{name}" for name in results())
     for file in _OWN.glob("*.md"):
         text = file.read_text(encoding="utf-8")
         text = with_charts(relinked(text, f"docs/site/pages/{file.name}", where))
@@ -87,6 +104,10 @@ def pages() -> dict[str, str]:
     found["reference/index.md"] = reference.index_page()
     found |= {f"reference/{file}": text for file, text in reference.module_pages().items()}
     return found
+
+
+def _toctree(names: Iterable[str]) -> str:
+    return "\n".join(["\n:::{toctree}", ":hidden:", "", *names, ":::", ""])
 
 
 def without_gallery(page: str) -> str:
@@ -125,7 +146,7 @@ def main(folder: Path) -> None:
     for origin, place in _PICTURES.items():
         for file in (ROOT / origin).iterdir():
             files[f"{place}/{file.name}"] = file.read_bytes()
-    files |= benchmarks.plots(_read("benchmarks/RESULTS.md"))
+    files |= benchmarks.plots(benchmarks.read(ROOT / _RESULTS))
     for name, content in files.items():
         _write(folder / name, content)
     remove_others(folder, {folder / name for name in files})

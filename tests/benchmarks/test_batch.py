@@ -27,7 +27,7 @@ def data(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(BENCHMARKS))
         patch.setenv("LABELTREES_BENCHMARK_WORK", str(folder / "work"))
-        import peers
+        from harness import peers
 
         patch.setattr(peers, "WORK", folder / "work")
         import batch_sections.contestants
@@ -45,7 +45,7 @@ def run(data, monkeypatch, capsys):
     def call(*arguments):
         command = ["batch.py", "--no-peers", "--data", str(data), "--plots", str(data / "plots")]
         monkeypatch.setattr(sys, "argv", [*command, *arguments])
-        batch.main()
+        batch.BENCHMARK.main()
         return capsys.readouterr().out
 
     return call

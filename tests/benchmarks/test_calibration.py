@@ -23,7 +23,7 @@ def work(tmp_path_factory):
         patch.setenv("LABELTREES_BENCHMARK_WORK", str(folder))
         import batch_sections.data_sets
         import multilabel_sections.contestants
-        import peers
+        from harness import peers
 
         for module in (peers, batch_sections.data_sets, multilabel_sections.contestants):
             patch.setattr(module, "WORK", folder)
@@ -39,7 +39,7 @@ def run(work, monkeypatch, capsys, source_files):
 
     def call(*arguments):
         monkeypatch.setattr(sys, "argv", ["calibration.py", *arguments])
-        calibration.main()
+        calibration.BENCHMARK.main()
         return capsys.readouterr().out
 
     return call
@@ -115,8 +115,8 @@ def test_calibration_by_hand(work):
 
 
 def test_parts_share_no_row(work, tmp_path):
-    from calibration_sections.data_sets import parts
-    from calibration_sections.options import STREAM, Options
+    from calibration_sections.data_sets import STREAM, parts
+    from harness.benchmark import Options
 
     found = parts(Options(limit=100), STREAM)
     assert (found.split.X.shape[0], found.n_held, found.tested.shape[0]) == (100, 20, 20)
@@ -169,13 +169,17 @@ def test_wrong_calls_are_refused(run, wrong):
 
 def test_learners_are_chosen_by_words(work):
     from calibration_sections.contestants import taking_part
-    from calibration_sections.options import STREAM, Options
+    from calibration_sections.data_sets import STREAM
+    from harness.benchmark import Options
 
-    split, chosen = types.SimpleNamespace(Y=np.zeros((1, 9))), Options(learners=("VW", "fast"))
+    def learners(*words, **given):
+        return Options(own=types.SimpleNamespace(learners=words), **given)
+
+    split, chosen = types.SimpleNamespace(Y=np.zeros((1, 9))), learners("VW", "fast")
     names = [each.name for each in taking_part(split, "bibtex", chosen)]
     assert names == ["VW `--plt`", "fastText", "VW `--multilabel_oaa`"]
-    everybody = taking_part(split, STREAM, Options())
+    everybody = taking_part(split, STREAM, learners())
     assert {each.program for each in everybody} >= {"conditional_tree_program", "pecos_program"}
-    assert [each.peer for each in taking_part(split, STREAM, Options(with_peers=False))] == [
+    assert [each.peer for each in taking_part(split, STREAM, learners(with_peers=False))] == [
         None
     ] * 5

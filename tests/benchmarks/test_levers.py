@@ -90,8 +90,8 @@ def test_a_small_set_is_scored_under_every_lever(modules, monkeypatch):
     X = np.eye(5)[y] + 0.1 * rng.normal(size=(300, 5))
     parts = [(X[part], y[part]) for part in (slice(0, 200), slice(200, 300))]
     data = SmallSet("easy", parts[0], parts[1], (X[:0], y[:1]))
-    printed = levers.sets_table(data).splitlines()[2:]
+    printed = str(levers.sets_table(data)).splitlines()[2:]
     errors = [float(line.split("|")[2]) for line in printed]
     assert len(errors) == 6
     assert max(errors) < 10
-    assert levers.nodes_table(data).count("\n") == 1 + 6
+    assert str(levers.nodes_table(data)).count("\n") == 1 + 6

@@ -35,7 +35,7 @@ def run(work, monkeypatch):
 
     def call(*arguments):
         monkeypatch.setattr(sys, "argv", ["online.py", "--no-peers", *arguments])
-        online.main()
+        online.BENCHMARK.main()
 
     return call
 
@@ -167,7 +167,7 @@ def test_scores_are_those_of_the_last_rows(work):
 
 
 def test_measured_program_has_its_own_peak(work):
-    from processes import run_measured
+    from harness.processes import run_measured
 
     ballast = np.ones(50_000_000)  # 400 MB here must not count there
     measured = run_measured([sys.executable, "-c", "print('done')"])
@@ -179,7 +179,7 @@ def test_measured_program_has_its_own_peak(work):
 
 
 def test_peer_that_cannot_be_installed_is_left_out_with_a_sentence(work, monkeypatch, tmp_path):
-    import peers
+    from harness import peers
 
     monkeypatch.setattr(peers, "WORK", tmp_path)
     monkeypatch.setattr(peers, "_found", {})

@@ -22,7 +22,7 @@ def work(tmp_path_factory):
         import batch_sections.data_sets
         import multilabel_sections.contestants
         import multilabel_sections.vw
-        import peers
+        from harness import peers
 
         for module in (peers, batch_sections.data_sets, multilabel_sections.contestants):
             patch.setattr(module, "WORK", folder)
@@ -36,7 +36,7 @@ def run(work, monkeypatch, capsys):
 
     def call(*arguments):
         monkeypatch.setattr(sys, "argv", ["online_multilabel.py", "--no-peers", *arguments])
-        online_multilabel.main()
+        online_multilabel.BENCHMARK.main()
         return capsys.readouterr().out
 
     return call

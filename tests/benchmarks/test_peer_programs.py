@@ -61,7 +61,7 @@ print('{"train_seconds": 2.0, "top_us": 3.0, "megabytes": 4.0}')
 
 
 def test_a_programs_answers_and_costs_are_read(monkeypatch, tmp_path):
-    import peers
+    from harness import peers
     from online_sections import peer_runs
 
     monkeypatch.setattr(peer_runs, "PROGRAMS", tmp_path)

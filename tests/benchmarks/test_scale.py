@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import types
 import zipfile
 from pathlib import Path
 
@@ -25,8 +26,8 @@ def work(tmp_path_factory, source_files):
         patch.syspath_prepend(str(BENCHMARKS))
         patch.setenv("LABELTREES_BENCHMARK_WORK", str(folder))
         patch.setattr(python_source, "source_files", lambda folder=None: source_files)
-        import peers
         from batch_sections import contestants, data_sets
+        from harness import peers
         from scale_sections import peers_on_prefix
 
         for module in (peers, contestants, data_sets, peers_on_prefix):
@@ -41,7 +42,7 @@ def run(work, monkeypatch, capsys):
     def call(*arguments):
         command = ["scale.py", "--no-peers", "--plots", str(work / "plots"), *arguments]
         monkeypatch.setattr(sys, "argv", command)
-        scale.main()
+        scale.BENCHMARK.main()
         return capsys.readouterr().out
 
     return call
@@ -59,7 +60,7 @@ def rows_of(said, first):
 
 def test_quick_streams_are_shown_drawn_and_kept(run, work):
     results = str(work / "quick.jsonl")
-    said = run("--quick", "--only", "identifiers", "debian", "--results", results)
+    said = run("--quick", "--only", "identifiers", "debian", "--measured", results)
     assert titles(said) == [
         "Next identifier, source of many packages",
         "Debian: which package has this path",
@@ -72,44 +73,44 @@ def test_quick_streams_are_shown_drawn_and_kept(run, work):
     assert len(programs) == 2
     assert programs[0][1] == "3,000"
     assert 1000 < (work / "plots" / "scale.png").stat().st_size < 200_000
-    again = run("--report", "--results", results)
+    again = run("--report", "--measured", results)
     assert again.split("###")[1:] == said.split("###")[1:]  # made from the file alone
 
 
 def test_a_section_that_is_run_again_takes_the_place_of_what_it_measured_before(work, tmp_path):
-    from scale_sections import results
+    from scale_sections import measurements
 
     path = tmp_path / "results.jsonl"
     for section in ("debian", "debian-prefix", "batch"):
-        results.append(path, section=section)
-    results.forget(path, ("debian", "debian-prefix"))
-    assert [each["section"] for each in results.read(path)] == ["batch"]
-    results.forget(tmp_path / "none", ("batch",))
+        measurements.append(path, section=section)
+    measurements.forget(path, ("debian", "debian-prefix"))
+    assert [each["section"] for each in measurements.read(path)] == ["batch"]
+    measurements.forget(tmp_path / "none", ("batch",))
 
 
 def test_models_take_turns_and_are_projected(run, work, monkeypatch):
-    from scale_sections import label_growth, results
+    from scale_sections import label_growth, measurements
 
     monkeypatch.setattr(label_growth, "TURN_ROWS", 500)
     path = work / "growth.jsonl"
-    said = run("--quick", "--only", "growth", "--results", str(path))
+    said = run("--quick", "--only", "growth", "--measured", str(path))
     assert titles(said) == ["Cost per row by labels, models taking turns"]
     small, large = rows_of(said, "200"), rows_of(said, "800")
     assert len(small) == 4  # refined, the tree alone; tables with room, and full ones
     assert len(large) == 2
     assert small[0][3] == "1.00 (1.00-1.00)"
     assert float(large[0][1]) > float(small[0][1]) + 1.5  # four times the labels: two levels more
-    assert "needs the sections" in run("--project", "--results", str(path))
+    assert "needs measurements of the sections" in run("--project", "--measured", str(path))
     for examples, megabytes in ((1_000, 10), (2_000, 20)):
         sizes = {"table_mb": megabytes, "experts_mb": 0, "labels": examples}
         row = {"examples": examples, "n_rows": 1_000, "lines": examples, "entries_per_row": 20.0}
-        results.append(path, section="identifiers", **row, **sizes)
-    assert "| 10 G rows, one core |" in run("--project", "--results", str(path))
+        measurements.append(path, section="identifiers", **row, **sizes)
+    assert "| 10 G rows, one core |" in run("--project", "--measured", str(path))
 
 
 @pytest.mark.thorough
 def test_batch_is_measured_in_processes_of_its_own(run, work):
-    said = run("--quick", "--only", "batch", "--results", str(work / "batch.jsonl"))
+    said = run("--quick", "--only", "batch", "--measured", str(work / "batch.jsonl"))
     assert titles(said) == ["Many labels per row, learned in batch"]
     assert [each[2] for n in ("200", "400") for each in rows_of(said, n)] == [
         "labeltrees, 1 tree"
@@ -220,7 +221,7 @@ def test_without_apt_the_file_lists_are_left_out_with_a_sentence(run, work, monk
 
     monkeypatch.setattr(debian_files.shutil, "which", lambda name: None)
     path = str(work / "no-apt.jsonl")
-    run("--only", "debian", "--data", str(work / "nothing"), "--results", path)
+    run("--only", "debian", "--data", str(work / "nothing"), "--measured", path)
     assert "left out: there is no apt-get" in Path(path).read_text()
 
 
@@ -253,8 +254,8 @@ def test_every_package_has_a_name_and_one_version(work):
 
 
 def test_what_was_stopped_is_not_tried_with_more_rows(work, tmp_path, monkeypatch):
-    from scale_sections import peers_on_prefix, results
-    from scale_sections.options import Options
+    from harness.benchmark import Options
+    from scale_sections import measurements, peers_on_prefix
 
     asked = []
 
@@ -269,16 +270,17 @@ def test_what_was_stopped_is_not_tried_with_more_rows(work, tmp_path, monkeypatc
 
     monkeypatch.setattr(peers_on_prefix, "PREFIXES", (100, 200))
     monkeypatch.setattr(peers_on_prefix, "ours", slow)
-    options = Options(data=None, results=tmp_path / "x.jsonl", with_peers=False)
+    own = types.SimpleNamespace(measured=tmp_path / "x.jsonl")
+    options = Options(with_peers=False, own=own)
     peers_on_prefix.run("made", lambda limit: iter([Rows()]), options)
     assert asked == [3]
-    (record,) = results.read(options.results, section="made-prefix")
+    (record,) = measurements.read(own.measured, section="made-prefix")
     assert record["left_out"] == "stopped after 900 seconds of the processor"
 
 
 @pytest.mark.thorough
 def test_a_program_is_stopped_after_its_seconds(work):
-    from processes import run_measured
+    from harness.processes import run_measured
 
     with pytest.raises(RuntimeError, match="stopped after 1 seconds of the processor"):
         run_measured([sys.executable, "-c", "while True: pass"], 1)

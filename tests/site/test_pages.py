@@ -125,16 +125,17 @@ def test_every_plot_finds_its_tables_in_the_results(name):
     from matplotlib.figure import Figure
 
     figure = Figure()
-    results = (ROOT / "benchmarks/RESULTS.md").read_text(encoding="utf-8")
+    results = benchmarks.read(ROOT / "benchmarks/results")
     benchmarks.PLOTS[name][0](results, figure.add_subplot())
     assert f"<!-- plot: {name} -->" in (ROOT / "docs/site/pages/benchmarks.md").read_text()
 
 
 def test_a_table_that_is_missing_is_an_error():
-    with pytest.raises(LookupError, match="no section 'B'"):
-        benchmarks.table("# A\n| x |\n| --- |\n| 1 |\n", "A", "B")
-    with pytest.raises(LookupError, match="has no table"):
-        benchmarks.table("# A\nwords\n# C\n| x |\n| --- |\n", "A")
+    rows = [{"benchmark": "a", "section": ["B"], "table": 0, "row": {"x": 1}}]
+    assert benchmarks.table(rows, "a", "B").rows == [["1"]]
+    for name, section, place in (("b", "B", 0), ("a", "C", 0), ("a", "B", 1)):
+        with pytest.raises(LookupError, match=f"no table {place} of {name} > {section}"):
+            benchmarks.table(rows, name, section, place=place)
 
 
 def test_faults_of_a_finished_site_are_seen(tmp_path):

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 #: Where files and environments go.
-WORK = Path(os.environ.get("LABELTREES_BENCHMARK_WORK", Path(__file__).parent / "work"))
+WORK = Path(os.environ.get("LABELTREES_BENCHMARK_WORK", Path(__file__).parents[1] / "work"))
 
 #: For each peer the module to import and the sets of packages to try in turn.
 PACKAGES = {
@@ -85,3 +91,35 @@ def _run(command: list[str]) -> str | None:
     """Return what a command printed, or None if it failed."""
     done = subprocess.run(command, capture_output=True, text=True)
     return done.stdout.strip() if done.returncode == 0 else None
+
+
+@contextmanager
+def noting(lines: list[str], name: str) -> Iterator[None]:
+    """Add a line that says why a contestant is missing, if it cannot be installed or fails."""
+    try:
+        yield
+    except MissingPeerError as error:
+        line = str(error)
+    except RuntimeError as error:
+        line = f"{name} failed: {reason(error)}"
+    else:
+        return
+    if line not in lines:
+        lines.append(line)
+
+
+def reason(error: RuntimeError) -> str:
+    """Return the last line of a program's complaint, without the machine's folders."""
+    last = str(error).rsplit("failed: ", 1)[-1].splitlines()[-1:]
+    return re.sub(r"/\S*/", "", "".join(last)) or "it gave no reason."
+
+
+def versions(*names: str) -> str:
+    """Return the versions of some peers, or why they are missing."""
+    found = []
+    for name in names:
+        try:
+            found.append(peer(name).version)
+        except MissingPeerError as error:
+            found.append(str(error))
+    return "; ".join(found)

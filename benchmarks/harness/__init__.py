@@ -1,0 +1,1 @@
+"""What all benchmarks share: options, data sets, programs, measuring, results and pages."""
