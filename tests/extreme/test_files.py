@@ -16,9 +16,10 @@ from tests import children
 from labeltrees import ExtremeRegressor
 from labeltrees.data.readers import read_svmlight
 from labeltrees.data.shuffle import joined
+from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError, DataError, NoSpaceError
 from labeltrees.models.extreme import spilling
-from labeltrees.models.extreme.files import chunk_in_files, taken_in_files
+from labeltrees.models.extreme.files import chunk_in_files, rows_and_relevance, taken_in_files
 
 
 def digest(model, folder):
@@ -189,3 +190,20 @@ def test_a_chunk_in_files_is_that_of_memory(tmp_path, monkeypatch):
             for name in ("labels", "label_starts", "weights", "relevance", "is_distribution"):
                 assert np.array_equal(getattr(ours, name), getattr(theirs, name)), name
     assert [each.name for each in tmp_path.iterdir()] == ["rows.svm"]
+
+
+def test_each_label_of_a_row_is_hashed_once(tmp_path, monkeypatch):
+    X, y = data()
+    path, n_labels = written(tmp_path / "rows.svm", X, y), sum(map(len, y))
+    hashed = []
+    for name in ("add", "ids"):
+        method = getattr(LabelVocabulary, name)
+        monkeypatch.setattr(
+            LabelVocabulary,
+            name,
+            lambda self, labels, method=method: (hashed.append(len(labels)), method(self, labels))[
+                1
+            ],
+        )
+    rows_and_relevance(read_svmlight(path), tmp_path)
+    assert n_labels <= sum(hashed) < n_labels + 4 * 50  # and the 50 different labels a few times

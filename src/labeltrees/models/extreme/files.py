@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from labeltrees.data.rows import Rows
 from labeltrees.data.shuffle import joined_numbers
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import DataError
-from labeltrees.models.extreme.relevance import RawRelevance, relevance_of_entries
+from labeltrees.models.extreme.relevance import RawRelevance, relevance_of_ids
 from labeltrees.models.extreme.spilling import growing_entries, n_slabs
 
 if TYPE_CHECKING:
@@ -27,18 +27,43 @@ __all__ = ["chunk_in_files", "relevance_of_chunk", "rows_and_relevance", "taken_
 
 def rows_and_relevance(chunks: Iterable[Chunk], folder: Path | None) -> tuple[Rows, RawRelevance]:
     """Return all rows, their entries in files of the folder or, if that is None, in memory."""
-    data = chunk_in_files(chunks, folder)
-    return data.rows, relevance_of_chunk(data)
+    found = _gathered(chunks, folder)
+    return found.rows, _relevance(found.label_starts, found.ids, found.vocabulary, found.relevance)
 
 
 def chunk_in_files(chunks: Iterable[Chunk], folder: Path | None) -> Chunk:
     """Return all rows as one chunk, their entries in files of the folder or, if None, in memory.
 
-    Of the rows are kept features, labels and weights.
+    The chunk has their features, labels and weights.
     """
+    found = _gathered(chunks, folder)
+    return Chunk(
+        found.rows,
+        found.vocabulary.labels[found.ids],
+        found.label_starts,
+        found.weights,
+        1,
+        relevance=found.relevance,
+        is_distribution=found.is_distribution,
+    )
+
+
+class _Gathered(NamedTuple):
+    """All rows of a stream of chunks."""
+
+    rows: Rows
+    label_starts: NDArray[np.int64]
+    ids: NDArray[np.int32]
+    vocabulary: LabelVocabulary
+    relevance: NDArray[np.float32] | None
+    weights: NDArray[np.float32] | None
+    is_distribution: bool
+
+
+def _gathered(chunks: Iterable[Chunk], folder: Path | None) -> _Gathered:
     lengths: list[NDArray[np.int64]] = []
     label_lengths: list[NDArray[np.int64]] = []
-    ids: list[NDArray[Any]] = []
+    ids: list[NDArray[np.int32]] = []
     relevance: list[NDArray[np.float32] | None] = []
     weights: list[NDArray[np.float32] | None] = []
     vocabulary, width, is_distribution = LabelVocabulary(), 0, False
@@ -56,14 +81,14 @@ def chunk_in_files(chunks: Iterable[Chunk], folder: Path | None) -> Chunk:
             relevance.append(chunk.relevance)
             weights.append(chunk.weights)
             is_distribution = is_distribution or chunk.is_distribution
-        return Chunk(
+        return _Gathered(
             Rows(starts_of(np.concatenate(lengths)), indices.finish(), values.finish(), width),
-            vocabulary.labels[np.concatenate(ids)],
             starts_of(np.concatenate(label_lengths)),
+            np.concatenate(ids),
+            vocabulary,
+            joined_numbers(relevance, [len(part) for part in ids]),
             joined_numbers(weights, [len(part) for part in lengths]),
-            1,
-            relevance=joined_numbers(relevance, [len(part) for part in ids]),
-            is_distribution=is_distribution,
+            is_distribution,
         )
 
 
@@ -76,13 +101,19 @@ def taken_in_files(data: Chunk, rows: NDArray[np.int64], folder: Path) -> Chunk:
 
 def relevance_of_chunk(data: Chunk) -> RawRelevance:
     """Return the relevance of a chunk's rows; without one, each label of a row has 1."""
-    values = np.ones(len(data.labels)) if data.relevance is None else data.relevance
-    return relevance_of_entries(
-        data.label_starts,
-        data.labels,
-        values.astype(np.float64),
-        once_each=data.relevance is not None,
-    )
+    vocabulary = LabelVocabulary()
+    ids = vocabulary.add(data.labels)
+    return _relevance(data.label_starts, ids, vocabulary, data.relevance)
+
+
+def _relevance(
+    starts: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    vocabulary: LabelVocabulary,
+    relevance: NDArray[np.float32] | None,
+) -> RawRelevance:
+    values = np.ones(len(ids)) if relevance is None else relevance.astype(np.float64)
+    return relevance_of_ids(starts, ids, vocabulary, values, once_each=relevance is not None)
 
 
 def _some(chunks: Iterable[Chunk]) -> Iterator[Chunk]:

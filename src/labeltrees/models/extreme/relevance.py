@@ -25,6 +25,7 @@ __all__ = [
     "propensity_weights",
     "raw_relevance",
     "relevance_of_entries",
+    "relevance_of_ids",
     "shares_of",
     "weighted",
 ]
@@ -266,17 +267,38 @@ def relevance_of_entries(
 ) -> RawRelevance:
     """Return the relevance of rows whose labels lie one after the other.
 
-    ``once_each``: whether no row may name a label twice; else twice says no more than once.
+    ``once_each`` promises that no row names a label twice; otherwise a repeated label counts once.
 
     >>> raw = relevance_of_entries(np.array([0, 2, 2]), ["sun", "rain"], np.ones(2))
     >>> raw.labels.tolist(), raw.vocabulary.labels.tolist()
     ([0, 1], ['rain', 'sun'])
     """
-    vocabulary = LabelVocabulary(sorted(LabelVocabulary(labels).labels.tolist()))
+    met = LabelVocabulary()
+    ids = met.add(labels)
+    return relevance_of_ids(starts, ids, met, values, once_each=once_each)
+
+
+def relevance_of_ids(
+    starts: NDArray[np.int64],
+    ids: NDArray[Any],
+    met: LabelVocabulary,
+    values: NDArray[np.float64],
+    *,
+    once_each: bool,
+) -> RawRelevance:
+    """Return the relevance of rows whose labels have ids in any order; the result's are sorted.
+
+    >>> met = LabelVocabulary(["sun", "rain"])
+    >>> starts, ids = np.array([0, 1, 3]), np.array([0, 1, 0])
+    >>> relevance_of_ids(starts, ids, met, np.ones(3), once_each=True).labels.tolist()
+    [1, 0, 1]
+    """
+    vocabulary = LabelVocabulary(sorted(met.labels.tolist()))
     if not len(values):
         return RawRelevance(starts, np.empty(0, np.int32), values, vocabulary)
     shape = (len(starts) - 1, len(vocabulary))
-    matrix = sparse.csr_array((values, vocabulary.ids(labels), starts), shape=shape)
+    sorted_ids = vocabulary.ids(met.labels)[ids]
+    matrix = sparse.csr_array((values, sorted_ids, starts), shape=shape)
     raw = _of_matrix(matrix, vocabulary.labels)
     return raw if once_each else replace(raw, most=float(values.max()))
 
