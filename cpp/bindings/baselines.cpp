@@ -75,7 +75,7 @@ OwnedMatrix<NodeId> ndcg_leaves_of(const NdcgForest& forest, Starts starts, Indi
   return give(std::move(leaves), n_trees);
 }
 
-// Weights of all features, and the bias.
+// The weights of all features, and the bias.
 std::tuple<OwnedVector<double>, double> solve_l1(Starts starts, Indices indices, Values values,
                                                  std::size_t n_features, Indices signs,
                                                  Vector<double> costs, double tolerance,

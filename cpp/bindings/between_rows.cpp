@@ -29,7 +29,7 @@ void BetweenRows::look() {
   }
 }
 
-// A handler may do anything, even ask the model, so that it must not be locked meanwhile.
+// A handler may do anything, even query the model, so the model must be unlocked meanwhile.
 void BetweenRows::hear() {
   std::exception_ptr raised;
   alone_.unlock();

@@ -1,4 +1,4 @@
-// What happens between two rows that are learned.
+// Work that is done between two rows that are learned.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// What the binding files share: array types and their conversion to views and back.
+// Array types that all binding files share, and their conversion to views and back.
 #pragma once
 
 #include <nanobind/nanobind.h>

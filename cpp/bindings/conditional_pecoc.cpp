@@ -11,9 +11,9 @@ void restore_pecoc(PecocTree* self, const LabelTree& tree, Vector<double> mass,
                        {sums.data(), sums.size()});
 }
 
-OwnedVector<double> decoded(Vector<double> answers) {
-  std::vector<double> p(answers.data(), answers.data() + answers.shape(0));
-  need(std::has_single_bit(p.size()), "answers must be a power of two in number");
+OwnedVector<double> decoded(Vector<double> outputs) {
+  std::vector<double> p(outputs.data(), outputs.data() + outputs.shape(0));
+  need(std::has_single_bit(p.size()), "the number of outputs must be a power of two");
   decode(p);
   return give(std::move(p));
 }

@@ -173,8 +173,9 @@ std::tuple<OwnedVector<std::int64_t>, OwnedVector<LabelId>, OwnedVector<double>>
   return {give(std::move(row_starts)), give(std::move(labels)), give(std::move(p))};
 }
 
-// Of one row and label in one tree: the nodes from the root to the leaf's parent, the children
-// taken, their margins, and the weights of the row's features, (n_nodes, n_features of the row).
+// Report one row and label in one tree. Returns the nodes from the root to the leaf's parent, the
+// children taken, their margins, and the weights of the row's features, (n_nodes, n_features of the
+// row).
 std::tuple<OwnedVector<NodeId>, OwnedVector<std::int32_t>, OwnedVector<float>, OwnedMatrix<float>>
 report(Forest& forest, Starts starts, Indices indices, Values values, LabelId label,
        std::size_t t) {

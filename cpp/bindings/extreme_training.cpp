@@ -21,7 +21,8 @@ struct RelevanceData {
   std::vector<std::int64_t> label_starts;
   std::vector<std::int32_t> label_rows;
   std::vector<float> label_values;
-  std::optional<TrainingRows> mapped;  // instead of X: rows in files, which Python keeps alive
+  std::optional<TrainingRows> mapped;  // rows in files, which Python keeps alive; used instead of X
+                                       // if set
   std::string folder;                  // where more is spilled
 
   TrainingRows rows() const { return mapped ? *mapped : TrainingRows(X); }
@@ -87,8 +88,8 @@ void make_data(RelevanceData* self, Starts starts, Indices indices, Values value
   new (self) RelevanceData(std::move(data));
 }
 
-// Over unit rows whose features have numbers without gaps, in arrays mapped from files that nobody
-// else writes. What training copies of them is spilled in the folder.
+// Makes training data from unit rows whose features are numbered without gaps. The arrays are
+// mapped from files that no other process writes. Training spills what it copies into the folder.
 RelevanceData mapped_data(Starts starts, Indices indices, Values values, Indices names,
                           Starts y_starts, Indices y_labels, Values y_values, std::size_t n_labels,
                           const std::string& folder) {

@@ -20,7 +20,8 @@ std::thread::id last_thread;  // the one that shuts down
   while (true) std::this_thread::sleep_for(std::chrono::hours(1));
 }
 
-// Called by atexit: nobody comes back after this, and those who are about to have come back.
+// Called by atexit. No thread can enter Python after this, and threads about to enter it have done
+// so.
 void end() {
   last_thread = std::this_thread::get_id();
   is_ending = true;

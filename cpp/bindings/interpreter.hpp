@@ -11,8 +11,8 @@ namespace labeltrees::bindings {
 
 namespace nb = nanobind;
 
-// Releases the GIL for as long as it lives. Unlike nanobind's own, it does not end the process when
-// its thread comes back to an interpreter that is shutting down: such a thread sleeps for ever.
+// Releases the GIL during its lifetime. Unlike nanobind's own, it does not end the process when its
+// thread returns to an interpreter that is shutting down. Such a thread sleeps forever.
 class Released {
  public:
   Released() noexcept : thread_(PyEval_SaveThread()) {}
@@ -37,7 +37,7 @@ class LongWork {
   Attentive attentive_{&hear_signals};
 };
 
-// To be called once by the module: makes the interpreter's end known, and forks.
+// The module calls this once, so that the end of the interpreter and forks are noticed.
 void bind_interpreter();
 
 }  // namespace labeltrees::bindings

@@ -127,7 +127,7 @@ OwnedVector<NodeId> leaves(const LomTree& model, Starts starts, Indices indices,
   return give(std::move(leaf));
 }
 
-// p[i] of labels[i] at the node nodes[i], whatever it is.
+// p[i] is the probability of labels[i] at the node nodes[i], which may be a leaf or an inner node.
 OwnedVector<double> lom_probabilities_at(const LomTree& model, Vector<NodeId> nodes,
                                          Vector<LabelId> labels) {
   need(labels.shape(0) == nodes.shape(0), "labels need one entry for every node");

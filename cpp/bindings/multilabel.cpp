@@ -70,7 +70,8 @@ void restore_multilabel(MultilabelTree* self, Vector<NodeId> parents, Vector<std
                             {reranker_mixtures.data(), reranker_mixtures.size()});
 }
 
-// parents, slots, labels; masses; lines; mixtures; pairs; the rerankers' mixtures: of one moment
+// parents, slots, labels; masses; lines; mixtures; pairs; the rerankers' mixtures. All are read at
+// the same moment.
 auto multilabel_snapshot(const MultilabelTree& model) {
   auto [tree, masses, lines, mixtures, pairs, reranker_mixtures] =
       read_locked(model, [](const MultilabelTree& m) {
@@ -92,7 +93,8 @@ std::tuple<OwnedVector<double>, OwnedMatrix<LabelId>, OwnedMatrix<double>> learn
     Indices label_ids, Values relevance, Values given_weights, Starts order, Progress& progress,
     bool predict_label, std::size_t k, const MultilabelLearning& options) {
   const HeldRows rows(starts, indices, values);
-  // Labels are places in arrays: copied, so that nobody else can change what has been checked.
+  // Labels are used as array indices, so they are copied. No other thread can then change what has
+  // been checked.
   const OwnedRows labels = copied_rows(label_starts, label_ids, relevance);
   const std::size_t n_rows = rows.n_rows();
   const std::vector<float> weights(given_weights.data(),
@@ -131,7 +133,7 @@ SparseAnswer given_labels(SparseLabels&& found) {
   return {give(std::move(found.starts)), give(std::move(found.labels)), give(std::move(found.p))};
 }
 
-// Nothing if there are more than max_entries.
+// Returns nothing if there are more than max_entries.
 std::optional<SparseAnswer> label_sets_above(const MultilabelTree& model, Starts starts,
                                              Indices indices, Values values, double threshold,
                                              std::size_t max_entries, const Reading& reading) {

@@ -5,7 +5,7 @@
 namespace labeltrees::bindings {
 namespace {
 
-// Rows and their labels in memory of their own, checked.
+// Rows and their labels, copied and checked.
 struct OneVsRestData {
   OwnedRows rows, labels;
   std::size_t n_features, n_labels;

@@ -1,4 +1,4 @@
-// The methods that models on a weight table have in common, whatever their shape.
+// The methods that models on a weight table have in common, regardless of their shape.
 #pragma once
 
 #include <nanobind/stl/tuple.h>
@@ -21,15 +21,15 @@ namespace labeltrees::bindings {
 using Predicted = std::tuple<OwnedVector<double>, OwnedVector<std::uint8_t>, OwnedVector<LabelId>,
                              OwnedVector<double>>;
 
-// Of models that take labels as they come.
+// Accepts any label; for models that add labels when they first occur.
 struct AnyLabel {
   bool operator()(const auto&, LabelId label) const noexcept {
     return label >= 0 && label < std::numeric_limits<LabelId>::max();
   }
 };
 
-// can_learn(model, label) tells whether a row of that label may be learned by kernel(model, X,
-// labels, weights, order, foresight, options, watch).
+// can_learn(model, label) returns whether a row of that label may be learned by kernel(model, X,
+// labels, weights, order, prediction, options, watch).
 template <typename Model, typename Options, typename CanLearn, typename Kernel>
 auto learner_of(CanLearn can_learn, Kernel kernel) {
   return [can_learn, kernel](Model& model, Starts starts, Indices indices, Values values,
@@ -66,7 +66,7 @@ auto learner_of(CanLearn can_learn, Kernel kernel) {
   };
 }
 
-// What `read` makes of a model while nobody changes it. It must not need the GIL.
+// Returns read(model) while no thread changes the model. `read` must not need the GIL.
 template <typename Model, typename Read>
 auto read_locked(const Model& model, Read read) {
   const Released released;
@@ -74,8 +74,9 @@ auto read_locked(const Model& model, Read read) {
   return read(model);
 }
 
-// Calls ask(X, begin) with some rows after the other, so that between them a learner can have its
-// turn and signals are heard. Every row is asked of one state of the model, not all of the same.
+// Calls query(X, begin) for consecutive parts of the rows, so that learners can take their turn
+// between parts and signals are handled. Each row sees one state of the model, but different rows
+// may see different states.
 template <typename Model, typename Query>
 void query_in_parts(const Model& model, const HeldRows& rows, Query query) {
   using Clock = std::chrono::steady_clock;
@@ -99,7 +100,7 @@ std::span<T> rows_of(std::vector<T>& answers, std::size_t begin, const CsrView& 
   return std::span(answers).subspan(begin * n_columns, X.n_rows() * n_columns);
 }
 
-// Puts sparse answers behind others.
+// Appends sparse results to earlier ones.
 template <typename Sparse>
 void append(const Sparse& more, Sparse& found) {
   const auto n_before = static_cast<std::int64_t>(found.labels.size());
@@ -110,7 +111,7 @@ void append(const Sparse& more, Sparse& found) {
   found.p.insert(found.p.end(), more.p.begin(), more.p.end());
 }
 
-// kernel(model, X, labels, reading, out, more...): one number for the label of every row.
+// kernel(model, X, labels, reading, out, more...) writes one number for the label of every row.
 template <typename Model, typename... More, typename Kernel>
 auto named_of(Kernel kernel) {
   return [kernel](const Model& model, Starts starts, Indices indices, Values values,
@@ -155,7 +156,7 @@ auto all_of(Kernel kernel) {
   };
 }
 
-// The lines of a table in order of their keys: weights and sums have seven columns.
+// The lines of a table in order of their keys. weights and sums have seven columns.
 struct PlainLines {
   std::vector<std::uint64_t> keys;
   std::vector<float> weights, sums;
@@ -178,7 +179,7 @@ auto lines_of(const Model& model) {
   return read_locked(model, [](const Model& m) { return PlainLines(m.table()); }).given();
 }
 
-// A number that is read while nobody changes the model.
+// Reads a number while no thread changes the model.
 template <typename Model, typename Read>
 auto number_of(Read read) {
   return [read](const Model& model) { return read_locked(model, read); };
@@ -189,13 +190,13 @@ auto masses_of(const Model& model) {
   return give(read_locked(model, [](const Model& m) { return std::vector<double>(m.masses()); }));
 }
 
-// Of models on a label tree.
+// For models on a label tree.
 template <typename Model>
 LabelTree tree_of(const Model& model) {
   return read_locked(model, [](const Model& m) { return LabelTree(m.tree()); });
 }
 
-// Of the same moment, so that there is a mass for every node.
+// Reads both at the same moment, so that there is a mass for every node.
 template <typename Model>
 auto tree_and_masses(const Model& model) {
   auto [tree, masses] = read_locked(model, [](const Model& m) {
@@ -204,7 +205,7 @@ auto tree_and_masses(const Model& model) {
   return std::tuple(std::move(tree), give(std::move(masses)));
 }
 
-// masses, lines: of the same moment
+// Returns masses and lines as of the same moment.
 template <typename Model>
 auto masses_and_lines(const Model& model) {
   auto [masses, lines] = read_locked(model, [](const Model& m) {

@@ -50,7 +50,8 @@ void restore_refined(RefinedTrees* self, Trees trees, std::size_t n_candidates, 
                           scale, n_labels);
 }
 
-// a list of trees' snapshots, the rerankers' pairs and mixtures, their scale: all of one moment
+// Returns a list of the trees' snapshots, the rerankers' pairs and mixtures, and their scale, all
+// as of one moment.
 auto snapshot(const RefinedTrees& model) {
   auto [trees, pairs, mixtures, scale] = read_locked(model, [](const RefinedTrees& m) {
     std::vector<TreeSnapshot> of_trees;

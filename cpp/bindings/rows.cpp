@@ -41,7 +41,7 @@ Moments held_moments(double total, const Vector<double>& mean, const Vector<doub
   return moments;
 }
 
-// Rows of which nobody else can change a feature, all below n_features.
+// Rows whose features no other thread can change; all features are below n_features.
 OwnedRows rows_within(const Starts& starts, const Indices& indices, const Values& values,
                       std::size_t n_features) {
   OwnedRows copy = copied_rows(starts, indices, values);

@@ -1,4 +1,4 @@
-// Sparse rows as the bindings take them: three arrays that must fit together.
+// Sparse rows as the bindings receive them. The three arrays must fit together.
 #pragma once
 
 #include <algorithm>
@@ -17,10 +17,10 @@ inline void need(bool fits, const char* what) {
   if (!fits) throw nb::value_error(what);
 }
 
-// Rows whose starts nobody else can change: they are copied before they are checked, so that what
-// has been checked stays true while the GIL is released. Other threads may still change features
-// and values under way, to any values: use it where features are looked up, not where they are
-// places in an array. Entries past the last row are left out.
+// Rows whose starts no other thread can change. They are copied before they are checked, so that
+// what has been checked stays true while the GIL is released. Other threads may still change
+// features and values during the call, to any values. Use this class where features are looked up,
+// not where they are array indices. Entries past the last row are left out.
 class HeldRows {
  public:
   HeldRows(const Starts& starts, const Indices& indices, const Values& values)
@@ -47,7 +47,7 @@ class HeldRows {
   std::span<const float> values_;
 };
 
-// Rows that nobody else can change at all.
+// Rows that no other thread can change.
 inline OwnedRows copied_rows(const Starts& starts, const Indices& indices, const Values& values) {
   const HeldRows held(starts, indices, values);
   const CsrView X = held.all();

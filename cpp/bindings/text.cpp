@@ -69,7 +69,7 @@ auto shared(Array RowArrays::* member) {
 }  // namespace
 
 void bind_text_formats(nb::module_& module) {
-  // The translator registered last is asked first.
+  // The translator registered last is tried first.
   const nb::exception<ParseError> type(module, "ParseError", PyExc_ValueError);
   nb::register_exception_translator(&translate, type.ptr());
 

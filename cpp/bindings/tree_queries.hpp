@@ -1,4 +1,4 @@
-// The questions that a tree of regressors and refined trees answer alike.
+// The queries that a tree of regressors and refined trees have in common.
 #pragma once
 
 #include "labeltrees/conditional/queries.hpp"
@@ -152,7 +152,7 @@ void def_tree_queries(nb::module_& module) {
              nb::arg("labels").noconvert());
 }
 
-// What the model's class has: learning, and what every model is asked.
+// The methods of the model's class: learning, and the queries that every model has.
 template <typename Model>
 void def_tree_model(nb::class_<Model>& cls) {
   const auto update = [](Model& tree, auto&&... arguments) { learn(tree, arguments...); };

@@ -1,4 +1,4 @@
-// What the fuzzers share: an input's first bytes choose, the rest is the text.
+// Input that the fuzzers share. The first bytes of an input choose options; the rest is the text.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Any bytes as Python source: tokens that are in the table, examples that are tidy rows.
+// Reads any bytes as Python source. Tokens must be in the table, and examples must be tidy rows.
 #include <vector>
 
 #include "input.hpp"

@@ -1,5 +1,5 @@
-// Any bytes as XC, svmlight and Vowpal Wabbit rows, and as numbers: rows that keep every promise of
-// formats.hpp, or a ParseError.
+// Reads any bytes as XC, svmlight and Vowpal Wabbit rows, and as numbers. The result must be rows
+// that keep every promise of formats.hpp, or a ParseError.
 #include <cmath>
 #include <limits>
 #include <string>

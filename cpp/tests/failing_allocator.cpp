@@ -67,7 +67,7 @@ long FailingAllocator::n_allocations() const noexcept { return n_requested; }
 
 }  // namespace labeltrees::tests
 
-#if !defined(__SANITIZE_THREAD__)  // which has an operator new and an mmap of its own
+#if !defined(__SANITIZE_THREAD__)  // which has its allocator and mmap
 using labeltrees::tests::allocate_aligned_or_null;
 using labeltrees::tests::allocate_or_null;
 using labeltrees::tests::free_aligned;

@@ -1,5 +1,5 @@
-// Makes allocations fail on purpose: operator new of this program, and on Linux the mmap behind
-// Pages.
+// Makes allocations fail on purpose. It replaces operator new of this program, and on Linux the
+// mmap behind Pages.
 #pragma once
 
 #include <new>
@@ -17,7 +17,7 @@ class FailingAllocator {
   FailingAllocator(const FailingAllocator&) = delete;
   FailingAllocator& operator=(const FailingAllocator&) = delete;
 
-  // Of those asked for since; more than n if one has failed.
+  // Number of allocations requested since; more than n if one has failed.
   long n_allocations() const noexcept;
 };
 

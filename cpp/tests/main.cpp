@@ -24,7 +24,7 @@ void fail(const char* expression, const char* file, int line) {
 
 }  // namespace labeltrees::tests
 
-// With an argument: the tests that have it in their names.
+// With an argument, runs the tests that have it in their names.
 int main(int n_arguments, char** arguments) {
   using namespace labeltrees::tests;
   const std::string part = n_arguments > 1 ? arguments[1] : "";

@@ -1,4 +1,4 @@
-// The options that tests start from: the core has no defaults of its own.
+// The options that tests start from, because the core has no defaults.
 #pragma once
 
 #include "labeltrees/conditional/tree.hpp"

@@ -1,5 +1,5 @@
-// Every allocation of `learn` fails in turn. Afterwards the model is the one that learned the rows
-// before the one that failed, can be saved and loaded, and goes on to where it would have got.
+// Every allocation of `learn` fails in turn. Afterwards the model equals one that learned the rows
+// before the failing row. It can be saved and loaded, and continues to the same final state.
 #include <cstring>
 #include <map>
 #include <memory>
@@ -57,7 +57,7 @@ struct Rows {
   }
 };
 
-// A model's state as bytes; lines of zeros say nothing.
+// A model's state as bytes; lines of zeros are skipped.
 class State {
  public:
   template <typename T>
@@ -291,7 +291,7 @@ struct Lom {
   static void update(Model& model, const Rows& rows, std::span<const std::int64_t> order) {
     LomLearning options = tests::lom_learning;
     options.splits_per_label = 0;
-    options.max_splits = 100;  // reached: leaves are recycled
+    options.max_splits = 100;  // the limit is reached, and leaves are recycled
     learn(model, rows.view(), rows.labels, {}, order, {}, options);
   }
   static double n_learned(const Model& model) { return model.total_weight(); }
@@ -344,7 +344,7 @@ void fail_each_allocation(const Rows& rows, long most) {
     if (begin < end) Method::update(model, rows, rows.order(begin, end));
   };
   const auto known = rows.order(0, rows.n_known), more = rows.order(rows.n_known, rows.size());
-  std::map<std::size_t, State> states;  // after so many rows, all at the first attempt
+  std::map<std::size_t, State> states;  // by number of rows, all at the first attempt
   const auto state_after = [&](std::size_t n) -> const State& {
     if (const auto found = states.find(n); found != states.end()) return found->second;
     const auto model = Method::make();
@@ -377,7 +377,7 @@ void fail_each_allocation(const Rows& rows, long most) {
   CHECK(n_failed > 0);
 }
 
-// A kernel that makes its result anew says that there is no memory, or gives the same result.
+// A kernel that returns a new result either throws bad_alloc, or gives the same result.
 template <typename Kernel>
 void fail_each_allocation_of(Kernel kernel, long most) {
   const auto expected = kernel();
@@ -446,7 +446,7 @@ TEST(a_lom_tree_without_memory_is_as_after_its_last_row) {
   fail_each_allocation<Lom>(Rows(100, 150), 150);
 }
 
-TEST(clustering_without_memory_says_so) {
+TEST(clustering_without_memory_throws) {
   const Rows rows(300, 0);
   fail_each_allocation_of(
       [&] {
@@ -458,7 +458,7 @@ TEST(clustering_without_memory_says_so) {
       100);
 }
 
-TEST(growing_a_self_terminating_tree_without_memory_says_so) {
+TEST(growing_a_self_terminating_tree_without_memory_throws) {
   const Rows rows(60, 0);
   const std::vector<double> root(60, 1.0 / 60);
   fail_each_allocation_of(
@@ -472,7 +472,7 @@ TEST(growing_a_self_terminating_tree_without_memory_says_so) {
       30);
 }
 
-TEST(training_an_extreme_regressor_without_memory_says_so) {
+TEST(training_an_extreme_regressor_without_memory_throws) {
   const Rows rows(150, 0);
   const PreparedRows X = prepare_rows(rows.view());
   std::vector<std::int64_t> starts{0};

@@ -1,6 +1,6 @@
-// Every model learns a fixed stream; a digest of the bits of its answers is what it was where it
-// was first written down. Another compiler, processor or system that gives another digest learns
-// another model.
+// Every model learns a fixed stream. A digest of the bits of its predictions must equal the
+// recorded one. If another compiler, processor or system gives another digest, it learns another
+// model.
 #include <algorithm>
 #include <bit>
 #include <cstdio>
@@ -48,7 +48,7 @@ class Numbers {
   std::uint64_t n_drawn_ = 0;
 };
 
-// A label speaks in a few features of its own; frequent labels come first.
+// Each label has a few typical features; frequent labels come first.
 struct Stream : tests::LabelledRows {
   Stream() {
     Numbers numbers;
@@ -70,7 +70,7 @@ const Stream& stream() {
   return rows;
 }
 
-// The rows of each label, and of the next: two labels a row.
+// Each row has its label and the next one.
 const OwnedRows& rows_of_labels() {
   static const OwnedRows by_label = [] {
     OwnedRows lists;
@@ -88,7 +88,7 @@ const OwnedRows& rows_of_labels() {
   return by_label;
 }
 
-// The same turned round: the labels of each row, with their relevance.
+// The transpose: the labels of each row, with their relevance.
 OwnedRows labels_of_rows() {
   OwnedRows lists;
   for (const LabelId own : stream().labels) {
@@ -115,7 +115,7 @@ class Digest {
     add(static_cast<std::uint64_t>(std::size(values)));
     for (const auto& value : values) add(value);
   }
-  // Says what it is if it is another.
+  // Prints the digest if it differs.
   bool is(std::uint64_t expected, const char* what) const {
     if (value_ == expected) return true;
     std::printf("%s: 0x%016llxu\n", what, static_cast<unsigned long long>(value_));
@@ -140,7 +140,7 @@ ConditionalLearning conditional_learning(std::size_t n_threads) {
   return options;
 }
 
-// What learn foresees, the probability of every label and the three likeliest.
+// The predictions during learning, the probability of every label and the three most likely.
 template <typename Learn, typename All, typename Top>
 Digest digest_of(Learn learn, All all, Top top) {
   Digest digest;

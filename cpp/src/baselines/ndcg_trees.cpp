@@ -15,7 +15,7 @@ namespace labeltrees {
 namespace {
 
 constexpr int max_turns = 100;            // of ranks and signs; each turn raises the sum of nDCG
-constexpr std::int32_t max_depth = 1000;  // deeper nodes are leaves, whatever their rows
+constexpr std::int32_t max_depth = 1000;  // deeper nodes are leaves, regardless of their rows
 
 double discount(std::size_t rank) { return 1 / elementary::log2(1.0 + static_cast<double>(rank)); }
 
@@ -64,7 +64,8 @@ class Grower {
     std::vector<std::int32_t> all(X_.n_rows());
     std::iota(all.begin(), all.end(), 0);
     add_node(0, std::move(all));
-    // Nodes in order of their numbers: separators and labels are appended in that order.
+    // Nodes are visited in order of their numbers, and separators and labels are appended in that
+    // order.
     for (std::size_t node = 0; node < pending_.size(); ++node) {
       look_up();
       std::vector<std::int32_t> rows = std::move(pending_[node].rows);
@@ -223,7 +224,8 @@ class Grower {
   std::uint64_t seed_ = 0;
   NdcgTrees tree_;
   std::vector<Pending> pending_;
-  std::vector<double> ideal_;  // DCG of a row with so many labels, each of relevance 1, all first
+  std::vector<double> ideal_;  // by number of labels; DCG of a row with all of them, each of
+                               // relevance 1, first
   std::vector<LabelId> met_, ranked_;
   std::vector<std::uint8_t> is_met_;
   std::vector<double> sums_[2], discounts_[2];
@@ -231,7 +233,7 @@ class Grower {
   std::vector<double> costs_;
 };
 
-// Adds the nodes of a tree behind those of others.
+// Appends the nodes of a tree to the nodes of others.
 void append(NdcgTrees& all, const NdcgTrees& tree) {
   const auto first = static_cast<NodeId>(all.n_nodes());
   const auto n_weights = static_cast<std::int64_t>(all.features.size());

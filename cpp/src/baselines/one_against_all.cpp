@@ -75,7 +75,7 @@ void learn_rows(OneAgainstAll& model, const CsrView& X, std::span<const LabelId>
     } else {
       bank_margins(model.table(), model.bank(), row, margins);
     }
-    // What was said before this row.
+    // The prediction before this row.
     normalise(std::span(margins).first(n_before), options.reading.loss, p);
     if (!prediction.is_new.empty()) prediction.is_new[i] = is_new ? 1 : 0;
     if (!prediction.p_label.empty()) {

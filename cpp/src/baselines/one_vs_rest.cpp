@@ -16,7 +16,7 @@ struct KeptWeight {
   float value;
 };
 
-// What the panels found, each in its own place, joined when all are done.
+// The results of the panels, each in a separate place, joined when all are done.
 struct LabelPanels {
   std::vector<std::size_t> starts;
   std::vector<std::vector<KeptWeight>> weights;
@@ -52,7 +52,7 @@ struct LabelPanels {
   }
 };
 
-// The rows by feature: entries of feature f are row and value.
+// The rows by feature. Entries of feature f are row and value.
 struct FeatureColumns {
   std::vector<std::int64_t> starts;
   std::vector<std::int32_t> rows;
@@ -92,7 +92,8 @@ class LassoPanel {
     signs_.assign(n_rows * n_lanes_, -1.0f);
     for (std::size_t r = 0; r < n_rows; ++r) {
       for (const std::int32_t label : problem_.labels.row(r).indices) {
-        const std::size_t lane = index(label) - first;  // before the panel: a large number
+        const std::size_t lane = index(label) - first;  // wraps to a large number for labels before
+                                                        // the panel
         if (lane < last - first) signs_[r * n_lanes_ + lane] = 1.0f;
       }
     }
@@ -110,8 +111,8 @@ class LassoPanel {
   double violation() const { return violation_; }
 
  private:
-  // Features whose weights are all 0 are visited in every fourth pass only; such a pass tells how
-  // far the labels are from their optimum.
+  // Features whose weights are all 0 are visited in every fourth pass only. Such a pass measures
+  // how far the labels are from their optimum.
   void descend() {
     double at_start = 0;
     violation_ = 1;
@@ -179,7 +180,7 @@ class LassoPanel {
     return violation;
   }
 
-  // The sum of y x max(0, slack): the loss's gradient over -2 cost.
+  // The sum of y x max(0, slack), which is the loss's gradient over -2 cost.
   void add_gradient(std::int32_t row, float x) {
     const float* slack = &slacks_[index(row) * n_lanes_];
     const float* sign = &signs_[index(row) * n_lanes_];

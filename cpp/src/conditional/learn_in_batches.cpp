@@ -13,13 +13,14 @@
 namespace labeltrees {
 namespace {
 
-// Regressors of different blocks share nothing but the mixtures, so blocks can be learned at the
-// same time, each from its rows in their order. Parts of about equal work are as many for any
-// number of threads; each part teaches its own copy of the mixtures, and the copies are averaged.
+// Regressors of different blocks share only the mixtures, so blocks can be learned at the same
+// time, each from its rows in their order. The number of parts of about equal work does not depend
+// on the number of threads. Each part updates its copy of the mixtures, and the copies are
+// averaged.
 constexpr std::size_t n_parts = 8;
 constexpr std::size_t smallest_batch = 64, largest_batch = 1024;
 
-// A row in one block: the nodes of its path there, and what it found.
+// A row in one block, with the nodes of its path there and its outputs.
 struct Visit {
   std::uint32_t block;
   std::uint32_t row;    // in the batch
@@ -82,7 +83,7 @@ class BatchLearner {
         std::clamp(seen / 8, double{smallest_batch}, double{largest_batch}));
   }
 
-  // May throw: nothing has changed then.
+  // May throw; then the state is unchanged.
   void read(std::size_t n, const auto& row_of, const auto& label_of) {
     rows_.resize(std::max(rows_.size(), n));
     n_rows_ = n;
@@ -114,8 +115,8 @@ class BatchLearner {
   }
 
   // Gives the row's label a leaf if it has none, and notes what its path will have to learn.
-  // Returns whether the label is new. Where this or what comes after it before learning throws,
-  // take_back makes the model what it was.
+  // Returns whether the label is new. If this or a later step before learning throws, take_back
+  // restores the model.
   bool plan(std::size_t i, LabelId label, float weight) {
     const LabelTree& tree = model_.tree();
     BatchRow& planned = rows_[i];
@@ -123,7 +124,8 @@ class BatchLearner {
     if (tree.empty()) {
       model_.add_root(label);
     } else if (is_new) {
-      // By the counts of now, which Claim 6 needs, and what regressors said before the batch.
+      // Uses the current counts, which Claim 6 needs, and the outputs of regressors before the
+      // batch.
       model_.split_leaf(placements_[0].of_new(label, planned.row, planned.heard), label);
     }
     planned.is_new = is_new;
@@ -307,7 +309,7 @@ class BatchLearner {
     return true;
   }
 
-  // Each copy counts as often as it was taught.
+  // Each copy is weighted by the number of its updates.
   void average_mixtures() {
     for (std::size_t kind = 0; kind < n_mixtures; ++kind) {
       double times = 0;

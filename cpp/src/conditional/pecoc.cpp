@@ -13,20 +13,20 @@ void code_targets(std::size_t outcome, std::span<std::uint8_t> targets) noexcept
   for (std::size_t i = 0; i < targets.size(); ++i) targets[i] = code_bit(i + 1, column) ? 1 : 0;
 }
 
-void decode(std::span<double> answers) noexcept {
-  const std::size_t k = answers.size();
-  for (double& answer : answers) answer = 2 * answer - 1;
-  answers[0] = 1;
+void decode(std::span<double> outputs) noexcept {
+  const std::size_t k = outputs.size();
+  for (double& answer : outputs) answer = 2 * answer - 1;
+  outputs[0] = 1;
   for (std::size_t half = 1; half < k; half *= 2) {
     for (std::size_t start = 0; start < k; start += 2 * half) {
       for (std::size_t i = start; i < start + half; ++i) {
-        const double a = answers[i], b = answers[i + half];
-        answers[i] = a + b;
-        answers[i + half] = a - b;
+        const double a = outputs[i], b = outputs[i + half];
+        outputs[i] = a + b;
+        outputs[i + half] = a - b;
       }
     }
   }
-  for (double& answer : answers) answer /= static_cast<double>(k);
+  for (double& answer : outputs) answer /= static_cast<double>(k);
 }
 
 void project_on_simplex(std::span<double> p, double floor, std::vector<double>& sorted) {
@@ -46,7 +46,7 @@ void project_on_simplex(std::span<double> p, double floor, std::vector<double>& 
 
 namespace {
 
-// A margin that is no number, of weights and values past all measure, says nothing.
+// A margin that is not a number comes from extreme weights and values, and carries no information.
 double answer(float margin, Loss loss) noexcept {
   return std::isnan(margin) ? 0.5 : estimate(margin, loss);
 }

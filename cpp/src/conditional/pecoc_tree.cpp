@@ -11,7 +11,7 @@
 namespace labeltrees {
 namespace {
 
-// The probabilities of a node's children given a row: the one place where they are computed.
+// Computes the probabilities of a node's children given a row. They are computed only here.
 class NodeReader {
  public:
   std::span<const double> children(const PecocTree& model, NodeId node, const PreparedRow& row,
@@ -22,7 +22,7 @@ class NodeReader {
     return from_margins(margins_, index(model.tree().n_children(node)), loss);
   }
 
-  // Gets the memory that from_margins takes for so many regressors.
+  // Allocates the memory that from_margins needs for this number of regressors.
   void reserve(std::size_t n_regressors) {
     p_child_.reserve(n_regressors + 1);
     decoder_.reserve(n_regressors);
@@ -71,7 +71,7 @@ class BestFirst {
     double p_path;
     NodeId node;
   };
-  // Ties go to the older node, so that the answer does not depend on the heap's history.
+  // Ties go to the older node, so that the result does not depend on the heap's history.
   static bool comes_later(const Candidate& a, const Candidate& b) noexcept {
     return a.p_path != b.p_path ? a.p_path < b.p_path : a.node > b.node;
   }
@@ -134,7 +134,7 @@ class PecocLearner {
     trainer_.make_room(model_.table(), n_blocks, row);
   }
 
-  // Sets the targets of the bank at the path's i-th node; returns the child that is taught.
+  // Sets the targets of the bank at the path's i-th node; returns the child on the path.
   std::size_t aim(std::size_t i, const Bank& bank) {
     const std::size_t child = index(path_[i + 1] - model_.tree().first_child(path_[i]));
     targets_.resize(bank.n_regressors);

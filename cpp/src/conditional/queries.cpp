@@ -17,7 +17,7 @@ class BeamSearch {
   BeamSearch(const ConditionalTree& model, const Reading& reading, std::size_t k, std::size_t width)
       : tree_(model.tree()), walker_(model, reading), k_(k), width_(width) {}
 
-  // The k likeliest leaves found, likeliest first.
+  // The k most likely leaves found, most likely first.
   const std::vector<ReachedNode>& run(const SparseRow& row) {
     leaves_.clear();
     level_.clear();

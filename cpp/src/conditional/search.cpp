@@ -3,7 +3,7 @@
 namespace labeltrees {
 
 bool TopSearch::comes_later(const Candidate& a, const Candidate& b) noexcept {
-  // Ties go to the older node, so that the answer does not depend on the heap's history.
+  // Ties go to the older node, so that the result does not depend on the heap's history.
   return a.p_path != b.p_path ? a.p_path < b.p_path : a.node > b.node;
 }
 

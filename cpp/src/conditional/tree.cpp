@@ -102,7 +102,8 @@ void ConditionalTree::derive_from_tree() {
   }
 }
 
-// Before anything is known of their worth: the margin at its word, each vote at a third of it.
+// Initial weights, before data shows the value of the inputs: the margin in full, each vote at a
+// third.
 ConditionalTree::ConditionalTree() {
   Mixture fresh;
   fresh.fill(0.3f);

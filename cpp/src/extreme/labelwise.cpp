@@ -89,13 +89,13 @@ struct TreeRows {
   }
 };
 
-// The answers of one node's children for many rows.
+// Evaluates one node's children for many rows.
 class NodeScorer {
  public:
   NodeScorer(const RelevanceTree& tree, const RelevanceForest& forest, const TreeRows& rows)
       : tree_(tree), forest_(forest), rows_(rows), place_(tree.weights.features.size(), no_row) {}
 
-  // answers: points x n_children.
+  // answers has points x n_children entries.
   void score(NodeId node, std::span<const ScoredRow> points, float* answers) {
     const SiblingWeights& weights = tree_.weights;
     const std::uint32_t begin = rows_.node_starts[index(node)];
@@ -141,10 +141,10 @@ class NodeScorer {
   std::vector<std::uint32_t> place_;  // of each feature in the node at hand; no_row between calls
 };
 
-// One pass over one tree: the candidates of every label asked for.
+// One pass over one tree, which finds the candidates of every requested label.
 class TreePass {
  public:
-  // bars: of every label asked for, or empty for Algorithm 1, which keeps n_kept rows of each.
+  // bars: of every requested label, or empty for Algorithm 1, which keeps n_kept rows of each.
   TreePass(const RelevanceTree& tree, const RelevanceForest& forest, const CsrView& X,
            std::span<const LabelId> labels, std::span<const double> bars, std::size_t n_kept,
            const Labelwise& options, const Ranking& ranking, Workers& workers)
@@ -190,12 +190,12 @@ class TreePass {
   Workers& workers_;
   TreeRows rows_;
   std::vector<NodeScorer> scorers_;
-  std::vector<std::int32_t> place_;      // of each leaf among the labels asked for
-  std::vector<std::uint8_t> requested_;  // whether a label below the node is asked for
+  std::vector<std::int32_t> place_;      // of each leaf among the requested labels
+  std::vector<std::uint8_t> requested_;  // whether a label below the node is requested
   std::vector<double> bar_;              // least bar of the labels below the node
 
  public:
-  std::vector<std::vector<ScoredRow>> found;  // of every label asked for
+  std::vector<std::vector<ScoredRow>> found;  // of every requested label
 
   void run() {
     std::vector<ScoredRow> all(n_rows_);
@@ -245,7 +245,7 @@ class TreePass {
     }
   }
 
-  // Gives each child the rows it is to be asked about; labels write theirs down.
+  // Gives each child the rows it is evaluated for; labels store theirs.
   void hand_down(const Task& task, const std::vector<float>& answers, std::vector<Task>& tasks) {
     const NodeId first = tree_.tree->first_child(task.node);
     const std::size_t n = index(tree_.tree->n_children(task.node));
@@ -313,8 +313,8 @@ void fill_in(QueryPool& pool, const CsrView& X, std::span<const LabelId> labels,
   });
 }
 
-// Replaces the candidates of several trees by one each: the sum of what the trees found over all
-// trees, 0 where a tree did not find the row.
+// Replaces the candidates of several trees by one each, the sum over all trees, 0 where a tree did
+// not find the row.
 void add_up(const Ranking& ranking, std::size_t n_trees,
             std::vector<std::vector<ScoredRow>>& found) {
   for (auto& rows : found) {

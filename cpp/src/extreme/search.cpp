@@ -79,8 +79,8 @@ void ForestQuery::expand(std::size_t t, const Open& open, double least) {
   }
 }
 
-// The threshold algorithm: each tree gives its labels by falling probability; a label not met in
-// any tree has at most the mean of what the trees would give next.
+// The threshold algorithm. Each tree gives its labels by falling probability. A label not met in
+// any tree has at most the mean of the trees' next probabilities.
 void ForestQuery::top_exact(std::size_t k) {
   for (std::size_t t = 0; t < trees_.size(); ++t) {
     open_[t].assign(1, {1.0, 0});
@@ -196,8 +196,9 @@ void ForestQuery::add_up(std::size_t k) {
   }
 }
 
-// Offers the candidates with the mean of all trees, k at a time, the most promising first: what the
-// beams computed of a label's path bounds it, and spares asking for many that a beam missed.
+// Offers the candidates with the mean of all trees, k at a time, the most promising first. The
+// parts of a label's path that the beams computed give a bound, which avoids evaluating many labels
+// that a beam missed.
 void ForestQuery::fill_in(std::size_t k) {
   const auto n_trees = static_cast<double>(trees_.size());
   std::size_t n = 0;

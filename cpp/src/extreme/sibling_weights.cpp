@@ -17,7 +17,7 @@ void need(bool fits, const char* what) {
 }  // namespace
 
 void SiblingWeights::validate(const LabelTree& tree) const {
-  // Nothing is looked up before it is known to be there: a file may say anything.
+  // Every index is checked before it is used, because a file may contain anything.
   need(feature_rows.size() == features.size() + 1 && row_starts.size() == row_parents.size() + 1 &&
            columns.size() == values.size() && biases.size() == tree.n_nodes(),
        "the weights' arrays do not fit together");

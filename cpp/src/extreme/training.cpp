@@ -16,7 +16,7 @@
 namespace labeltrees {
 namespace {
 
-// The labels in the order of the tree's leaves: node n has those at begin[n] .. end[n].
+// The labels in the order of the tree's leaves. Node n has the labels at begin[n] .. end[n].
 struct LeafOrder {
   std::vector<LabelId> labels;
   std::vector<std::size_t> begin, end;
@@ -228,7 +228,7 @@ class NodeWeightsBuilder {
     counts_.assign(n_features + 1, 0);
   }
 
-  // least: what the weights of each child of the panel must exceed.
+  // least: the bound that the weights of each child of the panel must exceed.
   void add_panel(const LockstepSolver& solver, std::size_t n_features, std::size_t first,
                  std::size_t last, std::span<const float> least) {
     for (std::size_t f = 0; f < n_features; ++f) {

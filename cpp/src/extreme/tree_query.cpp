@@ -20,7 +20,7 @@ void prefetch([[maybe_unused]] const T* first, [[maybe_unused]] std::size_t n) n
 #endif
 }
 
-// As std::lower_bound, with a step that no branch prediction can miss.
+// As std::lower_bound, with a step that needs no branch prediction.
 const std::int32_t* first_not_below(const std::int32_t* at, const std::int32_t* end,
                                     std::int32_t value) noexcept {
   auto n = static_cast<std::size_t>(end - at);
@@ -43,7 +43,7 @@ TreeQuery::TreeQuery(const RelevanceTree& tree, const RelevanceForest& forest)
 void TreeQuery::start(const SparseRow& row, std::int32_t held) {
   held_ = held;
   used_ = 0;
-  if (++query_ == 0) {  // the counter went round: forget what was asked long ago
+  if (++query_ == 0) {  // the counter wrapped, so all stored numbers are cleared
     std::fill(computed_in_.begin(), computed_in_.end(), 0u);
     query_ = 1;
   }
@@ -77,8 +77,9 @@ const float* TreeQuery::held_margins(NodeId node) const {
       held.offsets[static_cast<std::size_t>(at - held.nodes.begin())])];
 }
 
-// A feature's rows are sorted by parent, as the nodes are: one walk finds the rows of all of them.
-// Weights lie far apart in memory, so all rows are found and sent for before the first is read.
+// A feature's rows are sorted by parent, as the nodes are, so one walk finds the rows of all of
+// them. Weights lie far apart in memory. Therefore all rows are found and prefetched before the
+// first is read.
 void TreeQuery::add_margins(std::span<const Pending> nodes) {
   const SiblingWeights& weights = tree_.weights;
   const std::int32_t* row_parents = weights.row_parents.data();
@@ -135,7 +136,7 @@ void TreeQuery::prepare(std::span<const NodeId> nodes) {
     computed_in_[index(node)] = query_;
     place_[index(node)] = static_cast<std::uint32_t>(used_);
     used_ += padded_width(index(tree.n_children(node)));
-    // Columns are bytes: even a damaged one ends in the pool.
+    // Columns are bytes, so even a damaged one ends in the pool.
     if (pool_.size() < used_ + max_children) pool_.resize(2 * (used_ + max_children));
     pending_.push_back({node, place_[index(node)]});
   }

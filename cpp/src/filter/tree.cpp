@@ -10,7 +10,7 @@
 namespace labeltrees {
 namespace {
 
-// Asks nodes about one row; looks the lines of a block up once while it stays in the block.
+// Evaluates nodes for one row. Looks the lines of a block up once while the row stays in the block.
 class MatchReader {
  public:
   double p_right(const ConditionalTree& model, NodeId node, const PreparedRow& row,
@@ -69,7 +69,7 @@ class AllMatches {
   MatchReader reader_;
 };
 
-// The k likeliest leaves, ties by place in the tree: the winner of the tournament is the first.
+// The k most likely leaves, ties by place in the tree. The winner of the tournament is the first.
 std::size_t top_of(const ConditionalTree& model, const AllMatches& matches,
                    std::span<Found> answers) {
   const LabelTree& tree = model.tree();
@@ -157,8 +157,8 @@ class TournamentLearner {
     return node;
   }
 
-  // The path from a leaf up, and memory for the lines of its matches, or of those of a leaf that is
-  // a node deeper.
+  // The path from a leaf up, and memory for the lines of its matches, or for a leaf that is a node
+  // deeper.
   void find_path(NodeId leaf, const PreparedRow& row) {
     path_.clear();
     for (NodeId node = leaf; node != none; node = model_.tree().parent(node)) path_.push_back(node);
@@ -167,7 +167,7 @@ class TournamentLearner {
     model_.table().make_room(row.size(), row.size() * n_blocks);
   }
 
-  // Teaches a node that the label's side should win, and tells whether it does now.
+  // Updates a node so that the label's side should win, and returns whether it wins now.
   bool play(NodeId node, const PreparedRow& row, bool right, float weight) {
     const Place place = model_.place(node);
     if (place.block != block_) {

@@ -8,10 +8,10 @@
 namespace labeltrees {
 namespace {
 
-// A trust of one half, before anything is seen, counts as so many rows.
+// Number of rows that an initial trust of one half counts as.
 constexpr double prior_rows = 2;
 
-// Of trust that was saved: no number of rows that can be learned leads beyond.
+// Bounds on saved trust. No number of rows that can be learned leads beyond them.
 constexpr double least_trust = 1e-60, most_rows = 1e60;
 
 // The power of two below x, from 0 to limit - 1.

@@ -27,8 +27,8 @@ float partition_slope(float margin, float target, PartitionLoss loss) noexcept {
   return 0;
 }
 
-// A row's lines in one block, nullptr where there is none yet, and what the block's regressors said
-// before they were taught.
+// A row's lines in one block, nullptr where there is none yet, and the outputs of the block's
+// regressors before the update.
 struct BlockView {
   std::uint32_t block = 0;
   bool has_all = false;
@@ -40,8 +40,8 @@ class LomLearner {
  public:
   LomLearner(LomTree& model, const LomLearning& options) : model_(model), options_(options) {}
 
-  // Makes `row` the next one to learn and asks for the entries it will most likely need: those of
-  // the way that the label's last row went.
+  // Makes `row` the next one to learn and prefetches the entries it will most likely need, on the
+  // path of the label's last row.
   void expect(const SparseRow& row, LabelId label) {
     next_.assign(row, options_.reading);
     for (NodeId id = model_.last_leaf(label); id != none; id = model_.node(id).parent) {
@@ -49,10 +49,10 @@ class LomLearner {
     }
   }
 
-  // Goes on to the row expected, and finds the way it goes untaught.
+  // Moves on to the expected row, and finds its greedy path.
   void advance(LabelId label) {
     std::swap(row_, next_);
-    // Lines now stay where they are until the next row. As a rule those of few blocks are new.
+    // Lines now stay where they are until the next row. Usually the lines of few blocks are new.
     model_.table().make_room(row_.size(), row_.size() * model_.max_path());
     way_.clear();
     n_views_ = 0;
@@ -67,7 +67,7 @@ class LomLearner {
     way_.push_back(at);
   }
 
-  // Answers from the end of that way.
+  // Predicts from the end of that path.
   void predict(LabelId label, std::size_t i, const Prediction& prediction) {
     if (!prediction.is_new.empty()) prediction.is_new[i] = model_.total(label) > 0 ? 0 : 1;
     if (prediction.p_label.empty() && prediction.top.empty()) return;
@@ -101,7 +101,7 @@ class LomLearner {
           break;
         }
         model_.split(at, options_);
-        together = false;  // untaught, it ends here
+        together = false;  // the greedy path ends here
       }
       const LomNode& here = model_.node(at);
       if (!together) prefetch_below(at, label);
@@ -174,21 +174,20 @@ class LomLearner {
     return margins[here.place.slot] < 0 ? here.left : here.right;
   }
 
-  // Asks for what the children know of the label.
+  // Prefetches the children's entries for the label.
   void prefetch_below(NodeId at, LabelId label) const noexcept {
     const LomNode& here = model_.node(at);
     for (const NodeId below : {here.left, here.right}) model_.prefetch_entry(below, label);
   }
 
-  // Counts the row in the histograms of the nodes it would have reached untaught, from the way's
-  // i-th on.
+  // Counts the row in the histograms of the nodes of its greedy path, from the i-th on.
   void count_rest(std::size_t i, LabelId label, float weight) {
     if (options_.training_path_only) return;
     for (; i < way_.size(); ++i) model_.count_histogram(way_[i], label, weight);
   }
 
-  // Learns from the row's way and label how far histograms are to be trusted; see BackOff. A label
-  // that is new tells nothing.
+  // Updates the trust in histograms from the row's path and label; see BackOff. A new label has no
+  // effect.
   void measure_trust(LabelId label, double weight) {
     if (!(model_.total(label) > 0)) return;
     double p = model_.total(label) / model_.total_weight();
@@ -217,7 +216,7 @@ class LomLearner {
     return slope == 0 ? margin : step(view, slot, slope);
   }
 
-  // Goes the way that the row will go when it is taught, and changes nothing.
+  // Follows the row's training path, and changes nothing.
   bool may_learn(LabelId label, float weight) {
     const float largest = row_.largest();
     const auto may = [&](float slope) {
@@ -255,7 +254,7 @@ class LomLearner {
     return see(views_[n_views_++], block);
   }
 
-  // Finds the row's lines in a block, and what the block's regressors say.
+  // Finds the row's lines in a block, and the outputs of the block's regressors.
   BlockView& see(BlockView& view, std::uint32_t block) {
     view.block = block;
     view.has_all = false;
@@ -316,7 +315,7 @@ class LomLearner {
     double share;  // how likely the label was drawn here if not below
   };
   std::vector<Draw> draws_;
-  std::vector<NodeId> way_;       // of the row untaught, from the root to a leaf,
+  std::vector<NodeId> way_;       // the row's greedy path, from the root to a leaf,
   std::vector<BlockView> views_;  // and the blocks on it, the first n_views_
   std::size_t n_views_ = 0;
   BlockView off_way_;  // the block that the row is in after it has parted from that way

@@ -88,7 +88,7 @@ LedgerEntry& Ledgers::obtain(std::uint32_t ledger, LabelId label) {
   return entry;
 }
 
-// Keeps the entries and links of open ledgers only, with room for so many more.
+// Keeps the entries and links of open ledgers only, with capacity for n_entries more.
 void Ledgers::rebuild(std::size_t n_entries) {
   const std::span<const LedgerEntry> old(entries(), capacity_);
   const auto n_kept = static_cast<std::size_t>(
@@ -107,8 +107,8 @@ void Ledgers::rebuild(std::size_t n_entries) {
   tidy_links(std::move(links));
 }
 
-// Puts the links of every open ledger side by side. links: the one that ends all, and room for
-// them.
+// Puts the links of every open ledger side by side. links: holds the one that ends all, and has
+// capacity for the rest.
 void Ledgers::tidy_links(std::vector<Link> links) noexcept {
   for (std::uint32_t& head : heads_) {
     if (head == closed) continue;

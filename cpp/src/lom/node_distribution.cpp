@@ -12,15 +12,15 @@ namespace {
 // probability vanishes.
 constexpr double base_share = 1e-6;
 
-// A bound is computed in other steps than what it bounds: this much more than rounding.
+// A bound is computed in other steps than the number it bounds. This margin exceeds the rounding.
 constexpr double slack = 1 + 1e-9;
 
-// kappa: the parent's distribution counts as this many examples.
+// kappa: weight of the parent's distribution, in examples.
 double backed_off(double count, double p_parent, const LomNode& node, double kappa) noexcept {
   return node.n_labels == 0 ? p_parent : (count + kappa * p_parent) / (node.weight + kappa);
 }
 
-// Likelier first, then by label.
+// The more likely first, then by label.
 bool comes_before(const Found& a, const Found& b) noexcept {
   return a.p_label != b.p_label ? a.p_label > b.p_label : a.label < b.label;
 }
@@ -50,8 +50,8 @@ double NodeDistribution::probability(LabelId label) const noexcept {
   return through_path(total, [&](std::size_t i) { return model_->count(*path_[i].node, label); });
 }
 
-// The probability at the end of the path of a label with this total; count(i): in the path's i-th
-// histogram.
+// The probability at the end of the path for a label with this total. count(i): its count in the
+// path's i-th histogram.
 template <typename Count>
 double NodeDistribution::through_path(double total, Count count) const noexcept {
   const double base = total / model_->total_weight();
@@ -94,8 +94,8 @@ bool NodeDistribution::is_below(double p, std::size_t i, double floor) const noe
   return ((1 - base_share) * p + base_share * base_.most) * slack < floor;
 }
 
-// As probability, or -1 if that is below the floor. Looks at the path from the bottom up, at what
-// is known of frequent labels first, and no farther than the label may still reach the floor.
+// As probability, or -1 if that is below the floor. Reads the path from the bottom up, starting
+// with the counts of frequent labels, and stops when the label cannot reach the floor.
 double NodeDistribution::probability_above(LabelId label, double floor) {
   counts_.resize(path_.size());
   double p = 0;  // at most

@@ -46,7 +46,7 @@ class RowReader {
     row_.assign(X_.row(r), reading_);
     return leaf_of_row(model_, row_);
   }
-  // The first row that ended in the leaf: r itself if there was none.
+  // The first row that ended in the leaf; r itself if there was none.
   std::size_t first(std::size_t r, NodeId leaf) {
     return first_.try_emplace(leaf, r).first->second;
   }

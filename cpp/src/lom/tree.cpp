@@ -71,7 +71,7 @@ void LomTree::split(NodeId leaf, const LomLearning& options) {
     reset(left);
     reset(right);
   } else {
-    left = smallest_leaf();  // never `leaf`: its least is above the root's
+    left = smallest_leaf();  // never `leaf`, because its least is above the root's
     right = node(left).parent;
     recycle(left);
   }
@@ -144,9 +144,9 @@ void LomTree::update_least(NodeId id) noexcept {
   }
 }
 
-// In its parent's block, so that a row on its way down stays in a block for as long as it can, or
-// in a new one if all places there were ever given out: what is left of a regressor that was given
-// up must not count.
+// In its parent's block, so that a row on its way down stays in one block as long as it can. A new
+// block if all places there have been used, because the remains of a recycled regressor must not
+// count.
 Place LomTree::new_place(NodeId id) {
   const NodeId parent = node(id).parent;
   if (parent != none) {
@@ -308,7 +308,7 @@ void LomTree::check_shape() {
   if (n_reached != n) fail(index(root_));
 }
 
-// Inner nodes have places of their own, all nodes an open ledger of their own.
+// Inner nodes have distinct places, and all nodes have distinct open ledgers.
 void LomTree::check_places() const {
   std::vector<std::uint64_t> taken;
   std::vector<std::uint32_t> ledgers;
@@ -358,9 +358,9 @@ void LomTree::check_counts() const {
   }
 }
 
-// A node knows how many labels its histogram has, and what they weigh. Its counts are floats that
-// were added up one by one: they may be twice their true sum, where each addition is rounded up,
-// and any part of it, where they have stopped to grow.
+// A node stores the number of labels in its histogram, and their weight. Its counts are floats that
+// were added up one by one. They may be twice their true sum, where each addition is rounded up,
+// and any smaller number, where they have stopped growing.
 void LomTree::check_histogram(const LomNode& here) const {
   double sum = 0;
   std::uint32_t n_labels = 0;

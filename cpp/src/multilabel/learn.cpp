@@ -19,7 +19,7 @@ class MultilabelLearner {
   MultilabelLearner(MultilabelTree& model, const MultilabelLearning& options)
       : model_(model), options_(options), walker_(model, options.reading) {}
 
-  // Reads the row, and finds its candidates if they are wanted.
+  // Reads the row, and finds its candidates if they are needed.
   void read(const SparseRow& row, std::size_t k) {
     p_root_ = walker_.start(row);
     proposal_.candidates.clear();
@@ -31,8 +31,8 @@ class MultilabelLearner {
     }
   }
 
-  // Learns the row that was read. p_label[i] becomes what the tree, or for candidates the
-  // rerankers, said of its labels.
+  // Learns the row that was read. p_label[i] becomes the prediction for its labels, by the tree or,
+  // for candidates, by the rerankers.
   void observe(const RowLabels& labels, float weight, std::span<double> p_label) {
     make_room(labels);
     find_outside(labels);
@@ -50,7 +50,7 @@ class MultilabelLearner {
     for (std::size_t i = 0; i < p_label.size(); ++i) p_label[i] = predicted_[i];
   }
 
-  // The likeliest candidates, refined; to be called after evaluate_rerankers or observe.
+  // The most likely candidates, refined; call it after evaluate_rerankers or observe.
   void top(std::size_t k, std::span<LabelId> labels, std::span<double> p) {
     order_.clear();
     for (std::size_t i = 0; i < proposal_.candidates.size(); ++i) {
@@ -71,7 +71,8 @@ class MultilabelLearner {
     refiner_.evaluate(model_.rerankers(), row(), proposal_, {});
   }
 
-  // Whether the row's weight and values leave all steps finite: slopes are never above the weight.
+  // Returns whether the row's weight and values leave all steps finite. Slopes are never above the
+  // weight.
   bool may_learn(float weight) const noexcept {
     return !may_diverge(options_.reading) ||
            may_step(weight, row().largest(), options_.optimizer, options_.learning_rate);
@@ -98,7 +99,7 @@ class MultilabelLearner {
       n_new += tree.leaf_of(label) == none;
       largest = std::max(largest, label);
     }
-    // Roots that come on top make paths longer, by less than the labels of a row can tell.
+    // New roots make paths longer, by no more levels than this loop counts.
     std::size_t height = tree.nodes_per_label();
     for (std::size_t n = labels.ids.size(); n_new > 0 && n > 0; n /= WideTree::most_children) {
       ++height;
@@ -123,7 +124,7 @@ class MultilabelLearner {
     }
   }
 
-  // Labels of the row that are no candidates; what the tree says of them comes later.
+  // Labels of the row that are not candidates. The tree's probabilities for them are set later.
   void find_outside(const RowLabels& labels) {
     outside_.clear();
     for (const LabelId label : labels.ids) {
@@ -145,8 +146,9 @@ class MultilabelLearner {
     }
   }
 
-  // The node of height 1 that a new label joins: at every node the child that other labels of the
-  // row are below, else the likeliest, if it is likely enough or nothing can be opened.
+  // The node of height 1 that a new label joins. At every node this is the child that other labels
+  // of the row are below, else the most likely child, if it is likely enough or no child can be
+  // opened.
   NodeId find_place(const RowLabels& labels) {
     const WideTree& tree = model_.tree();
     NodeId node = tree.root();
@@ -208,12 +210,13 @@ class MultilabelLearner {
     }
   }
 
-  // The lines of the at-th block that is taught; the top block is the first.
+  // The lines of the at-th block that is updated; the top block is the first.
   std::span<CountedLine* const> lines_at(std::size_t at) const noexcept {
     return std::span(found_).subspan(at * row().size(), row().size());
   }
 
-  // Finds or makes the lines of all blocks that will be taught: they wait for memory together.
+  // Finds or makes the lines of all blocks that will be updated, so that they wait for memory
+  // together.
   void obtain_lines() {
     keys_.clear();
     const auto name = [&](std::uint32_t block) {
@@ -245,15 +248,16 @@ class MultilabelLearner {
                       options_.reading, output.siblings);
   }
 
-  // Asks the blocks of all marked nodes, from the root down, before any of them learns: what is
-  // foreseen is what the model said before, although nodes share mixtures.
+  // Evaluates the blocks of all marked nodes, from the root down, before any of them learns.
+  // Predictions are those of the model before, although nodes share mixtures.
   void evaluate_nodes() {
     const WideTree& tree = model_.tree();
     obtain_lines();
     evaluate(0, pasts_of_top(model_));
     std::size_t at = 1;
     for (Marked& each : marked_) {
-      if (each.node == root_before_) {  // a root that came on top has said nothing of the row
+      if (each.node == root_before_) {  // a new root makes no prediction for the row that created
+                                        // it
         each.p_path = outputs_[0].siblings.of[MultilabelTree::any_slot].p_node;
       }
       if (tree.at(each.node).is_leaf()) continue;
@@ -304,7 +308,7 @@ class MultilabelLearner {
     for (const Marked& each : marked_) model_.add_mass(each.node, weight * each.relevance);
   }
 
-  // What the tree said of the row's labels; 0 of new ones.
+  // The tree's probability of the row's labels; 0 for new ones.
   void predict(const RowLabels& labels) {
     predicted_.assign(labels.ids.size(), 0.0);
     for (std::size_t i = 0; i < labels.ids.size(); ++i) {
@@ -351,7 +355,7 @@ class MultilabelLearner {
   std::vector<double> predicted_;       // by label of the row
   std::vector<float> targets_;
   std::vector<Found> order_;
-  std::vector<std::uint64_t> keys_;  // by block that is taught, the top block first
+  std::vector<std::uint64_t> keys_;  // by block that is updated, the top block first
   std::vector<CountedTable::Home> homes_;
   std::vector<const CountedLine*> lines_;
   std::vector<CountedLine*> found_;
@@ -359,7 +363,7 @@ class MultilabelLearner {
     SiblingOutputs siblings;
     SiblingPasts pasts;
   };
-  std::vector<BlockOutput> outputs_;  // by block that is taught
+  std::vector<BlockOutput> outputs_;  // by block that is updated
 };
 
 }  // namespace

@@ -11,7 +11,8 @@ namespace {
 constexpr float reranker_mixing_rate = 0.002f;
 constexpr float reranker_input_limit = 8.0f;
 constexpr std::size_t tree_trust = n_vote_classes + 1;  // where Rerankers has it
-constexpr float reranker_rate = 0.5f;  // of the tree's: rerankers see fewer rows than nodes do
+constexpr float reranker_rate = 0.5f;  // share of the tree's rate, because rerankers see fewer rows
+                                       // than nodes do
 constexpr float reranker_first_steps = 0.3f;  // added to AdaGrad's sums
 constexpr float least_slope = 0.1f;           // smaller ones are left out, and many pairs with them
 
@@ -35,7 +36,7 @@ void step_reranker(PairLine& line, float gradient, const Learning& options) noex
 
 double WideWalker::start(const SparseRow& row) {
   row_.assign(row, reading_);
-  keys_.reserve(row_.size());  // asking one node does not throw from now on
+  keys_.reserve(row_.size());  // evaluating one node does not throw from now on
   homes_.reserve(row_.size());
   lines_.reserve(row_.size());
   found_.reserve(row_.size());
@@ -117,7 +118,8 @@ void WideSearch::keep_first(std::vector<Reached>& nodes, std::size_t n, double& 
   nodes.erase(end, nodes.end());
 }
 
-// What is below a node is never likelier than the node, so it is hopeless where k leaves are.
+// A label below a node is never more likely than the node, so the node is dropped if k leaves are
+// more likely.
 void WideSearch::drop_unlikely(const Shortlist& shortlist, double& most_outside) {
   double best = 0, least = 0;
   for (const Reached& leaf : leaves_) best = std::max(best, leaf.p_path);

@@ -10,7 +10,8 @@
 namespace labeltrees {
 namespace {
 
-// One row after the other: its candidates and their refined probabilities, then any other label's.
+// Evaluates one row after the other: its candidates and their refined probabilities, then any other
+// label.
 class MarginalQuery {
  public:
   MarginalQuery(const MultilabelTree& model, const Reading& reading)
@@ -63,7 +64,7 @@ class MarginalQuery {
     }
   }
 
-  // The k likeliest labels, likeliest first; of equals the smaller id.
+  // The k most likely labels, most likely first; of equals the smaller id.
   const std::vector<Found>& top(std::size_t k) {
     best_.clear();
     for (std::size_t i = 0; i < proposal_.candidates.size(); ++i) {
@@ -91,7 +92,7 @@ class MarginalQuery {
     best_.insert(std::upper_bound(best_.begin(), best_.end(), found, comes_first), found);
     if (best_.size() > k) best_.pop_back();
   }
-  // Best first: nothing below a node is likelier than the node.
+  // Best first. No label below a node is more likely than the node.
   void search_on(std::size_t k) {
     const WideTree& tree = model_.tree();
     stack_.clear();
@@ -223,14 +224,14 @@ void sample_label_sets(const MultilabelTree& model, const CsrView& X,
   begin_answer(answer);
   const WideTree& tree = model.tree();
   for (std::size_t r = 0; r < X.n_rows(); ++r) {
-    // In [0, 1), of each node by itself.
+    // A number in [0, 1) for each node separately.
     const auto draw = [&](NodeId node) {
       const std::uint64_t bits = mix_bits(mix_bits(seeds[r]) + static_cast<std::uint64_t>(node));
       return static_cast<double>(bits >> 11) * 0x1.0p-53;
     };
     query.start(X.row(r));
     double above = query.p_root();
-    // What is drawn below a node is decided by draws of its own: a child's against eta.
+    // Draws below a node are independent of it: a child's number is compared with eta.
     std::vector<std::pair<NodeId, double>> stack;
     if (!tree.empty() && draw(tree.root()) < above) stack.emplace_back(tree.root(), above);
     while (!stack.empty()) {

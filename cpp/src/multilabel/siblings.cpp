@@ -11,7 +11,8 @@ namespace {
 constexpr float sibling_mixing_rate = 0.002f;
 constexpr float sibling_input_limit = 8.0f;
 constexpr double balance_prior = 0.4;
-constexpr float sibling_first_steps = 0.1f;  // added to AdaGrad's sums: one row must not decide
+constexpr float sibling_first_steps = 0.1f;  // added to AdaGrad's sums, so that one row does not
+                                             // decide
 
 std::size_t sibling_mixture(const NodePast& past) noexcept { return mixture_of(past.right); }
 
@@ -69,7 +70,7 @@ SiblingPasts pasts_of_top(const MultilabelTree& model) noexcept {
   return pasts;
 }
 
-// Line by line, all places of a line at once: each is one cache line.
+// Line by line, all places of a line at once, because each line is one cache line.
 void evaluate_siblings(std::span<const CountedLine* const> lines, std::span<const float> values,
                        std::size_t n, const SiblingPasts& pasts, const Mixtures& mixtures,
                        const Reading& reading, SiblingOutputs& output) noexcept {

@@ -11,7 +11,8 @@
 namespace labeltrees {
 namespace {
 
-// Before anything is known of their worth: the margin at its word, the balance at less.
+// Initial weights, before data shows the value of the inputs: the margin in full, the balance at
+// less.
 Mixtures fresh_mixtures() {
   Mixture fresh{};
   fresh[margin_trust] = 1.0f;

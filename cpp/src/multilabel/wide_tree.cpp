@@ -64,7 +64,7 @@ NodeId WideTree::add_child(NodeId parent, LabelId label) noexcept {
     nodes_.push_back(node);
     return id;
   }
-  // A leaf high up takes the room of all that could have been below it.
+  // A leaf high up takes the space of all leaves that could have been below it.
   const std::int64_t taken = capacity(above.height - 1);
   node.n_leaves = 1;
   nodes_.push_back(node);
@@ -120,7 +120,7 @@ WideTree WideTree::from(const LabelTree& tree) {
   for (NodeId node = 0; index(node) < tree.n_nodes(); ++node) {
     if (tree.parent(node) != none) slot[index(node)] = node - tree.first_child(tree.parent(node));
   }
-  // One label alone hangs below a root of its own.
+  // A single label hangs below a separate root.
   if (tree.n_nodes() == 1) {
     const std::vector<NodeId> parent{none, 0};
     const std::vector<LabelId> label{none, tree.label(0)};
@@ -184,7 +184,8 @@ WideTree WideTree::restore(std::span<const NodeId> parent, std::span<const std::
   return tree;
 }
 
-// Heights, leaves and room of every node; throws TreeError if some hang on no root.
+// Heights, leaves and free space of every node; throws TreeError if some nodes are not connected to
+// a root.
 void WideTree::measure() {
   const std::vector<NodeId> order = breadth_first();
   if (order.size() != n_nodes()) throw TreeError("some nodes go round in a circle");

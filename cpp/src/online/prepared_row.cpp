@@ -26,7 +26,7 @@ void PreparedRow::assign(const SparseRow& row, const Reading& reading) {
     }
   }
   for (std::size_t k = 0; k < row.size(); ++k) {
-    if (row.values[k] == 0.0f) continue;  // a stored zero says nothing, and would cost a line
+    if (row.values[k] == 0.0f) continue;  // a stored zero has no effect, and would cost a line
     features.push_back(static_cast<std::uint32_t>(row.indices[k]));
     values.push_back(wide_scale == 0 ? row.values[k] * scale
                                      : static_cast<float>(row.values[k] * wide_scale));

@@ -34,7 +34,7 @@ void step(WeightLine& line, float x, const Slopes& slopes, Optimizer optimizer, 
 
 Margins block_margins(const WeightTable& table, std::uint32_t block, const PreparedRow& row) {
   Margins margins{};
-  std::array<const WeightLine*, 32> guesses;  // so many lines are under way at once
+  std::array<const WeightLine*, 32> guesses;  // number of lines that are prefetched at once
   for (std::size_t first = 0; first < row.size(); first += guesses.size()) {
     const std::size_t n = std::min(guesses.size(), row.size() - first);
     const auto key = [&](std::size_t i) {

@@ -17,8 +17,8 @@ std::size_t LineTable<Line>::n_bytes() const noexcept {
 
 template <typename Line>
 void LineTable<Line>::limit_bytes(std::size_t n_bytes) noexcept {
-  // How full the table is at least: after the first splits, and later, when there are many
-  // segments that split at different times.
+  // Minimum fill of the table: after the first splits, and later, when there are many segments that
+  // split at different times.
   const double share = n_bytes < (std::size_t{1} << 26) ? 0.40 : 0.55;
   const auto n_lines =
       static_cast<std::size_t>(share * static_cast<double>(n_bytes)) / sizeof(Line);
@@ -110,7 +110,7 @@ template <typename Line>
 Line& LineTable<Line>::add(const Window& window, std::uint64_t key, std::uint64_t hash) {
   Segment& segment = *window.segment;
   if (!alone_) {
-    constexpr int patience = 100;  // whoever is adding may have lost its processor
+    constexpr int patience = 100;  // the thread that adds may have lost its processor
     for (int i = 0; segment.adding.test_and_set(std::memory_order_acquire); ++i) {
       if (i > patience) std::this_thread::yield();
     }
@@ -143,8 +143,8 @@ Line& LineTable<Line>::spill(std::uint64_t key, std::uint64_t hash) {
   return line;
 }
 
-// Makes sure that n more lines can be added even if all of them belong in one segment. Nothing has
-// been spilt.
+// Ensures that n more lines can be added even if all of them belong in one segment. No lines are
+// spilt at the time of the call.
 template <typename Line>
 void LineTable<Line>::make_spill_room(std::size_t n) {
   const Segment& only = *segments_[0];
@@ -317,7 +317,7 @@ void LineTable<Line>::leave(Segment& segment, Pages old_pages) noexcept {
   segment.used = 0;
 }
 
-// Carries lines to where they are looked for. Each move concerns segments of its own.
+// Moves lines to the places where they are looked up. Each move concerns distinct segments.
 template <typename Line>
 void LineTable<Line>::carry_all(Workers* workers) {
   n_moves_ += moves_.size();
@@ -340,10 +340,10 @@ void LineTable<Line>::carry(Move& move, std::vector<Line>& late) noexcept {
   }
 }
 
-// Moves the lines of a segment that has been split. Groups are emptied from the last to the first:
-// as lines lie in about the order of their hashes, and a group has room for half the hashes it had,
-// a line that stays finds its new place in the group it comes from or behind, among lines that have
-// moved already. The few others come last.
+// Moves the lines of a segment that has been split. Groups are emptied from the last to the first.
+// Lines lie roughly in the order of their hashes, and a group has capacity for half the hashes it
+// had. A line that stays therefore finds its new place in the same group or behind it, among lines
+// that have moved already. The few other lines come last.
 template <typename Line>
 void LineTable<Line>::spread(Segment& segment, std::vector<Line>& late) noexcept {
   late.clear();
@@ -377,8 +377,9 @@ bool LineTable<Line>::has_place_behind(const Window& window, std::uint64_t hash)
   return group < window.n_groups;
 }
 
-// A line that the table has counted, but has not. There is a place: an enlarged segment has more
-// than before, and a segment that was split, or its sibling, no fewer.
+// Stores a line that the table has counted, but does not hold. There is a place, because an
+// enlarged segment has more places than before, and a segment that was split, or its sibling, has
+// no fewer.
 template <typename Line>
 void LineTable<Line>::put_in(const Line& line) noexcept {
   const std::uint64_t hash = hash_of(line.key);
@@ -387,7 +388,7 @@ void LineTable<Line>::put_in(const Line& line) noexcept {
   if (window.segment->used > window.segment->limit()) crowd(*window.segment);
 }
 
-// Takes lines that were spilt to their segments, or says that these are still crowded.
+// Moves lines that were spilt to their segments, or marks these as still crowded.
 template <typename Line>
 void LineTable<Line>::take_spilt() noexcept {
   if (n_spilt_ == 0) return;
@@ -396,7 +397,7 @@ void LineTable<Line>::take_spilt() noexcept {
   if (n_spilt_ == 0) spills_.clear();
 }
 
-// A line that has been taken leaves its tag, so that searches for others go on behind it.
+// A line that was removed leaves its tag, so that searches for other keys continue behind it.
 template <typename Line>
 void LineTable<Line>::take_spilt(Segment& spill) noexcept {
   for (std::uint64_t i = 0; i < spill.capacity; ++i) {

@@ -70,7 +70,7 @@ void PageStock::make_ready() noexcept {
       for (std::size_t at = 0; at < pages.size() && !is_stopped_; at += Pages::huge) {
         pages.touch(at, std::min(at + Pages::huge, pages.size()));
       }
-    } catch (const std::exception&) {  // whoever needs the pages will be told
+    } catch (const std::exception&) {  // the thread that needs the pages gets the error
     }
     alone.lock();
     at_work_ = 0;

@@ -1,5 +1,5 @@
 #if defined(_WIN32)
-#define _CRT_RAND_S  // before any header: the first that includes stdlib.h decides
+#define _CRT_RAND_S  // before any header, because the first one that includes stdlib.h decides
 #endif
 #include "labeltrees/platform/system.hpp"
 
@@ -114,7 +114,7 @@ bool notice_fork(void (*noticed)()) noexcept {
   return pthread_atfork(nullptr, nullptr, noticed) == 0;
 }
 
-// Not std::random_device: within the C++ library it would ask for the newest C library.
+// Not std::random_device, because within the C++ library it would require the newest C library.
 bool draw_random(std::uint64_t& number) noexcept { return getentropy(&number, sizeof number) == 0; }
 
 #elif defined(_WIN32)

@@ -9,7 +9,7 @@
 namespace labeltrees {
 namespace {
 
-// How often to look before going to sleep: waking up takes longer than many a task.
+// Number of checks before a thread sleeps. Waking up takes longer than many tasks.
 constexpr std::size_t looks = 4000;
 
 }  // namespace
@@ -21,7 +21,7 @@ Workers::Workers(std::size_t n_workers) {
     try {
       threads_.emplace_back([this, worker] { work(worker); });
     } catch (const std::exception&) {
-      break;  // no memory or no thread: fewer threads give the same result, later
+      break;  // no memory or no thread; fewer threads give the same result, later
     }
   }
 }
@@ -76,7 +76,7 @@ void Workers::take_tasks(std::size_t worker) {
   }
 }
 
-// In a catch block: remembers the exception unless another came first.
+// Called in a catch block. Stores the exception unless another came first.
 void Workers::fail() noexcept {
   const std::lock_guard lock(mutex_);
   if (!failure_) failure_ = std::current_exception();

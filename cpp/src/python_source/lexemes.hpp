@@ -1,5 +1,5 @@
-// Where the tokens of one line of Python source end. Every function takes a place in the line and
-// returns one; none looks past the line, and none remembers anything.
+// Functions that find where the tokens of one line of Python source end. Each takes a place in the
+// line and returns one. They do not read past the line and keep no state.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ inline constexpr std::size_t npos = std::string_view::npos;
 
 inline bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 
-// Precondition: a digit is at `at`, or a point and a digit.
+// Precondition: the text from `at` begins with a digit, or with a point and a digit.
 std::size_t number_end(std::string_view line, std::size_t at);
 
 // `at` itself if no word (a run of characters that \w matches) starts there.
@@ -20,12 +20,12 @@ std::size_t word_end(std::string_view line, std::size_t at);
 // `at` itself if no operator starts there.
 std::size_t operator_end(std::string_view line, std::size_t at);
 
-// Where the quote is of a string that starts at `at`, or npos: b, r, u, f, br and fr may precede
-// it, in any order and case.
+// The place of the opening quote of a string that starts at `at`, or npos. It may be preceded by b,
+// r, u, f, br or fr in any order and case.
 std::size_t string_quote(std::string_view line, std::size_t at);
 
-// Past the quotes that close a string whose inside goes on at `at`; npos if they are not on this
-// line. A backslash takes the character after it, unless that is the line's end.
+// The place past the quotes that close a string whose content continues at `at`; npos if they are
+// not on this line. A backslash takes the character after it, unless that is the line's end.
 std::size_t string_end(std::string_view line, std::size_t at, char quote, bool triple);
 
 }  // namespace labeltrees

@@ -21,7 +21,7 @@ TokenTable::TokenTable() : starts_{0}, slots_(first_capacity, empty_slot) {
   for (const char* mark : {"<num>", "<str>", "<nl>", "<ind>", "<ded>", "<file>"}) intern(mark);
 }
 
-// The token's slot, or the empty one where it belongs. By a hash of its own: whoever writes the
+// The token's slot, or the empty one where it belongs. The hash is keyed, because the author of the
 // source knows the tokens' hashes.
 std::size_t TokenTable::slot_of(std::string_view token_text) const noexcept {
   const std::size_t mask = slots_.size() - 1;

@@ -180,8 +180,8 @@ class Tokeniser {
     return true;
   }
 
-  // Whether the search for a string's end that failed from `at` met a backslash that ends the
-  // line: an even number of backslashes before it belong to each other.
+  // Returns whether the search for a string's end that failed from `at` met a backslash that ends
+  // the line. An even number of backslashes before it form pairs.
   bool continues_from(std::size_t at) const {
     if (!ends_in_backslash(line_)) return false;
     std::size_t first = line_.size() - 1;

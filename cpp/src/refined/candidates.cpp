@@ -46,7 +46,7 @@ bool CandidateSearch::comes_first(const Reached& a, const Reached& b) noexcept {
   return (a.p_path > b.p_path) | ((a.p_path == b.p_path) & (a.node < b.node));  // does not branch
 }
 
-// Asks for the lines of all blocks that begin at this level.
+// Prefetches the lines of all blocks that begin at this level.
 void CandidateSearch::open_blocks(const ConditionalTree& tree, const PreparedRow& row) {
   const std::size_t n = row.size(), first = n_found_.size() * n;
   for (Reached& reached : level_) {
@@ -79,7 +79,7 @@ void CandidateSearch::confirm(const CountedTable& table, const PreparedRow& row,
   const CountedLine** const lines = lines_.data() + block * n;
   float* const values = values_.data() + block * n;
   std::size_t n_guessed = 0, n_found = 0;
-  for (std::size_t j = 0; j < n; ++j) {  // does not branch on what cannot be foreseen
+  for (std::size_t j = 0; j < n; ++j) {  // does not branch on unpredictable values
     const CountedLine* const line = lines[j];
     keys[n_guessed] = keys[j];
     lines[n_guessed] = line;
@@ -95,8 +95,8 @@ void CandidateSearch::confirm(const CountedTable& table, const PreparedRow& row,
   n_found_[block] = n_found;
 }
 
-// Of as few as are mostly too many, one after the other is taken away: that is faster than
-// std::nth_element, whose every branch is a surprise.
+// There are usually only a few nodes too many, so they are removed one after the other. This is
+// faster than std::nth_element, whose branches are all unpredictable.
 void CandidateSearch::keep_first(std::vector<Reached>& nodes, std::size_t n, double& most_outside) {
   if (nodes.size() <= n) return;
   if (nodes.size() - n <= few) {
@@ -119,7 +119,7 @@ void CandidateSearch::keep_first(std::vector<Reached>& nodes, std::size_t n, dou
   nodes.erase(end, nodes.end());
 }
 
-// Gives up what has less than that share of the likeliest leaf or node met.
+// Drops nodes that have less than that share of the most likely leaf or node met.
 void CandidateSearch::drop_unlikely(double least, double& most_outside) {
   double best = 0;
   for (const Reached& each : leaves_) best = std::max(best, each.p_path);
@@ -145,7 +145,8 @@ void CandidateSearch::drop_hopeless(std::size_t k, double& most_outside) {
   });
 }
 
-// Fills leaves_, likeliest first, and returns the most that any other leaf can have.
+// Fills leaves_, most likely first, and returns the largest probability that any other leaf can
+// have.
 double CandidateSearch::search(const ConditionalTree& tree, const PreparedRow& row, std::size_t k,
                                const Reading& reading, double least) {
   const LabelTree& nodes = tree.tree();
@@ -194,7 +195,7 @@ void CandidateSearch::run(const Trees& trees, const PreparedRow& row, const Shor
   };
   candidates.clear();
   proposal.most_outside = 0;
-  if (first.tree().n_labels() < 3) {  // one regressor tells two labels apart already
+  if (first.tree().n_labels() < 3) {  // one regressor already separates two labels
     proposal.most_outside = proposal.rest = 1;
     return;
   }

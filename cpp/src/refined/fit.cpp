@@ -12,10 +12,12 @@
 namespace labeltrees {
 namespace {
 
-constexpr double prior = 1.0;          // pulls the weights of trees and rerankers towards 1
-constexpr double hopeless = 1.01;      // times the least loss: more passes will not help
-constexpr std::size_t n_to_hold = 5;   // one row in so many is held out
-constexpr std::size_t part_again = 4;  // of the passes over seen rows, to go on with all
+constexpr double prior = 1.0;  // pulls the weights of trees and rerankers towards 1
+// Multiple of the least loss above which more passes will not help.
+constexpr double hopeless = 1.01;
+constexpr std::size_t n_to_hold = 5;  // one row in n_to_hold is held out
+// With `resume`, 1 / part_again of the best number of passes follow over all rows.
+constexpr std::size_t part_again = 4;
 
 // How much trees and rerankers are trusted, and the mean loss of held-out rows with it.
 struct Trust {
@@ -23,7 +25,7 @@ struct Trust {
   double loss = 0;
 };
 
-// Held-out rows, as far as the mixture is concerned: what trees and rerankers said of candidates.
+// Held-out rows as the mixture sees them: the estimates of trees and rerankers for candidates.
 class HeldRows {
  public:
   void clear() noexcept {
@@ -79,7 +81,7 @@ class HeldRows {
       }
       m0 /= z;
       m1 /= z;
-      // Of a truth outside log q is log p - log Z, and p does not depend on the weights.
+      // For a truth outside, log q is log p - log Z, and p does not depend on the weights.
       sum.loss += row.weight * (elementary::log(z) - of_truth);
       sum.g0 += row.weight * m0;
       sum.g1 += row.weight * m1;
@@ -149,7 +151,7 @@ class WeightsInTable {
     table.guess_all(keys_, homes_, lines_);
     for (std::size_t i = 0; i < keys_.size(); ++i) lines_[i] = table.find(keys_[i], lines_[i]);
   }
-  // What the reranker of candidate c says of the row.
+  // The output of the reranker of candidate c for the row.
   float margin(std::size_t c, const PreparedRow& row) const noexcept {
     const PairLine* const* lines = lines_.data() + c * row.size();
     float margin = 0;
@@ -212,7 +214,7 @@ class WeightsInArray {
     const std::uint32_t* const columns = columns_.data();
     const float* const values = row.values.data();
     const std::size_t n = row.size();
-    const Learning how = options;  // of its own, so that writing weights cannot change it
+    const Learning how = options;  // a copy, so that writing weights cannot change it
     if (is_whole_) {               // several columns at a time
       for (std::size_t j = 0; j < n; ++j) step_weight(weights[j], sums[j], slope * values[j], how);
       return;
@@ -262,7 +264,7 @@ class RerankerFit {
     options_.again = true;
   }
 
-  // Teaches rerankers by the rows whose label is among their candidates.
+  // Trains rerankers on the rows whose label is among their candidates.
   void learn(std::span<const std::int64_t> order) {
     for (std::size_t i = 0; i < order.size(); ++i) {
       if (i % 256 == 0) look_up();
@@ -289,8 +291,8 @@ class RerankerFit {
  private:
   float weight_of(std::size_t r) const noexcept { return weights_.empty() ? 1.0f : weights_[r]; }
 
-  // Reads a row, what was proposed for it, and what its rerankers say; false if there is nothing to
-  // learn from it.
+  // Reads a row, its proposals, and the outputs of its rerankers. Returns false if the row cannot
+  // be learned.
   bool start(std::size_t r) {
     const std::size_t k = model_.n_candidates();
     candidates_.clear();
@@ -348,8 +350,8 @@ class RerankerFit {
   HeldRows held_;
 };
 
-// What makes rows of length 1 on average, and leaves them as long as they are to each other. 0, as
-// the trees do, where that is no number.
+// The scale that makes rows of length 1 on average, and keeps the ratios of their lengths. 0 if
+// that is not a number; rows are then read as the trees read them.
 float common_scale(const CsrView& X, std::span<const float> weights) {
   double square = 0;
   std::size_t n = 0;
@@ -368,7 +370,7 @@ void shuffle(std::span<std::int64_t> order, std::uint64_t seed) {
   }
 }
 
-// As fit_rerankers, of untaught rerankers. all: the order of all rows.
+// As fit_rerankers, for fresh rerankers. all: the order of all rows.
 template <typename Weights>
 RerankerChoice fit_with(RefinedTrees& model, const CsrView& X, std::span<const LabelId> labels,
                         std::span<const float> weights, std::vector<std::int64_t> all,

@@ -34,8 +34,8 @@ class RefinedLearner {
     return proposal_;
   }
 
-  // Lets every tree learn the row. p_trees becomes the probability its label had. False if a weight
-  // would grow past all measure: nothing has changed then, if there is one tree.
+  // Lets every tree learn the row. p_trees becomes the probability its label had. Returns false if
+  // a weight would grow without bound. If there is one tree, the state is unchanged then.
   bool learn_trees_of(LabelId label, float weight, double& p_trees) {
     p_trees = 0;
     for (ConditionalLearner& learner : learners_) {
@@ -47,7 +47,7 @@ class RefinedLearner {
     return true;
   }
 
-  // Asks the rerankers about the row that was proposed for.
+  // Evaluates the rerankers for the row whose candidates were found.
   void predict(const SparseRow& row) {
     const PreparedRow& read_row = read(row);
     refiner_.expect(model_.rerankers(), read_row, proposal_);
@@ -58,7 +58,7 @@ class RefinedLearner {
     const std::size_t best = refiner_.best();
     return {proposal_.candidates[best].label, refiner_.q(best)};
   }
-  // Of fewer than three labels none is a candidate.
+  // With fewer than three labels there are no candidates.
   void search_without_candidates() {
     if (!proposal_.candidates.empty()) return;
     top_of_two_ = {none, 0.0};
@@ -75,7 +75,7 @@ class RefinedLearner {
     const PreparedRow& read_row = read(row);
     if (!may_learn(read_row, weight)) return false;
     refiner_.make_room(model_.rerankers(), read_row, proposal_.candidates.size());
-    // What is asked for comes while the trees learn.
+    // Memory that is prefetched here arrives while the trees learn.
     refiner_.expect(model_.rerankers(), read_row, proposal_, label);
     const NodeId leaf = model_.first().tree().leaf_of(label);
     Candidate truth{label, 0, leaf == none ? 0.0 : model_.first().mass(leaf)};

@@ -7,8 +7,8 @@
 namespace labeltrees {
 namespace {
 
-// Candidates are those of the batch's start, found by all threads; then one teaches the rerankers
-// row by row, while others teach the tree.
+// Candidates are as of the batch's start, and all threads find them. Then one thread updates the
+// rerankers row by row, while others update the tree.
 class RerankersOfBatch final : public BatchCompanion {
  public:
   RerankersOfBatch(RefinedTrees& model, const CsrView& X, std::span<const LabelId> labels,
@@ -70,7 +70,7 @@ class RerankersOfBatch final : public BatchCompanion {
     }
   }
 
-  // What was foreseen of a row of the last batch, given what the tree said of its label.
+  // The prediction for a row of the last batch, given the tree's probability of its label.
   double refined(std::size_t i, double p_tree) const noexcept {
     const ReadRow& row = rows_[i];
     return row.is_candidate && row.weight > 0 ? row.scale : p_tree / row.scale;
@@ -138,7 +138,7 @@ class RerankersOfBatch final : public BatchCompanion {
   PairTable::Growing growing_{model_.rerankers().table()};
 };
 
-// Refines what the tree said of each batch before others hear of it.
+// Refines the tree's predictions for each batch before they are passed on.
 class RefineBatches final : public LearningWatch {
  public:
   RefineBatches(const RerankersOfBatch& rerankers, std::span<double> p_label, LearningWatch* watch)

@@ -13,7 +13,7 @@ CsrView one_row(const CsrView& X, std::size_t r) {
   return {X.row_starts.subspan(r, 2), X.indices, X.values};
 }
 
-// Asked about one row after the other.
+// Evaluates one row after the other.
 class RefinedQuery {
  public:
   RefinedQuery(const RefinedTrees& model, const Reading& reading)
@@ -37,7 +37,7 @@ class RefinedQuery {
   }
 
   double p_trees(LabelId label) { return paths_.evaluate(model_.trees(), row_, label, reading_); }
-  // Of a label with the trees' probability p_trees, if it is no candidate.
+  // q of a label with the trees' probability p_trees, if it is not a candidate.
   double q(LabelId label, double p_trees) const noexcept {
     const std::size_t at = proposal_.find(label);
     return at < proposal_.candidates.size() ? refiner_.q(at) : refiner_.q_outside(p_trees);
@@ -47,7 +47,7 @@ class RefinedQuery {
     return at < proposal_.candidates.size() ? refiner_.q(at) : refiner_.q_outside(p_trees(label));
   }
 
-  // The k likeliest labels.
+  // The k most likely labels.
   const std::vector<Found>& top(std::size_t k) {
     take_candidates();
     std::size_t width = k + proposal_.candidates.size();
@@ -60,7 +60,7 @@ class RefinedQuery {
     return found_;
   }
 
-  // The k likeliest of what a beam finds; whether they are the k likeliest of all.
+  // The k most likely labels that a beam finds, and whether they are the k most likely of all.
   const std::vector<Found>& top_of_beam(std::size_t k, std::size_t beam_width, bool& certified) {
     take_candidates();
     search_.run(model_.trees(), row_, {beam_width, 0.0}, reading_, wider_);
@@ -83,7 +83,8 @@ class RefinedQuery {
     if (!is_candidate(label)) found_.push_back({label, refiner_.q_outside(p_trees)});
   }
 
-  // Sorts what was found. Whether its first k are the likeliest, if nothing else has more.
+  // Sorts the labels found. Returns whether the first k are the most likely, if no other label has
+  // more than `outside`.
   bool is_proved(std::size_t k, double most_outside) {
     std::sort(found_.begin(), found_.end(), [](const Found& a, const Found& b) {
       return a.p_label != b.p_label ? a.p_label > b.p_label : a.label < b.label;
@@ -91,8 +92,8 @@ class RefinedQuery {
     return found_.size() >= k && found_[k - 1].p_label >= refiner_.q_outside(most_outside);
   }
 
-  // Finds the candidates and the likeliest labels of each tree; returns the most that the trees
-  // give any other label.
+  // Finds the candidates and the most likely labels of each tree. Returns the largest probability
+  // that the trees give any other label.
   double add_top(std::size_t width) {
     take_candidates();
     const Trees& trees = model_.trees();
@@ -219,7 +220,7 @@ bool labels_above(const RefinedTrees& model, const CsrView& X, double threshold,
     const double least = slack * threshold * query.refiner().z() / scale;
     for (const auto& tree : model.trees()) {
       if (tree->tree().empty()) continue;
-      // What one tree finds likely is not counted: the others may not.
+      // Labels that one tree alone finds likely are not counted, because other trees may not.
       labels_above(*tree, one_row(X, r), least, 1.0, tree->tree().n_labels(), reading, of_tree);
       several.insert(several.end(), of_tree.labels.begin(), of_tree.labels.end());
     }
@@ -270,7 +271,7 @@ class OutsideDraw {
       const double p_left = p_path * (1.0 - p_node), p_right = p_path * p_node;
       const double free_left = free(left, p_left), free_right = free(left + 1, p_right);
       const double sum = free_left + free_right;
-      // Where rounding leaves nothing, the candidates' share decides.
+      // If rounding leaves no probability, the candidates' share decides.
       const double to_left = sum > 0 ? free_left / sum : 1.0 - p_node;
       const bool right = u >= to_left;
       u = right ? (u - to_left) / (1.0 - to_left) : u / to_left;
@@ -297,7 +298,7 @@ class OutsideDraw {
   }
   double free(NodeId node, double p_path) const noexcept {
     for (const Taken& each : taken_) {
-      // A candidate's leaf has nothing left, whatever rounding says.
+      // A candidate's leaf has no probability left, regardless of rounding.
       if (each.node == node) {
         return tree_.tree().is_leaf(node) ? 0.0 : std::max(0.0, p_path - each.p);
       }

@@ -11,12 +11,12 @@ namespace {
 constexpr float mixing_rate = 0.002f;
 constexpr float input_limit = 8.0f;
 constexpr float m_limit = 40.0f;   // e^m stays a float64 that Z can hold
-constexpr double least_p = 1e-12;  // below it, log p_trees says no more
+constexpr double least_p = 1e-12;  // below it, log p_trees is cut off
 constexpr std::size_t margin_input = n_vote_classes, trees_input = n_vote_classes + 1;
 
 }  // namespace
 
-// Before anything is known of their worth: the trees at their word, rerankers at half of theirs.
+// Initial weights, before data shows the value of the inputs: trees in full, rerankers at half.
 Rerankers::Rerankers() {
   Mixture fresh;
   fresh.fill(0.05f);
@@ -100,7 +100,7 @@ void Refiner::evaluate_reranker(const PairTable& table, std::size_t i, const Pre
   Output& output = outputs_[i];
   const std::span<const PairLine*> lines = lines_of(i, row);
   std::size_t n_guessed = 0;
-  for (std::size_t j = 0; j < lines.size(); ++j) {  // does not branch on what cannot be foreseen
+  for (std::size_t j = 0; j < lines.size(); ++j) {  // does not branch on unpredictable values
     guessed_[n_guessed] = j;
     n_guessed += lines[j] != nullptr;
   }
@@ -130,7 +130,7 @@ void Refiner::evaluate(const Rerankers& rerankers, const PreparedRow& row, const
     const double p_trees = std::max(candidates[i].p_trees, least_p);
     output.inputs[trees_input] = static_cast<float>(elementary::log(p_trees));
     const float m = mixed(rerankers.mixture(candidates[i].mass), output.inputs);
-    output.m = m > -m_limit ? std::min(m, m_limit) : -m_limit;  // also of a NaN
+    output.m = m > -m_limit ? std::min(m, m_limit) : -m_limit;  // also if m is NaN
     output.e = elementary::exp(static_cast<double>(output.m));
     z_ += output.e;
   }

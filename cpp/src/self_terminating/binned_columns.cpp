@@ -23,7 +23,7 @@ class FewValues {
  public:
   FewValues() { slots_.fill(0.0f); }
 
-  // The value's slot; -1 if there is no room for another value. Value is neither 0 nor NaN.
+  // The value's slot; -1 if there is no space for another value. Value is neither 0 nor NaN.
   int add(float value) {
     std::size_t slot = (std::bit_cast<std::uint32_t>(value) * 2654435761u) >> 22;
     while (slots_[slot] != value) {
@@ -144,8 +144,8 @@ std::vector<std::int32_t> features_of(const CsrView& X) {
   return features;
 }
 
-// Where a feature's column is, and how many of its entries are not 0. A table if the features are
-// dense enough, else a search.
+// The place of a feature's column, and the number of its entries that are not 0. Uses a table if
+// the features are dense enough, else a search.
 class ColumnOf {
  public:
   explicit ColumnOf(const CsrView& X) {
@@ -171,7 +171,7 @@ class ColumnOf {
       sizes_.push_back(static_cast<std::size_t>(counts[f]));
     }
   }
-  // Of a feature that is not zero everywhere.
+  // For a feature that is not zero everywhere.
   std::size_t operator()(std::int32_t feature) const {
     if (!table_.empty()) {
       return static_cast<std::size_t>(table_[static_cast<std::size_t>(feature)]);
@@ -187,8 +187,9 @@ class ColumnOf {
   std::vector<std::size_t> sizes_;
 };
 
-// Whether every row stores exactly these features, so that the place in the row is the column.
-// Numbers of entries would not tell: a row may store zeros, of features that are left out.
+// Returns whether every row stores exactly these features, so that the place in the row is the
+// column. Comparing numbers of entries is not enough, because a row may store zeros of features
+// that are left out.
 bool stores_all(const CsrView& X, std::span<const std::int32_t> features) {
   if (X.indices.size() != features.size() * X.n_rows()) return false;
   for (std::size_t r = 0; r < X.n_rows(); ++r) {

@@ -34,9 +34,9 @@ Clip BranchSolver::solve(const Branch& branch, double penalty) {
   return {low_end(branch, penalty / 2), high_end(branch, penalty / 2)};
 }
 
-// The high with sum_i max(0, c_i - high u_i) = half: from the largest ratio downwards.
+// The high with sum_i max(0, c_i - high u_i) = half, searched from the largest ratio downwards.
 double BranchSolver::high_end(const Branch& branch, double half) {
-  // Equal ones by label: every standard library then adds them up in the same order.
+  // Equal ones are ordered by label, so that every standard library adds them up in the same order.
   const auto below = [](const Ratio& a, const Ratio& b) {
     return a.value != b.value ? a.value < b.value : a.label > b.label;
   };
@@ -60,7 +60,7 @@ double BranchSolver::high_end(const Branch& branch, double half) {
   return std::max(end, branch.weight);
 }
 
-// The low with sum_i max(0, low u_i - c_i) = half: from the smallest ratio, 0, upwards.
+// The low with sum_i max(0, low u_i - c_i) = half, searched from the smallest ratio, 0, upwards.
 double BranchSolver::low_end(const Branch& branch, double half) {
   const auto above = [](const Ratio& a, const Ratio& b) {
     return a.value != b.value ? a.value > b.value : a.label > b.label;
@@ -87,7 +87,8 @@ double BranchSolver::low_end(const Branch& branch, double half) {
   return std::min(end, branch.weight);
 }
 
-// The shift with sum_i max(0, sign (c_i - W u_i) - shift) = half: from the largest move downwards.
+// The shift with sum_i max(0, sign (c_i - W u_i) - shift) = half, searched from the largest move
+// downwards.
 double BranchSolver::shift(const Branch& branch, double sign, double half) {
   moves_.clear();
   for (std::size_t i = 0; i < branch.counts.size(); ++i) {

@@ -57,7 +57,7 @@ CategorySplit CategorySearch::best(const NodeStatistics& node, std::span<const C
   for (const Category& category : categories) {
     look_up();
     const double found = gain(node, category, targets, n_labels, penalty);
-    // As floats, so that rounding decides nothing.
+    // Compared as floats, so that rounding decides no comparison.
     if (static_cast<float>(found) > static_cast<float>(winner.gain)) winner = {found, &category};
   }
   return winner;

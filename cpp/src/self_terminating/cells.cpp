@@ -8,7 +8,7 @@
 namespace labeltrees {
 namespace {
 
-// Where a column's bins are read and its masses written.
+// The places where a column's bins are read and its masses written.
 struct Target {
   const std::uint8_t* bins;
   double* masses;

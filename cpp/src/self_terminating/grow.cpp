@@ -70,7 +70,7 @@ struct Ground {
   const std::span<const LabelId> labels;  // of the targets
   const std::span<const double> root;
   Partition partition;
-  std::vector<LabelId> places;  // of the targets' labels among those of their row's node
+  std::vector<LabelId> places;  // of the targets' labels among the labels of their row's node
   Targets targets;              // places in place of labels
   const std::vector<Category> categories;
   Phi phi;
@@ -131,7 +131,7 @@ class Grower {
     if (static_cast<float>(many.gain) > static_cast<float>(split.gain)) {
       return expand_by_category(node, many, lambda);
     }
-    // Below the second, only rounding tells the children from their parent.
+    // Below the second value, only rounding separates the children from their parent.
     if (split.gain < ground_.options.min_gain || split.gain <= 1e-12 * node.weight) return;
     const Partition::Cut cut = ground_.partition.divide_rows(node.part, split, spare_);
     Pending left = child_of(node, node.part.begin, cut.middle),
@@ -190,7 +190,7 @@ class Grower {
     for (Pending& child : children) pending_.push_back(std::move(child));
   }
 
-  // Asks one question of a categorical split.
+  // Makes one comparison of a categorical split.
   void divide_branches(const Branches& now, const CategorySplit& split,
                        std::vector<Branches>& open) {
     const Category& category = *split.category;
@@ -247,7 +247,7 @@ class Grower {
       s.half_square += 0.5 * prior * prior;
       s.excess += count * std::max(1.0 - prior, 0.0);
     }
-    // The gain without penalty is at most that of a branch for every label.
+    // The gain without penalty is at most the gain of a branch for every label.
     const double most_gain =
         ground_.gini() ? 0.5 * s.weight - s.link_sum + s.weight * s.half_square : -s.link_sum;
     // c_i - W_b u_i <= c_i (1 - u_i), so no branch is farther from its prior than twice `excess`,
@@ -296,8 +296,8 @@ class Grower {
     return winner;
   }
 
-  // What was good here is likely to be good below: a high gain found early prunes the rest. What is
-  // the same in all rows stays so.
+  // Good splits here are likely to be good below, and a high gain found early prunes the rest. A
+  // column that is the same in all rows stays so.
   void promote_columns(std::vector<Segment>& segments) {
     constexpr std::size_t n_promoted = 8;
     for (std::size_t place = 0; place < std::min(n_promoted, splits_.size()); ++place) {
@@ -370,7 +370,7 @@ class Grower {
     return may_grow;
   }
 
-  // Nodes were listed as they were made; the file wants them in order of ids.
+  // Nodes were listed in order of creation; the file needs them in order of ids.
   void finish_lists() {
     for (const auto& list : listed_) {
       for (const auto& [label, p] : list) {
@@ -418,7 +418,7 @@ Pending root_of(const Ground& ground) {
   return root;
 }
 
-// Puts a subtree in place of a leaf: its root becomes the leaf, the others get the next ids.
+// Replaces a leaf by a subtree. Its root becomes the leaf, the other nodes get the next ids.
 void graft(SelfTerminatingTree& tree, NodeId leaf, const SelfTerminatingTree& subtree) {
   const auto shift = static_cast<NodeId>(tree.n_nodes()) - 1;
   const auto moved = [&](NodeId left) { return left == none ? none : left + shift; };

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t most_noted = 100'000;  // masses kept until settle()
 
-// Rounding must not prune: bounds and gains are sums of up to millions of terms.
+// Rounding must not prune. Bounds and gains are sums of up to millions of terms.
 float safe(double bound) noexcept { return static_cast<float>(bound * (1.0 + 1e-6)); }
 
 double chord(double free, double end, double penalty) noexcept {
@@ -158,7 +158,7 @@ inline bool SplitSearch::weigh(const NodeStatistics& node, const Sums& near, con
   return candidate.bound > 0 && safe(candidate.bound) >= to_beat;
 }
 
-// The gain is convex in the penalty, and 0 from the distance on: it lies below the chord.
+// The gain is convex in the penalty, and 0 above the distance, so it lies below the chord.
 double SplitSearch::bound(const Candidate& candidate, const NodeStatistics& node,
                           const Penalty& penalty, double near_end, double far_end) const {
   if (norm_ == Norm::linf) {
@@ -242,7 +242,7 @@ void SplitSearch::add_bin(const NodeStatistics& node, std::size_t begin, std::si
     }
     return;
   }
-  // Written always and kept if new: a branch here would be mispredicted most of the time.
+  // Always written, and kept if new. A branch here would be mispredicted most of the time.
   std::size_t n_added = 0;
   double* const added = added_.data();
   LabelId* const added_labels = added_labels_.data();
@@ -394,8 +394,8 @@ bool SplitSearch::sweep_cells(const NodeStatistics& node, std::size_t column, co
   return true;
 }
 
-// Of the candidates from `first` on, the most promising is offered at once if it is more so than
-// all before: its gain is likely to rule out most of what follows.
+// The most promising of the candidates from `first` on is evaluated at once if it is more promising
+// than all before. Its gain is likely to rule out most of the following candidates.
 void SplitSearch::offer_record(const NodeStatistics& node, std::size_t first,
                                const Penalty& penalty, std::atomic<float>& best) {
   std::size_t top = first;

@@ -83,7 +83,7 @@ float finite_float(double value, std::int64_t line, std::int64_t feature) {
   return single;
 }
 
-// Sorts the entries of the row that starts at `begin`, and sums those of one feature.
+// Sorts the entries of the row that starts at `begin`, and sums entries of one feature.
 void sort_row(ParsedRows& rows, std::size_t begin, std::int64_t line) {
   auto& indices = rows.indices;
   const auto first = indices.begin() + static_cast<std::ptrdiff_t>(begin);
@@ -266,7 +266,7 @@ class LabelReader {
   std::unordered_map<std::string_view, std::int64_t, KeyedHash> numbers_;  // views of the block
 };
 
-// "label importance 'tag" before the first bar. What touches the bar is a tag, quoted or not.
+// "label importance 'tag" before the first bar. Text that touches the bar is a tag, quoted or not.
 void parse_vw_head(std::string_view head, std::int64_t line, LabelReader& labels,
                    ParsedRows& rows) {
   std::vector<std::string_view> tokens;

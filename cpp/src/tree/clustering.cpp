@@ -19,7 +19,7 @@ namespace {
 constexpr double least_gain = 1e-4;  // stop when an iteration adds less to the mean cosine
 constexpr int max_iterations = 50;
 
-// The rows of every label in their order: label l has rows[starts[l]] .. rows[starts[l + 1]].
+// The rows of every label in their order. Label l has rows[starts[l]] .. rows[starts[l + 1]].
 struct RowLists {
   std::vector<std::size_t> starts;
   std::vector<std::size_t> rows;
@@ -69,8 +69,8 @@ void append_normalised(std::vector<std::pair<std::int32_t, double>>& entries, Ce
   out.row_starts.push_back(static_cast<std::int64_t>(out.indices.size()));
 }
 
-// Rows whose feature ids have few gaps, in the same order, so that a centre may be dense however
-// wide the data. The rows must outlive it.
+// Rows whose feature ids have few gaps, in the same order, so that a centre may be dense regardless
+// of the width of the data. The rows must outlive it.
 class CompactRows {
  public:
   explicit CompactRows(const CsrView& rows) : rows_(rows) {
@@ -110,7 +110,7 @@ class Bisector {
     side_.assign(centroids.n_rows(), 0);
   }
 
-  // Reorders labels so that those of the left side come first, and returns how many they are. The
+  // Reorders labels so that the labels of the left side come first, and returns their number. The
   // left side has `left` of `parts` parts; each part keeps at least one label. Labels are in
   // increasing order on entry, and on each side on return.
   std::size_t bisect(std::span<LabelId> labels, std::size_t left, std::size_t parts,
@@ -199,7 +199,7 @@ class Bisector {
     for (std::size_t i = 0; i < left; ++i) sum += mass_[index(ranked_[i])];
     for (; n < last; ++n) {
       const double next = mass_[index(ranked_[n])];
-      if (sum + next / 2 > target) break;  // going on would end farther away
+      if (sum + next / 2 > target) break;  // adding more would end farther away
       sum += next;
     }
     return n;
@@ -249,7 +249,7 @@ void cut(Bisector& bisector, std::span<LabelId> labels, std::size_t parts, std::
     return;
   }
   const std::size_t left = parts / 2;
-  // Nothing is chosen where every part gets one label.
+  // There is no choice where every part gets one label.
   const std::size_t n = labels.size() == parts ? left : bisector.bisect(labels, left, parts, salt);
   cut(bisector, labels.first(n), left, combine_hashes(salt, 1), begin, ends);
   cut(bisector, labels.subspan(n), parts - left, combine_hashes(salt, 2), begin + n, ends);

@@ -42,7 +42,7 @@ void check_arity(std::int32_t arity) {
 
 }  // namespace
 
-// For so many more nodes, and the label.
+// Reserves capacity for n more nodes, and for the label.
 void LabelTree::make_room(std::size_t n_nodes, LabelId label) {
   if (parent_.size() + n_nodes > max_nodes) {
     throw TreeError("a tree holds at most 2^31 - 1 nodes");
@@ -253,7 +253,7 @@ LabelTree random_tree(std::int32_t n_labels, std::int32_t arity, std::uint64_t s
 LabelTree huffman_tree(std::span<const double> weight, std::int32_t arity) {
   check_arity(arity);
   const std::size_t n = weight.size(), k = index(arity);
-  using Item = std::pair<double, std::size_t>;  // (weight, node): ties go to the older node
+  using Item = std::pair<double, std::size_t>;  // (weight, node); ties go to the older node
   std::priority_queue<Item, std::vector<Item>, std::greater<>> heap;
   std::vector<NodeId> parent(n, none);
   std::vector<LabelId> label(n);

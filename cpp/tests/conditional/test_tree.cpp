@@ -62,7 +62,7 @@ TEST(probabilities_sum_to_one_and_every_query_agrees) {
   }
 }
 
-TEST(a_restored_state_goes_on_as_if_nothing_had_happened) {
+TEST(a_restored_state_continues_as_if_nothing_had_happened) {
   const Stream stream = random_stream(2, 400, 60);
   ConditionalLearning options = tests::conditional_learning;
   options.reading.mixing = true;
@@ -166,7 +166,8 @@ TEST(threads_change_nothing_but_the_time) {
     model.tree().validate();
     CHECK(std::count(is_new.begin(), is_new.end(), 1) ==
           static_cast<std::ptrdiff_t>(model.tree().n_labels()));
-    CHECK(std::count(top.begin(), top.end(), none) == 64);  // the first batch, foreseen by nothing
+    // the first batch, predicted by an empty model
+    CHECK(std::count(top.begin(), top.end(), none) == 64);
     const auto lines = model.table().sorted_lines(), twins = twin.table().sorted_lines();
     CHECK(lines.size() == twins.size());
     for (std::size_t i = 0; i < lines.size(); ++i) {

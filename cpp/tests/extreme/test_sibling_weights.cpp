@@ -1,4 +1,5 @@
-// Weights of a file: whatever their arrays hold, validate looks at nothing that is not there.
+// Weights of a file. For any contents of their arrays, validate reads no element that does not
+// exist.
 #include <random>
 
 #include "../check.hpp"
@@ -29,7 +30,7 @@ TEST(rows_past_the_weights_are_refused_before_they_are_read) {
   OwnedSiblingWeights weights = three_leaves();
   weights.row_starts = {0, 0xffffff00u, 3};
   CHECK_THROWS(view(weights).validate(balanced_tree(labels, 3)), TreeError);
-  // As many rows as it takes for each to have no more weights than there are children.
+  // Enough rows for each to have no more weights than there are children.
   weights = three_leaves();
   weights.feature_rows = {0, 100, 101};
   weights.row_parents.assign(101, 0);

@@ -1,4 +1,4 @@
-// The tree of seven places per node: how labels join it, and what no file can make of it.
+// The tree of seven places per node: how labels join it, and which files it refuses.
 #include <vector>
 
 #include "../check.hpp"

@@ -50,7 +50,7 @@ class GivesWay final : public LearningWatch {
   std::unique_lock<TurnLock>& alone_;
 };
 
-// Two threads learn, one asks, and one looks at everything that is saved.
+// Two threads learn, one queries, and one reads all saved state.
 template <typename Model>
 void use_from_all_sides(Model& model, const auto& update, const auto& query, const auto& look,
                         int n_rows = 200) {

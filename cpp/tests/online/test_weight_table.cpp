@@ -61,7 +61,7 @@ TEST(a_table_agrees_with_a_map_while_it_grows) {
   for (std::size_t i = 1; i < lines.size(); ++i) CHECK(lines[i - 1]->key < lines[i]->key);
 }
 
-TEST(lines_stay_where_they_are_while_there_is_room) {
+TEST(lines_stay_where_they_are_within_the_reserved_number) {
   WeightTable table;
   for (std::uint32_t round = 1; round < 40; ++round) {
     table.make_room(500);
@@ -93,7 +93,7 @@ TEST(a_table_of_many_segments_keeps_every_line) {
   CHECK(table.n_bytes() < std::size_t{2} * n * sizeof(WeightLine) + (std::size_t{8} << 20));
 }
 
-TEST(lines_stay_where_they_are_even_if_more_come_than_there_is_room_for) {
+TEST(lines_stay_where_they_are_even_beyond_the_reserved_number) {
   WeightTable table;
   for (std::uint32_t round = 1; round < 4; ++round) {
     table.make_room(1);
@@ -114,7 +114,7 @@ TEST(lines_stay_where_they_are_even_if_more_come_than_there_is_room_for) {
   CHECK(table.find(WeightTable::key(2, 49'999))->weight(1) == 49'999.0f);
 }
 
-TEST(threads_add_lines_of_their_own_and_all_are_counted) {
+TEST(threads_add_separate_lines_and_all_are_counted) {
   WeightTable table;
   Workers workers(2);
   const std::uint32_t n = 30'000;
@@ -166,7 +166,7 @@ TEST(a_limited_table_shares_lines_and_keeps_to_its_limit) {
   }
 }
 
-// Some of the keys have lines of their own, some share, and some have been seen by nobody.
+// Some of the keys have separate lines, some share lines, and some have never been added.
 TEST(guesses_in_a_full_table_lead_to_the_lines_that_searches_find) {
   WeightTable table;
   table.limit_bytes(std::size_t{1} << 20);
@@ -205,8 +205,8 @@ TEST(guesses_in_a_full_table_lead_to_the_lines_that_searches_find) {
   CHECK(*std::min_element(n_found.begin(), n_found.end()) > 50);
 }
 
-// Splits put lines in another order: the shared line of a key may then come before its own, with
-// the same tag. That is rare, so many keys of tables that have split are asked.
+// Splits put lines in another order. The shared line of a key may then come before its line, with
+// the same tag. That is rare, so many keys of tables that have split are looked up.
 TEST(a_guess_in_a_full_table_is_never_the_shared_line_of_a_key_with_its_own) {
   const std::size_t limit = std::size_t{20} << 20;
   const auto n = static_cast<std::uint32_t>(limit / 80);
@@ -241,7 +241,7 @@ TEST(the_largest_block_and_feature_fit_in_a_key) {
   CHECK(WeightTable::block_of(key) == 0xffffffffu && WeightTable::feature_of(key) == 0xfffffffeu);
 }
 
-TEST(a_table_whose_every_allocation_fails_once_loses_nothing_and_goes_on_growing) {
+TEST(a_table_whose_every_allocation_fails_once_loses_no_line_and_keeps_growing) {
   WeightTable table;
   const std::uint32_t n = 260'000;  // several splits
   long n_failed = 0;
@@ -259,7 +259,7 @@ TEST(a_table_whose_every_allocation_fails_once_loses_nothing_and_goes_on_growing
   CHECK(table.n_bytes() < std::size_t{2} * n * sizeof(WeightLine) + (std::size_t{8} << 20));
 }
 
-TEST(room_that_was_made_is_there_when_there_is_no_more_memory) {
+TEST(reserved_memory_is_there_when_there_is_no_more_memory) {
   for (const std::uint32_t n : {10u, 3'000u, 150'000u}) {  // the last more than a segment holds
     WeightTable table;
     for (std::uint32_t round = 0; round < 2; ++round) {

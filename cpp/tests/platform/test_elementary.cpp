@@ -106,7 +106,7 @@ TEST(logarithms_are_right_to_units_in_the_last_place) {
   });
 }
 
-TEST(powers_are_right_to_what_their_logarithm_is_worth) {
+TEST(powers_are_as_accurate_as_their_logarithm) {
   if (!has_more_digits) return;
   over(-30, 30, 5'000, [](double x) {
     const double base = std::exp2(x);
@@ -164,7 +164,8 @@ TEST(elementary_functions_do_not_fall_where_their_pieces_meet) {
 }
 
 TEST(elementary_functions_have_the_bits_they_had) {
-  // Of numbers from everywhere: other bits mean that models learned elsewhere are other models.
+  // For numbers from the whole range. Other bits would mean that models learned on another machine
+  // differ.
   std::uint64_t digest = 0;
   const auto add = [&](double y) {
     digest = combine_hashes(digest, std::bit_cast<std::uint64_t>(y));

@@ -92,7 +92,7 @@ TEST(a_folded_product_is_that_of_the_schoolbook) {
   }
 }
 
-TEST(byte_strings_of_every_length_have_hashes_of_their_own) {
+TEST(byte_strings_of_every_length_have_distinct_hashes) {
   std::set<std::uint64_t> hashes;
   for (std::size_t length = 0; length < 40; ++length) {
     hashes.insert(keyed_hash(std::string(length, '\0'), secrets[0]));

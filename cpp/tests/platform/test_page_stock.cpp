@@ -24,13 +24,13 @@ TEST(a_stock_gives_zeroed_pages_of_the_requested_size_ordered_or_not) {
         const Pages pages = stock.take(n_bytes);
         CHECK(pages.size() == Pages::size_of(n_bytes) && pages.size() >= n_bytes);
         CHECK(is_zero(pages));
-        static_cast<char*>(pages.start())[0] = 1;  // nobody else has it
+        static_cast<char*>(pages.start())[0] = 1;  // no other owner
       }
     }
   }
 }
 
-TEST(a_stock_can_be_stopped_at_any_time_and_goes_on_after_the_next_order) {
+TEST(a_stock_can_be_stopped_at_any_time_and_continues_after_the_next_order) {
   PageStock stock;
   stock.stop();
   for (int round = 0; round < 20; ++round) {

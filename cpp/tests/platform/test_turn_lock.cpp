@@ -70,7 +70,8 @@ TEST(threads_who_comes_to_share_waits_behind_who_waits_to_be_alone) {
   CHECK(order.size() == 2);
 }
 
-// With std::shared_mutex of most systems, threads that ask in turns keep a learner out for ever.
+// With the std::shared_mutex of most systems, threads that share in turns keep a learner out
+// forever.
 TEST(threads_neither_side_starves) {
   TurnLock lock;
   std::atomic<bool> is_over{false};
@@ -93,7 +94,7 @@ TEST(threads_neither_side_starves) {
   }
   is_over = true;
   for (std::thread& waiter : waiters) waiter.join();
-  // And the other way round: one shares while two are alone again and again.
+  // And the other way round: one shares while two take exclusive turns again and again.
   is_over = false;
   std::vector<std::thread> learners;
   for (int t = 0; t < 2; ++t) {

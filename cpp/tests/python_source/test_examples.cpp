@@ -83,7 +83,7 @@ TEST(no_example_sees_another_file) {
   CHECK(got.indices == expected.indices && got.row_starts == expected.row_starts);
 }
 
-TEST(forgetting_what_was_taken_changes_no_later_row) {
+TEST(forgetting_rows_that_were_taken_changes_no_later_row) {
   PythonCorpus whole, forgetful;
   for (const int n_lines : {30, 1, 80, 2}) {
     whole.add(some_source(n_lines));

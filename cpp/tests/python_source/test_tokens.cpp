@@ -64,7 +64,7 @@ TEST(string_prefixes_belong_to_the_string) {
         "<str> <str> <str> <str> ur <str> xb <str> <str> <nl> ");
 }
 
-TEST(an_unclosed_quote_is_dropped_and_the_line_goes_on) {
+TEST(an_unclosed_quote_is_dropped_and_the_line_continues) {
   CHECK(split("x = 'a b\ny\n") == "x = a b <nl> y <nl> ");
   CHECK(split("x = 'a\\\nb c\nd\n") == "x = d <nl> ");  // the second line is lost with the string
 }
@@ -74,7 +74,7 @@ TEST(every_kind_of_newline_is_one) {
   CHECK(split("x = '''\r\n'''\r") == "x = <str> <nl> ");
 }
 
-TEST(what_no_token_starts_with_gives_nothing) {
+TEST(a_character_that_starts_no_token_gives_none) {
   CHECK(split("\xef\xbb\xbf"s + "a ? $ ! `\0\x1c b\n"s) == "a b <nl> ");
 }
 
@@ -89,7 +89,7 @@ TEST(a_form_feed_starts_the_column_again) {
   CHECK(split("if a:\n  \f  b\n  c\n") == "if a : <nl> <ind> b <nl> c <nl> <ded> ");
 }
 
-TEST(files_that_are_not_python_say_why) {
+TEST(files_that_are_not_python_report_why) {
   CHECK(split("x = (1,\n") == "a bracket or continued line is not closed");
   CHECK(split("x)\n") == "a bracket or continued line is not closed");
   CHECK(split("x = \\\n") == "a bracket or continued line is not closed");

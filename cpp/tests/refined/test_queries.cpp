@@ -1,4 +1,4 @@
-// Questions to refined trees: each agrees with the whole distribution to the last bit.
+// Queries to refined trees. Each agrees with the whole distribution to the last bit.
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t n_rows = 40, n_labels = 50, n_features = 10;
 
-// fit: rerankers that read rows in their own way, and mixtures that trust them.
+// fit: rerankers that read rows with a scale, and mixtures that trust them.
 struct Learned {
   std::vector<std::int64_t> starts{0};
   std::vector<std::int32_t> indices;

@@ -17,7 +17,7 @@ struct Stream {
   std::vector<float> values;
   std::vector<LabelId> labels;
 
-  // Two of a row's features say something of its label.
+  // Two of a row's features depend on its label.
   Stream(unsigned seed, int n_rows, int n_labels) {
     std::mt19937 random(seed);
     for (int r = 0; r < n_rows; ++r) {

@@ -1,4 +1,4 @@
-// Moments are those of whole rows, zeros included, and rows are scaled by them.
+// Moments cover whole rows, zeros included, and rows are scaled by them.
 #include "../check.hpp"
 #include "labeltrees/rows/standardize.hpp"
 

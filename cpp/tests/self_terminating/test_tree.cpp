@@ -104,7 +104,7 @@ TEST(rows_end_where_they_were_put_while_growing) {
   CHECK(weight == tree.weight);
 }
 
-TEST(categories_have_branches_of_their_own_and_null_children) {
+TEST(categories_have_separate_branches_and_null_children) {
   Data data = noisy_rows(3000, 6, 9);
   for (std::size_t i = 0; i < data.values.size(); ++i) {
     if (data.indices[i] != 0 || std::isnan(data.values[i])) continue;
@@ -261,7 +261,7 @@ TEST(stored_zeros_change_no_column) {
       {{0, 1, 2}, {0, no, no}},  // rows of unequal length
       {{0, 0, 1}, {no, no, no}, {no, no, no}},
       {{1, 0, no}, {1, no, 0}},  // every row as long, of other features
-      {{0, 1}, {2, 0}},          // all stored: the quick way
+      {{0, 1}, {2, 0}},          // all stored, which takes the fast path
       {{0, 0}, {0, 0}},
       {{no, 0, 5, no}, {0, no, no, 5}, {no, 0, 5, no}},
   };

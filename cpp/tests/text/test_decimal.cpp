@@ -1,4 +1,4 @@
-// parse_decimal gives the nearest double, or says that there is no number.
+// parse_decimal gives the nearest double, or reports that there is no number.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -38,7 +38,7 @@ TEST(numbers_too_large_are_infinite_and_too_small_are_zero) {
   CHECK(number("5e-324") == 5e-324);
 }
 
-TEST(what_is_no_decimal_is_refused) {
+TEST(text_that_is_not_a_decimal_is_refused) {
   for (const char* text :
        {"", "-", ".", "e5", "nan", "inf", "0x10", "1e", "1e+", "1_0", "1,5", "--1"}) {
     CHECK(std::isnan(number(text)));

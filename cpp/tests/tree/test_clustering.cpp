@@ -10,7 +10,7 @@ using namespace labeltrees;
 TEST(centroids_are_means_of_directions) {
   const std::vector<std::int64_t> starts{0, 2, 3, 4, 4};
   const std::vector<std::int32_t> indices{1, 9, 1, 9};
-  const std::vector<float> values{3, 4, 7, 2};  // (.6, .8), (1, 0), (0, 1), nothing
+  const std::vector<float> values{3, 4, 7, 2};  // (0.6, 0.8), (1, 0), (0, 1), empty
   const std::vector<LabelId> labels{2, 0, 0, 1};
   const Centroids got = label_centroids({starts, indices, values}, labels, {}, 3);
   CHECK((got.row_starts == std::vector<std::int64_t>{0, 2, 2, 4}));

@@ -53,7 +53,7 @@ TEST(huffman_puts_heavy_labels_high) {
   CHECK(huffman_tree(std::vector<double>{3.0}, 4).n_nodes() == 1);
 }
 
-TEST(a_label_past_what_was_announced_is_refused_before_it_takes_memory) {
+TEST(a_label_above_the_bound_is_refused_before_it_takes_memory) {
   const std::vector<NodeId> parent{none, 0, 0};
   const std::vector<LabelId> label{none, 0, 1'500'000'000};
   CHECK_THROWS(LabelTree::restore(parent, label), TreeError);

@@ -31,7 +31,7 @@ class L1Logistic {
              std::span<const std::int8_t> signs, std::span<const double> costs, double tolerance,
              int max_passes);
 
-  // Of the last problem: the features that some row has, in increasing order, and their weights.
+  // The features of the last problem that some row has, in increasing order, and their weights.
   const std::vector<std::int32_t>& features() const noexcept { return features_; }
   std::span<const double> weights() const noexcept {
     return std::span(weights_).first(features_.size());
@@ -46,13 +46,13 @@ class L1Logistic {
 
   std::vector<std::int32_t> local_;  // the place of a feature among features_; -1 between problems
   std::vector<std::int32_t> features_;
-  // By column, the last of which is the bias: entries and what bounds their second derivative.
+  // By column, the last of which is the bias. Entries, and a bound on their second derivative.
   std::vector<std::size_t> starts_;
   std::vector<std::int32_t> entry_rows_;
   std::vector<float> entry_values_;
   std::vector<double> largest_, most_curvature_, weights_;
   std::vector<std::uint8_t> active_;
-  // By row: margin times sign, the chance of the other sign, and what was given.
+  // By row. Margin times sign, the probability of the other sign, and the arguments of solve.
   std::vector<double> margins_, misses_;
   std::span<const std::int8_t> signs_;
   std::span<const double> costs_;

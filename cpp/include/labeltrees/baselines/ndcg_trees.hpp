@@ -1,4 +1,4 @@
-// FastXML's trees: nodes are split so that both sides rank their rows' labels well by nDCG.
+// FastXML's trees. Nodes are split so that both sides rank their rows' labels well by nDCG.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@ namespace labeltrees {
 struct NdcgTrees {
   std::vector<NodeId> roots;
   std::vector<NodeId> left;  // the child of rows with w x + b <= 0, the other is the next; or none
-  std::vector<std::int64_t> weight_starts{0};  // of each node: its separator
+  std::vector<std::int64_t> weight_starts{0};  // by node; offsets of its separator
   std::vector<std::int32_t> features;
   std::vector<float> weights;
   std::vector<float> biases;
-  std::vector<std::int64_t> label_starts{0};  // of each leaf: its rows' mean relevance
+  std::vector<std::int64_t> label_starts{0};  // by leaf; offsets of its rows' mean relevance
   std::vector<LabelId> labels;
   std::vector<float> relevances;
 
@@ -30,9 +30,9 @@ struct NdcgTrees {
 
 struct NdcgTreeOptions {
   std::size_t n_trees = 50;
-  std::size_t max_leaf = 10;      // rows of a node that is not split
-  std::size_t leaf_labels = 100;  // labels kept of a leaf, those of the most relevance
-  double cost = 1;                // C_delta of both sides together: each has half of it
+  std::size_t max_leaf = 10;      // maximum number of rows of a leaf
+  std::size_t leaf_labels = 100;  // maximum number of labels kept in a leaf, the most relevant ones
+  double cost = 1;                // C_delta of both sides together; each has half of it
   double tolerance = 0.05;        // of the separators, see L1Logistic
   int max_passes = 100;
   std::uint64_t seed = 0;
@@ -40,14 +40,14 @@ struct NdcgTreeOptions {
 };
 
 // Grows trees over rows X with relevance Y > 0, both checked; features of X are below n_features,
-// labels of Y below n_labels. The same trees for any number of workers.
+// labels of Y below n_labels. The trees are the same for any number of workers.
 //
-// A node's rows get random signs. Then in turn, until no sign changes: each side ranks the labels
-// by the sum of y_il / N_i over its rows, N_i = sum_{j <= |y_i|} 1 / log2(1 + j), and each row goes
-// to the side with the larger sum_l y_il / log2(1 + rank(l)); a tie keeps its side. A separator of
-// the signs is learned by L1Logistic, and rows go on by its own sign. A node with at most max_leaf
-// rows, or whose separator leaves one side empty, is a leaf.
-// O(n_trees depth (nnz(X) passes + nnz(Y) turns)).
+// A node's rows get random signs. Two steps alternate until no sign changes. Each side ranks the
+// labels by the sum of y_il / N_i over its rows, N_i = sum_{j <= |y_i|} 1 / log2(1 + j). Each row
+// then goes to the side with the larger sum_l y_il / log2(1 + rank(l)); a tie keeps its side.
+// L1Logistic learns a separator of the signs, and its sign decides where a row goes. A node with at
+// most max_leaf rows, or whose separator leaves one side empty, is a leaf. O(n_trees depth (nnz(X)
+// passes + nnz(Y) turns)).
 NdcgTrees grow_ndcg_trees(const CsrView& X, std::size_t n_features, const CsrView& Y,
                           std::size_t n_labels, const NdcgTreeOptions& options);
 

@@ -1,5 +1,5 @@
-// One-against-all: one regressor per label, f_y(x) = P(y | x) against all other labels together
-// (section 4.3.1 of the paper). Everything costs O(n_labels nnz) a row.
+// One-against-all. There is one regressor per label, f_y(x) = P(y | x) against all other labels
+// together (section 4.3.1 of the paper). Every operation costs O(n_labels nnz) a row.
 #pragma once
 
 #include <span>
@@ -15,7 +15,8 @@ namespace labeltrees {
 class OneAgainstAll {
  public:
   OneAgainstAll() = default;
-  // A state saved earlier; throws TreeError if the arrays do not fit together. mass: one per label.
+  // Restores a saved state; throws TreeError if the arrays do not fit together. mass has one entry
+  // per label.
   OneAgainstAll(std::span<const double> mass, std::span<const std::uint64_t> keys,
                 std::span<const float> weights, std::span<const float> sums);
 
@@ -48,18 +49,18 @@ void learn(OneAgainstAll& model, const CsrView& X, std::span<const LabelId> labe
            std::span<const float> weights, std::span<const std::int64_t> order,
            const Prediction& prediction, const Learning& options, LearningWatch* watch = nullptr);
 
-// The same, but what is foreseen of the label is its score f_y(x), as label_scores says it.
+// The same, but the prediction for the label is its score f_y(x), as label_scores returns it.
 void learn_scored(OneAgainstAll& model, const CsrView& X, std::span<const LabelId> labels,
                   std::span<const float> weights, std::span<const std::int64_t> order,
                   const Prediction& prediction, const Learning& options,
                   LearningWatch* watch = nullptr);
 
-// scores[r] = f_y(x) of labels[r] in [0, 1], the paper's answer; 0 for a label without regressor.
+// scores[r] = f_y(x) of labels[r] in [0, 1], as in the paper; 0 for a label without regressor.
 void label_scores(const OneAgainstAll& model, const CsrView& X, std::span<const LabelId> labels,
                   const Reading& reading, std::span<double> scores);
 
-// The questions of conditional/search.hpp. A probability is the label's score, at least
-// least_share, divided by the sum of all labels' scores: they sum to 1.
+// The queries of conditional/search.hpp. A probability is the label's score, at least least_share,
+// divided by the sum of all labels' scores, so probabilities sum to 1.
 void label_probabilities(const OneAgainstAll& model, const CsrView& X,
                          std::span<const LabelId> labels, const Reading& reading,
                          std::span<double> p);

@@ -19,7 +19,7 @@ namespace labeltrees {
 struct OneVsRestProblem {
   CsrView rows;  // features in [0, n_features), increasing in a row
   std::size_t n_features = 0;
-  CsrView labels;  // those of every row, values in (0, 1]
+  CsrView labels;  // labels of every row, values in (0, 1]
   std::size_t n_labels = 0;
 };
 
@@ -29,7 +29,7 @@ struct OneVsRestWeights {
   std::vector<std::int32_t> labels;
   std::vector<float> values;
   std::vector<float> biases;  // of the labels
-  std::vector<double> gaps;   // of the panels: bound on the gap over the objective at zero weights
+  std::vector<double> gaps;   // by panel; bound on the gap over the objective at zero weights
   std::vector<std::int32_t> epochs;  // of the panels
 };
 

@@ -19,8 +19,8 @@ class ConditionalLearner {
   ConditionalLearner(ConditionalTree& model, const ConditionalLearning& options)
       : model_(model), options_(options), placement_(model, options) {}
 
-  // Makes `row` the one to learn after two calls of `advance`; the lines it will most likely need
-  // are asked for block by block while the row before it is learned.
+  // Makes `row` the current row after two calls of `advance`. The lines it will most likely need
+  // are prefetched block by block while the row before it is learned.
   void expect(const SparseRow& row, LabelId label) {
     rows_.after_next().assign(model_, row, model_.tree().leaf_of(label), options_.reading);
   }
@@ -74,8 +74,8 @@ class ConditionalLearner {
     model_.table().make_room(n_nodes * row().size());
   }
 
-  // Asks every inner node above the leaf, then teaches each of them one step: what is foreseen is
-  // what the model said before, although nodes share mixtures.
+  // Evaluates every inner node above the leaf, then updates each of them by one step. Predictions
+  // are those of the model before all of the steps, although nodes share mixtures.
   bool train_path(float weight, double& p_path) {
     if (!evaluate_path(weight, p_path)) return false;
     for (std::size_t i = path().size() - 1; i > 0; --i) {
@@ -144,7 +144,7 @@ class ConditionalLearner {
   TopSearch search_;
   Placement placement_;
   BlockLines lines_;                     // scratch memory
-  float largest_ = 0;                    // value of the row, where learning may diverge
+  float largest_ = 0;                    // largest value of the row, where learning may diverge
   std::vector<CountedLine*> own_lines_;  // of the row in every block on the path
   struct PathOutput {
     NodeOutput output;
@@ -153,8 +153,8 @@ class ConditionalLearner {
   std::vector<PathOutput> outputs_;  // by place in path()
 };
 
-// Calls learn_row(i, r) for the i-th row of the order, which is row r, each expected by the learner
-// two rows ahead, and tells the watch.
+// Calls learn_row(i, r) for the i-th row of the order, which is row r, and then notifies the watch.
+// The learner expects each row two rows ahead.
 template <typename Learner, typename LearnRow>
 void learn_expected(Learner& learner, const CsrView& X, std::span<const LabelId> labels,
                     std::span<const std::int64_t> order, LearningWatch* watch, LearnRow learn_row) {

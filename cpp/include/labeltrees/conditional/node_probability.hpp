@@ -1,4 +1,4 @@
-// From a sparse row to node probabilities: the one place where a regressor is evaluated.
+// Computes node probabilities from a sparse row. Regressors are evaluated only here.
 #pragma once
 
 #include <array>
@@ -20,25 +20,27 @@ void find_lines(const CountedTable& table, std::uint32_t block, const PreparedRo
 void find_lines(const CountedTable& table, std::uint32_t block, const PreparedRow& row,
                 std::span<const CountedLine* const> guesses, BlockLines& lines);
 
-// A row and the lines that a known label's path will need, asked for ahead of time, so that they
-// have arrived when they are used: their tags first, and when these are there, the lines.
+// A row and the lines that the path of a known label will need. They are prefetched, so that they
+// have arrived when they are used: first their tags, and once these have arrived, the lines.
 class ExpectedRow {
  public:
-  // may_add: lines that are missing will be made.
+  // may_add: lines that are missing will be created.
   explicit ExpectedRow(bool may_add) noexcept : may_add_(may_add) {}
-  // leaf: where the path ends, or none if that is not known. Asks for tags.
+  // leaf: the end of the path, or none if it is unknown. Prefetches tags.
   void assign(const ConditionalTree& model, const SparseRow& row, NodeId leaf,
               const Reading& reading);
-  // Asks for the lines of one more block, or of all that are left; does nothing after the last.
+  // Prefetches the lines of one more block, or of all remaining ones. Does nothing after the last.
   void fetch_block(const CountedTable& table) noexcept;
   void fetch_rest(const CountedTable& table) noexcept {
     while (guesses_.size() < blocks_.size() * row_.size()) fetch_block(table);
   }
 
   const PreparedRow& row() const noexcept { return row_; }
-  // The nodes of the path, the leaf first; those of an expected path that has changed are not used.
+  // The nodes of the path, the leaf first. The nodes of an expected path that has changed are not
+  // used.
   std::vector<NodeId>& path() noexcept { return path_; }
-  // What the table guessed of the i-th block from the root; empty if not asked or no longer true.
+  // The table's guesses for the i-th block from the root; empty if they were not prefetched or are
+  // no longer valid.
   std::span<const CountedLine* const> guesses(const CountedTable& table, std::size_t i,
                                               std::uint32_t block) const noexcept;
 
@@ -51,7 +53,7 @@ class ExpectedRow {
   bool may_add_;
 };
 
-// The row at hand and the two after it. Tags are asked for two rows ahead, lines one row ahead.
+// The current row and the two after it. Tags are prefetched two rows ahead, lines one row ahead.
 class ExpectedRows {
  public:
   explicit ExpectedRows(bool may_add) noexcept
@@ -68,7 +70,7 @@ class ExpectedRows {
   std::size_t at_ = 0;
 };
 
-// What a node says of a row.
+// The output of a node's regressor for a row.
 struct NodeOutput {
   float margin;    // w . x
   Mixture inputs;  // what the log-odds are mixed of; not filled without mixing
@@ -82,14 +84,14 @@ inline float unsharpened(const NodeOutput& output, const Reading& reading) noexc
                         : static_cast<float>(estimate(output.log_odds, reading.loss));
 }
 
-// What a node has seen: the weight of the examples that came to it, and where they went.
+// The history of a node: the weight of the examples that reached it, and where they went.
 struct NodePast {
   double all, left, right;
 };
 NodePast past_of(const ConditionalTree& model, NodeId node) noexcept;
 
-// Features are summed in order, so the result depends on nothing but row, weights and counts.
-// O(nnz). lines: those of the row in the node's block.
+// Evaluates the regressor at a slot. Features are summed in order, so the result depends only on
+// row, weights and counts. O(nnz). lines: the lines of the row in the node's block.
 NodeOutput evaluate_node(const ConditionalTree& model, NodeId node,
                          std::span<const CountedLine* const> lines, const PreparedRow& row,
                          const Reading& reading) noexcept;
@@ -106,8 +108,8 @@ void conclude(const NodePast& past, const Mixture& mixture, const Reading& readi
 // The inputs weighed by the mixture and summed, always in the same order.
 float mixed(const Mixture& mixture, const Mixture& inputs) noexcept;
 
-// What counts say: the log-odds log((right + c) / (left + c)), and the class of trust it belongs
-// to. Counts of nothing say 0.
+// The evidence of counts: the log-odds log((right + c) / (left + c)), and the class of trust it
+// belongs to. Counts of zero have log-odds 0.
 struct Vote {
   float log_odds;
   std::uint32_t trust;
@@ -130,7 +132,8 @@ inline Counts count_example(Counts counts, bool right) noexcept {
   return count_tables.next[right ? 1 : 0][counts];
 }
 
-// One gradient step of the regressor at a slot; slope: of the loss by the margin, times the weight.
+// One gradient step of the regressor at a slot. slope: derivative of the loss by the margin, times
+// the weight.
 void step_lines(std::span<CountedLine* const> lines, const PreparedRow& row, std::size_t slot,
                 float slope, const Learning& options) noexcept;
 

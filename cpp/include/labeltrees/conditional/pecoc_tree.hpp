@@ -1,6 +1,6 @@
-// Conditional PECOC (section 3.2 of the paper): a fixed label tree whose every inner node tells its
-// children apart by a PECOC code. One node over all labels is PECOC; two children at every node are
-// the conditional probability tree.
+// Conditional PECOC (section 3.2 of the paper): a fixed label tree in which every inner node
+// separates its children with a PECOC code. One node over all labels is PECOC; two children at
+// every node are the conditional probability tree.
 #pragma once
 
 #include <span>
@@ -25,9 +25,9 @@ class PecocTree {
   const LabelTree& tree() const noexcept { return tree_; }
   const WeightTable& table() const noexcept { return table_; }
   WeightTable& table() noexcept { return table_; }
-  // A node's regressors: one less than its code is large.
+  // Number of regressors of a node: one less than the size of its code.
   Bank bank(NodeId node) const noexcept { return banks_[static_cast<std::size_t>(node)]; }
-  // Of all nodes together.
+  // Number of regressors of all nodes together.
   std::uint64_t n_regressors() const noexcept { return n_regressors_; }
   // The summed weight of the examples that went through or to a node.
   const std::vector<double>& masses() const noexcept { return mass_; }
@@ -54,7 +54,7 @@ void learn(PecocTree& model, const CsrView& X, std::span<const LabelId> labels,
            std::span<const float> weights, std::span<const std::int64_t> order,
            const Prediction& prediction, const Learning& options, LearningWatch* watch = nullptr);
 
-// The questions of conditional/search.hpp, with the same promises; all multiply the same child
+// The queries of conditional/search.hpp, with the same promises. All multiply the same child
 // probabilities.
 void label_probabilities(const PecocTree& model, const CsrView& X, std::span<const LabelId> labels,
                          const Reading& reading, std::span<double> p);

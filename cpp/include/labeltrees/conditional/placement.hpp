@@ -1,4 +1,4 @@
-// Where a label not seen before joins a conditional probability tree.
+// Chooses where a label that has not been seen before joins a conditional probability tree.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace labeltrees {
 
-// What regressors said on a new label's way down: P(right) of each node, from the root.
+// The outputs of regressors on a new label's way down: P(right) of each node, from the root.
 struct HeardOutput {
   NodeId node;
   double p_right;
@@ -27,8 +27,8 @@ class Placement {
     return of_new(label, row, heard_);
   }
 
-  // The same by the tree of now, with what its nodes said to the row before, as far as the way is
-  // the same; what is heard beyond is added. O(depth) where nothing new is asked.
+  // The same in the current tree. It reuses the outputs of its nodes for the row before, as long as
+  // the path is the same, and appends new outputs. O(depth) if no regressor has to be evaluated.
   NodeId of_new(LabelId label, const PreparedRow& row, HeardOutputs& heard);
 
  private:

@@ -1,5 +1,5 @@
-// Questions to a conditional probability tree. All are const, and agree to the
-// last bit on a label's probability: the product of node probabilities from the root down.
+// Queries to a conditional probability tree. All are const, and agree to the last bit on a label's
+// probability: the product of node probabilities from the root down.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 
 namespace labeltrees {
 
-// The k likeliest labels of a row, likeliest first, by best-first search: exact, because a path's
-// probability never grows on the way down. Writes min(k, n_labels) answers and returns how many.
-// About O(k depth nnz) where the likely labels stand out; at worst O(n_labels nnz).
+// The k most likely labels of a row, most likely first, by best-first search. It is exact, because
+// a path's probability never grows on the way down. Writes min(k, n_labels) labels and returns how
+// many. About O(k depth nnz) where the likely labels stand out; at worst O(n_labels nnz).
 class TopSearch {
  public:
   std::size_t run(const ConditionalTree& model, const PreparedRow& row, const Reading& reading,
@@ -47,7 +47,7 @@ void label_probabilities(const ConditionalTree& model, const CsrView& X,
                          std::span<const LabelId> labels, const Reading& reading,
                          std::span<double> p, std::size_t n_threads);
 
-// Row-major (n_rows, k): the k likeliest labels of every row; needs k <= n_labels.
+// Row-major (n_rows, k): the k most likely labels of every row; needs k <= n_labels.
 void top_labels(const ConditionalTree& model, const CsrView& X, std::size_t k,
                 const Reading& reading, std::span<LabelId> labels, std::span<double> p,
                 std::size_t n_threads);

@@ -9,25 +9,25 @@
 
 namespace labeltrees {
 
-// Teaches the regressor in a slot of a row's lines that the example went right or left. said: what
-// it answered before. mixture: the one it answered with. O(nnz).
+// Updates the regressor in a slot of a row's lines, for an example that went right or left. output:
+// its output before. mixture: the mixture that output was computed with. O(nnz).
 void update_node(std::span<CountedLine* const> lines, std::size_t slot, const PreparedRow& row,
                  const NodeOutput& output, bool right, float weight, Mixture& mixture,
                  const Learning& options) noexcept;
 
-// Whether all regressors above a leaf may learn the row. Changes nothing. lines: scratch memory.
-// O(depth nnz).
+// Returns whether all regressors above a leaf may learn the row. Changes nothing. lines: scratch
+// memory. O(depth nnz).
 bool may_update_path(const ConditionalTree& model, NodeId leaf, const PreparedRow& row,
                      float weight, const Learning& options, BlockLines& lines);
 
-// Who learns the same batches of rows as a tree, at the same time.
+// A model that learns the same batches of rows as a tree, at the same time.
 class BatchCompanion {
  public:
   // rows[i] is the i-th row of the batch, and the begin + i-th of the order. The tree has learned
-  // all batches before. May throw: nothing is learned then.
+  // all batches before. It may throw; then no row is learned.
   virtual void read(std::size_t begin, std::span<const PreparedRow* const> rows,
                     Workers& workers) = 0;
-  // Learns what was read, while the tree does: it must not look at the tree.
+  // Learns the rows that were read, while the tree learns them too. It must not read the tree.
   virtual void learn() noexcept = 0;
 
  protected:

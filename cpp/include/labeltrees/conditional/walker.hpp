@@ -38,7 +38,7 @@ class Walker {
     return evaluate_node(model_, visit.node, lines, row_, reading_).p_node;
   }
 
-  // A child of an inner node whose p_right was asked for.
+  // A child of an inner node whose p_right was evaluated.
   ReachedNode child(const ReachedNode& visit, double p_right, bool right) const {
     const NodeId node = model_.tree().first_child(visit.node) + (right ? 1 : 0);
     const bool same_block = model_.place(node).block == model_.place(visit.node).block;

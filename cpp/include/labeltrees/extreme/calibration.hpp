@@ -1,4 +1,5 @@
-// From what trees say to what comes true: logit q = a ln p - b ln(1 - p) + c + d ln m.
+// Calibrates tree scores to relevance and to probability, with logit q = a ln p - b ln(1 - p) + c +
+// d ln m.
 #pragma once
 
 #include <algorithm>

@@ -31,7 +31,7 @@ struct NodeProblem {
   std::span<const std::int64_t> target_starts;
   std::span<const std::int32_t> target_children;
   std::span<const float> targets;
-  // The last rows are held out: their margins are written down before they are learned as well.
+  // The last rows are held out. Their margins are stored before they are learned as well.
   std::size_t n_held = 0;
   bool is_mapped = false;  // the rows lie in a mapped file
 };
@@ -53,12 +53,13 @@ std::size_t padded_width(std::size_t n_children) noexcept;
 
 class LockstepSolver {
  public:
-  // Trains children first .. last - 1 of a problem, last - first <= max_panel. Every child's
-  // result is that of training it alone. O(epochs nnz(rows) (last - first)) time.
+  // Trains children first .. last - 1 of a problem, last - first <= max_panel. Every child gets the
+  // same result as if it were trained alone. O(epochs nnz(rows) (last - first)) time.
   void solve(const NodeProblem& problem, std::size_t first, std::size_t last,
              const LockstepOptions& options);
 
-  // Of the panel solved last: row f holds the weights of feature f, row n_features the biases.
+  // Weights of the panel solved last. Row f holds the weights of feature f, row n_features the
+  // biases.
   std::size_t width() const noexcept { return width_; }
   const float* weights_of(std::size_t feature) const noexcept { return &w_[feature * width_]; }
   // The margins of held-out row h before it was learned.

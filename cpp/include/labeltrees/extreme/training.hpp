@@ -32,14 +32,15 @@ struct TrainingRows {
   TrainingRows(const CsrView& mapped, std::span<const std::int32_t> their_names)
       : rows(mapped), names(their_names), is_mapped(true) {}
 };
-// Rows of length 1 without their zeros, each by itself: those of a part are those of the whole.
+// Rows of length 1 without their zeros. Rows are scaled one by one, so a part of the rows gives the
+// same values as the whole.
 OwnedRows unit_rows(const CsrView& X);
 // Numbers the features of rows that unit_rows made.
 PreparedRows number_features(OwnedRows&& unit);
 PreparedRows prepare_rows(const CsrView& X);
 
-// What the regressors said of held-out rows at the nodes that learned from them afterwards: row h
-// has margins of nodes[starts[h]] .. nodes[starts[h + 1]], increasing, each at offsets[i].
+// The outputs of the regressors for held-out rows, at the nodes that learned from them afterwards.
+// Row h has margins of nodes[starts[h]] .. nodes[starts[h + 1]], increasing, each at offsets[i].
 struct HeldMargins {
   std::vector<std::int64_t> starts{0};
   std::vector<NodeId> nodes;
@@ -51,19 +52,20 @@ struct RelevanceTraining {
   NodeLoss loss;
   float cost;  // of a node: cost (n_rows / sum of s over the node's rows)^cost_power
   float cost_power;
-  bool mean_error;  // or cost / (2 rows of the node): twice the objective is eq. (13)
+  bool mean_error;  // or cost / (2 rows of the node); twice the objective is eq. (13)
   int max_epochs;
   double tolerance;
   float least_weight;        // weights of at most this size are dropped
-  float least_share;         // and those of at most this share of their regressor's largest
-  double weights_per_entry;  // a node keeps so many weights per entry of its rows, the largest
+  float least_share;         // as are weights of at most this share of their regressor's largest
+  double weights_per_entry;  // number of weights per entry of its rows that a node keeps, the
+                             // largest
   std::uint64_t seed;
   std::size_t n_workers;
-  std::size_t n_rows;       // of all data, of which X may be a part
+  std::size_t n_rows;       // Evaluates one node's children for many rows.
   std::string folder = {};  // where the rows of nodes are spilled; empty: nowhere
 };
 
-// What regressors of a node's children said of the held-out rows that reach it.
+// Outputs of the regressors of a node's children for the held-out rows that reach it.
 struct HeldNode {
   std::vector<std::int32_t> held;
   std::vector<float> margins;  // held x children
@@ -83,16 +85,16 @@ struct TrainedRelevance {
   HeldMargins held;
 };
 
-// nodes: inner nodes of the tree, increasing. by_label: row l has the rows of X with a label l of
-// the tree and their relevance in (0, 1], rows increasing. held[i]: which of all held-out rows row
-// i is, or none; they are numbered from 0 in order. With mx_n(i) the largest relevance of a label
-// below node n (at the root 1), a node's child c learns z = mx_c / mx_n with weight s = mx_n from
-// the rows with mx_n > 0, so that the product of z along a path is the label's relevance
+// nodes are inner nodes of the tree, increasing. Row l of by_label has the rows of X with a label l
+// of the tree and their relevance in (0, 1], rows increasing. held[i] is the number of row i among
+// all held-out rows, or none; they are numbered from 0 in order. With mx_n(i) the largest relevance
+// of a label below node n (at the root 1), a node's child c learns z = mx_c / mx_n with weight s =
+// mx_n from the rows with mx_n > 0. The product of z along a path is then the label's relevance
 // (Theorem 4.1).
 //
-// Nodes are independent tasks: what one learns depends neither on the number of workers nor on the
-// nodes that it is trained with. So X and by_label need just the rows with a label below one of the
-// nodes (if the root is among them, all rows), in their order.
+// Nodes are independent tasks. The result for a node depends neither on the number of workers nor
+// on the nodes that it is trained with. X and by_label therefore need only the rows with a label
+// below one of the nodes (if the root is among them, all rows), in their order.
 TrainedNodes train_nodes(const LabelTree& tree, std::span<const NodeId> nodes,
                          const TrainingRows& X, const CsrView& by_label,
                          std::span<const std::int32_t> held, const RelevanceTraining& options);
@@ -109,7 +111,7 @@ TrainedRelevance join_nodes(const LabelTree& tree, std::vector<TrainedNodes> par
 struct TrainingSize {
   std::size_t n_rows, n_features, n_entries, n_targets;
 };
-// An upper bound on the bytes that each worker needs besides the results.
+// An upper bound on the bytes that each worker needs in addition to the results.
 std::size_t worker_bytes(const LabelTree& tree, const TrainingSize& size);
 
 }  // namespace labeltrees

@@ -1,14 +1,14 @@
 // The filter tree (Beygelzimer, Langford and Ravikumar): a knock-out tournament over a fixed
-// pairing of labels. The regressor of an inner node tells the winners of its two sides apart; a row
-// teaches a node only if its label has won every match below. It lives on the conditional tree's
-// own state, without mixing.
+// pairing of labels. The regressor of an inner node separates the winners of its two sides. A row
+// updates a node only if its label has won every match below. It uses the state of the conditional
+// tree, without mixing.
 //
-// A node thus estimates the odds of two labels, not of two sets. Of the label that lost at a node,
-// odds times the probability of the one that won is the probability; hence
+// A node thus estimates the odds of two labels, not of two sets. The probability of the label that
+// lost at a node is its odds times the probability of the label that won. Hence
 //
 //   P(y | x) = w(y) / sum of all w,   w(y) = product over y's path of min(1, odds of y's side),
 //
-// which is true if every node knows its odds, and has the tournament's winner as its likeliest
+// which is true if every node knows its odds, and has the tournament's winner as its most likely
 // label. Winners are found in O(depth nnz); the sum costs O(n_labels nnz) a row.
 #pragma once
 
@@ -18,10 +18,10 @@
 
 namespace labeltrees {
 
-// One gradient step at every match of the row's label up to the first it loses after the step; see
-// the learn of the conditional tree for the arguments. A new label is paired with the leaf that
-// going to the side with fewer labels leads to, or coin tosses. O(depth nnz) a row, and
-// O(n_labels nnz) if p_label or top are asked for. One thread. Throws Diverged.
+// One gradient step at every match of the row's label up to the first it loses after the step. See
+// learn of the conditional tree for the arguments. A new label is paired with the leaf that is
+// reached by going to the side with fewer labels, or by coin tosses. O(depth nnz) a row, and
+// O(n_labels nnz) if p_label or top are requested. One thread. Throws Diverged.
 void learn_tournament(ConditionalTree& model, const CsrView& X, std::span<const LabelId> labels,
                       std::span<const float> weights, std::span<const std::int64_t> order,
                       const Prediction& prediction, const ConditionalLearning& options,
@@ -30,7 +30,7 @@ void learn_tournament(ConditionalTree& model, const CsrView& X, std::span<const 
 // winners[r]: the tournament's winner; none while there is no label.
 void tournament_winners(const ConditionalTree& model, const CsrView& X, const Reading& reading,
                         std::span<LabelId> winners);
-// The questions of conditional/search.hpp.
+// The queries of conditional/search.hpp.
 void tournament_probabilities(const ConditionalTree& model, const CsrView& X,
                               std::span<const LabelId> labels, const Reading& reading,
                               std::span<double> p);

@@ -1,4 +1,4 @@
-// How far a tree's histograms are to be trusted, learned from rows before they are taught.
+// The trust in a tree's histograms, estimated from rows before they are learned.
 #pragma once
 
 #include <array>
@@ -8,11 +8,12 @@
 
 namespace labeltrees {
 
-// Think of a row's label as drawn so: at the end of the row's way from the node's histogram with a
-// chance called the node's trust, else in the same manner from its parent, at last from the shares
-// of all labels. Nodes of a class have one trust: the share of rows whose label was drawn there of
-// those that had got so far (online expectation maximisation). A row is divided among the nodes of
-// its way, each as likely as it is to have drawn the label.
+// Model of how a row's label is drawn. At the end of the row's path it is drawn from the node's
+// histogram with a probability called the node's trust. Otherwise it is drawn in the same manner
+// from the parent, and at last from the shares of all labels. Nodes of a class have one trust. It
+// is the share of rows whose label was drawn there among the rows that reached that step (online
+// expectation maximisation). A row is divided among the nodes of its path in proportion to the
+// probability that each drew the label.
 class BackOff {
  public:
   static constexpr std::size_t n_sizes = 20, n_repeats = 8;
@@ -27,7 +28,8 @@ class BackOff {
   static std::size_t class_of(bool is_leaf, double n, std::uint32_t n_labels) noexcept;
   // In (0, 1).
   double trust(std::size_t c) const noexcept { return drawn_[c] / reached_[c]; }
-  // So many more rows got to nodes of the class, and the labels of so many were drawn there.
+  // Adds `reached` rows that reached nodes of the class, and `drawn` rows whose label was drawn
+  // there.
   void add(std::size_t c, double reached, double drawn) noexcept {
     reached_[c] += reached;
     drawn_[c] += drawn;

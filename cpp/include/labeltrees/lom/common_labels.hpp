@@ -8,8 +8,8 @@
 
 namespace labeltrees {
 
-// The labels that are most often in a histogram, most often first; counts of 0 fill the places that
-// are left. Exact, since counts only grow: a label passes another when it is counted.
+// The most frequent labels of a histogram, most frequent first; counts of 0 fill the remaining
+// places. Exact, since counts only grow, and a label passes another only when it is counted.
 class CommonLabels {
  public:
   static constexpr std::size_t size = 4;

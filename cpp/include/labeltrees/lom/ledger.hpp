@@ -1,4 +1,4 @@
-// How often each node of a tree met each label, and what it said of it: one compact hash table.
+// The count of each label at each node of a tree, and its scores there, in one compact hash table.
 #pragma once
 
 #include <cstddef>
@@ -16,15 +16,15 @@ namespace labeltrees {
 // 2^24 when they get there.
 struct alignas(32) LedgerEntry {
   std::uint64_t key = 0;  // (ledger << 32) + label; 0 marks an empty place
-  float leaf_count = 0;   // taught while the node was a leaf
-  float inner_count = 0;  // taught since its split,
+  float leaf_count = 0;   // learned while the node was a leaf
+  float inner_count = 0;  // learned since its split,
   float mean = 0;         // and their mean score
   float count = 0;        // in the node's histogram
 };
 static_assert(sizeof(LedgerEntry) == 32);
 
-// A ledger has three parts, which are saved as if they were ledgers of their own: a part's number
-// is the ledger's plus this.
+// A ledger has three parts, which are saved as separate ledgers. A part's number is the ledger's
+// plus this.
 enum class LedgerPart : std::uint32_t { leaf, inner, histogram };
 inline constexpr std::uint32_t n_ledger_parts = 3;
 
@@ -38,9 +38,9 @@ inline float moved_mean(float mean, float count, float value, float weight) noex
   return mean + weight * (value - mean) / count;
 }
 
-// Ledgers are opened one after the other, numbered 1, 4, 7 and so on, and closed for good: a number
-// never comes again, so what a closed ledger said is never taken for another's. Entries of all
-// ledgers lie in one open-addressing table; those of closed ones are dropped when it grows.
+// Ledgers are opened one after the other, numbered 1, 4, 7 and so on, and closed for good. A number
+// is never reused, so entries of a closed ledger are never taken for another's. Entries of all
+// ledgers lie in one open-addressing table; entries of closed ledgers are dropped when it grows.
 //
 // Threads: any number may call the const functions while none calls the others.
 class Ledgers {
@@ -50,17 +50,17 @@ class Ledgers {
   }
 
   Ledgers() = default;
-  // A state saved earlier: which of the parts 1, 2, 3 .. are open, and their entries. Keys must
+  // Restores a saved state: which of the parts 1, 2, 3 .. are open, and their entries. Keys must
   // strictly increase and name parts that are open. Throws TreeError.
   Ledgers(std::span<const std::uint8_t> is_open, std::span<const std::uint64_t> keys,
           std::span<const float> counts, std::span<const float> means);
 
-  // Makes ready for so many new ledgers and entries: open and obtain then do not throw, and entries
+  // Reserves memory for new ledgers and entries. open and obtain then do not throw, and entries
   // stay where they are. Amortised O(1) an entry. Throws std::bad_alloc.
   void make_room(std::size_t n_ledgers, std::size_t n_entries);
   std::uint32_t open();
   void close(std::uint32_t ledger) noexcept { heads_[index(ledger)] = closed; }
-  // Of a ledger or one of its parts.
+  // For a ledger or one of its parts.
   bool is_open(std::uint32_t part) const noexcept {
     return part != 0 && index(part) < heads_.size() && heads_[index(part)] != closed;
   }
@@ -77,8 +77,8 @@ class Ledgers {
     const LedgerEntry* entry = find(ledger, label);
     return entry == nullptr ? 0.0f : entry->count;
   }
-  // The entry, made of zeros if there was none; valid until the next call, or the next make_room if
-  // that was told of it. Amortised O(1).
+  // The entry, made of zeros if there was none. It is valid until the next call, or until the next
+  // make_room if the last one reserved memory for it. Amortised O(1).
   LedgerEntry& obtain(std::uint32_t ledger, LabelId label);
   void prefetch(std::uint32_t ledger, LabelId label) const noexcept {
 #if defined(__GNUC__)
@@ -125,7 +125,7 @@ class Ledgers {
   Pages pages_;
   std::size_t capacity_ = 0;  // a power of two; less than two thirds of it are used
   std::size_t used_ = 0;
-  std::vector<std::uint32_t> heads_;  // by ledger: its last link, 0 if it has none
+  std::vector<std::uint32_t> heads_;  // by ledger; its last link, 0 if it has none
   std::vector<Link> links_{{none, 0}};
 };
 

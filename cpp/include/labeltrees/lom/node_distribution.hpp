@@ -1,11 +1,12 @@
-// What one node of a LOMtree says of labels: its histogram, backed off to its parent's,
+// The distribution of labels at one node of a LOMtree: its histogram, backed off to its parent's
+// distribution,
 //
 //   p_node(y) = (count(y) + kappa p_parent(y)) / (n + kappa),
 //
-// n being the examples in the node's histogram and kappa = back_off n (1 - trust) / trust, where
-// trust is what rows not yet taught have shown of nodes like it (back_off.hpp). Above the root are
-// the shares of the labels among all examples, which are also one millionth of every answer. Every
-// label that was learned is thus above 0, and all sum to 1.
+// where n is the number of examples in the node's histogram, kappa = back_off n (1 - trust) /
+// trust, and trust is estimated from rows before they are learned at similar nodes (back_off.hpp).
+// Above the root are the shares of the labels among all examples, which also make up one millionth
+// of every prediction. Every label that was learned is thus above 0, and all sum to 1.
 #pragma once
 
 #include <cstddef>
@@ -26,9 +27,9 @@ class NodeDistribution {
   void assign(const LomTree& model, std::span<const NodeId> path);
   // O(depth); 0 for a label never learned.
   double probability(LabelId label) const noexcept;
-  // The k likeliest labels, likeliest first, ties by label; returns how many there are. Looks at
-  // the most frequent labels of the path's nodes from the bottom up, then if need be at all, and no
-  // farther than others may still be likelier.
+  // The k most likely labels, most likely first, ties by label; returns how many there are. Checks
+  // the most frequent labels of the path's nodes from the bottom up, then if necessary all labels,
+  // but only as long as others may still be more likely.
   std::size_t top(std::span<Found> answers);
   // Every label with probability >= threshold > 0, by label; stops when it has more than max_found.
   void above(double threshold, std::size_t max_found, std::vector<Found>& answers);
@@ -43,7 +44,7 @@ class NodeDistribution {
   struct Step {
     const LomNode* node;
     double kappa;       // of the back-off
-    double bound;       // no label is likelier here
+    double bound;       // no label is more likely here
     double passed;      // this much of the distribution here is in the last node's,
     double share;       // and this much of a count here
     double rest_above;  // a label that is not common anywhere above has no more from there
@@ -68,7 +69,7 @@ class NodeDistribution {
   } base_{};
   std::vector<double> counts_;       // of the label looked at, by place in path_; -1 if not known
   std::vector<double> most_;         // scratch of probability_above
-  std::vector<std::uint32_t> seen_;  // by label: the last question it was looked at for
+  std::vector<std::uint32_t> seen_;  // by label; the last query it was looked at for
   std::uint32_t query_ = 0;
   std::vector<LabelId> by_total_;  // labels, the largest total first,
   double by_total_weight_ = -1;    // when all examples weighed this much

@@ -1,5 +1,5 @@
-// Questions to a LOMtree. A row's answer is that of the leaf it ends in (node_distribution.hpp).
-// All questions are const and single-threaded, and agree to the last bit.
+// Queries to a LOMtree. A row's prediction is the distribution of the leaf it reaches
+// (node_distribution.hpp). All queries are const and single-threaded, and agree to the last bit.
 #pragma once
 
 #include <cstddef>
@@ -19,15 +19,15 @@ NodeId leaf_of_row(const LomTree& model, const PreparedRow& row,
 void leaves_of_rows(const LomTree& model, const CsrView& X, const Reading& reading,
                     std::span<NodeId> leaves);
 
-// The questions of conditional/search.hpp; a leaf that several rows end in is asked once.
+// The queries of conditional/search.hpp. A leaf that several rows reach is evaluated once.
 void label_probabilities(const LomTree& model, const CsrView& X, std::span<const LabelId> labels,
                          const Reading& reading, std::span<double> p);
 void top_labels(const LomTree& model, const CsrView& X, std::size_t k, const Reading& reading,
                 std::span<LabelId> labels, std::span<double> p);
 void all_probabilities(const LomTree& model, const CsrView& X, std::size_t n_columns,
                        const Reading& reading, std::span<double> p);
-// Rows in compressed form: every label with probability >= threshold in (0, 1]. All empty if there
-// are more than max_entries.
+// Rows in compressed form, with every label whose probability is >= threshold in (0, 1]. All empty
+// if there are more than max_entries.
 struct LomAbove {
   std::vector<std::int64_t> starts;
   std::vector<LabelId> labels;
@@ -39,7 +39,7 @@ LomAbove labels_above(const LomTree& model, const CsrView& X, double threshold,
 void sample_labels(const LomTree& model, const CsrView& X, std::span<const double> uniforms,
                    const Reading& reading, std::span<LabelId> labels);
 
-// The way of one row: its inner nodes from the root down, each with its margin and the weights of
+// The path of one row: its inner nodes from the root down, each with its margin and the weights of
 // the row's features (weights: row-major, one row a node), and the leaf at the end.
 struct LomRoute {
   std::vector<NodeId> nodes;

@@ -1,7 +1,7 @@
-// The logarithmic online multiclass tree (LOMtree): a decision tree that chooses its own partitions
-// while it learns. Every inner node has a linear regressor whose sign sends a row left or right,
-// and which is taught to send a label's rows where they make the split pure and balanced. Leaves
-// that few rows reach are recycled where they are needed.
+// The logarithmic online multiclass tree (LOMtree), a decision tree that chooses its partitions
+// while it learns. Every inner node has a linear regressor whose sign sends a row left or right. It
+// learns to send a label's rows where they make the split pure and balanced. Leaves that few rows
+// reach are recycled where they are needed.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@
 
 namespace labeltrees {
 
-// What a node's regressor minimises; its target is -1 (left) or 1 (right).
+// The loss that a node's regressor minimises; its target is -1 (left) or 1 (right).
 enum class PartitionLoss { hinge, logistic, squared, absolute };
 
 // With `again`, rows give no measure of trust.
@@ -31,17 +31,17 @@ struct LomLearning : Learning {
   double max_splits;        // T: the tree may have this many inner nodes,
   double splits_per_label;  // or this many for every label seen, whichever is more
   double swap_resistance;   // R_S >= 1
-  bool training_path_only;  // histograms count a row's taught way alone: the paper's l_v
+  bool training_path_only;  // histograms count only a row's training path: the paper's l_v
 };
 
 struct LomNode {
   NodeId parent = none, left = none, right = none;  // a leaf has no children
   std::uint32_t ledger = 0;                         // what it knows of every label
   Place place{0, 0};                                // of its regressor, once it has children
-  double least = 0;                // C_v: the smallest leaf below, by the examples that reached it
-  std::uint32_t leaf_labels = 0;   // different labels it was taught as a leaf,
+  double least = 0;                // C_v, the least weight of examples that reached a leaf below
+  std::uint32_t leaf_labels = 0;   // number of distinct labels it learned as a leaf,
   float leaf_top = 0;              // and the largest count of one
-  float mean = 0;                  // E_v: mean score since the split,
+  float mean = 0;                  // E_v, mean score since the split,
   float mean_weight = 0;           // of examples with this weight
   double weight = 0;               // of the examples in its histogram,
   std::uint32_t n_labels = 0;      // their different labels,
@@ -50,7 +50,7 @@ struct LomNode {
   std::uint32_t split_number = 0;  // its split was the tree's so-many-th
 };
 
-// What is saved of a tree besides weights and ledgers: one entry for every node.
+// The saved state of a tree without weights and ledgers, one entry for every node.
 struct LomArrays {
   std::vector<NodeId> parent, left, right;
   std::vector<std::uint32_t> ledger, block, leaf_labels, n_labels, n_recycled, split_number;
@@ -62,12 +62,12 @@ struct LomArrays {
 // The whole state of learning. A new tree is one leaf.
 //
 // Invariants: every node is reached once from the root; least is the minimum over the leaves below;
-// the ledger of every node is open; no two regressors share a place, and none is given out twice.
+// the ledger of every node is open; no two regressors share a place, and no place is used twice.
 class LomTree {
  public:
   LomTree();
-  // A state saved earlier; throws TreeError if it does not fit together. totals: the weight of
-  // every label's examples; used_slots: a mask of the places given out, by block from 1; again: the
+  // Restores a saved state; throws TreeError if it does not fit together. totals: the weight of
+  // every label's examples. used_slots: a mask of the places in use, by block from 1. again: the
   // part of the totals that was learned again.
   LomTree(const LomArrays& arrays, NodeId root, std::span<const std::uint8_t> used_slots,
           std::span<const double> totals, Ledgers ledgers, std::span<const std::uint64_t> keys,
@@ -114,27 +114,29 @@ class LomTree {
     ledgers_.for_labels(node.ledger, visit);
   }
 
-  // Gets the memory that learning an example of the label takes, one split included, when
-  // n_greedy nodes besides those it is taught at count it: the functions below then do not throw.
+  // Allocates all memory for learning an example of the label, including one split, if n_greedy
+  // nodes count it in addition to the nodes of its training path. The functions below then do not
+  // throw.
   void make_room(LabelId label, std::size_t n_greedy);
   // No path from the root has more nodes.
   std::size_t max_path() const noexcept { return max_path_; }
 
   void add_total(LabelId label, double weight);
-  // Says that so much of the totals was learned again.
+  // Adds to the part of the totals that was learned again.
   void add_again(double weight) noexcept { again_ += weight; }
-  // Adds an example to a node's histogram; returns what the node knows of the label, valid until
-  // the next call. A row belongs to every node it is taught at, and unless training_path_only to
-  // every node it would have reached before it was taught: without the latter, leaves look purer
-  // than they are for rows whose label nobody knows.
+  // Adds an example to a node's histogram; returns the node's entry for the label, valid until the
+  // next call. A row belongs to every node of its training path. Unless training_path_only is set,
+  // it also belongs to every node of its greedy path, which it would have taken before the update.
+  // Without the greedy path, leaves look purer than they are for rows whose label is unknown.
   LedgerEntry& count_histogram(NodeId id, LabelId label, float weight);
-  // What a node knows of a label, made of zeros if that is nothing; valid until the next call.
+  // A node's entry for a label, made of zeros if there is none; valid until the next call.
   LedgerEntry& entry(NodeId id, LabelId label) { return ledgers_.obtain(node(id).ledger, label); }
-  // Whether the leaf is to be split before it counts an example; entry: of the example's label.
+  // Returns whether the leaf should be split before it counts an example. entry: the leaf's entry
+  // for the example's label.
   bool wants_split(NodeId leaf, const LedgerEntry& entry, float weight,
                    const LomLearning& options) const;
-  // Gives the leaf two children: new ones, or at the limit the tree's smallest leaf and its parent,
-  // whose other child takes the parent's place (also where the parent is the root).
+  // Gives the leaf two children. These are new nodes or, at the limit, the tree's smallest leaf and
+  // its parent, whose other child takes the parent's place (also where the parent is the root).
   void split(NodeId leaf, const LomLearning& options);
   // Makes a leaf of the node that was split last, by new children of which nothing is known yet,
   // and forgets what it learned since. Needs make_room before.
@@ -144,7 +146,7 @@ class LomTree {
   // Counts an example with this score at an inner node.
   void count_score(NodeId inner, LedgerEntry& entry, float score, float weight);
 
-  // Where the label's last example ended; any node or none. Only to fetch memory early.
+  // The node where the label's last example ended; any node or none. Used only to prefetch memory.
   NodeId last_leaf(LabelId label) const noexcept;
   void remember_leaf(LabelId label, NodeId leaf);
   void prefetch_entry(NodeId id, LabelId label) const noexcept {
@@ -152,8 +154,8 @@ class LomTree {
   }
 
   LomArrays arrays() const;
-  // The parent's distribution counts as this many examples of the node's histogram: back_off times
-  // what the trust learned says. 0 for a node without examples.
+  // Weight of the parent's distribution, in examples of the node's histogram: back_off times the
+  // weight that the learned trust gives. 0 for a node without examples.
   double kappa(const LomNode& node) const noexcept;
   std::size_t trust_class(const LomNode& node) const noexcept {
     return BackOff::class_of(node.left == none, node.weight / n_rounds(), node.n_labels);
@@ -204,20 +206,20 @@ class LomTree {
   mutable TurnLock mutex_;
 };
 
-// Algorithm 1 of the paper, mended; see the learn of the conditional tree for the arguments. Of a
-// row's foresight nothing is computed that is not asked for. O(depth nnz) a row. One thread. Throws
-// Diverged, and std::bad_alloc: the model is as after the last whole row then.
+// Algorithm 1 of the paper, with corrections; see learn of the conditional tree for the arguments.
+// Only the requested parts of the prediction are computed. O(depth nnz) a row. One thread. Throws
+// Diverged and std::bad_alloc; the model is then as after the last whole row.
 void learn(LomTree& model, const CsrView& X, std::span<const LabelId> labels,
            std::span<const float> weights, std::span<const std::int64_t> order,
            const Prediction& prediction, const LomLearning& options,
            LearningWatch* watch = nullptr);
 
-// The construction of Theorem 1, for a model that has learned nothing: splits the leaf with the
-// largest weight of rows, of those with two labels or more, until the tree has as many splits as
-// options allow. A split's regressor alone is taught its rows, n_passes times in their order, by
-// the rule of Algorithm 1; then its sign divides them. A leaf whose rows all go to one side stays
-// one. At last every row counts once in the histograms on its way, in the given order. Throws
-// Diverged and std::bad_alloc: the model is to be thrown away then. O(n_passes depth nnz) a row.
+// The construction of Theorem 1, for a model that has learned no rows. It splits the leaf with the
+// largest weight of rows, among leaves with two labels or more, until the tree has as many splits
+// as options allow. Only a split's regressor learns its rows, n_passes times in their order, by the
+// rule of Algorithm 1. Then its sign divides them. A leaf whose rows all go to one side stays a
+// leaf. At last every row is counted once in the histograms on its path, in the given order. Throws
+// Diverged and std::bad_alloc; the model must be discarded then. O(n_passes depth nnz) a row.
 void fit_heaviest(LomTree& model, const CsrView& X, std::span<const LabelId> labels,
                   std::span<const float> weights, std::span<const std::int64_t> order,
                   std::size_t n_passes, const LomLearning& options);

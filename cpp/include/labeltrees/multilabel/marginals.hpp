@@ -1,4 +1,5 @@
-// The marginal probabilities of labels: what the tree says, and for candidates what rerankers add.
+// The marginal probabilities of labels: the tree's probability, refined by rerankers for
+// candidates.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +11,8 @@
 
 namespace labeltrees {
 
-// A row on its way down; every node's places are asked once. Keeps its memory from row to row.
+// A row on its way down the tree. Every node's places are evaluated once. Keeps its memory from row
+// to row.
 class WideWalker {
  public:
   WideWalker(const MultilabelTree& model, const Reading& reading)
@@ -24,7 +26,7 @@ class WideWalker {
   // The same for several nodes, so that they wait for memory together; of nodes[i] they begin at i
   // times seven.
   std::span<const double> evaluate(std::span<const NodeId> nodes);
-  // P(label) by the tree: the product from the root down. The label must have a leaf.
+  // P(label) by the tree, the product from the root down. The label must have a leaf.
   double evaluate_label(LabelId label);
 
  private:
@@ -47,12 +49,12 @@ class WideWalker {
   SiblingOutputs output_;
 };
 
-// Candidates by a beam: of every level the k likeliest inner nodes, of all leaves met the k
-// likeliest, without those that have less than the least share of the likeliest label. No label
-// outside has more than most_outside. O(k depth nnz).
+// Finds candidates by a beam. It keeps the k most likely inner nodes of every level, and the k most
+// likely of all leaves met, without leaves that have less than the least share of the most likely
+// label. No label outside has more than most_outside. O(k depth nnz).
 class WideSearch {
  public:
-  // The walker has started the row, whose P(any label) is p_root.
+  // The walker must have started the row, whose P(any label) is p_root.
   void run(const MultilabelTree& model, WideWalker& walker, double p_root,
            const Shortlist& shortlist, Proposal& proposal);
 
@@ -71,24 +73,24 @@ class WideSearch {
   std::vector<NodeId> nodes_;
 };
 
-// Refines the marginals of candidates, each by itself: log-odds of q(c) = v . (f_c(x), log-odds of
-// the tree's p(c)). f_c learns by the log loss of its own sum with half the tree's
-// log-odds, the mixture v by that of q. Rows are read as the tree reads them.
+// Refines the marginals of candidates one by one. The log-odds of q(c) are v . (f_c(x), log-odds of
+// the tree's p(c)). f_c learns by the log loss of its sum with half the tree's log-odds, the
+// mixture v by the log loss of q. Rows are read as the tree reads them.
 class MarginalRefiner {
  public:
-  // Asks the processor for the pairs of all candidates, and of `outside`, labels to be taught that
-  // are none of them.
+  // Prefetches the pairs of all candidates, and of `outside`, labels that will be learned and are
+  // not candidates.
   void expect(const Rerankers& rerankers, const PreparedRow& row, const Proposal& proposal,
               std::span<const Candidate> outside);
-  // What the rerankers say of what was expected last. O(k nnz).
+  // Evaluates the rerankers for the row that was expected last. O(k nnz).
   void evaluate(const Rerankers& rerankers, const PreparedRow& row, const Proposal& proposal,
                 std::span<const Candidate> outside);
   double q(std::size_t i) const noexcept { return outputs_[i].q; }
 
-  // Gets all the memory that teaching takes. Throws std::bad_alloc. Call before expect.
+  // Allocates all the memory that update needs. Throws std::bad_alloc. Call before expect.
   void make_room(Rerankers& rerankers, const PreparedRow& row, std::size_t n_labels);
-  // One step of every reranker that was asked; targets in [0, 1]: of the candidates, then of those
-  // outside. O(k nnz).
+  // One step of every reranker that was evaluated. targets are in [0, 1], first for the candidates,
+  // then for the labels outside. O(k nnz).
   void update(Rerankers& rerankers, const PreparedRow& row, const Proposal& proposal,
               std::span<const float> targets, float weight, const Learning& options) noexcept;
 

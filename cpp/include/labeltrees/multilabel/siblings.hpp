@@ -1,4 +1,4 @@
-// What the regressors of a node's places say of a row, and one step of each.
+// The outputs of the regressors of a node's places for a row, and one step of each.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace labeltrees {
 
-// What one regressor says of a row: log-odds = trust . (margin, balance) with mixing, else the
+// The output of one regressor for a row: log-odds = trust . (margin, balance) with mixing, else the
 // margin.
 struct SiblingOutput {
   float margin;    // w . x
@@ -23,18 +23,19 @@ struct SiblingOutputs {
   std::array<SiblingOutput, block_size> of;
 };
 
-// Where a mixture has the trust in the margin, and in the balance; its other places are not used.
+// The places of the trust in the margin and in the balance within a mixture; its other places are
+// not used.
 inline constexpr std::size_t margin_trust = n_vote_classes, balance_trust = n_vote_classes + 1;
 
-// The pasts of a node's places, right being "a label below is relevant"; free places have seen no
-// label. Of the top block: see MultilabelTree.
+// The pasts of a node's places, where right means "a label below is relevant". Free places have
+// seen no label. For the top block see MultilabelTree.
 using SiblingPasts = std::array<NodePast, block_size>;
 SiblingPasts pasts_below(const MultilabelTree& model, NodeId node) noexcept;
 SiblingPasts pasts_of_top(const MultilabelTree& model) noexcept;
 
-// Fills the first n opinions. Places that have seen about as many rows with a label share a
-// mixture. lines: of the row in the node's block, nullptr where
-// there is none; values: of each line. O(n nnz).
+// Fills the first n outputs. Places that have seen about as many rows with a label share a mixture.
+// lines: the row's lines in the node's block, nullptr where there is none. values: one for each
+// line. O(n nnz).
 void evaluate_siblings(std::span<const CountedLine* const> lines, std::span<const float> values,
                        std::size_t n, const SiblingPasts& pasts, const Mixtures& mixtures,
                        const Reading& reading, SiblingOutputs& output) noexcept;
@@ -42,8 +43,8 @@ void evaluate_siblings(std::span<const CountedLine* const> lines, std::span<cons
 // A number for each of the seven places.
 using SiblingNumbers = std::array<float, block_size>;
 
-// Teaches all seven regressors their targets in [0, 1]; those of weight 0 learn nothing. said: what
-// they answered before. Those from n_mixing on do not teach mixtures. O(nnz).
+// Updates all seven regressors towards their targets in [0, 1]; regressors of weight 0 do not
+// learn. output: their outputs before. Regressors from n_mixing on do not update mixtures. O(nnz).
 void update_siblings(std::span<CountedLine* const> lines, const PreparedRow& row,
                      const SiblingOutputs& output, const SiblingNumbers& targets,
                      const SiblingNumbers& weights, const SiblingPasts& pasts, std::size_t n_mixing,

@@ -2,11 +2,13 @@
 //
 // Node i's regressor estimates eta_i = P(some label below i is relevant | some label below i's
 // parent is, x), the root's P(the row has any label | x). A label's probability is the product of
-// eta along its path: the marginal P(label is relevant | x), whatever the other labels are.
+// eta along its path. This is the marginal P(label is relevant | x), regardless of the other
+// labels.
 //
 // The regressors of a node's seven places are one block of the weight table, so a row touches one
 // line per feature at every node where it has a label. Places that are still free learn with the
-// others, always "no": so a label that takes one is what it would be if the tree had been known.
+// others, always with target 0. A label that takes a place is therefore in the same state as if the
+// tree had been known from the beginning.
 #pragma once
 
 #include <cstddef>
@@ -27,26 +29,26 @@ namespace labeltrees {
 using LabelRows = CsrView;
 
 struct MultilabelLearning : Learning {
-  // A new label joins the child that is at least this likely for its row, else a child of its own
-  // is opened where there is a free place. In [0, 1].
+  // Least probability in a row at which a new label joins a child. Below it, a new child is opened
+  // if there is a free place. In [0, 1].
   double branching_threshold;
 };
 
 // The whole state of learning.
 class MultilabelTree {
  public:
-  // The block of what is learned of all rows: its first regressor is the root's, the second and
-  // third always learn "yes" and "no" from rows that have a label, as the places of a root to come.
+  // The block of regressors that learn from all rows. The first is the root's. The second and third
+  // always learn targets 1 and 0 from rows that have a label, as the places of a future root.
   static constexpr std::uint32_t top_block = 1;
   static constexpr std::size_t any_slot = 0, yes_slot = 1, no_slot = 2;
   static std::uint32_t block_of(NodeId node) noexcept {
     return static_cast<std::uint32_t>(node) + top_block + 1;
   }
 
-  // Of a tree that has learned nothing yet. Candidates: 0 without refinement.
+  // A tree that has not learned yet. With 0 candidates there is no refinement.
   MultilabelTree(WideTree tree, const Shortlist& shortlist);
-  // A state saved earlier; throws TreeError if it does not fit together. mass: of every node, then
-  // of all rows. Lines and mixtures as those of ConditionalTree and Rerankers.
+  // Restores a saved state; throws TreeError if it does not fit together. mass: of every node, then
+  // of all rows. Lines and mixtures are as in ConditionalTree and Rerankers.
   MultilabelTree(WideTree tree, const Shortlist& shortlist, std::span<const double> mass,
                  std::span<const CountedLine> lines, std::span<const float> mixtures,
                  std::span<const PairLine> pairs, std::span<const float> reranker_mixtures);
@@ -68,7 +70,7 @@ class MultilabelTree {
   void add_mass(NodeId node, double weight) noexcept { mass_[index(node)] += weight; }
   void add_row(double weight) noexcept { mass_of_rows_ += weight; }
 
-  // Gets all the memory that n labels up to this one need to join, with room for n_lines lines.
+  // Allocates all memory for n labels up to this one to join, with capacity for n_lines lines.
   // Throws std::bad_alloc.
   void make_room(std::size_t n_labels, LabelId label, std::size_t n_lines);
   // See WideTree; make_room must have been called. The new root has learned what it would have if
@@ -76,7 +78,7 @@ class MultilabelTree {
   void grow() noexcept;
   NodeId add_child(NodeId parent, LabelId label) noexcept;
 
-  // Keeps all tables together within so many bytes, from now on; the rerankers get a quarter.
+  // Limits all tables together to this number of bytes from now on; the rerankers get a quarter.
   static constexpr std::size_t least_bytes = std::size_t{4} << 20;
   void limit_bytes(std::size_t n_bytes) noexcept;
   // Whether a table is full, so that what came later shares its lines.
@@ -98,20 +100,21 @@ class MultilabelTree {
   mutable TurnLock mutex_;
 };
 
-// What was said of rows before they were learned; empty spans are not filled. By place in order.
+// The predictions for rows before they were learned, by place in the order; empty spans are not
+// filled.
 struct MultilabelPrediction {
-  std::span<double> p_label;  // by entry of the labels, in their order: of each label of a row
-  std::span<LabelId> top;     // row-major (n, k): the likeliest labels; none where there are fewer
+  std::span<double> p_label;  // by entry of the labels, in their order; one for each label of a row
+  std::span<LabelId> top;  // row-major (n, k); the most likely labels, none where there are fewer
   std::span<double> p_top;
   std::size_t k = 0;
 };
 
-// Learns rows `order` of X (all in turn if it is empty), labels.row(r) being the labels of row r
-// and weights[r] > 0 its weight (1 if weights is empty; rows of weight 0 are passed over). New
-// labels join the tree as they come. With `order`, p_label is by the labels of rows in that order.
+// Learns rows `order` of X (all in turn if it is empty). labels.row(r) are the labels of row r and
+// weights[r] > 0 its weight (1 if weights is empty; rows of weight 0 are skipped). New labels join
+// the tree when they first occur. With `order`, p_label follows the labels of rows in that order.
 //
 // O(labels depth nnz) per row, with refinement a beam search of k nodes and k nnz more. Throws
-// Diverged and std::bad_alloc: the model is as after the last whole row then.
+// Diverged and std::bad_alloc; the model is then as after the last whole row.
 void learn(MultilabelTree& model, const CsrView& X, const LabelRows& labels,
            std::span<const float> weights, std::span<const std::int64_t> order,
            const MultilabelPrediction& prediction, const MultilabelLearning& options,

@@ -1,6 +1,6 @@
-// A tree of at most seven children per node that labels join as they come. No leaf ever moves: a
-// new label takes a free place, or opens nodes below one, and when all places are taken a new root
-// is put on top. So whatever a node has learned stays right for what is below it.
+// A tree of at most seven children per node that labels join one by one. No leaf ever moves. A new
+// label takes a free place, or opens nodes below one, and when all places are taken a new root is
+// put on top. The state that a node has learned therefore stays valid for the labels below it.
 #pragma once
 
 #include <array>
@@ -62,8 +62,8 @@ class WideTree {
   void reserve(std::size_t n_nodes, LabelId label);
   // A new root, above the old one if there is one; is_full() must hold. Returns its id.
   NodeId grow() noexcept;
-  // A child at the first free place of an inner node: a leaf if there is a label, which must be
-  // new, else an inner node that leaves must be added to. reserve must have been called.
+  // Adds a child at the first free place of an inner node. It is a leaf if there is a label, which
+  // must be new, else an inner node that leaves must be added to. reserve must have been called.
   NodeId add_child(NodeId parent, LabelId label) noexcept;
 
   std::vector<NodeId> parents() const;
@@ -71,7 +71,7 @@ class WideTree {
   std::vector<LabelId> labels() const;
   // All nodes, parents first, siblings in their order.
   std::vector<NodeId> breadth_first() const;
-  // As a tree that is numbered so.
+  // Returns the same tree with this numbering.
   LabelTree plain() const;
 
  private:

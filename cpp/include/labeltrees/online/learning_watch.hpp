@@ -1,13 +1,13 @@
-// Who watches rows being learned.
+// A watch that is notified while rows are learned.
 #pragma once
 
 #include <cstddef>
 
 namespace labeltrees {
 
-// Told after every row, or with several threads after every batch, how many rows have been learned
-// so far, where the model is whole: what it throws ends learning there, and it may let others use
-// the model meanwhile.
+// Called after every row, or with several threads after every batch, with the number of rows
+// learned so far. The model is in a consistent state then. An exception thrown here ends learning
+// at that row, and other threads may use the model during the call.
 class LearningWatch {
  public:
   virtual void learned(std::size_t n_rows) = 0;

@@ -29,7 +29,8 @@ struct Learning {
   Reading reading;
   Optimizer optimizer;
   float learning_rate;
-  // The rows have been learned before: what would take them for new evidence stays as it is.
+  // The rows have been learned before. State that would take them for new evidence is left
+  // unchanged.
   bool again;
 };
 
@@ -67,9 +68,9 @@ inline bool may_diverge(const Reading& reading) noexcept {
   return reading.loss == Loss::squared || !reading.normalize;
 }
 
-// Whether a regressor may make a step of this slope for a row whose largest value is `largest`. So
-// large a limit is passed by learning that diverges alone; no sum of steps within it, or of their
-// squares, passes float's range. False if the slope is not a number.
+// Returns whether a regressor may make a step of this slope for a row whose largest value is
+// `largest`. Only learning that diverges exceeds so large a limit. No sum of steps within the
+// limit, or of their squares, exceeds the range of float. False if the slope is not a number.
 inline bool may_step(float slope, float largest, Optimizer optimizer,
                      float learning_rate) noexcept {
   constexpr float limit = 1e18f;

@@ -1,4 +1,4 @@
-// Regressors that always answer and learn together, as many as needed.
+// Regressors that are always evaluated and trained together. There may be any number of them.
 #pragma once
 
 #include <array>
@@ -43,8 +43,8 @@ bool may_train(const WeightTable& table, const Bank& bank, const PreparedRow& ro
 // One gradient step of every regressor of a bank. Keeps its scratch memory from call to call.
 class BankTrainer {
  public:
-  // Gets all the memory that training banks of so many blocks in all with the row takes, so that
-  // train does not throw until the table has so many new lines. Throws std::bad_alloc.
+  // Allocates all memory that train needs for this row and for banks of this number of blocks.
+  // train then does not throw until the table has that many new lines. Throws std::bad_alloc.
   void make_room(WeightTable& table, std::size_t n_blocks, const PreparedRow& row);
   // Regressor i learns targets[i], 0 or 1, with the row's weight; margins[i] becomes its margin
   // before the step. False if a margin is not finite; that block has not changed then.
@@ -57,14 +57,14 @@ class BankTrainer {
   std::vector<WeightLine*> lines_;
 };
 
-// Puts saved lines back into an empty table. keys: strictly increasing, blocks in [1, n_blocks];
-// weights and sums: 7 per key, finite and not negative. Throws TreeError.
+// Puts saved lines back into an empty table. keys are strictly increasing, with blocks in [1,
+// n_blocks]. weights and sums: 7 per key, finite and not negative. Throws TreeError.
 void restore_lines(WeightTable& table, std::span<const std::uint64_t> keys,
                    std::span<const float> weights, std::span<const float> sums,
                    std::uint64_t n_blocks);
 
-// The least probability of one of n >= 2 outcomes: so small that all of them together take no more
-// than the two outcomes of a binary node.
+// The least probability of one of n >= 2 outcomes. All outcomes together get no more than the two
+// outcomes of a binary node.
 inline double least_share(std::size_t n) noexcept {
   return 2 * probability_floor / static_cast<double>(n);
 }

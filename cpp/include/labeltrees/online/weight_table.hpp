@@ -1,4 +1,4 @@
-// Weights of very many sparse linear regressors, seven to a cache line or one by one.
+// Weights of very many sparse linear regressors, in cache lines of seven or one by one.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ struct Place {
   std::uint32_t slot;
 };
 
-// One feature's part in the seven regressors of one block: exactly one cache line.
+// The weights of one feature in the seven regressors of one block: exactly one cache line.
 struct alignas(64) WeightLine {
   std::uint64_t key = 0;                      // 0 marks an empty line
   std::array<float, 2 * block_size> value{};  // weights, then the optimiser's sums
@@ -67,7 +67,8 @@ inline std::uint16_t encode_sum(float sum) noexcept {
   return static_cast<std::uint16_t>(above < 0xffffu ? above : 0xffffu);
 }
 
-// The same with counts of the examples that went left and right, and sums that leave room for them.
+// The same with counts of the examples that went left and right, and with sums that leave space for
+// them.
 struct alignas(64) CountedLine {
   std::uint64_t key = 0;
   std::array<float, block_size> weight{};
@@ -88,7 +89,7 @@ struct alignas(16) PairLine {
 };
 static_assert(sizeof(PairLine) == 16);
 
-// Asks the processor to fetch the cache line at an address.
+// Prefetches the cache line at an address.
 inline void prefetch_line(const void* at) noexcept {
 #if defined(__GNUC__)
   __builtin_prefetch(at, 0, 3);
@@ -154,21 +155,21 @@ struct alignas(16) TagGroup {
 };
 
 // An exact, growing hash table from (block, feature) to a line. No two keys share a line, unless
-// the table was given a limit and has reached it: keys that come later then share lines among them.
+// the table has a byte limit and has reached it. Keys that come later then share lines among them.
 //
 // The table is cut into segments by the leading bits of a key's hash (extendible hashing). A
-// segment that is full splits in two: growing needs no second copy of the table. Within a segment,
-// open addressing by groups of sixteen lines whose tags, a byte of the hash each, lie together: a
-// search reads tags, which mostly stay in the processor's cache, and then as a rule the one line it
-// is after, or none if there is none. Lines lie in about the order of their hashes, so that a split
-// reads and writes memory in order. The hash has a secret, so that no choice of keys makes the
-// table larger or searches longer than others do.
+// segment that is full splits in two, so growing needs no second copy of the table. Within a
+// segment there is open addressing by groups of sixteen lines. The tags of a group, a byte of the
+// hash each, lie together. A search reads tags, which mostly stay in the processor's cache, and
+// then usually the one line it needs, or none if there is none. Lines lie roughly in the order of
+// their hashes, so a split reads and writes memory in order. The hash has a secret, so no choice of
+// keys makes the table larger or searches longer than others do.
 //
-// What throws leaves every line as it is and where it is found.
+// Calls that throw leave every line unchanged and where it is found.
 //
 // Threads: any number may call the const functions while none calls the others. From a make_room
-// that was given workers until count_lines, any number may also obtain, each its own keys, unless
-// lines are shared.
+// with workers until count_lines, any number of threads may also call obtain with distinct keys,
+// unless lines are shared.
 template <typename Line>
 class LineTable {
  public:
@@ -188,59 +189,59 @@ class LineTable {
   std::size_t size() const noexcept { return size_; }
   // Memory held, in bytes.
   std::size_t n_bytes() const noexcept;
-  // Keeps the table within so many bytes, from now on. n_bytes >= 2^20.
+  // Limits the table to this number of bytes from now on. n_bytes >= 2^20.
   void limit_bytes(std::size_t n_bytes) noexcept;
   // Whether keys not seen before share lines.
   bool is_sharing() const noexcept { return size() >= exact_limit_; }
-  // Whether they would if so many lines were added.
+  // Returns whether lines would be shared if this number of lines were added.
   bool would_share(std::size_t n) const noexcept { return size() + n >= exact_limit_; }
 
   // The line of a key, or nullptr. Expected O(1).
   const Line* find(std::uint64_t key) const noexcept;
-  // The line that a key has if it has one, as far as its tag tells; asks the processor to fetch it.
+  // The line of a key if it has one, as far as its tag shows. Prefetches the line.
   const Line* guess(std::uint64_t key) const noexcept {
     return is_sharing() ? guess_sharing(key) : guess_exact(key);
   }
-  // As guess; where there is no line, asks for the place where obtain would put one.
+  // As guess, but if there is no line, prefetches the place where obtain would put one.
   const Line* guess_place(std::uint64_t key) const noexcept {
     return is_sharing() ? guess_sharing(key) : guess_exact<true>(key);
   }
-  // Asks for what guess and find read first.
+  // Prefetches the memory that guess and find read first.
   void prefetch_tags(std::uint64_t key) const noexcept {
     (void)home_of(key);
     if (is_sharing()) (void)home_of(shared_key(key));
   }
   void prefetch(std::uint64_t key) const noexcept { (void)guess(key); }
-  // Where a search begins.
+  // The place where a search begins.
   struct Home {
     const TagGroup* tags;
     const Line* lines;
     std::uint8_t tag;
   };
-  // Guesses for many keys at once, so that they wait for memory together: asks for the tags of all,
-  // then for the lines, and if is_to_add for places as guess_place does. guesses[i]: of keys[i].
-  // homes: scratch memory of as many.
+  // Guesses for many keys at once, so that they wait for memory together. Prefetches the tags of
+  // all, then the lines, and places as guess_place does if is_to_add is set. guesses[i] belongs to
+  // keys[i]. homes: scratch memory of the same size.
   template <bool is_to_add = false>
   void guess_all(std::span<const std::uint64_t> keys, std::span<Home> homes,
                  std::span<const Line*> guesses) const noexcept;
   // Grows whenever lines move, which makes guesses void.
   std::size_t n_moves() const noexcept { return n_moves_; }
-  // As find, where guess said this, and no lines have moved since.
+  // As find, if guess returned `guessed` and no lines have moved since.
   const Line* find(std::uint64_t key, const Line* guessed) const noexcept {
     return guessed == nullptr || is_line_of(key, *guessed) ? guessed : find(key);
   }
-  // Makes ready for n new lines. Calls of obtain then leave every line where it is, however many
-  // they become, and do not throw before there are n. Amortised O(n), which the workers share, if
-  // there are any. Throws std::bad_alloc.
+  // Prepares for n new lines. Calls of obtain then leave every line where it is, regardless of
+  // their number, and do not throw before there are n new lines. Amortised O(n), which the workers
+  // share, if there are any. Throws std::bad_alloc.
   void make_room(std::size_t n, Workers* workers = nullptr) { make_room(n, n, workers); }
-  // The same where as a rule far fewer come, about so many.
+  // The same where usually far fewer lines are new, about n_likely.
   void make_room(std::size_t n_likely, std::size_t n_most, Workers* workers = nullptr);
   // Ends what make_room began for several threads.
   void count_lines() noexcept;
-  // The line of a key, made of zeros if there was none. Throws std::bad_alloc if more are new than
-  // make_room was told.
+  // The line of a key, made of zeros if there was none. Throws std::bad_alloc if there are more new
+  // lines than make_room allowed.
   Line& obtain(std::uint64_t key);
-  // The same, where guess said this, and no lines have moved since.
+  // The same, if guess returned `guessed` and no lines have moved since.
   Line& obtain(std::uint64_t key, const Line* guessed) {
     const bool right = guessed != nullptr && is_line_of(key, *guessed);
     return right ? const_cast<Line&>(*guessed) : obtain(key);
@@ -288,7 +289,7 @@ class LineTable {
     static Line* lines_in(const Pages& pages, std::uint64_t capacity) noexcept {
       return reinterpret_cast<Line*>(static_cast<char*>(pages.start()) + capacity);
     }
-    // Where it is time to think of the pages of a sibling.
+    // The fill at which the pages of a sibling are ordered.
     std::uint64_t prediction() const noexcept { return limit() - capacity / 3; }
     // Searches stay short below fifteen sixteenths full.
     std::uint64_t limit() const noexcept { return limit_of(capacity); }
@@ -315,7 +316,7 @@ class LineTable {
     Segment* segment = nullptr;
     unsigned depth = 0;  // of the segment
 
-    // The group where a search begins, by the bits that follow those that all its keys share.
+    // The group where a search begins, by the bits that follow the bits all its keys share.
     std::uint64_t home(std::uint64_t hash) const noexcept {
       return (((hash << depth) >> 32) * n_groups) >> 32;
     }
@@ -324,15 +325,15 @@ class LineTable {
     }
   };
 
-  // Capacities: doubled up to that of four huge pages. From then on segments split, into two of
-  // the same capacity. So that they do not all split at the same time, which would double the
-  // table, the first segments differ: four, five, six and seven huge pages.
+  // Capacities double up to four huge pages. Larger segments split into two of the same capacity.
+  // The first segments have four, five, six and seven huge pages, so that they do not all split at
+  // the same time, which would double the table.
   static constexpr std::uint64_t smallest = 64;
   static constexpr std::uint64_t in_huge_pages(std::uint64_t n) noexcept {
     return n * Pages::huge / (sizeof(Line) + 1) / 64 * 64;
   }
   static constexpr std::uint64_t large = in_huge_pages(4);
-  // The directory is at most so many times as long as there are segments, whatever the keys.
+  // Maximum length of the directory as a multiple of the number of segments, for any keys.
   static constexpr std::size_t most_places = 8;
 
   static std::uint64_t hash_of(std::uint64_t key) noexcept {
@@ -344,7 +345,7 @@ class LineTable {
   std::uint64_t shared_key(std::uint64_t key) const noexcept {
     return LineTable::key(shared_block, static_cast<std::uint32_t>(mix_bits(~key) % n_shared_));
   }
-  // Where a search for the key begins; asks for its tags.
+  // The place where a search for the key begins. Prefetches its tags.
   Home home_of(std::uint64_t key) const noexcept {
     const std::uint64_t hash = hash_of(key);
     const Window& window = directory_[place_of(hash)];
@@ -352,9 +353,9 @@ class LineTable {
     prefetch_line(window.tags + group);
     return {window.tags + group, window.lines + group * group_size, TagGroup::of(hash)};
   }
-  // Whether a line that was guessed is surely the key's, or the one it shares. A line of another
-  // tag than the key's was looked for only because the key has none of its own; one of the same tag
-  // may lie before the key's own.
+  // Returns whether a guessed line surely belongs to the key, or is the line it shares. A line with
+  // another tag is returned only for a key that has no line. A line with the same tag may lie
+  // before the key's line.
   bool is_line_of(std::uint64_t key, const Line& guessed) const noexcept {
     const std::uint64_t found = read_shared(guessed.key);
     if (found == key) return true;
@@ -405,7 +406,7 @@ class LineTable {
   std::vector<std::unique_ptr<Segment>> segments_;
   std::vector<Window> directory_ = std::vector<Window>(1);  // by leading bits of the hash
   unsigned depth_ = 0;                                      // how many
-  std::vector<Segment*> crowded_;                           // has room for all segments
+  std::vector<Segment*> crowded_;                           // has capacity for all segments
   std::vector<std::unique_ptr<Segment>> spills_;  // lines of segments without a free place
   std::atomic<std::size_t> n_spilt_{0};           // how many
   mutable std::mutex rare_;                       // guards the three above
@@ -424,9 +425,9 @@ using WeightTable = LineTable<WeightLine>;
 using CountedTable = LineTable<CountedLine>;
 using PairTable = LineTable<PairLine>;
 
-// The first of a group's lines that match, nullptr if none does; asks for all that do, or else for
-// the place where one would be added. Which it will be cannot be foreseen: masks, so that nothing
-// branches on it.
+// The first of a group's lines that match, nullptr if none does. Prefetches all that match, or else
+// the place where one would be added. The outcome is unpredictable, so masks are used and no branch
+// depends on it.
 template <typename Line>
 template <bool is_to_add>
 inline const Line* LineTable<Line>::pick(const TagGroup& tags, const TagGroup::Matches& matches,
@@ -459,7 +460,7 @@ inline const Line* LineTable<Line>::guess_exact(std::uint64_t key) const noexcep
   }
 }
 
-// As guess_exact, with tags that have been asked for.
+// As guess_exact, with tags that have been prefetched.
 template <typename Line>
 template <bool is_to_add>
 inline const Line* LineTable<Line>::guess_at(const Home& home, std::uint64_t key) const noexcept {
@@ -483,7 +484,7 @@ inline void LineTable<Line>::guess_all(std::span<const std::uint64_t> keys, std:
   }
 }
 
-// Keys without a line of their own go on to the shared ones, again together.
+// Keys without a line look among the shared lines next, again together.
 template <typename Line>
 template <bool is_to_add>
 inline void LineTable<Line>::guess_all_sharing(std::span<const std::uint64_t> keys,

@@ -1,4 +1,4 @@
-// Long work looks up from time to time, so that whoever waits for it can end it.
+// Long work checks for interruption from time to time, so that a waiting caller can end it.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,8 @@ class Attentive {
   std::chrono::milliseconds pause_before_;
 };
 
-// Thrown by look_up on a thread whose work has failed elsewhere; the failure itself is told there.
+// Thrown by look_up on a thread if the work has failed on another thread, which reports the
+// failure.
 struct Abandoned {};
 
 // While there is one, look_up throws Abandoned on this thread once the flag is set.

@@ -1,8 +1,8 @@
-// exp, log and their kin of our own: the same bits on every machine.
+// Implementations of exp, log and related functions that return the same bits on every machine.
 //
-// The C library's differ from one version and processor to the next in the last bit, and a model
-// would with them. These consist of additions, multiplications, divisions and bits alone, nothing
-// fused, so IEEE arithmetic gives one answer.
+// Results of the C library's functions differ in the last bit between versions and processors, so
+// models would differ too. These functions use additions, multiplications, divisions and bit
+// operations only, without fused operations, so IEEE arithmetic gives one result.
 //
 // Largest errors seen, in units in the last place (tests/platform/test_elementary.cpp): floats
 // 0.51; doubles exp and exp2 0.56, log 0.9, log2 1.7, log1p 1.5; pow (1 + |y ln x|) times 1.7 as a
@@ -134,7 +134,7 @@ constexpr double log_rest(double f, double half_square) noexcept {
   return s * (half_square + z * (a + z4 * (b + z4 * c)));
 }
 
-// What a logarithm is where x is no positive number: -inf of 0, inf of inf, else NaN.
+// The logarithm of an x that is not a positive finite number: -inf of 0, inf of inf, else NaN.
 constexpr double with_ends(double x, double log_x) noexcept {
   const double positive = x < infinity ? log_x : x;
   const double other = x == 0 ? -infinity : std::numeric_limits<double>::quiet_NaN();
@@ -160,8 +160,8 @@ constexpr double log(double x) noexcept {
 // Floats by double arithmetic and small tables, rounded at the end.
 namespace detail {
 
-// [sqrt(1/2), sqrt(2)) in pieces of as many doubles each: near which number they are, as its
-// inverse and its logarithm. Near 1 it is 1 itself, so that small logarithms are right.
+// Table of pieces of [sqrt(1/2), sqrt(2)): the inverse and the logarithm of a number near each
+// piece. Near 1 that number is exactly 1, so that small logarithms are accurate.
 struct Near {
   double inverse, log;
 };
@@ -223,7 +223,7 @@ inline double exp2(double x) noexcept {
   return x > 1030.0 ? detail::infinity : (x < -1080.0 ? 0.0 : y);
 }
 
-// x^y for x >= 0; 1 for y = 0, and x for y = 1, whatever x is.
+// x^y for x >= 0; 1 for y = 0, and x for y = 1, for any x.
 inline double pow(double x, double y) noexcept {
   const double power = exp(y * log(x));
   return y == 0 ? 1.0 : (y == 1 ? x : power);

@@ -6,7 +6,7 @@
 
 namespace labeltrees {
 
-// Exact for every finite half: the bits one size up are too small by 2^112.
+// Exact for every finite half. The bits, moved to a float, are too small by a factor of 2^112.
 inline float half_to_float(std::uint16_t half) noexcept {
   const std::uint32_t bits = (static_cast<std::uint32_t>(half & 0x8000u) << 16) |
                              (static_cast<std::uint32_t>(half & 0x7fffu) << 13);

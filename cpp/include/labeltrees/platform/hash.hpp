@@ -37,8 +37,8 @@ inline std::uint64_t hash_bytes(std::string_view bytes, std::uint64_t seed = 0) 
   return combine_hashes(hash, tail);
 }
 
-// Hashed features live in [0, hashed_width): wide enough that a few million distinct
-// features collide in fewer than one case in a hundred, narrow enough for 32-bit indices.
+// Hashed features are in [0, hashed_width). The range is wide enough that fewer than one in a
+// hundred of a few million distinct features collides, and narrow enough for 32-bit indices.
 inline constexpr std::uint32_t hashed_width = std::uint32_t{1} << 30;
 
 constexpr std::int32_t feature_of_hash(std::uint64_t hash) noexcept {

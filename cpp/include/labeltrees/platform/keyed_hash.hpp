@@ -1,4 +1,4 @@
-// A hash that strangers cannot foresee, for tables whose keys they may choose.
+// A hash that attackers cannot predict, for tables whose keys they may choose.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace labeltrees {
 
-// The two halves of the 128-bit product, each bit of one added to that of the other without carry.
+// The two halves of the 128-bit product, combined by exclusive or.
 inline std::uint64_t fold_product(std::uint64_t a, std::uint64_t b) noexcept {
 #if defined(__SIZEOF_INT128__)
   __extension__ using Wide = unsigned __int128;
@@ -37,9 +37,9 @@ struct HashSecret {
   std::uint64_t offset, factor, second_offset, second_factor;
 };
 
-// Whoever does not know the secret cannot find keys whose hashes have bits in common more often
-// than chance has it. Only the layout of a table may depend on it: what is saved, answered or
-// shared goes by mix_bits, which is the same everywhere.
+// Without the secret, an attacker cannot find keys whose hashes have more bits in common than
+// random ones. Only the layout of a table may depend on this hash. Anything that is saved,
+// predicted or shared uses mix_bits, which is the same everywhere.
 inline std::uint64_t keyed_hash(std::uint64_t key, const HashSecret& secret) noexcept {
   const std::uint64_t once = fold_product(key ^ secret.offset, secret.factor);
   return fold_product(once ^ secret.second_offset, secret.second_factor);

@@ -11,9 +11,10 @@
 
 namespace labeltrees {
 
-// Fresh memory costs more than the work done in it: the system clears it page by page at the first
-// touch, and a virtual machine may have to ask its host for it. A stock has that done meanwhile.
-// Threads: any number may order; while one takes or stops, none else calls anything.
+// Touching new memory for the first time costs more than the work done in it. The system clears it
+// page by page, and a virtual machine may have to request it from its host. A stock prepares pages
+// on another thread. Threads: any number may order; while one takes or stops, no other thread may
+// call any function.
 class PageStock {
  public:
   PageStock();
@@ -24,10 +25,10 @@ class PageStock {
   // Begins to make pages of this size ready; does nothing if enough are in stock, or if no thread
   // can be had.
   void order(std::size_t n_bytes) noexcept;
-  // Pages of this size, as ready as they are. Throws std::bad_alloc.
+  // Returns pages of this size, prepared as far as possible. Throws std::bad_alloc.
   Pages take(std::size_t n_bytes);
-  // Ends the other thread, if there is one, in the time of one huge page. The next order begins
-  // another, which goes on with what was ordered before.
+  // Ends the other thread, if there is one, in the time of one huge page. The next order starts
+  // another thread, which continues with earlier orders.
   void stop() noexcept;
 
  private:
@@ -36,9 +37,10 @@ class PageStock {
   void make_ready() noexcept;
 
   std::mutex mutex_;                 // guards all below but the atomic
-  std::vector<std::size_t> orders_;  // has room for the most there can be, as has the next
+  std::vector<std::size_t> orders_;  // has capacity for the maximum number of orders, as has the
+                                     // next
   std::vector<Pages> ready_;
-  std::size_t at_work_ = 0;  // size of the pages that are being made ready
+  std::size_t at_work_ = 0;  // size in bytes of the pages that are being prepared
   bool is_busy_ = false;     // the thread will look at the orders again
   std::thread maker_;
   std::atomic<bool> is_stopped_{false};

@@ -7,7 +7,7 @@
 namespace labeltrees {
 
 // A range of zeroed memory, aligned to a cache line. Large ranges come from the system page by
-// page, huge pages if it has them: random access over gigabytes then needs far less address
+// page, in huge pages if available. Random access over gigabytes then needs far less address
 // translation.
 class Pages {
  public:
@@ -27,7 +27,7 @@ class Pages {
 
   void* start() const noexcept { return start_; }
   std::size_t size() const noexcept { return n_bytes_; }
-  // The size of a range that was asked to have so many bytes.
+  // The size in bytes of a range for which this many bytes were requested.
   static std::size_t size_of(std::size_t n_bytes) noexcept;
   // Makes the system provide bytes begin .. end now. They must not have been written yet.
   void touch(std::size_t begin, std::size_t end) noexcept;

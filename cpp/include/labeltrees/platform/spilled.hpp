@@ -1,4 +1,4 @@
-// Arrays that grow in memory, or in a file that the system keeps in memory as far as there is room.
+// Arrays that grow in memory, or in a file that the system caches in memory as far as it fits.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace labeltrees {
 
-// A file without a name in a folder, mapped into memory; it is gone when nobody maps it any more.
+// A file without a name in a folder, mapped into memory. It is deleted when the last mapping ends.
 class MappedFile {
  public:
   MappedFile() = default;

@@ -1,4 +1,5 @@
-// What the core asks of the operating system. Its source is the only one that knows which it is.
+// Functions of the operating system that the core uses. Only the source file of this header depends
+// on the system.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +12,8 @@ namespace labeltrees::system {
 bool has_pages() noexcept;
 
 // n_bytes of zeroed memory that costs little until it is touched, in huge pages if the system has
-// them. n_bytes and the start are multiples of `alignment`, a power of two and itself a multiple of
-// the system's pages. Throws std::bad_alloc.
+// them. n_bytes and the start are multiples of `alignment`, a power of two and a multiple of the
+// system's page size. Throws std::bad_alloc.
 void* map_pages(std::size_t n_bytes, std::size_t alignment);
 
 // Gives back all of what map_pages returned.
@@ -31,15 +32,15 @@ void unmap_file(void* start, std::size_t n_bytes) noexcept;
 
 void close_file(int file) noexcept;
 
-// Tells the system that these bytes of a mapped file are wanted soon, so that it reads many places
-// at the same time. Does nothing where that is not known.
+// Advises the system that these bytes of a mapped file are read soon, so that it reads many places
+// at the same time. Does nothing where this is not supported.
 void read_soon(const void* start, std::size_t n_bytes) noexcept;
 
 // And that what is read next is seldom what follows.
 void read_at_random(const void* start, std::size_t n_bytes) noexcept;
 
-// Calls `noticed` in every later child of fork, before fork returns there; does nothing where
-// processes are not forked. Returns whether the child will be told, or never is.
+// Calls `noticed` in every later child of fork, before fork returns there. Does nothing where
+// processes are not forked. Returns false if children cannot be notified.
 bool notice_fork(void (*noticed)()) noexcept;
 
 // Fills `number` from the system's source of randomness; false where there is none now.

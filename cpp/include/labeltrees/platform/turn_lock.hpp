@@ -18,9 +18,10 @@ struct LeftHalfDone : std::runtime_error {
             "from a file, or fork when nobody learns.") {}
 };
 
-// Turns alternate: who comes to share while somebody waits to be alone waits too, and all who have
-// waited to share come before the next who wants to be alone. For std::unique_lock and
-// std::shared_lock. In a child of fork it is free, or throws LeftHalfDone for good.
+// A lock that alternates between shared and exclusive turns. A thread that arrives to share waits
+// if another waits for exclusive use. All threads that wait to share come before the next exclusive
+// one. For std::unique_lock and std::shared_lock. In a child of fork it is free, or throws
+// LeftHalfDone on every use.
 class TurnLock {
  public:
   TurnLock() noexcept;
@@ -31,7 +32,7 @@ class TurnLock {
   void unlock();
   void lock_shared();
   void unlock_shared();
-  // Whether somebody waits; true or false may be over by the time it is told.
+  // Returns whether a thread waits. The result may be outdated when it is returned.
   bool is_contended() const noexcept { return n_waiting_.load(std::memory_order_relaxed) != 0; }
 
  private:

@@ -14,7 +14,7 @@ namespace labeltrees {
 
 class Workers {
  public:
-  // n_workers >= 1 counts the caller: one worker starts no thread.
+  // n_workers >= 1 includes the calling thread, so one worker starts no thread.
   explicit Workers(std::size_t n_workers);
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;

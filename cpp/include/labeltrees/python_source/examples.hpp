@@ -1,4 +1,5 @@
-// Next-identifier examples from Python source: which identifier follows the tokens before it.
+// Next-identifier examples from Python source. The task is to predict which identifier follows the
+// tokens before it.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,7 @@
 
 namespace labeltrees {
 
-// Tokens kept beside each row, for those who want the context itself and not its features.
+// Tokens kept beside each row, for callers that need the context and not its features.
 inline constexpr std::size_t context_tokens = 3;
 
 // Rows as in CsrView with every value 1, the token each row is to predict, and the last
@@ -27,29 +28,29 @@ struct ExampleRows {
 
 inline constexpr std::size_t max_context_features = 32;
 
-// Writes the features of the place `position` in tokens: the hashes of
+// Writes the features of the place `position` in tokens, the hashes of
 //   (k, token k places back)        k = 1 .. 6
 //   (last two tokens), (last three tokens)
 //   (identifier)                    each distinct one among the last 24 tokens
-// each of its own kind, modulo hashed_width. Nothing before the start of tokens or before a
-// file_break is seen. Increasing, without duplicates; returns how many. Preconditions: position <=
-// tokens.size(), and features has room for max_context_features.
+// hashed separately by kind, modulo hashed_width. Tokens before the start or before a file_break
+// are ignored. Features are increasing, without duplicates. Returns their number. Preconditions:
+// position <= tokens.size(), and features has space for max_context_features.
 std::size_t context_features(const TokenTable& table, std::span<const TokenId> tokens,
                              std::size_t position, std::int32_t* features);
 
-// The features for whatever follows a text that is still being typed; see SourceEnd::of_typed.
+// The features of the place after a text that is still being typed; see SourceEnd::of_typed.
 // Precondition: the source is UTF-8, else the row is empty. O(length).
 std::vector<std::int32_t> next_identifier_features(std::string_view source);
 
-// What those features are called, for explanations: each with its name, the nearest tokens first. A
-// recent identifier comes as often as it stands there. Same precondition. O(length).
+// The names of those features, for explanations, the nearest tokens first. A recent identifier is
+// listed as often as it occurs. Same precondition. O(length).
 std::vector<std::pair<std::int32_t, std::string>> next_identifier_names(std::string_view source);
 
 // The tokens of many files, and the places in them that are examples: every identifier (keywords
-// are) with at least 8 tokens of its file before it. Memory: 4 bytes a token, 8 bytes a place
-// not yet taken, and the table of distinct tokens.
+// are identifiers here) with at least 8 tokens of its file before it. Memory: 4 bytes a token, 8
+// bytes a place not yet taken, and the table of distinct tokens.
 //
-// Not safe for writing from two threads; any number of threads may read.
+// Only one thread may write at a time; any number of threads may read.
 class PythonCorpus {
  public:
   // Appends a file's tokens and examples; on any outcome but complete, none.

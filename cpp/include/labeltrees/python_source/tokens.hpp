@@ -14,14 +14,14 @@ enum class TokeniseOutcome {
   not_utf8,
   open_string,     // the text ends in a string over several lines
   open_statement,  // the text ends within brackets, or after a backslash
-  bad_dedent,      // a line's indentation is that of no line around it
+  bad_dedent,      // a line's indentation matches no line around it
 };
 
 const char* describe(TokeniseOutcome outcome) noexcept;
 
 enum class SourceEnd {
   of_file,   // the last line and the open blocks end here
-  of_typed,  // more is to come: nothing is closed, and nothing open is an error
+  of_typed,  // more text follows: no construct is closed, and no open construct is an error
 };
 
 // Appends the tokens of a UTF-8 source to tokens. Names and operators are themselves; numbers,

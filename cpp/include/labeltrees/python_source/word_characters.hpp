@@ -17,8 +17,8 @@ enum class WordClass : std::uint8_t {
 // O(log table) for characters above ASCII, O(1) below.
 WordClass word_class(char32_t character) noexcept;
 
-// Whether the bytes are UTF-8 as Python's strict decoder has it: shortest forms only, no
-// surrogates, nothing above U+10FFFF. O(length).
+// Returns whether the bytes are UTF-8 as Python's strict decoder defines it: shortest forms only,
+// no surrogates, no code point above U+10FFFF. O(length).
 bool is_utf8(std::string_view bytes) noexcept;
 
 struct DecodedCharacter {

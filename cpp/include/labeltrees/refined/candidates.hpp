@@ -11,8 +11,8 @@
 
 namespace labeltrees {
 
-// Trees over the same labels. A label's probability is the arithmetic mean of what they say, summed
-// in their order.
+// Trees over the same labels. The probability of a label is the arithmetic mean of the trees'
+// probabilities, summed in their order.
 using Trees = std::vector<std::shared_ptr<ConditionalTree>>;
 
 struct Candidate {
@@ -21,13 +21,13 @@ struct Candidate {
   double mass;     // examples of the label, by weight
 };
 
-// How many labels may be candidates of a row, and how likely they must be by the likeliest.
+// Maximum number of candidates of a row, and their least probability as a share of the largest.
 struct Shortlist {
   std::size_t most;
   double least_share;  // in [0, 1]
 };
 
-// The candidates of a row, likeliest first, and what is known of all other labels.
+// The candidates of a row, most likely first, and what is known of all other labels.
 struct Proposal {
   std::vector<Candidate> candidates;
   double rest = 1;          // the trees' probability of all others together
@@ -37,7 +37,7 @@ struct Proposal {
   std::size_t find(LabelId label) const noexcept;
 };
 
-// P(label given row) of one tree, as every question multiplies it.
+// P(label given row) of one tree, multiplied as in every query.
 class PathQuery {
  public:
   // 0 if the label has no leaf. O(depth nnz).
@@ -52,13 +52,14 @@ class PathQuery {
   BlockLines lines_;
 };
 
-// Candidates by a beam: of every level the k likeliest inner nodes, of all leaves met the k
-// likeliest, of several trees those k that are likeliest on average. Paths are given up that have
-// less than the least share of the likeliest node of their level or leaf met so far. Of fewer than
-// three labels none is a candidate. Keeps its memory from row to row.
+// Finds candidates by a beam. It keeps the k most likely inner nodes of every level, the k most
+// likely of all leaves met, and with several trees the k labels with the largest mean. A path is
+// dropped if it has less than the least share of the most likely node of its level or of the most
+// likely leaf so far. With fewer than three labels there are no candidates. Keeps its memory from
+// row to row.
 //
-// Blocks begin at every third level, so that the lines of all blocks of a level are asked for
-// together: a row waits for memory once in three levels, not once for each node.
+// Blocks begin at every third level, and the lines of all blocks of a level are prefetched
+// together. A row thus waits for memory once in three levels, not once for each node.
 class CandidateSearch {
  public:
   // O(n_trees k depth nnz), k being shortlist.most. If the least share is 0, of three labels or

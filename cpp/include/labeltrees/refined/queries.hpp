@@ -1,5 +1,5 @@
-// Questions to refined trees. All are const, and agree to the last bit on a label's probability:
-// each finds the row's candidates once, and says what rerankers.hpp does.
+// Queries to refined trees. All are const, and agree to the last bit on a label's probability. Each
+// finds the row's candidates once and applies the formula of rerankers.hpp.
 #pragma once
 
 #include <cstddef>
@@ -17,34 +17,35 @@ void label_probabilities(const RefinedTrees& model, const CsrView& X,
                          std::span<const LabelId> labels, const Reading& reading,
                          std::span<double> p, std::size_t n_threads);
 
-// Row-major (n_rows, k): the k likeliest labels of every row, likeliest first; needs k <= n_labels.
-// Exact: where candidates do not prove it (a label outside them has at most most_outside / Z), more
-// and more of the trees' likeliest labels are looked at until they do. Labels that have the same
-// probability come in the order of their ids, unless some of them were not needed.
+// Finds the k most likely labels of every row, most likely first, row-major (n_rows, k); needs k <=
+// n_labels. The result is exact. If the candidates do not prove it (a label outside them has at
+// most most_outside / Z), more and more of the trees' most likely labels are evaluated until they
+// do. Labels with equal probabilities come in the order of their ids, unless some of them were not
+// needed.
 void top_labels(const RefinedTrees& model, const CsrView& X, std::size_t k, const Reading& reading,
                 std::span<LabelId> labels, std::span<double> p, std::size_t n_threads);
 
-// The same of what a beam of that width finds besides the candidates; certified[r] is 1 iff nothing
-// else can be likelier. k <= beam_width, k <= n_labels.
+// The same for the labels that a beam of that width finds in addition to the candidates.
+// certified[r] is 1 iff no other label can be more likely. k <= beam_width, k <= n_labels.
 void beam_labels(const RefinedTrees& model, const CsrView& X, std::size_t k, std::size_t beam_width,
                  const Reading& reading, std::span<LabelId> labels, std::span<double> p,
                  std::span<std::uint8_t> certified);
 
-// Row-major (n_rows, n_columns): the probability of every label id below n_columns.
+// Computes the probability of every label id below n_columns, row-major (n_rows, n_columns).
 // O(n_trees n nnz) a row.
 void all_probabilities(const RefinedTrees& model, const CsrView& X, std::size_t n_columns,
                        const Reading& reading, std::span<double> p);
 
-// As of one tree: every label with q * scale >= threshold, with that product; false if there are
-// more than max_entries.
+// As for one tree. Finds every label with q * scale >= threshold, with that product. Returns false
+// if there are more than max_entries.
 bool labels_above(const RefinedTrees& model, const CsrView& X, double threshold, double scale,
                   std::size_t max_entries, const Reading& reading, SparseLabels& answer);
 
-// As of one tree: a draw by inversion of uniforms[r] in [0, 1), candidates first.
+// As for one tree. Draws by inversion of uniforms[r] in [0, 1), candidates first.
 void sample_labels(const RefinedTrees& model, const CsrView& X, std::span<const double> uniforms,
                    const Reading& reading, std::span<LabelId> labels);
 
-// As of one tree.
+// As for one tree.
 void top_rows(const RefinedTrees& model, const CsrView& X, std::span<const LabelId> labels,
               std::size_t k, const Reading& reading, std::span<std::int64_t> rows,
               std::span<double> p);

@@ -16,7 +16,7 @@
 
 namespace labeltrees {
 
-// The whole state of learning. The trees are this model's alone: nobody else teaches them.
+// The whole state of learning. The trees belong to this model; no other model updates them.
 class RefinedTrees {
  public:
   // Candidates and trees: at least 1.
@@ -37,14 +37,14 @@ class RefinedTrees {
   std::size_t n_candidates() const noexcept { return shortlist_.most; }
   const Rerankers& rerankers() const noexcept { return *rerankers_; }
   Rerankers& rerankers() noexcept { return *rerankers_; }
-  // Puts untaught rerankers in their place, which read rows alike.
+  // Replaces the rerankers by fresh ones that read rows with the same scale.
   void forget_rerankers() {
     auto fresh = std::make_unique<Rerankers>();
     fresh->set_scale(rerankers_->scale());
     if (reranker_bytes_ != 0) fresh->table().limit_bytes(reranker_bytes_);
     rerankers_ = std::move(fresh);
   }
-  // Keeps all tables together within so many bytes, from now on; the rerankers get a quarter.
+  // Limits all tables together to this number of bytes from now on; the rerankers get a quarter.
   // n_bytes >= least_bytes().
   void limit_bytes(std::size_t n_bytes) noexcept {
     reranker_bytes_ = n_bytes / 4;
@@ -79,12 +79,13 @@ class RefinedTrees {
   mutable TurnLock mutex_;
 };
 
-// As learn of one conditional tree: each row is foreseen, then learned by every tree, then by the
-// rerankers of the candidates that the trees had for it before. Tree t tosses its coins with seed +
+// As learn of one conditional tree. Each row is predicted, then learned by every tree, then by the
+// rerankers of the candidates that the trees had for it before. Tree t uses the random seed seed +
 // t.
 //
-// With several threads one tree learns in batches; the candidates of a batch are those of its
-// start, and its rerankers learn row by row while the tree does. Several trees learn with one.
+// With several threads one tree learns in batches. The candidates of a batch are those at its
+// start, and its rerankers learn row by row while the tree does. Several trees learn with one
+// thread.
 void learn(RefinedTrees& model, const CsrView& X, std::span<const LabelId> labels,
            std::span<const float> weights, std::span<const std::int64_t> order,
            const Prediction& prediction, const ConditionalLearning& options,
@@ -101,8 +102,9 @@ struct Proposals {
   std::span<LabelId> candidates;  // row-major (n_rows, n_candidates); `none` at the end of a row
   std::span<double> p_trees;      // of each, 0 where there is none
 };
-// Lets the trees alone learn; the proposals of rows that are not learned have no candidates. An
-// empty span is not filled: with `again` nothing is untaught any more.
+// Updates the trees alone. The proposals of rows that are not learned have no candidates. An empty
+// span is not filled. With `again` the rows have been learned before, so proposals for them would
+// be biased.
 void learn_trees(RefinedTrees& model, const CsrView& X, std::span<const LabelId> labels,
                  std::span<const float> weights, std::span<const std::int64_t> order,
                  const Proposals& proposals, const ConditionalLearning& options,
@@ -111,7 +113,7 @@ void learn_trees(RefinedTrees& model, const CsrView& X, std::span<const LabelId>
 // How often rerankers may go over the rows.
 struct RerankerPasses {
   std::size_t most = 16;
-  bool patient = false;  // go on where the loss has got worse: of few rows it says little
+  bool patient = false;  // continue after the loss has grown: with few rows that shows little
   bool resume = false;   // do not begin anew for all rows where more passes were better
 };
 // How rerankers came to be.
@@ -119,11 +121,12 @@ struct RerankerChoice {
   std::size_t n_passes;           // over the rows
   double of_trees, of_rerankers;  // what the mixtures weigh them with
 };
-// Teaches untaught rerankers from proposals for rows that their trees had not learned. How often
-// they go over the rows (a power of two, see RerankerPasses), and how much they are trusted, is
-// chosen by the log loss of the last fifth of the order, which they do not see meanwhile; then they
-// learn all of it, from the beginning; or, to go on, in a quarter as many passes if the most were
-// best. seed: of the order of the rows in later passes. O(passes n_rows k nnz).
+// Trains fresh rerankers from proposals for rows that their trees had not learned. The number of
+// passes over the rows (a power of two, see RerankerPasses) and the trust in the rerankers are
+// chosen by the log loss of the last fifth of the order, which is held out meanwhile. Then they
+// learn all rows, from the beginning. With `resume` they continue instead, in a quarter as many
+// passes if the largest number was best. seed sets the order of the rows in later passes. O(passes
+// n_rows k nnz).
 RerankerChoice fit_rerankers(RefinedTrees& model, const CsrView& X, std::span<const LabelId> labels,
                              std::span<const float> weights, std::span<const std::int64_t> order,
                              const Proposals& proposals, std::uint64_t seed,

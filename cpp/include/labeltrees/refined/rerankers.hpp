@@ -1,11 +1,11 @@
-// Label-wise rerankers: each label has a linear regressor and counts of its own, which are asked
-// only where the label is a candidate.
+// Label-wise rerankers. Each label has a linear regressor and counts, which are evaluated only
+// where the label is a candidate.
 //
 // m(c) = v . (votes, f_c(x), log p_trees(c)) refines candidate c, and
 //   q(c) = e^m(c) / Z,  of any other label q(y) = p_trees(y) / Z,
 //   Z = sum of e^m over the candidates + the trees' probability of all others,
-// so that q sums to 1 whatever the rerankers say. f_c learns by the softmax of sqrt(p_trees) e^f
-// over the candidates and the rest, the mixture v by q.
+// so that q sums to 1 for any outputs of the rerankers. f_c learns by the softmax of sqrt(p_trees)
+// e^f over the candidates and the rest, the mixture v by q.
 #pragma once
 
 #include <algorithm>
@@ -22,21 +22,22 @@
 
 namespace labeltrees {
 
-// The whole state of the rerankers. Of the mixture's inputs the last is log p_trees, not a node's
-// balance; labels with about as many examples share a mixture. Right, of counts, means "its own".
+// The whole state of the rerankers. The last input of a mixture is log p_trees, not a node's
+// balance. Labels with similar numbers of examples share a mixture. The right count of a feature is
+// the number of examples of the label itself.
 class Rerankers {
  public:
   Rerankers();
-  // A state saved earlier; throws TreeError if it does not fit together. Lines: keys strictly
-  // increasing and naming labels below n_labels; mixtures: n_mixtures x n_mixed.
+  // Restores a saved state; throws TreeError if it does not fit together. Lines have strictly
+  // increasing keys that name labels below n_labels. mixtures: n_mixtures x n_mixed.
   Rerankers(std::span<const PairLine> lines, std::span<const float> mixtures, float scale,
             std::size_t n_labels);
 
   static std::uint64_t key(LabelId label, std::uint32_t feature) noexcept {
     return PairTable::key(static_cast<std::uint32_t>(label) + 1, feature);
   }
-  // How rerankers read rows: as the trees do, or where a scale is set, times that, whatever their
-  // length.
+  // How rerankers read rows: as the trees do or, where a scale is set, multiplied by the scale,
+  // regardless of their length.
   Reading reading(Reading of_trees) const noexcept {
     if (scale_ == 0) return of_trees;
     of_trees.normalize = false;
@@ -90,38 +91,38 @@ inline bool matters(float slope, const Learning& options) noexcept {
   return std::abs(slope) >= (options.again ? 0.001f : 0.02f);
 }
 
-// What the rerankers say of one row after the other, and how they learn from it. Rows are prepared
-// as Rerankers::reading says. Keeps its memory.
+// Evaluates the rerankers for one row after the other and updates them. Rows are prepared as
+// Rerankers::reading defines. Keeps its memory.
 class Refiner {
  public:
-  // Asks the processor for what ask reads, so that it comes meanwhile. No lines must move then.
+  // Prefetches the memory that evaluate reads. No lines must move meanwhile.
   void expect(const Rerankers& rerankers, const PreparedRow& row, const Proposal& proposal);
-  // The same where this label is to be taught afterwards, which may be none of the candidates.
+  // The same where this label is updated afterwards. It need not be a candidate.
   void expect(const Rerankers& rerankers, const PreparedRow& row, const Proposal& proposal,
               LabelId truth);
-  // What the rerankers say of what was expected last. O(k nnz).
+  // Evaluates the rerankers for the row that was expected last. O(k nnz).
   void evaluate(const Rerankers& rerankers, const PreparedRow& row, const Proposal& proposal,
                 const Reading& reading);
 
-  // Of the proposal that was asked about: q of candidate i, and of a label outside.
+  // For the evaluated proposal, q of candidate i, and of a label outside.
   double q(std::size_t i) const noexcept { return outputs_[i].e / z_; }
   double q_outside(double p_trees) const noexcept { return p_trees / z_; }
   double z() const noexcept { return z_; }
-  // f of candidate i.
+  // f for candidate i.
   float margin(std::size_t i) const noexcept { return outputs_[i].margin; }
   // The first of the candidates with the largest q. There must be one.
   std::size_t best() const noexcept;
 
-  // Gets all the memory that teaching takes. Throws std::bad_alloc. Call before expect.
+  // Allocates all the memory that update needs. Throws std::bad_alloc. Call before expect.
   void make_room(Rerankers& rerankers, const PreparedRow& row, std::size_t n_candidates);
-  // The same without the room in the table.
+  // The same without the capacity in the table.
   void reserve(std::size_t n_candidates, std::size_t n_features);
-  // One step of every reranker that was asked, and of the truth's, which must have been expected if
-  // it is outside; it has p 0 if the label is new. O(k nnz).
+  // One step of every reranker that was evaluated, and of the truth's. The truth must have been
+  // expected if it is outside; it has p 0 if the label is new. O(k nnz).
   void update(Rerankers& rerankers, const PreparedRow& row, const Proposal& proposal,
               const Candidate& truth, float weight, const Learning& options) noexcept;
 
-  // What one unit of each feature adds to m of candidate i, and what it is mixed of.
+  // The effect of one unit of each feature on m of candidate i, and the inputs that are mixed.
   struct Reasons {
     float margin;                // m
     float of_trees;              // the part of log p_trees in it

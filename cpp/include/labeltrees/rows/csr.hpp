@@ -29,7 +29,7 @@ struct CsrView {
   }
 };
 
-// Rows in memory of their own.
+// Rows that own their memory.
 struct OwnedRows {
   std::vector<std::int64_t> row_starts{0};
   std::vector<std::int32_t> indices;
@@ -37,7 +37,7 @@ struct OwnedRows {
   CsrView view() const noexcept { return {row_starts, indices, values}; }
 };
 
-// Row i of the answer is row rows[i] of X, which must have it. O(rows + their nnz).
+// Row i of the result is row rows[i] of X, which must exist. O(rows + their nnz).
 OwnedRows take_rows(const CsrView& X, std::span<const std::int64_t> rows);
 
 // Whether starts begin at 0, never decrease and stay within the arrays, indices increase in every

@@ -36,7 +36,7 @@ class FeatureRanks {
   // How many different features there are.
   std::size_t size() const noexcept { return index(n_); }
 
-  // Of a feature that occurs.
+  // The rank of a feature that occurs.
   std::int32_t rank(std::int32_t feature) const noexcept {
     const std::uint64_t below = (std::uint64_t{1} << (index(feature) % 64)) - 1;
     return before_[index(feature) / 64] + std::popcount(bits_[index(feature) / 64] & below);

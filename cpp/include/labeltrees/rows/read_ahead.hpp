@@ -1,4 +1,4 @@
-// Rows of mapped files that are read soon.
+// Advises the system of rows of mapped files that are read soon.
 #pragma once
 
 #include <span>
@@ -8,8 +8,8 @@
 
 namespace labeltrees {
 
-// Tells the system that these rows of a mapped file are wanted soon, unless they are so many that
-// the first would be gone before they are read.
+// Advises the system that these rows of a mapped file are read soon. Does nothing if there are too
+// many rows, because the first would be evicted before they are read.
 template <typename Row>
 void read_ahead(const CsrView& X, std::span<const Row> rows) {
   constexpr std::size_t most_entries = std::size_t{1} << 22;  // 32 MiB

@@ -11,9 +11,10 @@
 namespace labeltrees {
 
 // Mean and deviation of every column of the rows seen so far, by their weights (Welford, West):
-//   W' = W + w,  mean' = mean + (w / W') (x - mean),  squares' = squares + w (x - mean) (x -
-//   mean').
-// Rows are taken one after the other, so the same rows give the same bits however they are cut.
+//   W' = W + w,  mean' = mean + (w / W') (x - mean),
+//   squares' = squares + w (x - mean) (x - mean').
+// Rows are processed one after the other, so the same rows give the same bits regardless of how
+// they are cut into parts.
 struct Moments {
   double total = 0;  // W, the summed weight
   std::vector<double> mean;
@@ -21,15 +22,15 @@ struct Moments {
   std::size_t n_features() const noexcept { return mean.size(); }
 };
 
-// Takes rows into the moments; those of weight 0 are as if they were not there. weights: one per
-// row, or none, where all are 1. Features are below n_features. O(rows * n_features).
+// Adds rows to the moments; rows of weight 0 are skipped. weights: one per row, or empty if all are
+// 1. Features are below n_features. O(rows * n_features).
 void observe(Moments& moments, const CsrView& X, std::span<const float> weights);
 
 // All entries of (x - mean) / deviation, by row: 0 in a column that has been constant so far, and
 // within +-standard_limit. Preconditions and cost as above.
 inline constexpr double standard_limit = 1e9;
 std::vector<float> standardize(const Moments& moments, const CsrView& X);
-// The same of a stream: each row is scaled by the moments of those before it, then observed.
+// The same for a stream: each row is scaled by the moments of the rows before it, then observed.
 std::vector<float> standardize_and_observe(Moments& moments, const CsrView& X,
                                            std::span<const float> weights);
 

@@ -1,4 +1,4 @@
-// Features cut into at most 255 bins, column by column: what split search reads.
+// Features cut into at most 255 bins, column by column, as split search reads them.
 #pragma once
 
 #include <cstddef>
@@ -27,9 +27,9 @@ struct Column {
   std::uint8_t missing() const noexcept { return static_cast<std::uint8_t>(lows.size()); }
 };
 
-// A column of which at least a third is not zero is dense: its entries are dense_bins, one for each
-// row. Entries of the others are the rows whose value is not zero, by bin, then by row: rows and
-// bins.
+// A column is dense if at least a third of its values are not zero. Its entries are dense_bins, one
+// for each row. The entries of other columns are the rows whose value is not zero, by bin, then by
+// row, in rows and bins.
 struct BinnedColumns {
   std::size_t n_rows = 0;
   std::vector<Column> columns;  // by feature; features that are zero everywhere are left out

@@ -1,5 +1,5 @@
-// The branch problem of self-terminating trees: how far a child's label distribution moves from
-// its parent's (Goldman and Singer, eqs. 2 to 4).
+// The branch problem of self-terminating trees: how far a child's label distribution moves from its
+// parent's (Goldman and Singer, eqs. 2 to 4).
 //
 // A branch has weight W, label weights c (sum W) and the parent's distribution u as its prior. The
 // posterior p minimises W D(p, u) subject to sum_i |c_i - W p_i| <= penalty, where D is
@@ -18,8 +18,8 @@
 
 namespace labeltrees {
 
-// Of which loss a tree decreases the penalised risk; without a penalty, the growing criterion of
-// that name.
+// The loss whose penalised risk a tree decreases; without a penalty, the growing criterion of that
+// name.
 enum class Criterion { entropy, gini };
 
 // The labels not listed have weight 0 in the branch, and prior `rest` together: 0 for gini.
@@ -54,15 +54,15 @@ class BranchSolver {
  public:
   explicit BranchSolver(Criterion criterion = Criterion::entropy) : criterion_(criterion) {}
 
-  // Exact also for ties and zeros; penalty >= 0. By entropy a label with prior 0 keeps p = 0, which
-  // is feasible only if such labels have at most half the penalty together: the caller sees to it.
-  // O(listed) to heapify, then O(log listed) for every label that is clipped.
+  // Exact also for ties and zeros; penalty >= 0. With entropy a label with prior 0 keeps p = 0.
+  // This is feasible only if such labels have at most half the penalty together, which the caller
+  // must ensure. O(listed) to heapify, then O(log listed) for every label that is clipped.
   Clip solve(const Branch& branch, double penalty);
 
-  // The joint problem of two siblings under penalty * max(|alpha_left|, |alpha_right|), that is
-  // with the sum of both distances at most the penalty: neither or both terminate. Finds how they
-  // share the penalty by bisection: their multipliers agree, or the one with the smaller needs no
-  // share. 100 times the cost of solve.
+  // The joint problem of two siblings under penalty * max(|alpha_left|, |alpha_right|). The sum of
+  // both distances is at most the penalty, so neither or both terminate. Finds how they share the
+  // penalty by bisection, until their multipliers agree or the one with the smaller needs no share.
+  // 100 times the cost of solve.
   std::pair<Clip, Clip> solve_siblings(const Branch& left, const Branch& right, double penalty);
 
  private:
@@ -80,7 +80,7 @@ class BranchSolver {
   std::vector<double> moves_;
 };
 
-// W D(p, u): by duality the decrease of the penalised risk. O(listed).
+// W D(p, u), by duality the decrease of the penalised risk. O(listed).
 double branch_gain(Criterion criterion, const Branch& branch, const Clip& clip) noexcept;
 
 }  // namespace labeltrees

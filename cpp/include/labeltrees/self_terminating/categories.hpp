@@ -1,9 +1,9 @@
-// Categorical features: predicates with a branch for every value that a node has.
+// Categorical features have predicates with a branch for every value that a node has.
 //
-// A tree's nodes are binary, so such a split is written as several: its branches are the leaves of
-// a small tree of questions x <= t about the one feature, whose inner nodes have the parent's
-// distribution (factor 1, nothing listed) and the whole split's gain. Values between, below and
-// above those of the node end at leaves without rows: null children, whose alpha is 0.
+// A tree's nodes are binary, so such a split is written as several. Its branches are the leaves of
+// a small tree of comparisons x <= t of the one feature, whose inner nodes have the parent's
+// distribution (factor 1, no labels listed) and the whole split's gain. Values between, below and
+// above the node's values end at leaves without rows. These are null children, whose alpha is 0.
 #pragma once
 
 #include <cstddef>
@@ -26,11 +26,11 @@ struct Category {
   std::uint8_t missing() const noexcept { return column->missing(); }
 };
 
-// Those of `features` that are not the same in all rows. O(rows) each.
+// Returns the `features` that are not the same in all rows. O(rows) each.
 std::vector<Category> categories_of(const BinnedColumns& data,
                                     std::span<const std::int32_t> features);
 
-// A branch of a categorical split: the values above `low` up to the next piece's `low`.
+// A branch of a categorical split: values from above `low` up to the `low` of the next piece.
 struct Piece {
   float low;
   int bin;  // -1 for a null child
@@ -49,9 +49,9 @@ class CategorySearch {
  public:
   explicit CategorySearch(Criterion criterion) : criterion_(criterion), solver_(criterion) {}
 
-  // The category whose branches decrease the penalised risk most, each branch by itself; ties go to
-  // the first. places: of the rows' targets among the node's labels. n_labels: of the whole tree.
-  // O(rows + bins labels) for each category.
+  // The category whose branches decrease the penalised risk most, each branch with a separate
+  // penalty; ties go to the first. places: the place of each row's target among the node's labels.
+  // n_labels: number of labels of the whole tree. O(rows + bins labels) for each category.
   CategorySplit best(const NodeStatistics& node, std::span<const Category> categories,
                      const Targets& targets, std::size_t n_labels, const Penalty& penalty);
 

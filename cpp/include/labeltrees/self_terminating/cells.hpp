@@ -1,4 +1,4 @@
-// A node's masses by bin and label: what split search reads of a dense column.
+// A node's masses by bin and label, which split search reads for a dense column.
 #pragma once
 
 #include <array>
@@ -13,10 +13,11 @@
 
 namespace labeltrees {
 
-// As many columns are filled in one pass over the rows.
+// Number of columns that are filled in one pass over the rows.
 inline constexpr std::size_t columns_at_once = 4;
 
-// Of one column. The missing values have bin n_bins(). Empty until filled, and to be cleared after.
+// The cells of one column. The missing values have bin n_bins(). Empty until filled, and cleared
+// after use.
 class Cells {
  public:
   void shape(std::size_t n_bins, std::size_t n_labels);
@@ -57,7 +58,8 @@ class Cells {
 };
 
 // Fills the cells of up to columns_at_once dense columns, shaped before, from a node's rows.
-// `labels` are those of the rows, in the same order, if each has one of mass 1; else not read.
+// `labels` are the labels of the rows, in the same order, if each row has one label of mass 1; else
+// they are not read.
 void fill_cells(const BinnedColumns& data, std::span<const std::size_t> columns,
                 const Targets& targets, std::span<const std::int32_t> rows,
                 std::span<const LabelId> labels, std::span<Cells> cells);

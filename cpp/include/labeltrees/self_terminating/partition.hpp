@@ -12,7 +12,7 @@
 
 namespace labeltrees {
 
-// A node's part: a range of rows, and of the columns that may still split it.
+// A node's part of the data: a range of rows, and of the columns that may still split it.
 struct Part {
   std::size_t begin = 0, end = 0;
   std::vector<Segment> segments;
@@ -27,7 +27,8 @@ class Partition {
     std::vector<std::int32_t> rows;
     std::vector<std::uint8_t> bins;
   };
-  // Where the right child's rows begin; a value between those left and right of the cut.
+  // The place where the right child's rows begin, and a value between the values left and right of
+  // the cut.
   struct Cut {
     std::size_t middle;
     float threshold;

@@ -1,5 +1,5 @@
-// The best split of a node of a self-terminating tree: the one whose two branches decrease the
-// penalised risk most.
+// The best split of a node of a self-terminating tree. Its two branches decrease the penalised risk
+// most.
 #pragma once
 
 #include <array>
@@ -16,18 +16,18 @@
 
 namespace labeltrees {
 
-// What it costs to move away from the parent: factor * weight^power. An edge's own penalty under
-// the l1 norm takes the weight of its branch, a node's under linf that of the node.
+// The cost of moving away from the parent: factor * weight^power. An edge's penalty under the l1
+// norm takes the weight of its branch, a node's under linf the weight of the node.
 struct Penalty {
   double factor;
   double power;  // in [0, 1); 0 is the paper's constant
   double of(double weight) const noexcept;
 };
 
-// Which children a penalty takes together: l1 every edge by itself, linf all edges of a node.
+// The children that a penalty takes together: l1 every edge separately, linf all edges of a node.
 enum class Norm { l1, linf };
 
-// Bins up to `cut` go left, the others right; missing values where missing_left says.
+// Bins up to `cut` go left, the others right; missing values go where missing_left shows.
 struct Split {
   double gain = 0.0;
   std::int32_t column = none;
@@ -35,12 +35,12 @@ struct Split {
   bool missing_left = false;
 
   // The order in which splits are preferred. Gains are compared as floats, so that rounding in
-  // their last bits decides nothing: ties go to the first column, then the lowest cut.
+  // their last bits decides no comparison. Ties go to the first column, then the lowest cut.
   bool better_than(const Split& other) const noexcept;
 };
 
-// A column's entries in a node: begin .. end of BinnedColumns::rows and bins; of a dense column
-// those of all rows.
+// A column's entries in a node are begin .. end of BinnedColumns::rows and bins; for a dense
+// column, the entries of all rows.
 struct Segment {
   std::int32_t column;
   std::size_t begin, end;
@@ -63,11 +63,11 @@ struct NodeStatistics {
   double distance = 0.0;     // of the node as a branch from its own distribution
 };
 
-// x log x by entropy, x^2 / 2 by gini: what a label's mass adds to a branch's gain. From a table
-// when masses are whole numbers.
+// The contribution of a label's mass to a branch's gain: x log x with entropy, x^2 / 2 with gini.
+// Read from a table when masses are whole numbers.
 class Phi {
  public:
-  // n_counts: one more than the largest whole count; 0 for counts of any kind.
+  // n_counts: one more than the largest whole count; 0 if counts need not be whole.
   Phi(Criterion criterion, std::size_t n_counts);
   double operator()(double count) const noexcept;
 
@@ -86,21 +86,22 @@ class SplitSearch {
 
   // Writes the best split of a node at each of up to columns_at_once columns, or one without gain,
   // to `found`, and whether the column is the same in all the node's rows to `constant`. `best` is
-  // the largest gain found at the node so far by anyone; whatever its value meanwhile, the winner
-  // of all columns is the same. Some cuts are only noted: `found` must stay in place until
+  // the largest gain that any worker has found at the node so far. Its value meanwhile does not
+  // change the winner of all columns. Some cuts are only noted, so `found` must stay in place until
   // settle().
   void run(const NodeStatistics& node, std::span<const Segment> segments, const Penalty& penalty,
            std::span<Split> found, std::span<std::uint8_t> constant, std::atomic<float>& best);
 
-  // Looks closer at the cuts noted, of whatever column, the most promising first.
+  // Evaluates the noted cuts of all columns exactly, the most promising first.
   void settle(const NodeStatistics& node, const Penalty& penalty, std::atomic<float>& best);
 
  private:
-  // Of the near side; far_phi is that of the far side, less the node's.
+  // near_phi is phi of the near side; far_phi is phi of the far side, less the node's.
   struct Sums {
     double weight = 0, phi = 0, far_phi = 0, link = 0, excess = 0;
   };
-  // A split whose near side's masses are known. If noted, they are begin .. end of noted_.
+  // A split for which the masses of the near side are known. If noted, they are begin .. end of
+  // noted_.
   struct Candidate {
     Split split;
     double near_weight = 0, near_free = 0, far_free = 0, near_excess = 0, bound = 0;
@@ -130,7 +131,7 @@ class SplitSearch {
   template <TargetKind kind>
   void add_bin(const NodeStatistics& node, std::size_t begin, std::size_t end, Sums& sums);
 
-  // Dense columns: masses by bin and label, the missing values' after the last bin.
+  // Dense columns have masses by bin and label, the missing values' after the last bin.
   bool sweep_cells(const NodeStatistics& node, std::size_t column, const Cells& cells,
                    const Penalty& penalty, Split& found, std::atomic<float>& best);
   void note_cuts(const NodeStatistics& node, std::size_t column, const Cells& cells,
@@ -148,13 +149,13 @@ class SplitSearch {
   const Criterion criterion_;
   const Norm norm_;
 
-  // The near side: the rows added so far. The far side is the rest of the node.
+  // The near side consists of the rows added so far. The far side is the rest of the node.
   struct Near {
     double count = 0, phi = 0, far_phi = 0;  // and what the label adds to Sums
   };
   std::vector<Near> near_;  // by label
   std::vector<double> added_;
-  std::vector<LabelId> near_labels_, added_labels_;  // with room for one more than all labels
+  std::vector<LabelId> near_labels_, added_labels_;  // has capacity for one more than all labels
   std::size_t n_near_ = 0;
 
   std::array<Cells, columns_at_once> cells_;

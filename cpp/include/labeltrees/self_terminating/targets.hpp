@@ -1,4 +1,4 @@
-// What a tree's rows are to be told apart by: labels, weighted labels or distributions.
+// The targets that a tree learns to predict: labels, weighted labels or distributions.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,9 @@
-// The self-terminating tree: a decision tree with a label distribution at every node.
+// The self-terminating tree, a decision tree with a label distribution at every node.
 //
 // A node's distribution is its parent's, moved by the branch solver for log loss. Labels without
-// mass in a branch all shrink by one factor, so a node keeps that and the probabilities of the
-// labels that did not just shrink: thousands of labels cost a node only those it has seen.
+// mass in a branch all shrink by one factor. A node therefore keeps this factor and the
+// probabilities of all other labels, so even with thousands of labels a node stores only those that
+// occurred in it.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,7 @@ namespace labeltrees {
 
 // Arrays over nodes; node 0 is the root, a child's id is larger than its parent's, the right
 // child's id is one more than the left's. Inner nodes send x[feature] <= threshold left; a NaN goes
-// where missing_left says.
+// where missing_left shows.
 struct SelfTerminatingTree {
   std::vector<double> root;           // the root's distribution, over all labels
   std::vector<NodeId> left;           // none for a leaf
@@ -35,7 +36,7 @@ struct SelfTerminatingTree {
 
   std::size_t n_nodes() const noexcept { return left.size(); }
   std::size_t n_labels() const noexcept { return root.size(); }
-  // Fills parent; throws TreeError, saying why, if the arrays do not describe a tree over
+  // Fills parent; throws TreeError with the reason if the arrays do not describe a tree over
   // n_features features. O(nodes + listed).
   void link(std::int32_t n_features);
   // Throws TreeError if a node's distribution does not sum to 1; for linked trees that were not
@@ -59,10 +60,10 @@ struct Growing {
 };
 
 // Grows a tree from the root distribution down. A branch that terminates has its parent's
-// distribution; a node stops when no split decreases the penalised risk. Every node's fate depends
-// on its own rows only, so the order of growing does not matter, nor does n_workers. Targets are
-// those of the data's rows; root > 0 for every label they have. O(entries) per level for the
-// bounds; see SplitSearch for the rest.
+// distribution; a node stops when no split decreases the penalised risk. The result for a node
+// depends only on its rows, so neither the order of growing nor n_workers matters. Targets belong
+// to the data's rows; root > 0 for every label they have. O(entries) per level for the bounds; see
+// SplitSearch for the rest.
 SelfTerminatingTree grow(const BinnedColumns& data, const Targets& targets,
                          std::span<const double> root, const Growing& options);
 
@@ -75,7 +76,7 @@ void distribution_at(const SelfTerminatingTree& tree, NodeId node, std::span<dou
 // One entry of distribution_at, to the same bit. O(depth log labels).
 double probability_at(const SelfTerminatingTree& tree, NodeId node, LabelId label);
 
-// The labels.size() likeliest labels of a node, likeliest first, ties in order of labels.
+// The labels.size() most likely labels of a node, most likely first, ties in order of labels.
 // O(n_labels (depth + log k)).
 void top_labels_at(const SelfTerminatingTree& tree, NodeId node, std::span<LabelId> labels,
                    std::span<double> p);

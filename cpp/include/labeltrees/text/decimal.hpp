@@ -19,11 +19,11 @@ inline constexpr std::array<double, 23> exact_powers_of_ten{
 double parse_long_decimal(const char* begin, const char* end);
 
 // Reads the longest [sign]digits[.digits][e[sign]digits] at the front of [begin, end) into the
-// nearest double, as Python's float() does; digits may be missing on one side of the point.
-// Returns the end of the number, or nullptr if there is none. Words ("nan", "inf") are no numbers.
+// nearest double, as Python's float() does; digits may be missing on one side of the point. Returns
+// the end of the number, or nullptr if there is none. Words ("nan", "inf") are not numbers.
 //
-// Up to 19 digits whose integer is below 2^53, times or over an exact power of ten, is one
-// correctly rounded operation (Clinger 1990); anything longer takes parse_long_decimal.
+// Up to 19 digits whose integer is below 2^53, multiplied or divided by an exact power of ten, take
+// one correctly rounded operation (Clinger 1990). Longer numbers take parse_long_decimal.
 inline const char* parse_decimal(const char* begin, const char* end, double& value) {
   const char* at = begin;
   bool negative = false;

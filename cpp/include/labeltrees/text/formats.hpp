@@ -1,9 +1,10 @@
 // Text files of sparse examples, a block of lines at a time.
 //
-// Every parser reads whole lines and gives arrays that own their memory. In each row the feature
-// indices are strictly increasing: entries may come in any order, and those of one feature are
-// summed. A label that a row names twice counts once. Cost is O(bytes), plus O(n log n) for a row
-// of n entries that is not sorted. The parsers share nothing, so any number of threads may run.
+// Every parser reads whole lines and returns arrays that own their memory. In each row the feature
+// indices are strictly increasing. Entries may come in any order, and entries of one feature are
+// summed. A label that occurs twice in a row counts once. Cost is O(bytes), plus O(n log n) for a
+// row of n entries that is not sorted. The parsers share no state, so any number of threads may
+// run.
 #pragma once
 
 #include <cstddef>
@@ -46,7 +47,7 @@ struct ParsedRows {
   std::vector<std::int64_t> labels;           // integers, or positions in label_names
   std::vector<std::string> label_names;       // distinct, in order of appearance
   std::vector<float> weights;                 // n_rows, or empty if the format has none
-  std::vector<std::int64_t> lines;            // n_rows: the line of each row
+  std::vector<std::int64_t> lines;            // n_rows entries; the line of each row
   LabelKind label_kind = LabelKind::unknown;
   std::size_t end = 0;         // where in the text the next row starts
   std::int64_t next_line = 1;  // and its line
@@ -80,7 +81,7 @@ enum class LabelLists : std::uint8_t {
 
 struct VwOptions {
   LabelLists lists;
-  LabelKind label_kind;  // unknown: the first label decides
+  LabelKind label_kind;  // unknown if the first label decides
 };
 
 // Vowpal Wabbit rows: "label importance 'tag|namespace:scale feature:value ... |namespace ...".
@@ -89,7 +90,7 @@ struct VwOptions {
 // lines are skipped; a row may have no label.
 ParsedRows parse_vw(const TextBlock& block, const VwOptions& options);
 
-// Rows from entries that are already numbers: row r has entries row_starts[r] .. row_starts[r + 1],
+// Rows from entries that are already numbers. Row r has entries row_starts[r] .. row_starts[r + 1],
 // and is line lines[r] of its file. Throws ParseError for an index outside [0, n_features) or a
 // value that is not finite as a float, std::invalid_argument for arrays that do not fit together.
 ParsedRows gather_rows(std::span<const std::int64_t> row_starts,

@@ -1,4 +1,4 @@
-// A label tree from data: labels whose examples look alike share a subtree.
+// A label tree from data: labels with similar examples share a subtree.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Clustering {
   std::uint64_t seed;
   // The parts of a node get equal shares of its mass instead of equal numbers of labels.
   bool by_mass;
-  std::int32_t max_leaf;  // a node of at most so many labels has them all as its children
+  std::int32_t max_leaf;  // a node with at most this number of labels has them all as its children
   std::size_t n_workers;
 };
 
@@ -40,15 +40,15 @@ Centroids relevance_centroids(const CsrView& X, std::size_t n_features, const Cs
 
 // Balanced spherical k-means, from the root down, over labels 0 .. centroids.n_rows() - 1.
 //
-// Labels are bisected: two of them, drawn from the seed, are the first centres; the half with the
-// largest v . (c_0 - c_1) goes left, ties to the smaller label; each side's mean becomes its
-// centre; and so on until the mean cosine sum_j |sum of side j| / n gains less than 1e-4, at most
-// 50 times. A node of arity a is made of a - 1 such bisections whose sides have labels in
-// proportion to their parts, so without by_mass every part has at most ceil(n / a) of n labels:
-// depth ceil(log_a n).
+// Labels are bisected. Two labels, drawn from the seed, are the first centres. The half with the
+// largest v . (c_0 - c_1) goes left, ties to the smaller label, and each side's mean becomes its
+// centre. This is repeated until the mean cosine sum_j |sum of side j| / n gains less than 1e-4, at
+// most 50 times. A node of arity a consists of a - 1 such bisections whose sides have labels in
+// proportion to their parts. Without by_mass every part therefore has at most ceil(n / a) of n
+// labels, and the depth is ceil(log_a n).
 //
 // mass: of each label, >= 0; read only with by_mass. Empty centroids score 0 and fill the middle.
-// O(nnz) a level and iteration, O(nnz) memory and O(features) a worker; the tree does not depend on
+// O(nnz) a level and iteration, O(nnz) memory and O(features) a worker. The tree does not depend on
 // the number of workers.
 LabelTree kmeans_tree(const CsrView& centroids, std::span<const double> mass,
                       const Clustering& options);
@@ -57,9 +57,9 @@ LabelTree kmeans_tree(const CsrView& centroids, std::span<const double> mass,
 // They are 0 .. centroids.n_rows() - 1, increasing as in the whole. Only the first n_levels below
 // the node are divided, so labels below the last of them are in increasing order.
 //
-// shape: any tree of kmeans_tree over as many labels as the whole has, with the same arity and
-// max_leaf; without by_mass its nodes depend on nothing else, not even on the centroids. Throws
-// TreeError if a node that is divided has other children.
+// shape: any tree of kmeans_tree over the same number of labels as the whole, with the same arity
+// and max_leaf. Without by_mass its nodes depend on no other argument, not even on the centroids.
+// Throws TreeError if a node that is divided has other children.
 std::vector<LabelId> kmeans_order(const CsrView& centroids, const LabelTree& shape, NodeId node,
                                   std::size_t n_levels, const Clustering& options);
 

@@ -16,24 +16,24 @@ using NodeId = std::int32_t;
 using LabelId = std::int32_t;
 inline constexpr std::int32_t none = -1;
 
-// Thrown when arrays do not describe a tree; the message says where.
+// Thrown when arrays do not describe a tree; the message names the place.
 class TreeError : public std::invalid_argument {
  public:
   using std::invalid_argument::invalid_argument;
 };
 
-// Invariants: node 0 is the root; a child's id is larger than its parent's; the children of a
-// node have consecutive ids; every leaf has one label >= 0, every inner node has label none; no
-// label has two leaves. The arrays parent and label therefore say everything. A tree may be
+// Invariants: node 0 is the root; a child's id is larger than its parent's; the children of a node
+// have consecutive ids; every leaf has one label >= 0, every inner node has label none; no label
+// has two leaves. The arrays parent and label therefore describe the whole tree. A tree may be
 // empty, and a single leaf is a tree.
 //
-// Not safe for writing from two threads; any number of threads may read.
+// Only one thread may write at a time; any number of threads may read.
 class LabelTree {
  public:
   LabelTree() = default;
 
   // Takes arrays that already satisfy the invariants and whose labels are below max_labels, else
-  // throws TreeError. O(nodes + max_labels), in memory too.
+  // throws TreeError. Time and memory are O(nodes + max_labels).
   static LabelTree restore(std::span<const NodeId> parent, std::span<const LabelId> label,
                            std::size_t max_labels);
   // With labels below the number of nodes, so that the tree takes no more than the arrays allow.
@@ -91,8 +91,8 @@ class LabelTree {
   std::size_t n_labels_ = 0;
 };
 
-// A tree over labels in their given order whose every node splits its labels into at most arity
-// (>= 2) parts of nearly equal size: depth ceil(log_arity n). O(n).
+// A tree over labels in their given order. Every node splits its labels into at most arity (>= 2)
+// parts of nearly equal size, so the depth is ceil(log_arity n). O(n).
 LabelTree balanced_tree(std::span<const LabelId> labels, std::int32_t arity);
 // balanced_tree over a random order of labels 0 .. n_labels - 1, the same for the same seed.
 LabelTree random_tree(std::int32_t n_labels, std::int32_t arity, std::uint64_t seed);
