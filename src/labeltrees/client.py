@@ -275,7 +275,8 @@ class ModelClient:
     def put(self, model: bytes | Mapping[str, Any]) -> dict[str, Any]:
         """Serve a new model from the bytes of a model file or a description.
 
-        For example, ``{"learns": "text"}`` describes a model of texts without training.
+        For example, ``{"learns": "text"}`` describes a model of texts without training, and with
+        ``"method": "multilabel"`` each text may have any number of labels.
         """
         body = model if isinstance(model, bytes) else dict(model)
         found: dict[str, Any] = self.client.send("PUT", self._path, body)

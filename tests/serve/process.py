@@ -64,7 +64,8 @@ class Writer:
     A request without a response is sent again, with the same key, to the next server.
     """
 
-    def __init__(self, number, seed):
+    def __init__(self, number, seed, *, several=False):
+        self.several = several
         self.number, self.random = number, random.Random(1000 * seed + number)
         self.n_made = 0
         self.pending = None
@@ -106,6 +107,10 @@ class Writer:
         own = f"{self.number}-{self.n_made}"
         words = [f"w{self.random.randrange(30)}" for _ in range(4)]
         features = dict.fromkeys([own, *words], 1.0)
+        if self.several:
+            n_labels = self.random.choice((0, 1, 1, 2, 3))
+            labels = [f"l{i}" for i in self.random.sample(range(40), n_labels)]
+            return {"features": features, "labels": labels, "features_id": own}
         label = f"l{self.random.randrange(40)}"
         return {"features": features, "label": label, "features_id": own}
 

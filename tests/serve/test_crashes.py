@@ -30,9 +30,9 @@ def folder(tmp_path):
     return with_model(tmp_path / "served")
 
 
-def with_model(path):
+def with_model(path, method="conditional"):
     made = ModelFolder(path)
-    made.add("m", new_model(NewModel("features")))
+    made.add("m", new_model(NewModel("features", method=method)))
     made.close()
     return path
 
@@ -40,8 +40,8 @@ def with_model(path):
 class CleanRun:
     """A model that learns the whole log without a crash."""
 
-    def __init__(self):
-        self.served = ServedModel("m", new_model(NewModel("features")))
+    def __init__(self, method="conditional"):
+        self.served = ServedModel("m", new_model(NewModel("features", method=method)))
 
     def check(self, folder, writers):
         """Check the folder of a killed server; return the number of examples."""
@@ -73,10 +73,11 @@ def check_log(opened, writers):
     assert len(set(ids)) == len(ids)
 
 
-def crash_again_and_again(folder, n_crashes, seed):
+def crash_again_and_again(folder, n_crashes, seed, method="conditional"):
     moments = random.Random(seed)
-    writers = [Writer(number, seed) for number in range(N_WRITERS)]
-    clean = CleanRun()
+    several = method == "multilabel"
+    writers = [Writer(number, seed, several=several) for number in range(N_WRITERS)]
+    clean = CleanRun(method)
     n_examples = 0
     for _ in range(n_crashes):
         process = Process(folder, *OFTEN)
@@ -84,13 +85,18 @@ def crash_again_and_again(folder, n_crashes, seed):
         n_now = clean.check(folder, writers)
         assert n_now >= n_examples
         n_examples = n_now
-    anew = CleanRun()
-    anew.check(folder, writers)  # the whole log again, in other batches
+    again = CleanRun(method)
+    again.check(folder, writers)  # the whole log again, in other batches
     return n_examples
 
 
 def test_a_killed_server_loses_no_example_and_learns_none_twice(folder):
     assert crash_again_and_again(folder, n_crashes=3, seed=0) > 0
+
+
+def test_a_killed_server_loses_no_example_of_a_multi_label_model(tmp_path):
+    folder = with_model(tmp_path / "served", "multilabel")
+    assert crash_again_and_again(folder, n_crashes=2, seed=5, method="multilabel") > 0
 
 
 @pytest.mark.thorough

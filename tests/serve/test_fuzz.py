@@ -34,6 +34,7 @@ STARTS = {
     "learn": [
         {"text": "a b", "label": "x"}, {"examples": [{"features": {"a": 1}, "labels": ["x"]}]},
         {"features": {"indices": [3], "values": [1]}, "label": 7, "weight": 2},
+        {"examples": [{"features": {"a": 1}, "labels": ["x", "y"]}, {"text": "a", "labels": []}]},
     ],
     "explain": [{"text": "a", "label": "x", "n_features": 3}, {"features": {"a": 1}}],
     "rows": [{"rows": [{"text": "a"}, {"features": {"a": 1}}], "labels": ["x"], "k": 1}],
@@ -80,6 +81,7 @@ def where(tmp_path_factory):
     folder = ModelFolder(tmp_path_factory.mktemp("fuzzed") / "folder")
     for name in ("text", "features", "python"):
         folder.add(name, new_model(NewModel(name)))
+    folder.add("several", new_model(NewModel("features", method="multilabel")))
     with serving(folder, model_limits=ModelLimits(labels=200), reach_seconds=0.001) as (url, _):
         yield url.removeprefix("http://")
 
@@ -92,7 +94,9 @@ def test_no_random_body_makes_the_server_fail(where):
     for _ in range(N_BODIES):
         operation = rng.choice(posts)
         body = raw(changed(rng.choice(STARTS[operation.name]), rng), rng)
-        path = operation.path.replace("{model}", rng.choice(["text", "features", "python"]))
+        path = operation.path.replace(
+            "{model}", rng.choice(["text", "features", "python", "several"])
+        )
         connection.request("POST", path, body)
         answer = connection.getresponse()
         content = answer.read()

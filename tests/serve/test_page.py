@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
+import subprocess
 import urllib.error
 import urllib.request
 
 import pytest
 
+import labeltrees
 from labeltrees.serve.server import PAGE
 
 SCRIPTS = sorted(PAGE.glob("*.js"))
@@ -92,3 +96,49 @@ def test_the_page_uses_no_other_hosts_and_no_inline_code():
 
 def test_the_plotting_library_has_its_licence():
     assert "Permission is hereby granted" in (PAGE / "vendor/uPlot.LICENSE").read_text()
+
+
+NODE = shutil.which("node")
+PATHS = """
+import { paths } from "%s";
+let text = "";
+process.stdin.on("data", (part) => (text += part));
+process.stdin.on("end", () => console.log(JSON.stringify(paths(JSON.parse(text)))));
+"""
+
+
+def paths_of(explanation, tmp_path):
+    """Return an explanation in the form in which the page draws it."""
+    copy = tmp_path / "page"
+    copy.mkdir()
+    (copy / "package.json").write_text('{"type": "module"}')
+    for name in ("reasons.js", "numbers.js"):
+        shutil.copy(PAGE / name, copy / name)
+    (copy / "paths.js").write_text(PATHS % "./reasons.js")
+    done = subprocess.run(
+        [NODE, copy / "paths.js"], input=json.dumps(explanation.to_dict()),
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return json.loads(done.stdout)
+
+
+@pytest.mark.skipif(NODE is None, reason="node is not installed")
+@pytest.mark.parametrize("method", ["conditional", "multilabel"])
+def test_the_page_draws_steps_with_the_signs_and_probabilities_of_the_explanation(method, tmp_path):
+    X, y = [[1, 0, 0], [0, 1, 0], [0, 0, 1]] * 20, ["a", "b", "c"] * 20
+    if method == "conditional":
+        model = labeltrees.ConditionalTreeClassifier(refine=0).fit(X, y)
+    else:
+        model = labeltrees.MultiLabelTreeClassifier(refine=2).fit(X, [[label] for label in y])
+    reason = model.explain([[0, 1, 0]], "b")
+    (path,) = paths_of(reason, tmp_path)
+    p_path = getattr(reason, "p_any", 1.0)
+    for drawn, step in zip(path["steps"], reason.steps, strict=True):
+        p_path *= drawn["p"]
+        margin = sum(amount for _, amount in drawn["support"])
+        assert (margin > 0) == (drawn["p"] > 0.5) or abs(margin) < 0.1, (drawn, step)
+        assert "NaN" not in drawn["note"]
+    p_tree = getattr(reason, "p_tree", reason.p_label)
+    assert p_path == pytest.approx(p_tree, rel=1e-3)
+    if method == "multilabel":
+        assert "The tree predicts" in path["reranker"]["text"]

@@ -95,7 +95,7 @@ def test_a_learned_label_rises_and_shows_the_change(look):
     found.page.select_option("#times", "20")
     found.page.press("#correct-label", "Enter")
     found.until("document.getElementById('learn-report').textContent.includes('now')")
-    assert "label is new" in found.text("#learn-report")
+    assert "is a new label" in found.text("#learn-report")
     after = found.bars()
     assert next(iter(after)) == "a_name_never_seen" != before
     assert found.page.locator(".moved.up").first.text_content().startswith("+")

@@ -162,10 +162,11 @@ class RowsResponse(Struct):
 
 
 class NewModel(Struct, omit_defaults=True, forbid_unknown_fields=True):
-    """A model without training: the input that it takes, and its settings."""
+    """A model without training: the input that it takes, its settings, and its method."""
 
     learns: str = "text"
     settings: dict[str, Any] = {}
+    method: str = "conditional"
 
 
 class TrimRequest(Struct, forbid_unknown_fields=True):

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from labeltrees.serve.learning.log import ExampleLog
 
 
+_SCORES = ("log_loss", "accuracy", "precision_at_1", "precision_at_5", "calibration_error")
+"""Names of the reported scores; models of several labels have precision instead of accuracy."""
+
+
 def replay(
     folder: Annotated[Path, typer.Argument(help="The server's folder; it may be running.")],
     name: Annotated[str, typer.Argument(help="The name of the served model.")],
@@ -92,7 +96,7 @@ def _learned(
     scores = served.quality.summary()["all"]
     return {
         "examples": n, "trimmed": after, "labels": served.n_labels,
-        **{each: scores[each] for each in ("log_loss", "accuracy", "calibration_error")},
+        **{each: scores[each] for each in _SCORES if each in scores},
         "seconds": round(time.perf_counter() - begin, 3), "model": str(out),
     }  # fmt: skip
 

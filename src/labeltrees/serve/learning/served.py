@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from labeltrees.data.labels import RaggedLabels
+from labeltrees.data.ragged import joined_starts, starts_of
 from labeltrees.data.rows import stacked
 from labeltrees.errors import DivergedError, LabelTreesError, LabelTypeError
 from labeltrees.models.capabilities import Updates, can
@@ -34,6 +35,8 @@ __all__ = ["CheckedExamples", "LearnResult", "ServedModel"]
 
 _KEPT_FACTS = ("input",)
 """Extra facts of the original file that snapshots keep."""
+_N_SCORED = 5
+"""Number of most likely labels that are scored where rows have several labels."""
 
 
 @dataclass
@@ -47,19 +50,22 @@ class LearnResult:
 
 @dataclass(frozen=True)
 class CheckedExamples:
-    """The checked examples of a request, with one label per row; several labels repeat a row."""
+    """The checked examples of a request, in the form that `update` of the model takes.
+
+    If the model learns one label per row, an example with several labels has a row for each.
+    """
 
     rows: Rows
-    labels: NDArray[Any]
+    labels: RaggedLabels
     weights: NDArray[np.float32]
     example_of: NDArray[np.int64]
     """Number of each row's example within its request."""
     n_examples: int
 
     @property
-    def label_type(self) -> type:
-        """The type of the labels."""
-        return type(self.labels[0])
+    def label_type(self) -> type | None:
+        """The type of the labels, None without labels."""
+        return type(self.labels.labels[0]) if len(self.labels.labels) else None
 
 
 class ServedModel:
@@ -86,7 +92,9 @@ class ServedModel:
         about = about if isinstance(about, dict) else {}
         self.seq = seq
         self.link = bytes.fromhex(about["link"]) if seq and "link" in about else FIRST_LINK
-        self.quality = ProgressiveQuality.from_state(about.get("quality"))
+        self.quality = ProgressiveQuality.from_state(
+            about.get("quality"), several_labels=self.several_labels
+        )
         self.demo = bool(about.get("demo"))
         self._base = replace(
             stored,
@@ -103,8 +111,12 @@ class ServedModel:
     @property
     def can_learn(self) -> bool:
         """Whether the model can be updated."""
-        updates = can(self.model, Updates) and not self.model.takes_label_sets
-        return updates and not self.model.frozen
+        return can(self.model, Updates) and not self.model.frozen
+
+    @property
+    def several_labels(self) -> bool:
+        """Whether the model learns all labels of a row together."""
+        return self.model.takes_label_sets
 
     @property
     def n_labels(self) -> int:
@@ -119,8 +131,6 @@ class ServedModel:
         why = "is trained on all its data at once"
         if self.model.frozen:
             why = "was saved without the state that learning needs"
-        elif can(self.model, Updates):
-            why = "learns sets of labels, which the server does not support"
         raise Problem(
             409,
             f"The model {self.name!r} predicts but does not learn, because its {kind} {why}. "
@@ -132,30 +142,34 @@ class ServedModel:
         """Return checked examples, or raise an error that describes the first bad one."""
         self.check_can_learn()
         rows = self.reader.read(examples)
-        labels: list[Any] = []
-        counts: list[int] = []
-        for number, example in enumerate(examples):
-            own = _labels_of(example, number)
-            labels += own
-            counts.append(len(own))
-        example_of = np.repeat(np.arange(len(examples)), counts)
-        weights = np.array([each.weight for each in examples], np.float32)
-        weights = np.asarray(weights / np.array(counts, np.float32), np.float32)[example_of]
-        if len(example_of) != len(examples):
-            rows = rows.take(example_of)
-        if len({type(label) for label in labels}) > 1:
+        lists = [
+            _labels_of(example, number, may_be_empty=self.several_labels)
+            for number, example in enumerate(examples)
+        ]
+        flat = [label for own in lists for label in own]
+        if len({type(label) for label in flat}) > 1:
             raise LabelTypeError("labels must be all strings or all integers, got both.")
-        as_array = np.array(labels, dtype=object if isinstance(labels[0], str) else np.int64)
-        batch = CheckedExamples(rows, as_array, weights, example_of, len(examples))
+        is_int = bool(flat) and not isinstance(flat[0], str)
+        array = np.array(flat, dtype=np.int64 if is_int else object)
+        weights = np.array([each.weight for each in examples], np.float32)
+        example_of, labels = np.arange(len(examples)), RaggedLabels.of_single(array)
+        counts = np.array([len(own) for own in lists])
+        if self.several_labels:
+            labels = RaggedLabels(array, starts_of(counts))
+        elif len(array) != len(examples):
+            example_of = np.repeat(example_of, counts)
+            weights = np.asarray(weights / counts.astype(np.float32), np.float32)[example_of]
+            rows = rows.take(example_of)
+        batch = CheckedExamples(rows, labels, weights, example_of, len(examples))
         self.check_labels(batch)
         return batch
 
     def check_labels(self, batch: CheckedExamples) -> None:
         """Raise `LabelTypeError` unless the labels have the type of the known labels."""
-        if not self.n_labels:
+        if not self.n_labels or batch.label_type is None:
             return
         known = str if self.model.vocabulary.is_text else int
-        if isinstance(batch.labels[0], str) != (known is str):
+        if (batch.label_type is str) != (known is str):
             raise LabelTypeError(f"the labels of {self.name!r} are {known.__name__}.")
 
     @property
@@ -175,19 +189,42 @@ class ServedModel:
     def learn(self, batches: Sequence[CheckedExamples], link: bytes) -> list[LearnResult]:
         """Update the model with batches in their order; ``link`` is that of the last example."""
         rows = stacked([each.rows for each in batches])
-        labels = np.concatenate([each.labels for each in batches])
+        labels = _joined([each.labels for each in batches])
         weights = np.concatenate([each.weights for each in batches])
         predicted, known, refused = self._learn_all(rows, labels, weights)
         firsts = np.cumsum([0] + [each.n_examples for each in batches])
-        batch_of = np.repeat(np.arange(len(batches)), [len(each.labels) for each in batches])
+        batch_of = np.repeat(np.arange(len(batches)), [each.rows.n_rows for each in batches])
         example_of = np.concatenate([each.example_of for each in batches])
         results = [LearnResult() for _ in batches]
         for row in refused:
             results[batch_of[row]].refused.append(int(example_of[row]))
-        tops = predicted.top[:, 0], predicted.p_top[:, 0]
+        if len(known):
+            labels = labels if len(known) == labels.n_rows else labels.take(known)
+            self._add_predictions(results, predicted, labels, batch_of[known], example_of[known])
+            seqs = self.seq + 1 + firsts[batch_of[known]] + example_of[known]
+            ids = (
+                self.model.vocabulary.ids(labels.labels)
+                if len(labels.labels)
+                else np.empty(0, np.int32)
+            )
+            self.quality.observe(predicted, labels, ids, weights[known], seqs=seqs)
+        self.seq += int(firsts[-1])
+        self.link = link
+        return results
+
+    @staticmethod
+    def _add_predictions(
+        results: list[LearnResult],
+        predicted: Predictions,
+        labels: RaggedLabels,
+        batch_of: NDArray[np.int64],
+        example_of: NDArray[np.int64],
+    ) -> None:
+        """Add the prediction for every label of the rows to the results of their batches."""
+        row = labels.row_of
         columns = (
-            batch_of[known], example_of[known], labels[known], predicted.p_label, *tops,
-            predicted.is_new,
+            batch_of[row], example_of[row], labels.labels, predicted.p_label,
+            predicted.top[row, 0], predicted.p_top[row, 0], predicted.is_new,
         )  # fmt: skip
         for at, example, label, p, top, p_top, new in zip(
             *(column.tolist() for column in columns), strict=True
@@ -195,16 +232,9 @@ class ServedModel:
             results[at].predicted.append(ExamplePrediction(example, label, p, top, p_top, new))
             if new:
                 results[at].new_labels.append(label)
-        if len(known):
-            seqs = self.seq + 1 + firsts[batch_of[known]] + example_of[known]
-            ids = self.model.vocabulary.ids(labels[known])
-            self.quality.observe(predicted, labels[known], ids, weights[known], seqs=seqs.tolist())
-        self.seq += int(firsts[-1])
-        self.link = link
-        return results
 
     def _learn_all(
-        self, rows: Rows, labels: NDArray[Any], weights: NDArray[np.float32]
+        self, rows: Rows, labels: RaggedLabels, weights: NDArray[np.float32]
     ) -> tuple[Predictions, NDArray[np.int64], list[int]]:
         """Learn all rows except those that cannot be learned, which change nothing.
 
@@ -213,16 +243,17 @@ class ServedModel:
         depend on the batches, so that recovery refuses the same rows.
         """
         model: Any = self.model
+        k = min(_N_SCORED, model.settings.batch_k) if self.several_labels else 1
         predicted: list[Predictions] = []
         known: list[NDArray[np.int64]] = []
         refused: list[int] = []
-        parts = [np.arange(len(labels))]
+        parts = [np.arange(rows.n_rows)]
         while parts:
             part = parts.pop()
-            own = rows if len(part) == len(labels) else rows.take(part)
+            whole = len(part) == rows.n_rows
+            own, own_labels = (rows, labels) if whole else (rows.take(part), labels.take(part))
             try:
-                single = RaggedLabels.of_single(labels[part])
-                predicted.append(model.update(own, single, weights[part], k=1))
+                predicted.append(model.update(own, own_labels, weights[part], k=k))
                 known.append(part)
             except DivergedError as error:
                 at = error.row
@@ -238,7 +269,7 @@ class ServedModel:
                     half = len(part) // 2
                     parts += [part[half:], part[:half]]
         if not predicted:
-            return Predictions.none(1), np.empty(0, np.int64), refused
+            return Predictions.none(k), np.empty(0, np.int64), refused
         return Predictions.joined(predicted), np.concatenate(known), refused
 
     def stored(self) -> tuple[int, StoredModel]:
@@ -253,12 +284,21 @@ class ServedModel:
         return self.seq, replace(stored, tensors=tensors, transform=self._base.transform)
 
 
-def _labels_of(example: Example, number: int) -> list[Any]:
+def _labels_of(example: Example, number: int, *, may_be_empty: bool) -> list[Any]:
     if (example.label is None) == (example.labels is None):
         raise Problem(
             422, f"Row {number}: give either 'label' or 'labels', not both.", kind="bad-row"
         )
     own = [example.label] if example.labels is None else list(dict.fromkeys(example.labels))
-    if not own:
-        raise Problem(422, f"Row {number}: 'labels' is empty.", kind="bad-row")
+    if not own and not may_be_empty:
+        raise Problem(
+            422, f"Row {number}: 'labels' is empty, but the model learns one label per row.",
+            kind="bad-row",
+        )  # fmt: skip
     return own
+
+
+def _joined(parts: Sequence[RaggedLabels]) -> RaggedLabels:
+    """Return the labels of all batches; batches without labels do not change the type of others."""
+    arrays = [part.labels for part in parts if len(part.labels)] or [parts[0].labels]
+    return RaggedLabels(np.concatenate(arrays), joined_starts([part.starts for part in parts]))

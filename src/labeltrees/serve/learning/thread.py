@@ -239,7 +239,7 @@ class LearningThread:
         planned: list[_Planned] = []
         ends: dict[str, tuple[int, bytes]] = {}
         n_new: dict[str, int] = {}
-        label_types: dict[str, type] = {}
+        label_types: dict[str, type | None] = {}
         keys: dict[tuple[str, str], _Planned] = {}
         for pending in requests:
             if not pending.future.set_running_or_notify_cancel():
@@ -303,15 +303,17 @@ class LearningThread:
         pending: PendingRequest,
         served: ServedModel,
         n_new: dict[str, int],
-        label_types: dict[str, type],
+        label_types: dict[str, type | None],
     ) -> None:
         """Raise a problem if the model would become too large, or labels would mix two types."""
         batch, model = pending.batch, served.model
         served.check_labels(batch)
-        if label_types.setdefault(served.name, batch.label_type) is not batch.label_type:
+        known = label_types.setdefault(served.name, batch.label_type) or batch.label_type
+        label_types[served.name] = known
+        if batch.label_type not in (known, None):
             raise Problem(422, "The labels of a model must be all strings or all integers.")
         vocabulary = model.vocabulary
-        new = len({label for label in batch.labels.tolist() if label not in vocabulary})
+        new = len({label for label in batch.labels.labels.tolist() if label not in vocabulary})
         n_new[served.name] = n_new.get(served.name, 0) + new
         if new and served.n_labels + n_new[served.name] > self.limits.labels:
             n_new[served.name] -= new

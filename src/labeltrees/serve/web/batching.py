@@ -110,7 +110,7 @@ def _top_of(served: ServedModel, sent: Sequence[InputRow], k: int) -> list[RowLa
 
 def top_labels(model: FittedModel, rows: Rows, k: int) -> list[RowLabels]:
     """Return the k most likely labels of every row, or all labels if there are fewer."""
-    k = min(k, len(model.vocabulary))
+    k = min(k, getattr(model, "n_tree_labels", len(model.vocabulary)))
     if k == 0:
         return [RowLabels([], []) for _ in range(rows.n_rows)]
     model.check_width(rows)

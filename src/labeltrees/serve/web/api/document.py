@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from labeltrees import __version__
+from labeltrees.serve.wire import NewModel
 
 if TYPE_CHECKING:
     from labeltrees.serve.web.api.operations import Operation
@@ -37,6 +38,7 @@ _ERROR = {
 def openapi(operations: list[Operation]) -> dict[str, Any]:
     """Return the OpenAPI document of all operations."""
     types = [t for each in operations for t in (each.content, each.returns) if t is not None]
+    types.append(NewModel)
     _, schemas = msgspec.json.schema_components(list(dict.fromkeys(types)), ref_template=_REF)
     schemas |= {"Problem": _PROBLEM, "Error": _ERROR}
     paths: dict[str, Any] = {}
@@ -106,12 +108,7 @@ def _body(operation: Operation) -> dict[str, Any] | None:
         (schema,), _ = msgspec.json.schema_components([operation.content], ref_template=_REF)
         return {"application/json": {"schema": schema, "example": operation.example}}
     if operation.takes == "application/octet-stream":
-        learns = {"type": "string", "enum": ["text", "features", "python"]}
-        new = {
-            "type": "object",
-            "properties": {"learns": learns, "settings": {"type": "object"}},
-            "additionalProperties": False,
-        }
+        (new,), _ = msgspec.json.schema_components([NewModel], ref_template=_REF)
         raw = {"schema": {"type": "string", "format": "binary"}}
         return {operation.takes: raw, "application/json": {"schema": new}}
     if operation.takes.endswith("urlencoded"):

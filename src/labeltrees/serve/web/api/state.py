@@ -54,6 +54,7 @@ def _short(served: ServedModel) -> dict[str, Any]:
         "takes": served.reader.kind,
         "seq": served.seq,
         "labels": served.n_labels,
+        "several_labels": served.several_labels,
         "can_learn": served.can_learn,
         "demo": served.demo,
     }
@@ -69,7 +70,7 @@ async def read_model(call: Call) -> dict[str, Any]:
         "features": served.model.n_features,
         "columns": served.reader.columns,
         "capabilities": [name for name, each in _CAPABILITIES.items() if can(served.model, each)],
-        "learns_row_by_row": can(served.model, Updates) and not served.model.takes_label_sets,
+        "learns_row_by_row": can(served.model, Updates),
         "settings": {} if settings is None else settings.to_dict(),
         "sizes": about,
         "memory_bytes": served.memory_bytes,

@@ -68,7 +68,7 @@ export const complete = (model, body, signal) => post(at(model, "/complete"), bo
 export const explain = (model, body, signal) => post(at(model, "/explain"), body, { signal });
 export const tree = (model, query) => send("GET", at(model, `/tree?${new URLSearchParams(query)}`));
 export const labels = (model, containing, most, signal) => send("GET", at(model, `/labels?${new URLSearchParams({ containing, most })}`), { signal });
-export const makeModel = (model, learns) => send("PUT", at(model), { body: { learns } });
+export const makeModel = (model, learns, method) => send("PUT", at(model), { body: { learns, method } });
 
 // Sends examples to learn. Without a response they are sent once more with the same key, so that the
 // server does not learn them twice.

@@ -9,9 +9,9 @@ const TINY = 5e-4;
 const rows = new Map(); // by label: the element of its bar
 let before = null; // probabilities by label before the last update, as long as the input stays the same
 
-// Marks the current bars, to show how far they move; p is the old probability of the learned label.
-export function noteBars({ labels, probabilities }, label, p) {
-  before = new Map(labels.map((each, i) => [each, probabilities[i]])).set(label, p);
+// Marks the current bars, to show how far they move; `learned` has the old probabilities of labels.
+export function noteBars({ labels, probabilities }, learned) {
+  before = new Map([...labels.map((each, i) => [each, probabilities[i]]), ...learned]);
 }
 
 export function forgetBars() {
@@ -45,7 +45,7 @@ function arrange(list, ordered) {
   });
 }
 
-function makeRow(label, { choose, explain, learn }) {
+function makeRow(label, { choose, explain, learn, several }) {
   const text = String(label);
   const name = choose
     ? make("button", { type: "button", class: "name choose", title: "Insert this identifier", onclick: () => choose(label) }, text)
@@ -58,7 +58,7 @@ function makeRow(label, { choose, explain, learn }) {
     make("span", { class: "bar", "aria-hidden": "true" }, make("span", { class: "was" }), make("span", { class: "fill" })),
     make("span", { class: "p" }),
     make("span", { class: "moved" }),
-    make("span", { class: "acts" }, explain && button(explain, "why", `Why ${text}?`), learn && button(learn, "correct", `${text} is correct: learn it`)),
+    make("span", { class: "acts" }, explain && button(explain, "why", `Why ${text}?`), learn && button(learn, "correct", several ? `Add ${text} to the correct labels` : `${text} is correct: learn it`)),
   );
 }
 
@@ -92,7 +92,7 @@ function note(order, beginning, about, ceiling) {
   const left = 1 - order.reduce((sum, [, p]) => sum + p, 0);
   const others = about.labels - order.length;
   if (beginning) parts.push(`Only labels that begin with “${beginning}”.`);
-  else if (about.learns_row_by_row && others > 0 && left > 0) parts.push(`The other ${count(others)} labels share ${percent(left)}.`);
+  else if (!about.several_labels && about.learns_row_by_row && others > 0 && left > 0) parts.push(`The other ${count(others)} labels share ${percent(left)}.`);
   if (before) parts.push("Marks show the bars before the last update.");
   return parts.join(" ");
 }

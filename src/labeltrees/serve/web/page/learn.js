@@ -16,7 +16,13 @@ function asLabel(text) {
   return numbers && /^-?\d+$/.test(text) ? Number(text) : text;
 }
 
-async function learn(label) {
+// The labels in the form; a model of several labels takes a list with commas.
+function labelsOf(text) {
+  const parts = state.about.several_labels ? text.split(",") : [text];
+  return [...new Set(parts.map((part) => part.trim()).filter(Boolean))].map(asLabel);
+}
+
+async function learn(labels) {
   const name = modelName();
   const times = Number(byId("times").value);
   const button = byId("learn-button");
@@ -27,13 +33,13 @@ async function learn(label) {
       return;
     }
     const row = shown.row; // the current input, which may be newer than the shown prediction
-    const result = await api.learn(name, new Array(times).fill({ ...row, label }));
+    const result = await api.learn(name, new Array(times).fill({ ...row, ...(state.about.several_labels ? { labels } : { label: labels[0] }) }));
     if (name !== modelName()) return;
-    const before = result.predicted[0]?.p_label;
-    if (before !== undefined) noteBars(shown, label, before);
-    await predict({ also: [label] });
-    byId("learn-report").textContent = report(result, label);
-    emit("learned-label", label);
+    const before = new Map(result.predicted.filter(({ example }) => example === 0).map((each) => [each.label, each.p_label]));
+    if (before.size) noteBars(shown, before);
+    await predict({ also: labels });
+    byId("learn-report").textContent = report(result, before);
+    if (labels.length) emit("learned-label", labels[0]);
     await whenLearned();
   } catch (problem) {
     byId("learn-report").textContent = problem.message;
@@ -42,20 +48,23 @@ async function learn(label) {
   }
 }
 
-function report({ predicted, seq, new_labels: fresh, refused }, label) {
+function report({ seq, new_labels: fresh, refused }, before) {
   if (refused.length) return `${count(refused.length)} examples were refused, because the weights would have diverged.`;
-  const first = predicted[0];
-  const now = shown.probabilities[shown.labels.indexOf(label)];
-  const was = fresh.includes(label) ? "The label is new" : `Its probability was ${percent(first.p_label)}`;
-  return `Learned “${label}” as example ${count(seq)}. ${was}; it is ${percent(now)} now.`;
+  const changes = [...before].map(([label, p]) => {
+    const now = percent(shown.probabilities[shown.labels.indexOf(label)]);
+    return fresh.includes(label) ? `“${label}” is a new label, and its probability is ${now} now.` : `The probability of “${label}” was ${percent(p)}; it is ${now} now.`;
+  });
+  return [`Learned example ${count(seq)}.`, ...changes].join(" ");
 }
 
 const suggest = debounced(150, async () => {
-  const text = byId("correct-label").value.trim();
+  const typed = byId("correct-label").value;
+  const end = state.about?.several_labels ? typed.lastIndexOf(",") + 1 : 0;
+  const text = typed.slice(end).trim();
   if (!text || !state.about) return;
   try {
     const { labels } = await api.labels(modelName(), text, MAX_SUGGESTIONS);
-    byId("known-labels").replaceChildren(...labels.map(({ label }) => make("option", { value: String(label) })));
+    byId("known-labels").replaceChildren(...labels.map(({ label }) => make("option", { value: `${typed.slice(0, end)}${end ? " " : ""}${label}` })));
   } catch {
     // The form works without suggestions.
   }
@@ -66,6 +75,7 @@ function showWhetherItLearns() {
   byId("learn").hidden = !canLearn;
   byId("cannot-learn").hidden = canLearn;
   byId("learn-report").textContent = "";
+  byId("correct-label-name").textContent = state.about.several_labels ? "Labels, with commas between them" : "Label";
   const why = inRows ? "was saved without the state that learning needs" : "is trained on all its data at once";
   byId("cannot-learn").textContent = `“${name}” predicts but does not learn, because it ${why}. Train it again with “labeltrees train”, or serve a model that learns row by row.`;
 }
@@ -74,14 +84,20 @@ export function startLearning(learned) {
   whenLearned = learned;
   byId("learn").addEventListener("submit", (event) => {
     event.preventDefault();
-    const text = byId("correct-label").value.trim();
-    if (text) learn(asLabel(text));
+    const labels = labelsOf(byId("correct-label").value);
+    if (labels.length) learn(labels);
     else byId("learn-report").textContent = "Enter the correct answer first.";
   });
   byId("correct-label").addEventListener("input", suggest);
   on("learn", (label) => {
-    byId("correct-label").value = String(label);
-    learn(label);
+    const field = byId("correct-label");
+    if (state.about.several_labels) {
+      field.value = [...new Set([...labelsOf(field.value), label])].join(", "); // the user adds more
+      field.focus();
+      return;
+    }
+    field.value = String(label);
+    learn([label]);
   });
   let preparedModel = null;
   on("model", () => {

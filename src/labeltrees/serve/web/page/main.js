@@ -39,8 +39,10 @@ function showTrouble(problem) {
 
 function showFacts() {
   const { labels, seq, takes, can_learn: canLearn } = state.about;
+  const several = state.about.several_labels ? ["several labels per example"] : [];
   const parts = [`takes ${TAKES[takes] ?? takes}`, plural(labels, "label"), `${plural(seq, "example")} learned here`];
   if (!canLearn) parts[2] = "does not learn";
+  parts.push(...several);
   byId("facts").textContent = parts.join(" · ");
   byId("facts").title = state.about.kind;
 }

@@ -14,7 +14,7 @@ export function startNewModels(whenMade) {
   byId("new-form").addEventListener("submit", async (event) => {
     event.preventDefault();
     try {
-      await makeModel(name.value.trim(), byId("new-learns").value);
+      await makeModel(name.value.trim(), byId("new-learns").value, byId("new-method").value);
     } catch (problem) {
       byId("new-wrong").textContent = problem.message;
       return;

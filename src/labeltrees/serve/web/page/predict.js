@@ -78,6 +78,7 @@ function draw() {
     choose: about.takes === "python" ? insert : null,
     explain: about.capabilities.includes("explain") ? (label) => emit("explain", label) : null,
     learn: about.can_learn ? (label) => emit("learn", label) : null,
+    several: about.several_labels,
   };
   showBars(shown, about, actions);
   const [top] = shown.labels;
