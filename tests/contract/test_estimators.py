@@ -64,7 +64,7 @@ from labeltrees.errors import (
     DataError,
     FrozenModelError,
 )
-from labeltrees.estimators.baselines.multilabel import MultilabelEstimator
+from labeltrees.estimators.several_labels import MultilabelEstimator
 from labeltrees.models.capabilities import (
     Above,
     BeamSearch,
@@ -117,7 +117,7 @@ CHECKED = [
 
 def expected_failures(estimator):
     """Return the checks that an estimator fails, and why."""
-    if isinstance(estimator, (ExtremeRegressor, MultiLabelTreeClassifier, MultilabelEstimator)):
+    if isinstance(estimator, MultilabelEstimator):
         why = "probabilities are those of each label by itself: they do not sum to one"
         failing = {"check_classifiers_train": why}
         return failing | (_unequal(estimator) if type(estimator) in UNEQUAL_WEIGHTS else {})

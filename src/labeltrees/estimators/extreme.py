@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from sklearn.utils import ClassifierTags
-
 from labeltrees.data.readers.files import chunks_of
 from labeltrees.data.rows import as_rows
 from labeltrees.errors import ArgumentError, DataError
-from labeltrees.estimators.relevance_questions import RelevanceQuestions
 from labeltrees.estimators.several_labels import (
+    RelevanceEstimator,
     form_of,
     raw_relevance_of,
-    relevance_of,
+    training_relevance,
 )
 from labeltrees.models.extreme.estimate import TrainingEstimate, estimate_training
 from labeltrees.models.extreme.files import rows_and_relevance
@@ -22,6 +20,13 @@ from labeltrees.models.extreme.presets import preset_settings
 from labeltrees.models.extreme.settings import ExtremeSettings as Default
 from labeltrees.models.extreme.spilling import space_in
 from labeltrees.models.extreme.training import train_extreme
+from labeltrees.models.model import (
+    MAX_DENSE_BYTES,
+    ScoredLabels,
+    ScoredRows,
+    TopLabels,
+    TopRows,
+)
 
 if TYPE_CHECKING:
     import os
@@ -37,11 +42,12 @@ if TYPE_CHECKING:
         RelevanceName,
         TailName,
     )
+    from labeltrees.models.model import SearchName
 
 __all__ = ["ExtremeRegressor"]
 
 
-class ExtremeRegressor(RelevanceQuestions):
+class ExtremeRegressor(RelevanceEstimator):
     """How relevant each of very many labels is to a row, by trees of labels: XReg, Parabel.
 
     Labels whose rows look alike share a subtree (balanced spherical k-means); a node has a linear
@@ -258,10 +264,7 @@ class ExtremeRegressor(RelevanceQuestions):
         ['rain', 'sun']
         """
         settings = self._settings()
-        rows = as_rows(X)
-        relevance = relevance_of(y, classes)
-        if relevance.n_rows != rows.n_rows:
-            raise DataError(f"y has {relevance.n_rows} rows for the {rows.n_rows} rows of X.")
+        rows, relevance = training_relevance(X, y, classes)
         start = self.__dict__.get("model_") if settings.warm_start else None
         model = train_extreme(rows, relevance, settings, start=start)
         model.form = form_of(y)
@@ -352,10 +355,156 @@ class ExtremeRegressor(RelevanceQuestions):
             raise DataError(f"y has {n_labelled} rows for the {rows.n_rows} rows of X.")
         return estimate_training(rows, relevance, n_rows, self._settings())
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        # Neither a classifier nor a regressor, as a row has any number of labels; but it has
-        # predict_proba, which these tags describe.
-        tags.classifier_tags = ClassifierTags(multi_class=True, multi_label=True)
-        return tags
+    def predict_top_k(
+        self, X: Any, k: int = 5, *, search: SearchName = "auto", beam_width: int | None = None
+    ) -> TopLabels:
+        """Return the k best labels of every row and their probabilities, best first.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features), sparse or dense
+        k : int in [1, n_labels], default 5
+        search : {"auto", "exact", "beam"}, default "auto"
+            "beam", which is what "auto" means here, keeps the ``beam_width`` likeliest nodes of
+            every level and may miss some; "exact" gives provably the top k. With ``tail`` the
+            beam's 100 best labels, or k if that is more, are ranked anew.
+        beam_width : int >= 1, optional
+            By default that of the estimator.
+
+        Returns
+        -------
+        TopLabels
+            ``labels`` and ``probabilities``, both of shape (n_rows, k). The order is that of
+            `predict_top_scores`: where relevance is graded or weighted by propensity, or with
+            ``tail``, it need not be that of the probabilities.
+
+        Examples
+        --------
+        >>> from labeltrees import ExtremeRegressor
+        >>> X, y = [[1, 0], [0, 1], [1, 1]] * 50, [["sun"], ["rain"], ["sun", "rain"]] * 50
+        >>> model = ExtremeRegressor(n_trees=1).fit(X, y)
+        >>> model.predict_top_k([[1, 0]], 2).labels.tolist()
+        [['sun', 'rain']]
+        """
+        rows = self._check_rows(X)
+        top: TopLabels = self.model_.top_labels(rows, k, search=search, beam_width=beam_width)
+        return top
+
+    def predict_top_scores(
+        self, X: Any, k: int = 5, *, search: SearchName = "auto", beam_width: int | None = None
+    ) -> ScoredLabels:
+        """Return the k best labels of every row and the scores that rank them, best first.
+
+        A score is the expected relevance, or with ``tail`` what the tail classifier makes of it. It
+        is a probability only where relevance is not graded or weighted, without ``tail``.
+
+        Parameters
+        ----------
+        X, k, search, beam_width
+            As for `predict_top_k`.
+
+        Returns
+        -------
+        ScoredLabels
+            ``labels`` and ``scores``, both of shape (n_rows, k).
+
+        Examples
+        --------
+        >>> from labeltrees import ExtremeRegressor
+        >>> X, y = [[1, 0], [0, 1], [1, 1]] * 50, [["sun"], ["rain"], ["sun", "rain"]] * 50
+        >>> model = ExtremeRegressor(n_trees=1).fit(X, y)
+        >>> model.predict_top_scores([[1, 0]], 1).labels.tolist()
+        [['sun']]
+        """
+        rows = self._check_rows(X)
+        return self.model_.top_scores(rows, k, search=search, beam_width=beam_width)
+
+    def top_rows(
+        self,
+        X: Any,
+        labels: ArrayLike | None = None,
+        k: int = 5,
+        *,
+        exact: bool = False,
+        factor: float = 4.0,
+        max_bytes: int = MAX_DENSE_BYTES,
+    ) -> TopRows:
+        """Return the k rows to which each label is most relevant, best first: labelwise inference.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features), sparse or dense
+        labels : array of labels, optional
+            By default all of ``classes_``.
+        k : int in [1, n_rows], default 5
+        exact : bool, default False
+            Whether the k best rows are found provably. Otherwise Algorithm 1 of the paper's
+            supplement is followed.
+        factor : float > 0, default 4
+            A node is asked about ``factor`` times the share of rows that reached it in training,
+            but at least k rows, of several trees k + 10: the paper has no such floor, without which
+            labels that few rows had would be asked about fewer rows than are wanted. With ``tail``
+            k is at least 100 here.
+        max_bytes : int, default 2^32
+            An answer larger than this raises `TooLargeError`.
+
+        Returns
+        -------
+        TopRows
+            ``rows`` and ``probabilities``, both of shape (len(labels), k). Rows are ranked by
+            expected relevance, by the logarithm of its odds, which tells more apart than numbers
+            near 1 do; of equals, the first. With ``tail`` the 100 best rows of each label, or k if
+            that is more, are ranked by the tail classifier's score, all rows if ``exact``. Row -1
+            where there is none.
+
+        Examples
+        --------
+        >>> from labeltrees import ExtremeRegressor
+        >>> X, y = [[1, 0], [0, 1], [1, 1]] * 50, [["sun"], ["rain"], ["sun", "rain"]] * 50
+        >>> model = ExtremeRegressor(n_trees=1).fit(X, y)
+        >>> model.top_rows([[0, 1], [1, 1], [1, 0]], ["sun", "rain"], 2).rows.tolist()
+        [[2, 1], [0, 1]]
+        """
+        rows = self._check_rows(X)
+        best: TopRows = self.model_.top_rows(
+            rows, labels, k, exact=exact, factor=factor, max_bytes=max_bytes
+        )
+        return best
+
+    def top_row_scores(
+        self,
+        X: Any,
+        labels: ArrayLike | None = None,
+        k: int = 5,
+        *,
+        exact: bool = False,
+        factor: float = 4.0,
+        max_bytes: int = MAX_DENSE_BYTES,
+    ) -> ScoredRows:
+        """Return the rows that `top_rows` returns, and the scores that rank them.
+
+        A score is the expected relevance, or with ``tail`` what the tail classifier makes of it.
+
+        Parameters
+        ----------
+        X, labels, k, exact, factor, max_bytes
+            As for `top_rows`.
+
+        Returns
+        -------
+        ScoredRows
+            ``rows`` and ``scores``, both of shape (len(labels), k).
+
+        Examples
+        --------
+        >>> from labeltrees import ExtremeRegressor
+        >>> X, stars = [[1, 0], [0, 1]] * 100, [{"ann": 5, "bob": 1}, {"ann": 2}] * 100
+        >>> model = ExtremeRegressor(n_trees=1).fit(X, stars)
+        >>> rows, scores = model.top_row_scores([[0, 1], [1, 0]], ["ann"], 2)
+        >>> rows.tolist(), scores.round().tolist()
+        ([[1, 0]], [[5.0, 2.0]])
+        """
+        rows = self._check_rows(X)
+        return self.model_.top_row_scores(
+            rows, labels, k, exact=exact, factor=factor, max_bytes=max_bytes
+        )

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.utils import ClassifierTags
 
 from labeltrees import checks
+from labeltrees.data.labels import ALLOWED_RELEVANCE, RaggedLabels
 from labeltrees.data.rows import as_rows, as_weights
+from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError, DataError
-from labeltrees.estimators.contract import LabelEstimator, uniforms_of
-from labeltrees.estimators.label_sets import named_sets
-from labeltrees.estimators.several_labels import in_form, ndcg_of, relevance_of
+from labeltrees.estimators.contract import uniforms_of
+from labeltrees.estimators.several_labels import MultilabelEstimator, form_of, relevance_of
 from labeltrees.models.model import ScoredLabels
 from labeltrees.models.multilabel.model import MultiLabelTreeModel
 from labeltrees.models.multilabel.settings import MultiLabelSettings as Default
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
     from labeltrees.data.rows import Rows
     from labeltrees.data.vocabulary import LabelSorting
-    from labeltrees.estimators.label_sets import NamedSets
-    from labeltrees.models.model import Predictions
+    from labeltrees.models.model import FormName, Predictions
     from labeltrees.models.multilabel.settings import SetStructureName
     from labeltrees.models.online.scaling import ScaleName
     from labeltrees.models.online.settings import OptimizerName
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["MultiLabelTreeClassifier"]
 
 
-class MultiLabelTreeClassifier(LabelEstimator):
+class MultiLabelTreeClassifier(MultilabelEstimator):
     """A probabilistic label tree for rows with any number of labels, learned row by row.
 
     Every node estimates P(some label below it is relevant, given that one below its parent is); a
@@ -296,37 +295,6 @@ class MultiLabelTreeClassifier(LabelEstimator):
             self._set_model(X, model)
         return seen
 
-    def predict(self, X: Any) -> Any:
-        """Return the labels of every row, in the form in which they were learned.
-
-        Labels are those with a probability of at least ``threshold``, and a row may have none;
-        where rows had one label each, the likeliest one.
-
-        Parameters
-        ----------
-        X : matrix of shape (n_rows, n_features), sparse or dense
-
-        Returns
-        -------
-        ndarray or sparse csr_array
-            If y was a dense matrix: an indicator matrix of 0 and 1, (n_rows, n_labels), columns as
-            in ``classes_``; if it was sparse, a sparse one. If rows had lists, sets or dicts: an
-            array of n_rows lists of labels, likeliest first. If rows had one label: an array of
-            n_rows labels.
-
-        Examples
-        --------
-        >>> from labeltrees import MultiLabelTreeClassifier
-        >>> X, y = [[1, 0], [0, 1], [1, 1]] * 50, [["sun"], ["rain"], ["sun", "rain"]] * 50
-        >>> MultiLabelTreeClassifier().fit(X, y).predict([[0, 1], [1, 0]]).tolist()
-        [['rain'], ['sun']]
-        """
-        self._check_rows(X)
-        if self.model_.form == "labels":
-            return self.predict_top_k(X, 1).labels[:, 0]
-        threshold = checks.number("threshold", self.threshold, 0, 1, open_low=True)
-        return in_form(self.predict_above(X, threshold), self.model_.form, self.classes_)
-
     def predict_count(self, X: Any) -> NDArray[np.float64]:
         """Return how many labels every row is expected to have: the sum of all probabilities.
 
@@ -376,31 +344,8 @@ class MultiLabelTreeClassifier(LabelEstimator):
         uniforms = uniforms_of(random_state, rows.n_rows)
         return self._sorted_columns(self.model_.sample_sets(rows, uniforms.view(np.uint64)))
 
-    def score(self, X: Any, y: Any, *, classes: ArrayLike | None = None) -> float:
-        """Return nDCG@5 of the likeliest labels of every row: 1 if no ranking could be better.
-
-        Parameters
-        ----------
-        X : matrix of shape (n_rows, n_features), sparse or dense
-        y : matrix, lists, dicts or labels
-            What is true, as for `fit`. Labels that were never learned count as missed.
-        classes : labels of shape (n_labels,), optional
-            Names the columns of a matrix; else they are 0, 1, ...
-
-        Returns
-        -------
-        float in [0, 1]
-
-        Examples
-        --------
-        >>> from labeltrees import MultiLabelTreeClassifier
-        >>> X, y = [[1, 0], [0, 1], [1, 1]] * 50, [["sun"], ["rain"], ["sun", "rain"]] * 50
-        >>> MultiLabelTreeClassifier().fit(X, y).score(X, y)
-        1.0
-        """
-        truth = relevance_of(y, classes)
-        top = self.predict_top_k(X, min(5, self._learned().core.n_labels))
-        return ndcg_of(ScoredLabels(*top), truth, self.classes_)
+    def _top_five(self, X: Any) -> ScoredLabels:
+        return ScoredLabels(*self.predict_top_k(X, min(5, self._learned().core.n_labels)))
 
     @property
     def tree_(self) -> LabelTree:
@@ -418,14 +363,6 @@ class MultiLabelTreeClassifier(LabelEstimator):
         found: LabelSorting | None = self.model_.vocabulary.sorting(n_labels)
         return found
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        # Neither a classifier nor a regressor, as a row has any number of labels; but it has
-        # predict_proba, which these tags describe.
-        tags.classifier_tags = ClassifierTags(multi_class=True, multi_label=True)
-        return tags
-
 
 def _training_sets(
     X: Any, y: Any, sample_weight: ArrayLike | None, classes: ArrayLike | None
@@ -439,3 +376,76 @@ def _training_sets(
     if len(weights) and not weights.any():
         raise ArgumentError.of("sample_weight", "zeros only", "above zero for a row")
     return rows, named, weights
+
+
+class NamedSets(NamedTuple):
+    """Label sets, how they were given, and the labels that are announced with them."""
+
+    sets: RaggedLabels
+    form: FormName
+    names: NDArray[Any]
+    """Of a matrix all of its columns, else the labels that occur, sorted."""
+
+
+def named_sets(y: Any, classes: ArrayLike | None = None) -> NamedSets:
+    """Return a matrix, lists, sets, dicts or one label per row as checked label sets.
+
+    Rows may have no label at all. Relevance, of a matrix or of dicts, must be in [0, 1].
+
+    >>> found = named_sets([{"sun": 1.0, "rain": 0.5}, {}])
+    >>> found.sets.labels.tolist(), found.sets.relevance.tolist(), found.form
+    (['rain', 'sun'], [0.5, 1.0], 'lists')
+    """
+    if y is None:
+        raise DataError("this estimator requires y to be passed, but the target y is None.")
+    if hasattr(y, "__array__") and not hasattr(y, "ndim"):
+        y = np.asarray(y)
+    empty = _without_labels(y, classes)
+    if empty is not None:
+        return empty
+    named = None if form_of(y) in ("lists", "labels") else classes
+    relevance = relevance_of(y, named)
+    values = relevance.values.astype(np.float64) * relevance.scale
+    if relevance.scale > 1:
+        entry = int(np.argmax(values))
+        row = int(np.searchsorted(relevance.starts, entry, side="right")) - 1
+        raise DataError(f"row {row} of y has {values[entry]:g}; {ALLOWED_RELEVANCE}")
+    names = relevance.vocabulary.labels
+    is_graded = relevance.is_graded or relevance.scale != 1
+    if form_of(y) == "lists" and not is_graded:
+        sets = RaggedLabels.of_lists([_relevant(row) for row in y])  # in the order they are named
+    else:
+        graded = values.astype(np.float32) if is_graded else None
+        sets = RaggedLabels(names[relevance.labels], relevance.starts, graded)
+    if named is None and classes is not None:
+        names = np.concatenate([np.asarray(LabelVocabulary(classes).labels), names])
+    return NamedSets(sets, form_of(y), names)
+
+
+def _relevant(row: Any) -> list[Any]:
+    return [label for label in row if row[label]] if isinstance(row, dict) else list(row)
+
+
+def _without_labels(y: Any, classes: ArrayLike | None) -> NamedSets | None:
+    """Return rows none of which has a label; None if one has, or something is wrong with y."""
+    if hasattr(y, "tocsr"):
+        matrix = y.tocsr()
+        is_empty, n_rows, width = matrix.nnz == 0, matrix.shape[0], matrix.shape[1]
+    elif getattr(y, "ndim", 1) == 2:
+        array = np.asarray(y)
+        is_empty = array.dtype.kind in "biuf" and array.size > 0 and not array.any()
+        n_rows, width = array.shape
+    else:
+        rows = list(y)
+        is_empty = bool(rows) and all(
+            isinstance(row, (list, tuple, set, frozenset, dict)) and len(row) == 0 for row in rows
+        )
+        n_rows, width = len(rows), None
+    if not is_empty:
+        return None
+    names = np.arange(0 if width is None else width) if classes is None else np.asarray(classes)
+    names = LabelVocabulary(names).labels
+    if width is not None and len(names) != width:
+        raise ArgumentError.of("classes", classes, f"{width} different labels")
+    starts = np.zeros(n_rows + 1, np.int64)
+    return NamedSets(RaggedLabels(np.empty(0, dtype=object), starts), form_of(y), names)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from labeltrees.estimators.baselines.multilabel import MultilabelEstimator
+from labeltrees.estimators.baselines.multilabel import BaselineEstimator
 from labeltrees.models.baselines.bm25 import Bm25Model
 from labeltrees.models.baselines.bm25 import Bm25Settings as Default
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["Bm25Ranker"]
 
 
-class Bm25Ranker(MultilabelEstimator):
+class Bm25Ranker(BaselineEstimator):
     """Which labels suit a row, by BM25: a label is a document made of its rows' features.
 
     It stands for the information-retrieval stage of the live experiment in Prabhu et al., "Extreme

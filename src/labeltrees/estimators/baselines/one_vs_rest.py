@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from labeltrees.estimators.baselines.multilabel import MultilabelEstimator
+from labeltrees.estimators.baselines.multilabel import BaselineEstimator
 from labeltrees.models.baselines.one_vs_rest import (
     DismecModel,
     DismecSettings,
@@ -15,7 +15,7 @@ from labeltrees.models.baselines.one_vs_rest import (
 __all__ = ["DismecRanker", "ProxmlRanker"]
 
 
-class DismecRanker(MultilabelEstimator):
+class DismecRanker(BaselineEstimator):
     """Labels ranked by one support vector machine per label: DiSMEC. O(n_labels) per row.
 
     Babbar and Schölkopf, "DiSMEC: distributed sparse machines for extreme multi-label
@@ -90,7 +90,7 @@ class DismecRanker(MultilabelEstimator):
         self.random_state = random_state
 
 
-class ProxmlRanker(MultilabelEstimator):
+class ProxmlRanker(BaselineEstimator):
     """Labels ranked by one sparse classifier per label, robust to changed features: ProXML.
 
     Babbar and Schölkopf, "Data scarcity, robustness and extreme multi-label classification" (2019),

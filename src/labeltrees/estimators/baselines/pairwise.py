@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from labeltrees.estimators.baselines.multilabel import MultilabelEstimator
+from labeltrees.estimators.baselines.multilabel import BaselineEstimator
 from labeltrees.models.baselines.rank_svm import RankSvmModel, RankSvmSettings
 from labeltrees.models.baselines.xlr import XlrModel, XlrSettings
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["RankSvmRanker", "XlrRanker"]
 
 
-class RankSvmRanker(MultilabelEstimator):
+class RankSvmRanker(BaselineEstimator):
     """Labels ranked by linear scores that were learned from pairs: RankSVM. O(n_labels) per row.
 
     Herbrich et al., "Support vector learning for ordinal regression" (1999), with the squared loss
@@ -92,7 +92,7 @@ class RankSvmRanker(MultilabelEstimator):
         self.random_state = random_state
 
 
-class XlrRanker(MultilabelEstimator):
+class XlrRanker(BaselineEstimator):
     """Rows ranked for each label by a mixture of a few basic rankings: extreme learning to rank.
 
     Cheng, Davidson and Hsieh, "Extreme learning to rank via low rank assumption" (ICML 2018), the

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from labeltrees.estimators.baselines.multilabel import MultilabelEstimator
+from labeltrees.estimators.baselines.multilabel import BaselineEstimator
 from labeltrees.models.baselines.pfastrexml import PfastreXmlModel
 from labeltrees.models.baselines.pfastrexml import PfastreXmlSettings as Default
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["PfastreXmlRanker"]
 
 
-class PfastreXmlRanker(MultilabelEstimator):
+class PfastreXmlRanker(BaselineEstimator):
     """Which labels suit a row, by trees over rows that are split by nDCG: PfastreXML.
 
     Jain, Prabhu and Varma, "Extreme multi-label loss functions" (KDD 2016), on the trees of FastXML
