@@ -132,7 +132,7 @@ def test_what_fits_nothing_shows_its_first_line():
         (b"a\tone\nb\tcaf\xe9\n", 2, "byte 0xe9 at its place 6. If it is Latin-1"),
         ("a\tone\n".encode("utf-16"), 1, "UTF-16"),
         (b'[{"label": 1}]\n', 1, "looks like one JSON array"),
-        (b"a\tone\nno tab\n" * 2, 1, "the format cannot be told"),
+        (b"a\tone\nno tab\n" * 2, 1, "the format cannot be detected"),
         (gzip.compress(b"x" * 1000, mtime=0)[:9], 1, "gzip"),
     ],
 )

@@ -103,7 +103,9 @@ def swapped_rows():
 def test_swapped_columns_stop_with_what_to_do():
     texts, labels = swapped_rows()
     swapped = rows_of(texts, labels)
-    with pytest.raises(DataFileError, match="labels and texts look swapped: the 60 rows") as caught:
+    with pytest.raises(
+        DataFileError, match="labels and texts look swapped: the first 60 rows"
+    ) as caught:
         read(swapped)
     assert "--label-column 2" in str(caught.value)
     assert caught.value.line == 1

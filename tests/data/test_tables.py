@@ -139,17 +139,21 @@ def test_weights_and_ratings():
     assert chunk.weights.tolist() == [2, 1]
     graded = profile_file(io.BytesIO(text.encode()))
     assert graded.graded
-    assert "'rating' tells how relevant" in " ".join(graded.notes)
+    assert "'rating' holds the relevance" in " ".join(graded.notes)
 
 
 # Errors
 
 BAD = [
-    ("userId,movieId,rating\n1,2,4.0\n1,3,4.0\n", 1, "a table of ratings needs a column of texts"),
+    (
+        "userId,movieId,rating\n1,2,4.0\n1,3,4.0\n",
+        1,
+        "ratings needs a column with texts",
+    ),
     ("label,text\na,b,c\n", 2, "the row has 3 cells and the first row 2"),
     ('label,text\na,one\nb,"open\n', 3, "not a row of a table: unexpected end of data"),
-    ("label,label\na,b\n", 1, "the column 'label' is there twice"),
-    ("x,y\n1,2.5\n2,3.5\n3,4.5\n4,5.5\n", 1, "cannot tell which of the columns 'x', 'y'"),
+    ("label,label\na,b\n", 1, "two columns have the name 'label'"),
+    ("x,y\n1,2.5\n2,3.5\n3,4.5\n4,5.5\n", 1, "could not be detected among 'x', 'y'"),
     ("label\na\nb\n", 1, "none of the columns 'label' holds a text or features"),
     ("label,text,rating\na,b c d,4\nb,c d e,-1\n", 3, "the relevance '-1' is not a number in"),
     ("label,x\na,1\nb,1e99\n", 3, "the x '1e99' is not a finite number"),

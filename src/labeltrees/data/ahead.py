@@ -1,4 +1,4 @@
-"""Read the next chunk while this one is being used."""
+"""Read the next chunk while the current one is in use."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ __all__ = ["read_ahead"]
 
 Item = TypeVar("Item")
 
-_PATIENCE = 0.05  # seconds after which the reader looks whether anybody still listens
-_FAREWELL = 0.25  # seconds that a reader has to end; one that waits for a silent pipe never does
+_PATIENCE = 0.05  # Seconds after which the reader checks whether the consumer has left.
+_FAREWELL = 0.25  # Seconds to wait for the end of the reader, which a silent pipe may prevent.
 
 
 @overload
@@ -28,19 +28,19 @@ def read_ahead(
 def read_ahead(
     items: Iterable[Item], n_ahead: int = 2, *, tick: float | None = None
 ) -> Iterator[Item | None]:
-    """Return the items in their order; a thread makes up to ``n_ahead`` of them in advance.
+    """Return the items in their order, while a thread makes up to ``n_ahead`` of them in advance.
 
-    An exception is raised in the place of its item. Leaving early ends the thread, unless it waits
-    for a pipe on which nothing comes: that thread is left alone, and keeps no process alive.
+    An exception is raised in the place of its item. If you leave early, the thread ends. A thread
+    that waits for a silent pipe is left alone, but it does not keep the process alive.
 
     Parameters
     ----------
     items : iterable
-        What is to be made in advance.
+        The items to make in advance.
     n_ahead : int
-        How many items may be ready before they are asked for.
+        Maximum number of items that are ready in advance.
     tick : float, optional
-        Yield None whenever no item has come for so many seconds, so that the caller can do
+        Number of seconds without an item after which None is yielded, so that the caller can do
         something else.
 
     Examples

@@ -1,4 +1,4 @@
-"""What hashed features are called: only those of the row that is looked at have names."""
+"""Names of hashed features, which are known only for the features of one row."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import overload
 __all__ = ["HashedNames"]
 
 _LONGEST = 200
-"""Characters of a name: an explanation has it once for every turn."""
+"""Maximum number of characters in a name, which an explanation repeats for every turn."""
 
 
 class HashedNames(Sequence[str]):
-    """A name for every hashed column: of the given ones theirs, of the others their number.
+    """A name for every hashed column, which is its number if the name is unknown.
 
     Parameters
     ----------
     n_features : int
-        How many columns there are.
+        The number of columns.
     named : iterable of (int, str)
-        Columns and their names; those of one column are joined. Long ones are cut.
+        Columns and their names. Several names of one column are joined. Long names are cut.
 
     Examples
     --------

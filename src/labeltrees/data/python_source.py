@@ -1,14 +1,14 @@
-"""The built-in stream: which identifier comes next in Python source code.
+"""The built-in stream, whose task is to predict the next identifier in Python source code.
 
-Every Python comes with over a million examples of it, its standard library: real, ordered, with
-tens of thousands of labels of very uneven frequency. Nothing is downloaded.
+The standard library of every Python has over a million examples. They are real and ordered, and
+have tens of thousands of labels of very uneven frequency. No download is needed.
 
-A file is a sequence of tokens, as the ``tokenize`` module of CPython 3.11 has them: names and
-operators are themselves; ``<num>``, ``<str>``, ``<nl>``, ``<ind>`` and ``<ded>`` stand for
-numbers, strings, ends of lines, indents and dedents. Each identifier or keyword with at least 8
-tokens before it is an example. Its features, hashed to ``N_FEATURES`` columns of value 1, are the
-tokens 1 to 6 places back with their places, the last two and the last three tokens as one, and
-the distinct identifiers among the last 24 tokens.
+A file is a sequence of tokens as in the ``tokenize`` module of CPython 3.11. Names and operators
+are tokens, and ``<num>``, ``<str>``, ``<nl>``, ``<ind>`` and ``<ded>`` stand for numbers, strings,
+ends of lines, indents and dedents. Each identifier or keyword with at least 8 tokens before it is
+an example. Its features are hashed to ``N_FEATURES`` columns of value 1. They are the tokens 1 to
+6 places back with their places, the last two and the last three tokens as one, and the distinct
+identifiers among the last 24 tokens.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _MAX_CHUNK_ROWS = 2**24
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SourceChunk(Chunk):
-    """A chunk of examples, with the ids of the three tokens before each, the nearest last."""
+    """A chunk of examples, with the ids of the three tokens before each one, the nearest last."""
 
     contexts: NDArray[np.int32]
 
@@ -69,27 +69,27 @@ class SourceChunk(Chunk):
 
 
 class PythonSource:
-    """An iterable of chunks of next-identifier examples; each iteration reads the files anew.
+    """An iterable of chunks of next-identifier examples, which reads the files in each iteration.
 
     Files that are not UTF-8, or that CPython 3.11's ``tokenize`` rejects, are skipped.
 
     Parameters
     ----------
     folder : path, optional
-        A folder of Python code, read as `source_files` says. None is the standard library.
+        A folder of Python code, see `source_files`. By default it is the standard library.
     order : {"files", "shuffled"}
-        ``"files"`` gives the examples of one file after the other. It holds one chunk, one file
-        and the table of distinct tokens in memory: a few tens of MB for any number of files.
-        ``"shuffled"`` gives a random permutation of the same examples. In addition it holds
-        4 bytes per token and 8 per example: about 30 MB for the default limit, and twice that
-        while reading.
+        ``"files"`` yields the examples of one file after the other. It holds one chunk, one file
+        and the table of distinct tokens in memory, a few tens of MB for any number of files.
+        ``"shuffled"`` yields a random permutation of the same examples. It also holds 4 bytes per
+        token and 8 per example, about 30 MB for the default limit, and twice that while reading.
     seed : int
-        Decides the permutation. The order of the files does not depend on it.
+        The seed of the permutation. The order of the files does not depend on it.
     limit : int or None
-        The examples are the first ``limit`` ones of the file order; None is all of them.
+        Maximum number of examples, which are the first ones in the order of files. With None,
+        all examples are yielded.
     chunk_rows : int
-        The number of rows per chunk; the last chunk may have fewer. The examples and their
-        order do not depend on it.
+        The number of rows per chunk. The last chunk may have fewer. The examples and their order
+        do not depend on it.
 
     Examples
     --------
@@ -116,12 +116,12 @@ class PythonSource:
         self.chunk_rows = checks.integer("chunk_rows", chunk_rows, 1, _MAX_CHUNK_ROWS)
 
     def __iter__(self) -> Iterator[SourceChunk]:
-        """Return an iterator over the chunks; the files are looked up now."""
+        """Return an iterator over the chunks of the files that exist now."""
         files = source_files(self.folder)
         return self._in_file_order(files) if self.order == "files" else self._shuffled(files)
 
     def count(self) -> int:
-        """Return the number of examples, in the time it takes to read the files.
+        """Return the number of examples, for which all files are read.
 
         >>> PythonSource(limit=1000).count()
         1000
@@ -165,14 +165,14 @@ class PythonSource:
 def source_files(folder: str | PathLike[str] | None = None) -> list[Path]:
     """Return the ``*.py`` files below a folder, in the library's file order.
 
-    The order is that of a shuffle with a fixed seed of the sorted paths: the same on every run
-    and machine with the same files, and the files of a package are spread out. Files below a
-    ``site-packages`` in the folder are left out.
+    The sorted paths are shuffled with a fixed seed, so that the files of a package are spread out.
+    The order is the same on every machine with the same files. Files below a ``site-packages`` in
+    the folder are left out.
 
     Parameters
     ----------
     folder : path, optional
-        None is the standard library of the running Python.
+        By default, the standard library of the running Python.
 
     Examples
     --------
@@ -185,7 +185,7 @@ def source_files(folder: str | PathLike[str] | None = None) -> list[Path]:
         raise ArgumentError.of("folder", str(root), "a folder that exists")
     files = []
     for here, folders, names in os.walk(root):
-        # Not even looked into: what is installed there may be far more than the library itself.
+        # Installed packages may be far larger than the library, so they are not visited.
         folders[:] = [folder for folder in folders if folder != "site-packages"]
         files += [Path(here, name) for name in names if name.endswith(".py")]
     files = sorted(path for path in files if path.is_file())
@@ -210,12 +210,12 @@ def tokens(source: str) -> list[str]:
 
 
 def next_identifier_features(source: str) -> csr_array:
-    """Return one row: the features for the identifier that comes next, at the end of the text.
+    """Return the features of the identifier that follows the text, as one row.
 
-    The text may be unfinished: it may end within a line, brackets or an indented block, and it
-    should end where the identifier would start. White space after the last line's end is the
-    next line's indentation. Give several lines: a model has learned from places with at least 8
-    tokens before them, and its features look at the last 24.
+    The text should end where the identifier would start, which may be within a line, brackets or
+    an indented block. White space after the end of the last line is the indentation of the next
+    line. Pass several lines, because models are trained on places with at least 8 tokens before
+    them, and features describe the last 24.
 
     Examples
     --------
@@ -226,7 +226,7 @@ def next_identifier_features(source: str) -> csr_array:
 
 
 def next_identifier_rows(source: str) -> Rows:
-    """Return what `next_identifier_features` does as `Rows`, without SciPy.
+    """Return the features of `next_identifier_features` as `Rows`, without SciPy.
 
     >>> next_identifier_rows("for i in range(").shape
     (1, 1073741824)
@@ -236,7 +236,7 @@ def next_identifier_rows(source: str) -> Rows:
 
 
 def next_identifier_names(source: str) -> Mapping[int, str]:
-    """Return what the features of `next_identifier_features` are called, by their columns.
+    """Return the names of the features of `next_identifier_features` by their columns.
 
     >>> sorted(next_identifier_names("os.").values())
     ['. just before', 'os .', 'os 2 back', 'os nearby']
@@ -250,13 +250,13 @@ def next_identifier_names(source: str) -> Mapping[int, str]:
 
 
 class _ChunkMaker:
-    """Makes chunks of places in a corpus, counting the rows as it goes."""
+    """Makes chunks from places in a corpus and counts their rows."""
 
     def __init__(self, corpus: _core.PythonCorpus, chunk_rows: int) -> None:
         self._corpus = corpus
         self._chunk_rows = chunk_rows
         self._n_made = 0
-        self._names = np.empty(0, object)  # by token id
+        self._names = np.empty(0, object)  # Names by token id.
 
     def chunks(self, positions: NDArray[np.int64]) -> Iterator[SourceChunk]:
         for start in range(0, len(positions), self._chunk_rows):
@@ -280,7 +280,7 @@ class _ChunkMaker:
 
 
 def _added_files(corpus: _core.PythonCorpus, files: list[Path]) -> Iterator[Path]:
-    """Add one file after the other to the corpus; yield after each that was not skipped."""
+    """Add the files to the corpus, and yield each file that was not skipped."""
     n_added = 0
     for path in files:
         try:
@@ -301,5 +301,5 @@ def _rows_of_ones(indices: NDArray[np.int32], row_starts: NDArray[np.int64]) -> 
 def _encoded(source: str) -> bytes:
     if not isinstance(source, str):
         raise ArgumentError.of("source", source, "a string")
-    # Half surrogates are in no token: any other character in no token stands in for them.
+    # No token has half surrogates, so any other character without a token can replace them.
     return source.encode("utf-8", "replace")

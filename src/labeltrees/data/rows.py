@@ -1,4 +1,4 @@
-"""From the user's matrix to compressed sparse rows that the core can trust."""
+"""Compressed sparse rows that the core can trust, made from the user's matrix."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ __all__ = [
 ]
 
 MAX_FEATURES = 2**31 - 1
-"""Feature indices are 32-bit; a matrix may be at most this wide."""
+"""Maximum number of features, because feature indices are 32-bit."""
 
 MAX_ROWS = 2**31 - 1
-"""So are the numbers of rows; a matrix may be at most this long."""
+"""Maximum number of rows, because numbers of rows are 32-bit."""
 
 MAX_WEIGHT = 1e9
-"""The largest weight of a row: a float32 holds the squared gradients of 10^20 such rows."""
+"""Maximum weight of a row. A float32 holds the squared gradients of 10^20 such rows."""
 
 FEW_FEATURES = 100
-"""Number of columns up to which rows are a table however many zeros they have, because centring
+"""Maximum number of columns of rows that are a table even if most values are zero, because centring
 them costs little."""
 
 DENSE_SHARE = 0.25
@@ -52,9 +52,9 @@ _BAD = f"NaN, {_BAD_OR_MISSING}"
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Checked compressed sparse rows: indices increase in every row, values are finite or NaN.
+    """Checked compressed sparse rows, with increasing indices and finite values in every row.
 
-    NaN only where the caller of `as_rows` allowed missing values.
+    Values may be NaN only if the caller of `as_rows` allowed missing values.
 
     Row ``r`` holds entries ``starts[r]`` to ``starts[r + 1]`` of ``indices`` and ``values``.
 
@@ -100,11 +100,11 @@ class Rows:
 
     def take(self, rows: NDArray[np.intp]) -> Self:
         """Return the rows with these numbers, in their order."""
-        numbers = np.arange(self.n_rows)[rows]  # a mask and numbers from the end work as well
+        numbers = np.arange(self.n_rows)[rows]  # This also allows masks and negative numbers.
         return type(self)(*_core.take_rows(*self.arrays, numbers), self.n_features)
 
     def cut(self, n_features: int) -> Rows:
-        """Return the rows without features from a number on.
+        """Return the rows with only the first features.
 
         >>> as_rows([[0, 2.5], [1, 0]]).cut(1).to_csr().toarray().tolist()
         [[0.0], [1.0]]
@@ -122,10 +122,10 @@ class Rows:
         """
         from scipy.sparse import csr_array
 
-        # With 64-bit row starts scipy would copy the indices to 64 bits as well.
+        # With 64-bit row starts, scipy would copy the indices to 64 bits as well.
         starts = self.starts.astype(np.int32) if len(self.indices) < 2**31 else self.starts
         matrix = csr_array((self.values, self.indices, starts), shape=self.shape)
-        matrix.has_canonical_format = True  # indices increase: saves scipy the check
+        matrix.has_canonical_format = True  # Indices increase, so scipy need not check them.
         return matrix
 
 
@@ -141,7 +141,7 @@ def is_dense(n_features: int, density: float) -> bool:
 
 
 def stacked(parts: Sequence[Rows]) -> Rows:
-    """Return rows one below the other; parts of files without a width may differ in theirs.
+    """Return the rows of all parts, which may differ in width if their files have none.
 
     >>> stacked([as_rows([[0, 2.5]]), as_rows([[1, 0]])]).shape
     (2, 2)
@@ -157,17 +157,17 @@ def stacked(parts: Sequence[Rows]) -> Rows:
 
 
 def as_rows(X: Any, *, n_features: int | None = None, missing: bool = False) -> Rows:
-    """Return ``X`` as checked sparse rows; raise `DataError` naming the first bad row.
+    """Return ``X`` as checked sparse rows, or raise `DataError` with the first bad row.
 
     Parameters
     ----------
     X : sparse or dense matrix, data frame, nested lists or `Rows`, (n_rows, n_features)
-        Nothing is copied that is already float32 CSR with sorted indices. `Rows` have been
-        checked before: only their shape is.
+        Float32 CSR with sorted indices is not copied. Only the shape of `Rows` is checked, because
+        their values were checked before.
     n_features : int, optional
         The width that ``X`` must have.
     missing : bool
-        Whether NaN is a value like others. Zeros of dense ``X`` are then kept: it is faster.
+        Whether NaN is allowed. If so, zeros of dense ``X`` are kept, because this is faster.
 
     Examples
     --------
@@ -192,7 +192,7 @@ def as_rows(X: Any, *, n_features: int | None = None, missing: bool = False) -> 
 
 
 def _is_sparse(X: Any) -> bool:
-    """Return whether ``X`` is a scipy matrix; if there is one, scipy has been imported."""
+    """Return whether ``X`` is a scipy matrix, which is impossible before scipy is imported."""
     scipy_sparse = sys.modules.get("scipy.sparse")
     return scipy_sparse is not None and bool(scipy_sparse.issparse(X))
 
@@ -213,7 +213,7 @@ def _dense(X: Any) -> NDArray[Any]:
 
 
 def _all_entries(array: NDArray[Any]) -> Rows:
-    """Return dense rows with their zeros; NaN is allowed."""
+    """Return dense rows with their zeros. NaN is allowed."""
     n_rows, n_features = array.shape
     indices = np.tile(np.arange(n_features, dtype=np.int32), n_rows)
     starts = np.arange(0, indices.size + 1, n_features, dtype=np.int64)
@@ -246,7 +246,7 @@ def _check_shape(shape: tuple[int, int], n_features: int | None) -> None:
             f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required."
         )
     if shape[0] > MAX_ROWS:
-        raise DataError(f"X may have at most {MAX_ROWS} rows, got {shape[0]}: pass them in parts.")
+        raise DataError(f"X may have at most {MAX_ROWS} rows, got {shape[0]}. Pass them in parts.")
     if shape[1] > MAX_FEATURES:
         raise DataError(f"X may have at most {MAX_FEATURES} features, got {shape[1]}.")
     if n_features is not None and shape[1] != n_features:
@@ -258,11 +258,13 @@ def _checked(matrix: Any, *, missing: bool = False) -> Rows:
     indices, values = matrix.indices, matrix.data
     if indices.dtype == np.int32 and values.dtype == np.float32 and len(starts) > matrix.shape[0]:
         arrays = starts, np.ascontiguousarray(indices), np.ascontiguousarray(values)
-        if _core.is_tidy(*arrays, matrix.shape[1], missing):  # the common case, in one pass
+        if _core.is_tidy(
+            *arrays, matrix.shape[1], missing
+        ):  # This is the common case, in one pass.
             return Rows(*arrays, int(matrix.shape[1]))
     if values.dtype.kind == "c":
         raise DataError("Complex data not supported: X must be real.")
-    starts = starts.copy()  # another thread may change them: what is checked is what is used
+    starts = starts.copy()  # Another thread may change them after the check.
     if len(starts) != matrix.shape[0] + 1 or starts[0] != 0 or np.any(np.diff(starts) < 0):
         raise DataError("the row pointers of X must start at 0 and never decrease.")
     if starts[-1] > len(indices) or starts[-1] > len(values):
@@ -275,7 +277,7 @@ def _checked(matrix: Any, *, missing: bool = False) -> Rows:
     wrong, named = (np.isinf(values), _BAD_OR_MISSING) if missing else (~np.isfinite(values), _BAD)
     _refuse(wrong, starts, matrix.data, named)
     indices = np.ascontiguousarray(indices, dtype=np.int32)
-    inside = np.ones(len(indices), dtype=bool)  # entries that follow another of their row
+    inside = np.ones(len(indices), dtype=bool)  # Entries that are not the first of their row.
     inside[starts[:-1][starts[:-1] < len(inside)]] = False
     if np.any((np.diff(indices, prepend=-1) <= 0) & inside):
         from scipy.sparse import csr_array
@@ -302,9 +304,9 @@ def _refuse(
 def as_weights(
     sample_weight: ArrayLike | None, n_rows: int, *, name: str = "sample_weight"
 ) -> NDArray[np.float32]:
-    """Return one float32 weight per row; an empty array for None, where every row has weight 1.
+    """Return one float32 weight per row, or an empty array if ``sample_weight`` is None.
 
-    Errors call the weights ``name``.
+    An empty array stands for rows of weight 1. Errors refer to the weights as ``name``.
 
     >>> as_weights([1, 0.5], 2)
     array([1. , 0.5], dtype=float32)

@@ -1,4 +1,4 @@
-"""From the user's texts, in whatever they come, to a list of strings."""
+"""Normalise the input of texts."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ __all__ = ["as_texts"]
 
 
 def as_texts(texts: Any) -> list[str]:
-    """Return texts as a list, or raise `DataError` naming the first row that is no text.
+    """Return texts as a list, or raise `DataError` with the first row that is no text.
 
-    Lists, NumPy arrays, series of pandas and polars, and arrays of pyarrow are taken.
+    It takes lists, NumPy arrays, series of pandas and polars, and arrays of pyarrow.
 
     >>> as_texts(("good morning", "good night"))
     ['good morning', 'good night']
     >>> as_texts("good morning")
     Traceback (most recent call last):
     ...
-    labeltrees.errors.DataError: texts must be a list of texts, got the one text 'good morning': \
-put it into a list.
+    labeltrees.errors.DataError: texts must be a list of texts, got the one text 'good morning'. \
+Put it into a list.
     """
     if isinstance(texts, (str, bytes)):
         raise DataError(
-            f"texts must be a list of texts, got the one text {texts!r:.40}: put it into a list."
+            f"texts must be a list of texts, got the one text {texts!r:.40}. Put it into a list."
         )
     shape: tuple[int, ...] = getattr(texts, "shape", ())
     n_columns = 1 if len(shape) < 2 else shape[1]
     if n_columns != 1 or hasattr(texts, "columns"):
         raise DataError(
-            f"texts must have one dimension, got shape {shape}: give one column, as a series."
+            f"texts must have one dimension, got shape {shape}. Pass one column, as a series."
         )
     listed = _listed(texts)
     for row, text in enumerate(listed):

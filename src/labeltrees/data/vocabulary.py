@@ -18,28 +18,28 @@ if TYPE_CHECKING:
 
 __all__ = ["LabelSorting", "LabelVocabulary"]
 
-_MAX_LABELS = 2**30  # a binary tree over them then has at most 2^31 - 1 nodes
+_MAX_LABELS = 2**30  # A binary tree over them has at most 2^31 - 1 nodes.
 
 
 class LabelSorting(NamedTuple):
-    """How labels are sorted: the id of each place, and the place of each id."""
+    """The sorted order of labels, as the id of each place and the place of each id."""
 
     ids: NDArray[np.int64]
     places: NDArray[np.int32]
     in_order: bool
-    """Whether the ids are sorted, too."""
+    """Whether the ids are sorted as well."""
 
 
 def _sorting(ids: NDArray[np.int64]) -> LabelSorting:
     places = np.empty(len(ids), dtype=np.int32)
     places[ids] = np.arange(len(ids), dtype=np.int32)
-    for array in (ids, places):  # they are shared
+    for array in (ids, places):  # The arrays are shared.
         array.flags.writeable = False
     return LabelSorting(ids, places, bool((ids[1:] > ids[:-1]).all()))
 
 
 class _Adding:
-    """The lock of all who add labels; a child of fork gets a new one."""
+    """The lock for adding labels, which is new in a child process after a fork."""
 
     def __init__(self) -> None:
         self.renew()
@@ -54,10 +54,10 @@ _adding = _Adding()
 
 
 class LabelVocabulary:
-    """Labels in the order in which they were first seen; the id of a label never changes.
+    """Labels in the order in which they were first seen, with ids that never change.
 
-    Labels are strings or integers, all of one kind, decided by the first. Threads may add labels
-    and ask for them at the same time.
+    Labels are all strings or all integers, as the first one is. Several threads may add and look
+    up labels at the same time.
 
     Examples
     --------
@@ -73,10 +73,11 @@ class LabelVocabulary:
     def __init__(self, labels: ArrayLike = ()) -> None:
         self._id_of: dict[str | int, int] = {}
         self._kind: type[str] | type[int] | None = None
-        self._names: list[str | int] = []  # by id; only grows, before `_id_of` does
-        self._array: NDArray[Any] = np.empty(0, dtype=np.int64)  # of the first names; has room
+        self._names: list[str | int] = []  # Labels by id. It grows before `_id_of` does.
+        # The first names, with room for more.
+        self._array: NDArray[Any] = np.empty(0, dtype=np.int64)
         self._n_in_array = 0
-        self._sorting = _sorting(np.empty(0, dtype=np.int64))  # of the first labels
+        self._sorting = _sorting(np.empty(0, dtype=np.int64))  # The order of the first labels.
         self.add(labels)
 
     def __len__(self) -> int:
@@ -97,26 +98,27 @@ class LabelVocabulary:
     @property
     def labels(self) -> NDArray[Any]:
         """Every label, by id: an int64 array, or an object array of strings."""
-        n_labels = len(self._names)  # others may come meanwhile
+        n_labels = len(self._names)  # Other threads may add labels meanwhile.
         if n_labels > self._n_in_array:
             with _adding.lock:
                 self._fill_array()
         return self._array[:n_labels]
 
     def sorting(self, n_labels: int | None = None) -> LabelSorting | None:
-        """Return how the first ``n_labels`` labels (None: all) are sorted; None if they are.
+        """Return the sorted order of the first ``n_labels`` labels, or None if ids are sorted.
 
-        It is kept until labels come; a few new ones among many sorted ones cost O(n_labels).
+        The default ``n_labels`` is the number of all labels. The order is kept until labels are
+        added. Sorting a few new labels into many sorted ones takes O(n_labels) time.
 
         >>> vocabulary = LabelVocabulary(["plum", "fig", "lime"])
         >>> vocabulary.labels[vocabulary.sorting().ids]
         array(['fig', 'lime', 'plum'], dtype=object)
         """
         n = len(self._names) if n_labels is None else n_labels
-        before = self._sorting  # another thread may replace it meanwhile
+        before = self._sorting  # Another thread may replace it meanwhile.
         if len(before.ids) < n:
             ids = np.concatenate([before.ids, np.arange(len(before.ids), n)])
-            # What is sorted already is one run of this merge sort.
+            # The labels that are sorted already are one run of this merge sort.
             before = self._sorting = _sorting(ids[np.argsort(self.labels[ids], kind="stable")])
         if len(before.ids) > n:
             before = _sorting(before.ids[before.ids < n])
@@ -125,7 +127,7 @@ class LabelVocabulary:
     def _fill_array(self) -> None:
         n_labels, n_before = len(self._names), self._n_in_array
         array = self._array
-        if n_labels > len(array):  # doubled, so that labels may come one at a time
+        if n_labels > len(array):  # The size is doubled, so that adding labels one by one is fast.
             dtype = object if self._kind is str else np.int64
             array = np.empty(max(n_labels, 2 * len(array)), dtype=dtype)
             array[:n_before] = self._array[:n_before]
@@ -134,9 +136,9 @@ class LabelVocabulary:
         self._n_in_array = n_labels
 
     def add(self, labels: ArrayLike) -> NDArray[np.int32]:
-        """Return the ids of labels; those not seen before get the next ones.
+        """Return the ids of labels, after giving the next ids to new labels.
 
-        A bad label raises and leaves the vocabulary as it was.
+        A bad label raises an error and leaves the vocabulary as it was.
         """
         values, kind = _as_list(labels)
         self._check_kind(kind)
@@ -158,7 +160,7 @@ class LabelVocabulary:
         self._id_of.update(ids)
 
     def ids(self, labels: ArrayLike) -> NDArray[np.int32]:
-        """Return the ids of labels, -1 for a label that is not in the vocabulary."""
+        """Return the ids of labels, or -1 for a label that is not in the vocabulary."""
         values, kind = _as_list(labels)
         self._check_kind(kind)
         get = self._id_of.get
@@ -166,14 +168,14 @@ class LabelVocabulary:
 
     def to_tensors(self) -> dict[str, NDArray[Any]]:
         """Return the labels as arrays of numbers, for the model file."""
-        names = self._names[:]  # others may come meanwhile
+        names = self._names[:]  # Other threads may add labels meanwhile.
         if self._kind is not str:
             return {"vocabulary.integers": np.array(names, dtype=np.int64)}
         return store.text_tensors("vocabulary", [str(label) for label in names])
 
     @classmethod
     def from_tensors(cls, tensors: dict[str, NDArray[Any]]) -> LabelVocabulary:
-        """Return the vocabulary that `to_tensors` wrote down."""
+        """Return the vocabulary from the arrays of `to_tensors`."""
         if "vocabulary.integers" in tensors:
             integers = store.tensor(tensors, "vocabulary.integers", np.int64)
             labels: list[str] | list[int] = integers.tolist()
@@ -181,13 +183,13 @@ class LabelVocabulary:
             labels = store.texts(tensors, "vocabulary")
         vocabulary = cls(labels)
         if len(vocabulary) != len(labels):
-            raise ModelFormatError("the vocabulary names a label twice.")
+            raise ModelFormatError("the vocabulary contains a label twice.")
         return vocabulary
 
     def _check_kind(self, kind: type[str] | type[int] | None) -> None:
         if self._kind is not None and kind is not None and kind is not self._kind:
             raise LabelTypeError(
-                f"labels must be all strings or all integers: this model's are "
+                f"labels must be all strings or all integers, and this model's are "
                 f"{self._kind.__name__}, got {kind.__name__}."
             )
 
@@ -197,7 +199,7 @@ def _to_ids(ids: Iterable[int], count: int) -> NDArray[np.int32]:
 
 
 def _as_list(labels: ArrayLike) -> tuple[list[Any], type[str] | type[int] | None]:
-    # np.asarray would turn [1, "a"] into two strings, so lists are looked at one by one.
+    # np.asarray would turn [1, "a"] into two strings, so every entry of a list is checked.
     array = labels if isinstance(labels, np.ndarray) else np.array(labels, dtype=object)
     if array.ndim != 1:
         raise DataError(f"labels must have one dimension, got {array.ndim}.")

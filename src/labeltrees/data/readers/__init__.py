@@ -1,7 +1,7 @@
-"""Readers of data files: each returns an iterator of `Chunk`, at constant memory.
+"""Readers of data files, each of which returns an iterator of `Chunk` at constant memory.
 
-A source is a path, an open binary file, or ``"-"`` for the standard input; gzip is recognised
-by its content. A bad line raises `DataFileError` with the file and the line.
+A source is a path, an open binary file, or ``"-"`` for the standard input. Gzip is recognised by
+its content. A bad line raises `DataFileError` with the file and the line.
 """
 
 from labeltrees.data.readers.detection.layout import FileLayout

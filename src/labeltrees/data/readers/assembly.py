@@ -1,4 +1,4 @@
-"""Parsed rows become chunks, and parse errors become file errors: the last step of readers."""
+"""Chunks from parsed rows, and errors of files from parse errors, the last step of readers."""
 
 from __future__ import annotations
 
@@ -32,32 +32,33 @@ __all__ = [
     "rows_of",
 ]
 
-#: The default number of rows in a chunk; a chunk of long rows has fewer, those of one block.
+#: Default maximum number of rows in a chunk. If rows are long, a chunk has only the rows of one
+#: block.
 CHUNK_ROWS = 16_384
 
 
 class Parser(Protocol):
-    """Parses at most ``max_rows`` rows of ``text`` from byte ``begin`` on."""
+    """A function that parses at most ``max_rows`` rows of ``text`` from byte ``begin`` on."""
 
     def __call__(self, text: bytes, begin: int, first_line: int, max_rows: int) -> _core.ParsedRows:
-        """Return the rows; raises ``_core.ParseError``."""
+        """Return the rows, or raise ``_core.ParseError``."""
 
 
 class Split(Protocol):
-    """Parts the text of a block from what the core does not read."""
+    """A function that removes from a block what the core does not parse."""
 
     def __call__(self, name: str, line: int, text: bytes, /) -> tuple[bytes, Relevances]:
-        """Return the text without the grades of labels, and these; None if there are none."""
+        """Return the text without the grades of labels, and the grades, or None without grades."""
 
 
 def check_chunk_rows(chunk_rows: int) -> int:
     """Return the largest number of rows in a chunk, or raise `ArgumentError`."""
-    most = 2**63 - 1  # what the core can be told; no block of text has as many rows
+    most = 2**63 - 1  # The core takes no larger number, and no block of text has this many rows.
     return min(checks.integer("chunk_rows", chunk_rows, 1), most)
 
 
 def check_width(n_features: int | None) -> int:
-    """Return the number of columns; ``UNBOUNDED_WIDTH`` if ``n_features`` is None."""
+    """Return the number of columns, or ``UNBOUNDED_WIDTH`` if ``n_features`` is None."""
     width = checks.Integer(1, UNBOUNDED_WIDTH, optional=True)("n_features", n_features)
     return UNBOUNDED_WIDTH if width is None else width
 
@@ -100,8 +101,7 @@ def parse_chunks(
 ) -> Iterator[Chunk]:
     """Yield the chunks of a text file in which each line is a row.
 
-    ``split`` takes a block of lines and returns what is to be parsed of it, and the relevance of
-    its labels.
+    ``split`` takes a block of lines and returns the text to parse and the relevance of its labels.
     """
     name = source_name(source)
     for first_line, block in read_blocks(source, max_line_bytes):

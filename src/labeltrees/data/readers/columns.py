@@ -1,4 +1,4 @@
-"""Which column of a table holds labels, which texts, which numbers: by name, then by content."""
+"""The meaning of a table's columns, by their usual names and by their content."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ TEXT_NAMES = [
 RATING_NAMES = ["rating", "ratings", "relevance", "score", "grade"]
 WEIGHT_NAMES = ["weight", "sampleweight", "importance"]
 ID_NAMES = ["id", "index", "idx", "rowid", "uid", "uuid", "key", "unnamed0"]
-#: Those who rate and what is rated: labels of a table of ratings.
+#: Names of the columns with users or rated items, which are the labels of a table of ratings.
 PARTY_NAMES = ["user", "userid", "item", "itemid", "product", "productid", "movie", "movieid"]
 TIME_NAMES = ["timestamp", "time", "date", "datetime", "created", "createdat"]
 _MISSING = frozenset(("", "na", "n/a", "nan", "null", "none", "?"))
@@ -82,7 +82,7 @@ ColumnKind: TypeAlias = Literal["number", "category", "text"]
 
 
 def plain(name: str) -> str:
-    """Return a column's name without what people write differently.
+    """Return a column's name in lower case, without punctuation and spaces.
 
     >>> plain(" Label_ID ")
     'labelid'
@@ -109,7 +109,7 @@ def is_number(cell: str) -> bool:
 
 
 def is_missing(cell: str) -> bool:
-    """Return whether a cell says that there is no number.
+    """Return whether a cell stands for a missing number.
 
     >>> is_missing("NA"), is_missing("0")
     (True, False)
@@ -118,10 +118,10 @@ def is_missing(cell: str) -> bool:
 
 
 def kind_of(cells: Sequence[str]) -> ColumnKind:
-    """Return what the cells of a column are.
+    """Return the kind of a column's cells.
 
-    Numbers, if all that are not missing are; a text, if there are three words or more on average;
-    otherwise categories.
+    Cells are numbers if all cells that are not missing are numbers. They are texts if they have
+    three words or more on average, and otherwise categories.
 
     >>> kind_of(["1", "", "2.5"]), kind_of(["red", "blue"]), kind_of(["a perl library"])
     ('number', 'category', 'text')

@@ -36,21 +36,22 @@ def read_fasttext(
 ) -> Iterator[Chunk]:
     r"""Return the chunks of a file of lines ``__label__a __label__b text``.
 
-    Labels are str, without the prefix. As in fastText, every word that starts with the prefix is
-    a label, wherever it stands in the line. Empty lines are skipped.
+    Labels are strings without the prefix. Every word that starts with the prefix is a label,
+    anywhere in the line, as in fastText. Empty lines are skipped.
 
     Parameters
     ----------
     path : path, binary file or "-"
-        Where to read, gzipped or not.
+        The file, gzipped or not.
     vectorizer : object with a ``transform`` method, or None
-        Makes features of texts, as for `read_tsv`.
+        Makes features from texts, as in `read_tsv`.
     label_prefix : str
-        What labels start with.
+        The prefix of labels.
     chunk_rows : int
-        The largest number of rows in a chunk.
+        Maximum number of rows in a chunk.
     max_line_bytes : int
-        A longer line raises an error, so that a small compressed file cannot take all memory.
+        Maximum number of bytes in a line. A longer line raises an error, so that a small
+        compressed file cannot take all memory.
 
     Examples
     --------
@@ -84,19 +85,20 @@ def read_lines(
 ) -> Iterator[Chunk]:
     r"""Return the chunks of a file in which each line is a text without a label.
 
-    It is for questions to a model: nothing can be learned from such a file. Empty lines are
+    Such a file holds texts for predictions. A model cannot be trained on it. Empty lines are
     skipped.
 
     Parameters
     ----------
     path : path, binary file or "-"
-        Where to read, gzipped or not.
+        The file, gzipped or not.
     vectorizer : object with a ``transform`` method, or None
-        Makes features of texts, as for `read_tsv`.
+        Makes features from texts, as in `read_tsv`.
     chunk_rows : int
-        The largest number of rows in a chunk.
+        Maximum number of rows in a chunk.
     max_line_bytes : int
-        A longer line raises an error, so that a small compressed file cannot take all memory.
+        Maximum number of bytes in a line. A longer line raises an error, so that a small
+        compressed file cannot take all memory.
 
     Examples
     --------
@@ -116,7 +118,7 @@ def read_lines(
 
 
 def _lines(first_line: int, block: bytes) -> Iterator[tuple[int, str]]:
-    """Yield number and text of each line that is not empty."""
+    """Yield the number and the text of each line that is not empty."""
     for line, text in enumerate(block.decode().split("\n"), first_line):
         if text and not text.isspace():
             yield line, text.removesuffix("\r")

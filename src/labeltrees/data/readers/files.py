@@ -143,7 +143,7 @@ def _copied(source: Source) -> BinaryIO:
 
 def _profile_of_block(layout: FileLayout, block: FirstBlock) -> DataProfile:
     """Return the profile of the rows in the first block of a file."""
-    in_place = layout.format in ("parquet", "npz")  # a part of such a file cannot be read
+    in_place = layout.format in ("parquet", "npz")  # A part of such a file cannot be read.
     assert layout.source is not None
     source: Source = layout.source.source
     if not in_place:
@@ -157,7 +157,7 @@ def _profile_of_block(layout: FileLayout, block: FirstBlock) -> DataProfile:
             counts.add(chunk)
             if counts.n_rows >= MAX_PROFILED_ROWS:
                 is_whole = False
-                break  # an error in later rows belongs to whoever reads them
+                break  # An error in later rows is raised when they are read.
     finally:
         if layout.source.start is not None:
             layout.source.take()
@@ -190,9 +190,9 @@ def are_files(X: Any) -> bool:
 
 
 def chunks_of(files: Any, vectorizer: Vectorizer | None) -> Iterator[Chunk]:
-    """Return the chunks of files, one after the other; all are read as the first one looks.
+    """Return the chunks of files, all of which are read with the layout of the first one.
 
-    ``files`` is a path, a list of paths, or chunks as a reader gives them.
+    ``files`` is a path, a list of paths, or an iterator of chunks.
     """
     if not are_files(files):
         if not hasattr(files, "__iter__"):

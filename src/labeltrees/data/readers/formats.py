@@ -1,4 +1,4 @@
-"""All formats in one table, and the reader for a file by the name of its format or by content."""
+"""All formats in one table, and the reader of a file by the name of its format or its content."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ __all__ = [
 
 
 class Reader(Protocol):
-    """Returns the chunks of a file of one format, read with the options that were found."""
+    """A function that reads a file of one format with the options of its layout."""
 
     def __call__(
         self,
@@ -63,9 +63,9 @@ class Reader(Protocol):
 
 @dataclass(frozen=True)
 class Format:
-    """What is known of a format: how it is read and how its files are called.
+    """The reader of a format, the suffixes of its files, and what its rows hold.
 
-    ``holds`` is what its rows are: texts, features, or either.
+    ``holds`` states whether rows are texts, features or either of them.
     """
 
     read: Reader
@@ -107,7 +107,7 @@ def _reader_of_texts(read: Callable[..., Iterator[Chunk]]) -> Reader:
     return reader
 
 
-#: Every format, by its name.
+#: All formats by name.
 TABLE: dict[str, Format] = {
     "xc": Format(_reader_of_numbers(read_xc), (".xc",), "features"),
     "svmlight": Format(
@@ -141,16 +141,17 @@ def open_reader(
     Parameters
     ----------
     path : path, binary file or "-"
-        Where to read, gzipped or not.
+        The file, gzipped or not.
     format : str or None
         "xc", "svmlight", "vw", "npz", "tsv", "csv", "fasttext", "lines", "jsonl" or "parquet";
-        None: by the content of the file, with the suffix of its name as a hint.
+        If it is None, the content of the file decides, with the suffix of its name as a hint.
     vectorizer : object with a ``transform`` method, or None
-        Makes features of texts, as for `read_tsv`; for formats with text only.
+        Makes features from texts, as in `read_tsv`. Only formats with texts take it.
     chunk_rows : int
-        The largest number of rows in a chunk.
+        Maximum number of rows in a chunk.
     max_line_bytes : int
-        A longer line raises an error, so that a small compressed file cannot take all memory.
+        Maximum number of bytes in a line. A longer line raises an error, so that a small
+        compressed file cannot take all memory.
 
     Examples
     --------
@@ -188,9 +189,9 @@ def hinted_format(source: Source) -> str | None:
 
 
 def format_of(source: Source) -> str:
-    """Return the format of a file: by its content, with the suffix of its name as a hint.
+    """Return the format of a file by its content, with the suffix of its name as a hint.
 
-    What does not exist, and streams, which are not read from here, go by the suffix alone.
+    Only the suffix counts for streams, because they are not read here.
 
     >>> format_of("rows.svm.gz")
     'svmlight'
@@ -201,7 +202,7 @@ def format_of(source: Source) -> str:
     chosen = hinted_format(source)
     if chosen is None:
         if not hasattr(source, "read") and source != "-":
-            os.stat(source)  # raises the error of a file that is not there
+            os.stat(source)  # Raises an error if the file is missing.
         raise ArgumentError(
             f"the name {source_name(source)!r} does not tell the format: pass format=, one of "
             f"{', '.join(FORMATS)}, or use one of the suffixes {', '.join(SUFFIXES)}."
@@ -210,6 +211,6 @@ def format_of(source: Source) -> str:
 
 
 def _recognised(source: Source) -> tuple[Source, str]:
-    """Return a source of all of the content, and its format."""
+    """Return a source with the whole content, and its format."""
     block = read_first_block(source)
     return block.source, detect_format(block.content, block.name, hinted_format(source))

@@ -22,7 +22,7 @@ _LIST = re.compile(rb"^[^ \t\r\n#:,]+:[^ \t\r\n,]+,", re.MULTILINE)
 
 
 def are_graded(text: bytes, begin: int = 0) -> bool | None:
-    r"""Return whether the first labels have grades; None if there are no labels.
+    r"""Return whether the first labels have grades, or None if there are no labels.
 
     >>> are_graded(b"3:2.5 0:1\n"), are_graded(b"3 0:1\n"), are_graded(b" 0:1\n")
     (True, False, None)
@@ -34,8 +34,9 @@ def are_graded(text: bytes, begin: int = 0) -> bool | None:
 def looks_graded(text: bytes) -> bool:
     r"""Return whether the first words ``a:b`` of rows are labels, in a format without a header.
 
-    They are if a row has a list of them, or one that cannot be a feature, as features increase.
-    Rows of features without a label that do not begin with a space look much the same.
+    They are labels if a row has a list of them, or if the first word cannot be a feature because
+    features increase. Rows of features without a label may look the same if they do not begin with
+    a space.
 
     >>> looks_graded(b"3:2.5 0:1\n"), looks_graded(b"0:1 2:3\n"), looks_graded(b"0:1,2:3 4:1\n")
     (True, False, True)
@@ -48,9 +49,9 @@ def looks_graded(text: bytes) -> bool:
 def without_grades(
     name: str, line: int, text: bytes, begin: int = 0, n_rows: int | None = None
 ) -> tuple[bytes, NDArray[np.float32]]:
-    r"""Return the rows without the grades of their labels, and these, one per distinct label.
+    r"""Return the rows without the grades of their labels, and a grade for each distinct label.
 
-    ``line`` is that of the first row, of which there are ``n_rows`` if that is given.
+    ``line`` is the line of the first row. If ``n_rows`` is given, later rows stay as they are.
 
     >>> without_grades("rows", 1, b"3:2.5,7:1 0:1\n")
     (b'3,7 0:1\n', array([2.5, 1. ], dtype=float32))
@@ -70,7 +71,7 @@ def without_grades(
                     "first label of the file has."
                 )
                 raise DataFileError(name, line + at, reason)
-            grades.setdefault(label.lstrip(b"+0") or b"0", float(grade))  # 03 and 3 are one label
+            grades.setdefault(label.lstrip(b"+0") or b"0", float(grade))  # 03 is 3.
         lines[at] = b",".join(grades) + row[match.end() :]
         relevance.extend(grades.values())
     return b"\n".join(lines), np.array(relevance, np.float32)

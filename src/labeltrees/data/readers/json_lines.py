@@ -36,28 +36,31 @@ def read_jsonl(
 ) -> Iterator[Chunk]:
     """Return the chunks of a file with one JSON object on each line.
 
-    An object has ``"label"``, or a list ``"labels"``, or neither; labels are strings or integers,
-    of one kind per file. ``"labels"`` may be an object that gives the relevance of each, such as
+    An object has ``"label"``, or a list ``"labels"``, or neither. All labels of a file are strings,
+    or all are integers. ``"labels"`` may be an object with the relevance of each label, such as
     ``{"cat": 3.5, "pet": 1}``, or a list of ``{"label": 3, "relevance": 3.5}``. If ``"label"`` is
-    an object, ``{"cat": 0.7, "dog": 0.3}``, it is a distribution and sums to 1. It has ``"text"``
-    or ``"features"``, the same in all lines; features are ``{"name": value, ...}``, hashed into
-    2**30 columns, or ``{"indices": [...], "values": [...]}``. It may have ``"weight"``. Other
-    fields are ignored; empty lines are skipped. If the first object has no ``"text"`` or
-    ``"label"`` by that name, fields of usual names take their place, as in tables: ``{"intent":
-    "a", "utterance": "b"}``.
+    an object, such as ``{"cat": 0.7, "dog": 0.3}``, it is a distribution and sums to 1.
+
+    An object has ``"text"`` or ``"features"``, the same in all lines. Features are
+    ``{"name": value, ...}``, which are hashed into 2**30 columns, or
+    ``{"indices": [...], "values": [...]}``. An object may have ``"weight"``. Other fields are
+    ignored, and empty lines are skipped. If the first object has no field ``"text"`` or
+    ``"label"``, fields with usual names take their place, as in tables. An example is
+    ``{"intent": "a", "utterance": "b"}``.
 
     Parameters
     ----------
     path : path, binary file or "-"
-        Where to read, gzipped or not.
+        The file, gzipped or not.
     vectorizer : object with a ``transform`` method, or None
-        Makes features of texts, as for `read_tsv`.
+        Makes features from texts, as in `read_tsv`.
     n_features : int or None
-        The number of columns for ``"indices"``; None gives ``UNBOUNDED_WIDTH``.
+        The number of columns for ``"indices"``, or None for ``UNBOUNDED_WIDTH``.
     chunk_rows : int
-        The largest number of rows in a chunk.
+        Maximum number of rows in a chunk.
     max_line_bytes : int
-        A longer line raises an error, so that a small compressed file cannot take all memory.
+        Maximum number of bytes in a line. A longer line raises an error, so that a small
+        compressed file cannot take all memory.
 
     Examples
     --------
@@ -93,7 +96,7 @@ def _chunks(
             if len(records) == chunk_rows or size >= blocks.BLOCK_BYTES:
                 yield records.take()
                 size = 0
-        if len(records):  # rows of a pipe do not wait for more
+        if len(records):  # Rows of a pipe are yielded without waiting for more.
             yield records.take()
             size = 0
 

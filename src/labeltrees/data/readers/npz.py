@@ -33,7 +33,7 @@ _DAMAGED = (
     EOFError,
     KeyError,
     ValueError,
-    NotImplementedError,  # a version or compression that zipfile does not know
+    NotImplementedError,  # zipfile does not know the version or the compression.
     zipfile.BadZipFile,
     zlib.error,
 )
@@ -45,23 +45,25 @@ def read_npz(
 ) -> Iterator[Chunk]:
     """Return the chunks of a file of NumPy arrays, which is loaded whole.
 
-    Features are the array ``X`` (or ``x``, ``features``, ``data``) of shape (n_rows, n_features),
-    or the parts of a CSR matrix: ``X_data``, ``X_indices``, ``X_indptr`` and ``X_shape``, or
-    without ``X_`` as ``scipy.sparse.save_npz`` writes them. Labels are ``y`` (or ``labels``,
-    ``label``, ``target``, ``targets``, ``distributions``): integers or strings of shape (n_rows,),
-    or a matrix of shape (n_rows, n_labels), dense or in parts ``y_data``, ..., of relevances: a row
-    has the labels that are not 0; those of ``distributions`` are probabilities, and rows sum to 1.
-    Without such an array no row has a label. ``label_names`` names
-    the columns of the matrix. ``weights`` has one number per row.
+    Features are the array ``X`` (or ``x``, ``features``, ``data``) of shape (n_rows, n_features).
+    They may also be the parts of a CSR matrix, which are ``X_data``, ``X_indices``, ``X_indptr``
+    and ``X_shape``, or the same without ``X_`` as ``scipy.sparse.save_npz`` writes them.
+
+    Labels are the array ``y`` (or ``labels``, ``label``, ``target``, ``targets``,
+    ``distributions``). It holds integers or strings of shape (n_rows,), or relevances of shape
+    (n_rows, n_labels), dense or in the parts ``y_data`` and so on. A row has the labels whose
+    relevance is not 0. Relevances in ``distributions`` are probabilities, and each row sums to 1.
+    Without such an array no row has a label. ``label_names`` names the columns of the matrix.
+    ``weights`` has one number per row.
 
     Parameters
     ----------
     path : path, binary file or "-"
-        Where to read.
+        The file.
     chunk_rows : int
-        The largest number of rows in a chunk.
+        Maximum number of rows in a chunk.
     max_line_bytes : int
-        Not used: a row is as long as the matrix is wide.
+        Has no effect, because all rows have the width of the matrix.
 
     Examples
     --------
@@ -157,7 +159,7 @@ def _labels(arrays: Mapping[str, NDArray[Any]], name: str, n_rows: int) -> _Labe
 
 
 def _normalised(matrix: Any, name: str) -> Any:
-    """Return rows of probabilities, which sum to 1 but for rounding."""
+    """Return rows of probabilities, or raise `DataFileError` if one does not sum to 1."""
     sums = np.asarray(matrix.sum(axis=1), dtype=np.float64).ravel()
     wrong = ~(np.abs(sums - 1) <= _SUM_ERROR)
     if wrong.any():
@@ -168,7 +170,7 @@ def _normalised(matrix: Any, name: str) -> Any:
 
 
 def _matrix_labels(matrix: Rows, label_names: NDArray[Any] | None, key: str, name: str) -> _Labels:
-    """Return the labels of a matrix of relevances, those of zeros left out."""
+    """Return the labels of a matrix of relevances, without the labels of zeros."""
     kept = matrix.values != 0
     if np.any(matrix.values < 0):
         raise DataFileError(name, 1, f"the relevances {key} must be numbers >= 0.")
@@ -183,7 +185,7 @@ def _matrix_labels(matrix: Rows, label_names: NDArray[Any] | None, key: str, nam
 
 
 def _sparse(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Any:
-    """Return the CSR matrix whose parts have names with this prefix, None if there is none."""
+    """Return the CSR matrix whose parts have names with this prefix, or None."""
     parts = [arrays.get(prefix + part) for part in _PARTS]
     if any(part is None for part in parts):
         return None

@@ -40,23 +40,24 @@ def read_parquet(
 ) -> Iterator[Chunk]:
     """Return the chunks of a Parquet file whose columns are the fields of `read_jsonl`.
 
-    ``features`` is a map from names to numbers, or a struct of ``indices`` and ``values``, or a
-    struct of named numbers. Needs pyarrow. In errors and chunks, the "line" is the row, from 1.
-    A stream that cannot be rewound, or is gzipped, is copied to a temporary file first.
+    ``features`` is a map from names to numbers, a struct of ``indices`` and ``values``, or a
+    struct of named numbers. This reader needs pyarrow. In errors and chunks, the "line" is the
+    number of the row, from 1. A stream that cannot be rewound, or is gzipped, is copied to a
+    temporary file first.
 
     Parameters
     ----------
     path : path, binary file or "-"
-        Where to read.
+        The file.
     vectorizer : object with a ``transform`` method, or None
-        Makes features of texts, as for `read_tsv`.
+        Makes features from texts, as in `read_tsv`.
     n_features : int or None
-        The number of columns for ``indices``; None gives ``UNBOUNDED_WIDTH``.
+        The number of columns for ``indices``, or None for ``UNBOUNDED_WIDTH``.
     chunk_rows : int
-        The largest number of rows in a chunk.
+        Maximum number of rows in a chunk.
     max_line_bytes : int
-        A row whose text is longer raises an error. How much a file's pages expand to is up to
-        pyarrow.
+        Maximum length of a text. A longer text raises an error. The memory for the pages of the
+        file depends on pyarrow.
 
     Examples
     --------
@@ -109,7 +110,7 @@ def _batches(file: BinaryIO, name: str, chunk_rows: int) -> Iterator[Any]:
             yield batch
             n_rows += batch.num_rows
     except (ArrowException, OSError) as error:
-        # The first line of Arrow's message says what, the others where in its own source.
+        # The first line of Arrow's message is the reason, the others are places in its source.
         reason = (str(error).splitlines() or ["unreadable"])[0].rstrip(".")
         raise DataFileError(name, n_rows + 1, f"Parquet: {reason}.") from error
 
@@ -124,15 +125,15 @@ def _records(batch: Any, name: str, first_line: int) -> Iterator[dict[str, objec
         ) from None
     for row in rows:
         features = row.get("features")
-        if isinstance(features, list):  # pyarrow gives a map as a list of pairs
+        if isinstance(features, list):  # pyarrow returns a map as a list of pairs.
             row["features"] = dict(features) if _are_pairs(features) else features
         elif isinstance(features, dict):
             row["features"] = {key: v for key, v in features.items() if v is not None}
         for key in ("label", "labels"):
             labels = row.get(key)
-            if isinstance(labels, list) and labels and _are_pairs(labels):  # a map to numbers
+            if isinstance(labels, list) and labels and _are_pairs(labels):
                 row[key] = dict(labels)
-            elif isinstance(labels, dict):  # a struct has a field for every label of the file
+            elif isinstance(labels, dict):  # fields of other rows are None
                 row[key] = {name: v for name, v in labels.items() if v is not None}
         yield row
 

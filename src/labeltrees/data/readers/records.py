@@ -1,4 +1,4 @@
-"""Rows that come as named fields (JSON lines, Parquet), gathered into chunks."""
+"""Chunks from rows that have named fields, as in JSON lines and Parquet."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ __all__ = [
 
 FIELDS = ("label", "labels", "text", "features", "weight")
 FeatureKind: TypeAlias = Literal["text", "names", "indices"]
-"""How the features of a row are given; a dense row is given by its indices."""
-_SUM_ERROR = 1e-4  # probabilities may have been printed with few digits
+"""The form of the features of a row. A dense row has the form "indices"."""
+_SUM_ERROR = 1e-4  # Probabilities may be printed with few digits.
 DESCRIPTION: dict[FeatureKind, str] = {
     "text": "a text",
     "names": "named features",
@@ -45,17 +45,18 @@ DESCRIPTION: dict[FeatureKind, str] = {
 
 
 class RecordError(ValueError):
-    """A record that cannot be used; the caller adds its file and line."""
+    """A record that cannot be used. The caller adds the file and the line."""
 
 
 @dataclass
 class RecordReader:
-    """Gathers the records of one file; the first one decides the kind of labels and features.
+    """Gather the records of one file, whose first record decides the kind of labels and features.
 
-    A record has ``label`` (a str or int, or an object that gives the probability of each) or
-    ``labels`` (a list of them, an object that gives the relevance of each, or a list of objects
-    with ``label`` and ``relevance``), or neither; ``text`` or ``features`` (see `parse_features`);
-    and optionally ``weight``. A field that is None counts as absent.
+    A record has ``label``, ``labels`` or neither. ``label`` is a string, an integer, or an object
+    with the probability of each label. ``labels`` is a list of labels, an object with the relevance
+    of each label, or a list of objects with ``label`` and ``relevance``. A record also has ``text``
+    or ``features``, see `parse_features`. It may have ``weight``. A field that is None counts as
+    absent.
     """
 
     name: str
@@ -81,7 +82,7 @@ class RecordReader:
         return len(self.lines)
 
     def add(self, record: object, line: int) -> None:
-        """Take the record on a line of the file; raises DataFileError if it cannot be used."""
+        """Add the record of a line of the file, or raise DataFileError if it cannot be used."""
         try:
             if not isinstance(record, dict):
                 raise RecordError(f"expected an object, got {_short(record)}")
@@ -161,7 +162,7 @@ class RecordReader:
         self.label_starts.append(len(self.labels))
 
     def _several(self, labels: object) -> list[tuple[str | int, float]]:
-        """Return labels and their relevances; those of a label that is there twice are alike."""
+        """Return labels and their relevances. A label that occurs twice has the same relevance."""
         if isinstance(labels, dict):
             self.is_graded = True
             return _graded(labels.items())
@@ -176,7 +177,7 @@ class RecordReader:
             self.is_graded = True
             return _graded([(one["label"], one["relevance"]) for one in labels])
         for one in labels:
-            self._check_label(one)  # before it is a key
+            self._check_label(one)  # Only a checked label can be a key.
         return [(one, 1.0) for one in labels]
 
     def _check_label(self, label: object) -> None:
@@ -231,10 +232,11 @@ class RecordReader:
 def parse_features(
     features: object, width: int
 ) -> tuple[Literal["names", "indices"], Sequence[str] | Sequence[int], list[float]]:
-    """Return how the features of a row are given, their names or indices, and their values.
+    """Return the form of a row's features, their names or indices, and their values.
 
-    ``features`` maps names to values, or has lists ``indices`` and ``values``, or is a list: the
-    ``width`` values of a dense row, or pairs of an index and a value. Raises `RecordError`.
+    ``features`` maps names to values, or has lists ``indices`` and ``values``. It may also be a
+    list, which holds the ``width`` values of a dense row, or pairs of an index and a value. Raises
+    `RecordError`.
 
     >>> parse_features({"height": 1.5}, 3)
     ('names', ['height'], [1.5])
@@ -307,7 +309,7 @@ def gathered_rows(
 
 
 def aliases_of(record: Mapping[str, object]) -> dict[str, str]:
-    """Return which fields stand for ``text`` and ``label``, if a record has neither by that name.
+    """Return the fields that are used as ``text`` and ``label`` if a record lacks these.
 
     >>> aliases_of({"utterance": "good morning", "intent": "greet"})
     {'utterance': 'text', 'intent': 'label'}
@@ -365,7 +367,7 @@ def _checked_values(values: list[object]) -> list[float]:
 
 
 def check_text(text: str) -> None:
-    """Raise RecordError for half a surrogate pair, which JSON can express and UTF-8 cannot."""
+    """Raise RecordError for half a surrogate pair, which JSON can hold but UTF-8 cannot."""
     if not text.isascii():
         try:
             text.encode()
@@ -374,9 +376,9 @@ def check_text(text: str) -> None:
 
 
 def _short(value: object) -> str:
-    """Return the value for a message, in ASCII and not too long."""
+    """Return the value for a message, in ASCII and shortened."""
     try:
         text = ascii(value)
-    except ValueError:  # an integer of more digits than Python prints
+    except ValueError:  # The integer has more digits than Python prints.
         text = "an integer of very many digits"
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -37,23 +37,24 @@ def read_svmlight(
 ) -> Iterator[Chunk]:
     r"""Return the chunks of a file of rows ``label,label feature:value # comment``.
 
-    Labels are integers of any sign; a row without labels starts with a space. A label may have a
-    relevance, ``label:3.5,label:1``; then all labels of the file must have one. Lines without
+    Labels are integers of any sign. A row without labels starts with a space. Labels may have a
+    relevance, as in ``label:3.5,label:1``, if all labels of the file have one. Lines without
     content are skipped. Query ids (``qid:``) raise an error.
 
     Parameters
     ----------
     path : path, binary file or "-"
-        Where to read, gzipped or not.
+        The file, gzipped or not.
     n_features : int or None
-        The number of columns; None gives ``UNBOUNDED_WIDTH``, and any id is allowed.
+        The number of columns, or None for ``UNBOUNDED_WIDTH``, which allows any id.
     zero_based : bool
-        Whether feature ``i`` is column ``i`` or column ``i - 1``. A file whose ids count from 1
-        can be read either way: the default leaves column 0 empty.
+        Whether feature ``i`` is column ``i`` or column ``i - 1``. You can read a file whose ids
+        count from 1 either way, because the default only leaves column 0 empty.
     chunk_rows : int
-        The largest number of rows in a chunk.
+        Maximum number of rows in a chunk.
     max_line_bytes : int
-        A longer line raises an error, so that a small compressed file cannot take all memory.
+        Maximum number of bytes in a line. A longer line raises an error, so that a small
+        compressed file cannot take all memory.
 
     Examples
     --------

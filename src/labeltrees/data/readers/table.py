@@ -1,4 +1,4 @@
-"""Tables: comma-separated values and their kin, with or without names of columns."""
+"""Tables of comma-separated values and similar formats, with or without names of columns."""
 
 from __future__ import annotations
 
@@ -64,35 +64,37 @@ def read_csv(
 ) -> Iterator[Chunk]:
     r"""Return the chunks of a table of comma-separated values.
 
-    Cells may be in quotes, as Python's ``csv`` has them. What is not said is found out by the
-    names of the columns, then by the first megabyte of rows. If there is a column of texts, rows
+    Cells may be in quotes, as in Python's ``csv``. Options that are not given are detected from the
+    names of the columns, then from the first megabyte of rows. If there is a column of texts, rows
     are texts, and other columns are not used. Otherwise columns of numbers are features in their
-    order, where an empty cell counts as 0; if there are other columns, all features are named
+    order, where an empty cell counts as 0. If there are other columns, all features are named
     ``column`` or ``column=value`` and hashed into 2**30 columns, as in JSON lines.
 
     Parameters
     ----------
     path : path, binary file or "-"
-        Where to read, gzipped or not.
+        The file, gzipped or not.
     vectorizer : object with a ``transform`` method, or None
-        Makes features of texts, as for `read_tsv`.
+        Makes features from texts, as in `read_tsv`.
     delimiter : {",", ";", "|", "\t"} or None
-        What separates cells; None: what gives all rows the same number of them.
+        The delimiter of cells. None chooses the one that gives the most rows the same number of
+        cells.
     header : bool or "auto"
         Whether the first row has the names of the columns.
     label_column : str, int or None
         The column of labels, by name or by number from 1.
     text_column : str, int, list of them or None
-        The columns of texts, which are joined by a space.
+        The columns of texts, which are joined with spaces.
     rating_column : str, int or None
-        The column that tells how relevant the row's label is, a number >= 0.
+        The column with the relevance of the row's label, a number >= 0.
     label_separator : str or None
-        What separates labels; None: a cell is one label; ``"auto"``: as for `read_tsv`, but
-        never a space.
+        The separator of labels, or None if a cell is one label. ``"auto"`` works as in
+        `read_tsv`, but never chooses a space.
     chunk_rows : int
-        The largest number of rows in a chunk.
+        Maximum number of rows in a chunk.
     max_line_bytes : int
-        A longer row raises an error, so that a small compressed file cannot take all memory.
+        Maximum number of bytes in a row. A longer row raises an error, so that a small
+        compressed file cannot take all memory.
 
     Examples
     --------
@@ -112,7 +114,7 @@ def read_csv(
     texts = columns_wished("text_column", text_column)
     columns_wished("label_column", label_column)
     columns_wished("rating_column", rating_column)
-    # The labels that a file to learn from lacks are missed later, by who learns.
+    # Missing labels are an error of training, not of reading.
     options = TableOptions(label_column, texts, rating_column, label_separator, header)
     return _found_out(path, options, delimiter, vectorizer, chunk_rows, max_line_bytes)
 
@@ -125,10 +127,10 @@ def read_table(
     chunk_rows: int = CHUNK_ROWS,
     max_line_bytes: int = MAX_LINE_BYTES,
 ) -> Iterator[Chunk]:
-    r"""Return the chunks of a table of known layout; columns are found by their names.
+    r"""Return the chunks of a table of known layout, whose columns are found by their names.
 
-    The column of labels may be missing: then no row has a label. So may those of ratings and
-    weights.
+    The columns of labels, ratings and weights may be missing. Without the column of labels, no row
+    has a label.
 
     Examples
     --------
@@ -161,7 +163,7 @@ def layout_of_table(
         for block in records:
             rows.extend(cells for _, cells in block)
     except DataFileError:
-        if not rows:  # the last row may be cut off inside quotes
+        if not rows:  # The last row may be cut off inside quotes.
             raise
     if not rows:
         return bare
@@ -219,7 +221,7 @@ def _records(
             raise DataFileError(name, begin, f"not a row of a table: {error}.") from None
         if cells and (len(cells) > 1 or cells[0].strip()):
             held.append((begin, cells))
-        if held and (n_left == 0 or cells is None):  # rows of a pipe do not wait for more
+        if held and (n_left == 0 or cells is None):  # Rows of a pipe do not wait.
             yield held
             held = []
         if cells is None:
@@ -251,7 +253,7 @@ def _chunks(
 
 
 class _RowReader:
-    """Reads rows whose columns are these."""
+    """Reads the rows of a table with these columns."""
 
     def __init__(self, name: str, layout: TableLayout, columns: list[str], line: int) -> None:
         places = {column: at for at, column in enumerate(columns)}
@@ -302,7 +304,7 @@ class _RowReader:
         return as_rows(self._values(held))
 
     def _named_rows(self, held: list[Record], lines: NDArray[np.int64]) -> Rows:
-        """Return rows of hashed names, ``column`` for numbers and ``column=value`` for others."""
+        """Return rows of hashed names, ``column`` for numbers and ``column=value`` otherwise."""
         names: list[str] = []
         values: list[float] = []
         starts = [0]
@@ -330,7 +332,7 @@ class _RowReader:
         return rows_of(parsed, _core.HASHED_WIDTH)
 
     def _values(self, held: list[Record]) -> NDArray[np.float64]:
-        """Return the columns of numbers; missing ones are 0."""
+        """Return the columns of numbers, in which missing numbers are 0."""
         cells = [[row[at] for at, _ in self.numbers] for _, row in held]
         try:
             values = np.array(cells, np.float64)
@@ -352,7 +354,7 @@ class _RowReader:
     def _number(
         self, line: int, cell: str, what: str, sign: int = 1, high: float = _LARGEST
     ) -> float:
-        """Return a cell's number; a negative one only if ``sign`` is negative."""
+        """Return the number of a cell, which may be negative only if ``sign`` is negative."""
         value = float(cell) if is_number(cell) else np.nan
         if not (0 <= value <= high or (sign < 0 and abs(value) <= high)):
             allowed = "a finite number" if sign < 0 else f"a number in [0, {high:g}]"

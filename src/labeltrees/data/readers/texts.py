@@ -1,4 +1,4 @@
-"""Rows of text, gathered into chunks: the last step of the readers of text."""
+"""Chunks from rows of text, the last step of the readers of text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["TextRow", "chunk_labels", "text_chunks"]
 
 
 class TextRow(NamedTuple):
-    """A row of a file of texts: its line, its distinct labels and its text."""
+    """A row of a file of texts, with its line and its distinct labels."""
 
     line: int
     labels: Sequence[str]
@@ -35,7 +35,7 @@ def text_chunks(
     vectorizer: Vectorizer | None,
     chunk_rows: int,
 ) -> Iterator[Chunk]:
-    """Yield chunks of at most ``chunk_rows`` rows of one block, fewer where texts are long."""
+    """Yield chunks of at most ``chunk_rows`` rows of one block, or fewer if texts are long."""
     make = vectorizer if vectorizer is not None else default_vectorizer()
     held: list[TextRow] = []
     size = 0
@@ -46,7 +46,7 @@ def text_chunks(
             if len(held) == chunk_rows or size >= blocks.BLOCK_BYTES:
                 yield _chunk(name, held, make)
                 held, size = [], 0
-        if held:  # rows of a pipe do not wait for more
+        if held:  # Rows of a pipe are yielded without waiting for more.
             yield _chunk(name, held, make)
             held, size = [], 0
 

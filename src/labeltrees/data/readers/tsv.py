@@ -39,12 +39,12 @@ __all__ = ["TsvLayout", "fit_tfidf", "read_tsv", "tsv_layout"]
 LabelColumn: TypeAlias = Literal["auto", 1, 2]
 _LABEL_COLUMNS: tuple[LabelColumn, ...] = ("auto", 1, 2)
 _HEADERS: tuple[bool | Literal["auto"], ...] = (True, False, "auto")
-_FEWEST_ROWS = 10  # fewer say nothing about which column is which
+_FEWEST_ROWS = 10  # Smallest number of rows whose columns are compared.
 
 
 @dataclass(frozen=True)
 class TsvLayout:
-    """How the lines of a file are read, and sentences that say why."""
+    """The layout of the lines of a file, and sentences with the reasons."""
 
     label_separator: str | None = " "
     label_column: Literal[1, 2] = 1
@@ -64,29 +64,32 @@ def read_tsv(
 ) -> Iterator[Chunk]:
     r"""Return the chunks of a file of lines ``labels<TAB>text``.
 
-    Labels are str. A line that starts with the tab has no label; empty lines are skipped. Quotes
-    mean nothing.
+    Labels are strings. A line that starts with the tab has no label. Empty lines are skipped.
+    Quotes have no special meaning.
 
     Parameters
     ----------
     path : path, binary file or "-"
-        Where to read, gzipped or not.
+        The file, gzipped or not.
     vectorizer : object with a ``transform`` method, or None
-        Makes features of texts. If it needs fitting it must be fitted, see `fit_tfidf`. None:
-        scikit-learn's ``HashingVectorizer`` of words and pairs of words, 2**20 columns, rows of
-        length 1.
+        Makes features from texts. If it needs fitting, it must be fitted, see `fit_tfidf`. None
+        stands for scikit-learn's ``HashingVectorizer`` of words and pairs of words, with 2**20
+        columns and rows of length 1.
     label_separator : str or None
-        What separates labels; None if a line has one label, which may contain spaces. ``"auto"``
-        decides by the first megabyte of lines: see `choose_separator`.
+        The separator of labels, or None if a line has one label, which may contain spaces.
+        ``"auto"`` detects it from the first megabyte of lines, see `choose_separator`.
     label_column : {"auto", 1, 2}
-        1: labels stand before the first tab; 2: after the last. ``"auto"`` is 1, or what the
-        header line says; lines whose columns look swapped raise an error.
+        1 if labels stand before the first tab, 2 if they stand after the last tab. ``"auto"``
+        follows the header line and is 1 without one. Lines whose columns look swapped raise an
+        error.
     header : bool or "auto"
-        Whether the first line names the columns; ``"auto"``: if it is such as ``label<TAB>text``.
+        Whether the first line names the columns. ``"auto"`` recognises lines such as
+        ``label<TAB>text``.
     chunk_rows : int
-        The largest number of rows in a chunk.
+        Maximum number of rows in a chunk.
     max_line_bytes : int
-        A longer line raises an error, so that a small compressed file cannot take all memory.
+        Maximum number of bytes in a line. A longer line raises an error, so that a small
+        compressed file cannot take all memory.
 
     Examples
     --------
@@ -113,16 +116,17 @@ def fit_tfidf(
 ) -> TfidfVectorizer:
     r"""Return a TF-IDF vectoriser fitted to the texts of a TSV file in one pass.
 
-    Memory is that of the vocabulary: it does not grow with the number of lines.
+    It holds only the vocabulary in memory, which does not grow with the number of lines.
 
     Parameters
     ----------
     path : path, binary file or "-"
-        Where to read, gzipped or not.
+        The file, gzipped or not.
     vectorizer : TfidfVectorizer or None
-        The parameters; it is not changed. None: scikit-learn's defaults.
+        A vectoriser with the parameters, which is not changed. None stands for scikit-learn's
+        defaults.
     max_line_bytes : int
-        A longer line raises an error.
+        Maximum number of bytes in a line. A longer line raises an error.
 
     Examples
     --------
@@ -143,7 +147,7 @@ def tsv_layout(
     label_column: LabelColumn = "auto",
     header: bool | Literal["auto"] = "auto",
 ) -> TsvLayout:
-    r"""Return how to read lines, of which the first ones are given with their numbers.
+    r"""Return the layout of lines, the first of which are given with their numbers.
 
     Raises `DataFileError` if labels and texts look swapped and ``label_column`` is "auto".
 
@@ -158,7 +162,7 @@ def tsv_layout(
     has_header = at_top and named if header == "auto" else header
     column: Literal[1, 2] = 1 if label_column == "auto" else label_column
     if has_header and at_top:
-        notes.append(f"The first line, {first!r} and {second!r}, is taken as names of columns.")
+        notes.append(f"The first line, {first!r} and {second!r}, is used as names of columns.")
         rows = rows[1:]
         if label_column == "auto" and is_header_pair(second, first):
             column = 2
@@ -179,7 +183,7 @@ def _note_on_tabs(rows: list[tuple[int, str]]) -> Iterator[str]:
     sizes = {text.count("\t") for _, text in rows}
     if len(rows) >= _FEWEST_ROWS and len(sizes) == 1 and sizes != {1}:
         yield (
-            f"Every line has {sizes.pop()} tabs, and all but one of them belong to the text: "
+            f"Every line has {sizes.pop()} tabs, and all but one of them belong to the text. "
             "format='csv' (--format csv) reads a table instead."
         )
 
@@ -187,7 +191,7 @@ def _note_on_tabs(rows: list[tuple[int, str]]) -> Iterator[str]:
 def _refuse_swapped(
     pairs: list[tuple[str, str]], separator: str | None, name: str, line: int
 ) -> None:
-    """Raise DataFileError if what stands for labels looks like texts, and the other way round."""
+    """Raise DataFileError if labels look like texts and texts look like labels."""
     pairs = [pair for pair in pairs if pair[0].strip()]
     n_rows = len(pairs)
     if n_rows < _FEWEST_ROWS:
@@ -204,16 +208,16 @@ def _refuse_swapped(
     sentences = wordy > 0.3 and 2 * len(fields) > n_rows and sentence_share(texts) < wordy / 2
     if sentences or (field_size > text_size and (repeated or many)):
         reason = (
-            f"labels and texts look swapped: the {n_rows} rows looked at have {len(fields)} "
+            f"labels and texts look swapped: the first {n_rows} rows have {len(fields)} "
             f"different label fields of {field_size:.0f} characters on average and {len(texts)} "
             f"different texts of {text_size:.0f}. If the text comes first, pass label_column=2 "
-            "(--label-column 2); if the file is right, label_column=1 (--label-column 1)."
+            "(--label-column 2). If the file is right, pass label_column=1 (--label-column 1)."
         )
         raise DataFileError(name, line, reason)
 
 
 def _variety(words: list[str]) -> float:
-    """Return the share of words that are new: what labels are drawn from repeats the most."""
+    """Return the share of distinct words, which is lower for labels than for texts."""
     return len(set(words)) / max(len(words), 1)
 
 
@@ -224,7 +228,7 @@ def _blocks(
     label_column: LabelColumn,
     header: bool | Literal["auto"],
 ) -> Iterator[Iterator[TextRow]]:
-    """Yield the rows of one block of lines after the other."""
+    """Yield the rows of each block of lines."""
     name = source_name(source)
     if "auto" in (label_separator, label_column, header):
         first = read_first_block(source)
@@ -250,7 +254,7 @@ def _rows(name: str, first_line: int, block: bytes, layout: TsvLayout) -> Iterat
 
 
 def _cut(text: str, label_column: int) -> tuple[str, str]:
-    """Return labels and text of a line with a tab."""
+    """Return the labels and the text of a line with a tab."""
     text = text.removesuffix("\r")
     if label_column == 1:
         field, _, rest = text.partition("\t")

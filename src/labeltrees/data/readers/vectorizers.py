@@ -1,4 +1,4 @@
-"""Features of text: vectorisers that need no fitting or are fitted in one pass."""
+"""Vectorisers of texts that need no fitting or are fitted in one pass."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ __all__ = [
 
 
 WORD = r"(?u)\b\w+\b"
-"""A word may have one character; punctuation separates words."""
+"""Pattern of a word, which may have one character. Punctuation separates words."""
 
 
 class Vectorizer(Protocol):
-    """An object that makes features of texts, such as a fitted vectoriser of scikit-learn."""
+    """An object that makes features from texts, such as a fitted vectoriser of scikit-learn."""
 
     def transform(self, raw_documents: Iterable[str]) -> Any:
         """Return a matrix with one row for each text."""
 
 
 class NoFeatures:
-    r"""A vectoriser for callers who want texts and labels only: rows have no features.
+    r"""A vectoriser without features, for callers that need only texts and labels.
 
     It needs neither scikit-learn nor scipy.
 
@@ -52,7 +52,7 @@ class NoFeatures:
     """
 
     def transform(self, raw_documents: Iterable[str]) -> Rows:
-        """Return rows of one column without an entry, as many as there are texts."""
+        """Return an empty row of one column for each text."""
         n_rows = len(list(raw_documents))
         return Rows(
             np.zeros(n_rows + 1, np.int64), np.empty(0, np.int32), np.empty(0, np.float32), 1
@@ -66,7 +66,7 @@ def check_vectorizer(vectorizer: Vectorizer | None) -> None:
 
 
 def default_vectorizer() -> Vectorizer:
-    """Return the vectoriser used if none is given: hashed words and pairs; it needs no fitting.
+    """Return the default vectoriser of hashed words and pairs of words, which needs no fitting.
 
     >>> default_vectorizer().transform(["good morning"]).shape
     (1, 1048576)
@@ -87,7 +87,7 @@ def default_vectorizer() -> Vectorizer:
 def vectorize(
     vectorizer: Vectorizer, texts: Sequence[str], name: str, lines: NDArray[np.int64]
 ) -> Rows:
-    """Return the features of texts; a bad value raises `DataFileError` with the text's line."""
+    """Return the features of texts, or raise `DataFileError` with the line of a bad value."""
     if isinstance(vectorizer, NoFeatures):
         return vectorizer.transform(texts)
     from scipy.sparse import csr_array
@@ -113,7 +113,7 @@ def vectorize(
 
 
 def fit_texts(texts: Iterable[str], vectorizer: TfidfVectorizer | None) -> TfidfVectorizer:
-    """Return a copy of the vectoriser fitted to texts, with memory for its vocabulary only.
+    """Return a copy of the vectoriser, fitted to texts while only its vocabulary is in memory.
 
     >>> fit_texts(["good morning", "good night"], None).get_feature_names_out().tolist()
     ['good', 'morning', 'night']
@@ -139,7 +139,7 @@ def fit_texts(texts: Iterable[str], vectorizer: TfidfVectorizer | None) -> Tfidf
     if template.vocabulary is None:
         fitted.set_params(vocabulary=_select_terms(template, n_texts, n_texts_with, n_times))
     with np.errstate(divide="ignore"):
-        fitted.fit([""])  # takes the vocabulary; the idf of this one text is replaced below
+        fitted.fit([""])  # This sets the vocabulary. The idf of the one text is replaced below.
     if fitted.use_idf:
         terms = fitted.get_feature_names_out()
         smooth = int(fitted.smooth_idf)

@@ -26,7 +26,7 @@ _REAL = re.compile(rf"(?![+-]?[0-9]+$){_NUMBER}")
 _COST = re.compile(rf"[0-9]+(:{_NUMBER}){{1,2}}")
 _NOT_INTEGER = re.compile("the label '([^']*)' is not a 64-bit integer")
 
-_QUOTE = b"\x01"  # stands for a quote that starts a label, which the core takes for a tag
+_QUOTE = b"\x01"  # Replaces a quote at the start of a label, which the core would read as a tag.
 _FIRST_QUOTE = re.compile(rb"^([ \t]*)'", re.MULTILINE)
 _ALONE = re.compile(rb"^[ \t]*('[^ \t|\r\n]*)[ \t]+\|", re.MULTILINE)
 _TAGGED = re.compile(
@@ -59,32 +59,34 @@ def read_vw(
 ) -> Iterator[Chunk]:
     r"""Return the chunks of a file in Vowpal Wabbit's text format.
 
-    A row is ``label importance 'tag|namespace:scale feature:value ... |namespace ...``, of which
-    only a bar is needed. Features are hashed with their namespace into 2**30 columns; a value
-    defaults to 1 and is multiplied by the scale of its namespace. The tag is ignored; as in
-    Vowpal Wabbit, a word that touches the first bar is a tag, and so is one that starts with a
-    quote. Empty lines are skipped. Labels of regression (``0.5``) and of contextual bandits
-    (``1:0.5:0.3``) are no names of classes and raise an error.
+    A row is ``label importance 'tag|namespace:scale feature:value ... |namespace ...``. Only a bar
+    is required. Features are hashed with their namespace into 2**30 columns. A value defaults to 1
+    and is multiplied by the scale of its namespace. The tag is ignored. As in Vowpal Wabbit, a word
+    that touches the first bar is a tag, and so is a word that starts with a quote. Empty lines are
+    skipped. Labels of regression (``0.5``) and of contextual bandits (``1:0.5:0.3``) are no names
+    of classes and raise an error.
 
-    A row of a tag and no label, such as ``'s |word it``, raises an error if no labelled row of the
-    file has a tag: the tag may be meant as a label.
+    A row with a tag and without a label, such as ``'s |word it``, raises an error if no labelled
+    row of the file has a tag, because the tag may be meant as a label.
 
     Parameters
     ----------
     path : path, binary file or "-"
-        Where to read, gzipped or not.
+        The file, gzipped or not.
     multilabel : bool or "auto"
-        Whether a comma separates labels; ``"auto"``: if all of them are integers.
+        Whether a comma separates labels. With ``"auto"`` it does if all labels are integers.
     label_type : {"auto", "int", "str"}
-        The type of the labels; ``"auto"``: integers if the first label of the file is one, and
-        a name after it is then an error. ``"str"`` also reads ``0.5`` and ``1:0.5:0.3`` as names.
+        The type of the labels. With ``"auto"``, labels are integers if the first label of the file
+        is one, and a name after it is an error. ``"str"`` also reads ``0.5`` and ``1:0.5:0.3`` as
+        names.
     quoted_labels : bool
-        Whether a word with a quote at the start of a line is a label such as ``'s``; then no row
+        Whether a word with a quote at the start of a line is a label such as ``'s``. If so, no row
         may have a tag without a label.
     chunk_rows : int
-        The largest number of rows in a chunk.
+        Maximum number of rows in a chunk.
     max_line_bytes : int
-        A longer line raises an error, so that a small compressed file cannot take all memory.
+        Maximum number of bytes in a line. A longer line raises an error, so that a small
+        compressed file cannot take all memory.
 
     Examples
     --------
@@ -132,7 +134,7 @@ class _VwParser:
 
 
 def _with_quotes(chunk: Chunk) -> Chunk:
-    """Return the chunk with the quotes that start labels in their place again."""
+    """Return the chunk with the quotes at the start of labels restored."""
     if chunk.labels.dtype != np.object_:
         return chunk
     mark = _QUOTE.decode()
@@ -141,15 +143,15 @@ def _with_quotes(chunk: Chunk) -> Chunk:
 
 
 class _Tags:
-    """Notices rows of a tag and no label in a file whose labelled rows have no tags."""
+    """Detects rows with a tag and no label in a file whose labelled rows have no tags."""
 
     def __init__(self) -> None:
-        self.lone: tuple[int, str] | None = None  # the first row of a tag alone: line and tag
+        self.lone: tuple[int, str] | None = None  # The line and the tag of the first such row.
         self.has_tagged = False
         self.has_untagged = False
 
     def check(self, text: bytes, first_line: int) -> None:
-        """Take a block; raises ParseError with the line of the suspicious tag."""
+        """Check a block, and raise ParseError with the line of a suspicious tag."""
         self.has_untagged = self.has_untagged or _UNTAGGED.search(text) is not None
         if self.has_tagged or (b"'" not in text and self.lone is None):
             return
@@ -190,7 +192,7 @@ def _what_is(label: str) -> str:
 
 
 def _explained(error: _core.ParseError) -> _core.ParseError:
-    """Return the error; if a label is no integer, with what it looks like."""
+    """Return the error, with a description of the label if it is not an integer."""
     line, reason = error.args
     found = _NOT_INTEGER.match(reason)
     what = _what_is(found.group(1)) if found else ""

@@ -34,19 +34,20 @@ def read_xc(
 ) -> Iterator[Chunk]:
     r"""Return the chunks of a file in the XC repository's format.
 
-    The first line is ``n_rows n_features n_labels``; every other line is a row
-    ``label,label feature:value feature:value ...``. All ids count from 0; a row without labels
-    starts with a space. The header must agree with the rows. A label may have a relevance,
-    ``label:3.5,label:1``; then all labels of the file must have one.
+    The first line is ``n_rows n_features n_labels``. Every other line is a row such as
+    ``label,label feature:value feature:value ...``. All ids count from 0. A row without labels
+    starts with a space. The header must agree with the rows. Labels may have a relevance, as in
+    ``label:3.5,label:1``, if all labels of the file have one.
 
     Parameters
     ----------
     path : path, binary file or "-"
-        Where to read, gzipped or not.
+        The file, gzipped or not.
     chunk_rows : int
-        The largest number of rows in a chunk.
+        Maximum number of rows in a chunk.
     max_line_bytes : int
-        A longer line raises an error, so that a small compressed file cannot take all memory.
+        Maximum number of bytes in a line. A longer line raises an error, so that a small
+        compressed file cannot take all memory.
 
     Examples
     --------
@@ -63,7 +64,7 @@ def read_xc(
 
 def _chunks(source: Source, chunk_rows: int, max_line_bytes: int) -> Iterator[Chunk]:
     name, line, n_rows, left = source_name(source), 1, -1, -1
-    grades: bool | None = None  # not known before the first labels
+    grades: bool | None = None  # This is unknown before the first labels.
     for first_line, text in read_blocks(source, max_line_bytes):
         begin, line = 0, first_line
         if n_rows < 0:
@@ -101,7 +102,7 @@ def _chunks(source: Source, chunk_rows: int, max_line_bytes: int) -> Iterator[Ch
 
 
 def _header(name: str, text: bytes) -> tuple[int, int, int, int]:
-    """Return n_rows, n_features, n_labels and where the first row starts."""
+    """Return n_rows, n_features, n_labels and the start of the first row."""
     end = text.find(b"\n") + 1 or len(text)
     match = HEADER.fullmatch(text, 0, end)
     if match is None:
@@ -114,7 +115,7 @@ def _header(name: str, text: bytes) -> tuple[int, int, int, int]:
 
 
 def _check_nothing_follows(name: str, line: int, text: bytes, n_rows: int) -> None:
-    """Raise DataFileError unless only empty lines follow the rows the header promised."""
+    """Raise DataFileError if rows follow after the number of rows in the header."""
     rest = text.lstrip()
     if rest:
         line += text.count(b"\n", 0, len(text) - len(rest))

@@ -1,1 +1,1 @@
-"""What a file is: its format, its columns and its labels."""
+"""Detect the format, the columns and the labels of a file, and profile its rows."""

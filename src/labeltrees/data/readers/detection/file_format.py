@@ -1,4 +1,4 @@
-"""The format of a file by its content, with the suffix of its name as a hint."""
+"""Detect the format of a file by its content, with the suffix of its name as a hint."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ EXPECTED = {
 def detect_format(content: bytes, name: str, hint: str | None, *, labelled: bool = True) -> str:
     r"""Return the format of a file that begins with ``content``.
 
-    ``hint`` is the format that the suffix of its name stands for, None if it stands for none.
-    Plain lines are a format only of files that need not have labels (``labelled=False``).
-    Raises `DataFileError` if content and hint contradict each other, or if nothing fits.
+    ``hint`` is the format of the file's suffix, or None. Plain lines are a format only if the file
+    may lack labels (``labelled=False``). Raises `DataFileError` if content and hint contradict each
+    other, or if no format fits.
 
     >>> detect_format(b"__label__greet good morning\n", "rows.txt", None)
     'fasttext'
@@ -69,14 +69,14 @@ def detect_format(content: bytes, name: str, hint: str | None, *, labelled: bool
         if kind != hint and fits(lines) and (kind != "csv" or hint is None or _is_named(lines)):
             return _agreed(_table_if_wide(kind, lines), hint, name, lines[0])
     if hint is not None:
-        return hint  # its reader says what is wrong, and where
+        return hint  # Its reader reports what is wrong, and where.
     if not labelled:
         return "lines"
     raise DataFileError(name, 1, _nothing_fits(lines[0]))
 
 
 def _lines(content: bytes, name: str) -> list[str]:
-    """Return the first lines that are not empty; the last one may be cut off."""
+    """Return the first lines that are not empty, of which the last one may be cut off."""
     text = content.removeprefix(BYTE_ORDER_MARK)
     complete = text[: text.rfind(b"\n") + 1] or text
     if complete.startswith(GZIP_MAGIC) or b"\0" in complete[:4096]:
@@ -96,22 +96,23 @@ def _lines(content: bytes, name: str) -> list[str]:
 
 
 def _agreed(kind: str, hint: str | None, name: str, first: str) -> str:
-    """Return the format of the content, if the name does not say another."""
+    """Return the format of the content, or raise `DataFileError` if the suffix contradicts it."""
     if hint is None or kind == hint or {kind, hint} == {"tsv", "csv"}:
         return kind
     raise DataFileError(
         name,
         1,
-        f"the name says {hint}, which is {EXPECTED[hint]}, but the content looks like {kind}: "
-        f"the first line is {_short(first)}. Pass format={kind!r} (--format {kind}) or rename it.",
+        f"the suffix stands for {hint}, which is {EXPECTED[hint]}, but the content looks like "
+        f"{kind}: the first line is {_short(first)}. Pass format={kind!r} (--format {kind}) or "
+        "rename the file.",
     )
 
 
 def _nothing_fits(first: str) -> str:
     known = "; ".join(f"{kind}: {what}" for kind, what in EXPECTED.items() if what[0] == "r")
     return (
-        f"the format cannot be told: the first line is {_short(first)}. Expected are {known}. "
-        "Pass format= (--format); 'lines' is for texts without labels."
+        f"the format cannot be detected: the first line is {_short(first)}. Expected are {known}. "
+        "Pass format= (--format). 'lines' is for texts without labels."
     )
 
 
@@ -120,7 +121,7 @@ def _short(line: str) -> str:
 
 
 def _table_if_wide(kind: str, lines: Sequence[str]) -> str:
-    """Return "csv" for lines with tabs that are a table with a header: the same with a tab."""
+    """Return "csv" instead of "tsv" for lines that are a table with a header."""
     if kind != "tsv":
         return kind
     cells = lines[0].split("\t")
@@ -136,7 +137,7 @@ def _fits_json(lines: Sequence[str]) -> bool:
     try:
         json.loads(lines[0])
     except ValueError:
-        return len(lines) == 1  # one long line, cut off
+        return len(lines) == 1  # This is one long line that is cut off.
     return True
 
 
@@ -158,7 +159,7 @@ def _fits_svmlight(lines: Sequence[str]) -> bool:
 
 
 def _fits_vw(lines: Sequence[str]) -> bool:
-    """Return whether all lines have a bar after few words, and most a feature after it."""
+    """Return whether all lines have a bar after few words, and most have a feature after it."""
     for line in lines:
         if not _VW_ROW.fullmatch(line) or len(line.partition("|")[0].split()) > 4:
             return False
@@ -166,13 +167,13 @@ def _fits_vw(lines: Sequence[str]) -> bool:
 
 
 def _fits_tsv(lines: Sequence[str]) -> bool:
-    """Return whether all lines have a tab, and not one just before the bar of Vowpal Wabbit."""
+    """Return whether all lines have a tab that is not just before the bar of Vowpal Wabbit."""
     rest = [line.partition("\t") for line in lines]
     return all(tab for _, tab, _ in rest) and not all(text.startswith("|") for *_, text in rest)
 
 
 def _fits_csv(lines: Sequence[str]) -> bool:
-    """Return whether lines are cells, as many in each, of which one names or is a number."""
+    """Return whether lines have equally many cells, one of which is a usual name or a number."""
     delimiter = choose_delimiter("\n".join(lines))
     try:
         rows = [row for row in csv.reader(lines, delimiter=delimiter) if row]

@@ -1,4 +1,4 @@
-"""The first part of what a reader is given: looked at, and then read as if nobody had looked."""
+"""The first block of a source, which is read for detection and is then read again."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 __all__ = ["FIRST_BLOCK_BYTES", "FirstBlock", "NamedBytes", "Rejoined", "read_first_block"]
 
-#: How much of a file is looked at, after gunzipping.
+#: Maximum number of bytes in the first block, after gunzipping.
 FIRST_BLOCK_BYTES = 2**20
-#: Seconds in which a pipe must deliver more, once it has delivered a whole line.
+#: Seconds to wait for more from a pipe that has delivered a whole line.
 PATIENCE = 0.2
 
 
 class NamedBytes(io.BytesIO):
-    """Bytes of a file, with its name for messages."""
+    """Bytes of a file, with the name of the file for messages."""
 
     def __init__(self, content: bytes, name: str) -> None:
         super().__init__(content)
@@ -39,7 +39,7 @@ class NamedBytes(io.BytesIO):
 
 
 class Rejoined(io.BufferedIOBase):
-    r"""A stream whose first bytes were read and are put back in front of the rest.
+    r"""A stream whose first bytes were read already and are put back in front.
 
     >>> Rejoined(b"one\n", io.BytesIO(b"two\n"), "<stdin>").read()
     b'one\ntwo\n'
@@ -52,7 +52,7 @@ class Rejoined(io.BufferedIOBase):
         self.name = name
 
     def close(self) -> None:
-        """Close the rest too if it is owned, as it happens when nobody reads any more."""
+        """Close the stream, and the rest too if it is owned."""
         if self._owned:
             self._rest.close()
         super().close()
@@ -62,7 +62,7 @@ class Rejoined(io.BufferedIOBase):
         return True
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Return the next bytes: of the head while there are any, then of the rest."""
+        """Return the next bytes, first from the head and then from the rest."""
         if size is None or size < 0:
             head, self._head = self._head, b""
             return head + self._rest.read()
@@ -72,11 +72,11 @@ class Rejoined(io.BufferedIOBase):
         return self._rest.read(size)
 
     def is_ready(self) -> bool:
-        """Return whether there is more that needs no waiting, or no more at all."""
+        """Return whether a read returns at once, with more bytes or at the end."""
         return bool(self._head) or _is_ready(self._rest)
 
     def read1(self, size: int = -1, /) -> bytes:
-        """Return what is there, without waiting for more."""
+        """Return the available bytes without waiting for more."""
         if self._head:
             return self.read(len(self._head) if size < 0 else size)
         return _read_some(self._rest, 2**16 if size < 0 else size)
@@ -84,9 +84,9 @@ class Rejoined(io.BufferedIOBase):
 
 @dataclass(frozen=True)
 class FirstBlock:
-    """The first content of a source, gunzipped, and where to read all of it from.
+    """The first content of a source, gunzipped, and a source with the whole content.
 
-    ``source`` can be read again if ``again`` is true; otherwise once.
+    ``source`` can be read again if ``again`` is true, and otherwise once.
     """
 
     name: str
@@ -104,7 +104,7 @@ class FirstBlock:
 
     @property
     def text(self) -> str:
-        """The lines before the first that is not UTF-8, which the reader names."""
+        """The lines before the first one that is not UTF-8, which the reader reports."""
         lines = self.lines
         try:
             return lines.decode()
@@ -115,8 +115,8 @@ class FirstBlock:
 def read_first_block(source: Source) -> FirstBlock:
     """Return the first ``FIRST_BLOCK_BYTES`` of a source's content.
 
-    Of a pipe, what it delivers without a pause after its first line; nothing that was read is
-    lost. Raises `DataFileError` for damaged gzip before any content.
+    A pipe is read until it pauses after its first line. The bytes that were read are put back.
+    Raises `DataFileError` for damaged gzip before any content.
     """
     name = source_name(source)
     if isinstance(source, str | os.PathLike) and source != "-":
@@ -124,9 +124,9 @@ def read_first_block(source: Source) -> FirstBlock:
             with open_source(source) as file:
                 content, at_end, _ = _content(file, name)
             return FirstBlock(name, content, at_end, source, True, os.path.getsize(source))
-        file = open(source, "rb", buffering=0)  # noqa: SIM115  (a pipe can be opened once)
+        file = open(source, "rb", buffering=0)  # noqa: SIM115  (A pipe can be opened once.)
         return _block_of_stream(file, name, owned=True)
-    with open_source(source) as stream:  # which leaves an open file open
+    with open_source(source) as stream:  # An open file stays open.
         return _block_of_stream(stream, name)
 
 
@@ -147,7 +147,7 @@ def _rejoined(taken: bytes, file: BinaryIO, name: str, *, owned: bool) -> Binary
 
 
 class _Recorder:
-    """Reads a file, a pipe without waiting for what is not there yet, and keeps all it read."""
+    """Reads a file, or a pipe without waiting for more, and keeps all bytes that it read."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.file = file
@@ -168,7 +168,7 @@ class _Recorder:
 
 
 def _content(file: BinaryIO, name: str) -> tuple[bytes, bool, bytes]:
-    """Return the first content, whether it is all there is, and the bytes that were read."""
+    """Return the first content, whether the source ends there, and the bytes that were read."""
     recorder = _Recorder(file)
     pieces = read_pieces(recorder)  # type: ignore[arg-type]
     held: list[bytes] = []
@@ -201,8 +201,8 @@ def _is_seekable(file: BinaryIO) -> bool:
 
 
 def _is_ready(file: BinaryIO) -> bool:
-    """Return whether a pipe has more, or has ended; True where nobody can tell."""
-    if hasattr(file, "is_ready"):  # what stands in front of a pipe knows
+    """Return whether a pipe has more or has ended, or True where this is unknown."""
+    if hasattr(file, "is_ready"):  # A stream in front of a pipe knows this.
         return bool(file.is_ready())
     try:
         ready, _, _ = select.select([file], [], [], PATIENCE)
@@ -212,8 +212,8 @@ def _is_ready(file: BinaryIO) -> bool:
 
 
 def _read_some(file: BinaryIO, size: int) -> bytes:
-    """Return what is there, at most ``size`` bytes; b"" at the end."""
+    """Return the available bytes, at most ``size``, or b"" at the end."""
     read: Callable[[int], bytes | None] = getattr(file, "read1", file.read)
-    while (data := read(size)) is None:  # a stream that does not block, and nothing is there
+    while (data := read(size)) is None:  # The stream does not block and has no bytes yet.
         select.select([file], [], [])
     return data

@@ -1,4 +1,4 @@
-"""How a file is read: its format, its columns and what separates its labels."""
+"""The layout of a file, with its format, its columns and the separator of its labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is in a file or in rows: numbers of rows and labels, their order, texts or features."""
+"""Profiles of data, with the numbers of rows and labels, their order, and texts or features."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _MAX_FLAGS = 2**24
 
 @dataclass(frozen=True)
 class DataProfile:
-    r"""What is known about data before a method is chosen.
+    r"""A description of data, from which a method is chosen.
 
     A profile describes the first part of a file (`profile_file`) or rows in memory (`of`). The
     same rules apply to both, so that the same rows always have the same profile.

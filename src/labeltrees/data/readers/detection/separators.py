@@ -1,4 +1,4 @@
-"""Whether a field of labels holds one label or several, and what separates them."""
+"""The separator of labels in a field, if the field holds several labels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
     "split_labels",
 ]
 
-#: What may separate labels, the likeliest first.
+#: Possible separators of labels, in the order in which they are tried.
 SEPARATORS = ("|", ";", ",", " ")
 _NAMES = {"|": "'|'", ";": "';'", ",": "','", " ": "a space"}
 _RARE = 0.02
@@ -64,7 +64,7 @@ _SENTENCE_WORDS = frozenset(
 
 @dataclass(frozen=True)
 class SeparatorChoice:
-    """What separates labels (None: a field is one label), and sentences that say why."""
+    """The separator of labels, or None if a field is one label, and sentences with the reason."""
 
     separator: str | None
     notes: tuple[str, ...] = ()
@@ -94,15 +94,17 @@ def split_labels(field: str, separator: str | None) -> list[str]:
 def choose_separator(
     fields: Sequence[str], candidates: Sequence[str] = SEPARATORS
 ) -> SeparatorChoice:
-    """Return what separates the labels of these fields, one field per row.
+    """Return the separator of the labels in these fields, of which each row has one.
 
-    A bar, a semicolon, a comma or a space (the first of them that fits) separates labels unless
-    it is a part of names. It is a part of names if the fields that contain it repeat as wholes
-    (2 rows or more for each distinct field, on average; not asked of a separator that fewer than
-    2 % of the rows have), there are no more distinct fields than
-    distinct parts, and the parts are no labels of their own: fewer than half of these fields
-    consist of parts that are whole fields elsewhere. Numbers with spaces between them are always
-    several labels.
+    A bar, a semicolon, a comma or a space separates labels unless it is a part of names. The first
+    of them that fits is taken. It is a part of names if all of these hold:
+
+    - The fields that contain it repeat as wholes, with 2 rows or more for each distinct field on
+      average. This does not count if fewer than 2 % of the rows contain the separator.
+    - There are no more distinct fields than distinct parts.
+    - Fewer than half of these fields consist of parts that are whole fields elsewhere.
+
+    Numbers with spaces between them are always several labels.
 
     >>> choose_separator(["card lost", "card lost", "pay bill", "pay bill"]).separator is None
     True
@@ -124,7 +126,7 @@ def choose_separator(
     example = max((f for f in counts if kept[-1] in f), key=counts.__getitem__)
     why = (
         f"Fields of labels that contain {_NAMES[kept[-1]]} repeat as wholes, so each is one label, "
-        f"such as {_short(example)}; label_separator= (--label-separator) changes that."
+        f"such as {_short(example)}. label_separator= (--label-separator) changes that."
     )
     return SeparatorChoice(None, (why,))
 
@@ -142,7 +144,7 @@ def _is_part_of_names(separator: str, joined: dict[str, int], counts: Counter[st
 
 
 def sentence_share(fields: Collection[str]) -> float:
-    """Return the share of fields that look like sentences: four words or more, one of them usual.
+    """Return the share of fields with four words or more of which one is usual in sentences.
 
     >>> sentence_share(["how do i pay", "red blue green yellow"])
     0.5
@@ -156,15 +158,15 @@ def _why_several(separator: str, joined: dict[str, int]) -> tuple[str, ...]:
     example = next(iter(joined))
     notes = [
         f"Labels are separated by {_NAMES[separator]}: {_short(example)} is "
-        f"{len(split_labels(example, separator))} labels; label_separator= (--label-separator) "
+        f"{len(split_labels(example, separator))} labels. label_separator= (--label-separator) "
         "changes that."
     ]
     if separator == " ":
         alike = sum(not _SENTENCE_WORDS.isdisjoint(field.lower().split()) for field in joined)
         if 5 * alike >= len(joined):
             notes.append(
-                f"Labels such as those of {_short(example)} look like words of a sentence: if a "
-                "field is one label, pass label_separator=None (--label-separator none); if the "
+                f"Labels such as the parts of {_short(example)} look like words of a sentence. If "
+                "a field is one label, pass label_separator=None (--label-separator none). If the "
                 "text comes first, pass label_column=2 (--label-column 2)."
             )
     return tuple(notes)

@@ -1,4 +1,4 @@
-"""What the columns of a table are, decided by their names and by the first rows."""
+"""The meaning of a table's columns, detected from their names and from the first rows."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ __all__ = [
 Column = str | int
 DELIMITERS = (",", "\t", ";", "|")
 _SAMPLE_ROWS = 2000
-_SEPARATORS = SEPARATORS[:-1]  # in a table spaces belong to names
+_SEPARATORS = SEPARATORS[:-1]  # In a table, spaces belong to names.
 _KNOWN = frozenset((*LABEL_NAMES, *TEXT_NAMES, *RATING_NAMES, *WEIGHT_NAMES, *PARTY_NAMES, "id"))
 
 
 @dataclass(frozen=True)
 class TableLayout:
-    """How a table is read: its delimiter, and the columns that are used, by name.
+    """The delimiter of a table and the names of the columns that are used.
 
-    Without a header the names of columns are their numbers, from 1.
+    Without a header, the names of columns are their numbers from 1.
     """
 
     delimiter: str
@@ -67,7 +67,7 @@ class TableLayout:
 
 @dataclass(frozen=True)
 class TableOptions:
-    """What the caller says of a table; the rest is found out."""
+    """The options of the caller for a table. Everything else is detected."""
 
     label: Column | None = None
     texts: tuple[Column, ...] | None = None
@@ -78,7 +78,7 @@ class TableOptions:
 
 
 def choose_delimiter(text: str) -> str:
-    r"""Return the delimiter that gives the most rows the same number of cells, more than one.
+    r"""Return the delimiter with which the most rows have the same number of cells above one.
 
     >>> choose_delimiter('a;"b, c"\nd;e\n')
     ';'
@@ -98,7 +98,7 @@ def choose_delimiter(text: str) -> str:
 
 
 def is_quoted(text: str, delimiter: str) -> bool:
-    r"""Return whether cells may be in quotes: always, but with tabs only if quotes come in pairs.
+    r"""Return whether cells may be in quotes, which with tabs requires quotes in pairs.
 
     >>> is_quoted('a\t"b" he said', "\t"), is_quoted('a\t"b c"', "\t")
     (False, True)
@@ -122,9 +122,9 @@ def has_known_name(cells: Sequence[str]) -> bool:
 def table_layout(
     name: str, delimiter: str, quoted: bool, rows: Sequence[Sequence[str]], options: TableOptions
 ) -> TableLayout:
-    """Return what the columns of a table are, of which the first rows are given.
+    """Return the layout of a table whose first rows are given.
 
-    Raises `DataFileError` if that cannot be told, with what to pass.
+    Raises `DataFileError` with the option to pass if the layout cannot be detected.
 
     >>> rows = [["kind", "length"], ["cat", "40"], ["dog", "70"], ["cat", "45"]]
     >>> table_layout("rows.csv", ",", True, rows, TableOptions()).label
@@ -135,7 +135,7 @@ def table_layout(
     columns = [cell.strip() for cell in rows[0]] if header else _numbers(len(rows[0]))
     if len(set(columns)) < len(columns):
         twice = next(column for column in columns if columns.count(column) > 1)
-        raise DataFileError(name, 1, f"the column {twice!r} is there twice.")
+        raise DataFileError(name, 1, f"two columns have the name {twice!r}. Rename one of them.")
     body = [row for row in rows[header:] if len(row) == len(columns)]
     layout = TableLayout(delimiter, quoted, header, tuple(columns))
     return _Chooser(name, layout, body, options).choose()
@@ -146,7 +146,7 @@ def _numbers(n_columns: int) -> list[str]:
 
 
 def _has_header(rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether the first row has names: known ones, or no number above columns of them."""
+    """Return whether the first row has usual names, or words above columns of numbers."""
     first, rest = rows[0], rows[1:]
     if any(is_number(cell) for cell in first):
         return False
@@ -158,7 +158,7 @@ def _has_header(rows: Sequence[Sequence[str]]) -> bool:
 
 
 class _Chooser:
-    """Decides one column after the other; what is taken is no candidate for the next."""
+    """Chooses one column after the other. A chosen column is no candidate for the next choice."""
 
     def __init__(
         self, name: str, layout: TableLayout, body: Sequence[Sequence[str]], options: TableOptions
@@ -200,7 +200,7 @@ class _Chooser:
         )
 
     def _resolve(self, argument: str, column: Column | None) -> str | None:
-        """Return the name of the column that the caller asks for."""
+        """Return the name of the column that the caller chose."""
         columns = self.layout.columns
         if column is None or column in columns:
             return column if column is None else str(column)
@@ -227,7 +227,7 @@ class _Chooser:
         return None
 
     def _label_names(self) -> list[str]:
-        """Return the names of labels; beside a column x, y is a coordinate."""
+        """Return the usual names of labels, without y if a column x makes it a coordinate."""
         has_x = any(plain(column) == "x" for column in self.left)
         return [name for name in LABEL_NAMES if name != "y" or not has_x]
 
@@ -238,7 +238,7 @@ class _Chooser:
         if self.layout.header:
             named = [c for c in self.left if plain(c) in TEXT_NAMES and self.kinds[c] != "number"]
             wordy = [c for c in named if self.kinds[c] == "text"]
-            # A "name" or "title" of one word beside real texts is no text.
+            # A "name" or "title" of one word is no text if there are real texts.
             named = wordy or named
         else:
             named = []
@@ -256,13 +256,13 @@ class _Chooser:
         return self._take(self._named(names, "number"))
 
     def _is_useless(self, column: str, rating: str | None) -> bool:
-        """Return whether a column numbers rows, tells the time, or is another party's id."""
+        """Return whether a column has row numbers, times, or the ids of users or items."""
         values = self.cells[column]
         distinct = len(set(values)) == len(values) > 1
         if self.layout.header:
             named = plain(column) in ID_NAMES or not column
             named = named or (plain(column).endswith("id") and _are_whole(values))
-        else:  # the first column numbers rows in many files without names
+        else:  # In many files without names, the first column has row numbers.
             named = column == "1" and len(values) >= 20 and _are_whole(values)
         if named and (distinct or not values):
             return True
@@ -285,7 +285,7 @@ class _Chooser:
             likely = [c for c in ends if c in likely][:1]
         if len(likely) == 1:
             self.notes.append(
-                f"The column {likely[0]!r} is taken for the label; label_column= (--label-column) "
+                f"The column {likely[0]!r} is used as the label. label_column= (--label-column) "
                 "changes that."
             )
             return likely[0]
@@ -294,7 +294,7 @@ class _Chooser:
         raise DataFileError(
             self.name,
             1,
-            f"cannot tell which of the columns {_list(self.layout.columns)} holds the label: pass "
+            f"the column of labels could not be detected among {_list(self.layout.columns)}. Pass "
             "label_column= (--label-column), a name or a number from 1.",
         )
 
@@ -324,23 +324,23 @@ class _Chooser:
         columns = _list(self.layout.columns)
         if rating is not None:
             return (
-                f"a table of ratings needs a column of texts or features of what is rated; its "
-                f"columns are {columns}. Join such a column to it first."
+                f"a table of ratings needs a column with texts or features of the rated items. Its "
+                f"columns are {columns}. Join such a column to the table first."
             )
         return (
-            f"none of the columns {columns} holds a text or features: pass text_column= "
+            f"none of the columns {columns} holds a text or features. Pass text_column= "
             "(--text-column), a name or a number from 1."
         )
 
     def _say(self, layout: TableLayout, texts: tuple[str, ...], rating: str | None) -> None:
         if layout.header:
-            self.notes.append("The first line is taken as names of columns.")
+            self.notes.append("The first line is used as names of columns.")
         if texts and self.options.texts is None:
             self.notes.append(
-                f"The text is in {_list(texts)}; text_column= (--text-column) changes that."
+                f"The text is in {_list(texts)}. text_column= (--text-column) changes that."
             )
         if rating is not None:
-            self.notes.append(f"The column {rating!r} tells how relevant the label is.")
+            self.notes.append(f"The column {rating!r} holds the relevance of the label.")
 
 
 def _are_whole(values: Collection[str]) -> bool:
