@@ -25,7 +25,7 @@ import numpy as np
 from distributed import Client, LocalCluster
 from scipy.sparse import csr_array
 
-from batch_sections.data_sets import training_rows
+from harness.data_sets import training_rows
 from harness.machine import described
 from harness.report import table
 from labeltrees import ExtremeRegressor, _core

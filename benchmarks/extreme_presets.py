@@ -13,8 +13,8 @@ import time
 from pathlib import Path
 from typing import Any, get_args
 
-from batch_sections.data_sets import Split, whole
 from batch_sections.our_models import ranked_labels
+from harness.data_sets import Split, whole
 from harness.report import table
 from labeltrees import ExtremeRegressor
 from labeltrees.metrics import auc_at_k, coverage_at_k, propensities, psndcg_at_k, psp_at_k

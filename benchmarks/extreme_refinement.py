@@ -24,8 +24,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from batch_sections.candidate_experts import Candidates, Experts, mixed, mixture
-from batch_sections.data_sets import training_rows
 from batch_sections.our_models import regressor, timed
+from harness.data_sets import training_rows
 from harness.machine import described
 from harness.report import number, table
 from labeltrees.metrics import calibration_error_at_k, ndcg_at_k, precision_at_k

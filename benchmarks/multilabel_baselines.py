@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from batch_sections.data_sets import training_rows, whole
+from harness.data_sets import training_rows, whole
 from harness.machine import described
 from harness.report import number, table
 from labeltrees import (

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import vstack
 
-from batch_sections.data_sets import Split, whole
+from harness.data_sets import Split, whole
 from harness.machine import described
 from harness.report import table
 from labeltrees import ExtremeRegressor

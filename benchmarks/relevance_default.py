@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from batch_sections.data_sets import training_rows
+from harness.data_sets import training_rows
 from harness.machine import described
 from harness.report import number, table
 from labeltrees import ExtremeRegressor

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from batch_sections.data_sets import training_rows
+from harness.data_sets import training_rows
 from harness.machine import described
 from harness.processes import ONE_THREAD
 from harness.report import table

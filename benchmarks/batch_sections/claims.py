@@ -65,7 +65,7 @@ class Scores:
         self.log_losses = [
             found["log loss"]
             for run, found in scored
-            if run.contestant.program == "ovr" and "log loss" in found
+            if run.contestant.program == "ovr_program" and "log loss" in found
         ]
 
     def best(self, names: tuple[str, ...], key: str, *, least: bool = False) -> float | None:

@@ -10,14 +10,14 @@ from batch_sections.contestants import (
     ONE_VS_REST,
     OURS,
     PEERS,
-    Contestant,
     Run,
     chosen_cost,
+    default_cost,
     measured,
     quality,
 )
-from batch_sections.data_sets import Split, whole
 from harness.benchmark import say
+from harness.data_sets import Split, whole
 from harness.peers import noting, versions
 from harness.report import Block, notes, number, table
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from harness.benchmark import Options
+    from harness.contestants import Contestant
 
 COST_COLUMNS = {
     "reading s": ("reading_s", 2),
@@ -86,7 +87,7 @@ def both_costs(contestant: Contestant, options: Options, name: str, split: Split
     named = split.Y.shape[1] <= MOST_LABELS_NAMED
     contestant.python()  # or raise before anything is measured
     costs = [None, best_cost(contestant, options, name)]
-    if f"{costs[1]:.3g}" == contestant.default_cost(split):
+    if f"{costs[1]:.3g}" == default_cost(contestant, split):
         costs = costs[:1]
     runs = []
     for cost in costs:
@@ -105,7 +106,7 @@ def best_cost(contestant: Contestant, options: Options, name: str) -> float:
 
 
 def title(run: Run, split: Split) -> list[str]:
-    default = f"{run.contestant.default_cost(split)} (default)"
+    default = f"{default_cost(run.contestant, split)} (default)"
     return [run.contestant.name, default if run.cost is None else f"{run.cost:g}"]
 
 

@@ -4,55 +4,41 @@ from __future__ import annotations
 
 import functools
 import json
-import shutil
 import sys
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
-from batch_sections.data_sets import Split, choosing
-from harness.peers import WORK, peer
-from harness.processes import run_measured
+from harness.contestants import Contestant, as_matrix
+from harness.data_sets import Split, choosing
 from labeltrees.metrics import label_log_loss, multilabel_report, ndcg_at_k, propensities
 from labeltrees.models.extreme.settings import ExtremeSettings
 
-PROGRAMS = Path(__file__).parent
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from scipy.sparse import csr_array
+
+#: Number of labels per row whose quality is measured.
+SCORED_LABELS = 100
 COSTS = (0.3, 1.0, 3.0, 10.0)
 MOST_LABELS_NAMED = 2_000
 
 
-@dataclass(frozen=True)
-class Contestant:
-    """A learner with its settings; its C may be chosen, or taken from a faster sibling's choice."""
-
-    name: str
-    program: str
-    settings: str
-    usual_cost: str | None
-    probabilities: bool = True
-    sibling: str | None = None
-
-    def default_cost(self, split: Split) -> str:
-        """Return the C that it takes by itself; ours depends on the rows."""
-        return self.usual_cost or f"{ExtremeSettings().cost_of(split.X.shape[0]):.3g}"
-
-    def python(self) -> str:
-        """Return the interpreter of its environment, or raise `MissingPeerError`."""
-        return (
-            sys.executable if self.program in ("labeltrees", "ovr") else peer(self.program).python
-        )
+def default_cost(contestant: Contestant, split: Split) -> str:
+    """Return the C that a contestant takes by itself; ours depends on the rows."""
+    return contestant.usual_cost or f"{ExtremeSettings().cost_of(split.X.shape[0]):.3g}"
 
 
 def _omikuji(loss: str, n_trees: int) -> Contestant:
     trees = "1 tree" if n_trees == 1 else f"{n_trees} trees"
     return Contestant(
         f"Omikuji {loss}, {trees}",
-        "omikuji",
+        "omikuji_program",
         json.dumps({"loss": loss, "n_trees": n_trees}),
-        "1",
+        "omikuji",
+        usual_cost="1",
         probabilities=loss == "log",
         sibling=None if n_trees == 1 else f"Omikuji {loss}, 1 tree",
     )
@@ -61,14 +47,17 @@ def _omikuji(loss: str, n_trees: int) -> Contestant:
 def _ours(what: str, sibling: str | None = None, **options: Any) -> Contestant:
     settings = json.dumps({"options": options})
     probable = options.get("loss", "logistic") == "logistic"
-    return Contestant(f"labeltrees, {what}", "labeltrees", settings, None, probable, sibling)
+    name, program = f"labeltrees, {what}", "labeltrees_program"
+    return Contestant(name, program, settings, probabilities=probable, sibling=sibling)
 
 
 PEERS = (
     _omikuji("hinge", 1),
     _omikuji("log", 1),
-    Contestant("PECOS XR-Linear", "pecos", "{}", "1", probabilities=False),
-    Contestant("napkinXC PLT", "napkinxc", "{}", "10"),
+    Contestant(
+        "PECOS XR-Linear", "pecos_program", peer="pecos", usual_cost="1", probabilities=False
+    ),
+    Contestant("napkinXC PLT", "napkinxc_program", peer="napkinxc", usual_cost="10"),
     _omikuji("hinge", 3),
     _omikuji("log", 3),
 )
@@ -77,7 +66,7 @@ OURS = (
     _ours("1 tree", n_trees=1),
     _ours("hinge, 1 tree", n_trees=1, loss="hinge"),
 )
-ONE_VS_REST = Contestant("scikit-learn, one vs rest", "ovr", "{}", "1")
+ONE_VS_REST = Contestant("scikit-learn, one vs rest", "ovr_program", usual_cost="1")
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,44 +90,14 @@ def measured(
     named: bool = False,
     most_seconds: int | None = None,
 ) -> Run:
-    """Train in one process, load and ask in another, each in the contestant's environment.
-
-    Each is stopped after ``most_seconds`` of the processor.
-    """
-    python, program = contestant.python(), str(PROGRAMS / f"{contestant.program}_program.py")
-    model = WORK / "batch" / "models" / f"{contestant.program}"
-    shutil.rmtree(model, ignore_errors=True)
-    model.mkdir(parents=True)
-    settings = json.loads(contestant.settings)
-    settings |= {"cost": cost, "threads": threads, "timed": timed, "named": named}
-    command = [python, program, "train", str(split.folder), str(model), json.dumps(settings)]
-    trained = run_measured(command, most_seconds)
-    out = WORK / "batch" / "answers.npz"
-    command = [python, program, "predict", str(split.folder), str(model), json.dumps(settings)]
-    asked = run_measured([*command, str(out)], most_seconds)
-    facts = {
-        **json.loads(trained.output.splitlines()[-1]),
-        **json.loads(asked.output.splitlines()[-1]),
-        "train_mb": trained.peak_mb,
-        "ask_mb": asked.peak_mb,
-        "model_mb": sum(f.stat().st_size for f in model.rglob("*") if f.is_file()) / 1e6,
-    }
-    with np.load(out) as answers:
-        scores = as_matrix(answers["labels"], answers["scores"], split.Y_test.shape[1])
-        every = (
-            as_matrix(answers["all_labels"], answers["all_scores"], split.Y_test.shape[1])
-            if named
-            else None
-        )
+    """Train and query; where labels are named, all of them are asked for."""
+    n_rows, n_labels = split.Y_test.shape
+    settings = {"cost": cost, "threads": threads, "timed": timed, "n_top": SCORED_LABELS}
+    n_sample = n_rows if named else 0
+    facts, found = contestant.run(split, most_seconds, **settings, n_sample=n_sample)
+    scores = as_matrix(found["labels"], found["scores"], n_labels)
+    every = as_matrix(found["all_labels"], found["all_scores"], n_labels) if named else None
     return Run(contestant, cost, facts, scores, every)
-
-
-def as_matrix(labels: np.ndarray, scores: np.ndarray, n_labels: int) -> csr_array:
-    """Return a contestant's answers as a sparse matrix; label -1 is none."""
-    used = labels >= 0
-    starts = np.concatenate(([0], np.cumsum(used.sum(axis=1))))
-    shape = (len(labels), n_labels)
-    return csr_array((scores[used].astype(np.float64), labels[used], starts), shape=shape)
 
 
 @functools.cache

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from batch_sections.data_sets import whole
 from batch_sections.our_models import regressor, top_labels
+from harness.data_sets import whole
 from harness.report import Block, left_out, notes, number, table
 from labeltrees.metrics import filtering_curve, plot_filtering_curves, propensities
 from online_sections.plots import links

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from batch_sections.contestants import COSTS
-from batch_sections.data_sets import Split, choosing, whole
 from batch_sections.our_models import ranked_labels, regressor
+from harness.data_sets import Split, choosing, whole
 from harness.report import Block, left_out, notes, number, table
 from labeltrees.metrics import (
     auc_at_k,

@@ -19,8 +19,8 @@ from multilabel_sections.contestants import (
 )
 
 if TYPE_CHECKING:
-    from batch_sections.data_sets import Split
     from harness.benchmark import Options
+    from harness.data_sets import Split
     from multilabel_sections.answers import Answers
 
 TREE = Contestant(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import vstack
 
-from batch_sections.data_sets import Split, whole, written
+from harness.data_sets import Split, whole, written
 from multilabel_sections.data_sets import identifier_sets
 
 if TYPE_CHECKING:

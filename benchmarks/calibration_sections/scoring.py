@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.isotonic import IsotonicRegression
 
-from batch_sections.contestants import as_matrix
+from harness.contestants import as_matrix
 from labeltrees.metrics import (
     brier_at_k,
     calibration_error_at_k,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contact_sections.scoring import Score, read_answers, score
-from harness.peers import WORK, peer
+from harness import peers
 from harness.processes import run_measured
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from contact_sections.program import Answer
 
 PEER_PROGRAM = Path(__file__).parents[1] / "contact_peer.py"
-FOLDER = WORK / "contact"
+FOLDER = peers.WORK / "contact"
 
 #: Labels times stored features that one regressor per label is given; more takes too long.
 MOST_PAIRS = 4e8
@@ -62,7 +62,7 @@ class Peer:
 
     def run(self, train: Path, question: Question) -> Run:
         """Learn a file, in whatever order it is, and answer; or raise `MissingPeerError`."""
-        installed = None if self.environment is None else peer(self.environment)
+        installed = None if self.environment is None else peers.peer(self.environment)
         python = installed.python if installed else sys.executable
         # The other programs make features with scikit-learn, and start their peer themselves.
         start = [python if self.program == "fasttext" else sys.executable]

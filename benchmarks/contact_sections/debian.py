@@ -6,14 +6,14 @@ import shutil
 import subprocess
 
 from contact_sections.person_files import PersonRows, read, write
-from harness.peers import WORK
+from harness import peers
 
 FEWEST_PACKAGES = 1_000
 
 
 def described_packages() -> PersonRows:
     """Return the packages that have tags; those of the first time are kept and used again."""
-    path = WORK / "contact" / "debian.tsv"
+    path = peers.WORK / "contact" / "debian.tsv"
     if not path.exists():
         if shutil.which("apt-cache") is None:
             raise OSError("there is no apt-cache")

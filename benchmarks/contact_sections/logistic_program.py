@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from batch_sections.one_vs_rest import OneVsRest
 from contact_sections import program
 from contact_sections.features import Features
+from harness.programs.one_vs_rest import OneVsRest
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from typing import TYPE_CHECKING, Any
 
 import joblib
-import numpy as np
 
-from batch_sections.contestants import COSTS, PROGRAMS
-from batch_sections.data_sets import Split, written
+from batch_sections.contestants import COSTS
 from contact_sections import program
 from contact_sections.features import Features
-from harness.processes import run_measured
+from harness import contestants
+from harness.data_sets import Split, written
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,26 +54,22 @@ def split_of(name: str, features: Features, learn: PersonRows, asked: PersonRows
 def learned(split: Split, model: Path, settings: dict[str, Any]) -> None:
     shutil.rmtree(model / "learned", ignore_errors=True)
     (model / "learned").mkdir()
-    run_measured([*_command("train", split, model, settings), json.dumps(settings)])
+    contestants.train(*_program(split, model, settings))
 
 
 def answers(
     split: Split, features: Features, model: Path, settings: dict[str, Any]
 ) -> list[program.Answer]:
-    out = model / "answers.npz"
-    asked = settings | {"timed": False}
-    run_measured([*_command("predict", split, model, asked), json.dumps(asked), str(out)])
-    with np.load(out) as found:
-        labels, scores = found["labels"], found["scores"]
+    asked = settings | {"timed": False, "n_top": program.N_ANSWERS, "n_sample": 0}
+    _, found = contestants.query(*_program(split, model, asked))
     return [
         {
-            "labels": [features.names[each] for each in own[: program.N_ANSWERS] if each >= 0],
-            "probabilities": p[: program.N_ANSWERS],
+            "labels": [features.names[each] for each in own if each >= 0],
+            "probabilities": p,
         }
-        for own, p in zip(labels.tolist(), scores.tolist(), strict=True)
+        for own, p in zip(found["labels"].tolist(), found["scores"].tolist(), strict=True)
     ]
 
 
-def _command(action: str, split: Split, model: Path, settings: dict[str, Any]) -> list[str]:
-    path = PROGRAMS / "omikuji_program.py"
-    return [settings["python"], str(path), action, str(split.folder), str(model / "learned")]
+def _program(split: Split, model: Path, settings: dict[str, Any]) -> tuple[Any, ...]:
+    return settings["python"], "omikuji_program", split.folder, model / "learned", settings

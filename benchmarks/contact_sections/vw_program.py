@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from contact_sections import program
 from contact_sections.features import Features
-from harness.peers import WORK
+from harness import peers
 from online_sections.peer_runs import run_vw
 from online_sections.small_sets import read_probabilities, row_words
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: Passes over rows of one label, and over rows of several.
 PASSES = {False: (5, 20), True: (5,)}
 RATES = (0.2, 0.5, 2.0)
-FOLDER = WORK / "contact" / "vw"
+FOLDER = peers.WORK / "contact" / "vw"
 
 
 def train(rows: PersonRows, model: Path, settings: dict[str, Any]) -> dict[str, Any]:

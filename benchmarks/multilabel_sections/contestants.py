@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from batch_sections.contestants import as_matrix
-from harness.peers import WORK, peer
-from harness.processes import run_measured
+from harness.contestants import Contestant, as_matrix
 from labeltrees.metrics import (
     calibration_error_at_k,
     label_log_loss,
@@ -25,29 +21,14 @@ from multilabel_sections.answers import Answers
 from multilabel_sections.data_sets import choosing
 
 if TYPE_CHECKING:
-    from batch_sections.data_sets import Split
+    from harness.data_sets import Split
 
-PROGRAM = Path(__file__).parent / "program.py"
+#: Number of labels per row that are asked for.
+N_TOP = 5
 #: Rows of which every label's probability is asked, and how many probabilities that may be.
 N_SAMPLE, MOST_SAMPLED = 1_000, 6_000_000
 #: One predictor for each label, each taught by each row: not for more labels than this.
 MOST_ONE_AGAINST_ALL = 1_000
-
-
-@dataclass(frozen=True)
-class Contestant:
-    """A learner; ``rates`` are tried on rows kept apart, where there are several."""
-
-    name: str
-    program: str
-    settings: str = "{}"
-    peer: str | None = None
-    online: bool = True
-    rates: tuple[float, ...] = ()
-
-    def python(self) -> str:
-        """Return the interpreter of its environment, or raise `MissingPeerError`."""
-        return sys.executable if self.peer is None else peer(self.peer).python
 
 
 def _tree(what: str, passes: int, **options: Any) -> Contestant:
@@ -157,15 +138,7 @@ def measured(contestant: Contestant, split: Split, rate: float | None, n_sample:
     settings = json.loads(contestant.settings)
     if contestant.program == "vw":
         return vw.measured(settings["kind"], split, rate, n_sample, *settings["given"])
-    settings |= {"rate": rate, "cost": None, "threads": 1, "n_sample": n_sample}
-    model = WORK / "multilabel" / contestant.program
-    shutil.rmtree(model, ignore_errors=True)
-    model.mkdir(parents=True)
-    out = WORK / "multilabel" / "answers.npz"
-    command = [contestant.python(), str(PROGRAM), contestant.program]
-    given = [str(split.folder), str(model), json.dumps(settings)]
-    learned = run_measured([*command, "train", *given])
-    asked = run_measured([*command, "predict", *given, str(out)])
-    facts = [json.loads(each.output.splitlines()[-1]) for each in (learned, asked)]
-    with np.load(out) as answers:
-        return Answers(**facts[0], **facts[1], **answers)
+    given = {"rate": rate, "cost": None, "threads": 1, "timed": False}
+    facts, found = contestant.run(split, **given, n_top=N_TOP, n_sample=n_sample)
+    costs = {"train_s": facts["train_cpu_s"]} | {key: facts[key] for key in ("ask_us", "added_mb")}
+    return Answers(**costs, **found)

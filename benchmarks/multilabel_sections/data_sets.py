@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.preprocessing import normalize
 
-from batch_sections.data_sets import Split, whole, written
+from harness.data_sets import Split, whole, written
 from labeltrees.data.python_source import PythonSource
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.peers import WORK
+from harness import peers
 from multilabel_sections.answers import Answers
 from online_sections.peer_runs import run_vw
 from online_sections.small_sets import read_probabilities, row_words
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
     from scipy.sparse import csr_array
 
-    from batch_sections.data_sets import Split
+    from harness.data_sets import Split
     from harness.processes import Measured
 
-FOLDER = WORK / "multilabel" / "vw"
+FOLDER = peers.WORK / "multilabel" / "vw"
 #: Bits of the weight table, more where there are many labels: 2 GB, or 0.5 GB with `--sgd`.
 BITS, MANY_BITS, MANY_LABELS = 24, 27, 2_000
 NONE = np.empty((0, 0), np.int64)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from harness.peers import WORK, MissingPeerError, peer
+from harness import peers
+from harness.peers import noting
 from harness.report import Block, notes, number, table
 from labeltrees import ConditionalTreeClassifier, FilterTreeClassifier, LOMTreeClassifier
 from labeltrees.data.python_source import PythonSource
@@ -84,13 +85,12 @@ def on_small_set(data: SmallSet, *, with_peers: bool) -> list[Block]:
             ("VW `--log_multi`", LOM_GRID, vw_log_multi),
             ("VW `--ect`", TREE_GRID, vw_ect),
         ]
-    rows, missing = [], None
+    rows: list[list[str]] = []
+    missing: list[str] = []
     for name, grid, learn in learners:
-        try:
+        with noting(missing, name):
             rows.append(best_row(name, data, grid, learn))
-        except MissingPeerError as error:
-            missing = str(error)
-    return [f"#### {data.name}", f"{data.sizes}.", table(HEADER, rows), notes(missing)]
+    return [f"#### {data.name}", f"{data.sizes}.", table(HEADER, rows), notes(*missing)]
 
 
 def best_row(name: str, data: SmallSet, grid: list[Any], learn: Callable[..., Run]) -> list[str]:
@@ -159,15 +159,21 @@ def vw_ect(data: SmallSet, rate: float, passes: int) -> Run:
 
 def vw(data: SmallSet, rate: float, passes: int, *learner: str) -> Run:
     name = data.name.split(",")[0]
-    files = {part: WORK / f"trees-{name}-{len(data.train[1])}-{part}.vw"
+    files = {part: peers.WORK / f"trees-{name}-{len(data.train[1])}-{part}.vw"
              for part in ("train", "valid", "test")}  # fmt: skip
     for part, path in files.items():
         if not path.exists():
             write_rows(*getattr(data, part), path)
-    model, out = WORK / "trees-model", WORK / "trees-out"
+    model, out = peers.WORK / "trees-model", peers.WORK / "trees-out"
     run_vw(
         *("-d", str(files["train"]), *learner, "-b", "24", "-l", str(rate)),
-        *("--passes", str(passes), "--holdout_off", "--cache_file", str(WORK / "trees-cache")),
+        *(
+            "--passes",
+            str(passes),
+            "--holdout_off",
+            "--cache_file",
+            str(peers.WORK / "trees-cache"),
+        ),
         *("-k", "--quiet", "-f", str(model)),
     )
     answers = []
@@ -189,18 +195,18 @@ def on_stream(options: Options) -> list[Block]:
         (our_runs.winners_of("filter tree", FilterTreeClassifier, "shuffled", length), 0.0),
         (our_runs.cache("shuffled", length), 0.0),
     ]
-    missing, theirs = None, None
+    missing: list[str] = []
+    theirs, version = None, None
     if options.with_peers:
-        file = stream_file("shuffled", length, WORK)
-        try:
+        file = stream_file("shuffled", length, peers.WORK)
+        with noting(missing, "VW"):
             for bits in (peer_runs.SMALL_TABLE_BITS, peer_runs.TABLE_BITS):
                 run = peer_runs.vw_progressive("log_multi", file, bits)
                 rate = file.n_examples / run.measured.cpu_seconds
                 theirs = theirs or rate
                 runs.append((run.answers, rate))
             runs.append(end_to_end(file))
-        except MissingPeerError as error:
-            missing = str(error)
+            version = peers.peer("vw").version
     n_tail = length - tail_start(length)
     rows = [stream_row(answers.tail(n_tail), rate, theirs) for answers, rate in runs]
     for row in rows:
@@ -209,10 +215,9 @@ def on_stream(options: Options) -> list[Block]:
         "Examples a CPU second. Our rate is that of `partial_fit` alone, on rows in memory; the "
         "command's is of the whole program, like VW's, from its file."
     )
-    version = peer("vw").version if options.with_peers and missing is None else None
     title = "#### Built-in stream"
     what = f"Shuffled, first {length:,} examples; scores of the last 20 %."
-    return [title, what, table(STREAM_HEADER, rows), notes(said, version, missing)]
+    return [title, what, table(STREAM_HEADER, rows), notes(said, version, *missing)]
 
 
 def learning(length: int) -> float:

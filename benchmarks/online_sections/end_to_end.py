@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.peers import WORK, MissingPeerError, peer
+from harness import peers
+from harness.peers import noting
 from harness.report import Block, notes, number, table
 from online_sections import our_runs, peer_runs
 from online_sections.stream_file import WHOLE_STREAM, StreamFile, lengths, stream_file
@@ -21,7 +22,7 @@ def section(options: Options) -> list[Block]:
     """Return a table for each length of the stream."""
     blocks: list[Block] = ["### End to end from one file"]
     for length in lengths(options):
-        file = stream_file("files", length, WORK)
+        file = stream_file("files", length, peers.WORK)
         blocks += one_length(file, with_peers=options.with_peers)
     return blocks
 
@@ -40,17 +41,15 @@ def one_length(file: StreamFile, *, with_peers: bool) -> list[Block]:
         "likeliest label of every example before it is learned. One thread learns; another reads "
         "ahead, and one makes memory ready."
     ]
-    missing = None
+    missing: list[str] = []
     if with_peers:
-        try:
+        with noting(missing, "VW"):
             for bits in table_bits(file):
                 run = peer_runs.vw_progressive("log_multi", file, bits)
                 tail = run.answers.tail(file.n_examples - file.tail_start)
                 rows.append(row(f"VW -b {bits}", tail.accuracy, run.measured, ours, file))
                 commands.append(f"VW: `{run.command}`")
-            commands.append(f"{peer('vw').version}; its parser runs in a second thread.")
-        except MissingPeerError as error:
-            missing = str(error)
+            commands.append(f"{peers.peer('vw').version}; its parser runs in a second thread.")
     direct = our_runs.progressive("files", file.n_examples)
     direct = direct.tail(file.n_examples - file.tail_start)
     said = (
@@ -59,7 +58,7 @@ def one_length(file: StreamFile, *, with_peers: bool) -> list[Block]:
     )
     title = f"#### First {file.n_examples:,} examples"
     size = f"In file order, {file.n_labels:,} labels."
-    return [title, size, table(HEADER, rows), notes(*commands, missing, said)]
+    return [title, size, table(HEADER, rows), notes(*commands, *missing, said)]
 
 
 def table_bits(file: StreamFile) -> tuple[int, ...]:

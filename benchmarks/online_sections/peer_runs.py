@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.peers import WORK, peer
+from harness import peers
 from harness.processes import Measured, run_measured
 from online_sections.scores import Answers
 from online_sections.stream_file import StreamFile, copy_rows, tail_start
@@ -64,7 +64,7 @@ def vw_learner(kind: str, file: StreamFile, bits: int) -> tuple[str, ...]:
 @functools.cache
 def vw_progressive(kind: str, file: StreamFile, bits: int) -> PeerRun:
     """VW predicts, then learns, each line of the file."""
-    answers = WORK / f"predictions-{kind}.txt"
+    answers = peers.WORK / f"predictions-{kind}.txt"
     options = (*vw_learner(kind, file, bits), "--quiet")
     measured = run_vw("-d", file.path, *options, "-p", str(answers))
     correct = read_labels(answers) == file.labels()
@@ -75,7 +75,9 @@ def vw_progressive(kind: str, file: StreamFile, bits: int) -> PeerRun:
 @functools.cache
 def vw_frozen(kind: str, file: StreamFile, bits: int) -> PeerRun:
     """VW learns four fifths, is saved, loaded, and only predicts the last fifth."""
-    head, tail, model, answers = (WORK / f"vw-{part}" for part in ("head", "tail", "model", "out"))
+    head, tail, model, answers = (
+        peers.WORK / f"vw-{part}" for part in ("head", "tail", "model", "out")
+    )
     copy_rows(file.path, head, 0, file.tail_start)
     copy_rows(file.path, tail, file.tail_start, file.n_examples)
     options = (*vw_learner(kind, file, bits), "--quiet")
@@ -91,7 +93,7 @@ def vw_costs(
     learned: Measured, model: Path, rows: Path, answers: Path, n_rows: int, *options: str
 ) -> Costs:
     """Ask a saved model about a file; what loading it alone takes is not counted as asking."""
-    nothing = WORK / "vw-nothing"
+    nothing = peers.WORK / "vw-nothing"
     nothing.write_text("")
     asking = ("-t", "-i", str(model), "--quiet", "-p", str(answers), *options)
     loaded = run_vw("-d", str(nothing), *asking)
@@ -101,7 +103,7 @@ def vw_costs(
 
 
 def run_vw(*arguments: str) -> Measured:
-    return run_measured([peer("vw").python, "-m", "vowpalwabbit", *arguments])
+    return run_measured([peers.peer("vw").python, "-m", "vowpalwabbit", *arguments])
 
 
 def shown(path: str, *options: str) -> str:
@@ -116,7 +118,7 @@ def read_labels(path: Path) -> np.ndarray:
 @functools.cache
 def fasttext_frozen(file: StreamFile, epochs: int, rate: float) -> PeerRun:
     """fastText learns four fifths by hierarchical softmax; the last fifth is predicted."""
-    head, tail = (WORK / f"fasttext-{part}.txt" for part in ("head", "tail"))
+    head, tail = (peers.WORK / f"fasttext-{part}.txt" for part in ("head", "tail"))
     copy_rows(file.path, head, 0, file.tail_start, label="__label__{}")
     copy_rows(file.path, tail, file.tail_start, file.n_examples, label="__label__{}")
     told = run_program("fasttext", "fasttext_program.py", head, tail, epochs, rate, "hs")
@@ -153,7 +155,7 @@ def adaptive_rate(file: StreamFile, epochs: int) -> float:
 
 
 def adaptive_softmax(file: StreamFile, cut: int, stop: int, epochs: int, rate: float) -> Told:
-    head, tail = (WORK / f"adaptive-{part}.vw" for part in ("head", "tail"))
+    head, tail = (peers.WORK / f"adaptive-{part}.vw" for part in ("head", "tail"))
     copy_rows(file.path, head, 0, cut)
     copy_rows(file.path, tail, cut, stop)
     return run_program("torch", "adaptive_softmax_program.py", head, tail, epochs, rate)
@@ -176,8 +178,8 @@ class Told:
 
 def run_program(name: str, program: str, train: Path, asked: Path, *settings: object) -> Told:
     """Run a program of this folder in a peer's environment."""
-    out = WORK / f"{name}-out.txt"
-    command = [peer(name).python, str(PROGRAMS / program), str(train), str(asked), str(out)]
+    out = peers.WORK / f"{name}-out.txt"
+    command = [peers.peer(name).python, str(PROGRAMS / program), str(train), str(asked), str(out)]
     measured = run_measured([*command, *map(str, settings)])
     top, p_top, p_label = np.loadtxt(out, ndmin=2).T
     costs = Costs(**json.loads(measured.output.splitlines()[-1]))
@@ -191,9 +193,9 @@ def passes(epochs: int) -> str:
 @functools.cache
 def river_progressive(file: StreamFile) -> PeerRun:
     """River predicts, then learns, each line; one logistic regression per label."""
-    answers = WORK / "river-out.txt"
+    answers = peers.WORK / "river-out.txt"
     program = str(PROGRAMS / "river_program.py")
-    measured = run_measured([peer("river").python, program, file.path, str(answers)])
+    measured = run_measured([peers.peer("river").python, program, file.path, str(answers)])
     correct, p_label, p_top, is_new = np.loadtxt(answers, ndmin=2).T
     name = "River `OneVsRestClassifier`, progressive"
     return PeerRun(

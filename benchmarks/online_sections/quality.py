@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.peers import WORK, MissingPeerError, peer
+from harness import peers
+from harness.peers import noting
 from harness.report import Block, notes, number, table
 from online_sections import our_runs, peer_runs, plots
 from online_sections.peer_runs import TABLE_BITS
@@ -67,7 +68,7 @@ def one_stream(order: str, length: int, *, with_peers: bool) -> tuple[list[Answe
     seconds: list[float | None] = [None] * len(answers)
     lines: list[str] = []
     if with_peers:
-        file = stream_file(order, length, WORK)
+        file = stream_file(order, length, peers.WORK)
         seconds[0] = our_runs.stream_command(file)[0].wall_seconds
         runs = vw_runs(file)
         runs += [
@@ -97,7 +98,7 @@ def slow_peers(length: int, *, with_peers: bool) -> list[Block]:
         seconds: list[float | None] = [None, None]
         lines: list[str] = []
         if with_peers:
-            file = stream_file(order, n_rows, WORK)
+            file = stream_file(order, n_rows, peers.WORK)
             seconds[0] = our_runs.stream_command(file)[0].wall_seconds
             runs = [
                 (
@@ -122,15 +123,11 @@ def add_peers(
 ) -> None:
     """Run the peers and append what they answered, what they took, and how they were called."""
     for name, run_peer in runs:
-        try:
+        with noting(lines, name):
             run = run_peer()
-        except MissingPeerError as error:
-            if str(error) not in lines:
-                lines.append(str(error))
-            continue
-        answers.append(run.answers)
-        seconds.append(run.measured.wall_seconds)
-        lines.append(f"{peer(name).version}: `{run.command}`")
+            answers.append(run.answers)
+            seconds.append(run.measured.wall_seconds)
+            lines.append(f"{peers.peer(name).version}: `{run.command}`")
 
 
 def titled_table(

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import vstack
 
-from harness.peers import WORK, MissingPeerError, peer
+from harness import peers
+from harness.peers import noting
 from harness.report import Block, left_out, notes, number, table
 from online_sections import growth, our_runs, peer_runs, refinement_small_sets
 from online_sections.peer_runs import TABLE_BITS, Costs
@@ -57,7 +58,8 @@ def small_sets(options: Options) -> list[Block]:
 
 def on_stream(length: int, *, with_peers: bool) -> list[Block]:
     """Return the table of the shuffled stream: frozen after four fifths, ours also progressive."""
-    rows, lines = [], []
+    rows: list[list[str]] = []
+    lines: list[str] = []
     for name, make in our_runs.makers(OURS).items():
         rows.append(row(*frozen(f"labeltrees, {name}, frozen", make, length)))
     for name, make in our_runs.makers(OURS).items():
@@ -66,14 +68,11 @@ def on_stream(length: int, *, with_peers: bool) -> list[Block]:
         rows.append(row(told.tail(n_rows - tail_start(n_rows)), Costs(seconds)))
         lines.append(f"{told.name}: {n_rows / seconds:,.0f} examples/s foreseen and learned.")
     if with_peers:
-        for name, run_peer in peer_contestants(stream_file(ORDER, length, WORK)):
-            try:
+        for name, run_peer in peer_contestants(stream_file(ORDER, length, peers.WORK)):
+            with noting(lines, name):
                 run = run_peer()
-            except MissingPeerError as error:
-                lines += [str(error)] * (str(error) not in lines)
-                continue
-            rows.append(row(run.answers, run.costs))
-            lines.append(f"{peer(name).version}: `{run.command}`")
+                rows.append(row(run.answers, run.costs))
+                lines.append(f"{peers.peer(name).version}: `{run.command}`")
     said = (
         "*Frozen* learns the first 80 %, in one pass if no epochs are named, and is asked about "
         "the rest; *progressive* "

@@ -15,7 +15,8 @@ from scipy.sparse import vstack
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from harness.peers import WORK, MissingPeerError, peer
+from harness import peers
+from harness.peers import noting
 from harness.report import Block, notes, number, table
 from online_sections import our_runs
 from online_sections.peer_runs import Costs, Told, run_program, vw_costs
@@ -80,10 +81,8 @@ def one_set(data: SmallSet, *, with_peers: bool) -> list[Block]:
     rows.append(row("multinomial logistic", *best(data, [(c,) for c in STRENGTHS], multinomial)))
     lines: list[str] = []
     for name, title, grid, learn in peers_of(data) if with_peers else []:
-        try:
-            rows.append(row(f"{title} ({peer(name).version})", *best(data, grid, learn)))
-        except MissingPeerError as error:
-            lines += [str(error)] * (str(error) not in lines)
+        with noting(lines, title):
+            rows.append(row(f"{title} ({peers.peer(name).version})", *best(data, grid, learn)))
     if not has_words(data):
         lines.append("fastText is left out: it cannot be given values.")
     return [f"#### {data.name}", f"{data.sizes}.", table(HEADER, rows), notes(*lines)]
@@ -162,7 +161,7 @@ def multinomial(data: SmallSet, strength: float) -> SmallRun:
 def every_label(data: SmallSet, n_passes: int, rate: float) -> SmallRun:
     """VW's ``--oaa``."""
     model, measured = vw_every_label(data, n_passes, rate)
-    path, out, truth = asked_rows(data), WORK / "small-out", asked_labels(data)
+    path, out, truth = asked_rows(data), peers.WORK / "small-out", asked_labels(data)
     costs = vw_costs(measured, model, path, out, len(truth), "--probabilities")
     costs = Costs(measured.cpu_seconds, costs.top_us, megabytes=costs.megabytes)
     p, n_valid = read_probabilities(out), len(data.valid[1])
@@ -172,7 +171,7 @@ def every_label(data: SmallSet, n_passes: int, rate: float) -> SmallRun:
 
 def fasttext(loss: str) -> Callable[..., SmallRun]:
     def learn(data: SmallSet, n_epochs: int, rate: float) -> SmallRun:
-        train, asked = WORK / "small-train.txt", WORK / "small-asked.txt"
+        train, asked = peers.WORK / "small-train.txt", peers.WORK / "small-asked.txt"
         write_words(train_rows(data), train)
         write_words(asked_rows(data), asked)
         settings = (n_epochs, rate, loss)
@@ -199,15 +198,15 @@ def told_run(data: SmallSet, told: Told) -> SmallRun:
 
 
 def train_rows(data: SmallSet) -> Path:
-    write_rows(*data.train, WORK / "small-train.vw")
-    return WORK / "small-train.vw"
+    write_rows(*data.train, peers.WORK / "small-train.vw")
+    return peers.WORK / "small-train.vw"
 
 
 def asked_rows(data: SmallSet) -> Path:
     """Write the rows to choose by and those to test after one another."""
     X = vstack([data.valid[0], data.test[0]], format="csr")
-    write_rows(X, asked_labels(data), WORK / "small-asked.vw")
-    return WORK / "small-asked.vw"
+    write_rows(X, asked_labels(data), peers.WORK / "small-asked.vw")
+    return peers.WORK / "small-asked.vw"
 
 
 def asked_labels(data: SmallSet) -> np.ndarray:

@@ -12,7 +12,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from harness.peers import WORK, MissingPeerError, peer
+from harness import peers
+from harness.peers import noting
 from harness.report import Block, left_out, notes, number, table
 from labeltrees import ConditionalTreeClassifier, OneAgainstAllClassifier
 from labeltrees.metrics import log_loss, squared_loss
@@ -97,14 +98,12 @@ def one_set(data: SmallSet, with_peers: bool) -> list[Block]:
         several = [(n_passes, rate) for rate in OUR_RATES]
         rows.append(row("labeltrees, one against all", best(data, several, every_label)))
     rows.append(row("multinomial logistic", best(data, [(c,) for c in STRENGTHS], multinomial)))
-    missing = None
+    missing: list[str] = []
     if with_peers:
-        try:
+        with noting(missing, "VW"):
             chosen = best(data, list(itertools.product(PASSES, VW_RATES)), one_against_all)
-            rows.append(row(f"VW `--oaa` ({peer('vw').version})", chosen))
-        except MissingPeerError as error:
-            missing = str(error)
-    return [f"#### {data.name}", f"{data.sizes}.", table(HEADER, rows), notes(missing)]
+            rows.append(row(f"VW `--oaa` ({peers.peer('vw').version})", chosen))
+    return [f"#### {data.name}", f"{data.sizes}.", table(HEADER, rows), notes(*missing)]
 
 
 def best(data: SmallSet, grid: list[tuple[float, ...]], learn: Callable[..., Learned]) -> Result:
@@ -170,7 +169,7 @@ def learned(model: Any, data: SmallSet) -> Learned:
 def one_against_all(data: SmallSet, n_passes: int, rate: float) -> Learned:
     """VW's ``--oaa`` with probabilities."""
     model, measured = vw_every_label(data, n_passes, rate)
-    path, out = WORK / "small-asked.vw", WORK / "small-out"
+    path, out = peers.WORK / "small-asked.vw", peers.WORK / "small-out"
     answers = []
     for part in (data.valid, data.test):
         write_rows(*part, path)
@@ -182,12 +181,12 @@ def one_against_all(data: SmallSet, n_passes: int, rate: float) -> Learned:
 
 def vw_every_label(data: SmallSet, n_passes: int, rate: float) -> tuple[Path, Measured]:
     """Return the file of a model that VW learned; its cache is made anew each time."""
-    path, model = WORK / "small-train.vw", WORK / "small-model"
+    path, model = peers.WORK / "small-train.vw", peers.WORK / "small-model"
     write_rows(*data.train, path)
     measured = run_vw(
         *("-d", str(path), "--oaa", str(data.n_labels), "--loss_function", "logistic"),
         *("--probabilities", "-b", "24", "-l", str(rate), "--passes", str(n_passes)),
-        *("--holdout_off", "--cache_file", str(WORK / "small-cache"), "-k", "--quiet"),
+        *("--holdout_off", "--cache_file", str(peers.WORK / "small-cache"), "-k", "--quiet"),
         *("-f", str(model)),
     )
     return model, measured

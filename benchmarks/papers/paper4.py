@@ -42,9 +42,9 @@ from systems import (
 )
 
 from batch_sections import filtering as figure
-from batch_sections.data_sets import Split, choosing, whole
 from batch_sections.our_models import ranked_labels
 from harness.benchmark import Benchmark
+from harness.data_sets import Split, choosing, whole
 from harness.report import Block, left_out, notes, number, table
 from labeltrees.metrics import (
     auc_at_k,

@@ -7,8 +7,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from batch_sections import contestants
-from batch_sections.data_sets import Split, written
 from batch_sections.synthetic import made_up
+from harness.data_sets import Split, written
 from harness.peers import MissingPeerError
 from labeltrees.metrics import precision_at_k
 from scale_sections import measurements

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from harness.peers import WORK, MissingPeerError, peer
+from harness import peers
+from harness.peers import MissingPeerError
 from harness.processes import run_measured
 from online_sections import peer_runs
 from online_sections.stream_file import StreamFile, write_vw
@@ -56,7 +57,7 @@ def run(kind: str, chunks: Callable[[int], Iterator[Any]], options: Options) -> 
 
 def prefix_file(kind: str, chunks: Callable[[int], Iterator[Any]], n_rows: int) -> StreamFile:
     """Return the first rows as text that all programs can read."""
-    path = WORK / f"scale-{kind}-{n_rows}.vw"
+    path = peers.WORK / f"scale-{kind}-{n_rows}.vw"
     path.parent.mkdir(parents=True, exist_ok=True)
     return StreamFile(str(path), "files", *write_vw(chunks(n_rows), path))
 
@@ -70,9 +71,9 @@ def ours(file: StreamFile) -> tuple[Measured, float]:
 
 def vw(file: StreamFile) -> tuple[Measured, float]:
     """VW predicts, then learns, each line."""
-    answers: Path = WORK / "scale-vw.txt"
+    answers: Path = peers.WORK / "scale-vw.txt"
     options = peer_runs.vw_learner("log_multi", file, VW_BITS)
-    command = [peer("vw").python, "-m", "vowpalwabbit", "-d", file.path, *options]
+    command = [peers.peer("vw").python, "-m", "vowpalwabbit", "-d", file.path, *options]
     measured = run_measured([*command, "--quiet", "-p", str(answers)], MOST_SECONDS)
     correct = peer_runs.read_labels(answers) == file.labels()
     return measured, float(correct[file.tail_start :].mean())

@@ -30,11 +30,7 @@ def data(tmp_path_factory):
         from harness import peers
 
         patch.setattr(peers, "WORK", folder / "work")
-        import batch_sections.contestants
-        import batch_sections.data_sets
 
-        patch.setattr(batch_sections.data_sets, "WORK", folder / "work")
-        patch.setattr(batch_sections.contestants, "WORK", folder / "work")
         yield folder
 
 
@@ -130,10 +126,11 @@ def test_the_cost_with_the_best_answers_to_rows_kept_apart_is_chosen(data, monke
 
 
 def test_a_contestant_that_fails_is_named_without_our_folders(run, data, monkeypatch):
-    from batch_sections import comparison, contestants
+    from batch_sections import comparison
+    from harness.contestants import Contestant
 
-    broken = contestants.Contestant("broken", "nothing", "{}", "1")
-    monkeypatch.setattr(contestants.Contestant, "python", lambda _: sys.executable)
+    broken = Contestant("broken", "nothing", usual_cost="1")
+    monkeypatch.setattr(Contestant, "python", lambda _: sys.executable)
     monkeypatch.setattr(comparison, "taking_part", lambda *_: [broken])
     monkeypatch.setattr(comparison, "best_cost", lambda *_: 1.0)
     said = run("--only", "comparison", "--sets", "bibtex")
@@ -230,7 +227,7 @@ def test_made_up_points_have_their_labels_words(data):
 
 
 def test_answers_become_a_matrix(data):
-    from batch_sections.contestants import as_matrix
+    from harness.contestants import as_matrix
 
     labels, scores = np.array([[2, 0], [1, -1]]), np.array([[0.5, 0.25], [1, 0]])
     assert as_matrix(labels, scores, 3).toarray().tolist() == [[0.25, 0, 0.5], [0, 1, 0]]
@@ -258,13 +255,13 @@ def test_wrong_calls_are_refused(run, wrong):
 
 
 def test_a_program_says_what_it_measured_in_its_last_line(data, tmp_path):
-    from batch_sections.data_sets import whole
+    from harness.data_sets import whole
 
     folder = whole(data, "bibtex", None).folder
-    program = str(BENCHMARKS / "batch_sections" / "ovr_program.py")
+    program = str(BENCHMARKS / "harness" / "programs" / "measuring.py")
     settings = json.dumps({"cost": 1.0, "threads": 1})
-    command = [sys.executable, program, "train", str(folder), str(tmp_path), settings]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    command = [sys.executable, program, "ovr_program", "train", str(folder), str(tmp_path)]
+    done = subprocess.run([*command, settings], capture_output=True, text=True, check=True)
     facts = json.loads(done.stdout.splitlines()[-1])
-    assert set(facts) == {"reading_s", "train_s", "train_cpu_s", "before_mb"}
+    assert set(facts) == {"reading_s", "train_s", "train_cpu_s", "before_mb", "added_mb"}
     assert facts["train_s"] > 0

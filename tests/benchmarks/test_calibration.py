@@ -21,12 +21,9 @@ def work(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(BENCHMARKS))
         patch.setenv("LABELTREES_BENCHMARK_WORK", str(folder))
-        import batch_sections.data_sets
-        import multilabel_sections.contestants
         from harness import peers
 
-        for module in (peers, batch_sections.data_sets, multilabel_sections.contestants):
-            patch.setattr(module, "WORK", folder)
+        patch.setattr(peers, "WORK", folder)
         yield folder
 
 
@@ -145,9 +142,9 @@ def test_fasttext_s_program_halves_the_rate_until_it_does_not_come_apart(
     fake = types.ModuleType("fasttext")
     fake.train_supervised = train_supervised
     monkeypatch.setitem(sys.modules, "fasttext", fake)
-    monkeypatch.syspath_prepend(str(BENCHMARKS / "batch_sections"))
-    monkeypatch.delitem(sys.modules, "calibration_sections.fasttext_program", raising=False)
-    from calibration_sections import fasttext_program
+    monkeypatch.syspath_prepend(str(BENCHMARKS / "harness" / "programs"))
+    monkeypatch.delitem(sys.modules, "harness.programs.fasttext_program", raising=False)
+    from harness.programs import fasttext_program
 
     starts, shape = np.array([0, 1, 2]), np.array([2, 4])
     for name, columns in {"train_X": [2, 0], "train_Y": [1, 3]}.items():

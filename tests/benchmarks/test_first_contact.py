@@ -18,11 +18,12 @@ def modules(tmp_path_factory):
     work = tmp_path_factory.mktemp("work")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(BENCHMARKS))
-        from contact_sections import comparison, contestants, debian
+        from contact_sections import comparison, contestants
+        from harness import peers
 
         patch.setattr(contestants, "FOLDER", work / "contact")
         patch.setattr(comparison, "FOLDER", work / "contact")
-        patch.setattr(debian, "WORK", work)
+        patch.setattr(peers, "WORK", work)
         yield
 
 

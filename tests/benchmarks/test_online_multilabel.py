@@ -19,13 +19,10 @@ def work(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(BENCHMARKS))
         patch.setenv("LABELTREES_BENCHMARK_WORK", str(folder))
-        import batch_sections.data_sets
-        import multilabel_sections.contestants
         import multilabel_sections.vw
         from harness import peers
 
-        for module in (peers, batch_sections.data_sets, multilabel_sections.contestants):
-            patch.setattr(module, "WORK", folder)
+        patch.setattr(peers, "WORK", folder)
         patch.setattr(multilabel_sections.vw, "FOLDER", folder)
         yield folder
 

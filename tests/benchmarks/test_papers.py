@@ -27,9 +27,7 @@ def data(tmp_path_factory):
         write_xc(folder / "bibtex", rng, n_labels=6)
         write_intents(folder / "clinc150", rng)
         write_films(folder / "movielens-latest-small", rng)
-        import batch_sections.data_sets
 
-        patch.setattr(batch_sections.data_sets, "WORK", folder / "work")
         yield folder
 
 

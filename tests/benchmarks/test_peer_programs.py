@@ -65,8 +65,8 @@ def test_a_programs_answers_and_costs_are_read(monkeypatch, tmp_path):
     from online_sections import peer_runs
 
     monkeypatch.setattr(peer_runs, "PROGRAMS", tmp_path)
-    monkeypatch.setattr(peer_runs, "WORK", tmp_path)
-    monkeypatch.setattr(peer_runs, "peer", lambda name: peers.Peer(sys.executable, "some 1.0"))
+    monkeypatch.setattr(peers, "WORK", tmp_path)
+    monkeypatch.setattr(peers, "peer", lambda name: peers.Peer(sys.executable, "some 1.0"))
     (tmp_path / "program.py").write_text(PROGRAM)
     (tmp_path / "asked.vw").write_text("7 | f1\n8 | f1\n9 | f2\n")
     told = peer_runs.run_program("some", "program.py", tmp_path, tmp_path / "asked.vw", 0.25)

@@ -32,7 +32,7 @@ def test_the_metrics_of_two_rows_by_hand(script):
 
 
 def test_three_tables_are_printed(script, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(sys.modules["batch_sections.data_sets"], "WORK", tmp_path / "work")
+    monkeypatch.setattr(sys.modules["harness.peers"], "WORK", tmp_path / "work")
     monkeypatch.setattr(script, "N_SPLITS", 2)
     folder = tmp_path / "data" / "rcv1-sub1"
     folder.mkdir(parents=True)

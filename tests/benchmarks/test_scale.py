@@ -26,12 +26,9 @@ def work(tmp_path_factory, source_files):
         patch.syspath_prepend(str(BENCHMARKS))
         patch.setenv("LABELTREES_BENCHMARK_WORK", str(folder))
         patch.setattr(python_source, "source_files", lambda folder=None: source_files)
-        from batch_sections import contestants, data_sets
         from harness import peers
-        from scale_sections import peers_on_prefix
 
-        for module in (peers, contestants, data_sets, peers_on_prefix):
-            patch.setattr(module, "WORK", folder)
+        patch.setattr(peers, "WORK", folder)
         yield folder
 
 

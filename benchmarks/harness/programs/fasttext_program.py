@@ -1,4 +1,4 @@
-"""fastText over the features that a row has, without their values; see multilabel's program.py.
+"""fastText over the features that a row has, without their values; see measuring.py.
 
 Where labels are few each has a regressor of its own (`ova`); where they are many only hierarchical
 softmax is fast enough, whose probabilities sum to 1 whatever the number of labels of a row. Where

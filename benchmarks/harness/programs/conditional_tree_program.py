@@ -1,4 +1,4 @@
-"""Our conditional probability tree, one label a row, by one pass; see multilabel's program.py."""
+"""Our conditional probability tree, one label a row, by one pass; see measuring.py."""
 
 import measuring
 import numpy as np

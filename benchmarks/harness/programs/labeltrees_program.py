@@ -1,13 +1,11 @@
-"""Our online tree, by one pass of `partial_fit` or by `fit`; see program.py."""
+"""Our own contestant, in a process of its own like the others; see measuring.py."""
 
 import measuring
 import numpy as np
 from scipy.sparse import csr_array
 
-from labeltrees import MultiLabelTreeClassifier
+from labeltrees import ExtremeRegressor
 from labeltrees import load as load_model
-
-CHUNK_ROWS = 10_000
 
 
 def train(folder, model, settings):
@@ -16,20 +14,19 @@ def train(folder, model, settings):
             measuring.in_form(measuring.read(folder, name), csr_array)
             for name in ("train_X", "train_Y")
         )
-    estimator = MultiLabelTreeClassifier(n_jobs=1, **settings["options"])
+    options = dict(settings["options"])
+    if settings["cost"] is not None:
+        options["cost"] = settings["cost"]
+    estimator = ExtremeRegressor(n_jobs=settings["threads"], random_state=0, **options)
     with measuring.Stopwatch() as learning:
-        if settings["passes"] == 1:
-            for start in range(0, X.shape[0], CHUNK_ROWS):
-                rows = slice(start, start + CHUNK_ROWS)
-                estimator.partial_fit(X[rows], Y[rows])
-        else:
-            estimator.set_params(n_passes=settings["passes"]).fit(X, Y)
+        estimator.fit(X, Y)
+    estimator.set_params(n_jobs=1)  # it is asked with one thread
     estimator.save(f"{model}/model.safetensors")
     return reading, learning
 
 
 def load(model, settings):
-    return load_model(f"{model}/model.safetensors")
+    return load_model(f"{model}/model.safetensors", mapped=True)
 
 
 def rows_of(arrays):

@@ -36,7 +36,3 @@ def top(model, X, k, wide):
     p = model.predict_proba(X)
     labels = np.argsort(-p, axis=1, kind="stable")[:, :k]
     return labels, np.take_along_axis(p, labels, axis=1)
-
-
-if __name__ == "__main__":
-    measuring.run(train, load, rows_of, top)

@@ -1,12 +1,20 @@
-"""What every program of a contestant shares; it needs NumPy alone, as it runs in any environment.
+"""Runs one contestant's program in its environment, which needs NumPy alone.
 
-    PROGRAM train FOLDER MODEL SETTINGS
-    PROGRAM predict FOLDER MODEL SETTINGS OUT
+    python measuring.py PROGRAM train FOLDER MODEL SETTINGS
+    python measuring.py PROGRAM query FOLDER MODEL SETTINGS OUT
 
-FOLDER has the matrices that `data_sets.py` wrote, SETTINGS are JSON, OUT gets the predictions. The
-last line printed is JSON: what was measured.
+PROGRAM is a module of this folder without its ending. FOLDER has the matrices that `data_sets.py`
+wrote, SETTINGS are JSON, and OUT gets the predictions. The last line printed is JSON with what was
+measured. A program has these functions:
+
+``train(folder, model, settings)`` returns stopwatches of reading and of learning;
+``load(model, settings)`` returns a model;
+``rows_of(arrays)`` returns all rows in the form that the model takes, and a list of single ones;
+``top(model, rows, k, wide)`` returns at most k labels and scores of each row, as lists of pairs or
+as two arrays; ``wide`` asks for a search of all labels.
 """
 
+import importlib
 import json
 import resource
 import sys
@@ -15,8 +23,9 @@ from pathlib import Path
 
 import numpy as np
 
-#: Labels a row where time counts, and where quality does.
-TIMED_LABELS, SCORED_LABELS = 10, 100
+#: Number of labels per row where time is measured.
+TIMED_LABELS = 10
+#: Maximum number of rows that are asked one by one.
 SINGLE_ROWS = 2_000
 
 
@@ -36,57 +45,57 @@ class Stopwatch:
         self.cpu += time.process_time()
 
 
-def run(train, load, rows_of, top):
-    """Run a contestant's program.
-
-    ``train(folder, model, settings)`` returns stopwatches of reading and of learning;
-    ``load(model, settings)`` a model; ``rows_of(arrays)`` all rows in the form that the model
-    takes, and a list of single ones; ``top(model, rows, k, wide)`` at most k labels and scores of
-    each row, as lists of pairs or as two arrays; ``wide`` asks for a search of all labels.
-    """
-    action, folder, model, settings, *out = sys.argv[1:]
-    settings = json.loads(settings)
+def main():
+    name, action, folder, model, settings, *out = sys.argv[1:]
+    program, settings = importlib.import_module(name), json.loads(settings)
     if action == "train":
         before = peak_mb()
-        reading, learning = train(folder, model, settings)
+        reading, learning = program.train(folder, model, settings)
         facts = {
             "reading_s": reading.wall,
             "train_s": learning.wall,
             "train_cpu_s": learning.cpu,
             "before_mb": before,
+            "added_mb": peak_mb() - before,
         }
     else:
-        facts = predict(folder, model, settings, out[0], load, rows_of, top)
+        facts = query(program, folder, model, settings, out[0])
     print(json.dumps(facts))
 
 
-def predict(folder, model, settings, out, load, rows_of, top):
+def query(program, folder, model, settings, out):
+    """Ask for the top labels of all rows, and for every label of the first ``n_sample`` rows."""
     X = read(folder, "test_X")
-    first = rows_of(first_rows(X, 1))[0]
+    first = program.rows_of(first_rows(X, 1))[0]
     started = time.perf_counter()
-    loaded = load(model, settings)
-    top(loaded, first, 1, False)
-    load_s = time.perf_counter() - started
-    many, single = rows_of(X)
-    n_rows, n_labels = X["shape"][0], int(X["n_labels"])
-    n_timed = min(TIMED_LABELS, n_labels)
-    if settings.get("timed", True):
-        with Stopwatch() as batch:
-            top(loaded, many, n_timed, False)
-        batch_ms, batch_cpu_ms = 1e3 * batch.wall / n_rows, 1e3 * batch.cpu / n_rows
-        spent = single_ms(loaded, single[:SINGLE_ROWS], top, n_timed)
-        p50, p99 = np.percentile(spent, [50, 99])
-    else:
-        batch_ms = batch_cpu_ms = p50 = p99 = None
-    answers = padded(top(loaded, many, min(SCORED_LABELS, n_labels), False))
-    if settings.get("named"):
-        wide = padded(top(loaded, many, n_labels, True))
-        answers |= {f"all_{name}": array for name, array in wide.items()}
-    np.savez(out, **answers)
+    loaded = program.load(model, settings)
+    program.top(loaded, first, 1, False)
+    facts = {"load_s": time.perf_counter() - started}
+    many, single = program.rows_of(X)
+    n_rows, n_labels = int(X["shape"][0]), int(X["n_labels"])
+    if settings["timed"]:
+        facts |= times(program, loaded, many, single, n_rows, min(TIMED_LABELS, n_labels))
+    with Stopwatch() as asking:
+        found = program.top(loaded, many, min(settings["n_top"], n_labels), False)
+    facts["ask_us"] = 1e6 * asking.cpu / n_rows
+    answers = padded(found)
+    every = {name: array[:0] for name, array in answers.items()}
+    n_sample = min(settings["n_sample"], n_rows)
+    if n_sample:
+        rows = many if n_sample == n_rows else program.rows_of(first_rows(X, n_sample))[0]
+        every = padded(program.top(loaded, rows, n_labels, True))
+    np.savez(out, **answers, **{f"all_{name}": array for name, array in every.items()})
+    return facts
+
+
+def times(program, loaded, many, single, n_rows, k):
+    """Return milliseconds per row, of all rows together and of single rows."""
+    with Stopwatch() as batch:
+        program.top(loaded, many, k, False)
+    p50, p99 = np.percentile(single_ms(loaded, single[:SINGLE_ROWS], program.top, k), [50, 99])
     return {
-        "load_s": load_s,
-        "batch_ms": batch_ms,
-        "batch_cpu_ms": batch_cpu_ms,
+        "batch_ms": 1e3 * batch.wall / n_rows,
+        "batch_cpu_ms": 1e3 * batch.cpu / n_rows,
         "p50_ms": p50,
         "p99_ms": p99,
     }
@@ -150,3 +159,7 @@ def peak_mb():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
         2**20 if sys.platform == "darwin" else 2**10
     )
+
+
+if __name__ == "__main__":
+    main()

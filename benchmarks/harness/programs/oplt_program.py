@@ -1,4 +1,4 @@
-"""napkinXC's online tree, in napkinXC's environment; see program.py.
+"""napkinXC's online tree, in napkinXC's environment; see measuring.py.
 
 Its Python classes do not name it, but the options of their base class reach it: one pass with one
 thread, each row in turn, new labels joining the tree.

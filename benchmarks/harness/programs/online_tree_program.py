@@ -1,11 +1,13 @@
-"""Our own contestant, in a process of its own like the others; see measuring.py."""
+"""Our online tree, by one pass of `partial_fit` or by `fit`; see measuring.py."""
 
 import measuring
 import numpy as np
 from scipy.sparse import csr_array
 
-from labeltrees import ExtremeRegressor
+from labeltrees import MultiLabelTreeClassifier
 from labeltrees import load as load_model
+
+CHUNK_ROWS = 10_000
 
 
 def train(folder, model, settings):
@@ -14,19 +16,20 @@ def train(folder, model, settings):
             measuring.in_form(measuring.read(folder, name), csr_array)
             for name in ("train_X", "train_Y")
         )
-    options = dict(settings["options"])
-    if settings["cost"] is not None:
-        options["cost"] = settings["cost"]
-    estimator = ExtremeRegressor(n_jobs=settings["threads"], random_state=0, **options)
+    estimator = MultiLabelTreeClassifier(n_jobs=1, **settings["options"])
     with measuring.Stopwatch() as learning:
-        estimator.fit(X, Y)
-    estimator.set_params(n_jobs=1)  # it is asked with one thread
+        if settings["passes"] == 1:
+            for start in range(0, X.shape[0], CHUNK_ROWS):
+                rows = slice(start, start + CHUNK_ROWS)
+                estimator.partial_fit(X[rows], Y[rows])
+        else:
+            estimator.set_params(n_passes=settings["passes"]).fit(X, Y)
     estimator.save(f"{model}/model.safetensors")
     return reading, learning
 
 
 def load(model, settings):
-    return load_model(f"{model}/model.safetensors", mapped=True)
+    return load_model(f"{model}/model.safetensors")
 
 
 def rows_of(arrays):
@@ -38,7 +41,3 @@ def top(model, X, k, wide):
         return tuple(model.predict_top_k(X, k))
     p = model.predict_proba(X)
     return np.broadcast_to(np.asarray(model.classes_), p.shape), p
-
-
-if __name__ == "__main__":
-    measuring.run(train, load, rows_of, top)

@@ -30,7 +30,3 @@ def rows_of(arrays):
 
 def top(model, X, k, wide):
     return model.predict_proba(X, top_k=k)
-
-
-if __name__ == "__main__":
-    measuring.run(train, load, rows_of, top)

@@ -40,7 +40,3 @@ def top(model, X, k, wide):
     row = np.repeat(np.arange(X.shape[0]), np.diff(found.indptr))
     labels[row, place], scores[row, place] = found.indices, found.data
     return labels, scores
-
-
-if __name__ == "__main__":
-    measuring.run(train, load, rows_of, top)

@@ -53,7 +53,3 @@ def rows_of(matrix):
 def top(model, rows, k, wide):
     beam = max(10, k) if wide else 10
     return [model.predict(row, beam_size=beam, top_k=k) if row else [] for row in rows]
-
-
-if __name__ == "__main__":
-    measuring.run(train, load, rows_of, top)

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array, vstack
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import normalize
 
-from harness.peers import WORK
+from harness import peers
 from labeltrees.data.readers import read_xc
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def written(name: str, X: csr_array, Y: csr_array, X_test: csr_array, Y_test: cs
     """Return the split, written to files; Omikuji takes no row without features."""
     known = np.diff(X.indptr) > 0
     X, Y = X[known], Y[known]
-    folder = WORK / "batch" / name
+    folder = peers.WORK / "sets" / name
     folder.mkdir(parents=True, exist_ok=True)
     for part, matrix in (("train_X", X), ("train_Y", Y), ("test_X", X_test)):
         matrix.sort_indices()  # PECOS insists
