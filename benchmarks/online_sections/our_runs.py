@@ -128,7 +128,7 @@ def cache(order: str, limit: int) -> Answers:
 def frequencies(order: str, limit: int) -> Answers:
     counts = FrequencyTable()
     source = PythonSource(order=order, limit=limit)  # type: ignore[arg-type]
-    hits, p_label = zip(*(counts.foresee(chunk.labels) for chunk in source), strict=True)
+    hits, p_label = zip(*(counts.update(chunk.labels) for chunk in source), strict=True)
     p = np.concatenate(p_label)
     return Answers("frequency table", np.concatenate(hits), p, is_new=p == 0)
 

@@ -109,9 +109,8 @@ def test_models_take_turns_and_are_projected(run, work, monkeypatch):
 def test_batch_is_measured_in_processes_of_its_own(run, work):
     said = run("--quick", "--only", "batch", "--measured", str(work / "batch.jsonl"))
     assert titles(said) == ["Many labels per row, learned in batch"]
-    assert [each[2] for n in ("200", "400") for each in rows_of(said, n)] == [
-        "labeltrees, 1 tree"
-    ] * 2
+    names = [each[2] for n in ("200", "400") for each in rows_of(said, n)]
+    assert names == ["labeltrees, 1 tree", "labeltrees, hinge, 1 tree"] * 2
     assert float(rows_of(said, "200")[0][7]) > 20
 
 
