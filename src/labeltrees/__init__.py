@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         load,
         save,
     )
+    from labeltrees.evaluation import evaluate
     from labeltrees.models.registry import load_model
     from labeltrees.tree import LabelTree
 
@@ -55,6 +56,7 @@ __all__ = [
     "XlrRanker",
     "cards",
     "decisions",
+    "evaluate",
     "hub",
     "load",
     "load_model",
@@ -83,6 +85,7 @@ _HOME = {
     "SelfTerminatingTreeClassifier": "labeltrees.estimators",
     "TextClassifier": "labeltrees.estimators",
     "XlrRanker": "labeltrees.estimators",
+    "evaluate": "labeltrees.evaluation",
     "load": "labeltrees.estimators",
     "load_model": "labeltrees.models.registry",
     "save": "labeltrees.estimators",

@@ -12,13 +12,13 @@ from labeltrees.autotrain import variants
 from labeltrees.autotrain.features import Features
 from labeltrees.autotrain.fitting import Recipe, fit
 from labeltrees.autotrain.holding_out import splits
-from labeltrees.autotrain.rivals import most_frequent
-from labeltrees.autotrain.scores import Answers, scores
+from labeltrees.autotrain.rivals import MostFrequent
 from labeltrees.autotrain.training import train_on_all
 from labeltrees.autotrain.variants import best_variant
 from labeltrees.data.chunk import Chunk
 from labeltrees.data.readers import DataProfile
 from labeltrees.data.rows import as_rows
+from labeltrees.evaluation import Evaluator
 from labeltrees.models.conditional.settings import ConditionalSettings
 from labeltrees.models.extreme.settings import ExtremeSettings
 from labeltrees.models.lom.settings import LomSettings
@@ -127,25 +127,18 @@ def test_features_of_texts_are_fitted_to_learned_rows_alone() -> None:
     assert fitted.apply(data).rows.shape == (1201, 3)
 
 
-def test_scores_by_hand() -> None:
-    labels = np.array(["a", "b"], dtype=object)
-    data = Chunk(as_rows(np.zeros((2, 1))), labels, np.array([0, 1, 2]), None, 1)
-    answers = Answers(
-        np.array([["a", "b"], ["a", "b"]], dtype=object),
-        np.array([[0.75, 0.25], [0.5, 0.5]]),
-        np.array([0.75, 0.5]),
-    )
-    found = scores(answers, data, several=False)
-    assert found["accuracy"] == 0.5
-    assert found["log loss"] == pytest.approx(-(np.log(0.75) + np.log(0.5)) / 2)
-
-
-def test_who_knows_only_frequencies_says_the_most_frequent_first() -> None:
+def test_who_knows_only_frequencies_predicts_the_most_frequent_first() -> None:
     data = clouds(100, 4)
-    told = most_frequent(data, data)
+    rival = MostFrequent(data)
     counts = np.bincount(data.labels)
-    assert told.labels[0, 0] == np.argmax(counts)
-    assert told.p_label == pytest.approx(counts[data.labels] / 100)
+    assert rival.top_labels(data.rows, 1).labels[0, 0] == np.argmax(counts)
+    p = rival.label_probabilities(data.rows, data.labels)
+    assert p == pytest.approx(counts[data.labels] / 100)
+    evaluator = Evaluator()
+    evaluator.add(rival, data)
+    scores = evaluator.evaluation().scores
+    assert scores["accuracy"] == pytest.approx(counts.max() / 100)
+    assert scores["log loss"] == pytest.approx(-np.log(p).mean())
 
 
 def xreg_with(variant: dict[str, Any]) -> Method:

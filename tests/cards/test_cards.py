@@ -28,7 +28,6 @@ from labeltrees import (
 from labeltrees.cards import About, ModelCard, card, label_hash
 from labeltrees.cards.front_matter import front_matter
 from labeltrees.cards.markdown import code, plain, shown
-from labeltrees.cards.quality import quality
 from labeltrees.cards.reliability_picture import reliability_picture
 from labeltrees.errors import ArgumentError, DataError, LabelTypeError
 
@@ -64,7 +63,7 @@ def test_scores_of_one_label_a_row_by_hand():
     scores, p = facts["quality"]["scores"], model.predict_label_proba(X[:3], y[:3])
     assert facts["quality"]["rows"] == 4
     assert scores["accuracy"] == 0.5
-    assert scores["rows of unknown labels"] == 0.25
+    assert scores["rows of unseen labels"] == 0.25
     assert scores["log loss"] == pytest.approx(-np.log(p).mean())
     sure = model.predict_top_k(X, 1).probabilities[:, 0]
     assert scores["Brier@1"] == pytest.approx(np.mean((sure - [1, 1, 0, 0]) ** 2))
@@ -187,7 +186,7 @@ def test_rows_with_distributions_are_compared_as_such():
 def test_blocks_of_rows_do_not_change_scores(regressor, monkeypatch):
     model, X, Y = regressor
     whole = model.card(X, Y).facts["quality"]["scores"]
-    monkeypatch.setattr("labeltrees.cards.quality.ROWS_AT_ONCE", 7)
+    monkeypatch.setattr("labeltrees.evaluation.measuring.ROWS_AT_ONCE", 7)
     assert model.card(X, Y).facts["quality"]["scores"] == pytest.approx(whole)
 
 
@@ -214,7 +213,7 @@ def test_hubs_find_library_task_and_scores(tree):
     assert result["dataset"] == {"name": "Made up", "type": "made-up"}
     assert [each["type"] for each in result["metrics"]] == hub["metrics"]
     assert "top_5_accuracy" in hub["metrics"]
-    assert "rows of unknown labels" not in hub["metrics"]
+    assert "rows of unseen labels" not in hub["metrics"]
 
 
 def test_a_model_of_texts_is_listed_as_one():
@@ -345,8 +344,8 @@ def test_what_cannot_be_evaluated_is_refused(tree):
         tree.card(np.eye(14), np.arange(14))
     with pytest.raises(ArgumentError, match="sample_weight"):
         tree.card(np.eye(14), tree.classes_, sample_weight=[1])
-    with pytest.raises(DataError, match="a row to evaluate the model on"):
-        quality(tree.model_, [])
+    with pytest.raises(DataError, match="y has no label: at least one row needs one"):
+        tree.card(np.eye(14), [[]] * 14)
     with pytest.raises(FileNotFoundError):
         tree.card(file="nowhere")
 

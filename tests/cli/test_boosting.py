@@ -23,7 +23,7 @@ def test_train_boosts_a_base_and_the_other_commands_read_it(base, data, tmp_path
     assert trained["rows_above_eta"] <= trained["bound"]
     assert isinstance(labeltrees.load(path).estimator_, labeltrees.AdacondClassifier)
     least = 0.6 if base == "frequency-table" else 0.9  # rows seldom come twice
-    assert run_json(capsys, "evaluate", path, data[1])["accuracy"] > least
+    assert run_json(capsys, "evaluate", path, data[1])["scores"]["accuracy"] > least
     assert run_json(capsys, "inspect", path)["described"]["rounds"] == trained["rounds"]
     assert main(["predict", str(path), str(data[1]), "--top", "2"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 100

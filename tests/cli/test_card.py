@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 import labeltrees
 from labeltrees.cli import main
 
@@ -38,11 +36,9 @@ def test_a_card_is_printed_with_what_was_said(model, capsys):
 def test_a_card_says_what_evaluate_says(model, data, capsys):
     quality = json.loads(run(capsys, "card", model, data[1], "--json"))["quality"]
     expected = json.loads(run(capsys, "evaluate", model, data[1], "--json"))
-    assert quality["rows"] == expected["examples"]
-    scores = quality["scores"]
-    assert scores["accuracy"] == pytest.approx(expected["accuracy"])
-    assert scores["log loss"] == pytest.approx(expected["log_loss_seen"])
-    assert scores["ECE@1"] == pytest.approx(expected["calibration_error@1"])
+    assert quality["rows"] == expected["rows"]
+    assert quality["scores"] == {name: expected["scores"][name] for name in quality["scores"]}
+    assert {"accuracy", "log loss", "ECE@1"} <= set(quality["scores"])
 
 
 def test_a_folder_gets_the_card_and_its_picture(model, data, tmp_path, capsys):
@@ -65,7 +61,7 @@ def test_rows_of_several_labels_and_none(tmp_path, capsys):
     many = json.loads(run(capsys, "card", tmp_path / "x", rows, "--format", "xc", "--json"))
     one = json.loads(run(capsys, "card", tmp_path / "c", rows, "--format", "xc", "--json"))
     assert many["quality"]["rows"] == 4  # a row without a label is one where nothing is right
-    assert one["quality"]["rows"] == 3
+    assert one["quality"]["rows"] == 4
     assert "P@1" in one["quality"]["scores"]  # some row has two labels
 
 

@@ -38,9 +38,9 @@ def test_train_evaluate_and_predict_agree(data, tmp_path, capsys):
     assert trained["examples"] == 600
     assert trained["labels"] == 3
     assert trained["file_bytes"] == path.stat().st_size
-    scores = run_json(capsys, "evaluate", path, data[1], "--top", 2)
+    scores = run_json(capsys, "evaluate", path, data[1], "--top", 2)["scores"]
     assert scores["accuracy"] > 0.95
-    assert scores["log_loss_seen"] < 0.3
+    assert scores["log loss"] < 0.3
     assert main(["predict", str(path), str(data[1]), "--top", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()
     truth = [line.split("\t")[0] for line in data[1].read_text().splitlines()]
@@ -65,7 +65,7 @@ def test_tfidf_travels_with_the_model(data, tmp_path, capsys):
     path = tmp_path / "m"
     run_json(capsys, "train", data[0], "--out", path, "--vectorizer", "tfidf", "--passes", 3)
     assert labeltrees.load_model(path).n_features < 100
-    assert run_json(capsys, "evaluate", path, data[1])["accuracy"] > 0.95
+    assert run_json(capsys, "evaluate", path, data[1])["scores"]["accuracy"] > 0.95
 
 
 def test_stream_reports_progressive_validation(data, capsys):

@@ -70,7 +70,7 @@ def test_rows_of_every_format_are_learned_with_all_their_labels(suffix, tmp_path
     assert told["precision_at_1"] > 0.9
     assert told["ndcg_at_5"] > 0.9
     assert store.read(out).model == "MultiLabelTreeModel"
-    scores = run_json(capsys, "evaluate", out, path)
+    scores = run_json(capsys, "evaluate", out, path)["scores"]
     assert scores["P@1"] > 0.99
     assert scores["ECE@1"] < 0.1
     assert scores["nDCG@5"] > 0.95
@@ -190,7 +190,7 @@ def test_questions_about_a_saved_model(tmp_path, capsys):
     assert facts["model"] == "MultiLabelTreeModel"
     assert facts["described"]["leaves"] == 3
     assert "river" in (tmp_path / "tree.dot").read_text()
-    labelwise = run_json(capsys, "evaluate", out, path, "--labelwise")
+    labelwise = run_json(capsys, "evaluate", out, path, "--labelwise")["scores"]
     assert labelwise["P@1"] > 0.95
     assert main(["which", str(path)]) == 0
     assert f"labeltrees stream {path} learns each one" in capsys.readouterr().out
@@ -226,7 +226,7 @@ def test_training_row_by_row_takes_all_labels_of_a_row(options, tmp_path, monkey
     assert "rows have several labels and" in told["why"]
     assert told["progressive_precision_at_1"] > 0.9
     assert ("scores" in told) == (options != ["--in-order"])
-    assert run_json(capsys, "evaluate", out, path)["P@1"] > 0.95
+    assert run_json(capsys, "evaluate", out, path)["scores"]["P@1"] > 0.95
     told = run_json(capsys, "train", path, "-o", out, "-q", *options, "--labels", "each",
                     *([] if options else ["--model", "conditional"]))  # fmt: skip
     assert told["method"] == "conditional"

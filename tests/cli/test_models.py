@@ -21,7 +21,7 @@ def test_every_model_is_trained_evaluated_explained_and_inspected(data, tmp_path
     path = tmp_path / "m"
     trained = run("train", data[0], "--model", model, "-o", path, "--passes", 3, "-l", 0.7)
     assert trained["labels"] == 3
-    assert run("evaluate", path, data[1])["accuracy"] > 0.9
+    assert run("evaluate", path, data[1])["scores"]["accuracy"] > 0.9
     assert 0 < run("explain", path, data[1], "--row", 2)["p_label"] <= 1
     inspected = run("inspect", path, "--dot", tmp_path / "dot")
     assert inspected["settings"]["learning_rate"] == 0.7

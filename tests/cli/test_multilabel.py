@@ -56,9 +56,11 @@ def test_a_models_scores_are_the_librarys(data, model, capsys):
     report = metrics.multilabel_report(truth, scores, propensity=p)
     expected = {f"{name}@{k}": value for name in report for k, value in report[name].items()}
     sizes = {"rows": 80, "labels": 5, "true_labels": truth.nnz, "predictions": 400}
-    assert said == pytest.approx(sizes | expected)
-    assert said["P@1"] == 1
-    assert list(said)[4:7] == ["P@1", "P@3", "P@5"]
+    assert {name: said[name] for name in sizes} == sizes
+    assert said["unseen_labels"] == 0
+    assert said["scores"] == pytest.approx(expected)
+    assert said["scores"]["P@1"] == 1
+    assert list(said["scores"])[:3] == ["P@1", "P@3", "P@5"]
 
 
 def test_the_table_has_a_row_for_each_metric(data, model, capsys):
@@ -74,8 +76,8 @@ def test_the_table_has_a_row_for_each_metric(data, model, capsys):
     ]
     assert main(arguments) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[4].split() == ["for", "each", "row", "@1", "@2"]
-    assert lines[6].split() == ["P", "1.0000", lines[6].split()[-1]]
+    assert lines[5].split() == ["for", "each", "row", "@1", "@2"]
+    assert lines[7].split() == ["P", "1.0000", lines[7].split()[-1]]
     assert "XMAD" in "".join(lines)
 
 
@@ -88,18 +90,21 @@ def test_a_file_of_predictions_scores_as_the_model_does(data, model, tmp_path, c
     by_model = run_json(capsys, "evaluate", model, *shared, "--multilabel", "--train", data[0])
     by_file = run_json(capsys, "evaluate", answers, *shared, "--predictions", "--train", data[0])
     # Text has six digits of each probability.
-    assert by_file == pytest.approx(by_model, abs=1e-5)
+    assert by_file["scores"] == pytest.approx(by_model["scores"], abs=1e-5)
+    assert by_file["rows"] == by_model["rows"]
+    assert "unseen_labels" not in by_file
 
 
 def test_labelwise_scores_are_of_each_labels_best_rows(data, model, capsys):
-    said = run_json(capsys, "evaluate", model, data[1], "--format", "xc", "--labelwise")
+    found = run_json(capsys, "evaluate", model, data[1], "--format", "xc", "--labelwise")
+    said = found["scores"]
     chunk, truth = truth_of(data[1])
     best = labeltrees.load(model).top_rows(chunk.features, range(5), 20)
     turned = metrics.label_matrix(*best, classes=np.arange(80))
     expected = metrics.multilabel_report(truth[:, :5].T, turned)
     assert said["P@5"] == pytest.approx(expected["P"][5])
     assert said["XMAD@5"] == pytest.approx(expected["XMAD"][5])
-    assert said["predictions"] == 100
+    assert found["predictions"] == 100
 
 
 def test_a_model_of_many_labels_needs_no_option(data, tmp_path, capsys):
@@ -107,10 +112,11 @@ def test_a_model_of_many_labels_needs_no_option(data, tmp_path, capsys):
     _, truth = truth_of(data[0])
     path = tmp_path / "many"
     labeltrees.ExtremeRegressor(n_trees=1).fit(chunk.features, truth).save(path)
-    said = run_json(capsys, "evaluate", path, data[1], "--format", "xc")
+    said = run_json(capsys, "evaluate", path, data[1], "--format", "xc")["scores"]
     assert said["P@1"] > 0.95
     assert said["ECE@1"] < 0.2
-    labelwise = run_json(capsys, "evaluate", path, data[1], "--format", "xc", "--labelwise")
+    by_label = run_json(capsys, "evaluate", path, data[1], "--format", "xc", "--labelwise")
+    labelwise = by_label["scores"]
     assert labelwise["nDCG@5"] > 0.7
 
 
@@ -119,9 +125,9 @@ def test_predictions_can_be_scored_by_label(data, tmp_path, capsys):
     rows = data[1].read_text().splitlines()[1:]
     answers.write_text("".join(f"{row.split()[0].split(',')[0]}\t1\n" for row in rows))
     arguments = [answers, data[1], "--format", "xc", "--predictions"]
-    said = run_json(capsys, "evaluate", *arguments, "--labelwise")
+    said = run_json(capsys, "evaluate", *arguments, "--labelwise")["scores"]
     assert said["P@1"] == pytest.approx(4 / 5)  # label 4 is never first
-    assert run_json(capsys, "evaluate", *arguments)["P@1"] == 1
+    assert run_json(capsys, "evaluate", *arguments)["scores"]["P@1"] == 1
 
 
 @pytest.mark.parametrize(
@@ -145,8 +151,10 @@ def test_bad_predictions_are_named(data, tmp_path, capsys, line, message):
     assert message in capsys.readouterr().err
 
 
-def test_training_labels_need_a_metric_that_counts_them(data, model, capsys):
-    arguments = ["evaluate", str(model), str(data[1]), "--format", "xc", "--train", str(data[0])]
+def test_training_labels_need_a_metric_that_counts_them(data, model, tmp_path, capsys):
+    single = tmp_path / "single.txt"
+    single.write_text("2 12 6\n0 0:1\n2 2:1\n")
+    arguments = ["evaluate", str(model), str(single), "--format", "xc", "--train", str(data[0])]
     assert main(arguments) == 2
     assert "--train is used with" in capsys.readouterr().err
 
@@ -155,7 +163,7 @@ def test_data_without_labels_are_refused(model, tmp_path, capsys):
     path = tmp_path / "none.txt"
     path.write_text("2 12 6\n 0:1\n 1:1\n")
     assert main(["evaluate", str(model), str(path), "--format", "xc", "--multilabel"]) == 1
-    assert "no row with a label" in capsys.readouterr().err
+    assert "no row has a label" in capsys.readouterr().err
 
 
 def test_an_empty_line_is_a_row_without_predictions(data, tmp_path, capsys):
@@ -175,10 +183,11 @@ def test_the_order_of_answers_ranks_them_whatever_their_probabilities(data, tmp_
     assert (np.diff(p, axis=1) > 0).any()  # the tail ranks otherwise
     hits = [truth[[row], labels[row, 0]].sum() for row in range(len(labels))]
     arguments = ("evaluate", path, data[1], "--format", "xc")
-    said = run_json(capsys, *arguments)
+    said = run_json(capsys, *arguments)["scores"]
     assert said["P@1"] == pytest.approx(np.mean(hits))
     assert main(["predict", str(path), str(data[1]), "--format", "xc", "--top", "5"]) == 0
     lines.write_text(capsys.readouterr().out)
-    again = run_json(capsys, "evaluate", lines, data[1], "--format", "xc", "--predictions")
+    by_file = run_json(capsys, "evaluate", lines, data[1], "--format", "xc", "--predictions")
+    again = by_file["scores"]
     assert again["P@1"] == said["P@1"]
     assert again["ECE@1"] == pytest.approx(said["ECE@1"], abs=1e-5)

@@ -85,7 +85,7 @@ def test_labels_with_quotes_are_read_if_one_says_so(endings, tmp_path, capsys):
     for name in ("endings.vw", "endings.txt"):
         path = endings.rename(tmp_path / name)
         endings = path
-        assert run_json(capsys, "evaluate", tmp_path / "m", path)["labels_never_learned"] == 0
+        assert run_json(capsys, "evaluate", tmp_path / "m", path)["unseen_labels"] == 0
 
 
 def test_a_json_array_is_told_how_to_become_lines(tmp_path, capsys):
@@ -106,7 +106,7 @@ def write_grades(path, n_rows=20):
 def test_graded_truth_is_compared_with_expected_relevance(tmp_path, capsys, how):
     path = write_grades(tmp_path / "stars.xc")
     assert run_json(capsys, "train", path, "-o", tmp_path / "m")["method"] == "xreg"
-    found = run_json(capsys, "evaluate", tmp_path / "m", path, *how)
+    found = run_json(capsys, "evaluate", tmp_path / "m", path, *how)["scores"]
     # Probabilities, which are 1, would be wrong by 4 and 3 at best.
     assert found["XMAD@1"] < 0.5
     assert found["regression error@1"] < 0.5

@@ -94,7 +94,7 @@ def test_a_stream_goes_on_from_a_saved_model_and_its_way_of_reading(data, tmp_pa
     extra = store.read(second).extra
     assert extra["input"] == store.read(first).extra["input"]
     assert extra["stream"]["rows"] == 100
-    assert run_json(capsys, "evaluate", second, train)["accuracy"] > 0.9
+    assert run_json(capsys, "evaluate", second, train)["scores"]["accuracy"] > 0.9
 
 
 def test_learning_in_two_halves_is_learning_at_once(tmp_path, capsys):

@@ -54,7 +54,7 @@ def in_python(path, X, Y, *, labelwise):
 def test_evaluate_predict_and_python_agree_on_a_tail_ranking(made, tmp_path, capsys, labelwise):
     path, test, X, Y = made
     option = ["--labelwise"] if labelwise else []
-    by_model = run_json(capsys, "evaluate", path, test, "--format", "xc", *option)
+    by_model = run_json(capsys, "evaluate", path, test, "--format", "xc", *option)["scores"]
     expected = in_python(path, X, Y, labelwise=labelwise)
     assert {name: by_model[name] for name in expected} == pytest.approx(expected)
     plain = labeltrees.load(path)
@@ -68,7 +68,7 @@ def test_evaluate_predict_and_python_agree_on_a_tail_ranking(made, tmp_path, cap
         answers.write_text(capsys.readouterr().out)
         again = run_json(
             capsys, "evaluate", answers, test, "--format", "xc", "--predictions", *option
-        )
+        )["scores"]
         assert {name: again[name] for name in NAMES} == pytest.approx(
             {name: by_model[name] for name in NAMES}
         )
@@ -77,12 +77,12 @@ def test_evaluate_predict_and_python_agree_on_a_tail_ranking(made, tmp_path, cap
 
 def test_few_answers_rank_as_many_do(made, tmp_path, capsys):
     path, test, _, _ = made
-    by_model = run_json(capsys, "evaluate", path, test, "--format", "xc")
+    by_model = run_json(capsys, "evaluate", path, test, "--format", "xc")["scores"]
     assert main(["predict", str(path), str(test), "--format", "xc", "--top", "5"]) == 0
     (tmp_path / "answers").write_text(capsys.readouterr().out)
     again = run_json(
         capsys, "evaluate", tmp_path / "answers", test, "--format", "xc", "--predictions"
-    )
+    )["scores"]
     for name in ("P@1", "P@3", "P@5", "nDCG@5"):
         assert again[name] == pytest.approx(by_model[name])
 

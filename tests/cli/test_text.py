@@ -53,7 +53,7 @@ def test_what_python_trained_is_asked_on_the_command_line(data, tmp_path, capsys
     expected = labeltrees.load(tmp_path / "m").predict_top_k(list(columns_of(data[1]))[1], 3)
     assert [row["labels"] for row in rows] == expected.labels.tolist()
     assert [row["probabilities"] for row in rows] == expected.probabilities.tolist()
-    assert run_json(capsys, "evaluate", tmp_path / "m", data[1])["accuracy"] > 0.9
+    assert run_json(capsys, "evaluate", tmp_path / "m", data[1])["scores"]["accuracy"] > 0.9
     told = run_json(capsys, "explain", tmp_path / "m", data[1])
     words = {c["feature"] for step in told["steps"] for c in step["contributions"]}
     assert words

@@ -51,11 +51,11 @@ def test_a_sorted_file_gives_as_good_a_model_as_a_mixed_one(tmp_path, capsys):
     found = []
     for path in (mixed, write_sorted(tmp_path / "sorted.tsv", mixed)):
         told = run_json(capsys, "train", path, "-o", tmp_path / "m")
-        found.append(run_json(capsys, "evaluate", tmp_path / "m", test))
+        found.append(run_json(capsys, "evaluate", tmp_path / "m", test)["scores"])
         assert accuracy(told) > 0.95
         assert any("sorted by label" in sentence for sentence in told["found"]) == (path != mixed)
     assert found[1]["accuracy"] > 0.97
-    assert found[1]["log_loss_seen"] == pytest.approx(found[0]["log_loss_seen"], abs=0.05)
+    assert found[1]["log loss"] == pytest.approx(found[0]["log loss"], abs=0.05)
 
 
 def test_the_report_says_what_was_found_chosen_and_measured(tmp_path, capsys, monkeypatch):
@@ -287,7 +287,7 @@ def test_rows_that_rate_one_label_of_a_text_each_are_joined(ratings, tmp_path, c
     # The model remembers it, and is measured on whole rows.
     found = run_json(capsys, "evaluate", tmp_path / "m", ratings)
     assert (found["rows"], found["true_labels"]) == (60, 180)
-    assert found["WP@1"] > 0.95
+    assert found["scores"]["WP@1"] > 0.95
     assert main(["predict", str(tmp_path / "m"), str(ratings)]) == 0
     assert capsys.readouterr().out.count("\n") == 180  # an answer for each line
 
@@ -329,7 +329,7 @@ def test_distributions_are_learned_and_measured_as_such(weather, tmp_path, capsy
     assert ours < 0.75 * rival
     found = run_json(capsys, "evaluate", tmp_path / "m", weather)
     assert found["rows"] == 120
-    assert found["total_variation"] < 0.75 * rival
+    assert found["scores"]["total variation"] < 0.75 * rival
     # Unlike labels drawn from it, a distribution says that fog is never the likeliest.
     p = labeltrees.load(tmp_path / "m").predict_label_proba([[0.5, 0.5]], ["fog"])
     assert p[0] == pytest.approx(0.2, abs=0.1)

@@ -189,6 +189,7 @@ def test_the_report_is_every_function_at_every_k(problem):
         "XMAD": m.xmad_at_k,
         "XRMSE": m.xrmse_at_k,
         "ECE": m.calibration_error_at_k,
+        "Brier": m.brier_at_k,
         "PSP": lambda y, s, k, **rest: m.psp_at_k(y, s, k, p, **rest),
         "PSnDCG": lambda y, s, k, **rest: m.psndcg_at_k(y, s, k, p, **rest),
     }

@@ -12,6 +12,7 @@ from labeltrees.autotrain.memory_shares import bytes_to_train
 from labeltrees.data.chunk import UNBOUNDED_WIDTH
 from labeltrees.data.shuffle import joined
 from labeltrees.errors import DataError
+from labeltrees.evaluation.truth import labelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Gathered",
-    "first_labels",
     "gather",
     "gather_in_files",
     "given_up",
@@ -102,11 +102,6 @@ def narrowed(data: Chunk) -> Chunk:
     return replace(data, rows=replace(data.rows, n_features=width))
 
 
-def first_labels(data: Chunk) -> NDArray[Any]:
-    """Return the first label of every row; each must have one."""
-    return data.labels[data.label_starts[:-1]]
-
-
 def weights_of(data: Chunk) -> NDArray[np.float32]:
     """Return the weight of every row."""
     return np.ones(data.n_rows, np.float32) if data.weights is None else data.weights
@@ -125,8 +120,3 @@ def given_up(held: list[Chunk]) -> Iterator[Chunk]:
     """Return the chunks of a list, which no longer has them: their next reader is their last."""
     while held:
         yield held.pop(0)
-
-
-def labelled(chunk: Chunk) -> Chunk:
-    """Return the rows that have a label."""
-    return chunk.take(np.flatnonzero(np.diff(chunk.label_starts))) if chunk.n_unlabelled else chunk

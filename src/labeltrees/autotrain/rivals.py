@@ -7,42 +7,64 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from labeltrees.autotrain.fitting import Recipe
-from labeltrees.autotrain.gathering import first_labels
-from labeltrees.autotrain.scores import N_TOP, Answers, distances
+from labeltrees.data.vocabulary import LabelVocabulary
+from labeltrees.models.model import TopLabels
 from labeltrees.models.registry import methods
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
     from labeltrees.data.chunk import Chunk
     from labeltrees.data.readers import DataProfile
+    from labeltrees.data.rows import Rows
 
-__all__ = ["most_frequent", "one_against_all"]
+__all__ = ["MostFrequent", "one_against_all"]
 
 _MOST_WORK = 5e8
 """Labels times stored values of all rows that one-against-all may cost: about a second."""
 _MOST_LABELS_TOGETHER = 256
 
 
-def most_frequent(learned: Chunk, asked: Chunk) -> Answers:
-    """Return the answers of one who knows only how often each label was seen."""
-    labels, counts = np.unique(learned.labels, return_counts=True)
-    order = np.argsort(-counts, kind="stable")[:N_TOP]
-    share = counts / counts.sum()
-    per_row = counts / learned.n_rows
-    truth = first_labels(asked)
-    place = np.minimum(np.searchsorted(labels, truth), len(labels) - 1)
-    known = labels[place] == truth
-    far = None
-    if learned.is_distribution and learned.relevance is not None:
-        labels, ids = np.unique(learned.labels, return_inverse=True)
-        mean = np.bincount(ids, learned.relevance, minlength=len(labels))
-        order, per_row = np.argsort(-mean, kind="stable")[:N_TOP], mean / mean.sum()
-        far = distances(asked, labels, per_row)
-    return Answers(
-        np.tile(labels[order], (asked.n_rows, 1)),
-        np.tile(np.minimum(per_row[order], 1.0), (asked.n_rows, 1)),
-        np.where(known, share[place], 0.0),
-        far,
-    )
+class MostFrequent:
+    """Predicts the same for every row: how often each label was learned.
+
+    The probability of a label is its share of the rows that have it, or the mean of its
+    probabilities where rows have distributions.
+
+    >>> import numpy as np
+    >>> from labeltrees.data.chunk import Chunk
+    >>> from labeltrees.data.rows import as_rows
+    >>> rows, labels = as_rows(np.zeros((3, 1))), np.array(["a", "b", "b"], dtype=object)
+    >>> MostFrequent(Chunk(rows, labels, np.arange(4), None, 1)).top_labels(rows, 1)[0].tolist()
+    [['b'], ['b'], ['b']]
+    """
+
+    def __init__(self, learned: Chunk) -> None:
+        names, ids = np.unique(learned.labels, return_inverse=True)
+        given = learned.relevance if learned.is_distribution else None
+        counts = np.bincount(ids, given, minlength=len(names)).astype(np.float64)
+        n_rows = counts.sum() if learned.is_distribution else learned.n_rows
+        self.vocabulary = LabelVocabulary(names)
+        self.p = np.minimum(counts / n_rows, 1.0)
+        self._order = np.argsort(-counts, kind="stable")
+
+    def has_learned(self, ids: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Return which label ids belong to labels of the rows."""
+        return ids >= 0
+
+    def top_labels(self, rows: Rows, k: int) -> TopLabels:
+        """Return the k most frequent labels, for every row the same."""
+        first = np.tile(self._order[:k], (rows.n_rows, 1))
+        return TopLabels(self.vocabulary.labels[first], self.p[first])
+
+    def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:  # noqa: ARG002 - of all rows alike
+        """Return how frequent each label is; 0 for labels of no row."""
+        ids = self.vocabulary.ids(labels)
+        return np.where(ids < 0, 0.0, self.p[ids])
+
+    def probabilities(self, rows: Rows) -> NDArray[np.float64]:
+        """Return how frequent every label is, (n_rows, n_labels)."""
+        return np.tile(self.p, (rows.n_rows, 1))
 
 
 def one_against_all(

@@ -12,12 +12,11 @@ import numpy as np
 from labeltrees.autotrain.batches import add_scores, batch_of, scored_k
 from labeltrees.autotrain.gathering import given_up
 from labeltrees.autotrain.memory_shares import buffer_rows, kept_within_memory
-from labeltrees.autotrain.scores import ask, scores
 from labeltrees.autotrain.training import Measured
 from labeltrees.data.ahead import read_ahead
-from labeltrees.data.readers import DataProfile
 from labeltrees.data.shuffle import joined, shuffled
 from labeltrees.errors import DataError
+from labeltrees.evaluation import Evaluator, task_of
 from labeltrees.metrics import ProgressiveSetValidation, ProgressiveValidation
 
 if TYPE_CHECKING:
@@ -170,6 +169,7 @@ def _measure(model: Any, parts: list[Chunk], *, name: str) -> Measured | None:
     if not kept:
         return None
     data = joined(kept)
-    several = DataProfile.of([data]).several_labels
-    answers = ask(model, data, several=several)
-    return Measured(data.n_rows, 1, {name: scores(answers, data, several=several)})
+    evaluator = Evaluator(task=task_of(data))
+    evaluator.add(model, data)
+    found = evaluator.evaluation()
+    return Measured(found.n_rows, 1, {name: found.headline})

@@ -11,10 +11,9 @@ import numpy as np
 
 from labeltrees.autotrain.fitting import Recipe, fit
 from labeltrees.autotrain.holding_out import splits
-from labeltrees.autotrain.rivals import most_frequent, one_against_all
-from labeltrees.autotrain.scores import Answers, ask, scores
+from labeltrees.autotrain.rivals import MostFrequent, one_against_all
 from labeltrees.autotrain.variants import best_variant
-from labeltrees.data.shuffle import joined
+from labeltrees.evaluation import Evaluator, task_of_profile
 from labeltrees.models.extreme.spilling import check_space
 
 if TYPE_CHECKING:
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from labeltrees.autotrain.features import Features
     from labeltrees.data.chunk import Chunk
     from labeltrees.data.readers import DataProfile
+    from labeltrees.evaluation import Predictor, Task
     from labeltrees.models.model import FittedModel
 
     Stage = Callable[[str], AbstractContextManager[Any]]
@@ -105,8 +105,7 @@ def train_on_all(
     if folder is not None:
         check_space(folder, len(data.rows.indices), n_copies=1)
     parts = splits(data.n_rows, recipe.seed) if data.n_rows >= _LEAST_ROWS else []
-    answers: dict[str, list[Answers]] = {}
-    asked: list[Chunk] = []
+    measured = _Table(task_of_profile(profile), len(parts))
     model, fitted = None, features
     n_compared = None
     for learned_rows, held_rows in parts:
@@ -120,15 +119,12 @@ def train_on_all(
         with clock("learning"):
             model = fit(recipe, learned, folder)
         with clock("measuring"):
-            answers.setdefault(name, []).append(ask(model, held, several=profile.several_labels))
+            measured.add(name, model, held)
         rival = one_against_all(learned, profile, seed=recipe.seed, jobs=jobs)
         if rival is not None and _is_other(rival, recipe, folder):
             with clock("learning one-against-all, to compare"):
-                told = ask(fit(rival, learned, folder), held, several=profile.several_labels)
-                answers.setdefault("one-against-all", []).append(told)
-        answers.setdefault("most frequent labels", []).append(most_frequent(learned, held))
-        asked.append(held)
-    measured = _measured(answers, asked, several=profile.several_labels) if parts else None
+                measured.add("one-against-all", fit(rival, learned, folder), held)
+        measured.add("most frequent labels", MostFrequent(learned), held)
     from_all = model is None or data.n_rows <= MOST_ROWS_TWICE
     if from_all:
         model = None  # its memory is that of the next one
@@ -137,7 +133,7 @@ def train_on_all(
         with clock("learning from all rows"):
             model = fit(recipe, whole, folder)
     assert model is not None
-    return Outcome(model, fitted, measured, from_all, recipe, n_compared, clock.seconds)
+    return Outcome(model, fitted, measured.scores(), from_all, recipe, n_compared, clock.seconds)
 
 
 def _taken(data: Chunk, rows: NDArray[np.int64], folder: Path | None) -> Chunk:
@@ -151,13 +147,31 @@ def _taken(data: Chunk, rows: NDArray[np.int64], folder: Path | None) -> Chunk:
     return taken_in_files(data, rows, folder)
 
 
-def _measured(answers: dict[str, list[Answers]], asked: list[Chunk], *, several: bool) -> Measured:
-    table = {}
-    for who, parts in answers.items():
-        if len(parts) < len(asked):
-            continue  # it was affordable for some parts only
-        table[who] = scores(Answers.joined(parts), joined(asked), several=several)
-    return Measured(sum(part.n_rows for part in asked), len(asked), table)
+class _Table:
+    """The evaluations of a model and its rivals, on the same held-out parts of the rows."""
+
+    def __init__(self, task: Task, n_parts: int) -> None:
+        self.task, self.n_parts = task, n_parts
+        self._evaluators: dict[str, Evaluator] = {}
+        self._n_added: dict[str, int] = {}
+
+    def add(self, name: str, model: Predictor, held: Chunk) -> None:
+        """Let a model predict for the rows of a part."""
+        self._evaluators.setdefault(name, Evaluator(task=self.task)).add(model, held)
+        self._n_added[name] = self._n_added.get(name, 0) + 1
+
+    def scores(self) -> Measured | None:
+        """Return the scores of those who predicted for all parts, None if there are no parts."""
+        if not self.n_parts:
+            return None
+        found = {
+            name: evaluator.evaluation()
+            for name, evaluator in self._evaluators.items()
+            if self._n_added[name] == self.n_parts  # a rival may be affordable for some parts only
+        }
+        n_rows = next(iter(found.values())).n_rows
+        table = {name: evaluation.headline for name, evaluation in found.items()}
+        return Measured(n_rows, self.n_parts, table)
 
 
 def _is_other(rival: Recipe, recipe: Recipe, folder: Path | None) -> bool:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from labeltrees.autotrain.fitting import Recipe, fit
-from labeltrees.autotrain.scores import Answers, ask, scores
-from labeltrees.data.shuffle import joined
+from labeltrees.evaluation import Evaluator
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,10 +71,9 @@ def _with(recipe: Recipe, other: Mapping[str, Any]) -> Any:
 def _mean_precision(recipe: Recipe, data: Chunk) -> float:
     order = np.random.default_rng(recipe.seed).permutation(data.n_rows)
     parts = np.array_split(order, _N_PARTS)
-    answers, asked = [], []
+    evaluator = Evaluator(task="labels")
     for i, part in enumerate(parts):
         others = np.concatenate([each for j, each in enumerate(parts) if j != i])
-        asked.append(data.take(part))
-        answers.append(ask(fit(recipe, data.take(others)), asked[-1], several=True))
-    found = scores(Answers.joined(answers), joined(asked), several=True)
+        evaluator.add(fit(recipe, data.take(others)), data.take(part))
+    found = evaluator.evaluation().scores
     return float(np.mean([value for name, value in found.items() if name.startswith("P@")]))

@@ -5,31 +5,28 @@ from __future__ import annotations
 import base64
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from labeltrees.cards.facts import About, facts_of, file_facts
 from labeltrees.cards.front_matter import front_matter, hub_facts
 from labeltrees.cards.markdown import PICTURE, sections
-from labeltrees.cards.quality import quality
 from labeltrees.cards.reliability_picture import reliability_picture
-from labeltrees.data.labels import RaggedLabels
-from labeltrees.data.rows import as_weights
-from labeltrees.errors import ArgumentError, DataError
-from labeltrees.models.extreme.relevance import as_relevance
+from labeltrees.errors import ArgumentError
+from labeltrees.evaluation.measuring import Evaluator, HasModel
+from labeltrees.evaluation.truth import labelled_rows, labels_of_rows
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike
 
-    from labeltrees.cards.quality import Batch
+    from labeltrees.data.labels import RaggedLabels
     from labeltrees.data.rows import Rows
+    from labeltrees.evaluation.result import Evaluation
     from labeltrees.models.model import FittedModel
 
-__all__ = ["ModelCard", "card", "card_of", "evaluated", "label_sets"]
+__all__ = ["ModelCard", "card", "card_of", "evaluated"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,16 +124,8 @@ class ModelCard:
         return written
 
 
-@runtime_checkable
-class HasCard(Protocol):
-    """An estimator whose card can be made."""
-
-    def _card_parts(self, X: Any) -> tuple[FittedModel, Rows | None, str | None]:
-        """Return the model, checked rows if X is not None, and the name of the vectoriser."""
-
-
 def card(
-    model: FittedModel | HasCard,
+    model: FittedModel | HasModel,
     X: Any = None,
     y: Any = None,
     *,
@@ -200,8 +189,8 @@ def card(
     2
     """
     transform = None
-    if isinstance(model, HasCard):
-        fitted, rows, transform = model._card_parts(X)
+    if isinstance(model, HasModel):
+        fitted, rows, transform = model._model_and_rows(X)
     else:
         fitted, rows = model, None if X is None else model.rows(X)
     said = About(
@@ -232,39 +221,25 @@ def evaluated(
     """Return the card of a model, evaluated on checked rows if there are any."""
     if (rows is None) != (y is None):
         raise ArgumentError("X and y must be given both or neither.")
-    batches = None
+    found = None
     if rows is not None:
-        sets = label_sets(y, classes)
-        if sets.n_rows != rows.n_rows:
-            raise DataError(f"y has {sets.n_rows} rows for the {rows.n_rows} rows of X.")
-        weights = as_weights(sample_weight, rows.n_rows)
-        batches = [(rows, sets, weights if len(weights) else None)]
-    counted = None if learned is None else label_sets(learned, classes)
-    return card_of(model, batches, said, learned=counted)
-
-
-def label_sets(y: Any, classes: ArrayLike | None = None) -> RaggedLabels:
-    """Return the labels of rows in whatever form they come.
-
-    >>> label_sets([["sun", "rain"], []]).labels.tolist()
-    ['rain', 'sun']
-    """
-    relevance = as_relevance(y, classes=classes)
-    is_graded = relevance.is_graded or relevance.scale != 1
-    values = (relevance.values * relevance.scale).astype(np.float32) if is_graded else None
-    return RaggedLabels(relevance.vocabulary.labels[relevance.labels], relevance.starts, values)
+        evaluator = Evaluator()
+        evaluator.add(model, labelled_rows(rows, y, sample_weight, classes))
+        found = evaluator.evaluation()
+    counted = None if learned is None else labels_of_rows(learned, classes)
+    return card_of(model, found, said, learned=counted)
 
 
 def card_of(
     model: FittedModel,
-    batches: Iterable[Batch] | None,
+    found: Evaluation | None,
     said: About,
     *,
     learned: RaggedLabels | None = None,
 ) -> ModelCard:
-    """Return the card of a model, evaluated on rows if there are any."""
-    found = None if batches is None else quality(model, batches)
+    """Return the card of a model, with its evaluation if there is one."""
     facts = facts_of(model, said, found, learned)
-    if found is None:
+    if found is None or found.reliability is None:
         return ModelCard(facts)
-    return ModelCard(facts, reliability_picture(found.curve, f"{facts['name']}: {found.curve_of}"))
+    title = f"{facts['name']}: {facts['quality']['curve_of']}"
+    return ModelCard(facts, reliability_picture(found.reliability, title))

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
-    from labeltrees.cards.quality import Quality
     from labeltrees.data.labels import RaggedLabels
+    from labeltrees.evaluation.result import Evaluation
     from labeltrees.models.model import FittedModel
 
 __all__ = ["About", "facts_of", "file_facts"]
@@ -41,7 +41,7 @@ class About:
 
 
 def facts_of(
-    model: FittedModel, said: About, found: Quality | None, learned: RaggedLabels | None
+    model: FittedModel, said: About, found: Evaluation | None, learned: RaggedLabels | None
 ) -> dict[str, Any]:
     """Return all that a card says, ready for JSON."""
     described = model.describe()
@@ -97,19 +97,31 @@ def _learned(
     }
 
 
-def _quality(found: Quality, dataset: str | None) -> dict[str, Any]:
-    curve = found.curve
+def _quality(found: Evaluation, dataset: str | None) -> dict[str, Any]:
+    assert found.reliability is not None
+    curve, k = found.reliability, found.reliability_k
+    which = "the most likely label" if k == 1 else f"the first {k} labels"
     arrays = (curve.mean_probability, curve.frequency, curve.count)
     return {
         "rows": found.n_rows,
         "dataset": dataset,
-        "scores": found.scores,
-        "curve_of": found.curve_of,
+        "scores": _scores_shown(found),
+        "curve_of": f"{which} of {found.n_rows:,} rows",
         "reliability": [
             {"predicted": p, "observed": true, "predictions": n}
             for p, true, n in zip(*(each.tolist() for each in arrays), strict=True)
         ],
     }
+
+
+def _scores_shown(found: Evaluation) -> dict[str, float]:
+    """Return the scores of an evaluation that a card shows."""
+    k = found.reliability_k
+    names = ["accuracy", "top-5 accuracy", "log loss", "rows of unseen labels"]
+    names += ["total variation", "KL divergence", "most likely label"]
+    names += ["P@1", "P@3", "P@5", f"R@{k}", f"nDCG@{k}", *([f"WP@{k}"] if found.is_graded else [])]
+    names += [f"Brier@{k}", "ECE@1", f"ECE@{k}"]
+    return {name: found.scores[name] for name in names if name in found.scores}
 
 
 def _settings(model: FittedModel) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ __all__ = ["front_matter", "hub_facts"]
 _PLAIN = re.compile(r"[A-Za-z]([A-Za-z0-9_ .@/-]*[A-Za-z0-9])?")
 _METRICS = {"top-5 accuracy": "top_5_accuracy", "log loss": "log_loss"}
 """What hubs call scores, where it is not their name."""
-_NO_METRIC = "rows of unknown labels"
+_NO_METRIC = "rows of unseen labels"
 _WORDS_OF_YAML = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 
 

@@ -241,6 +241,11 @@ class Input:
             return replace(self, vectorizer=transformer)
         return replace(self, scaler=transformer)
 
+    def joined_as_learned(self, stored: StoredModel) -> Input:
+        """Return the input with rows of one text joined if the model learned from such rows."""
+        joins = remembered_input(stored.extra).get("join_rows") is True
+        return replace(self, join_rows=True) if joins else self
+
     @classmethod
     def of_texts(cls, stored: StoredModel, texts: Sequence[str]) -> Input:
         """Return texts that were typed as the input of a model that has learned from texts."""

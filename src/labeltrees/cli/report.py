@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from labeltrees.tables import pairs_text, table_text
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
@@ -104,21 +106,12 @@ def say_json(value: Any) -> None:
 
 def say_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Write an aligned table: the first column to the left, the others to the right."""
-    cells = [list(header), *([_text(value) for value in row] for row in rows)]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
-    for number, row in enumerate(cells):
-        first = row[0].ljust(widths[0])
-        rest = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))
-        say("  " + "   ".join((first, *rest)).rstrip())
-        if number == 0:
-            say("  " + "-" * (sum(widths) + 3 * (len(widths) - 1)))
+    say(table_text(header, rows))
 
 
 def say_pairs(pairs: dict[str, object]) -> None:
     """Write one name and value a line, aligned."""
-    width = max(map(len, pairs))
-    for name, value in pairs.items():
-        say(f"  {name.ljust(width)}   {_text(value)}")
+    say(pairs_text(pairs))
 
 
 def say_curve(points: Sequence[CurvePoint] | Sequence[SetCurvePoint]) -> None:
@@ -204,11 +197,3 @@ def _with_radius(value: float | None, radius: float | None) -> str:
 def _bar(share: float) -> str:
     eighths = round(share * _CURVE_WIDTH * 8)
     return "█" * (eighths // 8) + _BARS[eighths % 8].strip()
-
-
-def _text(value: object) -> str:
-    if value is None:
-        return "-"
-    if isinstance(value, float):
-        return f"{value:.4f}" if abs(value) < 1000 else f"{value:,.0f}"
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

@@ -14,10 +14,12 @@ from labeltrees.data.shuffle import joined
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
 
+    from numpy.typing import NDArray
+
     from labeltrees.data.chunk import Chunk
     from labeltrees.data.rows import Rows
 
-__all__ = ["Ratings", "join_same_rows"]
+__all__ = ["Ratings", "groups_of", "join_same_rows"]
 
 _LEAST_PER_ROW = 1.5
 """Rows per text, on average, that make a file one of ratings."""
@@ -98,9 +100,9 @@ def join_same_rows(chunks: Iterable[Chunk]) -> Chunk:
     (['a red cup', 'a blue pen'], ['cup', 'mug', 'pen'], [3.0, 1.0, 2.0], [0, 2, 3])
     """
     chunk = joined(list(chunks))
-    members: dict[Hashable, list[int]] = {}
-    for row, key in enumerate(_keys(chunk)):
-        members.setdefault(key, []).append(row)
+    members: dict[int, list[int]] = {}
+    for row, group in enumerate(groups_of(chunk).tolist()):
+        members.setdefault(group, []).append(row)
     if len(members) == chunk.n_rows:
         return chunk
     bounds = list(pairwise(chunk.label_starts.tolist()))
@@ -128,6 +130,20 @@ def join_same_rows(chunks: Iterable[Chunk]) -> Chunk:
         relevance=None if chunk.relevance is None else np.array(relevance, np.float32),
         weights=weights,
     )
+
+
+def groups_of(chunk: Chunk) -> NDArray[np.int64]:
+    r"""Return for each row the number of its text, or of its features, from 0 as they first come.
+
+    >>> import io
+    >>> from labeltrees.data.readers import read_csv
+    >>> (rows,) = read_csv(io.BytesIO(b"query,product\na cup,cup\na pen,pen\na cup,mug\n"))
+    >>> groups_of(rows).tolist()
+    [0, 1, 0]
+    """
+    number_of: dict[Hashable, int] = {}
+    numbers = [number_of.setdefault(key, len(number_of)) for key in _keys(chunk)]
+    return np.array(numbers, dtype=np.int64)
 
 
 def _keys(chunk: Chunk) -> Iterable[Hashable]:

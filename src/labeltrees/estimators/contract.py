@@ -374,7 +374,7 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
 
     card = cards.card
 
-    def _card_parts(self, X: Any) -> tuple[FittedModel, Rows | None, str | None]:
+    def _model_and_rows(self, X: Any) -> tuple[FittedModel, Rows | None, str | None]:
         check_is_fitted(self, "model_")
         return self.model_, None if X is None else self._check_rows(X), None
 

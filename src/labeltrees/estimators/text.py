@@ -219,10 +219,10 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     card = cards.card
 
-    def _card_parts(self, X: Any) -> tuple[Any, Any, str | None]:
+    def _model_and_rows(self, X: Any) -> tuple[Any, Any, str | None]:
         check_is_fitted(self, "estimator_")
         features = None if X is None else self.features(X)
-        model, rows, _ = self.estimator_._card_parts(features)
+        model, rows, _ = self.estimator_._model_and_rows(features)
         return model, rows, type(self.vectorizer_).__name__
 
     def features(self, texts: Any) -> Any:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         fraction_above,
         intersection_similarity,
         kl_divergence,
+        kl_divergence_by_row,
         total_variation,
         total_variation_by_row,
     )
@@ -102,6 +103,7 @@ __all__ = [
     "hoeffding_radius",
     "intersection_similarity",
     "kl_divergence",
+    "kl_divergence_by_row",
     "label_log_loss",
     "label_matrix",
     "log_loss",
@@ -156,6 +158,7 @@ _HOME = {
     "hoeffding_radius": "losses",
     "intersection_similarity": "distributions",
     "kl_divergence": "distributions",
+    "kl_divergence_by_row": "distributions",
     "label_log_loss": "label_calibration",
     "label_matrix": "report",
     "log_loss": "losses",

@@ -25,6 +25,7 @@ __all__ = [
     "fraction_above",
     "intersection_similarity",
     "kl_divergence",
+    "kl_divergence_by_row",
     "total_variation",
     "total_variation_by_row",
 ]
@@ -118,10 +119,27 @@ def kl_divergence(
     >>> round(kl_divergence([[0.5, 0.5]], [[0.25, 0.75]]), 4)
     0.1438
     """
+    return weighted_mean(kl_divergence_by_row(p_true, p_pred, floor=floor), sample_weight)
+
+
+def kl_divergence_by_row(p_true: Any, p_pred: Any, *, floor: float = LOG_FLOOR) -> FloatArray:
+    """Return the divergence of every row, as `kl_divergence` averages them.
+
+    Parameters
+    ----------
+    p_true, p_pred : array or sparse array of shape (n_rows, n_labels)
+        Distributions.
+    floor : float in [0, 1), default 1e-9
+        The smallest probability that a true label is given.
+
+    Examples
+    --------
+    >>> kl_divergence_by_row([[0.5, 0.5], [1, 0]], [[0.25, 0.75], [1, 0]]).round(4)
+    array([0.1438, 0.    ])
+    """
     p, q = _both(p_true, p_pred)
     cost = negative_log(q, checked_floor(floor)) - negative_log(np.where(p > 0, p, 1.0), 0.0)
-    return weighted_mean(np.multiply(p, cost, out=np.zeros_like(p), where=p > 0).sum(axis=1),
-                         sample_weight)  # fmt: skip
+    return np.asarray(np.multiply(p, cost, out=np.zeros_like(p), where=p > 0).sum(axis=1))
 
 
 def chebyshev_distance(

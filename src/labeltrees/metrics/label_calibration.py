@@ -107,9 +107,7 @@ def brier_at_k(
     0.0625
     """
     pairs = Pairs.checked(truth, scores, per=per, sample_weight=sample_weight)
-    ranking = pairs.ranking(k)
-    used, weight = _used(ranking, pairs.weight)
-    return mean((ranking.relevance[used] - ranking.score[used]) ** 2, weight)
+    return ranking_brier(pairs.ranking(k), pairs.weight)
 
 
 def label_log_loss(
@@ -159,6 +157,12 @@ def ranking_reliability(
     n_bins = integer("n_bins", n_bins, 1)
     used, weight = _used(ranking, weight)
     return curve_of(ranking.score[used], ranking.relevance[used], weight, n_bins, bins)
+
+
+def ranking_brier(ranking: Ranking, weight: FloatArray) -> float:
+    """Return Brier@k of a ranking."""
+    used, weight = _used(ranking, weight)
+    return mean((ranking.relevance[used] - ranking.score[used]) ** 2, weight)
 
 
 def _used(ranking: Ranking, weight: FloatArray) -> tuple[NDArray[np.bool_], FloatArray]:

@@ -9,7 +9,6 @@ import numpy as np
 from labeltrees.checks import number
 from labeltrees.errors import ArgumentError
 from labeltrees.metrics.arrays import checked_floats, raise_at_first
-from labeltrees.metrics.rankings import checked_matrix
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -54,6 +53,8 @@ def propensities(
     >>> propensities(seen).round(3).tolist()
     [0.594, 0.217]
     """
+    from labeltrees.metrics.rankings import checked_matrix
+
     a, b = checked_constants(a, b)
     truth = checked_matrix("train_truth", train_truth, lowest=0)
     n_rows, n_labels = truth.shape

@@ -13,7 +13,7 @@ from labeltrees.metrics import extreme_regression as errors
 from labeltrees.metrics import multilabel as ranked
 from labeltrees.metrics.arrays import checked_labels
 from labeltrees.metrics.coverage import coverage
-from labeltrees.metrics.label_calibration import ranking_reliability
+from labeltrees.metrics.label_calibration import ranking_brier, ranking_reliability
 from labeltrees.metrics.rankings import Pairs, Per, Ranking, top_positions
 
 if TYPE_CHECKING:
@@ -140,6 +140,7 @@ def _error_rows(ranking: Ranking, pairs: Pairs, ks: list[int]) -> dict[str, dict
             k: ranking_reliability(cut, weight, _N_BINS).expected_calibration_error
             for k, cut in cuts.items()
         },
+        "Brier": {k: ranking_brier(cut, weight) for k, cut in cuts.items()},
     }
 
 

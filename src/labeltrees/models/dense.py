@@ -46,6 +46,9 @@ class DenseAnswers:
         ) -> NDArray[np.float64]:
             """Return whole distributions."""
 
+        def has_learned(self, ids: NDArray[np.int32]) -> NDArray[np.bool_]:
+            """Return which label ids are those of labels that were learned."""
+
     def labels_above(
         self, rows: Rows, threshold: float, *, max_bytes: int = MAX_DENSE_BYTES
     ) -> sparse.csr_array:
@@ -79,10 +82,6 @@ class DenseAnswers:
         for some, p in self.dense_pieces(rows):
             ids[some] = drawn(p, uniforms[some])
         return names_of(self.vocabulary, ids)
-
-    def has_learned(self, ids: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Return which label ids are those of labels that were learned."""
-        return ids >= 0
 
     def dense_pieces(self, rows: Rows) -> Iterator[tuple[slice, NDArray[np.float64]]]:
         """Yield consecutive rows and their distributions."""

@@ -247,6 +247,10 @@ class FittedModel(ABC):
             raise ArgumentError(f"y has {len(ids)} labels for the {rows.n_rows} rows of X.")
         return ids
 
+    def has_learned(self, ids: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Return which label ids belong to labels that the model has learned; -1 is none."""
+        return ids >= 0
+
     def candidate_probabilities(
         self, rows: Rows, labels: NDArray[Any], starts: NDArray[np.int64]
     ) -> NDArray[np.float64]:

@@ -5,24 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
 from labeltrees.cards import About, card_of
 from labeltrees.cli.inputs import FormatOption, Input, LimitOption, LineOption
 from labeltrees.cli.opening import ModelArgument, open_model
 from labeltrees.cli.report import JsonOption, QuietOption, say, say_json
-from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.readers.source import MAX_LINE_BYTES
-from labeltrees.errors import ArgumentError, DataError
-from labeltrees.models.settings import ClassifierSettings
+from labeltrees.errors import ArgumentError
+from labeltrees.evaluation import Evaluator
 from labeltrees.progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from labeltrees import store
-    from labeltrees.cards.quality import Batch
+    from labeltrees.evaluation import Evaluation
     from labeltrees.models.model import FittedModel
 
 
@@ -67,12 +63,12 @@ def card(
         file=model,
         transform=_text_transform(stored),
     )
-    batches = None
+    evaluation = None
     if data is not None:
         more: dict[str, Any] = {"limit": limit, "max_line_bytes": max_line_bytes}
-        source = Input.like(stored, data, format=format, **more)
-        batches = _batches(opened, source, data, quiet=quiet)
-    found = card_of(opened, batches, said)
+        source = Input.like(stored, data, format=format, **more).joined_as_learned(stored)
+        evaluation = _evaluated(opened, source, quiet=quiet)
+    found = card_of(opened, evaluation, said)
     if out is not None:
         for path in found.save(out):
             say(str(path))
@@ -82,23 +78,15 @@ def card(
         say(str(found).rstrip())
 
 
-def _batches(model: FittedModel, source: Input, path: str, *, quiet: bool) -> Iterator[Batch]:
-    """Yield the rows of a file; a model of one label per row is asked only about rows with one."""
-    one_label, n_rows = issubclass(model.settings_class, ClassifierSettings), 0
+def _evaluated(model: FittedModel, source: Input, *, quiet: bool) -> Evaluation:
+    """Return the scores of a model on the rows of a file."""
+    evaluator = Evaluator()
     with Progress("evaluating", total=source.limit, enabled=not quiet) as progress:
-        for chunk in source.chunks():
+        for chunk in source.whole():
             model.check_width(chunk.rows)
+            evaluator.add(model, chunk)
             progress.advance(chunk.n_rows)
-            if one_label:
-                chunk = chunk.take(np.flatnonzero(np.diff(chunk.label_starts)))
-            n_rows += chunk.n_rows
-            yield (
-                chunk.rows,
-                RaggedLabels(chunk.labels, chunk.label_starts, chunk.relevance),
-                chunk.weights,
-            )
-    if not n_rows:
-        raise DataError(f"{path} has no row with a label.")
+    return evaluator.evaluation()
 
 
 def _text_transform(stored: store.StoredModel) -> str | None:

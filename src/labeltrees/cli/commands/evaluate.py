@@ -1,48 +1,46 @@
-"""`labeltrees evaluate`: a saved model's answers against the truth."""
+"""`labeltrees evaluate`: a saved model, or a file of its predictions, against the truth."""
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import numpy as np
 import typer
 
-from labeltrees import metrics
-from labeltrees.autotrain.scores import Answers, ask, scores
-from labeltrees.cli.inputs import (
-    FormatOption,
-    Input,
-    InputArgument,
-    LabelsOption,
-    LimitOption,
-    LineOption,
-    remembered_input,
-)
+from labeltrees.cli.inputs import FormatOption, Input, InputArgument, LimitOption, LineOption
 from labeltrees.cli.methods import as_options
-from labeltrees.cli.multilabel import from_file, from_model, read_truth, say_scores
 from labeltrees.cli.opening import ModelArgument, open_model
-from labeltrees.cli.report import JsonOption, QuietOption, say_json, say_pairs
+from labeltrees.cli.report import JsonOption, QuietOption, say, say_json
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.readers.source import MAX_LINE_BYTES
+from labeltrees.data.same_rows import Ratings
 from labeltrees.data.shuffle import joined
 from labeltrees.errors import ArgumentError, DataError
+from labeltrees.evaluation import Evaluator
+from labeltrees.evaluation.saved import add_saved, as_text
 from labeltrees.metrics.propensity import checked_constants
 from labeltrees.models.settings import ClassifierSettings
 from labeltrees.progress import Progress
 
 if TYPE_CHECKING:
-    from labeltrees.models.model import FittedModel
+    from pathlib import Path
 
-#: Errors count on labels that are not among the first k too: a few more are predicted.
-_LEAST_PREDICTED = 20
+    from labeltrees.data.chunk import Chunk
+    from labeltrees.models.model import FittedModel
 
 
 def evaluate(
     model: ModelArgument,
     data: InputArgument,
     top: Annotated[int, typer.Option("--top", "-k", min=1, help="The k of the @k metrics.")] = 5,
-    labels: LabelsOption = None,
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            help="One label of each row: 'each' in turn, with its share of the row, 'draw' one, or "
+            "the 'first'. By default all labels of rows with several count (P@k ...)."
+        ),
+    ] = None,
     format: FormatOption = None,  # noqa: A002
     limit: LimitOption = None,
     max_line_bytes: LineOption = MAX_LINE_BYTES,
@@ -57,6 +55,14 @@ def evaluate(
     predictions: Annotated[
         bool, typer.Option("--predictions", help="MODEL is a file that `predict` wrote.")
     ] = False,
+    join_rows: Annotated[
+        bool | None,
+        typer.Option(
+            "--join-rows/--no-join-rows",
+            help="Make one row of all rows with the same text (a table of ratings); by default as "
+            "the model was trained, with --predictions as the rows look.",
+        ),
+    ] = None,
     train: Annotated[
         str | None, typer.Option(help="Training data, for PSP@k and PSnDCG@k by its labels.")
     ] = None,
@@ -71,75 +77,111 @@ def evaluate(
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Print losses, accuracies and calibration errors of a saved model on a data file.
+    """Print the scores of a saved model, or of a file of predictions, on a data file.
 
-    With --multilabel, --labelwise or --predictions, and for an xreg model: a table of the
-    metrics of many labels per row.
+    Rows with one label have accuracy, losses and calibration. Rows with several labels, or with
+    relevances, have a table of the metrics at k. Rows with distributions have distances.
     """
     lines: dict[str, Any] = {"max_line_bytes": max_line_bytes}
-    weighing = _constants(propensity_a, propensity_b, train)
-
-    def refuse_labels(why: str) -> None:
-        if labels is not None:
-            raise ArgumentError(f"--labels: {why}, all labels of a row count.")
-
+    constants = _constants(propensity_a, propensity_b, train)
+    task = "labels" if multilabel else "label" if labels is not None else None
+    evaluator = Evaluator(k=top, task=cast("Any", task), labelwise=labelwise)
+    if labels is not None and (predictions or multilabel or labelwise):
+        by = "predictions" if predictions else "multilabel" if multilabel else "labelwise"
+        raise _labels_refused(f"with --{by}")
+    learned = None
     if predictions:
-        refuse_labels("with --predictions")
         source = Input.choose(data, format=format, limit=limit, **lines)
-        counts = read_truth(Input.choose(train, format=format, **lines), str) if train else None
-        answers = from_file(model, source, labelwise=labelwise)
-        say_scores(
-            *answers, top=top, train=counts, labelwise=labelwise, json=json, constants=weighing
-        )
-        return
-    stored, opened = open_model(model)
-    source = Input.like(stored, data, format=format, limit=limit, labels=labels, seed=seed, **lines)
-    if remembered_input(stored.extra).get("join_rows") is True:
-        source = replace(source, join_rows=True)
-    several = not issubclass(opened.settings_class, ClassifierSettings)
-    if multilabel or labelwise or several:
-        by = "--multilabel" if multilabel else "--labelwise" if labelwise else "such a model"
-        refuse_labels(f"with {by}")
-        counts = None
+        _add_saved(evaluator, model, source, join=join_rows)
         if train:
-            counts = read_truth(Input.like(stored, train, format=None, **lines))
-        k = max(2 * top, _LEAST_PREDICTED)
-        answers = from_model(opened, source, k, labelwise=labelwise, quiet=quiet)
-        say_scores(
-            *answers, top=top, train=counts, labelwise=labelwise, json=json, constants=weighing
-        )
-        return
-    if source.profile is not None and source.profile.distributions:
-        refuse_labels("of distributions")
-        _say_distances(opened, source, json=json, quiet=quiet)
-        return
-    if train is not None:
-        raise ArgumentError("--train is used with --multilabel, --labelwise or --predictions.")
-    k = min(top, len(opened.vocabulary))
-    p_label, truth, found, p_found, weight = [], [], [], [], []
-    seconds = 0.0
-    with Progress("evaluating", total=limit, enabled=not quiet) as progress:
-        for rows, y, weights in source.examples():
-            opened.check_width(rows)
-            started = time.perf_counter()
-            answer = opened.top_labels(rows, k)
-            p_label.append(opened.label_probabilities(rows, y))
-            seconds += time.perf_counter() - started
-            truth.append(y)
-            found.append(answer.labels)
-            p_found.append(answer.probabilities)
-            weight.append(weights)
-            progress.advance(len(y))
-    if not truth:
-        raise DataError(f"{data} has no row with a label.")
-    result = _scores(
-        *(np.concatenate(part) for part in (p_label, truth, found, p_found, weight)), k=k
-    )
-    result["microseconds_per_row"] = 1e6 * seconds / result["examples"]
-    if json:
-        say_json(result)
+            learned = _labels_of(Input.choose(train, format=format, **lines), as_names=True)
     else:
-        say_pairs({name.replace("_", " "): value for name, value in result.items()})
+        stored, opened = open_model(model)
+        source = Input.like(
+            stored, data, format=format, limit=limit, labels=labels, seed=seed, **lines
+        )
+        source = source.joined_as_learned(stored)
+        if join_rows is not None:
+            source = replace(source, join_rows=join_rows)
+        _check_labels(labels, opened, source)
+        if train:
+            learned = _labels_of(Input.like(stored, train, format=None, **lines))
+        _add(evaluator, opened, source, one_label=labels, quiet=quiet)
+    found = evaluator.evaluation(learned=learned, **constants)
+    if train and found.task != "labels":
+        raise ArgumentError(
+            "--train is used with rows that have several labels. Add --multilabel to count rows "
+            "with one label as such."
+        )
+    if json:
+        per_row = {} if predictions else {"microseconds_per_row": _microseconds(evaluator)}
+        say_json(found.to_dict() | per_row)
+        return
+    say(str(found))
+    if not predictions:
+        say(f"  {_microseconds(evaluator):,.1f} microseconds per row")
+
+
+def _add(
+    evaluator: Evaluator, model: FittedModel, source: Input, *, one_label: str | None, quiet: bool
+) -> None:
+    """Let a model predict for the rows of a file."""
+    with Progress("evaluating", total=source.limit, enabled=not quiet) as progress:
+        for chunk in source.whole():
+            model.check_width(chunk.rows)
+            evaluator.add(model, chunk if one_label is None else _with_one_label(chunk, source))
+            progress.advance(chunk.n_rows)
+
+
+def _with_one_label(chunk: Chunk, source: Input) -> Chunk:
+    rows, labels, weights = chunk.examples(source.labels, source.seed)
+    starts = np.arange(rows.n_rows + 1)
+    return replace(
+        chunk, rows=rows, labels=labels, label_starts=starts, weights=weights, relevance=None,
+        lines=None, texts=None,
+    )  # fmt: skip
+
+
+def _add_saved(evaluator: Evaluator, path: Path, source: Input, *, join: bool | None) -> None:
+    """Read predictions, and join rows of ratings as a model of such rows would."""
+    chunks = list(source.chunks())
+    if not chunks:
+        raise DataError(f"{source.path} has no row.")
+    chunk = joined(chunks)
+    if join is None:
+        ratings = Ratings()
+        ratings.add(chunk)
+        join = ratings.found
+    add_saved(
+        evaluator, path, chunk, name=source.path, join=join, limit=source.limit,
+        max_line_bytes=source.max_line_bytes,
+    )  # fmt: skip
+
+
+def _labels_of(source: Input, *, as_names: bool = False) -> RaggedLabels:
+    """Return the labels of all rows of a file."""
+    chunks = list(source.whole())
+    chunk = joined(chunks)
+    labels = as_text(chunk.labels) if as_names else chunk.labels
+    return RaggedLabels(labels, chunk.label_starts, chunk.relevance)
+
+
+def _check_labels(labels: str | None, model: FittedModel, source: Input) -> None:
+    """Raise if one label of each row is asked for, but all of them count."""
+    if labels is None:
+        return
+    if not issubclass(model.settings_class, ClassifierSettings):
+        raise _labels_refused("with such a model")
+    if source.profile is not None and source.profile.distributions:
+        raise _labels_refused("of distributions")
+
+
+def _labels_refused(why: str) -> ArgumentError:
+    return ArgumentError(f"--labels: {why}, all labels of a row count.")
+
+
+def _microseconds(evaluator: Evaluator) -> float:
+    return 1e6 * evaluator.seconds / max(1, evaluator.n_rows)
 
 
 def _constants(a: float | None, b: float | None, train: str | None) -> dict[str, float]:
@@ -150,54 +192,3 @@ def _constants(a: float | None, b: float | None, train: str | None) -> dict[str,
     typed = {"a": "propensity-a", "b": "propensity-b"}
     as_options(checked_constants, given, typed)
     return given
-
-
-def _say_distances(model: FittedModel, source: Input, *, json: bool, quiet: bool) -> None:
-    """Print how far the model's distributions are from those of the rows."""
-    answers, asked = [], []
-    with Progress("evaluating", total=source.limit, enabled=not quiet) as progress:
-        for chunk in source.chunks():
-            model.check_width(chunk.rows)
-            labelled = chunk.take(np.flatnonzero(np.diff(chunk.label_starts)))
-            if labelled.n_rows:
-                answers.append(ask(model, labelled, several=True))
-                asked.append(labelled)
-            progress.advance(chunk.n_rows)
-    if not asked:
-        raise DataError(f"{source.path} has no row with a label.")
-    whole = joined(asked)
-    found: dict[str, Any] = {"rows": whole.n_rows, "labels": len(model.vocabulary)}
-    found |= scores(Answers.joined(answers), whole, several=True)
-    if json:
-        say_json({name.replace(" ", "_"): value for name, value in found.items()})
-    else:
-        say_pairs(found)
-
-
-def _scores(
-    p_label: Any, truth: Any, found: Any, p_found: Any, weight: Any, *, k: int
-) -> dict[str, Any]:
-    seen = p_label > 0
-    weights = {"sample_weight": weight}
-    squared = metrics.squared_loss(p_label, **weights)
-    low, high = metrics.brier_from_top_k(p_label, p_found, **weights)
-    return {
-        "examples": len(truth),
-        "labels_never_learned": int((~seen).sum()),
-        "squared_loss": squared,
-        "squared_loss_radius": metrics.hoeffding_radius(len(truth)),
-        "equivalent_labels": metrics.equivalent_labels(squared) if squared < 1 else None,
-        "log_loss_seen": (
-            metrics.log_loss(p_label[seen], sample_weight=weight[seen]) if seen.any() else None
-        ),
-        "brier_at_least": low,
-        "brier_at_most": high,
-        "accuracy": metrics.top_k_accuracy(truth, found[:, :1], **weights),
-        f"top_{k}_accuracy": metrics.top_k_accuracy(truth, found, **weights),
-        "calibration_error@1": metrics.expected_calibration_error(
-            truth, found[:, :1], p_found[:, :1], **weights
-        ),
-        f"calibration_error@{k}": metrics.expected_calibration_error(
-            truth, found, p_found, **weights
-        ),
-    }

@@ -106,6 +106,10 @@ class PooledTreesModel(DenseAnswers, FittedModel):
         """The first tree; its labels are vocabulary ids."""
         return self.members[0].tree
 
+    def has_learned(self, ids: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Return which label ids every tree has learned."""
+        return np.asarray(np.all([member.has_learned(ids) for member in self.members], axis=0))
+
     def tree_and_masses(self) -> tuple[LabelTree, NDArray[np.float64]]:
         """Return the first tree and each node's mass, as of one moment."""
         return self.members[0].tree_and_masses()
@@ -186,8 +190,7 @@ class PooledTreesModel(DenseAnswers, FittedModel):
         """Return the path of a label in every tree for one row, and what is pooled from them."""
         check_question(rows, n_features, feature_names, self.n_features)
         ids = self.vocabulary.ids([label])
-        known = all(bool(member.has_learned(ids)[0]) for member in self.members)
-        checks.one_of_labels("label", label, known, self.tree.n_labels)
+        checks.one_of_labels("label", label, bool(self.has_learned(ids)[0]), self.tree.n_labels)
         return PooledExplanation(
             self.vocabulary.labels[ids].tolist()[0],
             float(self.label_probabilities(rows, [label])[0]),

@@ -188,6 +188,10 @@ class ExtremeModel(FittedModel):
         ids = np.hstack([found.ids, np.tile(others, (len(found.ids), 1))])
         return Found(ids, *(np.pad(each, ((0, 0), (0, n))) for each in found[1:]))
 
+    def has_learned(self, ids: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Return which label ids have a leaf: labels that no row had are in no tree."""
+        return np.isin(ids, self.trees[0].tree.labels())
+
     def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
         """Return the probability of one label per row; 0 for a label never seen."""
         ids, p = self._of_labels(rows, labels)

@@ -122,14 +122,19 @@ class LomTreeModel(TableModel):
             raise TooLargeError.of_threshold(rows.n_rows, max_entries, threshold, max_bytes)
         return sparse.csr_array((p, ids, starts), shape=(rows.n_rows, len(self.vocabulary)))
 
+    def has_learned(self, ids: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Return which label ids belong to labels of rows with a weight above 0."""
+        totals = np.append(self.core.masses(), 0.0)
+        return np.asarray(totals[np.clip(ids, -1, len(totals) - 1)] > 0)
+
     def top_rows(
         self, rows: Rows, labels: ArrayLike, k: int, *, max_bytes: int = MAX_DENSE_BYTES
     ) -> TopRows:
         """Return the k rows that give each label its largest probabilities, likeliest first."""
         ids = self.vocabulary.ids(labels)
-        totals = np.append(self.core.masses(), 0.0)
-        known = totals[np.clip(ids, -1, len(totals) - 1)] > 0
-        k = check_top_rows(labels, known, self.core.n_labels, k, rows.n_rows, max_bytes)
+        k = check_top_rows(
+            labels, self.has_learned(ids), self.core.n_labels, k, rows.n_rows, max_bytes
+        )
         leaves, row_leaf = np.unique(self.leaves(rows), return_inverse=True)
         best, p_best = np.empty((len(ids), k), np.int64), np.empty((len(ids), k))
         for i, label in enumerate(ids):
