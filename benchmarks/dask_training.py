@@ -33,8 +33,7 @@ from labeltrees.dask import fit
 from labeltrees.dask.partitions import facts_of, part_of
 from labeltrees.dask.planning import MeanFeatures, crown_of, ordered_part, part_below, plan_tree
 from labeltrees.dask.tasks import merged
-from labeltrees.models.extreme.memory import TrainingSize
-from labeltrees.models.extreme.training import held_numbers, joined_tree, train_nodes
+from labeltrees.models.extreme.training import TrainingSize, held_numbers, joined_tree, train_nodes
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ from harness.data_sets import Split, whole
 from harness.report import table
 from labeltrees import ExtremeRegressor
 from labeltrees.metrics import auc_at_k, coverage_at_k, propensities, psndcg_at_k, psp_at_k
-from labeltrees.models.extreme.presets import PresetName
+from labeltrees.models.extreme.settings import PresetName
 
 NUMBERS = ["PSP@1", "PSP@3", "PSP@5", "AUC@5", "mean AUC@5", "PSnDCG@5", "coverage@5"]
 HEADER = ["preset", "C", *NUMBERS, "weights", "train s"]

@@ -23,13 +23,15 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_clas
 
 from labeltrees.data.rows import as_rows
 from labeltrees.data.vocabulary import LabelVocabulary
-from labeltrees.models.self_terminating.growing import Targets, bin_rows, grow_core
-from labeltrees.models.self_terminating.penalty_choice import (
+from labeltrees.models.self_terminating.settings import SelfTerminatingSettings
+from labeltrees.models.self_terminating.training import (
+    Targets,
+    bin_rows,
+    grow_core,
     hold_out,
     penalty_trials,
     smallest_good,
 )
-from labeltrees.models.self_terminating.settings import SelfTerminatingSettings
 from self_terminating import SETS, laplace_log_loss, pruned_tree
 
 SETTINGS = (  # criterion, split_terminated, min_gain and what it tries

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import labeltrees
-from labeltrees.models.extreme.presets import preset_settings
+from labeltrees.models.extreme.settings import preset_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable

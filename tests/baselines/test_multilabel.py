@@ -23,8 +23,8 @@ from labeltrees import (
 )
 from labeltrees.errors import TooLargeError
 from labeltrees.models import dense
-from labeltrees.models.baselines import label_pairs, least_squares
-from labeltrees.models.baselines.chances import Chances
+from labeltrees.models.baselines import least_squares, pairwise
+from labeltrees.models.baselines.calibration import ScoreCalibration
 from labeltrees.models.baselines.multilabel import best_columns
 
 N_LABELS = 4
@@ -66,7 +66,7 @@ def test_least_squares_by_hand():
 
 
 def test_a_pair_by_hand():
-    pairs = label_pairs.label_pairs(
+    pairs = pairwise.label_pairs(
         sparse.csr_array([[2.0, 0.0, 1.0]]), "row", None, np.random.default_rng(0)
     )
     loss, gradient = pairs.loss(np.array([[0.5, 0.0, 1.0]]))
@@ -244,9 +244,9 @@ def test_probabilities_are_calibrated_on_rows_not_learned():
 
 def test_a_map_to_probabilities_keeps_the_order_also_where_scores_mislead():
     scores, truth = np.array([[0.0, 1.0, 2.0]] * 9), np.array([[True, True, False]] * 9)
-    chances = Chances().fitted([(scores, truth)])
-    assert (np.diff(chances.of(scores, None, np.sin), axis=1) > 0).all()
-    assert Chances().fitted([(scores[:1], truth[:1])]).slope is None  # too few
+    calibration = ScoreCalibration().fitted([(scores, truth)])
+    assert (np.diff(calibration.apply(scores, None, np.sin), axis=1) > 0).all()
+    assert ScoreCalibration().fitted([(scores[:1], truth[:1])]).slope is None  # too few
 
 
 def test_propensities_put_rare_labels_before_frequent_ones():
@@ -275,7 +275,7 @@ def test_a_label_that_no_row_has_is_ranked_below_the_others():
 
 def test_too_much_is_refused_before_it_is_begun(monkeypatch):
     X, Y = problem(9)
-    monkeypatch.setattr(label_pairs, "MAX_PAIRS", 20)
+    monkeypatch.setattr(pairwise, "MAX_PAIRS", 20)
     with pytest.raises(TooLargeError, match=r"over 20: choose a smaller n_zeros \(now None\)"):
         RankSvmRanker().fit(X, Y)
     assert RankSvmRanker(n_zeros=1, per="label").get_params()["n_zeros"] == 1

@@ -19,7 +19,7 @@ from labeltrees.data.shuffle import joined
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError, DataError, NoSpaceError
 from labeltrees.models.extreme import spilling
-from labeltrees.models.extreme.files import chunk_in_files, rows_and_relevance, taken_in_files
+from labeltrees.models.extreme.spilling import chunk_in_files, rows_and_relevance, taken_in_files
 
 
 def digest(model, folder):

@@ -25,7 +25,7 @@ import labeltrees
 from labeltrees import ExtremeRegressor
 from labeltrees.errors import ArgumentError, ModelFormatError, TooLargeError
 from labeltrees.metrics import calibration_error_at_k, propensities
-from labeltrees.models.extreme.calibration import Calibration, Chances
+from labeltrees.models.extreme.calibration import Calibration, ProbabilityMap
 from labeltrees.models.extreme.model import RelevanceTreeArrays
 
 EXACT = {"tolerance": 0.0, "max_epochs": 400, "min_weight": 0.0, "calibrate": False}
@@ -213,8 +213,10 @@ def certain_model(seed, loss, n_trees, calibration):
         arrays[5] = large.astype(np.float16).view(values.dtype)
         arrays[6] = rng.choice([-200.0, 0.0, 200.0, 200.0], size=len(biases)).astype(biases.dtype)
         trees.append(RelevanceTreeArrays(tree.tree, tuple(arrays)))
-    chances = Chances(calibration)
-    model.model_ = replace(model.model_, trees=trees, calibration=calibration, chances=chances)
+    probability_map = ProbabilityMap(calibration)
+    model.model_ = replace(
+        model.model_, trees=trees, calibration=calibration, probability_map=probability_map
+    )
     return model, X[:40]
 
 

@@ -14,7 +14,7 @@ from tests.references.extreme import labelwise, tail_means, tail_scores, unit_ro
 
 import labeltrees
 from labeltrees import ExtremeRegressor
-from labeltrees.models.extreme import reranking
+from labeltrees.models.extreme import tail
 
 SMALL = {"arity": 2, "max_leaf": 4, "calibrate": False, "max_epochs": 3}
 
@@ -48,7 +48,7 @@ def by_tail(model, X_train, Y, X):
 @pytest.fixture
 def few_candidates(monkeypatch):
     """Trees propose 12 candidates, so that small data have more than that."""
-    monkeypatch.setattr(reranking, "N_CANDIDATES", 12)
+    monkeypatch.setattr(tail, "N_CANDIDATES", 12)
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +98,7 @@ def test_exact_rankings_by_the_tail_are_those_of_all_pairs(seed, n_trees, weight
     asked, known = X[:60], np.flatnonzero(Y.any(axis=0))
     scores = by_tail(model, X, Y, asked)[:, known]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reranking, "N_CANDIDATES", 6)
+        patch.setattr(tail, "N_CANDIDATES", 6)
         by_label = model.top_row_scores(asked, known, 4, exact=True)
         by_row = model.predict_top_scores(asked, 4, search="exact")
     assert by_label.scores == pytest.approx(sorted_labels(scores.T, 4)[1], rel=1e-4, abs=1e-9)

@@ -24,14 +24,16 @@ from labeltrees import SelfTerminatingTreeClassifier
 from labeltrees.data.rows import as_rows
 from labeltrees.errors import ArgumentError
 from labeltrees.models.self_terminating.branch import solve_branch, solve_siblings
-from labeltrees.models.self_terminating.growing import Targets, bin_rows, grow_core
-from labeltrees.models.self_terminating.penalty_choice import (
-    Trial,
+from labeltrees.models.self_terminating.settings import SelfTerminatingSettings
+from labeltrees.models.self_terminating.training import (
+    PenaltyTrial,
+    Targets,
+    bin_rows,
     choose_growth,
+    grow_core,
     held_out_losses,
     smallest_good,
 )
-from labeltrees.models.self_terminating.settings import SelfTerminatingSettings
 
 
 def test_three_labels_by_hand():
@@ -177,7 +179,11 @@ def test_one_tree_tells_the_loss_and_leaves_of_every_least_gain(criterion):
 
 
 def test_the_smallest_tree_within_the_tolerance_is_chosen():
-    trials = [Trial(1.0, 0.5, 100.0, 9), Trial(2.0, 0.5, 104.0, 5), Trial(4.0, 0.5, 107.0, 3)]
+    trials = [
+        PenaltyTrial(1.0, 0.5, 100.0, 9),
+        PenaltyTrial(2.0, 0.5, 104.0, 5),
+        PenaltyTrial(4.0, 0.5, 107.0, 3),
+    ]
     assert smallest_good(trials, 0.0).penalty == 1
     assert smallest_good(trials, 0.05).penalty == 2
     assert smallest_good(trials, 0.1).penalty == 4

@@ -77,7 +77,7 @@ def gather_in_files(chunks: Iterable[Chunk], folder: Path) -> Gathered:
 
     They are one chunk whose features are mapped into memory, for `labeltrees.autotrain.training`.
     """
-    from labeltrees.models.extreme.files import chunk_in_files
+    from labeltrees.models.extreme.spilling import chunk_in_files
 
     n_unlabelled = 0
 

@@ -142,7 +142,7 @@ def _taken(data: Chunk, rows: NDArray[np.int64], folder: Path | None) -> Chunk:
         rows = np.sort(rows)
     if folder is None:
         return data.take(rows)
-    from labeltrees.models.extreme.files import taken_in_files
+    from labeltrees.models.extreme.spilling import taken_in_files
 
     return taken_in_files(data, rows, folder)
 

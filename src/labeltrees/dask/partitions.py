@@ -11,8 +11,8 @@ from labeltrees.data.readers import FileLayout, profile_file
 from labeltrees.data.rows import Rows, as_rows
 from labeltrees.errors import ArgumentError, DataError
 from labeltrees.estimators.several_labels import form_of, raw_relevance_of
-from labeltrees.models.extreme.files import rows_and_relevance
 from labeltrees.models.extreme.relevance import RawRelevance, relevance_of_entries
+from labeltrees.models.extreme.spilling import rows_and_relevance
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,12 +17,11 @@ from labeltrees.dask.blocks import Block, joined, pick
 from labeltrees.dask.planning import MeanFeatures
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import DataError
-from labeltrees.models.extreme.calibration import Calibration, Chances
-from labeltrees.models.extreme.memory import TrainingSize
+from labeltrees.models.extreme.calibration import Calibration, ProbabilityMap
 from labeltrees.models.extreme.model import ExtremeModel
 from labeltrees.models.extreme.relevance import propensity_weights, shares_of, weighted
 from labeltrees.models.extreme.tail import TailClassifier
-from labeltrees.models.extreme.training import calibrated, joined_tree, train_nodes
+from labeltrees.models.extreme.training import TrainingSize, calibrated, joined_tree, train_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -253,9 +252,9 @@ def finish(
             block.rows, truth, is_graded, shares, trees, margins, settings
         )
     tail = _tail(means, settings)
-    chances = Chances(chance, shares)
+    probability_map = ProbabilityMap(chance, shares)
     model = ExtremeModel(
-        settings, whole.vocabulary, trees, whole.width, scale, calibration, chances, tail
+        settings, whole.vocabulary, trees, whole.width, scale, calibration, probability_map, tail
     )
     model.form = whole.form
     return model

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from labeltrees.data.readers.vectorizers import Vectorizer
-    from labeltrees.models.extreme.memory import TrainingSize
     from labeltrees.models.extreme.model import ExtremeModel
     from labeltrees.models.extreme.settings import ExtremeSettings
+    from labeltrees.models.extreme.training import TrainingSize
 
 __all__ = ["Submitter", "current_client", "parts_of_files", "parts_of_pairs", "train_on_cluster"]
 

@@ -14,11 +14,10 @@ from labeltrees.estimators.several_labels import (
     training_relevance,
 )
 from labeltrees.models.extreme.estimate import TrainingEstimate, estimate_training
-from labeltrees.models.extreme.files import rows_and_relevance
 from labeltrees.models.extreme.model import ExtremeModel
-from labeltrees.models.extreme.presets import preset_settings
 from labeltrees.models.extreme.settings import ExtremeSettings as Default
-from labeltrees.models.extreme.spilling import space_in
+from labeltrees.models.extreme.settings import preset_settings
+from labeltrees.models.extreme.spilling import rows_and_relevance, space_in
 from labeltrees.models.extreme.training import train_extreme
 from labeltrees.models.model import (
     MAX_DENSE_BYTES,
@@ -34,11 +33,11 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from labeltrees.data.readers.vectorizers import Vectorizer
-    from labeltrees.models.extreme.presets import PresetName
     from labeltrees.models.extreme.settings import (
         MissingName,
         NodeLossName,
         ObjectiveName,
+        PresetName,
         RelevanceName,
         TailName,
     )

@@ -12,10 +12,9 @@ from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError
 from labeltrees.estimators.contract import LabelClassifier, training_data
 from labeltrees.estimators.distributions import as_distributions, is_distributions, no_class_weight
-from labeltrees.models.self_terminating.growing import Targets
 from labeltrees.models.self_terminating.model import SelfTerminatingTreeModel
 from labeltrees.models.self_terminating.settings import SelfTerminatingSettings as Default
-from labeltrees.models.self_terminating.training import train_self_terminating
+from labeltrees.models.self_terminating.training import Targets, train_self_terminating
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

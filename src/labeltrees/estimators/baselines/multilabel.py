@@ -10,7 +10,11 @@ from labeltrees.estimators.several_labels import (
     form_of,
     training_relevance,
 )
-from labeltrees.models.baselines.multilabel import MultilabelModel, RegressingModel, Targets
+from labeltrees.models.baselines.multilabel import (
+    MultilabelModel,
+    RegressingModel,
+    RelevanceTargets,
+)
 from labeltrees.models.model import MAX_DENSE_BYTES, ScoredLabels, ScoredRows, TopLabels, TopRows
 
 if TYPE_CHECKING:
@@ -59,7 +63,7 @@ class BaselineEstimator(MultilabelEstimator):
         rows, relevance = training_relevance(X, y, classes)
         if getattr(settings, "relevance", None) == "propensity":
             relevance = relevance.weighted_by_propensity()
-        targets = Targets(
+        targets = RelevanceTargets(
             relevance.to_csr(), relevance.vocabulary, relevance.scale, relevance.label_shares
         )
         model = self._model_class.trained(rows, targets, settings)

@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from labeltrees.estimators.baselines.multilabel import BaselineEstimator
-from labeltrees.models.baselines.rank_svm import RankSvmModel, RankSvmSettings
-from labeltrees.models.baselines.xlr import XlrModel, XlrSettings
+from labeltrees.models.baselines.pairwise import (
+    RankSvmModel,
+    RankSvmSettings,
+    XlrModel,
+    XlrSettings,
+)
 
 if TYPE_CHECKING:
     from labeltrees.models.baselines.multilabel import RelevanceName
-    from labeltrees.models.baselines.rank_svm import PairsName
+    from labeltrees.models.baselines.pairwise import PairsName
 
 __all__ = ["RankSvmRanker", "XlrRanker"]
 

@@ -77,7 +77,7 @@ METHODS = (
     Method(
         name="rank-svm",
         description="RankSVM",
-        models=(f"{_MODELS}.rank_svm:RankSvmModel",),
+        models=(f"{_MODELS}.pairwise:RankSvmModel",),
         estimator=f"{_ESTIMATORS}.pairwise:RankSvmRanker",
         several_labels=True,
         is_baseline=True,
@@ -85,7 +85,7 @@ METHODS = (
     Method(
         name="xlr",
         description="XLR",
-        models=(f"{_MODELS}.xlr:XlrModel",),
+        models=(f"{_MODELS}.pairwise:XlrModel",),
         estimator=f"{_ESTIMATORS}.pairwise:XlrRanker",
         several_labels=True,
         is_baseline=True,

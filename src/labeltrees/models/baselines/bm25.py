@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from labeltrees.data.rows import Rows
-    from labeltrees.models.baselines.multilabel import Targets
+    from labeltrees.models.baselines.multilabel import RelevanceTargets
 
 __all__ = ["Bm25Model", "Bm25Scorer", "Bm25Settings", "bm25_weights"]
 
@@ -91,12 +91,14 @@ class Bm25Model(MultilabelModel):
     scorer_class = Bm25Scorer
 
     @staticmethod
-    def chance_of(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def link(scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return 0 for a label with no feature of the row, and nearly 1 for the best matches."""
         return np.asarray(-np.expm1(-scores))
 
     @classmethod
-    def learn_scorer(cls, rows: Rows, targets: Targets, settings: Bm25Settings) -> Bm25Scorer:
+    def learn_scorer(
+        cls, rows: Rows, targets: RelevanceTargets, settings: Bm25Settings
+    ) -> Bm25Scorer:
         """Return the weights of the labels' documents."""
         features = np.unique(rows.indices[rows.values > 0])
         counts = _counts(rows, features).astype(np.float64)

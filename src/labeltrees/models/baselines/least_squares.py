@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
     from labeltrees.data.rows import Rows
-    from labeltrees.models.baselines.multilabel import Targets
+    from labeltrees.models.baselines.multilabel import RelevanceTargets
 
 __all__ = ["LeastSquaresModel", "LeastSquaresSettings"]
 
@@ -40,7 +40,7 @@ class LeastSquaresModel(RegressingModel):
 
     @classmethod
     def learn_scorer(
-        cls, rows: Rows, targets: Targets, settings: LeastSquaresSettings
+        cls, rows: Rows, targets: RelevanceTargets, settings: LeastSquaresSettings
     ) -> LinearScorer:
         """Return the solution for all labels at once."""
         unit = unit_rows(rows)

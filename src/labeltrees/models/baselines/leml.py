@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from labeltrees.data.rows import Rows
-    from labeltrees.models.baselines.multilabel import Targets
+    from labeltrees.models.baselines.multilabel import RelevanceTargets
 
 __all__ = ["LemlModel", "LemlScorer", "LemlSettings", "alternate"]
 
@@ -100,7 +100,9 @@ class LemlModel(RegressingModel):
     scorer_class = LemlScorer
 
     @classmethod
-    def learn_scorer(cls, rows: Rows, targets: Targets, settings: LemlSettings) -> LemlScorer:
+    def learn_scorer(
+        cls, rows: Rows, targets: RelevanceTargets, settings: LemlSettings
+    ) -> LemlScorer:
         """Return both factors; their rank is at most the number of features or labels."""
         unit = unit_rows(rows)
         X, Y = unit.matrix.astype(np.float64), targets.matrix.astype(np.float64)

@@ -17,7 +17,7 @@ from labeltrees import checks, store
 from labeltrees.checks import Choice, Flag, Number, setting
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ModelFormatError, TooLargeError
-from labeltrees.models.baselines.chances import Chances
+from labeltrees.models.baselines.calibration import ScoreCalibration
 from labeltrees.models.dense import pieces
 from labeltrees.models.model import (
     BYTES_PER_ENTRY,
@@ -52,8 +52,8 @@ __all__ = [
     "RankingSettings",
     "RegressingModel",
     "RelevanceName",
+    "RelevanceTargets",
     "Scorer",
-    "Targets",
     "best_columns",
 ]
 
@@ -82,7 +82,7 @@ class Scorer(Protocol):
 
 
 @dataclass(frozen=True)
-class Targets:
+class RelevanceTargets:
     """What is learned: relevance in (0, 1] of labels to rows, and what 1 stands for."""
 
     matrix: sparse.csr_array
@@ -92,9 +92,9 @@ class Targets:
     label_shares: NDArray[np.float64] | None = None
     """A fully relevant label's value, where propensities make labels differ in that; else 1."""
 
-    def take(self, rows: NDArray[np.intp]) -> Targets:
+    def take(self, rows: NDArray[np.intp]) -> RelevanceTargets:
         """Return those of some rows."""
-        return Targets(self.matrix[rows], self.vocabulary, self.scale, self.label_shares)
+        return RelevanceTargets(self.matrix[rows], self.vocabulary, self.scale, self.label_shares)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +118,7 @@ class MultilabelModel(FittedModel):
     """A scorer of all labels; labels are ranked by score, each has a probability by itself.
 
     Rows must be checked (`rows`). A method gives ``settings_class``, ``scorer_class`` and `learn`,
-    and ``chance_of`` if its scores have a link to probabilities of their own.
+    and ``link`` if its scores have a link to probabilities of their own.
     """
 
     takes_label_sets = True
@@ -130,24 +130,24 @@ class MultilabelModel(FittedModel):
     scorer: Any
     n_features: int
     scale: float = 1.0
-    chances: Chances = field(default_factory=Chances)
+    calibration: ScoreCalibration = field(default_factory=ScoreCalibration)
     form: FormName = "lists"
     """How rows named their labels, and how an estimator names those it finds."""
 
     @classmethod
     @abstractmethod
-    def learn_scorer(cls, rows: Rows, targets: Targets, settings: Any) -> Any:
+    def learn_scorer(cls, rows: Rows, targets: RelevanceTargets, settings: Any) -> Any:
         """Return the scorer of these rows; equal arguments give equal scorers."""
 
     @staticmethod
-    def chance_of(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def link(scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return probabilities from scores where nothing was calibrated: increasing, in [0, 1]."""
         from scipy.special import expit
 
         return np.asarray(expit(scores))
 
     @classmethod
-    def trained(cls, rows: Rows, targets: Targets, settings: Any) -> Self:
+    def trained(cls, rows: Rows, targets: RelevanceTargets, settings: Any) -> Self:
         """Return the model of these rows.
 
         Probabilities are calibrated on rows held out from another scorer, so that learning takes
@@ -156,13 +156,13 @@ class MultilabelModel(FittedModel):
         scorer = cls.learn_scorer(rows, targets, settings)
         model = cls(
             settings, targets.vocabulary, scorer, rows.n_features, targets.scale,
-            Chances(None, targets.label_shares),
+            ScoreCalibration(None, targets.label_shares),
         )  # fmt: skip
         if settings.calibrate:
-            model.chances = model._calibrated(rows, targets)
+            model.calibration = model._calibrated(rows, targets)
         return model
 
-    def _calibrated(self, rows: Rows, targets: Targets) -> Chances:
+    def _calibrated(self, rows: Rows, targets: RelevanceTargets) -> ScoreCalibration:
         """Return the map from scores to probabilities, by rows that a second scorer has not seen.
 
         About a thousand rows are held out, at most a fifth.
@@ -170,17 +170,17 @@ class MultilabelModel(FittedModel):
         n = rows.n_rows
         n_held = min(n // 5, max(1000, min(n // 50, 5000)))
         order = np.random.default_rng(self.settings.random_state).permutation(n)
-        held, taught = np.sort(order[:n_held]), np.sort(order[n_held:])
-        known = targets.take(taught)
+        held, train = np.sort(order[:n_held]), np.sort(order[n_held:])
+        known = targets.take(train)
         if not n_held or not known.matrix.nnz:
-            return self.chances
-        scorer = self.learn_scorer(rows.take(taught), known, self.settings)
+            return self.calibration
+        scorer = self.learn_scorer(rows.take(train), known, self.settings)
         unseen, truth = rows.take(held), targets.matrix[held]
         scored = (
-            (self.chances.shares(scorer.scores(unseen.take(part))), truth[part].toarray() > 0)
+            (self.calibration.shares(scorer.scores(unseen.take(part))), truth[part].toarray() > 0)
             for part in map(_numbers, pieces(n_held, len(self.vocabulary)))
         )
-        return self.chances.fitted(scored)
+        return self.calibration.fitted(scored)
 
     def scores(self, rows: Rows, *, max_bytes: int = MAX_DENSE_BYTES) -> NDArray[np.float64]:
         """Return every label's score, (n_rows, n_labels), in the units of `top_scores`."""
@@ -191,7 +191,7 @@ class MultilabelModel(FittedModel):
     def probabilities(self, rows: Rows, *, max_bytes: int = MAX_DENSE_BYTES) -> NDArray[np.float64]:
         """Return every label's probability, (n_rows, n_labels); rows do not sum to one."""
         check_dense_size(rows.n_rows, len(self.vocabulary), max_bytes)
-        found = [self._chances(scores) for _, scores in self._pieces(rows)]
+        found = [self._probabilities(scores) for _, scores in self._pieces(rows)]
         return np.concatenate(found) if found else np.empty((0, len(self.vocabulary)))
 
     def label_scores(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
@@ -209,13 +209,13 @@ class MultilabelModel(FittedModel):
         scores = self.label_scores(rows, labels)
         p = np.zeros(rows.n_rows)
         known = ids >= 0
-        p[known] = self._chances(scores[known], ids[known])
+        p[known] = self._probabilities(scores[known], ids[known])
         return p
 
     def top_labels(self, rows: Rows, k: int) -> TopLabels:
         """Return the k best labels of every row by score, and their probabilities."""
         ids, scores = self._top(rows, k)
-        return TopLabels(names_of(self.vocabulary, ids), self._chances(scores, ids))
+        return TopLabels(names_of(self.vocabulary, ids), self._probabilities(scores, ids))
 
     def top_scores(self, rows: Rows, k: int) -> ScoredLabels:
         """Return the k best labels of every row and their scores, best first."""
@@ -241,7 +241,7 @@ class MultilabelModel(FittedModel):
         max_entries = max(0, int(max_bytes) // BYTES_PER_ENTRY)
         parts, n_found = [sparse.csr_array((0, len(self.vocabulary)))], 0
         for _, scores in self._pieces(rows):
-            p = self._chances(scores)
+            p = self._probabilities(scores)
             parts.append(sparse.csr_array(np.where(p >= threshold, p, 0.0)))
             n_found += parts[-1].nnz
             if n_found > max_entries:
@@ -261,7 +261,7 @@ class MultilabelModel(FittedModel):
         Labels default to all; of rows with equal scores, the first. O(n_rows) per label.
         """
         ids, best, scores = self._top_rows(rows, labels, k, max_bytes)
-        return TopRows(best, self._chances(scores, ids[:, np.newaxis]))
+        return TopRows(best, self._probabilities(scores, ids[:, np.newaxis]))
 
     def top_row_scores(
         self,
@@ -302,11 +302,11 @@ class MultilabelModel(FittedModel):
         """Return what the scorer says in the units that users see."""
         return scores
 
-    def _chances(
+    def _probabilities(
         self, scores: NDArray[np.float64], ids: NDArray[np.int32] | None = None
     ) -> NDArray[np.float64]:
         """Return probabilities; ids are those of all labels unless given."""
-        return self.chances.of(scores, ids, self.chance_of)
+        return self.calibration.apply(scores, ids, self.link)
 
     def describe(self) -> dict[str, Any]:
         """Return sizes of the model."""
@@ -315,7 +315,7 @@ class MultilabelModel(FittedModel):
             "features": self.n_features,
             **self.scorer.describe(),
             "largest_relevance": self.scale,
-            "calibration": self.chances.to_list(),
+            "calibration": self.calibration.to_list(),
         }
 
     def to_dot(self, names: Sequence[str], *, max_nodes: int) -> str:
@@ -331,13 +331,13 @@ class MultilabelModel(FittedModel):
     ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return arrays and facts that `from_tensors` makes an equal model of."""
         tensors = self.vocabulary.to_tensors() | self.scorer.to_tensors()
-        if self.chances.label_shares is not None:
-            tensors["label_shares"] = self.chances.label_shares
+        if self.calibration.label_shares is not None:
+            tensors["label_shares"] = self.calibration.label_shares
         return tensors, {
             "settings": self.settings.to_dict(),
             "n_features": self.n_features,
             "scale": self.scale,
-            "calibration": self.chances.to_list(),
+            "calibration": self.calibration.to_list(),
             "form": self.form,
         }
 
@@ -360,17 +360,17 @@ class MultilabelModel(FittedModel):
             shares = None
             if getattr(settings, "relevance", None) == "propensity":
                 shares = _restored_shares(tensors, n_labels)
-            chances = Chances.restore(facts["calibration"], shares)
+            calibration = ScoreCalibration.restore(facts["calibration"], shares)
             scale = checks.number("scale", facts["scale"], 0, _MOST_SCALE, open_low=True)
             form = checks.choice("form", facts["form"], get_args(FormName))
-            return cls(settings, vocabulary, scorer, width, scale, chances, form)
+            return cls(settings, vocabulary, scorer, width, scale, calibration, form)
 
 
 class RegressingModel(MultilabelModel):
     """A model whose scores estimate relevance, in the units that were learned from."""
 
     @staticmethod
-    def chance_of(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def link(scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return scores as probabilities, which they estimate where relevance is not graded."""
         return np.clip(scores, 0, 1)
 
@@ -385,10 +385,10 @@ class RegressingModel(MultilabelModel):
     def _in_units(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         return scores if self.scale == 1 else self.scale * scores
 
-    def _chances(
+    def _probabilities(
         self, scores: NDArray[np.float64], ids: NDArray[np.int32] | None = None
     ) -> NDArray[np.float64]:
-        return super()._chances(scores if self.scale == 1 else scores / self.scale, ids)
+        return super()._probabilities(scores if self.scale == 1 else scores / self.scale, ids)
 
 
 def best_columns(scores: NDArray[np.float64], k: int) -> NDArray[np.intp]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from labeltrees.data.rows import Rows
-    from labeltrees.models.baselines.multilabel import Targets
+    from labeltrees.models.baselines.multilabel import RelevanceTargets
 
 __all__ = ["DismecModel", "DismecSettings", "ProxmlModel", "ProxmlSettings"]
 
@@ -50,12 +50,12 @@ class _OneVsRestModel(MultilabelModel):
     scorer_class = LinearScorer
 
     @staticmethod
-    def chance_of(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def link(scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the probability whose squared hinge loss a score minimises: (1 + score) / 2."""
         return np.clip((1 + scores) / 2, 0, 1)
 
     @classmethod
-    def learn_scorer(cls, rows: Rows, targets: Targets, settings: Any) -> LinearScorer:
+    def learn_scorer(cls, rows: Rows, targets: RelevanceTargets, settings: Any) -> LinearScorer:
         """Return the classifiers of all labels; the same for any number of threads."""
         unit, Y = unit_rows(rows), targets.matrix
         data = _core.OneVsRestData(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from labeltrees.data.rows import Rows
-    from labeltrees.models.baselines.multilabel import Targets
+    from labeltrees.models.baselines.multilabel import RelevanceTargets
 
 __all__ = ["PfastreXmlModel", "PfastreXmlScorer", "PfastreXmlSettings", "label_means"]
 
@@ -172,13 +172,13 @@ class PfastreXmlModel(MultilabelModel):
     scorer_class = PfastreXmlScorer
 
     @staticmethod
-    def chance_of(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def link(scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the scores, which are in [0, 1] but for labels' shares."""
         return np.clip(scores, 0, 1)
 
     @classmethod
     def learn_scorer(
-        cls, rows: Rows, targets: Targets, settings: PfastreXmlSettings
+        cls, rows: Rows, targets: RelevanceTargets, settings: PfastreXmlSettings
     ) -> PfastreXmlScorer:
         """Return trees and means; the same for any ``n_jobs``."""
         unit = unit_rows(rows)

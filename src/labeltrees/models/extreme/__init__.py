@@ -19,7 +19,7 @@ class _Extreme(Method):
     """Rows may be in files; presets stand for several settings."""
 
     def fit_chunk(self, settings: Any, data: Chunk, folder: Path | None) -> FittedModel:
-        from labeltrees.models.extreme.files import relevance_of_chunk
+        from labeltrees.models.extreme.spilling import relevance_of_chunk
         from labeltrees.models.extreme.training import train_extreme
 
         return train_extreme(data.rows, relevance_of_chunk(data).scaled(), settings, folder=folder)
@@ -27,7 +27,7 @@ class _Extreme(Method):
     def settings_from_options(self, options: dict[str, Any]) -> dict[str, Any]:
         if "preset" not in options:
             return options
-        from labeltrees.models.extreme.presets import preset_settings
+        from labeltrees.models.extreme.settings import preset_settings
 
         rest = {name: value for name, value in options.items() if name != "preset"}
         return preset_settings(options["preset"]) | rest

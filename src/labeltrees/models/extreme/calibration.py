@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Calibration", "Chances"]
+__all__ = ["Calibration", "ProbabilityMap"]
 
 _LEAST = 1e-15  # of probabilities and masses, as in the core's calibration.hpp
 _FARTHEST = 1e6  # of the numbers, beyond the bounds of every fit
@@ -96,7 +96,7 @@ class Calibration:
 
 
 @dataclass(frozen=True, eq=False)
-class Chances:
+class ProbabilityMap:
     """P(label is relevant) from what the trees say of its relevance.
 
     Trees estimate relevance as a share of the largest there is. Where propensities weight labels, a
@@ -112,7 +112,7 @@ class Chances:
             return p
         return np.minimum(1.0, p / self.label_shares[ids])
 
-    def of(
+    def apply(
         self, p: NDArray[np.float64], ids: NDArray[np.int32], mass: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Return probabilities; ``mass`` has one number for each row of ``p``."""

@@ -11,11 +11,10 @@ from labeltrees import _core, checks, store
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ModelFormatError, TooLargeError
 from labeltrees.models.explanation import check_question
-from labeltrees.models.extreme.calibration import Calibration, Chances
+from labeltrees.models.extreme.calibration import Calibration, ProbabilityMap
 from labeltrees.models.extreme.explanation import RelevanceExplanation, relevance_steps
-from labeltrees.models.extreme.reranking import Found, rerank_labels, rerank_rows
 from labeltrees.models.extreme.settings import LOSSES, ExtremeSettings
-from labeltrees.models.extreme.tail import TailClassifier
+from labeltrees.models.extreme.tail import Found, TailClassifier, rerank_labels, rerank_rows
 from labeltrees.models.model import (
     BYTES_PER_ENTRY,
     MAX_DENSE_BYTES,
@@ -47,8 +46,8 @@ __all__ = [
     "MASS_WIDTH",
     "ExtremeModel",
     "FormName",
-    "Growth",
     "RelevanceTreeArrays",
+    "WarmStart",
     "forest_of",
 ]
 
@@ -90,7 +89,7 @@ class RelevanceTreeArrays:
 
 
 @dataclass(frozen=True)
-class Growth:
+class WarmStart:
     """What a model keeps for more trees: of what it is made, and how it saw held-out rows."""
 
     fingerprint: int
@@ -116,9 +115,9 @@ class ExtremeModel(FittedModel):
     n_features: int
     scale: float
     calibration: Calibration = field(default_factory=Calibration)
-    chances: Chances = field(default_factory=Chances)
+    probability_map: ProbabilityMap = field(default_factory=ProbabilityMap)
     tail: TailClassifier | None = None
-    growth: Growth | None = None
+    warm_start: WarmStart | None = None
     """Kept in memory for a warm start, neither saved nor copied."""
     form: FormName = "lists"
     """How rows named their labels, and how an estimator names those it finds."""
@@ -157,28 +156,28 @@ class ExtremeModel(FittedModel):
 
     def _top(self, rows: Rows, k: int, search: SearchName, beam_width: int | None) -> Found:
         """Return ids, their probabilities and the scores that rank them."""
-        n_asked = check_k(k, len(self.vocabulary))
-        k = min(n_asked, self.n_tree_labels)
+        n_queried = check_k(k, len(self.vocabulary))
+        k = min(n_queried, self.n_tree_labels)
         search = checks.choice("search", search, get_args(SearchName))
         asked = self.settings.width if beam_width is None else beam_width
         width = checks.integer("beam_width", asked, 1)
 
-        def ask(asked: NDArray[np.int64], n: int) -> Found:
-            some = rows if len(asked) == rows.n_rows else rows.take(asked)
+        def query(queried: NDArray[np.int64], n: int) -> Found:
+            some = rows if len(queried) == rows.n_rows else rows.take(queried)
             mass_width = self.mass_width if self._needs_mass else 0
             ids, p, mass = self.core.top_labels(
                 *some.arrays, n, _SEARCHES[search], width, _NO_IDS, mass_width, self.n_jobs
             )
-            return Found(ids, self.chances.of(p, ids, mass), self._relevance(p, mass))
+            return Found(ids, self.probability_map.apply(p, ids, mass), self._relevance(p, mass))
 
         if self.tail is None:
-            found = ask(np.arange(rows.n_rows), k)
+            found = query(np.arange(rows.n_rows), k)
         else:
             found = rerank_labels(
-                self.tail, rows, ask, k, n_labels=self.n_tree_labels, exact=search == "exact"
+                self.tail, rows, query, k, n_labels=self.n_tree_labels, exact=search == "exact"
             )
-        if n_asked > k:
-            return self._with_unlearned(n_asked - k, found)
+        if n_queried > k:
+            return self._with_unlearned(n_queried - k, found)
         return found
 
     def _with_unlearned(self, n: int, found: Found) -> Found:
@@ -195,7 +194,7 @@ class ExtremeModel(FittedModel):
     def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
         """Return the probability of one label per row; 0 for a label never seen."""
         ids, p = self._of_labels(rows, labels)
-        return self.chances.of(p, ids, self._mass(rows))
+        return self.probability_map.apply(p, ids, self._mass(rows))
 
     def _of_candidates(
         self, rows: Rows, labels: NDArray[Any], counts: NDArray[np.int64]
@@ -203,7 +202,7 @@ class ExtremeModel(FittedModel):
         mass = self._mass(rows)  # of each row once
         row = np.repeat(np.arange(rows.n_rows), counts)
         ids, p = self._of_labels(rows.take(row), labels)
-        return self.chances.of(p, ids, mass[row] if len(mass) else mass)
+        return self.probability_map.apply(p, ids, mass[row] if len(mass) else mass)
 
     def label_relevances(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
         """Return the expected relevance of one label per row; 0 for a label never seen."""
@@ -220,7 +219,7 @@ class ExtremeModel(FittedModel):
         """Return every label's probability, (n_rows, n_labels); rows do not sum to one."""
         p = self._all_labels(rows, max_bytes)
         ids = np.arange(p.shape[1], dtype=np.int32)
-        return self.chances.of(p, ids, self._mass(rows))
+        return self.probability_map.apply(p, ids, self._mass(rows))
 
     def relevances(self, rows: Rows, *, max_bytes: int = MAX_DENSE_BYTES) -> NDArray[np.float64]:
         """Return every label's expected relevance, (n_rows, n_labels)."""
@@ -238,7 +237,7 @@ class ExtremeModel(FittedModel):
 
         threshold = checks.number("threshold", threshold, 0, 1, open_low=True)
         mass = self._mass(rows)
-        raw = self.chances.least(threshold, mass if len(mass) else np.empty(rows.n_rows))
+        raw = self.probability_map.least(threshold, mass if len(mass) else np.empty(rows.n_rows))
         max_entries = max_bytes // BYTES_PER_ENTRY
         starts, labels, p = self.core.above(*rows.arrays, raw, max_entries)
         if not len(starts):
@@ -246,7 +245,9 @@ class ExtremeModel(FittedModel):
         shape = (rows.n_rows, len(self.vocabulary))
         if len(mass):
             mass = np.repeat(mass, np.diff(starts))
-        found = sparse.csr_array((self.chances.of(p, labels, mass), labels, starts), shape=shape)
+        found = sparse.csr_array(
+            (self.probability_map.apply(p, labels, mass), labels, starts), shape=shape
+        )
         found.data[found.data < threshold] = 0
         found.eliminate_zeros()
         return found
@@ -272,12 +273,12 @@ class ExtremeModel(FittedModel):
             for tree in range(len(self.trees))
         )  # fmt: skip
         ids, p = self._of_labels(rows, [label])
-        p_label = self.chances.of(p, ids, self._mass(rows))
+        p_label = self.probability_map.apply(p, ids, self._mass(rows))
         return RelevanceExplanation(label, float(p_label[0]), float(p[0]), steps)
 
     @property
     def _needs_mass(self) -> bool:
-        return not (self.calibration.is_identity and self.chances.calibration.is_identity)
+        return not (self.calibration.is_identity and self.probability_map.calibration.is_identity)
 
     def _mass(self, rows: Rows) -> NDArray[np.float64]:
         """Return the mass of each row; nothing if nothing is calibrated."""
@@ -303,7 +304,7 @@ class ExtremeModel(FittedModel):
             "weight_bytes": sum(array.nbytes for t in self.trees for array in t.arrays),
             "largest_relevance": self.scale,
             "calibration": list(astuple(self.calibration)),
-            "calibration_of_probabilities": list(astuple(self.chances.calibration)),
+            "calibration_of_probabilities": list(astuple(self.probability_map.calibration)),
         }
 
     def to_dot(self, names: Sequence[str], *, max_nodes: int) -> str:
@@ -322,8 +323,8 @@ class ExtremeModel(FittedModel):
                         for name, array in zip(_ARRAYS, tree.arrays, strict=True)}  # fmt: skip
             tensors[f"tree{number}.parent"] = tree.tree.parents()
             tensors[f"tree{number}.label"] = tree.tree.labels()
-        if self.chances.label_shares is not None:
-            tensors["label_shares"] = self.chances.label_shares
+        if self.probability_map.label_shares is not None:
+            tensors["label_shares"] = self.probability_map.label_shares
         if self.tail is not None:
             tensors |= self.tail.to_tensors()
         return tensors, {
@@ -331,7 +332,7 @@ class ExtremeModel(FittedModel):
             "n_features": self.n_features,
             "scale": self.scale,
             "calibration": list(astuple(self.calibration)),
-            "calibration_of_probabilities": list(astuple(self.chances.calibration)),
+            "calibration_of_probabilities": list(astuple(self.probability_map.calibration)),
             "form": self.form,
         }
 
@@ -360,10 +361,18 @@ class ExtremeModel(FittedModel):
             calibration = Calibration.restore(facts["calibration"])
             scale = checks.number("scale", facts["scale"], 0, open_low=True)
             weighted = settings.relevance == "propensity"
-            chances = _restored_chances(tensors, facts, n_labels, weighted=weighted)
+            probability_map = _restored_probability_map(tensors, facts, n_labels, weighted=weighted)
             form = checks.choice("form", facts["form"], get_args(FormName))
             return cls(
-                settings, vocabulary, trees, width, scale, calibration, chances, tail, form=form
+                settings,
+                vocabulary,
+                trees,
+                width,
+                scale,
+                calibration,
+                probability_map,
+                tail,
+                form=form,
             )
 
     def top_rows(
@@ -413,23 +422,25 @@ class ExtremeModel(FittedModel):
         named: ArrayLike = [] if labels is None else labels
         k = check_top_rows(named, ids >= 0, n_labels, k, rows.n_rows, max_bytes)
         factor = checks.number("factor", factor, 0, open_low=True)
-        wanted, place = np.unique(ids, return_inverse=True)
+        unique_ids, place = np.unique(ids, return_inverse=True)
         mass, how, exact = self._mass(rows), self.calibration, checks.flag("exact", exact)
 
-        def ask(asked: NDArray[np.int64], n: int) -> Found:
+        def query(queried: NDArray[np.int64], n: int) -> Found:
             options = _core.Labelwise(
                 k=n, factor=factor, exact=exact, calibration=astuple(how), n_workers=self.n_jobs
             )
-            found, p = self.core.top_rows(*rows.arrays, wanted[asked], mass, options)
+            found, p = self.core.top_rows(*rows.arrays, unique_ids[queried], mass, options)
             masses = mass[found.ravel()] if len(mass) else mass
-            chances = self.chances.of(p.ravel(), np.repeat(wanted[asked], n), masses)
+            probability_map = self.probability_map.apply(
+                p.ravel(), np.repeat(unique_ids[queried], n), masses
+            )
             values = self._relevance(p.ravel(), masses)
-            return Found(found, chances.reshape(p.shape), values.reshape(p.shape))
+            return Found(found, probability_map.reshape(p.shape), values.reshape(p.shape))
 
         if self.tail is None:
-            found = ask(np.arange(len(wanted)), k)
+            found = query(np.arange(len(unique_ids)), k)
         else:
-            found = rerank_rows(self.tail, rows, ask, k, labels=wanted, exact=exact)
+            found = rerank_rows(self.tail, rows, query, k, labels=unique_ids, exact=exact)
         return Found(found.ids[place], found.probabilities[place], found.values[place])
 
 
@@ -441,15 +452,15 @@ def _restored_tree(
     return RelevanceTreeArrays(tree, tuple(tensors[f"{prefix}{name}"] for name in _ARRAYS))
 
 
-def _restored_chances(
+def _restored_probability_map(
     tensors: dict[str, NDArray[Any]], facts: dict[str, Any], n_labels: int, *, weighted: bool
-) -> Chances:
+) -> ProbabilityMap:
     shares = None
     if weighted:
         shares = store.tensor(tensors, "label_shares", np.float64)
         if len(shares) != n_labels or not ((shares > 0) & (shares <= _MOST_SHARE)).all():
             raise ModelFormatError(f"label_shares are not {n_labels} numbers above 0.")
-    return Chances(Calibration.restore(facts["calibration_of_probabilities"]), shares)
+    return ProbabilityMap(Calibration.restore(facts["calibration_of_probabilities"]), shares)
 
 
 def forest_of(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from labeltrees.data.ragged import starts_of
 from labeltrees.errors import ModelFormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
     from scipy import sparse
@@ -20,11 +20,20 @@ if TYPE_CHECKING:
     from labeltrees.data.rows import Rows
     from labeltrees.models.extreme.relevance import Relevance
 
-__all__ = ["TailClassifier", "unit_rows"]
+    IntArray = NDArray[np.int64]
+    FloatArray = NDArray[np.float64]
+    Query = Callable[[IntArray, int], "Found"]
+
+__all__ = ["N_CANDIDATES", "Found", "TailClassifier", "rerank_labels", "rerank_rows", "unit_rows"]
 
 _GAMMA = 30.0
 _MOST_NEAR = 1.001  # a cosine with a mean that is rounded to 16 bits
 _PAIRS_AT_ONCE = 2**15
+N_CANDIDATES = 100
+"""Minimum number of candidates that trees propose. It does not depend on k, so that the first of
+many labels are the same as the first of few."""
+_GROWTH = 4
+_ENTRIES_AT_ONCE = 2**23
 
 
 @dataclass(frozen=True)
@@ -162,6 +171,103 @@ class TailClassifier:
         return cls(
             kind, weight, sparse.csr_array((values.astype(np.float32), indices, starts), shape)
         )
+
+
+class Found(NamedTuple):
+    """What trees found for some questions, (n_queries, n), by falling value."""
+
+    ids: NDArray[Any]
+    """Labels of a row or rows of a label; -1 where there is none."""
+    probabilities: FloatArray
+    values: FloatArray
+    """What ranks them: expected relevance, or the tail classifier's score."""
+
+
+def rerank_labels(
+    tail: TailClassifier, rows: Rows, query: Query, k: int, *, n_labels: int, exact: bool
+) -> Found:
+    """Return the k labels of each row that the tail classifier ranks first.
+
+    ``query(rows, n)`` finds the n labels of largest value of these rows; there are ``n_labels``.
+    """
+    X = unit_rows(rows)
+
+    def score(queried: IntArray, found: Found) -> FloatArray:
+        row = np.broadcast_to(queried[:, np.newaxis], found.ids.shape)
+        return tail.scores(X, row, found.ids, found.values)
+
+    sizes = {"n_queries": rows.n_rows, "n_ids": n_labels, "k": k}
+    return _reranked(query, score, tail.most, **sizes, exact=exact)
+
+
+def rerank_rows(
+    tail: TailClassifier,
+    rows: Rows,
+    query: Query,
+    k: int,
+    *,
+    labels: NDArray[np.int32],
+    exact: bool,
+) -> Found:
+    """Return the k rows of each of the labels that the tail classifier ranks first.
+
+    ``query(labels, n)`` finds the n rows of largest value of these labels, by place in ``labels``.
+    """
+    X = unit_rows(rows)
+
+    def score(queried: IntArray, found: Found) -> FloatArray:
+        label = np.broadcast_to(labels[queried][:, np.newaxis], found.ids.shape)
+        return tail.scores(X, found.ids, label, found.values)
+
+    sizes = {"n_queries": len(labels), "n_ids": rows.n_rows, "k": k}
+    return _reranked(query, score, tail.most, **sizes, exact=exact)
+
+
+def _reranked(
+    query: Query,
+    score: Callable[[IntArray, Found], FloatArray],
+    most: Callable[[FloatArray], FloatArray],
+    *,
+    n_queries: int,
+    n_ids: int,
+    k: int,
+    exact: bool,
+) -> Found:
+    """Return the k best of each question's candidates, by the scores that they are given.
+
+    ``query(queries, n)`` finds the n candidates of largest value of these questions, ``score``
+    gives them scores, and ``most`` says what a candidate of a value scores at most. Candidates are
+    the first 100, or k if that is more; ``exact`` asks for further ones until no other of the
+    ``n_ids`` there are can be among the k best.
+    """
+    best = Found(
+        np.full((n_queries, k), -1, dtype=np.int64),
+        np.zeros((n_queries, k)),
+        np.zeros((n_queries, k)),
+    )
+    left, n = np.arange(n_queries), min(max(k, N_CANDIDATES), n_ids)
+    while len(left):
+        open_ = []
+        step = max(1, _ENTRIES_AT_ONCE // n)
+        for begin in range(0, len(left), step):
+            part = left[begin : begin + step]
+            found = query(part, n)
+            first = _first(found, score(part, found), k)
+            for whole, own in zip(best, first, strict=True):
+                whole[part] = own
+            if exact and n < n_ids:
+                sure = first.values[:, -1] > most(found.values[:, -1])
+                open_.append(part[~sure & (found.ids[:, -1] >= 0)])
+        left = np.concatenate(open_) if open_ else left[:0]
+        n = min(_GROWTH * n, n_ids)
+    return best
+
+
+def _first(found: Found, scores: FloatArray, k: int) -> Found:
+    """Return the k of largest score; of equals, those of larger value."""
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    parts = (found.ids, found.probabilities, scores)
+    return Found(*(np.take_along_axis(each, order, axis=1) for each in parts))
 
 
 def unit_rows(rows: Rows) -> sparse.csr_array:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import zlib
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from labeltrees import _core
-from labeltrees.errors import ArgumentError
-from labeltrees.models.extreme.calibration import Calibration, Chances
-from labeltrees.models.extreme.memory import TrainingSize
+from labeltrees.errors import ArgumentError, TooLargeError
+from labeltrees.models.extreme.calibration import Calibration, ProbabilityMap
 from labeltrees.models.extreme.model import (
     MASS_WIDTH,
     ExtremeModel,
-    Growth,
     RelevanceTreeArrays,
+    WarmStart,
     forest_of,
 )
 from labeltrees.models.extreme.settings import LOSSES
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from labeltrees.models.extreme.settings import ExtremeSettings
 
 __all__ = [
+    "TrainingSize",
     "as_learned",
     "calibrated",
     "clustered",
@@ -48,6 +48,7 @@ __all__ = [
 ]
 
 _CALIBRATION_LABELS = 20
+_WEIGHT_BYTES = 16  # of a weight while nodes are joined: twice 3 bytes, its row, and room to spare
 # What trees do not depend on.
 _NOT_GROWING: dict[str, Any] = {
     "n_trees": 1,
@@ -60,6 +61,70 @@ _NOT_GROWING: dict[str, Any] = {
     "n_jobs": 1,
     "verbose": 0,
 }
+
+
+@dataclass(frozen=True)
+class TrainingSize:
+    """The counts of all rows that are learned from, wherever they are."""
+
+    n_rows: int
+    n_labels: int
+    width: int
+    """The number of columns."""
+    n_stored: int
+    """The number of entries, zeros that are stored as well."""
+    n_targets: int
+    """The number of relevant labels of all rows together."""
+    n_features: int = 0
+    """How many features are not 0 in some row, if that is known."""
+    n_entries: int = 0
+    """The number of entries that are not 0, if that is known."""
+
+    @classmethod
+    def of(cls, rows: Rows, relevance: Relevance) -> Self:
+        """Return what can be told without looking at the entries."""
+        n_labels = len(relevance.vocabulary)
+        n_stored, n_targets = len(rows.indices), len(relevance.labels)
+        return cls(rows.n_rows, n_labels, rows.n_features, n_stored, n_targets)
+
+    def met(self, *, n_features: int, n_entries: int) -> Self:
+        """Return the same with the counts of what is not 0."""
+        return replace(self, n_features=n_features, n_entries=n_entries)
+
+    @property
+    def data_bytes(self) -> int:
+        """The bytes of the prepared rows, the transposed relevance and the label features."""
+        n_met = self.n_targets * self.n_stored / max(self.n_rows, 1)
+        n_centroids = min(n_met, self.n_labels * min(self.width, self.n_stored))
+        size = 8 * self.n_stored + 8 * self.n_rows + 12 * self.n_targets + 8 * n_centroids
+        return int(size)
+
+    def check(self, settings: ExtremeSettings) -> None:
+        """Raise `TooLargeError` if not even the data, in the layouts of training, has room."""
+        if settings.max_memory is not None and self.data_bytes > settings.max_memory:
+            raise TooLargeError(
+                f"training on these rows needs at least {self.data_bytes:,} bytes, over "
+                f"max_memory={settings.max_memory:,}."
+            )
+
+    def share_memory(self, tree: _core.LabelTree, settings: ExtremeSettings) -> tuple[int, float]:
+        """Return how many workers there is room for, and how many weights an entry may leave."""
+        if settings.max_memory is None:
+            return settings.n_threads, 1e9
+        free = settings.max_memory - self.data_bytes
+        worker = _core.training_worker_bytes(
+            tree, self.n_rows, self.n_features, self.n_entries, self.n_targets
+        )
+        n_workers = min(settings.n_threads, int(free / 2 // worker))
+        if n_workers < 1:
+            least = settings.max_memory - free + 2 * worker
+            raise TooLargeError(
+                f"training needs {least:,} bytes, over max_memory={settings.max_memory:,}."
+            )
+        per_row = self.n_stored / max(self.n_rows, 1)
+        n_entries = self.n_stored + int(tree.depths().max()) * self.n_targets * per_row
+        n_weights = (free - n_workers * worker) / settings.n_trees / _WEIGHT_BYTES
+        return n_workers, n_weights / max(n_entries, 1)
 
 
 def train_extreme(
@@ -104,7 +169,7 @@ def train_extreme(
         tail = TailClassifier.fit(
             rows, relevance, settings.tail, settings.tail_weight, ranges=ranges
         )
-    growth = Growth(fingerprint, tuple(margins)) if settings.warm_start else None
+    warm_start = WarmStart(fingerprint, tuple(margins)) if settings.warm_start else None
     return ExtremeModel(
         settings,
         relevance.vocabulary,
@@ -112,9 +177,9 @@ def train_extreme(
         rows.n_features,
         relevance.scale,
         calibration,
-        Chances(chance, relevance.label_shares),
+        ProbabilityMap(chance, relevance.label_shares),
         tail,
-        growth,
+        warm_start,
     )
 
 
@@ -246,19 +311,19 @@ def _seed_of(settings: ExtremeSettings, number: int) -> int:
 def _kept(
     start: ExtremeModel, fingerprint: int, settings: ExtremeSettings
 ) -> tuple[list[RelevanceTreeArrays], list[_core.HeldMargins]]:
-    if start.growth is None:
+    if start.warm_start is None:
         raise ArgumentError(
             "warm_start needs a fit with warm_start=True before; a model that was loaded or copied "
             "has not kept what more trees need."
         )
-    if start.growth.fingerprint != fingerprint:
+    if start.warm_start.fingerprint != fingerprint:
         raise ArgumentError(
             "warm_start needs the rows, labels and parameters of the fit before, but for n_trees."
         )
     if settings.n_trees < len(start.trees):
         allowed = f"at least the {len(start.trees)} trees that warm_start keeps"
         raise ArgumentError.of("n_trees", settings.n_trees, allowed)
-    return list(start.trees), list(start.growth.margins)
+    return list(start.trees), list(start.warm_start.margins)
 
 
 def _fingerprint(rows: Rows, relevance: Relevance, settings: ExtremeSettings) -> int:
@@ -324,5 +389,5 @@ def calibrated(
     calibration = Calibration.fit(p[found], masses, true)
     if not is_graded:
         return calibration, calibration
-    shares = Chances(Calibration(), label_shares).shares(p[found], ids[found])
+    shares = ProbabilityMap(Calibration(), label_shares).shares(p[found], ids[found])
     return calibration, Calibration.fit(shares, masses, true > 0)

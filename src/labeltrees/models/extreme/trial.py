@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from labeltrees import _core
-from labeltrees.models.extreme.memory import TrainingSize
 from labeltrees.models.extreme.tail import TailClassifier
 from labeltrees.models.extreme.training import (
+    TrainingSize,
     as_learned,
     calibrated,
     clustered,

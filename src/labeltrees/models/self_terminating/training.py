@@ -1,28 +1,121 @@
-"""From rows and targets to a self-terminating tree: what is to be chosen is chosen, then grown."""
+"""Trains a self-terminating tree: chooses the settings that are left open, then grows the tree.
+
+Labels are ids, without their names.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import functools
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from labeltrees import _core
 from labeltrees.errors import ArgumentError, DataError
-from labeltrees.models.self_terminating.growing import bin_rows, grow_core
 from labeltrees.models.self_terminating.model import SelfTerminatingTreeModel
-from labeltrees.models.self_terminating.penalty_choice import choose_growth
-from labeltrees.models.self_terminating.settings import GAINS, POWERS
+from labeltrees.models.self_terminating.settings import CRITERIA, GAINS, NORMS, POWERS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
     from labeltrees.data.rows import Rows
     from labeltrees.data.vocabulary import LabelVocabulary
-    from labeltrees.models.self_terminating.growing import Targets
-    from labeltrees.models.self_terminating.settings import SelfTerminatingSettings
+    from labeltrees.models.self_terminating.settings import Growth, SelfTerminatingSettings
 
-__all__ = ["check_categories", "train_self_terminating"]
+__all__ = [
+    "Fold",
+    "PenaltyTrial",
+    "Targets",
+    "bin_rows",
+    "check_categories",
+    "choose_growth",
+    "grow_core",
+    "held_out_losses",
+    "hold_out",
+    "penalty_trials",
+    "smallest_good",
+    "train_self_terminating",
+]
 
 MOST_CATEGORY = 2**22
 """The largest value of a category: halves between whole numbers are exact up to there."""
+TOLERANCE = 0.05  # by which a smaller tree may have more loss than the best
+_N_FOLDS = 5
+_LARGE = 10_000  # with as many rows one fold is enough to tell penalties apart
+
+
+@dataclass(frozen=True)
+class Targets:
+    """What each row should be: label ids, or several labels with their masses.
+
+    Row ``r`` has ``labels[starts[r]:starts[r + 1]]``. Empty ``starts``: one label per row; empty
+    ``masses`` as well: each of mass 1.
+    """
+
+    labels: NDArray[np.int32]
+    masses: NDArray[np.float64]
+    starts: NDArray[np.int64]
+    n_labels: int
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return len(self.starts) - 1 if len(self.starts) else len(self.labels)
+
+    @property
+    def mean_weight(self) -> float:
+        """The mean weight of a row."""
+        return float(self.masses.sum() / self.n_rows) if len(self.masses) else 1.0
+
+    def take(self, rows: NDArray[np.intp]) -> Targets:
+        """Return the targets of these rows, in their order."""
+        if not len(self.starts):
+            masses = self.masses[rows] if len(self.masses) else self.masses
+            return Targets(self.labels[rows], masses, self.starts, self.n_labels)
+        sizes = np.diff(self.starts)[rows]
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        entries = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], sizes)
+        return Targets(self.labels[entries], self.masses[entries], starts, self.n_labels)
+
+    def root(self) -> NDArray[np.float64]:
+        """Return the distribution of all rows, half a count added to each label (KT)."""
+        masses = self.masses if len(self.masses) else None
+        counts = np.bincount(self.labels, weights=masses, minlength=self.n_labels) + 0.5
+        return np.asarray(counts / counts.sum())
+
+
+def bin_rows(rows: Rows, growth: Growth) -> _core.BinnedColumns:
+    """Return the features cut into bins; they may be grown on again and again."""
+    return _core.bin_columns(*rows.arrays, growth.max_bins, growth.n_jobs)
+
+
+def grow_core(
+    binned: _core.BinnedColumns,
+    targets: Targets,
+    penalties: Sequence[float],
+    growth: Growth,
+) -> _core.SelfTerminatingTree:
+    """Return the tree grown on binned rows, without its labels' names."""
+    return _core.SelfTerminatingTree.grow(
+        binned,
+        targets.starts,
+        targets.labels,
+        targets.masses,
+        targets.root(),
+        _core.Growing(
+            penalties=penalties,
+            weight_power=growth.weight_power,
+            min_gain=growth.min_gain,
+            norm=NORMS[growth.norm],
+            criterion=CRITERIA[growth.criterion],
+            split_terminated=growth.split_terminated,
+            categorical=growth.categorical,
+            n_workers=growth.n_jobs,
+        ),
+    )
 
 
 def train_self_terminating(
@@ -74,3 +167,145 @@ def check_categories(settings: SelfTerminatingSettings, rows: Rows) -> None:
                 f"feature {feature} is categorical and has {len(own)} values other than 0; at most "
                 f"{most} fit (max_bins={settings.max_bins})."
             )
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Rows to grow on, cut into bins, and rows held out."""
+
+    binned: _core.BinnedColumns
+    targets: Targets
+    held_out: Rows
+    held_out_targets: Targets
+
+
+@dataclass(frozen=True)
+class PenaltyTrial:
+    """A penalty and a least gain, with the held-out log loss and the leaves of their trees."""
+
+    penalty: float
+    min_gain: float
+    loss: float
+    leaves: float
+
+
+def choose_growth(
+    rows: Rows,
+    targets: Targets,
+    growth: Growth,
+    *,
+    seed: int,
+    powers: Sequence[float],
+    gains: Sequence[float] | None = None,
+    tolerance: float = TOLERANCE,
+) -> tuple[float, Growth]:
+    """Return a constant penalty, and the growth with weight power and least gain chosen.
+
+    Every one of ``powers`` is tried with `penalty_trials`. Of the best power's trials within
+    ``tolerance`` of the least loss the one with the fewest leaves wins. ``gains`` increase and are
+    in units of a row's mean weight; without them the least gain is that of ``growth``.
+    """
+    unit = targets.mean_weight
+    gains = [growth.min_gain] if gains is None else [gain * unit for gain in gains]
+    if rows.n_rows < 2 * _N_FOLDS:
+        return 1.0, replace(growth, weight_power=powers[0], min_gain=gains[0])
+    folds = hold_out(rows, targets, growth, seed=seed)
+    trials = {
+        power: penalty_trials(folds, replace(growth, weight_power=power), gains) for power in powers
+    }
+    power = min(powers, key=lambda power: min(trial.loss for trial in trials[power]))
+    chosen = smallest_good(trials[power], tolerance)
+    return chosen.penalty, replace(growth, weight_power=power, min_gain=chosen.min_gain)
+
+
+def smallest_good(trials: Sequence[PenaltyTrial], tolerance: float) -> PenaltyTrial:
+    """Return the trial with the fewest leaves of those within tolerance of the least loss."""
+    least = min(trial.loss for trial in trials)
+    good = [trial for trial in trials if trial.loss <= (1 + tolerance) * least]
+    return min(good, key=lambda trial: (trial.leaves, trial.loss))
+
+
+def hold_out(rows: Rows, targets: Targets, growth: Growth, *, seed: int) -> list[Fold]:
+    """Return a fifth of the rows held out; with fewer than 10,000 rows up to all five fifths."""
+    order = np.random.default_rng(seed).permutation(rows.n_rows)
+    folds = []
+    for number in range(min(-(-_LARGE // rows.n_rows), _N_FOLDS)):
+        is_held_out = np.zeros(rows.n_rows, dtype=bool)
+        is_held_out[order[number::_N_FOLDS]] = True
+        grown_on, left_out = np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
+        binned = bin_rows(rows.take(grown_on), growth)
+        folds.append(
+            Fold(binned, targets.take(grown_on), rows.take(left_out), targets.take(left_out))
+        )
+    return folds
+
+
+def penalty_trials(
+    folds: Sequence[Fold], growth: Growth, gains: Sequence[float]
+) -> list[PenaltyTrial]:
+    """Return trials of penalties about the best one, with each of the least gains.
+
+    Penalties fall by powers of 2, in units of an example of mean weight, until three in a row are
+    no better than the best so far; then the best's neighbours by sqrt(2) are tried. A tree of a
+    larger least gain is a part of one of a smaller, so one tree tells of all.
+    """
+    n_rows = sum(fold.held_out.n_rows for fold in folds) / len(folds) * _N_FOLDS
+    unit = folds[0].targets.mean_weight ** (1 - growth.weight_power)
+    least = replace(growth, min_gain=min(gains))
+
+    @functools.cache
+    def trials(exponent: float) -> list[PenaltyTrial]:
+        penalty = unit * 2.0**exponent
+        losses, leaves = np.zeros(len(gains)), np.zeros(len(gains))
+        for fold in folds:
+            core = grow_core(fold.binned, fold.targets, [penalty], least)
+            some = held_out_losses(core, fold.held_out, fold.held_out_targets, gains)
+            losses += some[0]
+            leaves += some[1]
+        found = zip(gains, losses.tolist(), leaves.tolist(), strict=True)
+        return [PenaltyTrial(penalty, *trial) for trial in found]
+
+    def loss(exponent: float) -> float:
+        return min(trial.loss for trial in trials(exponent))
+
+    # No branch is farther from its parent than twice its weight.
+    best = exponent = float(np.floor(np.log2(n_rows ** (1 - growth.weight_power) / 2)))
+    tried = {best}
+    while exponent > max(best - 3, -4):
+        exponent -= 1
+        tried.add(exponent)
+        if loss(exponent) <= loss(best):
+            best = exponent
+    tried.update(best + np.arange(-0.5, 2, 0.5))
+    return [trial for exponent in sorted(tried) for trial in trials(exponent)]
+
+
+def held_out_losses(
+    core: _core.SelfTerminatingTree, rows: Rows, targets: Targets, gains: Sequence[float]
+) -> tuple[list[float], list[int]]:
+    """Return the rows' summed log loss, and the leaves, of the tree's parts by least gain.
+
+    ``gains`` increase; the tree was grown with the first.
+    """
+    parent, gain = core.parent(), core.gain()
+    reached, is_leaf = _least_gain_above(parent, gain), core.left() < 0
+    ends = core.leaves(*rows.arrays)
+    sizes = np.diff(targets.starts) if len(targets.starts) else 1
+    masses = targets.masses if len(targets.masses) else np.ones(len(targets.labels))
+    losses, leaves = [], []
+    for least in gains:
+        while (beyond := reached[ends] < least).any():
+            ends = np.where(beyond, parent[ends], ends)
+        p = core.probabilities_at(np.repeat(ends, sizes), targets.labels)
+        losses.append(float(-np.log(np.maximum(p, np.finfo(float).tiny)) @ masses))
+        leaves.append(int(((reached >= least) & ((gain < least) | is_leaf)).sum()))
+    return losses, leaves
+
+
+def _least_gain_above(parent: NDArray[np.int32], gain: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return for every node the least gain of the splits on the way to it."""
+    reached = [np.inf]
+    gains = gain.tolist()
+    for above in parent[1:].tolist():  # a parent's id is smaller than its child's
+        reached.append(min(reached[above], gains[above]))
+    return np.array(reached)

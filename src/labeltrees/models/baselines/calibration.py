@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Chances"]
+__all__ = ["ScoreCalibration"]
 
 _LEAST_HITS = 5  # with fewer there is nothing to fit
 _STEEPEST, _FARTHEST = 1e4, 1e5  # of the numbers, beyond what any fit needs
@@ -22,7 +22,7 @@ _N_OTHERS = 200_000  # pairs of a row and a label that it lacks, by which to fit
 
 
 @dataclass(frozen=True, eq=False)
-class Chances:
+class ScoreCalibration:
     """P(label is relevant to the row) = 1 / (1 + exp(-(a score + b))), a > 0 (Platt, 1999).
 
     One map for all labels, so that the order of a row's labels is kept. Without ``slope`` (None)
@@ -41,7 +41,7 @@ class Chances:
             return scores
         return np.asarray(scores / (self.label_shares if ids is None else self.label_shares[ids]))
 
-    def of(
+    def apply(
         self,
         scores: NDArray[np.float64],
         ids: NDArray[np.int32] | None,
@@ -56,7 +56,9 @@ class Chances:
         a, b = self.slope
         return np.asarray(expit(a * shares + b))
 
-    def fitted(self, scored: Iterable[tuple[NDArray[np.float64], NDArray[np.bool_]]]) -> Chances:
+    def fitted(
+        self, scored: Iterable[tuple[NDArray[np.float64], NDArray[np.bool_]]]
+    ) -> ScoreCalibration:
         """Return the map with the least log loss on shares of held-out rows and what is true.
 
         All relevant pairs count, and of the others about 200,000, spread evenly, for all of them.
@@ -77,7 +79,7 @@ class Chances:
         return [] if self.slope is None else list(self.slope)
 
     @classmethod
-    def restore(cls, values: Any, label_shares: NDArray[np.float64] | None) -> Chances:
+    def restore(cls, values: Any, label_shares: NDArray[np.float64] | None) -> ScoreCalibration:
         """Return the map that a file tells."""
         if values == []:
             return cls(None, label_shares)
