@@ -56,9 +56,7 @@ def quality(
     hits = []
     for chunk in source:
         seen = model.progressive_fit(chunk.features, chunk.labels)
-        scores.update(
-            seen.p_label, seen.top[:, 0] == chunk.labels, seen.p_top[:, 0], is_new=seen.is_new
-        )
+        scores.observe(seen, chunk.labels)
         hits.append(cache.update(chunk.contexts, chunk.labels))
     return scores, float(np.concatenate(hits)[scores.tail_start :].mean())
 

@@ -50,9 +50,7 @@ for chunk in PythonSource(order="shuffled", limit=N_EXAMPLES, chunk_rows=BLOCK):
     begin = time.perf_counter()
     seen = model.progressive_fit(chunk.features, chunk.labels)
     seconds += time.perf_counter() - begin
-    scores.update(
-        seen.p_label, seen.top[:, 0] == chunk.labels, seen.p_top[:, 0], is_new=seen.is_new
-    )
+    scores.observe(seen, chunk.labels)
 
     most_frequent = counts.most_common(1)[0][0] if counts else None
     rival.update(np.zeros(chunk.n_rows), chunk.labels == most_frequent)

@@ -71,7 +71,7 @@ def learn(begin=0, forget=False):
         rows = slice(start, start + BLOCK)
         expected.append(model.novelty_mass_ if start > begin else 1.0)
         seen = model.progressive_fit(X[rows], y[rows])
-        scores.update(seen.p_label, seen.top[:, 0] == y[rows], seen.p_top[:, 0], is_new=seen.is_new)
+        scores.observe(seen, y[rows])
         observed.append(seen.is_new.mean())
         if forget and (start + BLOCK) % (HALF_LIFE // 2) == 0:
             model.model_ = faded(model.model_, 0.5**0.5)

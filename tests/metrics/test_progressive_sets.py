@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 from labeltrees import metrics
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.errors import ArgumentError
-from labeltrees.metrics import ProgressiveSetValidation, hoeffding_radius
+from labeltrees.metrics import ProgressiveValidation, hoeffding_radius
+from labeltrees.models.model import Predictions
 
 N_LABELS = 8
 
@@ -32,20 +34,20 @@ def feed(stream, truth, scores, is_new, weight, k=5):
     starts = np.concatenate([[0], np.cumsum(truth.sum(axis=1))])
     stream.update(
         scores[truth],
-        starts,
+        starts=starts,
         is_new=is_new[truth],
-        hits=np.take_along_axis(truth, order, axis=1),
+        correct=np.take_along_axis(truth, order, axis=1),
         p_top=np.take_along_axis(scores, order, axis=1)[:, 0],
         sample_weight=weight,
     )
 
 
 def test_worked_example_by_hand():
-    stream = ProgressiveSetValidation(n_expected=2, tail_fraction=0.5, floor=0.01)
+    stream = ProgressiveValidation(label_sets=True, n_expected=2, tail_fraction=0.5, floor=0.01)
     hits = [[True, False, False, False, False], [False, True, True, False, False]]
     stream.update(
-        [0.5, 0.0, 0.25, 0.125], [0, 2, 4], is_new=[False, True, False, False],
-        hits=hits, p_top=[0.75, 0.5],
+        [0.5, 0.0, 0.25, 0.125], hits, [0.75, 0.5],
+        starts=[0, 2, 4], is_new=[False, True, False, False],
     )  # fmt: skip
     found = stream.summary()
     assert (found.n_rows, found.n_labels, found.n_new_labels) == (2, 4, 1)
@@ -65,7 +67,7 @@ def test_worked_example_by_hand():
 @pytest.mark.parametrize("seed", range(5))
 def test_scores_are_those_of_the_whole_file(seed):
     truth, scores, is_new, weight = random_stream(seed)
-    stream = ProgressiveSetValidation()
+    stream = ProgressiveValidation(label_sets=True)
     feed(stream, truth, scores, is_new, weight)
     found = stream.scores()
     for k in (1, 3, 5):
@@ -82,12 +84,12 @@ def test_scores_are_those_of_the_whole_file(seed):
 
 def test_neither_cuts_nor_a_restored_state_change_anything():
     parts = random_stream(9, 95)
-    whole = ProgressiveSetValidation(n_expected=95, block_size=10, max_points=4)
+    whole = ProgressiveValidation(label_sets=True, n_expected=95, block_size=10, max_points=4)
     feed(whole, *parts)
-    cut = ProgressiveSetValidation(n_expected=95, block_size=10, max_points=4)
+    cut = ProgressiveValidation(label_sets=True, n_expected=95, block_size=10, max_points=4)
     for begin, end in ((0, 33), (33, 33), (33, 34), (34, 95)):
         feed(cut, *(part[begin:end] for part in parts))
-        cut = ProgressiveSetValidation.from_state(json.loads(json.dumps(cut.state())))
+        cut = ProgressiveValidation.from_state(json.loads(json.dumps(cut.state())), label_sets=True)
     one, other = whole.summary().to_dict(), cut.summary().to_dict()
     assert [point["n_rows"] for point in one["curve"]] == [40, 80, 95]
     for name in ("tail", "curve"):
@@ -100,13 +102,13 @@ def test_neither_cuts_nor_a_restored_state_change_anything():
 
 
 def test_precision_needs_as_many_labels_as_it_counts():
-    stream = ProgressiveSetValidation()
+    stream = ProgressiveValidation(label_sets=True)
     feed(stream, *random_stream(1), k=2)
     found = stream.scores()
     assert found.precision_at_1 is not None
     assert found.precision_at_3 is found.ndcg_at_5 is None
     assert list(found.brief()) == ["P@1", "log loss"]
-    assert ProgressiveSetValidation().scores().brief() == {}
+    assert ProgressiveValidation(label_sets=True).scores().brief() == {}
 
 
 @pytest.mark.parametrize(
@@ -119,12 +121,54 @@ def test_precision_needs_as_many_labels_as_it_counts():
     ],
 )
 def test_bad_rows_are_refused_and_change_nothing(arguments, message):
-    stream = ProgressiveSetValidation()
+    stream = ProgressiveValidation(label_sets=True)
     before = stream.state()
     with pytest.raises(ArgumentError, match=message):
-        stream.update(*arguments)
+        stream.update(arguments[0], starts=arguments[1])
     assert stream.state() == before
-    with pytest.raises(ArgumentError, match="hits must be given with p_top"):
-        stream.update([0.5], [0, 1], p_top=[0.5])
+    with pytest.raises(ArgumentError, match="correct must be given with p_top"):
+        stream.update([0.5], starts=[0, 1], p_top=[0.5])
     with pytest.raises(ArgumentError, match="not the state of a progressive validation"):
-        ProgressiveSetValidation.from_state({"sums": 7})
+        ProgressiveValidation.from_state({"sums": 7}, label_sets=True)
+
+
+def test_a_state_of_0_2_0_goes_on():
+    stream = ProgressiveValidation(label_sets=True, n_expected=50)
+    feed(stream, *random_stream(3))
+    state = stream.state()
+    of_old = [9, 0, 3, 4, 5, 7, 6, 8, 10, 11, 12, 13, 14]
+    old = [
+        [n, new, *([each[i] for i in of_old] for each in sums)] for n, new, *sums in state["sums"]
+    ]
+    restored = ProgressiveValidation.from_state(state | {"sums": old}, label_sets=True)
+    assert restored.summary() == stream.summary()
+
+
+def test_predictions_are_observed_as_if_their_hits_were_counted_by_hand():
+    labels = RaggedLabels.of_lists([["a", "b"], ["c"]])
+    top, p_top = [["a", "c", "b"], ["d", "c", None]], [[0.5, 0.25, 0.125], [0.75, 0.5, 0.0]]
+    p_label, is_new = np.array([0.5, 0.125, 0.5]), np.array([False, False, True])
+    seen = Predictions(p_label, np.array(top, dtype=object), np.array(p_top), is_new)
+    streams = [ProgressiveValidation(label_sets=True) for _ in range(2)]
+    streams[0].observe(seen, labels, [1.0, 2.0])
+    streams[1].update(
+        p_label, [[True, False, True], [False, True, False]], [0.5, 0.75],
+        starts=[0, 2, 3], is_new=is_new, sample_weight=[1.0, 2.0],
+    )  # fmt: skip
+    assert streams[0].summary() == streams[1].summary()
+    with pytest.raises(ArgumentError, match="starts must be None without label_sets=True"):
+        ProgressiveValidation().observe(seen, labels)
+    with pytest.raises(ArgumentError, match="the length of correct"):
+        streams[0].update([0.5], [[True], [False]])
+
+
+def test_a_single_label_is_observed_with_its_most_likely_one():
+    seen = Predictions(
+        np.array([0.5, 0.25]),
+        np.array([["a"], ["b"]]),
+        np.array([[0.5], [0.75]]),
+        np.zeros(2, bool),
+    )
+    stream = ProgressiveValidation()
+    stream.observe(seen, ["a", "a"])
+    assert (stream.scores().accuracy, stream.scores().calibration_error) == (0.5, 0.625)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from labeltrees.models.model import Predictions
     from labeltrees.models.settings import Settings
 
-__all__ = ["Batch", "PredictedRow", "add_scores", "batch_of", "predicted_rows", "scored_k"]
+__all__ = ["Batch", "PredictedRow", "batch_of", "predicted_rows", "scored_k"]
 
 PredictedRow = tuple[int, Any, Any, list[Any], list[float]]
 """The line of a row, its label (or labels) and their probability, the most likely labels and
@@ -90,24 +90,6 @@ def scored_k(settings: Settings, n_top: int) -> int:
     """
     most = settings.batch_k
     return min(max(n_top, _N_SCORED), most) if 0 < n_top <= most else n_top
-
-
-def add_scores(validation: Any, batch: Batch, predicted: Predictions, *, single: bool) -> None:
-    """Add the predictions for a batch to the scores of a stream."""
-    found: dict[str, Any] = {}
-    if single:
-        if predicted.top.size:
-            correct = predicted.top[:, 0] == batch.labels.labels
-            found = {"correct": correct, "p_top": predicted.p_top[:, 0]}
-    else:
-        found["starts"] = batch.labels.starts
-        if predicted.top.size:
-            pairs = zip(predicted.top.tolist(), map(set, batch.labels.lists()), strict=True)
-            hits = [[label in own for label in tops] for tops, own in pairs]
-            found |= {"hits": hits, "p_top": predicted.p_top[:, 0]}
-    validation.update(
-        predicted.p_label, is_new=predicted.is_new, sample_weight=batch.weights, **found
-    )
 
 
 def predicted_rows(batch: Batch, predicted: Predictions, *, single: bool) -> Iterator[PredictedRow]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labeltrees.autotrain.batches import add_scores, batch_of, scored_k
+from labeltrees.autotrain.batches import batch_of, scored_k
 from labeltrees.autotrain.gathering import given_up
 from labeltrees.autotrain.memory_shares import buffer_rows, kept_within_memory
 from labeltrees.autotrain.training import Measured
@@ -17,13 +17,13 @@ from labeltrees.data.ahead import read_ahead
 from labeltrees.data.shuffle import joined, shuffled
 from labeltrees.errors import DataError
 from labeltrees.evaluation import Evaluator, task_of
-from labeltrees.metrics import ProgressiveSetValidation, ProgressiveValidation
+from labeltrees.metrics import ProgressiveValidation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from labeltrees.data.chunk import Chunk, OneLabel
-    from labeltrees.metrics import ProgressiveSetSummary, ProgressiveSummary
+    from labeltrees.metrics import ProgressiveSummary
 
 __all__ = ["BUFFER_ROWS", "Streamed", "learn_stream"]
 
@@ -39,7 +39,7 @@ class Streamed:
     """What became of a stream."""
 
     model: Any
-    progressive: ProgressiveSummary | ProgressiveSetSummary
+    progressive: ProgressiveSummary
     """Of predictions made before each row was learned, in the order in which rows were learned."""
     measured: Measured | None
     """On rows that were not learned; None if all were."""
@@ -101,7 +101,7 @@ def learn_stream(
     advance : function of a number of rows and what to show
     """
     single = one_label is not None
-    validation: Any = ProgressiveValidation() if single else ProgressiveSetValidation()
+    validation = ProgressiveValidation(label_sets=not single)
     model: Any = None
     first = None
     mix = _Mixer(seed)
@@ -125,7 +125,7 @@ def learn_stream(
                     batch.rows, batch.labels, batch.weights, k=k, pass_number=number
                 )
                 if number == 0:
-                    add_scores(validation, batch, predicted, single=single)
+                    validation.observe(predicted, batch.labels, batch.weights)
                 if advance is not None:
                     loss = validation.scores().log_loss_seen or 0.0
                     advance(batch.n_rows, {"loss": loss, "labels": len(model.vocabulary)})

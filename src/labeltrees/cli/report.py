@@ -17,10 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from labeltrees.metrics import (
-        CurvePoint,
-        ProgressiveSetSummary,
         ProgressiveSummary,
-        SetCurvePoint,
+        StreamScores,
     )
 
 __all__ = [
@@ -44,15 +42,15 @@ QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progre
 _BARS = " ▏▎▍▌▋▊▉█"
 _CURVE_ROWS = 15
 _CURVE_WIDTH = 40
-_CURVES = {
-    "CurvePoint": (("accuracy", "accuracy"), ("squared_loss", "squared"), ("log_loss", "log")),
-    "SetCurvePoint": (
-        ("precision_at_1", "P@1"),
-        ("ndcg_at_5", "nDCG@5"),
-        ("log_loss_seen", "log"),
-    ),
+_TITLES = {
+    "accuracy": "accuracy",
+    "squared_loss": "squared",
+    "log_loss": "log",
+    "precision_at_1": "P@1",
+    "ndcg_at_5": "nDCG@5",
+    "log_loss_seen": "log",
 }
-"""The scores that a learning curve shows, by the kind of its points, and what they are called."""
+"""Titles of the scores that a learning curve shows."""
 
 
 _to_stderr: ContextVar[bool] = ContextVar("_to_stderr", default=False)
@@ -114,16 +112,19 @@ def say_pairs(pairs: dict[str, object]) -> None:
     say(pairs_text(pairs))
 
 
-def say_curve(points: Sequence[CurvePoint] | Sequence[SetCurvePoint]) -> None:
+def say_curve(summary: ProgressiveSummary) -> None:
     """Write a learning curve: accuracy or P@1 as bars, with two other scores beside it."""
+    from labeltrees.metrics.stream_scores import CURVES
+
+    points = summary.curve
     if not points:
         return
-    score, *names = _CURVES[type(points[0]).__name__]
-    rows = _grouped(points, [name for name, _ in (score, *names)])
-    is_known = any(getattr(point, score[0]) is not None for point in points)
+    names = CURVES[summary.label_sets]
+    rows = _grouped(points, names)
+    is_known = any(getattr(point, names[0]) is not None for point in points)
     top = max(first for _, (first, _, _) in rows) or 1.0
-    one, other = (title for _, title in names)
-    say(f"  {'examples':>11}   {score[1]:<{_CURVE_WIDTH + 8}}   {one:>7}   {other:>6}")
+    title, one, other = (_TITLES[name] for name in names)
+    say(f"  {'examples':>11}   {title:<{_CURVE_WIDTH + 8}}   {one:>7}   {other:>6}")
     for n_rows, (first, second, third) in rows:
         bar = _bar(first / top).ljust(_CURVE_WIDTH)
         shown = f"{first:.3f}" if is_known else "    -"
@@ -147,47 +148,35 @@ def _grouped(points: Sequence[Any], names: Sequence[str]) -> list[tuple[int, lis
     return rows
 
 
-def progressive_pairs(summary: ProgressiveSummary | ProgressiveSetSummary) -> dict[str, object]:
+def progressive_pairs(summary: ProgressiveSummary) -> dict[str, object]:
     """Return the lines that describe a progressive validation."""
-    from labeltrees.metrics import ProgressiveSetSummary
-
-    if isinstance(summary, ProgressiveSetSummary):
-        return _pairs_of_sets(summary)
-    tail = summary.tail
-    pairs: dict[str, object] = {
-        "examples": summary.n_rows,
-        "new labels": summary.n_new_labels,
-        "accuracy": _with_radius(summary.accuracy, summary.accuracy_radius),
-        "squared loss (1-p)²": _with_radius(summary.squared_loss, summary.squared_loss_radius),
-        "equivalent labels": summary.equivalent_labels,
-        "log loss, seen labels": summary.log_loss_seen,
-        "calibration error@1": summary.calibration_error,
-    }
+    tail, sets = summary.tail, summary.label_sets
+    pairs: dict[str, object] = {"examples": summary.n_rows}
+    if sets:
+        pairs["labels per row"] = (summary.n_labels or 0) / max(1, summary.n_rows)
+    pairs["new labels"] = summary.n_new_labels
+    pairs |= _best(summary)
+    if sets:
+        pairs |= {"P@3": summary.precision_at_3, "P@5": summary.precision_at_5}
+        pairs["nDCG@5"] = summary.ndcg_at_5
+    else:
+        loss = _with_radius(summary.squared_loss, summary.squared_loss_radius)
+        pairs |= {"squared loss (1-p)²": loss, "equivalent labels": summary.equivalent_labels}
+    seen = "log loss, a row's seen labels" if sets else "log loss, seen labels"
+    pairs |= {seen: summary.log_loss_seen, "calibration error@1": summary.calibration_error}
     if tail is not None:
-        pairs["accuracy, last 20 %"] = _with_radius(tail.accuracy, tail.accuracy_radius)
+        pairs |= {f"{name}, last 20 %": value for name, value in _best(tail).items()}
+        if sets:
+            pairs["nDCG@5, last 20 %"] = tail.ndcg_at_5
         pairs["log loss, last 20 %"] = tail.log_loss_seen
     return pairs
 
 
-def _pairs_of_sets(summary: ProgressiveSetSummary) -> dict[str, object]:
-    """Return the lines of rows with many labels."""
-    tail = summary.tail
-    pairs: dict[str, object] = {
-        "examples": summary.n_rows,
-        "labels per row": summary.n_labels / max(1, summary.n_rows),
-        "new labels": summary.n_new_labels,
-        "P@1": _with_radius(summary.precision_at_1, summary.precision_at_1_radius),
-        "P@3": summary.precision_at_3,
-        "P@5": summary.precision_at_5,
-        "nDCG@5": summary.ndcg_at_5,
-        "log loss, a row's seen labels": summary.log_loss_seen,
-        "calibration error@1": summary.calibration_error,
-    }
-    if tail is not None:
-        pairs["P@1, last 20 %"] = _with_radius(tail.precision_at_1, tail.precision_at_1_radius)
-        pairs["nDCG@5, last 20 %"] = tail.ndcg_at_5
-        pairs["log loss, last 20 %"] = tail.log_loss_seen
-    return pairs
+def _best(scores: StreamScores) -> dict[str, object]:
+    """Return P@1 where rows have label sets, else accuracy, with its radius."""
+    if scores.label_sets:
+        return {"P@1": _with_radius(scores.precision_at_1, scores.precision_at_1_radius)}
+    return {"accuracy": _with_radius(scores.accuracy, scores.accuracy_radius)}
 
 
 def _with_radius(value: float | None, radius: float | None) -> str:

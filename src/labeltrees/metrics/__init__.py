@@ -60,31 +60,17 @@ if TYPE_CHECKING:
         weighted_ndcg_at_k,
         weighted_precision_at_k,
     )
-    from labeltrees.metrics.progressive import (
-        CurvePoint,
-        ProgressiveSummary,
-        ProgressiveValidation,
-        StreamScores,
-    )
-    from labeltrees.metrics.progressive_sets import (
-        ProgressiveSetSummary,
-        ProgressiveSetValidation,
-        SetCurvePoint,
-        SetScores,
-    )
+    from labeltrees.metrics.progressive import ProgressiveValidation
     from labeltrees.metrics.propensity import propensities
     from labeltrees.metrics.report import label_matrix, multilabel_report
+    from labeltrees.metrics.stream_scores import CurvePoint, ProgressiveSummary, StreamScores
 
 __all__ = [
     "CurvePoint",
     "FilteringCurve",
-    "ProgressiveSetSummary",
-    "ProgressiveSetValidation",
     "ProgressiveSummary",
     "ProgressiveValidation",
     "ReliabilityCurve",
-    "SetCurvePoint",
-    "SetScores",
     "StreamScores",
     "auc_at_k",
     "brier_at_k",
@@ -131,16 +117,12 @@ __all__ = [
 
 # Imported when first used, so that scores of a stream do not wait for scipy.
 _HOME = {
-    "CurvePoint": "progressive",
+    "CurvePoint": "stream_scores",
     "FilteringCurve": "filtering",
-    "ProgressiveSetSummary": "progressive_sets",
-    "ProgressiveSetValidation": "progressive_sets",
-    "ProgressiveSummary": "progressive",
+    "ProgressiveSummary": "stream_scores",
     "ProgressiveValidation": "progressive",
     "ReliabilityCurve": "calibration",
-    "SetCurvePoint": "progressive_sets",
-    "SetScores": "progressive_sets",
-    "StreamScores": "progressive",
+    "StreamScores": "stream_scores",
     "auc_at_k": "multilabel",
     "brier_at_k": "label_calibration",
     "brier_from_top_k": "losses",

@@ -1,4 +1,4 @@
-"""Progressive validation: each prediction of a stream is scored before its label is learned.
+"""Progressive validation: each prediction of a stream is scored before its row is learned.
 
 Under identically and independently distributed rows, the mean loss is an unbiased estimate of the
 learner's (Blum, Kalai, Langford, 1999), and Hoeffding's interval holds as for any sum of bounded
@@ -8,12 +8,14 @@ martingale differences.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from labeltrees.checks import flag, integer, number
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.errors import ArgumentError
 from labeltrees.metrics.arrays import (
     check_length,
@@ -21,13 +23,18 @@ from labeltrees.metrics.arrays import (
     checked_probabilities,
     checked_weights,
 )
-from labeltrees.metrics.losses import equivalent_labels, negative_log
-from labeltrees.metrics.running import (
-    RunningScores,
-    Sums,
-    Tops,
-    at_most_one,
-    without_infinities,
+from labeltrees.metrics.losses import (
+    LOG_FLOOR,
+    equivalent_labels,
+    hoeffding_radius,
+    negative_log,
+)
+from labeltrees.metrics.running import CalibrationCells, RunningSums
+from labeltrees.metrics.stream_scores import (
+    CURVES,
+    CurvePoint,
+    ProgressiveSummary,
+    StreamScores,
 )
 
 if TYPE_CHECKING:
@@ -35,114 +42,18 @@ if TYPE_CHECKING:
 
     FloatArray = NDArray[np.float64]
 
-__all__ = ["CurvePoint", "ProgressiveSummary", "ProgressiveValidation", "StreamScores"]
+__all__ = ["ProgressiveValidation"]
+
+KS = (1, 3, 5)
+"""Numbers of most likely labels that are scored where rows have several labels."""
+_DISCOUNTS = 1 / np.log2(np.arange(2, KS[-1] + 2))
+_SETTINGS = ("tail_start", "block_size", "max_points", "floor", "delta")
+_N_SUMS = {False: 9, True: 15}
+_OLD_PLACES = (1, 13, 13, 2, 3, 4, 6, 5, 7, 0, 8, 9, 10, 11, 12)
+"""Place of each sum in states of label sets up to 0.2.0, which had 13 sums; 13: it was not kept."""
 
 
-@dataclass(frozen=True)
-class CurvePoint:
-    """The scores of one block of rows; ``n_rows`` of the stream had been seen at its end."""
-
-    n_rows: int
-    accuracy: float | None
-    squared_loss: float | None
-    log_loss: float | None
-
-
-@dataclass(frozen=True)
-class StreamScores:
-    """Scores of a part of a stream; None where there is no row to score.
-
-    Attributes
-    ----------
-    n_rows, n_new_labels : int
-        The number of rows, and of rows whose label came for the first time.
-    squared_loss, squared_loss_radius, equivalent_labels : float or None
-        The paper's loss, its Hoeffding radius, and over how many labels a uniform guess has it.
-    log_loss, log_loss_radius : float or None
-        Over all rows; no probability counts as less than the floor.
-    log_loss_seen : float or None
-        The same over the rows whose label had been seen before.
-    accuracy, accuracy_radius : float or None
-        Over the rows for which ``correct`` was given.
-    calibration_error : float or None
-        ECE@1 over the rows for which ``p_top`` was given: 15 bins of about equal mass, made of
-        1000 cells of equal width.
-    """
-
-    n_rows: int
-    n_new_labels: int
-    squared_loss: float | None
-    squared_loss_radius: float | None
-    equivalent_labels: float | None
-    log_loss: float | None
-    log_loss_radius: float | None
-    log_loss_seen: float | None
-    accuracy: float | None
-    accuracy_radius: float | None
-    calibration_error: float | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the scores as JSON takes them: None for what is unknown or infinite."""
-        plain: dict[str, Any] = without_infinities(dataclasses.asdict(self))
-        return plain
-
-    def brief(self) -> dict[str, float]:
-        """Return the two scores that tell most, by name; those that are not known are left out."""
-        named = {"accuracy": self.accuracy, "log loss": self.log_loss_seen}
-        return {name: value for name, value in named.items() if value is not None}
-
-
-@dataclass(frozen=True)
-class ProgressiveSummary(StreamScores):
-    """Scores of a whole stream, and of its parts.
-
-    Attributes
-    ----------
-    tail : StreamScores or None
-        The scores of the last part of the stream, if its expected length was known.
-    curve : tuple of CurvePoint
-        The scores of each block of rows.
-    delta, floor : float
-        The probability that a radius is too small, and the floor of the log loss.
-    """
-
-    tail: StreamScores | None
-    curve: tuple[CurvePoint, ...]
-    delta: float
-    floor: float
-
-
-class _Sums(Sums):
-    """The sums of rows of one label: see `ProgressiveValidation._terms`."""
-
-    n_sums = 9
-
-    @property
-    def n_effective(self) -> float | None:
-        return self.ratio(0, 1, power=2)
-
-    @property
-    def squared_loss(self) -> float | None:
-        return at_most_one(self.ratio(2, 0))
-
-    @property
-    def log_loss(self) -> float | None:
-        return self.ratio(3, 0)
-
-    @property
-    def log_loss_seen(self) -> float | None:
-        return self.ratio(5, 4)
-
-    @property
-    def n_scored_effective(self) -> float | None:
-        return self.ratio(6, 7, power=2)
-
-    @property
-    def accuracy(self) -> float | None:
-        return at_most_one(self.ratio(8, 6))
-
-
-class ProgressiveValidation(RunningScores[CurvePoint, _Sums]):
+class ProgressiveValidation:
     """Scores of a stream of rows that are predicted before they are learned.
 
     Memory does not grow with the stream: when the curve has ``max_points``, neighbours become one
@@ -153,6 +64,9 @@ class ProgressiveValidation(RunningScores[CurvePoint, _Sums]):
 
     Parameters
     ----------
+    label_sets : bool, default False
+        Whether rows have any number of labels: there are P@k and nDCG@5 then, instead of accuracy
+        and squared loss.
     n_expected : int, optional
         The length of the stream, if known: the tail begins at row
         ``n_expected - max(1, round(tail_fraction n_expected))`` and lasts until the stream ends.
@@ -177,10 +91,89 @@ class ProgressiveValidation(RunningScores[CurvePoint, _Sums]):
     (0.75, 1.0, 0.4375, 1)
     >>> ProgressiveValidation.from_state(stream.state()).summary() == summary
     True
+
+    Two rows with label sets: the first has two labels, one of them new, and its most likely label
+    was right.
+
+    >>> stream = ProgressiveValidation(label_sets=True)
+    >>> stream.update([0.5, 0.0, 0.25], [[True, False, False], [False, False, True]], [0.5, 0.75],
+    ...               starts=[0, 2, 3], is_new=[False, True, False])
+    >>> scores = stream.scores()
+    >>> scores.precision_at_1, round(scores.precision_at_3, 4), scores.n_new_labels
+    (0.5, 0.3333, 1)
     """
 
-    _sums_class = _Sums
-    _point_class = CurvePoint
+    def __init__(
+        self,
+        *,
+        label_sets: bool = False,
+        n_expected: int | None = None,
+        tail_fraction: float = 0.2,
+        block_size: int = 10_000,
+        max_points: int = 1000,
+        floor: float = LOG_FLOOR,
+        delta: float = 0.05,
+    ) -> None:
+        self.label_sets = flag("label_sets", label_sets)
+        self.block_size = integer("block_size", block_size, 1)
+        self.max_points = integer("max_points", max_points, 2)
+        self.delta = number("delta", delta, 0, 1, open_low=True, open_high=True)
+        self.floor = number("floor", floor, 0, 1, open_low=True, open_high=True)
+        fraction = number("tail_fraction", tail_fraction, 0, 1, open_low=True)
+        self.tail_start: int | None = None
+        if n_expected is not None:
+            n_expected = integer("n_expected", n_expected, 1)
+            self.tail_start = n_expected - max(1, round(fraction * n_expected))
+        self._whole, self._tail, self._block = self._sums(), self._sums(), self._sums()
+        self._cells, self._tail_cells = CalibrationCells(), CalibrationCells()
+        self._points: list[CurvePoint] = []
+
+    def _sums(self) -> RunningSums:
+        return RunningSums(_N_SUMS[self.label_sets])
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows so far."""
+        return self._whole.n_rows
+
+    def observe(
+        self, predicted: Any, labels: RaggedLabels | ArrayLike, sample_weight: Any = None
+    ) -> None:
+        """Add the next rows of the stream by what was predicted for them before.
+
+        Parameters
+        ----------
+        predicted : Predictions
+            What `progressive_fit` of an estimator, or `update` of a model, returned.
+        labels : labels of shape (n_rows,), or RaggedLabels
+            The true labels of the rows.
+        sample_weight : array, optional
+            Weights >= 0 of the rows.
+
+        Examples
+        --------
+        >>> from labeltrees import ConditionalTreeClassifier
+        >>> X, y, stream = [[1.0]] * 50, ["a", "b"] * 25, ProgressiveValidation()
+        >>> stream.observe(ConditionalTreeClassifier().progressive_fit(X, y), y)
+        >>> stream.scores().n_new_labels
+        2
+        """
+        if not isinstance(labels, RaggedLabels):
+            labels = RaggedLabels.of_single(labels)
+        correct, p_top = None, None
+        if predicted.top.size:
+            p_top = predicted.p_top[:, 0]
+            if labels.is_single:
+                correct = np.asarray(predicted.top == labels.labels[:, np.newaxis], dtype=bool)
+            else:
+                row_of, correct = labels.row_of, np.zeros(predicted.top.shape, dtype=bool)
+                equal = predicted.top[row_of] == labels.labels[:, np.newaxis]
+                np.logical_or.at(correct, row_of, np.asarray(equal, dtype=bool))
+        starts = None if labels.is_single else labels.starts
+        self.update(
+            predicted.p_label, correct, p_top,
+            starts=starts, is_new=predicted.is_new, sample_weight=sample_weight,
+        )  # fmt: skip
 
     def update(
         self,
@@ -188,6 +181,7 @@ class ProgressiveValidation(RunningScores[CurvePoint, _Sums]):
         correct: ArrayLike | None = None,
         p_top: ArrayLike | None = None,
         *,
+        starts: ArrayLike | None = None,
         is_new: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> None:
@@ -195,78 +189,264 @@ class ProgressiveValidation(RunningScores[CurvePoint, _Sums]):
 
         Parameters
         ----------
-        p_label : array of shape (n_rows,)
-            The probability given to the true label; may be empty.
-        correct : array of booleans, optional
-            Whether the likeliest label was the true one.
-        p_top : array, optional
-            The probability of the likeliest label; needs ``correct``.
-        is_new : array of booleans, optional
+        p_label : array of shape (n_labels_in_all,)
+            The probability given to each true label, row by row; may be empty.
+        correct : array of booleans of shape (n_rows,) or (n_rows, k), optional
+            Whether the most likely label, or each of the k most likely, was a true one. P@k needs
+            k of them.
+        p_top : array of shape (n_rows,), optional
+            The probability of the most likely label; needs ``correct``.
+        starts : array of shape (n_rows + 1,), optional
+            Where each row's labels start in ``p_label``, which has each label of a row once; by
+            default each row has one. Needs ``label_sets=True``.
+        is_new : array of booleans of shape (n_labels_in_all,), optional
             Whether the label had never been seen before; by default none is new.
-        sample_weight : array, optional
+        sample_weight : array of shape (n_rows,), optional
             Weights >= 0 of the rows.
         """
         p = checked_probabilities("p_label", p_label, empty=True)
-        weight = checked_weights(sample_weight, len(p))
-        hit = checked_bools("correct", correct, len(p))
+        borders = self._checked_starts(starts, len(p))
+        n_rows = len(borders) - 1
+        weight = checked_weights(sample_weight, n_rows)
+        hits = _checked_hits(correct, n_rows)
         new = checked_bools("is_new", is_new, len(p))
+        new = np.zeros(len(p), dtype=bool) if new is None else new
         top = None if p_top is None else checked_probabilities("p_top", p_top, empty=True)
         if top is not None:
-            check_length("p_top", top, len(p))
-            if hit is None:
-                raise ArgumentError.of("correct", None, "given with p_top")
-        if new is None:
-            new = np.zeros(len(p), dtype=bool)
-        terms = self._terms(p, weight, hit, new)
-        tops = None if top is None or hit is None else Tops(top, hit, weight)
-        self._add(terms, new, tops)
+            check_length("p_top", top, n_rows)
+            if hits is None:
+                raise ArgumentError.of("correct", correct, "given with p_top")
+        if self.label_sets:
+            row_of = np.repeat(np.arange(n_rows), np.diff(borders))
+            terms = self._terms_of_sets(p, new, row_of, weight, hits)
+            n_new = np.bincount(row_of, new, minlength=n_rows).astype(np.int64)
+        else:
+            terms, n_new = self._terms(p, new, weight, hits), new.astype(np.int64)
+        self._add(terms, n_new, top, hits, weight)
+
+    def _checked_starts(self, starts: ArrayLike | None, n_labels: int) -> NDArray[np.int64]:
+        if starts is None:
+            return np.arange(n_labels + 1, dtype=np.int64)
+        if not self.label_sets:
+            raise ArgumentError.of("starts", starts, "None without label_sets=True")
+        borders = np.asarray(starts, np.int64)
+        if (
+            not len(borders)
+            or borders[0] != 0
+            or borders[-1] != n_labels
+            or (np.diff(borders) < 0).any()
+        ):
+            raise ArgumentError(
+                f"must increase from 0 to the {n_labels} entries of p_label.", argument="starts"
+            )
+        return borders
 
     def _terms(
         self,
         p: FloatArray,
-        weight: FloatArray,
-        hit: NDArray[np.bool_] | None,
         new: NDArray[np.bool_],
+        weight: FloatArray,
+        hits: NDArray[np.bool_] | None,
     ) -> FloatArray:
-        """Return what each row adds to each sum, in the order of `_Sums`."""
+        """Return what each row with one label adds to each sum, in the order of `_scores`."""
         log = weight * negative_log(p, self.floor)
-        scored, hits = (0 * weight, 0 * weight) if hit is None else (weight, weight * hit)
+        scored, hit = (0 * weight, 0 * weight) if hits is None else (weight, weight * hits[:, 0])
         seen = ~new
         squared = weight * (1 - p) ** 2
         losses = (weight, weight**2, squared, log, weight * seen, log * seen)
-        return np.stack((*losses, scored, scored**2, hits))
+        return np.stack((*losses, scored, scored**2, hit))
+
+    def _terms_of_sets(
+        self,
+        p: FloatArray,
+        new: NDArray[np.bool_],
+        row_of: NDArray[np.int64],
+        weight: FloatArray,
+        hits: NDArray[np.bool_] | None,
+    ) -> FloatArray:
+        """Return what each row with any number of labels adds to each sum."""
+
+        def by_row(values: Any) -> FloatArray:
+            return np.bincount(row_of, values, minlength=len(weight)).astype(np.float64)
+
+        log, seen = negative_log(p, self.floor), (~new).astype(np.float64)
+        n_own = by_row(np.ones(len(p)))
+        none, width = 0 * weight, 0 if hits is None else hits.shape[1]
+        of_k = []
+        for k in KS:
+            share = 0.0 if hits is None else hits[:, :k].sum(axis=1) / k
+            scored = weight if width >= k else none
+            of_k.append((scored, scored * share))
+        gain = none
+        if hits is not None and width >= KS[-1]:
+            best = np.concatenate([[1.0], np.cumsum(_DISCOUNTS)])  # a row without labels gains 0
+            most = best[np.minimum(n_own, KS[-1]).astype(np.int64)]
+            gain = weight * (hits[:, : KS[-1]] @ _DISCOUNTS) / most
+        log_loss = (weight * by_row(log), weight * by_row(seen), weight * by_row(seen * log))
+        (scored, hit), *others = of_k
+        first = (weight * n_own, weight**2, none, *log_loss, scored, scored**2, hit)
+        return np.stack((*first, n_own, *itertools.chain(*others), gain))
+
+    def _add(
+        self,
+        terms: FloatArray,
+        n_new: NDArray[Any],
+        p_top: FloatArray | None,
+        hits: NDArray[np.bool_] | None,
+        weight: FloatArray,
+    ) -> None:
+        """Add what each row adds to each sum, (n_sums, n_rows), and its most likely label."""
+        for start, stop in self._segments(terms.shape[1]):
+            rows = slice(start, stop)
+            sums, new = terms[:, rows].sum(axis=1), int(n_new[rows].sum())
+            in_tail = self.tail_start is not None and self.n_rows >= self.tail_start
+            for part in (self._whole, self._block, *([self._tail] if in_tail else [])):
+                part.add(sums, stop - start, new)
+            if p_top is not None and hits is not None:
+                for cells in (self._cells, *([self._tail_cells] if in_tail else [])):
+                    cells.add(p_top[rows], hits[rows, 0], weight[rows])
+            if self._block.n_rows == self.block_size:
+                self._end_block()
+
+    def _segments(self, n_rows: int) -> list[tuple[int, int]]:
+        """Return the parts of the next rows between the borders of blocks and the tail's start."""
+        begin, end = self.n_rows, self.n_rows + n_rows
+        next_block = (begin // self.block_size + 1) * self.block_size
+        borders = {begin, end, *range(next_block, end, self.block_size)}
+        if self.tail_start is not None and begin < self.tail_start < end:
+            borders.add(self.tail_start)
+        cuts = [border - begin for border in sorted(borders)]
+        return list(itertools.pairwise(cuts))
+
+    def _end_block(self) -> None:
+        self._points.append(self._point())
+        self._block = self._sums()
+        # An even number of points: the next block begins where one of twice the length does.
+        if len(self._points) >= self.max_points and len(self._points) % 2 == 0:
+            self._points = list(map(_mean_point, self._points[::2], self._points[1::2]))
+            self.block_size *= 2
 
     def _point(self) -> CurvePoint:
-        scores = self._block
-        return CurvePoint(self.n_rows, scores.accuracy, scores.squared_loss, scores.log_loss)
+        found = self._scores(self._block, None)
+        return CurvePoint(self.n_rows, **{name: found[name] for name in CURVES[self.label_sets]})
+
+    @property
+    def curve(self) -> list[CurvePoint]:
+        """The learning curve: scores of each block of rows, the last of which may be shorter."""
+        return self._points + ([self._point()] if self._block.n_rows else [])
 
     def scores(self) -> StreamScores:
         """Return the scores so far, without curve and tail, which take longer."""
-        return StreamScores(**self._scores(self._whole))
+        return StreamScores(**self._scores(self._whole, self._cells))
 
     def summary(self) -> ProgressiveSummary:
         """Return all scores so far."""
-        tail = None if self.tail_start is None else StreamScores(**self._scores(self._tail))
+        tail = None
+        if self.tail_start is not None:
+            tail = StreamScores(**self._scores(self._tail, self._tail_cells))
         return ProgressiveSummary(
-            **self._scores(self._whole),
+            **self._scores(self._whole, self._cells),
             tail=tail,
             curve=tuple(self.curve),
             delta=self.delta,
             floor=self.floor,
         )
 
-    def _scores(self, sums: _Sums) -> dict[str, Any]:
-        loss = sums.squared_loss
-        return {
+    def _scores(self, sums: RunningSums, cells: CalibrationCells | None) -> dict[str, Any]:
+        best, best_radius = sums.share(8, 6), self._radius(sums.ratio(6, 7, power=2), 1.0)
+        found = {
+            "label_sets": self.label_sets,
             "n_rows": sums.n_rows,
             "n_new_labels": sums.n_new,
-            "squared_loss": loss,
-            "squared_loss_radius": self._radius(sums.n_effective, 1.0),
-            "equivalent_labels": None if loss is None else equivalent_labels(loss),
-            "log_loss": sums.log_loss,
-            "log_loss_radius": self._radius(sums.n_effective, -math.log(self.floor)),
-            "log_loss_seen": sums.log_loss_seen,
-            "accuracy": sums.accuracy,
-            "accuracy_radius": self._radius(sums.n_scored_effective, 1.0),
-            "calibration_error": self._calibration_error(sums),
+            "log_loss": sums.ratio(3, 0),
+            "log_loss_seen": sums.ratio(5, 4),
+            "calibration_error": None if cells is None else cells.calibration_error,
         }
+        if self.label_sets:
+            return found | {
+                "n_labels": round(sums[9]),
+                "precision_at_1": best,
+                "precision_at_1_radius": best_radius,
+                "precision_at_3": sums.share(11, 10),
+                "precision_at_5": sums.share(13, 12),
+                "ndcg_at_5": sums.share(14, 12),
+            }
+        loss, n_effective = sums.share(2, 0), sums.ratio(0, 1, power=2)
+        return found | {
+            "squared_loss": loss,
+            "squared_loss_radius": self._radius(n_effective, 1.0),
+            "equivalent_labels": None if loss is None else equivalent_labels(loss),
+            "log_loss_radius": self._radius(n_effective, -math.log(self.floor)),
+            "accuracy": best,
+            "accuracy_radius": best_radius,
+        }
+
+    def _radius(self, n: float | None, span: float) -> float | None:
+        return None if n is None else hoeffding_radius(n, delta=self.delta, span=span)
+
+    def state(self) -> dict[str, Any]:
+        """Return all that `from_state` needs to go on from here, as values that JSON takes."""
+        names = ("n_rows", *CURVES[self.label_sets])
+        return {
+            **{name: getattr(self, name) for name in _SETTINGS},
+            "sums": [part.state() for part in (self._whole, self._tail, self._block)],
+            "cells": [part.state() for part in (self._cells, self._tail_cells)],
+            "points": [[getattr(point, name) for name in names] for point in self._points],
+        }
+
+    @classmethod
+    def from_state(cls, state: Any, *, label_sets: bool = False) -> Self:
+        """Return the validation whose `state` this is, equal to the last bit."""
+        try:
+            settings = {name: state[name] for name in _SETTINGS if name != "tail_start"}
+            restored = cls(label_sets=label_sets, **settings)
+            start = state["tail_start"]
+            restored.tail_start = None if start is None else integer("tail_start", start, 0)
+            parts = (restored._whole, restored._tail, restored._block)
+            for part, own in zip(parts, state["sums"], strict=True):
+                part.restore(_reordered(own) if label_sets else own)
+            cells = (restored._cells, restored._tail_cells)
+            for cell, own in zip(cells, state["cells"], strict=True):
+                cell.restore(own)
+            names = CURVES[label_sets]
+            restored._points = [_restored_point(names, *own) for own in state["points"]]
+        except (LookupError, TypeError, ValueError) as error:
+            message = f"this is not the state of a progressive validation: {error}"
+            raise ArgumentError(message) from None
+        return restored
+
+
+def _checked_hits(correct: ArrayLike | None, n_rows: int) -> NDArray[np.bool_] | None:
+    """Return whether the most likely labels were right, (n_rows, k); None if that is not known."""
+    found = None if correct is None else np.asarray(correct)
+    if found is None or found.ndim != 2:
+        each = checked_bools("correct", found, n_rows)
+        return None if each is None else each[:, np.newaxis]
+    check_length("correct", found, n_rows)
+    return found.astype(bool) if found.shape[1] else None
+
+
+def _reordered(state: Any) -> Any:
+    """Return the sums over label sets, also of a state of 0.2.0 or before."""
+    n_rows, n_new, *sums = state
+    if any(len(each) != len(_OLD_PLACES) - 2 for each in sums):
+        return state
+    return [n_rows, n_new, *([[*each, 0.0][place] for place in _OLD_PLACES] for each in sums)]
+
+
+def _mean_point(first: CurvePoint, second: CurvePoint) -> CurvePoint:
+    """Return one point for two blocks of the same length."""
+
+    def mean(name: str) -> float | None:
+        values = [getattr(point, name) for point in (first, second)]
+        known = [value for value in values if value is not None]
+        return sum(known) / len(known) if known else None
+
+    names = [each.name for each in dataclasses.fields(second)[1:]]
+    return CurvePoint(second.n_rows, **{name: mean(name) for name in names})
+
+
+def _restored_point(names: tuple[str, ...], n_rows: Any, *scores: Any) -> CurvePoint:
+    known = [None if score is None else number("score", score, 0) for score in scores]
+    found = dict(zip(names, known, strict=True))
+    return CurvePoint(integer("n_rows", n_rows, 0), **found)

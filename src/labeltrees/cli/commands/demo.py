@@ -32,10 +32,7 @@ from labeltrees.models.conditional.start import start_on_stream
 from labeltrees.progress import Progress
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from labeltrees.metrics import ProgressiveSummary
-    from labeltrees.models.model import Predictions
 
 LINES = (
     "import os\n\ndef listing(folder):\n    return sorted(os.",
@@ -120,23 +117,18 @@ class _Run:
             labels = RaggedLabels.of_single(chunk.labels)
             seen = self.model.update(chunk.rows, labels, _ALL_ALIKE, k=1)
             self.seconds_learning += time.perf_counter() - started
-            correct = _score(self.validation, seen, chunk.labels)
+            self.validation.observe(seen, labels)
             plain = self.plain.update(chunk.rows, labels, _ALL_ALIKE, k=1)
-            _score(self.plain_scores, plain, chunk.labels)
+            self.plain_scores.observe(plain, labels)
             hits, p_label = table.update(chunk.labels)
             self.table_scores.update(p_label, hits, is_new=seen.is_new)
             hits = cache.update(chunk.contexts, chunk.labels)
             self.cache_scores.update(hits.astype(float), hits)
             progress.advance(
-                chunk.n_rows, acc=float(correct.mean()), labels=len(self.model.vocabulary)
+                chunk.n_rows,
+                acc=float((seen.top[:, 0] == chunk.labels).mean()),
+                labels=len(self.model.vocabulary),
             )
-
-
-def _score(validation: ProgressiveValidation, seen: Predictions, labels: Any) -> NDArray[np.bool_]:
-    """Add predictions to the scores; return whether each was right."""
-    correct = np.asarray(seen.top[:, 0] == labels, dtype=bool)
-    validation.update(seen.p_label, correct, seen.p_top[:, 0], is_new=seen.is_new)
-    return correct
 
 
 def _complete(model: Any, text: str) -> dict[str, Any]:
@@ -153,7 +145,7 @@ def _complete(model: Any, text: str) -> dict[str, Any]:
 
 
 def _tell(run: _Run, summary: ProgressiveSummary) -> None:
-    say_curve(summary.curve)
+    say_curve(summary)
     say("\n  over the last 20 % of the stream:\n")
     say_table(("", "accuracy", "log loss"), _rivals(run, summary))
     say()

@@ -37,7 +37,7 @@ from labeltrees.cli.streaming.signals import AskedToStop, Stopping
 from labeltrees.cli.units import Every, every
 from labeltrees.data.readers.source import MAX_LINE_BYTES
 from labeltrees.errors import ArgumentError, DataError
-from labeltrees.metrics import ProgressiveSetValidation, ProgressiveValidation
+from labeltrees.metrics import ProgressiveValidation
 from labeltrees.progress import Progress
 
 _WHAT = "predicted before learned, in the order of the stream"
@@ -152,11 +152,12 @@ def stream(
                     say(f"labeltrees: {note}")
         facts = {"input": extra["input"]} if "input" in extra else source.facts()
         sets = learner.model_class.takes_label_sets
-        scoring: Any = ProgressiveSetValidation if sets else ProgressiveValidation
         if resumed is None:
-            position = Position(fingerprint(source), scoring(n_expected=limit))
+            position = Position(
+                fingerprint(source), ProgressiveValidation(label_sets=sets, n_expected=limit)
+            )
         else:
-            position = Position.resumed(extra, source, str(resumed), scoring)
+            position = Position.resumed(extra, source, str(resumed), label_sets=sets)
         answers = None
         if predictions is not None:
             form = form_of(predictions, predictions_format, "--predictions-format")
@@ -209,7 +210,7 @@ def _report(running: Stream, *, json: bool) -> None:
         place = {"input_rows": position.rows, "unlabelled": position.unlabelled}
         say_json(summary.to_dict() | rates | place | {"measured": _WHAT})
         return
-    say_curve(summary.curve)
+    say_curve(summary)
     say(f"\n  {_WHAT}:")
     pairs = progressive_pairs(summary) | {"examples/s": round(running.pulse.rate)}
     if position.unlabelled:

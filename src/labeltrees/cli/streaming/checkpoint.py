@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from labeltrees import checks
 from labeltrees.errors import ArgumentError
+from labeltrees.metrics import ProgressiveValidation
 
 if TYPE_CHECKING:
     from labeltrees.cli.inputs import Input
-    from labeltrees.metrics import ProgressiveSetValidation, ProgressiveValidation
 
 __all__ = ["Position", "fingerprint"]
 
@@ -25,7 +25,7 @@ class Position:
 
     input: dict[str, Any] | None
     """What `fingerprint` says of the input; None if it can only be read once."""
-    validation: ProgressiveValidation | ProgressiveSetValidation
+    validation: ProgressiveValidation
     rows: int = 0
     """Of the input, those without a label included."""
     unlabelled: int = 0
@@ -44,11 +44,13 @@ class Position:
         }
 
     @classmethod
-    def resumed(cls, extra: dict[str, Any], source: Input, out: str, scoring: Any) -> Position:
+    def resumed(
+        cls, extra: dict[str, Any], source: Input, out: str, *, label_sets: bool
+    ) -> Position:
         """Return the position in a model's file, or raise `ArgumentError` if it is of other data.
 
-        ``scoring`` is the class of the validation. Of an input that can only be read once, all
-        rows are new.
+        ``label_sets`` is whether its rows have any number of labels. Of an input that can only be
+        read once, all rows are new.
         """
         kept = extra.get("stream")
         if not isinstance(kept, dict):
@@ -58,7 +60,7 @@ class Position:
         try:
             found = cls(
                 kept["input"],
-                scoring.from_state(kept["validation"]),
+                ProgressiveValidation.from_state(kept["validation"], label_sets=label_sets),
                 checks.integer("rows", kept["rows"], 0),
                 checks.integer("unlabelled", kept["unlabelled"], 0),
                 checks.integer("predictions_bytes", kept["predictions_bytes"], 0),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labeltrees.autotrain.batches import add_scores, batch_of, predicted_rows, scored_k
+from labeltrees.autotrain.batches import batch_of, predicted_rows, scored_k
 from labeltrees.cli.answers import csv_line, json_line, tsv_line
 from labeltrees.cli.report import stop_writing
 from labeltrees.cli.streaming.signals import AskedToStop
@@ -223,7 +223,7 @@ class Stream:
             k = scored_k(self.learner.settings, self.n_top)
             predicted = self.model.update(batch.rows, batch.labels, batch.weights, k=k)
             self.pulse.learned(batch.n_rows, time.perf_counter() - started)
-            add_scores(self.position.validation, batch, predicted, single=single)
+            self.position.validation.observe(predicted, batch.labels, batch.weights)
         self.position.rows += part.n_rows
         self.position.unlabelled += part.n_unlabelled
         if batch.n_rows and self.answers is not None:

@@ -343,7 +343,7 @@ def _counted(chunks: Iterable[Chunk], progress: Progress) -> Iterator[Chunk]:
 def _progressive(summary: Any) -> dict[str, float | None]:
     """Return what is told of predictions made before rows were learned."""
     names = ("squared_loss", "precision_at_1", "precision_at_5", "ndcg_at_5", "log_loss_seen")
-    return {name: getattr(summary, name) for name in names if hasattr(summary, name)}
+    return {name: getattr(summary, name) for name in names if name in summary.to_dict()}
 
 
 def _sizes(model: Any) -> dict[str, Any]:

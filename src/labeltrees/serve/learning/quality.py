@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from labeltrees.errors import ArgumentError
-from labeltrees.metrics import ProgressiveSetValidation, ProgressiveValidation
+from labeltrees.metrics import ProgressiveValidation
 from labeltrees.metrics.calibration import curve_of
 
 if TYPE_CHECKING:
@@ -54,8 +54,9 @@ class ProgressiveQuality:
 
     def __init__(self, *, several_labels: bool = False) -> None:
         self.several_labels = several_labels
-        kind: Any = ProgressiveSetValidation if several_labels else ProgressiveValidation
-        self.validation = kind(block_size=100, max_points=500)
+        self.validation = ProgressiveValidation(
+            label_sets=several_labels, block_size=100, max_points=500
+        )
         self._p_label = np.zeros(WINDOW, np.float32)  # of recent labels
         self._p_top = np.zeros(WINDOW, np.float32)  # of recent rows
         self._correct = np.zeros(WINDOW, bool)
@@ -73,21 +74,14 @@ class ProgressiveQuality:
         seqs: NDArray[np.int64],
     ) -> None:
         """Add the predictions for the next rows; ``ids`` are those of all labels."""
+        self.validation.observe(predicted, labels, weights)
         row_of = labels.row_of
         equal = predicted.top[row_of] == labels.labels[:, None]
         hits: NDArray[np.bool_] = np.asarray(equal, dtype=bool)
-        p_top = predicted.p_top[:, 0]
         correct = np.zeros(labels.n_rows, dtype=bool)
         correct[row_of[hits[:, 0]]] = True
-        options = {"is_new": predicted.is_new, "sample_weight": weights, "p_top": p_top}
-        if self.several_labels:
-            by_row = np.zeros(predicted.top.shape, dtype=bool)
-            np.logical_or.at(by_row, row_of, hits)
-            self.validation.update(predicted.p_label, labels.starts, hits=by_row, **options)
-        else:
-            self.validation.update(predicted.p_label, correct, **options)
         self._n_labels = _add(self._p_label, self._n_labels, predicted.p_label)
-        _add(self._p_top, self._n_rows, p_top)
+        _add(self._p_top, self._n_rows, predicted.p_top[:, 0])
         self._n_rows = _add(self._correct, self._n_rows, correct)
         for i in np.flatnonzero(predicted.is_new).tolist():
             label = labels.labels[i : i + 1].tolist()[0]
@@ -186,7 +180,9 @@ class ProgressiveQuality:
         """Return the scores with this state, or new ones if the state is missing or invalid."""
         quality = cls(several_labels=several_labels)
         try:
-            quality.validation = type(quality.validation).from_state(state["validation"])
+            quality.validation = ProgressiveValidation.from_state(
+                state["validation"], label_sets=several_labels
+            )
             quality._n_rows = int(state["n"])
             quality._n_labels = int(
                 state.get("n_labels", quality._n_rows)
