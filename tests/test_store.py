@@ -237,7 +237,7 @@ def test_foreign_files_are_refused(tmp_path, content):
 
 def test_another_projects_safetensors_file_is_refused(tmp_path):
     save_file({"layer": np.ones(3)}, tmp_path / "other")
-    with pytest.raises(ModelFormatError, match="not of a labeltrees model"):
+    with pytest.raises(ModelFormatError, match="does not hold a labeltrees model"):
         labeltrees.load(tmp_path / "other")
 
 

@@ -1,4 +1,4 @@
-"""The progress of a long command on the terminal, and nothing anywhere else."""
+"""Show the progress of a long command, only on a terminal."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ if TYPE_CHECKING:
 
 __all__ = ["SILENT", "Progress"]
 
-_SECONDS_BETWEEN = 0.1
+_SECONDS_BETWEEN = 0.1  # Minimum time between two updates of the bar.
 
 
 class Progress:
-    """A live bar on stderr: rows, rate, named values, time gone and time left.
+    """A live bar on stderr with rows, rate, named values, time spent and time left.
 
-    It is silent when stderr is not a terminal, when not enabled, and from the first trouble with
-    the terminal on: showing progress never fails a command. rich is imported when a bar is shown.
+    It is silent if stderr is not a terminal, if it is not enabled, and after the first error of the
+    terminal, because showing progress must never fail a command. rich is imported only when a bar
+    is shown.
 
     Parameters
     ----------
     description : str
-        What is being done.
+        The name of the task.
     total : int, optional
         The number of rows, if known.
     enabled : bool, default True
@@ -60,19 +61,19 @@ class Progress:
 
         bar = progress.Progress(
             progress.TextColumn("{task.description}", markup=False),
-            progress.BarColumn(bar_width=10),  # all of it fits into 80 columns
+            progress.BarColumn(bar_width=10),  # The whole bar fits into 80 columns.
             progress.TextColumn("{task.completed:,.0f}{task.fields[note]}", markup=False),
             progress.TimeRemainingColumn(compact=True, elapsed_when_finished=True),
             console=Console(stderr=True),
-            auto_refresh=False,  # no thread: trouble with the terminal arises where it is caught
-            redirect_stdout=False,  # stdout is for results
+            auto_refresh=False,  # Without a thread, errors of the terminal are caught.
+            redirect_stdout=False,  # stdout is for results.
         )
         bar.add_task(self.description, total=self.total, note="")
         bar.start()
         return bar
 
     def advance(self, n: int = 1, **fields: object) -> None:
-        """Count n more rows, and show the named values, such as ``loss`` and ``labels``."""
+        """Count n more rows, and show named values such as ``loss`` and ``labels``."""
         if self._bar is None:
             return
         self._fields.update(fields)
@@ -98,7 +99,7 @@ class Progress:
 
 
 SILENT = Progress("", enabled=False)
-"""The progress of what nobody watches."""
+"""A progress that is never shown."""
 
 
 def _short(value: object) -> str:

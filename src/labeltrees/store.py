@@ -1,14 +1,14 @@
-"""Model files: one safetensors file that is safe to load, checked to the last bit.
+"""Read and write model files, which are safetensors files that are safe to load.
 
-The file's metadata has one entry, ``labeltrees``: a JSON object with the format's version, the
-model's class, its facts (settings included), extra, a SHA-256 of every tensor's type, shape and
-bytes, and a SHA-256 of all that. The same model always gives the same bytes. A file is written
-under another name, flushed to disk and renamed, so that a crash leaves the old file or the new
-one.
+The metadata of a file has one entry, ``labeltrees``. It is a JSON object with the format's version,
+the model's class, its facts (settings included), extra, a SHA-256 of every tensor's type, shape and
+bytes, and a SHA-256 of the whole object. The same model always gives the same bytes. A file is
+written under another name, flushed to disk and renamed, so that a crash leaves either the old file
+or the new one.
 
-Checksums tell damage, not intent: whoever restores a model takes its arrays by `tensor`, which
-checks type and dimensions, and looks at starts and ids (`check_starts`, `check_ids`) before they
-lead anywhere.
+Checksums find damage but not intent. For this reason, code that restores a model must take its
+arrays with `tensor`, which checks type and dimensions. It must also check starts and ids
+(`check_starts`, `check_ids`) before it follows them.
 """
 
 from __future__ import annotations
@@ -47,29 +47,29 @@ __all__ = [
 FORMAT = "labeltrees"
 FORMAT_VERSION = 2
 TRANSFORM = "transform."
-"""How the names of tensors begin that belong to the transformer in front of the model."""
+"""Prefix of the names of tensors that belong to the transformer in front of the model."""
 _DTYPES = {
     "BOOL": "?", "U8": "u1", "I8": "i1", "U16": "<u2", "I16": "<i2", "F16": "<f2", "U32": "<u4",
     "I32": "<i4", "F32": "<f4", "U64": "<u8", "I64": "<i8", "F64": "<f8",
 }  # fmt: skip
 _FIELDS = {"model": str, "facts": dict, "extra": dict, "library_version": str, "tensors": dict}
-"""Of the description, besides version and checksum."""
+"""Required fields of the description, in addition to version and checksum."""
 
 
 @dataclass(frozen=True)
 class StoredModel:
-    """What a model file holds."""
+    """The content of a model file."""
 
     model: str
     """The model's class."""
     facts: dict[str, Any]
-    """What the model's own `from_tensors` needs besides the tensors: settings and sizes."""
+    """Settings and sizes, which `from_tensors` of the model needs in addition to the tensors."""
     tensors: dict[str, NDArray[Any]] = field(repr=False)
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
-    """Whatever the writer wanted to keep with the model, such as how its input was read."""
+    """Other values kept with the model, for example how its input was read."""
     library_version: str = ""
     transform: dict[str, Any] | None = field(default=None, repr=False)
-    """What is in front of the model, such as a vectoriser (`labeltrees.transforms`)."""
+    """The transformer in front of the model, such as a vectoriser (`labeltrees.transforms`)."""
 
     def model_tensors(self) -> dict[str, NDArray[Any]]:
         """Return the tensors of the model itself."""
@@ -82,7 +82,7 @@ class StoredModel:
 
 
 def write(path: str | os.PathLike[str], model: StoredModel) -> None:
-    """Write a model file; the file appears whole or not at all."""
+    """Write a model file, which appears whole or not at all."""
     from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
@@ -98,7 +98,7 @@ def write(path: str | os.PathLike[str], model: StoredModel) -> None:
         description["transform"] = model.transform
     description["checksum"] = _sha256(_canonical(description))
     metadata = {FORMAT: _canonical(description).decode()}
-    # Safetensors writes an array as it lies in memory, whatever the order of its axes.
+    # Safetensors writes the memory of an array without regard to the order of its axes.
     tensors = {name: np.asarray(array, order="C") for name, array in model.tensors.items()}
     target = Path(path)
     handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
@@ -109,7 +109,7 @@ def write(path: str | os.PathLike[str], model: StoredModel) -> None:
         Path(temporary).chmod(0o666 & ~_umask())
         os.replace(temporary, target)
         _flush(target.parent)
-    except SafetensorError as error:  # as it says that a disk is full
+    except SafetensorError as error:  # This error reports a full disk, for example.
         Path(temporary).unlink(missing_ok=True)
         raise OSError(f"{os.fspath(path)} could not be written: {error}.") from None
     except BaseException:
@@ -120,10 +120,10 @@ def write(path: str | os.PathLike[str], model: StoredModel) -> None:
 def read(
     path: str | os.PathLike[str], *, mapped: bool = False, name: str | None = None
 ) -> StoredModel:
-    """Return the content of a model file; raise `ModelFormatError` if any bit of it is wrong.
+    """Return the content of a model file, or raise `ModelFormatError` if a bit of it is wrong.
 
-    With ``mapped`` the tensors are views of the file, and their checksums are not compared.
-    Errors call the file ``name``, by default its path.
+    With ``mapped``, the tensors are views of the file, and their checksums are not compared.
+    Errors refer to the file as ``name``, by default its path.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -137,8 +137,8 @@ def read(
             tensors = _map_tensors(path) if mapped else {n: file.get_tensor(n) for n in names}
     except ModelFormatError:
         raise
-    # The container's own checks raise errors of many types, none of which says "model"; lists in
-    # lists without end are a RecursionError, which is a RuntimeError.
+    # The checks of safetensors raise errors of many types, which do not mention a model. Deeply
+    # nested lists raise a RecursionError, which is a RuntimeError.
     except (
         SafetensorError,
         ValueError,
@@ -153,7 +153,7 @@ def read(
     known = description["tensors"]
     found = known if mapped else {n: _checksum(array) for n, array in tensors.items()}
     if set(tensors) != set(known):
-        raise ModelFormatError(f"{name} is damaged: it has other tensors.")
+        raise ModelFormatError(f"{name} is damaged: its tensors differ from its description.")
     if found != description["tensors"]:
         wrong = sorted(set(found.items()) ^ set(description["tensors"].items()))
         raise ModelFormatError(f"{name} is damaged: tensor {wrong[0][0]!r} has changed.")
@@ -168,7 +168,7 @@ def read(
 
 
 def _map_tensors(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
-    """Return views of the tensors in the file, whose header safetensors has checked."""
+    """Return views of the tensors in a file whose header safetensors has checked."""
     content = np.memmap(path, dtype=np.uint8, mode="r").view(np.ndarray)
     start = 8 + int(content[:8].view("<u8")[0])
     header = json.loads(content[8:start].tobytes())
@@ -179,14 +179,16 @@ def _map_tensors(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
         begin, end = entry["data_offsets"]
         part = content[start + begin : start + end]
         array = part.view(_DTYPES[entry["dtype"]]).reshape(entry["shape"])
-        # The core needs numbers where their type may lie, and a header can put them anywhere.
+        # The core needs aligned numbers, but a header can place them anywhere.
         tensors[name] = array if array.flags.aligned else array.copy()
     return tensors
 
 
 def _description(name: str, metadata: dict[str, str]) -> dict[str, Any]:
     if FORMAT not in metadata:
-        raise ModelFormatError(f"{name} is a safetensors file, but not of a labeltrees model.")
+        raise ModelFormatError(
+            f"{name} is a safetensors file, but it does not hold a labeltrees model."
+        )
     description = json.loads(metadata[FORMAT], object_pairs_hook=_without_repeats)
     if not isinstance(description, dict):
         raise ModelFormatError(f"{name} is damaged: its description has changed.")
@@ -194,7 +196,7 @@ def _description(name: str, metadata: dict[str, str]) -> dict[str, Any]:
     if version != FORMAT_VERSION:
         raise ModelFormatError(
             f"{name} has format version {version}; this library reads version {FORMAT_VERSION}. "
-            "Learn the model again, or use the version of the library that wrote it."
+            "Train the model again, or use the version of the library that wrote the file."
         )
     checksum = description.pop("checksum", None)
     if _sha256(_canonical(description)) != checksum:
@@ -203,22 +205,22 @@ def _description(name: str, metadata: dict[str, str]) -> dict[str, Any]:
         if not isinstance(description.get(field_name), kind):
             raise ModelFormatError(f"{name} is damaged: its description lacks {field_name!r}.")
     if not isinstance(description.get("transform", {}), dict):
-        raise ModelFormatError(f"{name} is damaged: its transform is none.")
+        raise ModelFormatError(f"{name} is damaged: its transform is not an object.")
     return description
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object; one that says a thing twice says nothing."""
+    """Return a JSON object, or raise ValueError if it has a key twice."""
     content = dict(pairs)
     if len(content) != len(pairs):
-        raise ValueError("its description names a value twice")
+        raise ValueError("its description has a key twice")
     return content
 
 
 def tensor(
     tensors: Mapping[str, NDArray[Any]], name: str, dtype: DTypeLike, *, ndim: int = 1
 ) -> NDArray[Any]:
-    """Return a tensor of a file, or raise `ModelFormatError` if it is not what it should be.
+    """Return a tensor of a file, or raise `ModelFormatError` for a wrong type or dimension.
 
     >>> tensor({"ends": np.zeros(2)}, "ends", np.int64)
     Traceback (most recent call last):
@@ -238,7 +240,7 @@ float64.
 
 
 def text_tensors(name: str, strings: Sequence[str]) -> dict[str, NDArray[Any]]:
-    """Return strings as two tensors: their UTF-8 bytes, and where each string ends.
+    """Return strings as two tensors, with their UTF-8 bytes and the end of each string.
 
     >>> text_tensors("terms", ["fig", "plum"])["terms.ends"].tolist()
     [3, 7]
@@ -266,12 +268,14 @@ def texts(tensors: Mapping[str, NDArray[Any]], name: str) -> list[str]:
 
 
 def check_starts(name: str, starts: NDArray[np.int64], n_lists: int, n_entries: int) -> None:
-    """Raise `ModelFormatError` unless list i of so many is entries ``starts[i]:starts[i + 1]``.
+    """Raise `ModelFormatError` unless ``starts`` divides the entries into consecutive lists.
+
+    List i has the entries ``starts[i]:starts[i + 1]``.
 
     >>> check_starts("tail.starts", np.array([0, 3, -1]), 2, 3)
     Traceback (most recent call last):
     ...
-    labeltrees.errors.ModelFormatError: 'tail.starts' does not cut 3 entries into 2 lists.
+    labeltrees.errors.ModelFormatError: 'tail.starts' does not divide 3 entries into 2 lists.
     """
     fits = (
         len(starts) == n_lists + 1
@@ -280,7 +284,9 @@ def check_starts(name: str, starts: NDArray[np.int64], n_lists: int, n_entries: 
         and bool((starts[1:] >= starts[:-1]).all())
     )
     if not fits:
-        raise ModelFormatError(f"{name!r} does not cut {n_entries} entries into {n_lists} lists.")
+        raise ModelFormatError(
+            f"{name!r} does not divide {n_entries} entries into {n_lists} lists."
+        )
 
 
 def check_ids(name: str, ids: NDArray[Any], n: int, *, low: int = 0) -> None:
@@ -315,7 +321,7 @@ def _checksum(array: NDArray[Any]) -> str:
 
 
 def _flush(path: Path) -> None:
-    """Have a file or folder on disk; Windows has no handles of folders, nor flushes to read."""
+    """Flush a file or folder to disk. Windows can flush neither folders nor files open to read."""
     if os.name == "nt" and path.is_dir():
         return
     descriptor = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)

@@ -1,8 +1,8 @@
-"""Fitted transformers of scikit-learn beside a model: what makes features of texts and numbers.
+"""Fitted transformers of scikit-learn that make the features of a model from texts and numbers.
 
-`to_tensors` and `from_tensors` turn them into facts and arrays and back, without pickle;
-`save_with_transform` and `transform_of` keep one in a model file; `default_text_features` is the
-vectoriser for texts. scikit-learn is imported when a transformer is there, not before.
+`to_tensors` and `from_tensors` turn them into facts and arrays and back, without pickle.
+`save_with_transform` and `transform_of` keep a transformer in a model file. `default_text_features`
+returns the vectoriser for texts. scikit-learn is imported only when a transformer is used.
 """
 
 from labeltrees.transforms.conversion import from_tensors, takes_text, to_tensors, width_of

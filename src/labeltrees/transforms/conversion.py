@@ -1,4 +1,4 @@
-"""Fitted transformers of scikit-learn as facts and arrays, and back; no code in either."""
+"""Convert fitted transformers of scikit-learn to facts and arrays without code, and back."""
 
 from __future__ import annotations
 
@@ -27,15 +27,16 @@ _MAX_DEPTH = 8
 _MAX_PARTS = 100
 _COMBINED = {"Pipeline": "steps", "FeatureUnion": "transformer_list"}
 _WORDS = {"Pipeline": ("passthrough",), "FeatureUnion": ("drop",)}
-"""What may stand for a transformer."""
+"""Words that are allowed in place of a transformer."""
 
 
 def to_tensors(transformer: Any) -> tuple[dict[str, Any], Tensors]:
     """Return a fitted transformer as facts, ready for JSON, and arrays.
 
-    Vectorisers, scalers, `TfidfTransformer` and `Normalizer` of scikit-learn, and `Pipeline` and
-    `FeatureUnion` of them. Anything else, or one with a callable for a parameter, raises
-    `ArgumentError`; one that is not fitted raises scikit-learn's ``NotFittedError``.
+    It takes vectorisers, scalers, `TfidfTransformer` and `Normalizer` of scikit-learn, and
+    `Pipeline` and `FeatureUnion` of them. Other transformers, and parameters that are callables,
+    raise `ArgumentError`. A transformer that is not fitted raises scikit-learn's
+    ``NotFittedError``.
 
     >>> from sklearn.preprocessing import MaxAbsScaler
     >>> facts, tensors = to_tensors(MaxAbsScaler().fit([[1.0], [-4.0]]))
@@ -46,7 +47,7 @@ def to_tensors(transformer: Any) -> tuple[dict[str, Any], Tensors]:
 
 
 def from_tensors(facts: Any, tensors: Mapping[str, NDArray[Any]]) -> Any:
-    """Return the transformer that `to_tensors` wrote down, or raise `ModelFormatError`.
+    """Return the transformer from the results of `to_tensors`, or raise `ModelFormatError`.
 
     >>> from sklearn.feature_extraction.text import CountVectorizer
     >>> again = from_tensors(*to_tensors(CountVectorizer().fit(["good morning"])))
@@ -58,7 +59,7 @@ def from_tensors(facts: Any, tensors: Mapping[str, NDArray[Any]]) -> Any:
 
 
 def takes_text(transformer: Any) -> bool:
-    """Return whether a transformer makes features of texts.
+    """Return whether a transformer makes features from texts.
 
     >>> from sklearn.preprocessing import Normalizer
     >>> takes_text(Normalizer())
@@ -72,7 +73,7 @@ def takes_text(transformer: Any) -> bool:
 
 
 def width_of(transformer: Any) -> int | None:
-    """Return how many features a fitted transformer makes; None if it cannot be told.
+    """Return the number of features that a fitted transformer makes, or None if it is unknown.
 
     >>> from sklearn.feature_extraction.text import HashingVectorizer
     >>> width_of(HashingVectorizer(n_features=64))
@@ -108,17 +109,19 @@ def _to_tensors(transformer: Any, depth: int) -> tuple[dict[str, Any], Tensors]:
 
 
 def _is_exactly(transformer: Any, module: str, names: Mapping[str, Any]) -> bool:
-    """Return whether it is of scikit-learn's own class: a subclass may do anything."""
+    """Return whether its class is one of scikit-learn, because a subclass may run any code."""
     kind = type(transformer)
     return kind.__name__ in names and getattr(import_module(module), kind.__name__) is kind
 
 
 def demand_fitted(transformer: Any) -> None:
-    """Raise scikit-learn's NotFittedError if a transformer needs fitting and has had none."""
+    """Raise scikit-learn's NotFittedError if a transformer needs fitting and is not fitted."""
     from sklearn.feature_extraction.text import HashingVectorizer
     from sklearn.utils.validation import check_is_fitted
 
-    if not isinstance(transformer, HashingVectorizer):  # scikit-learn 1.6 says that it needs some
+    if not isinstance(
+        transformer, HashingVectorizer
+    ):  # scikit-learn 1.6 reports that it needs fitting.
         check_is_fitted(transformer)
 
 
@@ -189,7 +192,7 @@ def _from_tensors(facts: Any, tensors: Tensors, depth: int) -> Any:
         transformer.feature_names_in_ = _feature_names(transformer, tensors)
     kind.restore(transformer, facts, tensors)
     if kind.takes_text:
-        transformer.transform(["a b"])  # what scikit-learn itself checks
+        transformer.transform(["a b"])  # scikit-learn makes its own checks here.
     return transformer
 
 
@@ -198,7 +201,7 @@ def _feature_names(transformer: Any, tensors: Tensors) -> NDArray[Any]:
 
     names = np.array(store.texts(tensors, "feature_names_in"), dtype=object)
     if len(names) != transformer.n_features_in_:
-        raise ModelFormatError("the names of the features are not as many as the features.")
+        raise ModelFormatError("the number of feature names differs from the number of features.")
     return names
 
 
@@ -233,14 +236,14 @@ def _combination_from_tensors(
 
 
 def check_step_name(name: Any, before: list[str]) -> str:
-    """Return the name of a step, or raise `ModelFormatError` if scikit-learn could not use it."""
+    """Return the name of a step, or raise `ModelFormatError` if scikit-learn cannot use it."""
     if not isinstance(name, str) or not name or "__" in name or name in before:
         raise ModelFormatError(f"the file names a step {name!r:.60}.")
     return name
 
 
 def _check_fit(combined: Any, name: str) -> None:
-    """Raise `ModelFormatError` unless each step takes what the one before makes."""
+    """Raise `ModelFormatError` unless each step takes the features of the step before it."""
     parts = [each for _, each in _children(combined) or () if not isinstance(each, str)]
     texts = [takes_text(each) for each in parts]
     if name == "FeatureUnion":
@@ -258,7 +261,7 @@ def _check_fit(combined: Any, name: str) -> None:
 
 
 def input_width(transformer: Any) -> int | None:
-    """Return how many features a fitted transformer takes; None if it takes texts or any."""
+    """Return the number of features that a transformer takes, or None for texts or any number."""
     parts = [each for _, each in _children(transformer) or () if not isinstance(each, str)]
     if parts:
         return next((w for w in map(input_width, parts) if w is not None), None)

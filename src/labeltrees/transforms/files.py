@@ -1,7 +1,7 @@
-"""A model file that holds the transformer in front of its model.
+"""Save and load the transformer in front of a model, in the file of the model.
 
-The transformer's arrays are tensors whose names begin with ``transform.``; its facts are the
-description's entry ``transform``. Whoever wants the model alone never looks at either.
+The arrays of the transformer are tensors whose names begin with ``transform.``. Its facts are the
+entry ``transform`` of the description. You can load the model without either of them.
 """
 
 from __future__ import annotations
@@ -37,13 +37,14 @@ def save_with_transform(
     ----------
     model : FittedModel
     transform : fitted transformer of scikit-learn, or None for the model alone
-        What `to_tensors` takes; else it raises `ArgumentError`, and nothing is written.
+        A transformer that `to_tensors` takes. Another one raises `ArgumentError`, and no file is
+        written.
     path : path
-        Replaced as a whole, or not at all.
+        The file, which is replaced as a whole or not at all.
     keep_state : bool, default True
-        False leaves out what only learning needs. The transformer is kept whole.
+        Whether to keep the state that only training needs. The transformer is always kept.
     extra : dict, optional
-        Values that JSON takes, kept with the model.
+        Values for JSON that are kept with the model.
     pipeline_step : str, optional
         The name of the model's step if `labeltrees.load` should return a scikit-learn pipeline.
 
@@ -73,7 +74,7 @@ def save_with_transform(
 
 
 def transform_of(stored: store.StoredModel) -> Any:
-    """Return the fitted transformer that a file holds, None if it holds none.
+    """Return the fitted transformer of a file, or None if the file has no transformer.
 
     Raises `ModelFormatError` if it is damaged or forged, or does not fit the model.
 
@@ -90,9 +91,9 @@ def transform_of(stored: store.StoredModel) -> Any:
     }
     with file_parts():
         transformer = from_tensors(stored.transform["transformer"], tensors)
-        width, wanted = width_of(transformer), stored.facts["n_features"]
-    if width not in (None, wanted):
-        raise ModelFormatError(f"the transformer makes {width} features, the model takes {wanted}.")
+        width, taken = width_of(transformer), stored.facts["n_features"]
+    if width not in (None, taken):
+        raise ModelFormatError(f"the transformer makes {width} features, the model takes {taken}.")
     return transformer
 
 

@@ -1,4 +1,4 @@
-"""What fitting gave a transformer, as facts and arrays and back: one pair of functions a kind."""
+"""Convert the fitted state of each kind of transformer to facts and arrays, and back."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ Tensors = dict[str, "NDArray[Any]"]
 
 @dataclass(frozen=True)
 class TransformerKind:
-    """A class of transformers: where it is, its parameters, and what fitting gives it."""
+    """A class of transformers, with its module, its parameters and its fitted state."""
 
     module: str
     params: Mapping[str, Check]
     read: Callable[[Any], tuple[dict[str, Any], Tensors]]
-    """Return what was learned, or raise `ArgumentError` if it has no data form."""
+    """Return the fitted state, or raise `ArgumentError` if it has no data form."""
     restore: Callable[[Any, dict[str, Any], Tensors], None]
-    """Give it back to a new object, or raise `ModelFormatError`."""
+    """Set the fitted state of a new object, or raise `ModelFormatError`."""
     takes_text: bool = False
     apart: tuple[str, ...] = ()
-    """Parameters that `read` and `restore` look after."""
+    """Parameters that `read` and `restore` handle."""
 
 
 def _read_stop_words(vectorizer: Any) -> tuple[dict[str, Any], Tensors]:
@@ -50,7 +50,7 @@ def _read_stop_words(vectorizer: Any) -> tuple[dict[str, Any], Tensors]:
 def _restore_stop_words(vectorizer: Any, facts: dict[str, Any], tensors: Tensors) -> None:
     kind = checks.choice("stop_words", facts["stop_words"], (None, "english", "listed"))
     vectorizer.stop_words = store.texts(tensors, "stop_words") if kind == "listed" else kind
-    # What there is to say of words that the analysis takes apart was said when it was fitted.
+    # scikit-learn has warned of stop words that its analysis splits during fitting.
     vectorizer._stop_words_id = id(vectorizer.stop_words)
 
 
@@ -66,7 +66,7 @@ def _restore_counts(vectorizer: Any, facts: dict[str, Any], tensors: Tensors) ->
     _restore_stop_words(vectorizer, facts, tensors)
     terms = {term: column for column, term in enumerate(store.texts(tensors, "terms"))}
     if not terms or len(terms) != len(tensors["terms.ends"]):
-        raise ModelFormatError("the terms of a vectoriser are none, or one of them is there twice.")
+        raise ModelFormatError("a vectoriser has no terms, or has a term twice.")
     vectorizer.fixed_vocabulary_ = checks.flag("fixed_vocabulary", facts["fixed_vocabulary"])
     vectorizer.vocabulary = dict(terms) if vectorizer.fixed_vocabulary_ else None
     vectorizer.vocabulary_ = terms
@@ -125,7 +125,7 @@ def _read_hashing(vectorizer: Any) -> tuple[dict[str, Any], Tensors]:
 
 
 def _reader_of(*names: str) -> Callable[[Any], tuple[dict[str, Any], Tensors]]:
-    """Return what reads these attributes of a scaler, each an array or None."""
+    """Return a function that reads these attributes of a scaler, each an array or None."""
 
     def read(scaler: Any) -> tuple[dict[str, Any], Tensors]:
         learned = {name: getattr(scaler, name) for name in names}
@@ -136,7 +136,7 @@ def _reader_of(*names: str) -> Callable[[Any], tuple[dict[str, Any], Tensors]]:
         }
         facts: dict[str, Any] = {}
         seen: Any = getattr(scaler, "n_samples_seen_", None)
-        if np.ndim(seen) == 1:  # by feature, where values were missing
+        if np.ndim(seen) == 1:  # There is one number per feature if values were missing.
             tensors["n_samples_seen"] = np.asarray(seen, dtype=np.int64)
         elif seen is not None:
             facts["n_samples_seen"] = int(seen) if float(seen).is_integer() else float(seen)
@@ -146,16 +146,16 @@ def _reader_of(*names: str) -> Callable[[Any], tuple[dict[str, Any], Tensors]]:
 
 
 def _restorer_of(needed: Mapping[str, str | None], *others: str) -> Callable[..., None]:
-    """Return what restores a scaler; each array needed may depend on a parameter."""
+    """Return a function that restores a scaler, whose arrays may depend on parameters."""
 
     def restore(scaler: Any, facts: dict[str, Any], tensors: Tensors) -> None:
         n_features = scaler.n_features_in_
         for name in (*needed, *others):
             stored = name.removesuffix("_")
             switch = needed.get(name)
-            wanted = name in needed and (switch is None or getattr(scaler, switch))
-            there = stored in tensors or wanted
-            array = _numbers(tensors, stored, n_features) if there else None
+            required = name in needed and (switch is None or getattr(scaler, switch))
+            is_read = stored in tensors or required
+            array = _numbers(tensors, stored, n_features) if is_read else None
             if name == "scale_" and array is not None and not array.all():
                 raise ModelFormatError("tensor 'scale' has a zero.")
             setattr(scaler, name, array)
@@ -183,7 +183,7 @@ def _as_numbers(name: str, array: Any) -> NDArray[Any]:
     if numbers.ndim != 1 or numbers.dtype not in (np.float32, np.float64):
         kind = f"{numbers.shape} of {numbers.dtype}"
         raise ArgumentError.of(name, kind, "one dimension of float32 or float64")
-    if np.isinf(numbers).any():  # a column of missing values has NaN
+    if np.isinf(numbers).any():  # A column of missing values has NaN.
         raise ArgumentError.of(name, "an infinite number", "finite")
     return numbers
 

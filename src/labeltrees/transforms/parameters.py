@@ -1,7 +1,7 @@
 """The parameters that a transformer in a model file may have, each with its check.
 
-A check takes the value as scikit-learn has it and as JSON brings it back, and returns it as
-scikit-learn wants it; `plain` makes it ready for JSON. What a file could abuse is not allowed:
+A check takes the value from scikit-learn or from JSON and returns it in scikit-learn's form.
+`plain` makes it ready for JSON. Values that a file could abuse are not allowed. For example,
 ``input="filename"`` would open the files that a text names, and callables have no data form.
 """
 
@@ -39,7 +39,7 @@ _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "ui
 
 
 def plain(value: Any) -> Any:
-    """Return a checked parameter as a value that JSON takes.
+    """Return a checked parameter as a value for JSON.
 
     >>> plain((1, 2)), plain(np.float32), plain("word")
     ([1, 2], 'float32', 'word')
@@ -51,7 +51,7 @@ def plain(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class _Pair:
-    """Two values in order, the first no larger than the second."""
+    """A pair of values in ascending order."""
 
     check: Check
 
@@ -67,7 +67,7 @@ class _Pair:
 
 @dataclass(frozen=True)
 class _Share:
-    """A count, or a share of all rows as a float; either stays what it is."""
+    """A count as an integer, or a share of all rows as a float."""
 
     def __call__(self, name: str, value: Any) -> int | float:
         """Return the checked value."""
@@ -83,7 +83,7 @@ class _Type:
     allowed: tuple[str, ...]
 
     def __call__(self, name: str, value: Any) -> type:
-        """Return the type as scikit-learn's own defaults have it, such as ``np.float32``."""
+        """Return the type in the form of scikit-learn's defaults, such as ``np.float32``."""
         try:
             found = np.dtype(value).name if value is not None else None
         except TypeError:
@@ -138,7 +138,7 @@ _ANALYSIS: dict[str, Check] = {
     "ngram_range": _Pair(Integer(1, _MAX_NGRAM)),
     "binary": Flag(),
 }
-"""How a text becomes terms; stop words are kept apart, because they may be many."""
+"""Parameters of the analysis of texts. Stop words are kept apart, because they may be many."""
 _SELECTION: dict[str, Check] = {
     "max_df": _Share(),
     "min_df": _Share(),

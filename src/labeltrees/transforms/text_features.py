@@ -1,4 +1,4 @@
-"""The features of texts that are used unless others are given."""
+"""The default vectorisers of texts."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["default_text_features", "hashed_text_features"]
 
 
 def default_text_features() -> WordsAndPairs:
-    """Return a vectoriser that is not fitted yet: words and pairs of words, by TF-IDF.
+    """Return a vectoriser of words and pairs of words by TF-IDF, which is not fitted yet.
 
-    Its columns are words, so explanations are in words. Features are 32-bit floats.
+    Its columns are words, so explanations name words. Features are 32-bit floats.
 
     >>> words = default_text_features().fit(["sort a list", "sort a set"])
     >>> words.get_feature_names_out().tolist()
@@ -27,10 +27,10 @@ def default_text_features() -> WordsAndPairs:
 
 
 def hashed_text_features() -> HashingVectorizer:
-    """Return the vectoriser for texts that cannot all be seen before: it needs no fitting.
+    """Return a vectoriser for streams of texts, which needs no fitting.
 
-    Words and pairs of words, hashed to 2^20 columns, without weights by rarity. Readers use the
-    same where none is given.
+    It hashes words and pairs of words to 2^20 columns, without weights by rarity. It is the default
+    vectoriser of readers.
 
     >>> hashed_text_features().transform(["sort a list"]).shape
     (1, 1048576)

@@ -1,4 +1,4 @@
-"""Words and pairs of words by TF-IDF, pairs at a lower weight. Imports scikit-learn at once."""
+"""Words and pairs of words by TF-IDF, with a lower weight for pairs. It imports scikit-learn."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ __all__ = ["WordsAndPairs"]
 
 
 class WordsAndPairs(CountVectorizer):  # type: ignore[misc]
-    r"""A vectoriser: words and pairs of neighbouring words by TF-IDF, in rows of length 1.
+    r"""A vectoriser of words and pairs of neighbouring words by TF-IDF, with rows of length 1.
 
-    A term that comes n times in a text counts 1 + log(n) times. Pairs are mostly rarer than words,
-    and by TF-IDF alone they would outweigh them; so they count less, and those of one text, which
-    cannot help another, are left out. docs/text.md has the measurements.
+    A term that occurs n times in a text counts 1 + log(n) times. Most pairs are rarer than words,
+    and would outweigh them by TF-IDF alone, so they count less. Pairs of a single text are left
+    out, because they cannot help another text. docs/text.md has the measurements.
 
     Parameters
     ----------
     pair_weight : float > 0, default 0.5
-        What the weight of a pair is multiplied with.
+        The factor of the weight of a pair.
     pair_min_df : int >= 1, default 2
-        A pair is kept if it is in at least so many texts. Words are all kept.
+        Minimum number of texts with a pair that is kept. All words are kept.
     token_pattern : str, default r"(?u)\b\w+\b"
-        What is a word. It must not contain spaces.
+        The pattern of a word, which must not match spaces.
     lowercase : bool, default True
-        Whether capitals are made small.
+        Whether texts are converted to lower case.
     strip_accents : {None, "ascii", "unicode"}, default None
-        Whether accents are taken away.
+        The method to remove accents, or None to keep them.
     stop_words : None, "english" or list, default None
-        Words that are left out.
+        The words to leave out.
 
     Attributes
     ----------
     vocabulary_ : dict
         The column of each word and pair.
     idf_ : ndarray of shape (n_features,)
-        The weight of each, with ``pair_weight`` in it.
+        The weight of each, including ``pair_weight``.
 
     Examples
     --------
@@ -82,7 +82,7 @@ class WordsAndPairs(CountVectorizer):  # type: ignore[misc]
         return self
 
     def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:  # noqa: ARG002
-        """Learn the words and pairs of texts and return their features; each is read once."""
+        """Learn the words and pairs of texts and return their features, reading each text once."""
         weight = checks.number("pair_weight", self.pair_weight, 0, open_low=True)
         least = checks.integer("pair_min_df", self.pair_min_df, 1)
         counts = super().fit_transform(raw_documents)

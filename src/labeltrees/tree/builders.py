@@ -1,4 +1,4 @@
-"""Trees of the core, built from checked arguments: balanced, random, Huffman, k-means, arrays."""
+"""Trees of the core, built from checked arguments."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ __all__ = [
 ]
 
 MAX_LABEL = 2**31 - 3
-"""The largest label id: node and label ids are 32 bits wide in the core."""
+"""Maximum label id, because node and label ids have 32 bits in the core."""
 
 _MAX_NODE = 2**31 - 2
-_MAX_LEAVES = 2**30  # a tree of n leaves has up to 2 n - 1 nodes
-_BYTES_PER_NODE = 72  # at the peak of building 5 M labels: 48 balanced, 50 random, 69 Huffman
+_MAX_LEAVES = 2**30  # A tree of n leaves has up to 2 n - 1 nodes.
+_BYTES_PER_NODE = 72  # Peaks with 5 M labels are 48 (balanced), 50 (random), 69 (Huffman).
 
 
 def balanced(n_labels: int, *, arity: int) -> _core.LabelTree:
@@ -106,7 +106,7 @@ def kmeans(
 
 
 def from_parents(parent: ArrayLike, label: ArrayLike) -> _core.LabelTree:
-    """Return the tree of these arrays, its nodes renumbered breadth first.
+    """Return the tree of these arrays, with nodes renumbered breadth first.
 
     >>> from_parents([2, 2, -1], [7, 5, -1]).labels().tolist()
     [-1, 7, 5]
@@ -115,7 +115,7 @@ def from_parents(parent: ArrayLike, label: ArrayLike) -> _core.LabelTree:
 
 
 def restored(parent: ArrayLike, label: ArrayLike) -> _core.LabelTree:
-    """Return the tree of these arrays, its nodes numbered as they are.
+    """Return the tree of these arrays, with the given numbers of nodes.
 
     >>> restored([-1, 0, 0], [-1, 7, 5]).labels().tolist()
     [-1, 7, 5]
@@ -142,7 +142,7 @@ def checked_ids(name: str, values: ArrayLike, high: int) -> Int32Array:
         raise TreeStructureError.of(f"the shape of {name}", array.shape, "one-dimensional")
     if array.size and array.dtype.kind not in "iu":
         raise TreeStructureError.of(f"the type of {name}", array.dtype.name, "an integer type")
-    # Before the cast, so that an id that needs more than 32 bits is refused and never wraps.
+    # This comes before the cast, so that an id of more than 32 bits raises an error.
     for value in (array.min(initial=0), array.max(initial=0)) if array.size else ():
         if not -1 <= int(value) <= high:
             raise TreeStructureError.of(f"each {name}", int(value), f"in [-1, {high}]")
@@ -193,7 +193,7 @@ def _checked_weights(weights: ArrayLike) -> NDArray[np.float64]:
 
 
 def _memory_limit() -> int:
-    """Return half of the machine's memory in bytes, or no limit where it cannot be known."""
+    """Return half of the machine's memory in bytes, or no limit if it is unknown."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
     except (AttributeError, OSError, ValueError):

@@ -1,7 +1,7 @@
-"""Trees as people write them: nested lists, edges, JSON and DOT.
+"""Convert trees from and to nested lists, edges, JSON and DOT.
 
-Inside, a tree is two arrays over its nodes: the parent of each node, -1 for the root, and its
-label, -1 for an inner node.
+A tree is two arrays over its nodes. ``parent`` has the parent of each node, which is -1 for the
+root, and ``label`` has its label, which is -1 for an inner node.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def unfold(lists: Any) -> tuple[list[int], list[Any]]:
     if not (isinstance(lists, list | tuple) and not lists):
         queue.append((-1, lists))
     seen: set[int] = set()
-    for node, (above, item) in enumerate(queue):  # the queue grows meanwhile
+    for node, (above, item) in enumerate(queue):  # The queue grows meanwhile.
         parent.append(above)
         if not isinstance(item, list | tuple):
             if item is None:
@@ -49,8 +49,8 @@ def unfold(lists: Any) -> tuple[list[int], list[Any]]:
             continue
         leaves.append(None)
         if not item:
-            raise TreeStructureError("lists must not hold an empty list: it has no label.")
-        # A list met twice repeats its labels, or contains itself.
+            raise TreeStructureError("lists must not hold an empty list, because it has no label.")
+        # A list that occurs twice repeats its labels or contains itself.
         if id(item) in seen:
             raise TreeStructureError("lists must not hold the same list object twice.")
         seen.add(id(item))
@@ -93,7 +93,7 @@ def from_edges(
 
 
 def _ids_of(pairs: list[tuple[Any, Any]], labels: Mapping[Any, int]) -> dict[Any, int]:
-    """Return each node's number: that of the edge to it; for the root the one after the last."""
+    """Return the number of each node, which is the number of its edge. The root has the last."""
     ids: dict[Any, int] = {}
     for number, (_, child) in enumerate(pairs):
         if child in ids:
@@ -131,7 +131,7 @@ def to_json(parent: Int32Array, label: Int32Array) -> str:
 
 
 def from_json(text: str) -> tuple[list[Any], list[Any]]:
-    """Return both lists of a JSON object of this format; what they hold is not checked here."""
+    """Return both lists of a JSON object of this format, without checking their values."""
     if not isinstance(text, str):
         raise TreeStructureError.of("text", type(text), "a string of JSON")
     try:
@@ -217,7 +217,7 @@ def _name_of(label: int, names: Mapping[int, object] | Sequence[object] | None) 
 
 
 def _dot_text(text: str) -> str:
-    """Return the text so that DOT's quoted string, with its escapes and entities, shows it."""
+    """Return the text with the escapes and entities of a quoted string in DOT."""
     text = text.replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")
     return "".join(
         c if c.isprintable() else "\\n" if c == "\n" else "\\" + c.encode("unicode_escape").decode()

@@ -1,8 +1,8 @@
-"""The tree over labels: its structure and what it can be asked.
+"""The tree over labels, with its structure and its queries.
 
-A tree is flat arrays over nodes. Node 0 is the root, a child's id is larger than its parent's, the
-children of a node have consecutive ids, and every leaf carries one label. ``parent`` and ``label``
-therefore define the tree; everything else follows from them.
+A tree is stored as flat arrays over nodes. Node 0 is the root, a child's id is larger than its
+parent's, the children of a node have consecutive ids, and every leaf has one label. Therefore
+``parent`` and ``label`` define the tree, and everything else follows from them.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ __all__ = ["LabelTree"]
 
 
 class LabelTree:
-    """A rooted tree whose leaves are labels; it does not change once made.
+    """A rooted tree whose leaves are labels and which never changes.
 
     Make one with `balanced`, `random`, `huffman`, `kmeans`, `from_nested`, `from_edges`,
-    `from_parents` or `restore`. Two trees are equal when their ``parent`` and ``label`` arrays are.
+    `from_parents` or `restore`. Two trees are equal if their ``parent`` and ``label`` arrays are.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class LabelTree:
         n_labels : int
             The labels are 0 to ``n_labels - 1``.
         arity : int
-            How many children a node has at most.
+            Maximum number of children of a node.
 
         Returns
         -------
@@ -79,9 +79,9 @@ class LabelTree:
         n_labels : int
             The labels are 0 to ``n_labels - 1``.
         arity : int
-            How many children a node has at most.
+            Maximum number of children of a node.
         seed : int
-            Decides the order.
+            The seed of the order.
 
         Returns
         -------
@@ -101,9 +101,9 @@ class LabelTree:
         Parameters
         ----------
         weights : numbers >= 0 of shape (n_labels,)
-            The weight of each label; ties go to the label or subtree that came first.
+            The weight of each label. For equal weights, the first label or subtree comes first.
         arity : int
-            How many children a node has at most.
+            Maximum number of children of a node.
 
         Returns
         -------
@@ -128,10 +128,10 @@ class LabelTree:
         balance: str = "labels",
         seed: int = 0,
     ) -> LabelTree:
-        """Return a tree in which labels with similar rows are near: balanced spherical k-means.
+        """Return a tree by balanced spherical k-means, in which labels with similar rows are near.
 
-        A label's centroid is the mean of its rows, all scaled to length 1. From the root down, the
-        labels of a node are cut into ``arity`` parts of similar centroids.
+        A label's centroid is the mean of its rows, which are scaled to length 1. From the root
+        down, the labels of each node are divided into ``arity`` parts with similar centroids.
 
         Parameters
         ----------
@@ -140,16 +140,17 @@ class LabelTree:
         labels : integers of shape (n_rows,)
             The label of each row, in [0, n_labels).
         n_labels : int, optional
-            By default the largest label plus one. A label without rows gets a leaf all the same.
+            The number of labels, by default the largest label plus one. Labels without rows get
+            leaves as well.
         weights : numbers >= 0 of shape (n_rows,), optional
-            A row of weight 0 is ignored.
+            The weights of rows. Rows of weight 0 are ignored.
         arity : int
-            How many children a node has at most.
+            Maximum number of children of a node.
         balance : {"labels", "examples"}
             Whether the parts of a node have equally many labels, which makes the depth
             ``ceil(log_arity n_labels)``, or equal weight, which makes frequent labels shallow.
         seed : int
-            Decides where clustering starts.
+            The seed of the initial centroids.
 
         Returns
         -------
@@ -176,10 +177,10 @@ class LabelTree:
 
     @classmethod
     def from_nested(cls, lists: Any) -> LabelTree:
-        """Return the tree that nested lists or tuples of label ids describe.
+        """Return the tree of nested lists or tuples of label ids.
 
-        A list is an inner node, an integer is a leaf, and ``[]`` is the tree without nodes. Any
-        depth works.
+        A list is an inner node, an integer is a leaf, and ``[]`` is the tree without nodes. Lists
+        may have any depth.
 
         Parameters
         ----------
@@ -205,7 +206,7 @@ class LabelTree:
         Parameters
         ----------
         edges : iterable of (parent, child)
-            Nodes have any hashable names; siblings keep the order of their edges.
+            The edges. Nodes may have any hashable names. Siblings keep the order of their edges.
         labels : mapping
             The label of each leaf, by the leaf's name.
 
@@ -223,7 +224,7 @@ class LabelTree:
 
     @classmethod
     def from_parents(cls, parent: ArrayLike, label: ArrayLike) -> LabelTree:
-        """Return the tree in any numbering of its nodes, renumbered breadth first.
+        """Return the tree of nodes in any numbering, renumbered breadth first.
 
         Parameters
         ----------
@@ -245,12 +246,12 @@ class LabelTree:
 
     @classmethod
     def restore(cls, parent: ArrayLike, label: ArrayLike) -> LabelTree:
-        """Return the tree whose ``parent`` and ``label`` arrays these are, keeping node ids.
+        """Return the tree of ``parent`` and ``label`` arrays, with the same node ids.
 
         Parameters
         ----------
         parent, label : integers of shape (n_nodes,)
-            As the attributes of the same names.
+            Arrays like the attributes with these names.
 
         Returns
         -------
@@ -286,7 +287,7 @@ class LabelTree:
 
     @cached_property
     def first_child(self) -> Int32Array:
-        """The first child of each node, -1 for a leaf; its siblings follow it."""
+        """The first child of each node, -1 for a leaf. Its siblings follow it."""
         return _read_only(self.core.first_children())
 
     @cached_property
@@ -308,17 +309,17 @@ class LabelTree:
     def sizes(self) -> Int32Array:
         """The number of nodes at or below each node."""
         parent, size = self.parent.tolist(), [1] * self.n_nodes
-        for node in range(self.n_nodes - 1, 0, -1):  # children come after their parent
+        for node in range(self.n_nodes - 1, 0, -1):  # Children come after their parent.
             size[parent[node]] += size[node]
         return _read_only(np.array(size, dtype=np.int32))
 
     @property
     def depth(self) -> int:
-        """The depth of the deepest leaf; 0 for a tree with at most one node."""
+        """The depth of the deepest leaf, or 0 for a tree with at most one node."""
         return int(self.depths.max(initial=0))
 
     def leaf_of(self, label: int) -> int:
-        """Return the node that carries the label.
+        """Return the node of the label.
 
         Parameters
         ----------
@@ -417,7 +418,7 @@ class LabelTree:
         levels = integer("levels", levels, 1, 30)
         kept = (self.depths % levels == 0) | (self.label >= 0)
         above = self.parent.tolist()
-        for node in range(1, self.n_nodes):  # a parent is done before its children
+        for node in range(1, self.n_nodes):  # A parent comes before its children.
             if not kept[above[node]]:
                 above[node] = above[above[node]]
         new_id = np.cumsum(kept) - 1
@@ -425,7 +426,7 @@ class LabelTree:
         return LabelTree.from_parents(np.where(parent >= 0, new_id[parent], -1), self.label[kept])
 
     def to_edges(self) -> tuple[list[tuple[int, int]], dict[int, int]]:
-        """Return the (parent, child) pairs and the label of each leaf, as `from_edges` takes them.
+        """Return the (parent, child) pairs and the label of each leaf, for `from_edges`.
 
         Returns
         -------
@@ -439,7 +440,7 @@ class LabelTree:
         return formats.to_edges(self.parent, self.label)
 
     def to_json(self) -> str:
-        """Return the tree as one JSON object, which `from_json` reads.
+        """Return the tree as one JSON object, for `from_json`.
 
         Returns
         -------
@@ -454,7 +455,7 @@ class LabelTree:
 
     @classmethod
     def from_json(cls, text: str) -> LabelTree:
-        """Return the tree that `to_json` wrote, with the same node ids.
+        """Return the tree from the result of `to_json`, with the same node ids.
 
         Parameters
         ----------
@@ -483,10 +484,10 @@ class LabelTree:
         Parameters
         ----------
         names : mapping or sequence, optional
-            The name of each label; by default its number.
+            The name of each label, by default its number.
         max_nodes : int
-            Only the first nodes are drawn; a node with children left out says how many labels
-            are below them.
+            Maximum number of nodes that are drawn. A node whose other children are left out shows
+            the number of labels below them.
 
         Returns
         -------
