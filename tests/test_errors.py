@@ -17,7 +17,7 @@ import pytest
 
 import labeltrees
 from labeltrees import ConditionalTreeClassifier, checks
-from labeltrees.cli.methods import as_options
+from labeltrees.cli.method_options import as_options
 from labeltrees.errors import ArgumentError, DataFileError, DivergedError, TreeStructureError
 from labeltrees.models.conditional.settings import ConditionalSettings
 

@@ -46,6 +46,7 @@ MODULES = {
 """The public modules, and what each is for."""
 
 _CONSTANTS = "Constants"
+_TRAINING = ("train", "TrainingReport")
 _RULE = {1: "=", 2: "-"}
 
 
@@ -118,11 +119,11 @@ def _parts_of_package(names: list[str]) -> list[Part]:
         title = "Many labels per row" if method.several_labels else "One label per row"
         if name in names:
             (baselines if method.is_baseline else kinds[title]).append(name)
-    known = {"LabelTree", "TextClassifier", *baselines}.union(*kinds.values())
+    known = {"LabelTree", "TextClassifier", *_TRAINING, *baselines}.union(*kinds.values())
     parts = [Part(title, tuple(some)) for title, some in kinds.items()]
     rest = tuple(name for name in names if name not in known)
-    return [*parts, Part("Texts", ("TextClassifier",)), Part("Files", rest),
-            Part("Baselines", tuple(baselines))]  # fmt: skip
+    parts = [Part("Training", _TRAINING), *parts, Part("Texts", ("TextClassifier",))]
+    return [*parts, Part("Files", rest), Part("Baselines", tuple(baselines))]
 
 
 def methods_table() -> list[str]:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from labeltrees import cards, decisions, hub, metrics
+    from labeltrees.autotrain.report import TrainingReport
+    from labeltrees.autotrain.train import train
     from labeltrees.estimators import (
         AdacondClassifier,
         Bm25Ranker,
@@ -53,6 +55,7 @@ __all__ = [
     "RankSvmRanker",
     "SelfTerminatingTreeClassifier",
     "TextClassifier",
+    "TrainingReport",
     "XlrRanker",
     "cards",
     "decisions",
@@ -62,42 +65,27 @@ __all__ = [
     "load_model",
     "metrics",
     "save",
+    "train",
 ]
 
+_MODULES = ("cards", "decisions", "hub", "metrics")
 # Imported when first used, so that reading a model does not wait for scikit-learn.
 _HOME = {
-    "AdacondClassifier": "labeltrees.estimators",
-    "Bm25Ranker": "labeltrees.estimators",
-    "ConditionalTreeClassifier": "labeltrees.estimators",
-    "DismecRanker": "labeltrees.estimators",
-    "ExtremeRegressor": "labeltrees.estimators",
-    "FilterTreeClassifier": "labeltrees.estimators",
-    "FrequencyTableClassifier": "labeltrees.estimators",
-    "LOMTreeClassifier": "labeltrees.estimators",
     "LabelTree": "labeltrees.tree",
-    "LeastSquaresRegressor": "labeltrees.estimators",
-    "LemlRegressor": "labeltrees.estimators",
-    "MultiLabelTreeClassifier": "labeltrees.estimators",
-    "OneAgainstAllClassifier": "labeltrees.estimators",
-    "PfastreXmlRanker": "labeltrees.estimators",
-    "ProxmlRanker": "labeltrees.estimators",
-    "RankSvmRanker": "labeltrees.estimators",
-    "SelfTerminatingTreeClassifier": "labeltrees.estimators",
-    "TextClassifier": "labeltrees.estimators",
-    "XlrRanker": "labeltrees.estimators",
+    "TrainingReport": "labeltrees.autotrain.report",
     "evaluate": "labeltrees.evaluation",
-    "load": "labeltrees.estimators",
     "load_model": "labeltrees.models.registry",
-    "save": "labeltrees.estimators",
+    "train": "labeltrees.autotrain.train",
 }
+"""The modules of public names that are not estimators."""
 
 
 def __getattr__(name: str) -> Any:
-    if name in {"cards", "decisions", "hub", "metrics"}:
+    if name in _MODULES:
         return import_module(f"labeltrees.{name}")
-    if name not in _HOME:
+    if name not in __all__:
         raise AttributeError(f"module 'labeltrees' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    return getattr(import_module(_HOME.get(name, "labeltrees.estimators")), name)
 
 
 def __dir__() -> list[str]:

@@ -11,8 +11,9 @@ from tests.autotrain.test_training import clouds
 
 from labeltrees import load_model
 from labeltrees.autotrain import memory_shares
-from labeltrees.autotrain.fitting import Recipe, fit
+from labeltrees.autotrain.fitting import fit
 from labeltrees.autotrain.memory_shares import buffer_rows, bytes_to_train, room_for_data
+from labeltrees.autotrain.options import Recipe
 from labeltrees.autotrain.streaming import learn_stream
 from labeltrees.data.readers import read_svmlight
 from labeltrees.models.conditional.settings import ConditionalSettings

@@ -10,8 +10,9 @@ import pytest
 
 from labeltrees.autotrain import variants
 from labeltrees.autotrain.features import Features
-from labeltrees.autotrain.fitting import Recipe, fit
+from labeltrees.autotrain.fitting import fit
 from labeltrees.autotrain.holding_out import splits
+from labeltrees.autotrain.options import Recipe
 from labeltrees.autotrain.rivals import MostFrequent
 from labeltrees.autotrain.training import train_on_all
 from labeltrees.autotrain.variants import best_variant

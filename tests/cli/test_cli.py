@@ -199,7 +199,7 @@ FAILURES = {
     "unused option": (["train", "train.tsv", "--model", "xreg", "--alpha", ".3"], 2, "--alpha is"),
     "two efforts": (["train", "train.tsv", "--fast", "--best"], 2, "--fast and --best"),
     "no such folder": (["train", "train.tsv", "-o", "nowhere/m"], 1, "there is no folder nowhere"),
-    "whole file": (["train", "train.tsv", "--online", "--model", "xreg"], 2, "needs the whole"),
+    "whole file": (["train", "train.tsv", "--online", "--model", "xreg"], 2, "to learn row by row"),
     "card in a file": (["card", "m", "--out", "train.tsv"], 2, "--out must be a folder, got"),
     "card of no rows": (["card", "m", "--limit", "5"], 2, "--limit and --format are used with"),
     "card of no model": (["card", "bad.tsv"], 1, "is not a model file"),

@@ -12,7 +12,7 @@ from tests.cli.test_cli import write_tsv
 
 import labeltrees
 from labeltrees.cli import COMMANDS, main
-from labeltrees.cli.outputs import check_out
+from labeltrees.store import check_out
 
 
 def shown(*arguments, columns=100):
@@ -132,7 +132,11 @@ def test_a_place_that_can_be_written_stays_as_it_was(tmp_path):
 
 WRONG = {
     "order": (["stream", "stdlib", "--format", "python", "--order", "x"], 2, "--order must be"),
-    "structure": (["stream", "d.tsv", "--structure", "kmeans"], 2, "--structure kmeans needs all"),
+    "structure": (
+        ["stream", "d.tsv", "--structure", "kmeans"],
+        2,
+        "--structure 'kmeans' needs all",
+    ),
     "folder as data": (["stream", ".", "--format", "tsv"], 1, ".: Is a directory."),
     "demo out": (
         ["demo", "--out", "nowhere/m", "--limit", "10"],

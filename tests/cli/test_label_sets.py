@@ -13,7 +13,8 @@ from tests.cli.test_signals import Process
 
 import labeltrees
 from labeltrees import store
-from labeltrees.autotrain.fitting import Recipe, fit
+from labeltrees.autotrain.fitting import fit
+from labeltrees.autotrain.options import Recipe
 from labeltrees.cli import main
 from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.readers import open_reader
@@ -219,8 +220,8 @@ def test_training_row_by_row_takes_all_labels_of_a_row(options, tmp_path, monkey
     """On request, and where the file fits neither into memory nor into files of training."""
     path, out = write_texts(tmp_path / "d.tsv", 0, 800), tmp_path / "m"
     if not options:
-        monkeypatch.setattr("labeltrees.cli.training.training_run.CAN_SPILL", False)
-        monkeypatch.setattr("labeltrees.cli.training.training_run.room_for_data", lambda: 0)
+        monkeypatch.setattr("labeltrees.autotrain.train.CAN_SPILL", False)
+        monkeypatch.setattr("labeltrees.autotrain.train.room_for_data", lambda: 0)
     told = run_json(capsys, "train", path, "-o", out, "-q", *options)
     assert told["method"] == "multilabel"
     assert "rows have several labels and" in told["why"]
@@ -276,15 +277,15 @@ FAILURES = {
     ),
     "one label, online": (
         ["train", "d.tsv", "--online", "--model", "multilabel", "--labels", "draw"],
-        "--labels draw is for models of one label per row",
+        "--labels is for methods of one label per row",
     ),
     "not its option": (
         ["stream", "d.tsv", "--alpha", "0.3"],
-        "--alpha is not an option of --model multilabel, which was chosen because rows have",
+        "--alpha is not a setting of the method multilabel, which was chosen because rows have",
     ),
     "its option, not the other's": (
         ["stream", "one.tsv", "--openness", "0.3"],
-        "--openness is not an option of --model conditional, which was chosen because every row",
+        "--openness is not a setting of the method conditional, which was chosen because every row",
     ),
     "wrong value": (["stream", "d.tsv", "--openness", "2"], "--openness must be in [0, 1], got 2"),
     "nobody's value": (["train", "d.tsv", "--online", "--openness", "2"], "--openness must be in"),
@@ -301,8 +302,8 @@ FAILURES = {
         ["stream", "d.tsv", "--init", "m", "--max-memory", "1GB"],
         "--max-memory is a setting of new models; the one in m has None",
     ),
-    "all rows": (["stream", "d.tsv", "--structure", "kmeans"], "--structure kmeans needs all rows"),
-    "efforts": (["train", "d.tsv", "--model", "multilabel", "--fast"], "--fast is not an option"),
+    "all rows": (["stream", "d.tsv", "--structure", "kmeans"], "--structure 'kmeans' needs all"),
+    "efforts": (["train", "d.tsv", "--model", "multilabel", "--fast"], "--fast is not available"),
     "other scores": (["stream", "d.tsv", "-o", "mixed", "--resume"], "position in mixed is"),
     "frozen": (["stream", "d.tsv", "--init", "frozen"], "frozen was saved with --no-keep-state"),
     "relevance": (

@@ -26,7 +26,7 @@ PATIENCE = 60  # seconds, for a busy machine; nothing is measured
 # The same in a process of its own.
 LITTLE_ROOM = """
 import sys
-import labeltrees.cli.training.training_run as run, labeltrees.data.readers.source as source
+import labeltrees.autotrain.train as run, labeltrees.data.readers.source as source
 from labeltrees.cli import main
 run.room_for_data = lambda: 20_000
 source.BLOCK_BYTES = 4096
@@ -55,7 +55,7 @@ def little_room(monkeypatch):
     """Return a function that takes the room for rows away."""
 
     def take_away():
-        monkeypatch.setattr("labeltrees.cli.training.training_run.room_for_data", lambda: 20_000)
+        monkeypatch.setattr("labeltrees.autotrain.train.room_for_data", lambda: 20_000)
         monkeypatch.setattr("labeltrees.data.readers.source.BLOCK_BYTES", 4096)
         monkeypatch.setattr(spilling, "_ENTRIES_AT_ONCE", 1000)
 
@@ -133,7 +133,7 @@ def test_the_report_has_a_line_about_it(tmp_path, space, capsys, little_room):
     assert (
         said.count("There is no room for all rows in memory, so they are learned from files") == 1
     )
-    assert f"in {space} (--folder)." in said
+    assert f"in {space}. Set folder to use another" in said
     assert "rows.svm: 700 rows of features" in said
 
 
@@ -194,7 +194,7 @@ def test_what_memory_held_is_given_up_before_the_rest_is_read(
         raise KeyboardInterrupt
 
     little_room()
-    monkeypatch.setattr("labeltrees.cli.training.training_run.gather_in_files", gather_in_files)
+    monkeypatch.setattr("labeltrees.autotrain.train.gather_in_files", gather_in_files)
     path = write_features(tmp_path / "rows.svm", 700)
     assert main(["train", str(path), "-o", str(tmp_path / "m")]) == 130
     assert noted == [True]
@@ -210,7 +210,7 @@ def test_rows_that_rate_one_label_each_are_not_joined(tmp_path, capsys, little_r
     assert told["examples"] == 270
     assert any("not joined" in sentence for sentence in told["found"])
     assert main(["train", str(path), "-o", str(tmp_path / "m"), "--join-rows"]) == 2
-    assert "--join-rows needs all rows in memory, and the file" in capsys.readouterr().err
+    assert "--join-rows needs all rows in memory, but the data" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -222,18 +222,18 @@ def test_other_methods_learn_row_by_row(options, method, tmp_path, capsys, littl
     path = write_features(tmp_path / "rows.svm", 700)
     told = run_json(capsys, "train", path, "-o", tmp_path / "m", *options)
     assert told["method"] == method
-    assert any("learned row by row" in sentence for sentence in told["found"])
+    assert any("learned one by one" in sentence for sentence in told["found"])
 
 
 def test_where_nothing_can_be_spilled_rows_are_learned_one_by_one(
     tmp_path, capsys, little_room, monkeypatch
 ):
     little_room()
-    monkeypatch.setattr("labeltrees.cli.training.training_run.CAN_SPILL", False)
+    monkeypatch.setattr("labeltrees.autotrain.train.CAN_SPILL", False)
     path = write_features(tmp_path / "rows.svm", 700)
     assert run_json(capsys, "train", path, "-o", tmp_path / "m")["method"] == "multilabel"
     assert main(["train", str(path), "-o", str(tmp_path / "m"), "--model", "xreg"]) == 2
-    assert "--model xreg needs all rows in memory, and they do not fit" in capsys.readouterr().err
+    assert "--model must be one of conditional" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -241,11 +241,20 @@ def test_where_nothing_can_be_spilled_rows_are_learned_one_by_one(
     [
         (["--folder", "nowhere"], "--folder must be a folder in which files can be made, got"),
         (["--folder", "rows.svm"], "--folder must be a folder in which files can be made, got"),
-        (["--folder", ".", "--online"], "--folder is for --model xreg; conditional and multilabel"),
-        (["--folder", ".", "--model", "lomtree"], "--folder is for --model xreg; lomtree would"),
-        (["--vectorizer", "tfidf"], "--vectorizer tfidf needs all texts in memory, and the file"),
-        (["--vectorizer", "hashing"], "--vectorizer hashing: these data have no texts."),
-        (["--alpha", "0.5"], "--alpha is not an option of --model xreg, which was chosen because"),
+        (
+            ["--folder", ".", "--online"],
+            "--folder is for methods that train from files; conditional and multilabel",
+        ),
+        (
+            ["--folder", ".", "--model", "lomtree"],
+            "--folder is for methods that train from files; lomtree would",
+        ),
+        (["--vectorizer", "tfidf"], "--vectorizer tfidf needs all texts in memory, but the data"),
+        (["--vectorizer", "hashing"], "--vectorizer is for texts, and these data have none."),
+        (
+            ["--alpha", "0.5"],
+            "--alpha is not a setting of the method xreg, which was chosen because",
+        ),
     ],
 )
 def test_wrong_calls_get_one_line(options, says, tmp_path, capsys, little_room, monkeypatch):

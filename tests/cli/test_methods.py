@@ -10,11 +10,11 @@ import pytest
 from tests.cli.test_cli import run_json
 
 import labeltrees
+from labeltrees.autotrain.options import streaming_methods
 from labeltrees.cli import main
 from labeltrees.cli.commands.stream import stream
 from labeltrees.cli.commands.train import train
-from labeltrees.cli.methods import method_names, stream_names
-from labeltrees.cli.settings_options import option_of, options_of, settable, settings_help
+from labeltrees.cli.method_options import option_of, options_of, settings_help
 from labeltrees.models.capabilities import Updates, can
 from labeltrees.models.registry import methods, model_class
 
@@ -35,7 +35,6 @@ def rows(tmp_path_factory):
 
 
 def test_a_record_agrees_with_the_classes_that_it_names():
-    assert sorted(method_names()) == sorted(methods())
     for method in methods().values():
         kinds = [model_class(name) for name in method.model_names]
         assert {kind.settings_class for kind in kinds} == {method.settings_class}
@@ -49,7 +48,7 @@ def test_a_record_agrees_with_the_classes_that_it_names():
     assert len(set(made)) == len(made)  # a form of another method's model has none of its own
 
 
-@pytest.mark.parametrize("name", method_names())
+@pytest.mark.parametrize("name", list(methods()))
 def test_every_method_is_trained_measured_and_loaded(rows, tmp_path, capsys, name):
     path = rows / ("several.svm" if methods()[name].several_labels else "one.svm")
     told = run_json(capsys, "train", path, "--model", name, "-o", tmp_path / "m", "-q")
@@ -67,7 +66,7 @@ def test_every_method_is_trained_measured_and_loaded(rows, tmp_path, capsys, nam
     assert main(["inspect", str(tmp_path / "m")]) == 0
 
 
-@pytest.mark.parametrize("name", stream_names())
+@pytest.mark.parametrize("name", streaming_methods())
 def test_every_method_that_learns_row_by_row_has_a_stream(rows, tmp_path, capsys, name):
     told = run_json(capsys, "stream", rows / "one.svm", "--model", name, "-o", tmp_path / "m")
     assert told["n_rows"] == 36
@@ -92,13 +91,13 @@ def _declared(parameter):
     return [part for text in declared for part in text.split("/")] or [option_of(parameter.name)]
 
 
-@pytest.mark.parametrize("name", method_names())
+@pytest.mark.parametrize("name", list(methods()))
 def test_every_setting_of_a_method_is_an_option_with_a_help(name):
     command = inspect.signature(train).parameters
     left_out = {"random_state", "n_jobs", "verbose", "warm_start"}
-    for parameter in settable(methods()[name]) - left_out:
+    for parameter in methods()[name].settable - left_out:
         assert parameter in command
-        assert len(settings_help(parameter, method_names())) > 20, parameter
+        assert len(settings_help(parameter, list(methods()))) > 20, parameter
 
 
 @pytest.mark.parametrize(
@@ -127,7 +126,7 @@ def test_adacond_has_the_options_of_what_it_boosts(rows, tmp_path, capsys):
     capsys.readouterr()
     assert main([*line, "--base", "tree", "--penalty", "1"]) == 2
     err = capsys.readouterr().err
-    assert "--penalty is not an option of --model adacond with --base tree." in err
+    assert "--penalty is not a setting of the method adacond with base='tree'." in err
 
 
 @pytest.mark.parametrize(
@@ -137,9 +136,9 @@ def test_adacond_has_the_options_of_what_it_boosts(rows, tmp_path, capsys):
         (["--model", "self-terminating", "--criterion", "chance"],
          "--criterion must be 'gini' or 'entropy', got 'chance'."),
         (["--model", "frequency-table", "--trees", "3"],
-         "--trees is not an option of --model frequency-table."),
-        (["--model", "frequency-table", "--fast"], "--fast is not an option of"),
-        (["--model", "self-terminating", "--online"], "--model self-terminating needs the whole"),
+         "--trees is not a setting of the method frequency-table."),
+        (["--model", "frequency-table", "--fast"], "--fast is not available for"),
+        (["--model", "self-terminating", "--online"], "--model must be one of conditional"),
     ],
 )  # fmt: skip
 def test_wrong_settings_are_named_as_typed(rows, tmp_path, capsys, options, message):

@@ -47,8 +47,11 @@ def test_inspect_tells_the_quality_of_a_lomtree(data, tmp_path, capsys):
     ("options", "message"),
     [
         (["--model", "forest"], "--model must be 'auto', 'conditional', 'multilabel'"),
-        (["--model", "lomtree", "--alpha", "0.5"], "--alpha is not an option of --model lomtree"),
-        (["--max-splits", "5"], "--max-splits is not an option of --model conditional"),
+        (
+            ["--model", "lomtree", "--alpha", "0.5"],
+            "--alpha is not a setting of the method lomtree",
+        ),
+        (["--max-splits", "5"], "--max-splits is not a setting of the method conditional"),
         (
             ["--model", "lomtree", "--swap-resistance", "0"],
             "--swap-resistance must be",

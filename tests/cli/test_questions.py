@@ -11,7 +11,7 @@ from tests.cli.test_cli import WORDS, run_json, write_tsv
 
 import labeltrees
 from labeltrees.cli import main
-from labeltrees.cli.inputs import Input
+from labeltrees.input import Input
 
 
 def first_chunk(path):

@@ -164,7 +164,7 @@ FAILURES = {
     "not its option": (
         ["--model", "lomtree", "--max-memory", "1GB"],
         2,
-        "--max-memory is not an option of --model lomtree",
+        "--max-memory is not a setting of the method lomtree",
     ),
     "no folder": (["-o", "nowhere/m"], 1, "--out nowhere/m: there is no folder nowhere"),
     "a folder": (["-o", "folder"], 1, "--out folder: this is a folder"),

@@ -120,7 +120,7 @@ def test_which_says_it_without_training(tmp_path, capsys, monkeypatch):
 
 
 def test_a_file_without_room_is_learned_row_by_row(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("labeltrees.cli.training.training_run.room_for_data", lambda: 20_000)
+    monkeypatch.setattr("labeltrees.autotrain.train.room_for_data", lambda: 20_000)
     monkeypatch.setattr("labeltrees.data.readers.source.BLOCK_BYTES", 4096)
     whole = write_tsv(tmp_path / "d.tsv", 0, 4000)
     path = write_sorted(tmp_path / "sorted.tsv", whole)
@@ -132,7 +132,7 @@ def test_a_file_without_room_is_learned_row_by_row(tmp_path, capsys, monkeypatch
 
 
 def test_rows_of_features_without_room_are_learned_row_by_row(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("labeltrees.cli.training.training_run.room_for_data", lambda: 20_000)
+    monkeypatch.setattr("labeltrees.autotrain.train.room_for_data", lambda: 20_000)
     monkeypatch.setattr("labeltrees.data.readers.source.BLOCK_BYTES", 4096)
     lines = [f"{y} {y}:1 {100 + i % 37}:0.5\n" for y in range(5) for i in range(800)]
     (tmp_path / "d.svm").write_text("".join(lines))
@@ -143,7 +143,7 @@ def test_rows_of_features_without_room_are_learned_row_by_row(tmp_path, capsys, 
 
 @pytest.mark.parametrize("options", [[], ["--online"]])
 def test_weights_without_room_share_their_places(options, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("labeltrees.cli.training.training_run.room_for_data", lambda: 2**30)
+    monkeypatch.setattr("labeltrees.autotrain.train.room_for_data", lambda: 2**30)
     random = np.random.default_rng(0)
     path = tmp_path / "d.svm"
     path.write_text("".join(
@@ -157,7 +157,7 @@ def test_weights_without_room_share_their_places(options, tmp_path, capsys, monk
     monkeypatch.setattr("labeltrees.autotrain.memory_shares.free_memory", lambda: 16 * 2**20)
     told = run_json(capsys, *call)
     (said,) = (sentence for sentence in told["found"] if "all weights" in sentence)
-    assert "kept within 8.4 MB (--max-memory)" in said
+    assert "kept within 8.4 MB, and rare features" in said
     assert accuracy(told) > 0.9
     assert labeltrees.load_model(tmp_path / "m").settings.max_memory >= 8 * 2**20
     told = run_json(capsys, *call, "--max-memory", "9MB")
@@ -201,7 +201,7 @@ def test_a_model_goes_on_with_new_rows(tmp_path, capsys):
     run_json(capsys, "train", first, "-o", tmp_path / "x", "--model", "xreg")
     options = ["train", str(more), "-o", str(tmp_path / "y"), "--init", str(tmp_path / "x")]
     assert main(options) == 2
-    assert "cannot learn row by row" in capsys.readouterr().err
+    assert "--init must be a model that learns row by row" in capsys.readouterr().err
 
 
 def test_new_rows_are_read_as_the_model_s_own_were(tmp_path, capsys):
@@ -233,14 +233,17 @@ def test_efforts_are_numbers_of_trees(effort, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--trees", "2", "--alpha", "0.5"], "--alpha is not an option of --model xreg, which was"),
-        (["--model", "lomtree", "--fast"], "--fast is not an option of --model lomtree"),
+        (
+            ["--trees", "2", "--alpha", "0.5"],
+            "--alpha is not a setting of the method xreg, which was",
+        ),
+        (["--model", "lomtree", "--fast"], "--fast is not available for the method lomtree"),
         (["--model", "adacond", "--base", "one-against-all", "--alpha", ".5"], "--alpha is not"),
-        (["--model", "filtertree", "--cost", "2"], "--cost is not an option"),
-        (["--online", "--fast"], "--fast needs all rows in memory, and --online was given"),
+        (["--model", "filtertree", "--cost", "2"], "--cost is not a setting of"),
+        (["--online", "--fast"], "--fast needs all rows in memory, but rows have several"),
         (["--in-order", "--vectorizer", "tfidf"], "--vectorizer tfidf needs all texts"),
-        (["--online", "--structure", "kmeans"], "--structure kmeans needs all rows"),
-        (["--init", "m", "--label-column", "2"], "--label-column: --init reads the data as"),
+        (["--online", "--structure", "kmeans"], "--structure 'kmeans' needs all rows"),
+        (["--init", "m", "--label-column", "2"], "--label-column cannot be set with init"),
         (["--max-memory", "much"], "--max-memory"),
     ],
 )

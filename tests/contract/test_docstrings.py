@@ -10,7 +10,8 @@ import pytest
 import labeltrees
 
 CLASSES = [getattr(labeltrees, name) for name in labeltrees.__all__ if name[0].isupper()]
-ESTIMATORS = [cls for cls in CLASSES if cls is not labeltrees.LabelTree]
+NO_ESTIMATORS = (labeltrees.LabelTree, labeltrees.TrainingReport)
+ESTIMATORS = [cls for cls in CLASSES if cls not in NO_ESTIMATORS]
 OF_SCIKIT_LEARN = {"get_params", "set_params", "get_metadata_routing"}
 
 

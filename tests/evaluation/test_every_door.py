@@ -18,9 +18,9 @@ from labeltrees import store
 from labeltrees.autotrain import training
 from labeltrees.autotrain.holding_out import splits
 from labeltrees.cli import main
-from labeltrees.cli.inputs import Input
 from labeltrees.data.shuffle import joined
 from labeltrees.evaluation import evaluate_predictions
+from labeltrees.input import Input
 
 WORDS = {
     "fruit": ["apple", "pear", "plum", "fig"],

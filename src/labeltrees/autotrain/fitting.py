@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -17,25 +16,11 @@ from labeltrees.metrics import label_matrix
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from labeltrees.data.chunk import Chunk, OneLabel
-    from labeltrees.models.method import Method
+    from labeltrees.autotrain.options import Recipe
+    from labeltrees.data.chunk import Chunk
     from labeltrees.models.model import FittedModel
 
-__all__ = ["Recipe", "fit"]
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """A method with its settings, and what a method of one label makes of rows with several."""
-
-    method: Method
-    settings: Any
-    one_label: OneLabel = "each"
-    base: Any = None
-    """The estimator that the method boosts, if it takes one."""
-    seed: int = 0
-    facts: dict[str, Any] = field(default_factory=dict, compare=False)
-    """What the last fit had to say of itself."""
+__all__ = ["fit"]
 
 
 def fit(recipe: Recipe, data: Chunk, folder: Path | None = None) -> FittedModel:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from labeltrees.autotrain.fitting import Recipe
+from labeltrees.autotrain.options import Recipe
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.models.model import TopLabels
 from labeltrees.models.registry import methods

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labeltrees.autotrain.fitting import Recipe, fit
+from labeltrees.autotrain.fitting import fit
 from labeltrees.autotrain.holding_out import splits
 from labeltrees.autotrain.rivals import MostFrequent, one_against_all
 from labeltrees.autotrain.variants import best_variant
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from labeltrees.autotrain.features import Features
+    from labeltrees.autotrain.options import Recipe
     from labeltrees.data.chunk import Chunk
     from labeltrees.data.readers import DataProfile
     from labeltrees.evaluation import Predictor, Task

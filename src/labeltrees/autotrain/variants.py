@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labeltrees.autotrain.fitting import Recipe, fit
+from labeltrees.autotrain.fitting import fit
 from labeltrees.evaluation import Evaluator
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from labeltrees.autotrain.options import Recipe
     from labeltrees.data.chunk import Chunk
     from labeltrees.data.readers import DataProfile
 

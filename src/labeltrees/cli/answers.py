@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labeltrees import checks
-from labeltrees.cli.outputs import check_out
 from labeltrees.errors import ArgumentError
+from labeltrees.store import check_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from labeltrees.cli.inputs import Input
     from labeltrees.data.chunk import Chunk
+    from labeltrees.input import Input
     from labeltrees.models.model import FittedModel
 
 __all__ = ["Candidates"]

@@ -13,11 +13,11 @@ _NARROW = 70
 
 GROUPS = {
     "Input": (
-        "format", "text", "labels", "limit", "max_line_bytes", "order", "row", "label", "train",
-        "folder", "vectorizer", "candidates", "named", "id", "label_separator", "label_column",
-        "text_column", "rating_column", "quoted_labels", "join_rows",
+        "format", "text", "labels", "one_label", "limit", "max_line_bytes", "order", "row", "label",
+        "train", "folder", "vectorizer", "candidates", "named", "id", "label_separator",
+        "label_column", "text_column", "rating_column", "quoted_labels", "join_rows",
     ),
-    "Model": ("seed", "jobs", "alpha", "learning_rate", "passes", "max_memory"),
+    "Model": ("seed", "n_jobs", "alpha", "learning_rate", "passes", "max_memory"),
     "Output": (
         "json", "keep_state", "csv", "quiet", "label_names", "predictions", "predictions_top",
         "predictions_format", "heartbeat", "dot", "dot_nodes", "full", "features",
@@ -38,10 +38,11 @@ def grouped(command: Any, *, is_shown: bool = False) -> Any:
         if parameter.name not in arguments and not getattr(parameter, "rich_help_panel", None):
             parameter.rich_help_panel = titles.get(parameter.name)
         if is_shown and (_group(parameter) or "").startswith(_SETTINGS) and not parameter.help:
-            from labeltrees.cli.methods import method_names, stream_names
-            from labeltrees.cli.settings_options import settings_help
+            from labeltrees.autotrain.options import streaming_methods
+            from labeltrees.cli.method_options import settings_help
+            from labeltrees.models.registry import methods
 
-            names = stream_names() if command.name == "stream" else method_names()
+            names = streaming_methods() if command.name == "stream" else list(methods())
             parameter.help = settings_help(parameter.name, names)
     # Groups appear in the order of their first options.
     order = [None, *GROUPS]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from labeltrees.errors import ArgumentError
 
-__all__ = ["Every", "every", "size_in_bytes", "size_in_words"]
+__all__ = ["Every", "every", "size_in_bytes"]
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _BINARY = {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
@@ -56,12 +56,3 @@ def every(option: str, text: str) -> Every:
         if unit in _SECONDS:
             return Every(seconds=float(number) * _SECONDS[unit])
     raise ArgumentError.of(option, text, "rows such as 10000, or a time such as 30s, 5m or 2h")
-
-
-def size_in_words(n_bytes: int) -> str:
-    """Return a size as people read it.
-
-    >>> size_in_words(648_467_080), size_in_words(42_885)
-    ('648.5 MB', '42.9 kB')
-    """
-    return f"{n_bytes / 1e6:,.1f} MB" if n_bytes >= 1e5 else f"{n_bytes / 1e3:,.1f} kB"

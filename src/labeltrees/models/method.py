@@ -56,6 +56,8 @@ class Method:
     """Settings of the efforts "fast" and "best", where it has these."""
     variants: tuple[Mapping[str, Any], ...] = ()
     """Settings that are compared with the default ones where rows have several labels."""
+    fixed_settings: frozenset[str] = frozenset()
+    """Settings that `labeltrees.train` does not take."""
     option_help: Mapping[str, str] = field(default_factory=dict)
     """Options besides its settings, and the help of each; `Method.settings_of` reads them."""
     text_features: str = "tfidf"
@@ -88,6 +90,11 @@ class Method:
         """The class of its settings."""
         found: type[Settings] = self.model_class.settings_class
         return found
+
+    @property
+    def settable(self) -> frozenset[str]:
+        """The names of the settings that `labeltrees.train` takes."""
+        return frozenset(self.settings_class.names()) - self.fixed_settings
 
     @property
     def estimator_class(self) -> Any:

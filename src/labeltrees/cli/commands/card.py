@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from labeltrees.cards import About, card_of
-from labeltrees.cli.inputs import FormatOption, Input, LimitOption, LineOption
 from labeltrees.cli.opening import ModelArgument, open_model
+from labeltrees.cli.reading_options import FormatOption, LimitOption, LineOption
 from labeltrees.cli.report import JsonOption, QuietOption, say, say_json
 from labeltrees.data.readers.source import MAX_LINE_BYTES
 from labeltrees.errors import ArgumentError
 from labeltrees.evaluation import Evaluator
+from labeltrees.input import Input
 from labeltrees.progress import Progress
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ import numpy as np
 import typer
 
 from labeltrees import checks
-from labeltrees.cli.outputs import check_out
 from labeltrees.cli.report import (
     JsonOption,
     QuietOption,
@@ -30,6 +29,7 @@ from labeltrees.metrics import ProgressiveValidation
 from labeltrees.models.conditional.settings import ConditionalSettings
 from labeltrees.models.conditional.start import start_on_stream
 from labeltrees.progress import Progress
+from labeltrees.store import check_out
 
 if TYPE_CHECKING:
     from labeltrees.metrics import ProgressiveSummary

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import numpy as np
 import typer
 
-from labeltrees.cli.inputs import FormatOption, Input, InputArgument, LimitOption, LineOption
-from labeltrees.cli.methods import as_options
+from labeltrees.cli.method_options import as_options
 from labeltrees.cli.opening import ModelArgument, open_model
+from labeltrees.cli.reading_options import FormatOption, InputArgument, LimitOption, LineOption
 from labeltrees.cli.report import JsonOption, QuietOption, say, say_json
 from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.readers.source import MAX_LINE_BYTES
@@ -19,6 +19,7 @@ from labeltrees.data.shuffle import joined
 from labeltrees.errors import ArgumentError, DataError
 from labeltrees.evaluation import Evaluator
 from labeltrees.evaluation.saved import add_saved, as_text
+from labeltrees.input import Input
 from labeltrees.metrics.propensity import checked_constants
 from labeltrees.models.settings import ClassifierSettings
 from labeltrees.progress import Progress
@@ -98,7 +99,7 @@ def evaluate(
     else:
         stored, opened = open_model(model)
         source = Input.like(
-            stored, data, format=format, limit=limit, labels=labels, seed=seed, **lines
+            stored, data, format=format, limit=limit, one_label=labels, seed=seed, **lines
         )
         source = source.joined_as_learned(stored)
         if join_rows is not None:
@@ -134,7 +135,7 @@ def _add(
 
 
 def _with_one_label(chunk: Chunk, source: Input) -> Chunk:
-    rows, labels, weights = chunk.examples(source.labels, source.seed)
+    rows, labels, weights = chunk.examples(source.one_label, source.seed)
     starts = np.arange(rows.n_rows + 1)
     return replace(
         chunk, rows=rows, labels=labels, label_starts=starts, weights=weights, relevance=None,

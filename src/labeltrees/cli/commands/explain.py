@@ -9,12 +9,13 @@ import numpy as np
 import typer
 
 from labeltrees.cli.explanation_text import in_words
-from labeltrees.cli.inputs import FormatOption, Input, LineOption
-from labeltrees.cli.methods import as_options
+from labeltrees.cli.method_options import as_options
 from labeltrees.cli.opening import ModelArgument, open_model
+from labeltrees.cli.reading_options import FormatOption, LineOption
 from labeltrees.cli.report import JsonOption, say, say_json
 from labeltrees.data.readers.source import MAX_LINE_BYTES
 from labeltrees.errors import ArgumentError
+from labeltrees.input import Input
 from labeltrees.models.capabilities import Explains, demand
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labeltrees.cli.inputs import remembered_input
 from labeltrees.cli.opening import ModelArgument, open_model
 from labeltrees.cli.report import JsonOption, say, say_json, say_pairs, say_table
+from labeltrees.input import remembered_input
 
 if TYPE_CHECKING:
     from labeltrees import store

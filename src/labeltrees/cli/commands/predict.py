@@ -13,14 +13,20 @@ import typer
 
 from labeltrees.cli.answers import csv_line, json_line, tsv_line
 from labeltrees.cli.candidates import Candidates
-from labeltrees.cli.inputs import FormatOption, Input, LimitOption, LineOption, expanded
-from labeltrees.cli.methods import as_options
+from labeltrees.cli.method_options import as_options
 from labeltrees.cli.opening import ModelArgument, open_model
 from labeltrees.cli.raw_lines import RememberedLines, json_field, vw_tag
+from labeltrees.cli.reading_options import (
+    FormatOption,
+    LimitOption,
+    LineOption,
+    expanded,
+)
 from labeltrees.cli.report import JsonOption, QuietOption, say, say_now
 from labeltrees.data.readers.source import MAX_LINE_BYTES
 from labeltrees.data.rows import stacked
 from labeltrees.errors import ArgumentError, DataError
+from labeltrees.input import Input
 from labeltrees.models.capabilities import Above, BestRows, demand
 from labeltrees.progress import Progress
 

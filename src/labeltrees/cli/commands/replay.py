@@ -12,10 +12,10 @@ import typer
 
 from labeltrees import store
 from labeltrees.cli.commands.serve import demand_serve_extra
-from labeltrees.cli.outputs import check_out
 from labeltrees.cli.report import JsonOption, QuietOption, say, say_json, say_pairs
 from labeltrees.errors import ArgumentError
 from labeltrees.progress import Progress
+from labeltrees.store import check_out
 
 if TYPE_CHECKING:
     from labeltrees.serve.learning.log import ExampleLog

@@ -7,10 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
+from labeltrees.autotrain.options import MethodOptions, streaming_methods
 from labeltrees.cli.answers import AnswerFile, form_of
-from labeltrees.cli.inputs import (
+from labeltrees.cli.method_options import with_stream_options
+from labeltrees.cli.reading_options import (
     FormatOption,
-    Input,
     InputArgument,
     LabelsOption,
     LimitOption,
@@ -18,8 +19,6 @@ from labeltrees.cli.inputs import (
     OrderOption,
     with_columns,
 )
-from labeltrees.cli.methods import Wanted, stream_names, with_stream_wanted
-from labeltrees.cli.outputs import check_out
 from labeltrees.cli.report import (
     JsonOption,
     QuietOption,
@@ -37,21 +36,23 @@ from labeltrees.cli.streaming.signals import AskedToStop, Stopping
 from labeltrees.cli.units import Every, every
 from labeltrees.data.readers.source import MAX_LINE_BYTES
 from labeltrees.errors import ArgumentError, DataError
+from labeltrees.input import Input
 from labeltrees.metrics import ProgressiveValidation
 from labeltrees.progress import Progress
+from labeltrees.store import check_out
 
 _WHAT = "predicted before learned, in the order of the stream"
 
 
 @with_columns
-@with_stream_wanted
+@with_stream_options
 def stream(
     data: InputArgument,
     model: Annotated[
         str,
         typer.Option(
             help=f"auto (conditional, or multilabel if rows have several labels), "
-            f"{', '.join(stream_names())}."
+            f"{', '.join(streaming_methods())}."
         ),
     ] = "auto",
     out: Annotated[
@@ -96,7 +97,7 @@ def stream(
         typer.Option(min=0, help="Where stderr is no terminal: seconds between lines, 0 for none."),
     ] = 60.0,
     format: FormatOption = None,  # noqa: A002
-    labels: LabelsOption = None,
+    one_label: LabelsOption = None,
     limit: LimitOption = None,
     max_line_bytes: LineOption = MAX_LINE_BYTES,
     order: OrderOption = None,
@@ -107,7 +108,7 @@ def stream(
     quiet: QuietOption = False,
     *,
     columns: dict[str, Any],
-    wanted: Wanted,
+    options: MethodOptions,
 ) -> None:
     """Predict each row, then learn from it; report how good the predictions were.
 
@@ -115,14 +116,14 @@ def stream(
     print the report.
     """
     often = _checked_times(checkpoint_every, out, resume=resume)
-    wanted = checked_options(wanted, model, max_memory, forget)
+    options = checked_options(options, model, max_memory, forget)
     check_out(out)
     reading: dict[str, Any] = {
         "format": format,
-        "labels": labels,
+        "one_label": one_label,
         "limit": limit,
         "order": order,
-        "seed": wanted.seed,
+        "seed": options.seed,
         "max_line_bytes": max_line_bytes,
     }
     resumed = out if resume and out is not None and out.exists() else None
@@ -130,7 +131,7 @@ def stream(
         begun, opened, extra = resumed or init, None, {}
         stored = None
         if begun is not None:
-            opened, stored = opened_model(begun, model, wanted)
+            opened, stored = opened_model(begun, model, options)
             extra = stored.extra
             if forget is not None and not opened.fades:
                 raise ArgumentError(f"--forget: {begun} holds a {stored.model}, which cannot.")
@@ -143,7 +144,7 @@ def stream(
                 )
         except AskedToStop:
             raise typer.Exit(stopping.exit_code) from None
-        learner = Learner.of(opened, model, wanted, source, labels)
+        learner = Learner.of(opened, model, options, source, one_label)
         if forget is not None and not learner.model_class.fades:
             raise ArgumentError(f"--forget is not an option of {learner.name}.")
         if source.profile is not None and not quiet:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
-from labeltrees import checks
-from labeltrees.cli.inputs import (
+import labeltrees
+from labeltrees import store
+from labeltrees.autotrain.options import Effort, MethodOptions
+from labeltrees.autotrain.train import VECTORIZERS
+from labeltrees.cli.method_options import with_method_options
+from labeltrees.cli.reading_options import (
     FormatOption,
-    Input,
     InputArgument,
     LabelsOption,
     LimitOption,
@@ -19,30 +21,23 @@ from labeltrees.cli.inputs import (
     OrderOption,
     with_columns,
 )
-from labeltrees.cli.methods import Wanted, method_names, stream_names, with_wanted
-from labeltrees.cli.opening import open_model
-from labeltrees.cli.outputs import check_out, default_out
-from labeltrees.cli.report import JsonOption, QuietOption, say_json
-from labeltrees.cli.streaming.learner import CHOOSES_ONLINE
-from labeltrees.cli.training.trained import say_trained
-from labeltrees.cli.training.training_run import CHOOSES, TrainingRun
+from labeltrees.cli.report import JsonOption, QuietOption, say, say_json
 from labeltrees.data.readers.source import MAX_LINE_BYTES
-from labeltrees.errors import ArgumentError
-
-_VECTORIZERS = ("tfidf", "counts", "hashing")
+from labeltrees.errors import ArgumentError, ModelFormatError
+from labeltrees.models.registry import methods
 
 
 @with_columns
-@with_wanted
+@with_method_options
 def train(
     data: InputArgument,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Where to save the model. By default DATA.safetensors."),
     ] = None,
-    model: Annotated[
+    method: Annotated[
         str,
-        typer.Option("--model", help=f"auto, or one of {', '.join(method_names())}."),
+        typer.Option("--model", help=f"auto, or one of {', '.join(methods())}."),
     ] = "auto",
     fast: Annotated[
         bool, typer.Option("--fast", help="One tree: quicker, a little worse.")
@@ -64,11 +59,11 @@ def train(
     vectorizer: Annotated[
         str | None,
         typer.Option(
-            help="For text: 'tfidf' of words and pairs of words, 'counts' of words (bm25 takes "
-            "them), or 'hashing'."
+            help=f"For text, one of {', '.join(VECTORIZERS)}: TF-IDF of words and pairs of words, "
+            "counts of words (bm25 takes them), or hashed words and pairs of words."
         ),
     ] = None,
-    labels: LabelsOption = None,
+    one_label: LabelsOption = None,
     join_rows: Annotated[
         bool | None,
         typer.Option(
@@ -93,78 +88,45 @@ def train(
     quiet: QuietOption = False,
     *,
     columns: dict[str, Any],
-    wanted: Wanted,
+    options: MethodOptions,
 ) -> None:
     """Learn the model that suits a data file, measure it on rows held out, and save it."""
-    started = time.perf_counter()
-    checks.choice("--model", model, ["auto", *method_names()])
-    if vectorizer is not None:
-        checks.choice("--vectorizer", vectorizer, _VECTORIZERS)
     if fast and best:
         raise ArgumentError("--fast and --best exclude each other.")
-    one_by_one = online or in_order or init is not None
-    possible = _possible(model, one_by_one=one_by_one)
-    wanted.check(possible)
-    if folder is not None:
-        _check_folder(folder, possible)
-    if data == "-" and one_by_one and wanted.n_passes > 1:
-        raise ArgumentError("the standard input can be read only once: use --passes 1.")
-    target = default_out(data) if out is None else out
-    check_out(target)
-    reading: dict[str, Any] = {
-        "format": format,
-        "labels": labels,
-        "limit": limit,
-        "order": order,
-        "seed": wanted.seed,
-        "max_line_bytes": max_line_bytes,
-    }
-    begun = None
-    if init is None:
-        source = Input.choose(data, columns=columns, **reading)
-    else:
-        if columns or vectorizer is not None:
-            option = next(iter(columns), "vectorizer").replace("_", "-")
-            raise ArgumentError(f"--{option}: --init reads the data as the model's own were.")
-        stored, begun = open_model(init)
-        source = Input.like(stored, data, **reading)
-    run = TrainingRun(
-        source, target, model, wanted,
-        effort="fast" if fast else "best" if best else "usual",
-        labels=labels, join_rows=join_rows, vectorizer=vectorizer, folder=folder,
-        keep_state=keep_state, quiet=quiet,
-    )  # fmt: skip
-    if init is not None:
-        trained = run.go_on(init, begun, in_order=in_order)
-    elif one_by_one or source.format == "python":
-        trained = run.online(in_order=in_order or source.format == "python")
-    else:
-        trained = run.choose()
-    trained.seconds = time.perf_counter() - started
+    effort: Effort = "fast" if fast else "best" if best else "usual"
+    target = _default_out(data) if out is None else out
+    store.check_out(target)
+    try:
+        report = labeltrees.train(
+            data, out=target, method=method, effort=effort, settings=options.settings,
+            seed=options.seed, n_jobs=options.n_jobs, online=online, in_order=in_order, init=init,
+            one_label=cast("Any", one_label), vectorizer=vectorizer, join_rows=join_rows,
+            folder=folder, keep_state=keep_state, format=format, columns=columns, limit=limit,
+            order=order, max_line_bytes=max_line_bytes, progress=not quiet,
+        )  # fmt: skip
+    except ArgumentError as error:
+        raise (error.renamed(f"--{effort}") if error.argument == "effort" else error) from None
     if json:
-        say_json(trained.to_dict())
+        say_json(report.to_dict())
     else:
-        say_trained(trained)
+        say(str(report))
 
 
-def _check_folder(folder: Path, possible: tuple[str, ...]) -> None:
-    """Raise `ArgumentError` if no method would keep rows in files, or not there."""
-    from labeltrees.models.extreme.spilling import checked_folder
+def _default_out(data: str) -> Path:
+    """Return where a model is saved if nobody says: in this folder, by the name of its data.
 
-    if "xreg" not in possible:
-        names = " and ".join(possible)
-        raise ArgumentError(f"--folder is for --model xreg; {names} would keep nothing there.")
-    checked_folder(folder)
+    A file of that name is replaced only if it is a model, or raises `ArgumentError`.
 
-
-def _possible(model: str, *, one_by_one: bool) -> tuple[str, ...]:
-    """Return the methods that may be meant, before the data are known."""
-    if model == "auto":
-        return CHOOSES_ONLINE if one_by_one else CHOOSES
-    if one_by_one and model not in stream_names():
-        allowed = ", ".join(stream_names())
-        raise ArgumentError(
-            f"--model {model} needs the whole file; --online, --in-order and --init are for "
-            f"{allowed}."
-        )
-    return (model,)
+    >>> str(_default_out("/data/intents.tsv.gz")), str(_default_out("-"))
+    ('intents.safetensors', 'model.safetensors')
+    """
+    name = Path(data).name.split(".")[0] if data != "-" else ""
+    target = Path(f"{name or 'model'}.safetensors")
+    if target.exists():
+        try:
+            store.read(target, mapped=True)
+        except (ModelFormatError, OSError):
+            raise ArgumentError(
+                f"{target} is there and is no model: say with --out where to save."
+            ) from None
+    return target

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from labeltrees.autotrain.gathering import gather
 from labeltrees.autotrain.method_choice import method_for, online_method_for
-from labeltrees.cli.inputs import (
+from labeltrees.autotrain.report import found_in, joined_text
+from labeltrees.cli.reading_options import (
     FormatOption,
-    Input,
     InputArgument,
     LineOption,
     with_columns,
 )
 from labeltrees.cli.report import JsonOption, say, say_json
-from labeltrees.cli.training.training_words import found_in, joined_in_words
 from labeltrees.data.readers import DataProfile
 from labeltrees.data.readers.source import MAX_LINE_BYTES
 from labeltrees.data.same_rows import join_same_rows
+from labeltrees.input import Input
 from labeltrees.models.registry import methods
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def which(
     ratings = profile.ratings
     if ratings:
         profile = replace(profiled(join_same_rows([gathered.data])), ratings=True)
-        sentences.append(joined_in_words(profile))
+        sentences.append(joined_text(profile))
     name, why = method_for(profile)
     found: dict[str, Any] = {
         "data": data,

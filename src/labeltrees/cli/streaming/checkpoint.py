@@ -12,7 +12,7 @@ from labeltrees.errors import ArgumentError
 from labeltrees.metrics import ProgressiveValidation
 
 if TYPE_CHECKING:
-    from labeltrees.cli.inputs import Input
+    from labeltrees.input import Input
 
 __all__ = ["Position", "fingerprint"]
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from labeltrees import checks
 from labeltrees.autotrain.method_choice import online_method_for
-from labeltrees.cli.methods import stream_names
+from labeltrees.autotrain.options import streaming_methods
+from labeltrees.cli.method_options import option_of
 from labeltrees.cli.opening import open_model
-from labeltrees.cli.settings_options import option_of
 from labeltrees.cli.units import size_in_bytes
 from labeltrees.errors import ArgumentError
 from labeltrees.models.capabilities import Updates, can
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from labeltrees.cli.inputs import Input
-    from labeltrees.cli.methods import Wanted
+    from labeltrees.autotrain.options import MethodOptions
+    from labeltrees.input import Input
     from labeltrees.models.model import FittedModel
     from labeltrees.store import StoredModel
 
@@ -44,37 +44,38 @@ class Learner:
 
     @classmethod
     def of(
-        cls, opened: Any, model: str, wanted: Wanted, source: Input, labels: str | None
+        cls, opened: Any, model: str, options: MethodOptions, source: Input, one_label: str | None
     ) -> Learner:
-        """Return what learns the rows of a source; ``labels`` is the option `--labels`."""
+        """Return what learns the rows of a source; ``one_label`` is the option `--labels`."""
         if opened is not None:
             name = type(opened).__name__
             found = cls(name, type(opened), opened.settings, lambda _: opened)
         else:
-            found = cls._new(model, wanted, source, labels)
-        if labels is not None and found.model_class.takes_label_sets:
+            found = cls._new(model, options, source, one_label)
+        if one_label is not None and found.model_class.takes_label_sets:
             raise ArgumentError(
-                f"--labels {labels} is for models of one label per row; {found.name} learns all "
+                f"--labels {one_label} is for models of one label per row; {found.name} learns all "
                 "labels of a row together."
             )
         return found
 
     @classmethod
-    def _new(cls, model: str, wanted: Wanted, source: Input, labels: str | None) -> Learner:
+    def _new(
+        cls, model: str, options: MethodOptions, source: Input, one_label: str | None
+    ) -> Learner:
         name, why = model, ""
         notes: tuple[str, ...] = ()
         if model == "auto":
             name, why = online_method_for(source.profile)
-            if labels is not None:
-                name, why = "conditional", f"--labels {labels} was given"
+            if one_label is not None:
+                name, why = "conditional", f"--labels {one_label} was given"
             elif methods()[name].several_labels:
                 notes = (
                     f"{why.capitalize()}, which --model multilabel learns together; "
                     "--labels each learns them one by one.",
                 )
-        chosen = wanted.of(name, why=why)
-        settings = chosen.settings()
-        method = chosen.method
+        recipe = options.recipe(name, why=why)
+        settings, method = recipe.settings, recipe.method
         return cls(
             f"--model {name}",
             method.model_class,
@@ -85,21 +86,21 @@ class Learner:
 
 
 def checked_options(
-    wanted: Wanted, model: str, max_memory: str | None, forget: int | None
-) -> Wanted:
-    """Return what is wanted, `--max-memory` included, if the model that is named can use it."""
-    checks.choice("--model", model, ["auto", *stream_names()])
+    options: MethodOptions, model: str, max_memory: str | None, forget: int | None
+) -> MethodOptions:
+    """Return the options with `--max-memory`, if the method that is named can use them."""
+    checks.choice("--model", model, ["auto", *streaming_methods()])
     if max_memory is not None:
         size = size_in_bytes("--max-memory", max_memory)
-        wanted = replace(wanted, given=wanted.given | {"max_memory": size})
-    wanted.check(CHOOSES_ONLINE if model == "auto" else (model,))
+        options = replace(options, settings=options.settings | {"max_memory": size})
+    options.check_some(CHOOSES_ONLINE if model == "auto" else (model,))
     if forget is not None and model != "auto" and not methods()[model].model_class.fades:
         raise ArgumentError(f"--forget is not an option of --model {model}.")
-    wanted.check_stream()
-    return wanted
+    options.check_stream()
+    return options
 
 
-def opened_model(path: Path, model: str, wanted: Wanted) -> tuple[FittedModel, StoredModel]:
+def opened_model(path: Path, model: str, options: MethodOptions) -> tuple[FittedModel, StoredModel]:
     """Return a model that can go on learning, and what else is in its file."""
     stored, opened = open_model(path)
     if not can(opened, Updates):
@@ -109,7 +110,7 @@ def opened_model(path: Path, model: str, wanted: Wanted) -> tuple[FittedModel, S
     if model != "auto" and methods()[model].settings_class is not opened.settings_class:
         raise ArgumentError(f"--model {model} is for new models; {path} holds a {stored.model}.")
     own = opened.settings.to_dict()
-    for name, value in wanted.given.items():
+    for name, value in options.settings.items():
         if name not in own or own[name] != value:
             option = option_of(name)
             has = f"has {own[name]!r}" if name in own else "has no such setting"

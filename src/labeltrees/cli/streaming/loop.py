@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
     from labeltrees.autotrain.batches import PredictedRow
     from labeltrees.cli.answers import AnswerFile
-    from labeltrees.cli.inputs import Input
     from labeltrees.cli.streaming.checkpoint import Position
     from labeltrees.cli.streaming.learner import Learner
     from labeltrees.cli.streaming.signals import Stopping
     from labeltrees.cli.units import Every
     from labeltrees.data.chunk import Chunk
+    from labeltrees.input import Input
     from labeltrees.progress import Progress
 
 __all__ = ["Answers", "Pulse", "Stream"]
@@ -214,7 +214,7 @@ class Stream:
 
     def _learn(self, part: Chunk) -> None:
         source, single = self.source, not self.learner.model_class.takes_label_sets
-        one_label = source.labels if single else None
+        one_label = source.one_label if single else None
         batch = batch_of(part, one_label, seed=source.seed, path=source.path)
         if batch.n_rows:
             if self.model is None:

@@ -29,6 +29,7 @@ METHODS = (
         description="boosting",
         models=("labeltrees.models.boosting.model:AdacondModel",),
         estimator="labeltrees.estimators.boosting.classifier:AdacondClassifier",
+        fixed_settings=frozenset(("norm",)),  # a base may have one, which users set
         option_help={"base": "What is boosted, with its own settings: {}."},
         takes_base=True,
     ),

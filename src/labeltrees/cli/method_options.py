@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
+from collections.abc import Callable
 from dataclasses import fields
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from labeltrees.autotrain.options import MethodOptions, bases, streaming_methods
 from labeltrees.checks import Flag
 from labeltrees.cli.units import size_in_bytes
+from labeltrees.errors import ArgumentError
 from labeltrees.models.registry import methods
 
 if TYPE_CHECKING:
@@ -19,7 +23,18 @@ if TYPE_CHECKING:
 
     from labeltrees.models.method import Method
 
-__all__ = ["PANELS", "option_of", "options_of", "panel_of", "settable", "settings_help", "value_of"]
+__all__ = [
+    "PANELS",
+    "as_options",
+    "option_of",
+    "options_of",
+    "panel_of",
+    "settings_help",
+    "value_of",
+    "with_method_options",
+    "with_options",
+    "with_stream_options",
+]
 
 _TYPED = {
     "random_state": "seed",
@@ -31,8 +46,6 @@ _TYPED = {
 """Options that are not called as their parameters."""
 _NOT_OPTIONS = frozenset(("random_state", "n_jobs", "verbose", "warm_start"))
 """Parameters that a command has options of its own for, or no use."""
-_ONE_VALUE = frozenset((("adacond", "norm"),))
-"""Settings that have one value that can be typed."""
 _WHOLE_FILE = frozenset(("n_passes", "n_trees", "shuffle", "class_weight"))
 """Parameters that mean nothing to a stream."""
 _SHORT = {"learning_rate": "-l"}
@@ -46,16 +59,6 @@ _OWN_HELP = {
 }
 """Help where the command line takes something else than Python does."""
 PANELS = ("Settings of several models", "Settings of --model {}")
-
-
-def settable(method: Method) -> set[str]:
-    """Return the settings of a method that options, or the command itself, can set.
-
-    >>> sorted(settable(methods()["adacond"]))
-    ['class_weight', 'eta', 'n_rounds', 'verbose']
-    """
-    names = method.settings_class.names()
-    return {name for name in names if (method.name, name) not in _ONE_VALUE}
 
 
 def option_of(parameter: str) -> str:
@@ -75,8 +78,9 @@ def options_of(names: Iterable[str], *, stream: bool = False) -> dict[str, inspe
     found: dict[str, inspect.Parameter] = {}
     known = list(names)
     for name in known:
-        for each in fields(methods()[name].settings_class):
-            left_out = each.name in _NOT_OPTIONS or (name, each.name) in _ONE_VALUE
+        method = methods()[name]
+        for each in fields(method.settings_class):
+            left_out = each.name in _NOT_OPTIONS or each.name not in method.settable
             if left_out or each.name in found or (stream and each.name in _WHOLE_FILE):
                 continue
             is_flag = isinstance(each.metadata["check"], Flag)
@@ -161,7 +165,7 @@ def _users(parameter: str, names: Iterable[str]) -> list[Method]:
     return [
         all_methods[name]
         for name in names
-        if parameter in settable(all_methods[name]) - _NOT_OPTIONS
+        if parameter in all_methods[name].settable and parameter not in _NOT_OPTIONS
     ]
 
 
@@ -176,3 +180,116 @@ def _documented(method: Method, parameter: str) -> tuple[str, str]:
     said = " ".join(found[2].split()).replace("``", "").replace("`", "")
     first = re.match(r"(.+?[.])(?= [A-Z\"]|$)", said)
     return found[1], first[1] if first else said
+
+
+def _every_method(
+    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
+    n_jobs: Annotated[int, typer.Option("--jobs", help="Threads, -1 for all cores.")] = 1,
+) -> None:
+    """Hold the options of all methods."""
+
+
+def _more_options() -> dict[str, inspect.Parameter]:
+    """Return the options that methods have besides their settings."""
+    found = {}
+    for method in methods().values():
+        for name, text in method.option_help.items():
+            panel = PANELS[1].format(method.name)
+            info = typer.Option(help=text.format(", ".join(bases())), rich_help_panel=panel)
+            found[name] = inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=None,
+                annotation=Annotated[str | None, info],
+            )
+    return found
+
+
+def _options(arguments: dict[str, Any]) -> MethodOptions:
+    """Return the options that were passed; the others are None."""
+    values = dict(arguments)
+    seed, n_jobs = values.pop("seed"), values.pop("n_jobs")
+    passed = {n: value_of(n, value) for n, value in values.items() if value is not None}
+    return MethodOptions(passed, seed, n_jobs)
+
+
+def with_method_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command that trains from files the options of all methods, as ``options``.
+
+    >>> import inspect
+    >>> @with_method_options
+    ... def train(data: str, options: MethodOptions): ...
+    >>> "n_trees" in inspect.signature(train).parameters
+    True
+    """
+    holders = (options_of(methods()), _more_options(), _every_method)
+    return with_options(command, holders, "options", _options)
+
+
+def with_stream_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command that learns row by row the options of methods that do, as ``options``.
+
+    >>> import inspect
+    >>> @with_stream_options
+    ... def stream(data: str, options: MethodOptions): ...
+    >>> list(inspect.signature(stream).parameters)[:2]
+    ['data', 'optimizer']
+    """
+    holders = (options_of(streaming_methods(), stream=True), _every_method)
+    return with_options(command, holders, "options", _options)
+
+
+def with_options(
+    command: Callable[..., None],
+    holders: tuple[Callable[..., None] | dict[str, inspect.Parameter], ...],
+    place: str,
+    read: Callable[[dict[str, Any]], Any],
+) -> Callable[..., None]:
+    """Return the command with the holders' options; what ``read`` makes of them is ``place``.
+
+    What the command has itself stays its own.
+    """
+    own = inspect.signature(command, eval_str=True)
+    options: dict[str, inspect.Parameter] = {}
+    for holder in holders:
+        held = holder if isinstance(holder, dict) else _held(holder)
+        options |= {n: p for n, p in held.items() if n not in own.parameters and n not in options}
+    parameters = [p for p in own.parameters.values() if p.name != place]
+    parameters += list(options.values())
+
+    @functools.wraps(command)
+    def run(**arguments: Any) -> None:
+        read_of = read({name: arguments.pop(name) for name in options})
+        command(**arguments, **{place: read_of})
+
+    named = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
+    vars(run)["__signature__"] = own.replace(parameters=named)
+    run.__annotations__ = {p.name: p.annotation for p in named}
+    return run
+
+
+def _held(holder: Callable[..., None]) -> dict[str, inspect.Parameter]:
+    return dict(inspect.signature(holder, eval_str=True).parameters)
+
+
+def as_options(
+    kind: Callable[..., Any], values: dict[str, Any], typed: dict[str, str] | None = None
+) -> Any:
+    """Return ``kind(**values)``; what it says of a parameter is said of the option as typed.
+
+    ``typed`` names the options that are not called as their parameters.
+
+    >>> from labeltrees.models.lom.settings import LomSettings
+    >>> as_options(LomSettings, {"learning_rate": -1})
+    Traceback (most recent call last):
+    ...
+    labeltrees.errors.ArgumentError: --learning-rate must be in (0, 1e+06], got -1.
+    """
+    try:
+        return kind(**values)
+    except ArgumentError as error:
+        name = error.argument
+        if name is None or name not in values:
+            raise
+        option = f"--{typed[name]}" if typed and name in typed else option_of(name)
+        raise error.renamed(option) from None

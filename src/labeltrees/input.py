@@ -1,25 +1,20 @@
-"""From a command's arguments to chunks of rows, and back again when a model is asked."""
+"""From arguments to chunks of rows, and back again for a saved model."""
 
 from __future__ import annotations
 
-import glob
 import io
 import json
-import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 import numpy as np
-import typer
 
 from labeltrees import checks
-from labeltrees.cli.methods import as_options, with_options
 from labeltrees.data.ahead import read_ahead
 from labeltrees.data.chunk import UNBOUNDED_WIDTH, Chunk, OneLabel
 from labeltrees.data.python_source import PythonSource
 from labeltrees.data.readers import DataProfile, FileLayout, NoFeatures, profile_file
+from labeltrees.data.readers.assembly import CHUNK_ROWS
 from labeltrees.data.readers.formats import FORMATS, hinted_format
 from labeltrees.data.readers.source import MAX_LINE_BYTES
 from labeltrees.data.same_rows import join_same_rows
@@ -34,102 +29,22 @@ from labeltrees.transforms import (
 from labeltrees.transforms.features import transformed
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
     from numpy.typing import NDArray
 
+    from labeltrees.data.readers.detection.first_block import NamedBytes
     from labeltrees.data.readers.source import Source
     from labeltrees.data.readers.vectorizers import Vectorizer
     from labeltrees.data.rows import Rows
     from labeltrees.models.model import FittedModel
     from labeltrees.store import StoredModel
 
-__all__ = [
-    "FormatOption",
-    "Input",
-    "InputArgument",
-    "LabelsOption",
-    "LimitOption",
-    "LineOption",
-    "OrderOption",
-    "expanded",
-    "remembered_input",
-    "with_columns",
-]
+__all__ = ["ALL_FORMATS", "Input", "remembered_input"]
 
-_ALL_FORMATS = (*FORMATS, "python")
-
-InputArgument = Annotated[
-    str,
-    typer.Argument(
-        help="Data file (gzipped or not), '-' for stdin, or with --format python a "
-        "folder of Python code or 'stdlib'."
-    ),
-]
-FormatOption = Annotated[
-    str | None,
-    typer.Option(help=f"{', '.join(_ALL_FORMATS)}; by default what is in the file decides."),
-]
-LabelsOption = Annotated[
-    str | None,
-    typer.Option(
-        help="Rows with several labels, for models of one: learn 'each' (the default), 'draw' "
-        "one, or the 'first'."
-    ),
-]
-LimitOption = Annotated[
-    int | None,
-    typer.Option(min=1, help="Read at most this many rows."),
-]
-LineOption = Annotated[
-    int,
-    typer.Option("--max-line-bytes", min=1, help="Refuse longer lines than this."),
-]
-OrderOption = Annotated[
-    str | None,
-    typer.Option(
-        help="With --format python: the order of examples, 'files' (the default) or 'shuffled'."
-    ),
-]
-
-
-def _column_options(
-    label_separator: Annotated[
-        str | None,
-        typer.Option(help="What separates labels in TSV and CSV, or 'none'; by default found out."),
-    ] = None,
-    label_column: Annotated[
-        str | None,
-        typer.Option(help="The column of labels, by name or number from 1; by default found out."),
-    ] = None,
-    text_column: Annotated[
-        list[str] | None,
-        typer.Option(help="A column of text in CSV, by name or number; may be repeated."),
-    ] = None,
-    rating_column: Annotated[
-        str | None,
-        typer.Option(help="A column of relevance in CSV, by name or number."),
-    ] = None,
-    quoted_labels: Annotated[
-        bool,
-        typer.Option("--quoted-labels", help="In VW: a first word such as 's is a label, no tag."),
-    ] = False,
-) -> None:
-    """Hold the options of `profile_file` for columns and separators, which have the same names."""
-
-
-def with_columns(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of columns, those that were given, in place of ``columns``.
-
-    >>> import inspect
-    >>> @with_columns
-    ... def learn(data: str, columns: dict): ...
-    >>> list(inspect.signature(learn).parameters)[:2]
-    ['data', 'label_separator']
-    """
-
-    def given(arguments: dict[str, Any]) -> dict[str, Any]:
-        return {name: value for name, value in arguments.items() if value}
-
-    return with_options(command, (_column_options,), "columns", given)
+ALL_FORMATS = (*FORMATS, "python")
+"""The formats of files, and Python code."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +56,8 @@ class Input:
     """How the file is read; None for Python code."""
     profile: DataProfile | None = field(default=None, repr=False)
     """What the first part of the file holds; None if it was not read yet."""
-    labels: OneLabel = "each"
+    one_label: OneLabel = "each"
+    """What a model of one label per row learns of a row with several."""
     limit: int | None = None
     order: str = "files"
     seed: int = 0
@@ -154,15 +70,17 @@ class Input:
     """Whether rows of one text, or of the same features, are one row with all their labels."""
     width: int | None = None
     """The features that a model knows; others are left out where a format tells no width."""
+    held: Chunk | None = field(default=None, repr=False)
+    """The rows themselves where they are in memory."""
 
     @classmethod
     def choose(
         cls,
-        path: str,
+        path: str | NamedBytes,
         *,
         format: str | None,  # noqa: A002
         labelled: bool = True,
-        columns: dict[str, Any] | None = None,
+        columns: Mapping[str, Any] | None = None,
         **rest: Any,
     ) -> Input:
         """Return the input that a command's options describe, with the profile of the file.
@@ -171,28 +89,31 @@ class Input:
         them. Arguments in ``rest`` that are None were not given.
         """
         if format is not None:
-            checks.choice("--format", format, _ALL_FORMATS)
+            checks.choice("format", format, ALL_FORMATS)
         rest = {name: value for name, value in rest.items() if value is not None}
-        checks.choice("--labels", rest.get("labels", "each"), get_args(OneLabel))
+        checks.choice("one_label", rest.get("one_label", "each"), get_args(OneLabel))
         if format != "python" and "order" in rest:
-            raise ArgumentError("--order is used with --format python only.")
+            raise ArgumentError("is used with the format python only.", argument="order")
         given = dict(columns or {})
         if given.get("label_separator") == "none":
             given["label_separator"] = None
         if format == "python":
             if given:
-                option = next(iter(given)).replace("_", "-")
-                raise ArgumentError(f"--{option} is not used by the format python.")
-            return cls(path, **rest)
-
-        def profiled(**options: Any) -> DataProfile:
-            return profile_file(path, format=format, labelled=labelled, **options)
-
-        profile: DataProfile = as_options(profiled, given)
-        return cls(path, profile.layout, profile, **rest)
+                raise ArgumentError("is not used by the format python.", argument=next(iter(given)))
+            return cls(str(path), **rest)
+        profile = profile_file(path, format=format, labelled=labelled, **given)
+        name = path if isinstance(path, str) else path.name
+        return cls(name, profile.layout, profile, **rest)
 
     @classmethod
-    def like(cls, stored: StoredModel, path: str, *, format: str | None, **rest: Any) -> Input:  # noqa: A002
+    def like(
+        cls,
+        stored: StoredModel,
+        path: str | NamedBytes,
+        *,
+        format: str | None,  # noqa: A002
+        **rest: Any,
+    ) -> Input:
         """Return the input for a saved model, read as the model's own data was.
 
         A file in another format is read as such, if it holds texts where the model takes texts.
@@ -215,7 +136,7 @@ class Input:
     @classmethod
     def _detected(
         cls,
-        path: str,
+        path: str | NamedBytes,
         format: str | None,  # noqa: A002
         known: Any,
         rest: dict[str, Any],
@@ -294,18 +215,18 @@ class Input:
         extra: dict[str, Any] | None = None,
     ) -> None:
         """Save a model that learned from this input, with what makes its features."""
-        transformer = self._made_by if self.is_text else self.scaler
+        transformer = self.text_features if self.is_text else self.scaler
         kept = self.facts() | (extra or {})
         save_with_transform(model, transformer, path, keep_state=keep_state, extra=kept)
 
     @property
-    def _made_by(self) -> Vectorizer:
-        """What makes features of texts."""
+    def text_features(self) -> Vectorizer:
+        """The transformer that makes features of texts."""
         return hashed_text_features() if self.vectorizer is None else self.vectorizer
 
     def feature_names(self, text: str | None = None) -> Sequence[str] | None:
         """Return the words that the features count, if they are known; hashed ones from a text."""
-        return feature_names(self._made_by, text) if self.is_text else self.column_names
+        return feature_names(self.text_features, text) if self.is_text else self.column_names
 
     def raw(self) -> Source:
         """Return the bytes of the file, from its start; those of a pipe can be taken once."""
@@ -353,7 +274,9 @@ class Input:
         from labeltrees.data.rows import as_rows
 
         for chunk in chunks:
-            yield replace(chunk, rows=as_rows(self._made_by.transform(list(chunk.texts or ()))))
+            yield replace(
+                chunk, rows=as_rows(self.text_features.transform(list(chunk.texts or ())))
+            )
 
     def examples(self) -> Iterator[tuple[Rows, NDArray[Any], NDArray[np.float32]]]:
         """Return (rows, labels, weights) with one label per row, chunk by chunk, read ahead."""
@@ -361,7 +284,7 @@ class Input:
 
     def _examples(self) -> Iterator[tuple[Rows, NDArray[Any], NDArray[np.float32]]]:
         for chunk in self.whole():
-            rows, labels, weights = chunk.examples(self.labels, self.seed)
+            rows, labels, weights = chunk.examples(self.one_label, self.seed)
             if rows.n_rows:
                 yield rows, labels, weights
 
@@ -372,7 +295,7 @@ class Input:
             yield from PythonSource(folder, order=order, seed=self.seed, limit=self.limit)
             return
         left = self.limit
-        for chunk in self.layout.open(self._skipping(skip), max_line_bytes=self.max_line_bytes):
+        for chunk in self._chunks_of_layout(self.layout, skip):
             if self.width is not None and chunk.rows.n_features == UNBOUNDED_WIDTH:
                 chunk = replace(chunk, rows=chunk.rows.cut(self.width))
             if self.scaler is not None:
@@ -383,10 +306,20 @@ class Input:
             yield chunk
             left = None if left is None else left - chunk.n_rows
 
+    def _chunks_of_layout(self, layout: FileLayout, skip: int) -> Iterator[Chunk]:
+        if self.held is None:
+            return layout.open(self._skipping(skip), max_line_bytes=self.max_line_bytes)
+        parts = range(0, self.held.n_rows, CHUNK_ROWS)
+        n = self.held.n_rows
+        pieces = (self.held.take(np.arange(i, min(i + CHUNK_ROWS, n))) for i in parts)
+        if isinstance(self.vectorizer, NoFeatures):
+            return pieces
+        return self.with_features(pieces)
+
     def _skipping(self, skip: int) -> Vectorizer | None:
         if not self.is_text:
             return None
-        return _Skipping(self._made_by, skip) if skip else self._made_by
+        return _Skipping(self.text_features, skip) if skip else self.text_features
 
 
 def _like(layout: FileLayout, known: FileLayout) -> FileLayout:
@@ -403,22 +336,6 @@ def _like(layout: FileLayout, known: FileLayout) -> FileLayout:
     if layout.format == known.format == "tsv":
         options["header"] = layout.options["header"]
     return replace(layout, format=known.format, options=options, is_text=known.is_text)
-
-
-def expanded(paths: Sequence[str]) -> list[str]:
-    """Return the files that are named, those that match a pattern such as 'part-*.tsv' in order."""
-    found: list[str] = []
-    for path in paths:
-        if path == "-" or os.path.exists(path) or not glob.has_magic(path):
-            found.append(path)
-            continue
-        matches = sorted(glob.glob(path, recursive=True))
-        if not matches:
-            raise ArgumentError(f"no file matches {path!r}.")
-        found += matches
-    if found.count("-") > 1:
-        raise ArgumentError("the standard input can be read only once, got '-' twice.")
-    return found
 
 
 class _Skipping:

@@ -1,1 +1,0 @@
-"""What `labeltrees train` decides and reports."""
