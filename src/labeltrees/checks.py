@@ -1,9 +1,8 @@
-"""The checks of arguments, each written once.
+"""The checks of arguments.
 
-Every check takes the argument's name as the user knows it and its value; it returns the value as
-the code uses it, or raises `ArgumentError` with name, value and allowed range. `Check` objects are
-the same for a table of parameters: `setting` declares a field of a settings class, `settle` checks
-all of them.
+Every check takes the argument's name and its value. It returns the value as the code uses it, or
+raises `ArgumentError` with name, value and allowed range. `Check` objects do the same for a table
+of parameters. `setting` declares a field of a settings class, and `settle` checks all its fields.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ MAX_THREADS = 256
 def integer(
     name: str, value: object, low: int | None = None, high: int | None = None, *, what: str = ""
 ) -> int:
-    """Return a whole number in [low, high]; either end may be open. ``what`` names the high end.
+    """Return a whole number in [low, high], where None is no limit; ``what`` names ``high``.
 
     >>> integer("k", np.int32(3), 1, 5)
     3
@@ -71,7 +70,7 @@ def _integers(low: int | None, high: int | None, what: str = "") -> str:
 
 
 def _power(high: int) -> str:
-    """Return a bound as people say it: 2^64 - 1 instead of its digits."""
+    """Return a bound as a power of two where it is close to one, for example ``2^64 - 1``."""
     if high >= 2**20:
         for less, text in ((0, ""), (1, " - 1"), (2, " - 2"), (3, " - 3")):
             if (high + less).bit_count() == 1:
@@ -88,7 +87,7 @@ def number(
     open_low: bool = False,
     open_high: bool = False,
 ) -> float:
-    """Return a finite number between low and high; an open end is not allowed itself.
+    """Return a finite number between low and high; an open limit is not allowed itself.
 
     >>> number("alpha", 1, 0, 1)
     1.0
@@ -101,7 +100,7 @@ def number(
     if real:
         try:
             found = float(value)  # type: ignore[arg-type]
-        except OverflowError:  # an integer past all floats
+        except OverflowError:  # an integer larger than any float
             found = math.inf
         inside = low < found if open_low else low <= found
         inside &= found < high if open_high else found <= high
@@ -115,7 +114,7 @@ def number(
 
 
 def flag(name: str, value: object) -> bool:
-    """Return True or False; nothing else counts as either.
+    """Return True or False, and refuse all other values.
 
     >>> flag("shuffle", "no")
     Traceback (most recent call last):
@@ -145,7 +144,7 @@ def choice(name: str, value: Any, allowed: Collection[Value]) -> Value:
 
 
 def threads(name: str, n_jobs: object) -> int:
-    """Return how many threads ``n_jobs`` asks for: None is 1, -1 all cores, -2 all but one.
+    """Return the number of threads for ``n_jobs``, where -1 is all cores and -2 all but one.
 
     >>> threads("n_jobs", None), threads("n_jobs", 3)
     (1, 3)
@@ -155,10 +154,10 @@ def threads(name: str, n_jobs: object) -> int:
     whole = isinstance(n_jobs, (int, np.integer)) and not isinstance(n_jobs, bool)
     if not whole or n_jobs == 0:
         raise ArgumentError.of(name, n_jobs, "None or an integer other than 0")
-    asked = int(n_jobs)  # type: ignore[call-overload]
-    if asked < 0:
-        asked = max((os.cpu_count() or 1) + 1 + asked, 1)
-    return min(int(asked), MAX_THREADS)
+    n_threads: int = int(n_jobs)  # type: ignore[call-overload]
+    if n_threads < 0:
+        n_threads = max((os.cpu_count() or 1) + 1 + n_threads, 1)
+    return min(n_threads, MAX_THREADS)
 
 
 def one_of_labels(name: str, label: object, known: bool, n_labels: int) -> None:
@@ -182,7 +181,7 @@ class Check(Protocol):
 
 @dataclass(frozen=True)
 class Integer:
-    """`integer` as an entry of a table; ``optional`` allows None, ``words`` some names instead."""
+    """`integer` as an entry of a table; ``optional`` allows None, ``words`` allows names."""
 
     low: int
     high: int | None = None
@@ -207,7 +206,7 @@ class Integer:
 
 @dataclass(frozen=True)
 class Number:
-    """`number` as an entry of a table; ``optional`` allows None, ``words`` some names instead."""
+    """`number` as an entry of a table; ``optional`` allows None, ``words`` allows names."""
 
     low: float
     high: float = math.inf
@@ -256,7 +255,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Threads:
-    """What `threads` takes, as an entry of a table; it stays as it was asked."""
+    """`threads` as an entry of a table, which keeps ``n_jobs`` itself."""
 
     def __call__(self, name: str, value: Any) -> int | None:
         """Return the checked value."""
@@ -270,7 +269,7 @@ def setting(default: Any, check: Check) -> Any:
 
 
 def settle(settings: Any) -> None:
-    """Check every field of a frozen settings object, in place: for its ``__post_init__``.
+    """Check every field of a frozen settings object in place, in its ``__post_init__``.
 
     >>> @dataclass(frozen=True)
     ... class Steps:

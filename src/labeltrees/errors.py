@@ -1,4 +1,4 @@
-"""Every error the library raises on purpose.
+"""All errors that the library raises on purpose.
 
 LabelTreesError
 ├── ArgumentError (ValueError)        an argument outside its range
@@ -6,14 +6,14 @@ LabelTreesError
 ├── LabelTypeError (TypeError)        labels that are neither strings nor integers, or both
 ├── DataError (ValueError)            a feature matrix or data file with bad content
 │   └── DataFileError                 the same, naming file and line
-├── FrozenModelError (RuntimeError)   learning asked of a model saved without its state
+├── FrozenModelError (RuntimeError)   update of a model saved without its state
 ├── ForkedModelError (RuntimeError)   a model in a child of fork that was changing in the parent
 ├── DivergedError (ArithmeticError)   weights grew without bound
-├── TooLargeError (MemoryError)       an answer larger than the memory allowed for it
-├── NoSpaceError (OSError)            a folder without room for what does not fit into memory
+├── TooLargeError (MemoryError)       a result that needs more memory than is allowed
+├── NoSpaceError (OSError)            a folder without room for training data in files
 └── ModelFormatError (ValueError)     a model file that is truncated, damaged or foreign
 
-A question to a model that has learned nothing raises scikit-learn's ``NotFittedError``.
+A prediction before `fit` raises scikit-learn's ``NotFittedError``.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ __all__ = [
 
 
 class LabelTreesError(Exception):
-    """The root of the library's errors.
+    """The base class of the library's errors.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class ArgumentError(LabelTreesError, ValueError):
     Attributes
     ----------
     argument : str or None
-        The argument's name; None where the message does not begin with one.
+        The argument's name, or None if the message does not begin with one.
     value : object
         The value that was passed. Unpickling gives the text of a value that is not a plain one.
     allowed : str or None
@@ -99,7 +99,7 @@ class ArgumentError(LabelTreesError, ValueError):
 
     @classmethod
     def of(cls, name: str, value: object, allowed: str) -> Self:
-        """Return the error for ``name=value`` where only ``allowed`` is.
+        """Return the error for ``name=value`` if only ``allowed`` is valid.
 
         >>> str(ArgumentError.of("k", 0, "in [1, n_labels=3993]"))
         'k must be in [1, n_labels=3993], got 0.'
@@ -128,7 +128,7 @@ def _argument_error(
     value: object,
     allowed: str | None,
 ) -> ArgumentError:
-    """Rebuild a pickled error: keywords do not fit into what pickle calls."""
+    """Rebuild a pickled error, because pickle passes no keyword arguments."""
     return kind(problem, argument=argument, value=value, allowed=allowed)
 
 
@@ -197,7 +197,7 @@ class DataFileError(DataError):
 
 
 class FrozenModelError(LabelTreesError, RuntimeError):
-    """Learning was asked of a model that was saved with ``keep_state=False``.
+    """An update of a model that was saved with ``keep_state=False``.
 
     Examples
     --------
@@ -212,15 +212,15 @@ class FrozenModelError(LabelTreesError, RuntimeError):
 
 
 class ForkedModelError(LabelTreesError, RuntimeError):
-    """A model that another thread was changing when this process was forked."""
+    """A model that another thread was updating when this process was forked."""
 
 
 class DivergedError(LabelTreesError, ArithmeticError):
-    """The weights would grow without bound: the learning rate is too large for the data.
+    """A learning rate that is too large for the data, so that weights would grow without bound.
 
-    The row that the error names has changed nothing; those before it were learned. With several
-    threads (``n_jobs``), other rows learned together with it may have been learned, or in part.
-    Either way the model answers, can be saved, and goes on learning.
+    The model has learned all rows before the row that the error names, and nothing from that row.
+    With several threads (``n_jobs``), it may have learned other rows of the same batch, or parts of
+    them. In both cases you can use, save and update the model.
 
     Attributes
     ----------
@@ -234,7 +234,7 @@ class DivergedError(LabelTreesError, ArithmeticError):
 
 
 class TooLargeError(LabelTreesError, MemoryError):
-    """The answer would need more memory than its limit allows.
+    """A result that would need more memory than its limit allows.
 
     Examples
     --------
@@ -250,7 +250,7 @@ class TooLargeError(LabelTreesError, MemoryError):
     def of_threshold(
         cls, n_rows: int, max_entries: int, threshold: float, max_bytes: int
     ) -> TooLargeError:
-        """Return the error of too many labels above a threshold."""
+        """Return the error for too many labels above a threshold."""
         return cls(
             f"{n_rows} rows have more than {max_entries:,} labels with probability >= "
             f"threshold={threshold:g}, over max_bytes={max_bytes:,}: raise the threshold, "
@@ -259,7 +259,7 @@ class TooLargeError(LabelTreesError, MemoryError):
 
 
 class NoSpaceError(LabelTreesError, OSError):
-    """A folder has no room for the data that training keeps in files."""
+    """A folder without room for the data that training keeps in files."""
 
 
 class ModelFormatError(LabelTreesError, ValueError):

@@ -1,8 +1,8 @@
-"""Models on a model hub: one file that is safe to load, and its card.
+"""Send models with their cards to a model hub, and download them.
 
-The hub's own client does the talking (``pip install 'labeltrees[hub]'``): its log-in, its cache and
-its errors are used as they are. What is fetched is a model file like any other, read and checked by
-`labeltrees.load`; nothing is ever unpickled or run.
+The module uses the hub's own client (``pip install 'labeltrees[hub]'``) with its login, cache and
+errors. A downloaded model is an ordinary model file, which `labeltrees.load` reads and checks. No
+code of the hub is unpickled or run.
 """
 
 from __future__ import annotations
@@ -47,28 +47,28 @@ def push(
 ) -> str:
     """Send a model and its card to a hub, in one commit, and return the commit's address.
 
-    The repository is made if it is not there. Its README.md is replaced by the card.
+    The repository is created if it does not exist. The card replaces its README.md.
 
     Parameters
     ----------
     model : fitted estimator, pipeline that ends in one, or FittedModel
-        What `labeltrees.save` takes, or what `labeltrees.load_model` returns.
+        Any object that `labeltrees.save` takes or `labeltrees.load_model` returns.
     repo : str
-        "owner/name".
+        The name of the repository, "owner/name".
     card : ModelCard, optional
-        Such as ``model.card(X_test, y_test, license="mit")``; by default one without scores.
+        For example ``model.card(X_test, y_test, license="mit")``. The default has no scores.
     filename : str, default "model.safetensors"
-        What the file is called there.
+        The file's name in the repository.
     keep_state : bool, default True
-        False leaves out what only learning needs: a far smaller file.
+        Whether the model can learn further. False makes a much smaller file.
     private : bool, optional
-        Whether a new repository is private; None is the owner's default.
+        Whether a new repository is private; by default as the owner has set.
     revision : str, optional
-        The branch; the main one by default.
+        The branch; by default the main branch.
     message : str, optional
-        The commit's message.
+        The commit message.
     token, endpoint : str, optional
-        Who asks, and which hub; by default those of the client (HF_TOKEN, HF_ENDPOINT).
+        The login and the hub; by default as the client is configured (HF_TOKEN, HF_ENDPOINT).
 
     Returns
     -------
@@ -114,25 +114,25 @@ def download(
     token: str | None = None,
     endpoint: str | None = None,
 ) -> Path:
-    """Return where a model file of a hub lies on this disk, fetched if it is not there yet.
+    """Return the local path of a hub's model file, and download the file if needed.
 
     Parameters
     ----------
     repo : str
-        "owner/name".
+        The name of the repository, "owner/name".
     revision : str, optional
         A branch, a tag or a commit; the main branch by default. A commit is always the same file.
     filename : str, default "model.safetensors"
-        The file's name there.
+        The file's name in the repository.
     cache_dir : path, optional
-        Where files are kept; by default the client's own folder.
+        The folder for downloaded files; by default the client's own folder.
     token, endpoint : str, optional
-        Who asks, and which hub; by default those of the client (HF_TOKEN, HF_ENDPOINT).
+        The login and the hub; by default as the client is configured (HF_TOKEN, HF_ENDPOINT).
 
     Returns
     -------
     Path
-        For `labeltrees.load_model`, which asks it without scikit-learn, or the command line.
+        Pass it to `labeltrees.load_model`, which needs no scikit-learn, or to the command line.
 
     Examples
     --------
@@ -163,27 +163,28 @@ def from_pretrained(
     token: str | None = None,
     endpoint: str | None = None,
 ) -> LabelEstimator | TextClassifier | Pipeline:
-    """Return a model of a hub, as it was when it was saved.
+    """Return the fitted estimator in a hub's model file.
 
     Parameters
     ----------
     repo : str
-        "owner/name".
+        The name of the repository, "owner/name".
     revision : str, optional
         A branch, a tag or a commit; the main branch by default. A commit is always the same model.
     filename : str, default "model.safetensors"
-        The file's name there. A file that is no model raises `ModelFormatError`.
+        The file's name in the repository. Any other file raises `ModelFormatError`.
     mapped : bool, default False
-        Whether its tensors stay in the file until they are used, unchecked (`labeltrees.load`).
+        Whether tensors stay in the file until they are used, without a check of their checksums
+        (see `labeltrees.load`).
     cache_dir : path, optional
-        Where files are kept; by default the client's own folder.
+        The folder for downloaded files; by default the client's own folder.
     token, endpoint : str, optional
-        Who asks, and which hub; by default those of the client (HF_TOKEN, HF_ENDPOINT).
+        The login and the hub; by default as the client is configured (HF_TOKEN, HF_ENDPOINT).
 
     Returns
     -------
     an estimator
-        Whatever `labeltrees.load` returns.
+        The estimator, `TextClassifier` or pipeline that `labeltrees.load` returns.
 
     Examples
     --------
@@ -213,7 +214,7 @@ def _client() -> Any:
 
 
 def _check_filename(filename: str) -> None:
-    """Raise `ArgumentError` unless it is the name of one safetensors file, without folders."""
+    """Raise `ArgumentError` unless ``filename`` names a safetensors file without folders."""
     if not isinstance(filename, str) or Path(filename).name != filename or "\\" in filename:
         raise ArgumentError.of("filename", filename, "a file's name without folders")
     if not filename.endswith(_ENDING) or filename == _ENDING:
@@ -221,12 +222,12 @@ def _check_filename(filename: str) -> None:
 
 
 def _last(model: Any) -> Any:
-    """Return the estimator that a pipeline ends in."""
+    """Return the last step of a pipeline, or the estimator itself."""
     return model.steps[-1][1] if hasattr(model, "steps") else model
 
 
 def _default_card(model: Any) -> ModelCard:
-    """Return a card without scores; that of a pipeline says whether it takes texts."""
+    """Return a card without scores; for a pipeline it records whether rows are texts."""
     if isinstance(model, FittedModel):
         return card_of_model(model)
     last = _last(model)

@@ -1,4 +1,4 @@
-"""Rows of a partition with their labels, and the parts of it that a task needs."""
+"""Rows of a partition with their labels, and the parts of a partition that a task needs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Block", "joined", "pick"]
 
 @dataclass(frozen=True)
 class Block:
-    """Rows in their order: features, relevant labels, and which of all held-out rows they are.
+    """Features, relevant labels and held-out numbers of rows in their order.
 
     Row ``r`` has the labels ``labels[label_starts[r]:label_starts[r + 1]]``, whose relevance is in
     ``shares``; ``held[r]`` is its number among the held-out rows, or -1.
@@ -44,7 +44,7 @@ class Block:
         return Block(rows, *self.targets, self.held)
 
     def take(self, rows: NDArray[np.int64], kept: NDArray[np.bool_]) -> Block:
-        """Return these rows, with the entries of labels that are kept; others have none."""
+        """Return these rows with the entries of the labels to keep."""
         row_of = np.repeat(np.arange(self.rows.n_rows), np.diff(self.label_starts))
         counts = np.bincount(row_of[kept], minlength=self.rows.n_rows)[rows]
         taken = self.rows.take(rows)
@@ -54,9 +54,9 @@ class Block:
 
 
 def pick(block: Block, begin: int, end: int, places: NDArray[np.int32] | None = None) -> Block:
-    """Return the rows that have a label whose place is in [begin, end), with those labels only.
+    """Return the rows with a label whose place is in [begin, end), and only these labels of them.
 
-    ``places`` has the place of each label; None: it is the label's id.
+    ``places`` has the place of each label; by default the place is the label's id.
     """
     place = block.labels if places is None else places[block.labels]
     kept = (place >= begin) & (place < end)

@@ -70,15 +70,15 @@ def fit(
         estimator's own method takes. Paths name files with labels in any format that the library
         reads. Workers read them, so all workers must have access to them.
     y : Dask collection or list of partitions
-        The labels of the same rows, in as many partitions as X; None for files. A row of a file
-        with several labels is learned once for each of them by a ConditionalTreeClassifier, with
+        The labels of the same rows, in the same number of partitions as X; None for files. If a
+        row of a file has several labels, a ConditionalTreeClassifier learns it once for each, with
         the row's weight divided among them.
     client : distributed.Client, optional
-        The cluster. None is the client that ``distributed.get_client`` returns.
+        The cluster, by default the client that ``distributed.get_client`` returns.
     classes : labels of shape (n_labels,), optional
         Names of the columns of a matrix for an ExtremeRegressor; by default 0, 1, ...
     vectorizer : object with a ``transform`` method, optional
-        Makes features of texts in files. None hashes words and pairs of words.
+        Makes features of texts in files. By default words and pairs of words are hashed.
 
     Returns
     -------
@@ -129,7 +129,7 @@ def fit_pool(
     X, y, client, vectorizer
         As for `fit`. Consecutive partitions make a share.
     n_trees : int in [1, number of partitions], optional
-        Number of trees. None is the number of workers, so the model then depends on the cluster.
+        Number of trees; by default the number of workers, so the model depends on the cluster.
 
     Returns
     -------
@@ -247,7 +247,7 @@ def pooled(trees: list[ConditionalTreeClassifier]) -> AdacondClassifier:
     widths = {member.n_features for member in members}
     if len(widths) > 1:
         raise DataError(
-            f"the partitions of X have {sorted(widths)} features: all need the same number."
+            f"the partitions of X have {sorted(widths)} features; all must have the same number."
         )
     unknown = np.ones(len(members))  # There was no boosting, so there is no bound on errors.
     record = BoostingRecord(0.5, "a pool of equals", unknown, -unknown, unknown, unknown)

@@ -1,4 +1,4 @@
-"""What `fit` is given, as partitions: where they are, and their rows once a worker has them."""
+"""The arguments of `fit` as partitions, and their checked rows on a worker."""
 
 from __future__ import annotations
 
@@ -38,25 +38,25 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Partition:
-    """The rows of a partition, as they were given."""
+    """The checked rows of a partition with their relevance."""
 
     rows: Rows
     relevance: RawRelevance
     form: FormName | None
-    """How rows name their labels; None if there is no row."""
+    """The form in which rows name their labels; None for a partition without rows."""
 
 
 @dataclass(frozen=True)
 class PartitionFacts:
-    """What others need to know of a partition."""
+    """The facts of a partition that other partitions need."""
 
     n_rows: int
     width: int
     n_stored: int
     labels: NDArray[Any]
-    """The labels of the partition, in the order of its ids."""
+    """The labels of the partition in the order of its ids."""
     counts: NDArray[np.int64]
-    """How many rows have each."""
+    """The number of rows with each label."""
     largest: float
     most: float | None
     form: FormName | None
@@ -75,7 +75,7 @@ def futures_of(client: Any, collection: Any, name: str) -> list[Any]:
         elif isinstance(part, Delayed):
             futures.append(client.compute(part))
         else:
-            futures += client.scatter([part], hash=False)  # a list by itself would be cut
+            futures += client.scatter([part], hash=False)  # scatter would split a bare list
     return futures
 
 
@@ -93,7 +93,7 @@ def partitions_of(collection: Any, name: str) -> list[Any]:
 
 
 def pairs_of(client: Any, X: Any, Y: Any) -> list[tuple[Any, Any]]:
-    """Return the partitions of X, each with that of Y which has the same rows."""
+    """Return the partitions of X and Y in pairs, as futures."""
     return zipped(futures_of(client, X, "X"), futures_of(client, Y, "y"))
 
 
@@ -105,7 +105,7 @@ def zipped(left: list[Any], right: list[Any]) -> list[tuple[Any, Any]]:
 
 
 def part_of(X: Any, y: Any, classes: ArrayLike | None, number: int) -> Partition:
-    """Return a partition, checked."""
+    """Return a checked partition."""
     if getattr(X, "shape", (1,))[0] == 0:
         width = int(X.shape[1])
         rows = Rows(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.float32), width)
@@ -129,13 +129,13 @@ def looked(paths: Sequence[str]) -> dict[str, Any]:
 
 
 def read_file(facts: dict[str, Any], path: str, vectorizer: Vectorizer | None) -> Partition:
-    """Return the rows of a file, which is read where this is called."""
+    """Return the rows of a file, which the calling worker reads."""
     rows, relevance = rows_and_relevance(FileLayout.from_facts(facts, path).open(vectorizer), None)
     return Partition(rows, relevance, "lists")
 
 
 def facts_of(part: Partition) -> PartitionFacts:
-    """Return what others need to know of a partition."""
+    """Return the facts of a partition that other partitions need."""
     relevance = part.relevance
     return PartitionFacts(
         part.rows.n_rows,

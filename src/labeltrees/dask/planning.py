@@ -1,8 +1,8 @@
-"""Trees of a cluster: their labels in order, and the tasks that train their nodes.
+"""Plan the trees of a cluster, which are an order of labels and tasks that train nodes.
 
-The root's labels are shared out among its children in one task; those below each child are put in
-order by a task of their own. A tree's nodes depend on the number of labels only, so each task knows
-the numbers that its nodes have in the whole tree, and divides labels as one machine would.
+One task divides the root's labels among its children. A separate task for each child orders the
+labels below it. The nodes of a tree depend on the number of labels only. So each task knows the
+numbers of its nodes in the whole tree, and divides labels as a single machine does.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ __all__ = [
 ]
 
 _LARGEST_SHARE = 1 / 6
-"""Of all entries: a larger subtree is not one task, but its topmost node and those below it are."""
+"""Largest share of all entries in one task. The root of a larger subtree is a separate task."""
 
 
 class MeanFeatures(NamedTuple):
-    """Labels that some row has, increasing, and their mean features as CSR arrays."""
+    """The labels that some row has, increasing, with their mean features as CSR arrays."""
 
     labels: NDArray[np.int32]
     starts: NDArray[np.int64]
@@ -50,7 +50,7 @@ class MeanFeatures(NamedTuple):
     values: NDArray[np.float32]
 
     def take(self, labels: NDArray[np.int32]) -> MeanFeatures:
-        """Return those of some labels, which are among them and increase."""
+        """Return the mean features of some of the labels, which must increase."""
         rows = np.searchsorted(self.labels, labels)
         lengths = np.diff(self.starts)
         kept = np.zeros(len(lengths), bool)
@@ -62,7 +62,7 @@ class MeanFeatures(NamedTuple):
 
 
 def all_features(parts: Sequence[MeanFeatures]) -> MeanFeatures:
-    """Return the mean features of all labels, from those of consecutive ranges."""
+    """Return the mean features of all labels from the features of consecutive ranges."""
     if len(parts) == 1:
         return parts[0]
     return MeanFeatures(
@@ -74,7 +74,7 @@ def all_features(parts: Sequence[MeanFeatures]) -> MeanFeatures:
 
 
 class Subtree(NamedTuple):
-    """A node whose labels have not been divided, and where they stand among all."""
+    """A node whose labels have not been divided, and their range among all labels."""
 
     node: int
     begin: int
@@ -83,17 +83,17 @@ class Subtree(NamedTuple):
 
 @dataclass(frozen=True)
 class Crown:
-    """The top of a tree: all labels in order, as far as they have been divided."""
+    """The top of a tree, with all labels ordered as far as they have been divided."""
 
     order: NDArray[np.int32]
     subtrees: tuple[Subtree, ...]
-    """The nodes below the top, but for those of one label."""
+    """The nodes below the top that have two or more labels."""
 
 
 def crown_of(
     features: MeanFeatures, settings: ExtremeSettings, number: int, whole_tree: bool
 ) -> Crown:
-    """Return the top of tree ``number``, or the whole of it, from the features of all labels."""
+    """Return the top of tree ``number``, or the whole tree, from the features of all labels."""
     shape = tree_shape(len(features.labels), settings)
     if whole_tree:
         return Crown(ordered_labels(features, shape, 0, None, settings, number), ())
@@ -111,7 +111,7 @@ def crown_of(
 
 
 def part_below(features: MeanFeatures, crown: Crown, number: int) -> tuple[MeanFeatures, int, int]:
-    """Return the features of a part's labels, its node, and how many labels there are in all."""
+    """Return the features of a subtree's labels, its node, and the number of all labels."""
     part = crown.subtrees[number]
     labels = crown.order[part.begin : part.end]
     return features.take(labels), part.node, len(crown.order)
@@ -120,14 +120,14 @@ def part_below(features: MeanFeatures, crown: Crown, number: int) -> tuple[MeanF
 def ordered_part(
     part: tuple[MeanFeatures, int, int], settings: ExtremeSettings, number: int
 ) -> NDArray[np.int32]:
-    """Return the labels of a part of tree ``number`` in order."""
+    """Return the labels of a subtree of tree ``number`` in order."""
     features, node, n_labels = part
     return ordered_labels(features, tree_shape(n_labels, settings), node, None, settings, number)
 
 
 @dataclass(frozen=True)
 class Group:
-    """Nodes that are trained together, the leaves below them, and how much work they are."""
+    """Nodes that one task trains, the range of leaves below them, and their amount of work."""
 
     nodes: NDArray[np.int32]
     begin: int
@@ -136,18 +136,18 @@ class Group:
 
     @property
     def has_root(self) -> bool:
-        """Whether the root is among the nodes, which learns from all rows."""
+        """Whether the nodes include the root, which learns from all rows."""
         return bool(self.nodes[0] == 0)
 
 
 @dataclass(frozen=True)
 class TreePlan:
-    """A clustered tree and the tasks that train it; groups of nodes with the labels below them."""
+    """A clustered tree, and the groups of nodes that tasks train."""
 
     parents: NDArray[np.int32]
     labels: NDArray[np.int32]
     places: NDArray[np.int32]
-    """The place of each label among the leaves, -1 if no row has it."""
+    """The place of each label among the leaves, or -1 if no row has the label."""
     groups: tuple[Group, ...]
 
     def tree(self) -> _core.LabelTree:
@@ -159,9 +159,9 @@ class TreePlan:
 def plan_tree(
     crown: Crown, orders: Sequence[NDArray[np.int32]], whole: Whole, settings: ExtremeSettings
 ) -> TreePlan:
-    """Return the tree over all labels, and how its training is shared out.
+    """Return the tree over all labels, with the tasks that train it.
 
-    ``orders`` are of the nodes below the crown that it has not divided.
+    ``orders`` has the ordered labels of each subtree below the crown.
     """
     shape = tree_shape(len(crown.order), settings)
     first_leaf = _first_leaves(shape)
@@ -179,7 +179,7 @@ def plan_tree(
 
 
 def _first_leaves(tree: _core.LabelTree) -> NDArray[np.int64]:
-    """Return the place of each node's first leaf; its others follow."""
+    """Return the place of each node's first leaf, which its other leaves follow."""
     before = starts_of(tree.leaf_counts())
     first_child, parents, depths = tree.first_children(), tree.parents(), tree.depths()
     first = np.zeros(tree.n_nodes, np.int64)
@@ -193,9 +193,9 @@ def _first_leaves(tree: _core.LabelTree) -> NDArray[np.int64]:
 def _groups(
     tree: _core.LabelTree, first: NDArray[np.int64], entries: NDArray[np.int64]
 ) -> tuple[Group, ...]:
-    """Return the root, the largest nodes one by one, and subtrees; the most work first.
+    """Return the root, the largest nodes one by one, and subtrees, in order of decreasing work.
 
-    ``entries[i]``: how many entries the labels at places before i have.
+    ``entries[i]`` is the number of entries of the labels at places before i.
     """
     children, leaves = tree.child_counts(), tree.leaf_counts()
     ends, first_child = first + leaves, tree.first_children()

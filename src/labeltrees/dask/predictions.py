@@ -44,15 +44,15 @@ def predict_top_k(
     X : Dask array, or list of partitions
     k : int in [1, n_labels], default 5
     search, beam_width : optional
-        As for the estimator's own `predict_top_k`, where it has them.
+        Options of the estimator's `predict_top_k`, if it has them.
     client : distributed.Client, optional
-        The cluster. None is the client that ``distributed.get_client`` returns.
+        The cluster, by default the client that ``distributed.get_client`` returns.
 
     Returns
     -------
     TopLabels or list of Delayed
         For a Dask array, `TopLabels` of two Dask arrays with its blocks of rows. For a list of
-        partitions, a list of delayed `TopLabels`. Workers compute when Dask is told to.
+        partitions, a list of delayed `TopLabels`. Call ``compute`` to get the values.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""What workers do: functions of their arguments only, so that a lost worker costs nothing but time.
+"""The tasks of workers, which depend on their arguments only, so a lost worker costs only time.
 
-Nothing here knows Dask. Rows keep their order wherever they are joined, so sums over them are those
-of a single machine, to the last bit.
+These functions do not use Dask. Rows keep their order when they are joined. So sums over rows are
+the same as on a single machine, to the last bit.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Whole:
-    """What is known of all partitions together."""
+    """The facts of all partitions together."""
 
     vocabulary: LabelVocabulary
     counts: NDArray[np.int64]
-    """How many rows have each label."""
+    """The number of rows with each label."""
     rows_of_parts: tuple[int, ...]
     width: int
     n_stored: int
@@ -79,13 +79,15 @@ class Whole:
 
 
 def merged(parts: Sequence[PartitionFacts], same_width: bool) -> Whole:
-    """Return what is known of all partitions, or raise `DataError` if they do not fit together."""
+    """Return the facts of all partitions, or raise `DataError` if they do not fit together."""
     filled = [part for part in parts if part.form is not None]
     if not filled:
         raise DataError("X has no row in any partition.")
     widths = {part.width for part in parts}
     if same_width and len(widths) > 1:
-        raise DataError(f"the partitions of X have {sorted(widths)} features: all need as many.")
+        raise DataError(
+            f"the partitions of X have {sorted(widths)} features; all must have the same number."
+        )
     forms = {part.form for part in filled}
     if len(forms) > 1:
         raise DataError(f"the partitions of y have different forms: {sorted(map(str, forms))}.")
@@ -128,9 +130,9 @@ def _joined_vocabulary(parts: Sequence[PartitionFacts], form: FormName) -> Label
 
 def block_of(part: Partition, whole: Whole, held: NDArray[np.int64], first_held: int,
              binary: bool) -> Block:  # fmt: skip
-    """Return the rows of a partition with relevance as shares of the largest of all.
+    """Return the rows of a partition with relevance as shares of the largest relevance.
 
-    ``held`` are the held-out rows among them; the first of these is number ``first_held``.
+    ``held`` has the held-out rows among them, of which the first has number ``first_held``.
     """
     raw = part.relevance
     ids = whole.vocabulary.ids(raw.vocabulary.labels)
@@ -138,7 +140,7 @@ def block_of(part: Partition, whole: Whole, held: NDArray[np.int64], first_held:
     shares = shares_of(values, whole.scale)
     numbers = np.full(part.rows.n_rows, -1, np.int32)
     numbers[held] = np.arange(first_held, first_held + len(held), dtype=np.int32)
-    labels = ids[raw.labels].astype(np.int32)  # sorted labels keep their order
+    labels = ids[raw.labels].astype(np.int32)  # Sorted labels keep their order.
     return Block(part.rows, raw.starts, labels, np.ones_like(shares) if binary else shares, numbers)
 
 
@@ -234,7 +236,7 @@ def finish(
     held: Sequence[Block],
     means: Sequence[tuple[tuple[int, int], sparse.csr_array]],
 ) -> ExtremeModel:
-    """Return the model: trees put together, calibrated in one place."""
+    """Return the model of all trees, which are calibrated in one place."""
     block = joined(held) if held else None
     n_held = 0 if block is None else block.rows.n_rows
     grown = [

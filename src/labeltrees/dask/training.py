@@ -1,4 +1,4 @@
-"""The tasks of training and how they hang together; what they do is in `tasks`."""
+"""The graph of the training tasks, which are the functions of `tasks` and `planning`."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ __all__ = ["Submitter", "current_client", "parts_of_files", "parts_of_pairs", "t
 
 _RANGES_PER_THREAD = 2
 _LEAST_LABELS = 4000
-"""Trees of fewer are clustered by one task each: sending labels would take longer."""
+"""Number of labels below which one task clusters a tree, because sending labels takes longer."""
 _BLOCKS_PER_THREAD = 4
-"""Small partitions are joined until there are no more: each takes a task for every group."""
+"""Largest number of blocks per thread. Small partitions are joined, because each needs a task for
+every group of nodes."""
 
 
 def current_client(client: Any) -> Any:
-    """Return the client, or the one made last if it is None."""
+    """Return the client, or if it is None the current client of Dask."""
     if client is not None:
         return client
     from distributed import get_client
@@ -46,7 +47,7 @@ def current_client(client: Any) -> Any:
 
 @dataclass
 class Submitter:
-    """Submits tasks of one fit under keys of its own, so that no other fit's results are taken."""
+    """Submits the tasks of one fit under separate keys, so that fits do not share results."""
 
     client: Any
     run: str
@@ -65,7 +66,7 @@ class Submitter:
 
     @property
     def n_threads(self) -> int:
-        """How many tasks the cluster runs at the same time."""
+        """The number of tasks that the cluster runs at the same time."""
         n_threads: int = sum(self.client.nthreads().values())
         return max(1, n_threads)
 
@@ -80,14 +81,14 @@ def parts_of_pairs(
 
 
 def parts_of_files(submit: Submitter, paths: list[str], vectorizer: Vectorizer | None) -> list[Any]:
-    """Return the rows of files, each read by the worker that has it, as futures."""
+    """Return the rows of files as futures; each file is read by one worker."""
     facts = submit(partitions.looked, paths)
     return [submit(partitions.read_file, facts, path, vectorizer) for path in paths]
 
 
 @dataclass(frozen=True)
 class _Learned:
-    """What trees learn from, on the cluster."""
+    """The training data of trees, on the cluster."""
 
     units: list[Any]
     held: list[Any]
@@ -98,7 +99,7 @@ class _Learned:
 def train_on_cluster(
     submit: Submitter, parts: list[Any], settings: ExtremeSettings, *, same_width: bool
 ) -> ExtremeModel:
-    """Return the model that one machine would make of all partitions, one below the other."""
+    """Return the model that one machine makes of all partitions, one below the other."""
     n_threads = submit.n_threads
     found = [submit(partitions.facts_of, part) for part in parts]
     whole = submit(tasks.merged, found, same_width)
@@ -115,7 +116,7 @@ def train_on_cluster(
     ranges = submit(_ranges, whole, min(64, _RANGES_PER_THREAD * n_threads)).result()
     plans = _plans(submit, learned.units, whole, ranges, size, settings)
     means = _means(submit, learned.given, ranges, size, settings)
-    learned.given.clear()  # what nobody needs any more, the cluster forgets
+    learned.given.clear()  # The cluster frees results without references.
     trained = _trained(submit, learned.units, plans, size, settings)
     learned.units.clear()
     is_graded = any(each.is_graded for each in facts)
@@ -141,7 +142,7 @@ def _learned(
     scale: float,
     settings: ExtremeSettings,
 ) -> _Learned:
-    """Return the blocks of all partitions; held-out rows are drawn by their number in the whole."""
+    """Return the blocks of all partitions; held-out rows are drawn by their number among all."""
     chosen = np.flatnonzero(held_numbers(sum(rows_of_parts), settings) >= 0)
     edges = starts_of(rows_of_parts)
     cuts = np.searchsorted(chosen, edges)
@@ -168,7 +169,7 @@ def _learned(
 
 
 def _coarse(submit: Submitter, blocks: list[Any]) -> list[Any]:
-    """Return the blocks, neighbours joined where there are many more than threads."""
+    """Return the blocks, joined with neighbours where there are many more blocks than threads."""
     n = min(len(blocks), _BLOCKS_PER_THREAD * submit.n_threads)
     cuts = np.linspace(0, len(blocks), n + 1).astype(int).tolist()
     return [
@@ -185,14 +186,14 @@ def _plans(
     size: TrainingSize,
     settings: ExtremeSettings,
 ) -> list[Any]:
-    """Return the clustered trees; the mean features of labels are in memory once for all."""
+    """Return the clustered trees, which share the mean features of labels in memory."""
     features = _features(submit, units, ranges, size)
     whole_tree = size.n_labels < _LEAST_LABELS
     numbers = range(settings.n_trees)
     crowns = [
         submit(planning.crown_of, features, settings, number, whole_tree) for number in numbers
     ]
-    n_parts = submit(_n_parts, crowns[0]).result()  # of all: as many labels have the same nodes
+    n_parts = submit(_n_parts, crowns[0]).result()  # the same for all trees
     return [
         _plan(submit, features, crown, n_parts, whole, settings, number)
         for number, crown in zip(numbers, crowns, strict=True)
@@ -202,7 +203,7 @@ def _plans(
 def _features(
     submit: Submitter, units: list[Any], ranges: list[tuple[int, int]], size: TrainingSize
 ) -> Any:
-    """Return the mean features of all labels, made by ranges of them."""
+    """Return the mean features of all labels, computed by ranges of labels."""
     return submit(
         planning.all_features,
         [
@@ -229,11 +230,11 @@ def _plan(
     settings: ExtremeSettings,
     number: int,
 ) -> Any:
-    """Return a clustered tree; a task for each of the root's children orders the labels below."""
+    """Return a clustered tree. A task for each child of the root orders the labels below it."""
     orders = []
     for part in range(n_parts):
         below = submit(planning.part_below, features, crown, part)
-        # Before the next part is taken, which is as large.
+        # This frees the features of a subtree before those of the next one are taken.
         orders.append(submit(planning.ordered_part, below, settings, number, priority=1))
     return submit(planning.plan_tree, crown, orders, whole, settings)
 
@@ -245,7 +246,7 @@ def _means(
     size: TrainingSize,
     settings: ExtremeSettings,
 ) -> list[Any]:
-    """Return what a tail classifier needs, range by range; nothing if there is none."""
+    """Return the mean rows for a tail classifier by ranges of labels, or [] without one."""
     if settings.tail is None:
         return []
     return [
@@ -265,7 +266,7 @@ def _trained(
     size: TrainingSize,
     settings: ExtremeSettings,
 ) -> list[list[Any]]:
-    """Return the groups of nodes of each tree; those with the most work are begun first."""
+    """Return the trained groups of nodes of each tree. Groups with the most work start first."""
     outlines = submit.client.gather([submit(_groups_of, plan) for plan in plans])
     train = partial(_train, submit, units, size, settings)
     return [

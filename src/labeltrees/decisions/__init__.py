@@ -1,4 +1,4 @@
-"""Decisions: which labels to answer with, given the probability of each label by itself."""
+"""Choose sets of labels from the separate probability of each label."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows that sets are calibrated on: what share of their labels a threshold would miss."""
+"""Rows that sets are calibrated on, with the share of their labels that a threshold misses."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from labeltrees.decisions.matrices import Pairs, values_at
+from labeltrees.decisions.matrices import CheckedPairs, values_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,75 +16,75 @@ if TYPE_CHECKING:
 
     FloatArray = NDArray[np.float64]
 
-__all__ = ["CalibrationRows", "Kind", "Row", "rows_from"]
+__all__ = ["CalibrationRow", "CalibrationRows", "CoverageKind", "rows_from"]
 
-Kind: TypeAlias = Literal["labels", "rows"]
+CoverageKind: TypeAlias = Literal["labels", "rows"]
 
-#: Rounding of sums of shares must not cost a row's worth of coverage.
+#: Tolerance for rounding in sums of shares, which must not cost a row's worth of coverage.
 _ROUNDING = 1e-9
-#: From so many rows on it is cheaper to sort anew than to insert.
+#: Number of new rows above which sorting all rows is faster than inserting.
 _MANY = 32
 
 
-class Row(NamedTuple):
-    """Where a row's loss grows: above each of these thresholds, by these shares."""
+class CalibrationRow(NamedTuple):
+    """Thresholds above which a row's loss grows, and the shares by which it grows."""
 
     p: FloatArray
     share: FloatArray
 
     def loss(self, threshold: float) -> float:
-        """Return the share that is missed when labels with p >= threshold, p > 0, are given."""
+        """Return the share of labels that the set of labels with p >= threshold, p > 0, misses."""
         return float(self.share[(self.p < threshold) | (self.p == 0)].sum())
 
 
-def rows_from(pairs: Pairs, kind: Kind) -> list[Row]:
-    """Return each row's losses: its share of missed labels, or 1 if any is missed.
+def rows_from(pairs: CheckedPairs, kind: CoverageKind) -> list[CalibrationRow]:
+    """Return each row's losses, which are its share of missed labels, or 1 if any is missed.
 
-    A row without a true label loses nothing. A label without a probability is missed by every
+    The loss of a row without a true label is 0. A label without a probability is missed by every
     threshold above 0.
     """
-    told = values_at(pairs.p, pairs.y)
+    p_true = values_at(pairs.p, pairs.y)
     indptr = pairs.y.indptr
     rows = []
     for row, unknown in enumerate(pairs.unknown.tolist()):
-        p = np.sort(told[indptr[row] : indptr[row + 1]])
+        p = np.sort(p_true[indptr[row] : indptr[row + 1]])
         n_true = len(p) + unknown
         if kind == "rows":
             least = 0.0 if unknown else p[0] if len(p) else None
             p = np.empty(0) if least is None else np.array([least])
-            rows.append(Row(p, np.ones(len(p))))
+            rows.append(CalibrationRow(p, np.ones(len(p))))
             continue
         share = np.full(len(p), 1 / max(n_true, 1))
         if unknown:
             p, share = np.append(0.0, p), np.append(unknown / n_true, share)
-        rows.append(Row(p, share))
+        rows.append(CalibrationRow(p, share))
     return rows
 
 
 class CalibrationRows:
     """Rows in the order in which they came, and their losses sorted by threshold.
 
-    Among equal thresholds the losses keep the rows' order, whether rows were added one by one, all
-    at once or read again: so sums are the same to the last bit.
+    The losses at equal thresholds keep the order of the rows. Sums are therefore the same to the
+    last bit, whether rows were added one by one or at once, or were loaded.
 
     Parameters
     ----------
     window : int, optional
-        How many rows are kept, the latest; None keeps all.
+        Number of the latest rows to keep. All rows are kept by default.
     """
 
     def __init__(self, window: int | None) -> None:
-        self._rows: deque[Row] = deque(maxlen=window)
+        self._rows: deque[CalibrationRow] = deque(maxlen=window)
         self._p, self._share = np.empty(0), np.empty(0)
 
     def __len__(self) -> int:
         return len(self._rows)
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[CalibrationRow]:
         return iter(self._rows)
 
-    def extend(self, rows: Sequence[Row]) -> None:
-        """Add rows; those that do not fit into the window any more go."""
+    def extend(self, rows: Sequence[CalibrationRow]) -> None:
+        """Add rows and remove the oldest rows that exceed the window."""
         if len(rows) >= _MANY:
             self._rows.extend(rows)
             p = np.concatenate([row.p for row in self._rows])
@@ -100,15 +100,15 @@ class CalibrationRows:
             self._p = np.insert(self._p, places, row.p)
             self._share = np.insert(self._share, places, row.share)
 
-    def _forget(self, oldest: Row) -> None:
-        """Take out the losses of the oldest row: the first of each threshold, as it came first."""
+    def _forget(self, oldest: CalibrationRow) -> None:
+        """Remove the losses of the oldest row, which is the first row at each of its thresholds."""
         places = np.searchsorted(self._p, oldest.p, side="left")
         same = np.concatenate(([0], np.cumsum(np.diff(oldest.p) != 0)))[: len(places)]
         places = places + np.arange(len(places)) - np.searchsorted(same, same)
         self._p, self._share = np.delete(self._p, places), np.delete(self._share, places)
 
     def threshold(self, risk: float) -> float:
-        """Return the highest threshold whose losses, and one row that loses all, are within risk.
+        """Return the highest threshold whose losses, plus one row of loss 1, are within risk.
 
         ``sup {t : (sum of the rows' losses at t + 1) / (n + 1) <= risk}``, at most 1, and 0 if
         there is none.
@@ -120,6 +120,6 @@ class CalibrationRows:
         return float(self._p[place]) if place < len(self._p) else 1.0
 
     def least_risk(self) -> float:
-        """Return the least risk that any threshold above 0 has."""
+        """Return the smallest risk of any threshold above 0."""
         lost = float(self._share[: np.searchsorted(self._p, 0.0, side="right")].sum())
         return (lost + 1) / (len(self._rows) + 1)

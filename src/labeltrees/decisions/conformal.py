@@ -1,4 +1,4 @@
-"""Sets of labels that miss no more than a given share, on average: conformal prediction."""
+"""Conformal prediction, which gives sets of labels with a guaranteed average coverage."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from labeltrees.checks import choice, integer, number
-from labeltrees.decisions.calibration_rows import CalibrationRows, Kind, Row, rows_from
+from labeltrees.decisions.calibration_rows import (
+    CalibrationRow,
+    CalibrationRows,
+    CoverageKind,
+    rows_from,
+)
 from labeltrees.decisions.matrices import checked_pairs
 from labeltrees.decisions.thresholds import labels_at
 from labeltrees.errors import ArgumentError
@@ -23,7 +28,7 @@ _FORMAT = 1
 
 
 class ConformalSets:
-    """Sets of labels with a guaranteed coverage, whatever the model that gave the probabilities.
+    """Sets of labels with a guaranteed coverage for the probabilities of any model.
 
     A row's set is all labels with ``p >= threshold``. The threshold is the highest that, on n rows
     the model has not learned from, keeps ``(sum of losses + 1) / (n + 1) <= 1 - coverage``
@@ -31,8 +36,8 @@ class ConformalSets:
     rows and a new row are exchangeable, the expected loss of the new row is at most
     ``1 - coverage``, on average over calibrations as well.
 
-    With ``step`` above 0 rows may drift: before each row of `update`, its loss at the current
-    threshold is taken, and the risk allowed moves, ``risk += step * (1 - coverage - loss)``
+    With ``step`` above 0, rows may drift. `update` measures the loss of each row at the current
+    threshold first, and then changes the allowed risk by ``step * (1 - coverage - loss)``
     (adaptive conformal inference: Gibbs and Candes, 2021). Then the mean loss of any T rows in
     succession from the first, in any order, is at most
     ``1 - coverage + (1 - coverage + step) / (step T)``, plus what was lost where a set held every
@@ -41,29 +46,29 @@ class ConformalSets:
     Parameters
     ----------
     coverage : float in (0, 1), default 0.9
-        What is guaranteed: at least this share.
+        The share that is guaranteed at least.
     kind : {"labels", "rows"}, default "labels"
-        ``"labels"``: the share of a row's true labels that are in its set, on average over rows
-        (the expected recall). ``"rows"``: the share of rows whose true labels are all in the set.
+        ``"labels"`` is the share of a row's true labels that are in its set, on average over rows
+        (the expected recall). ``"rows"`` is the share of rows whose true labels are all in the set.
         A row without true labels counts as covered.
     step : float in [0, 1], default 0
-        How fast the risk adapts to rows that drift; 0.01 to 0.05 are usual. 0 keeps it.
+        How fast the risk adapts to rows that drift; 0.01 to 0.05 are usual. 0 keeps the risk.
     window : int >= 1, optional
-        Calibrate on this many of the latest rows only; memory is bounded then.
+        Number of the latest rows to calibrate on, which bounds memory.
 
     Attributes
     ----------
     threshold : float
-        Of the rows so far; 0 if no threshold above 0 keeps the coverage. ``predict_above(X,
-        threshold)`` of the model returns the same sets, if it is above 0.
+        The threshold for the rows so far; 0 if no threshold above 0 keeps the coverage. If it is
+        above 0, ``predict_above(X, threshold)`` of the model returns the same sets.
     guaranteed : bool
-        Whether the coverage is guaranteed by the rows so far. If not, sets hold every label that
-        has a probability, and this may be too little: there are too few rows, or too many true
-        labels without a probability.
+        Whether the rows so far guarantee the coverage. If not, there are too few rows or too many
+        true labels without a probability. Sets then have every label with a probability, and even
+        these may be too few.
     risk : float
-        The loss allowed now; ``1 - coverage`` unless ``step`` is above 0.
+        The loss currently allowed; ``1 - coverage`` unless ``step`` is above 0.
     n_rows : int
-        How many rows it is calibrated on.
+        Number of calibration rows.
 
     Examples
     --------
@@ -82,12 +87,12 @@ class ConformalSets:
         self,
         coverage: float = 0.9,
         *,
-        kind: Kind = "labels",
+        kind: CoverageKind = "labels",
         step: float = 0.0,
         window: int | None = None,
     ) -> None:
         self.coverage = number("coverage", coverage, 0, 1, open_low=True, open_high=True)
-        self.kind: Kind = choice("kind", kind, get_args(Kind))
+        self.kind: CoverageKind = choice("kind", kind, get_args(CoverageKind))
         self.step = number("step", step, 0, 1)
         self.window = None if window is None else integer("window", window, 1)
         self._rows = CalibrationRows(self.window)
@@ -95,7 +100,7 @@ class ConformalSets:
 
     @property
     def threshold(self) -> float:
-        """The least probability of a label in a set; 0 if every label with one is."""
+        """The smallest probability of a label in a set; 0 if all labels with a probability are."""
         return self._rows.threshold(self._risk)
 
     @property
@@ -105,16 +110,16 @@ class ConformalSets:
 
     @property
     def risk(self) -> float:
-        """The loss that is allowed now."""
+        """The loss that is currently allowed."""
         return self._risk
 
     @property
     def n_rows(self) -> int:
-        """The number of rows it is calibrated on."""
+        """The number of calibration rows."""
         return len(self._rows)
 
     def calibrate(self, P: Any, truth: Any, *, unknown: ArrayLike | None = None) -> ConformalSets:
-        """Calibrate on these rows alone, and raise if they cannot guarantee the coverage.
+        """Calibrate on these rows only, and raise an error if they cannot guarantee the coverage.
 
         Parameters
         ----------
@@ -124,7 +129,7 @@ class ConformalSets:
         truth : sparse matrix or array of shape (n_rows, n_labels)
             A label is true where it is not 0.
         unknown : array of int of shape (n_rows,), optional
-            How many true labels of each row have no column. They count as missed.
+            Number of true labels of each row that have no column. They count as missed.
 
         Returns
         -------
@@ -153,10 +158,10 @@ class ConformalSets:
         return self
 
     def update(self, P: Any, truth: Any, *, unknown: ArrayLike | None = None) -> ConformalSets:
-        """Add rows to those it is calibrated on, in their order; the same as one by one.
+        """Add rows to the calibration rows, with the same result as one by one.
 
-        The arguments are those of `calibrate`. Give the rows that sets were asked for, once their
-        true labels are known.
+        The arguments are those of `calibrate`. Pass rows that you predicted sets for, once you know
+        their true labels.
 
         Returns
         -------
@@ -177,7 +182,7 @@ class ConformalSets:
             return self
         for row in rows:
             loss = row.loss(self.threshold)
-            # Beyond these ends more sets or fewer change nothing, and the way back would be long.
+            # A risk beyond these bounds gives the same sets and would take long to come back.
             risk = self._risk + self.step * (1 - self.coverage - loss)
             self._risk = min(max(risk, -self.step), 1.0)
             self._rows.extend([row])
@@ -217,7 +222,7 @@ class ConformalSets:
 
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> ConformalSets:
-        """Return the object that `to_dict` was asked of; it goes on exactly where that one was."""
+        """Return the object that `to_dict` stored, which continues in exactly the same state."""
         names = {"format", "coverage", "kind", "step", "window", "risk", "rows"}
         if not isinstance(state, Mapping) or set(state) != names:
             found = sorted(map(str, state)) if isinstance(state, Mapping) else type(state).__name__
@@ -231,14 +236,14 @@ class ConformalSets:
         return sets
 
 
-def _checked_rows(rows: Any) -> list[Row]:
+def _checked_rows(rows: Any) -> list[CalibrationRow]:
     """Return calibration rows from lists of thresholds and shares."""
     if not isinstance(rows, list):
         raise ArgumentError.of("the type of state['rows']", type(rows).__name__, "a list")
     return [_checked_row(f"state['rows'][{place}]", row) for place, row in enumerate(rows)]
 
 
-def _checked_row(name: str, row: Any) -> Row:
+def _checked_row(name: str, row: Any) -> CalibrationRow:
     try:
         p, share = (np.asarray(each, dtype=np.float64) for each in row)
     except (TypeError, ValueError, OverflowError):
@@ -248,4 +253,4 @@ def _checked_row(name: str, row: Any) -> Row:
     inside = (p >= 0).all() and (p <= 1).all() and (np.diff(p) >= 0).all() and (share > 0).all()
     if not inside or not share.sum() <= 1 + 1e-9:
         raise ArgumentError.of(name, row, "rising numbers in [0, 1], and shares with a sum <= 1")
-    return Row(p, share)
+    return CalibrationRow(p, share)

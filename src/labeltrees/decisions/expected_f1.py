@@ -26,7 +26,7 @@ _RARE = 37.0
 
 
 class ExpectedF1Sets(NamedTuple):
-    """What `expected_f1_sets` returns."""
+    """The result of `expected_f1_sets`."""
 
     sets: csr_array
     expected_f1: FloatArray
@@ -36,9 +36,9 @@ def expected_f1_sets(P: Any, *, zero_division: float = 1.0) -> ExpectedF1Sets:
     """Return for each row the set of labels that maximises its expected F1.
 
     ``F1(S, Y) = 2 |S and Y| / (|S| + |Y|)`` for the set S and the true labels Y. The labels of a
-    row count as independent of each other, given the row. Then the best set is the k likeliest
-    labels for some k (Lewis, 1995), and the expected F1 of all k takes O(k^2) steps (Ye, Chai, Lee
-    and Chieu, 2012); k is bounded first. The answer is exact up to rounding.
+    row are assumed to be independent given the row. The best set is then the k most likely labels
+    for some k (Lewis, 1995), and the expected F1 of all k takes O(k^2) steps (Ye, Chai, Lee and
+    Chieu, 2012). An upper bound for k is computed first. The result is exact up to rounding.
 
     Parameters
     ----------
@@ -47,13 +47,13 @@ def expected_f1_sets(P: Any, *, zero_division: float = 1.0) -> ExpectedF1Sets:
         not stored has probability 0. Leaving out labels whose probabilities sum to e changes the
         expected F1 of any set by at most e.
     zero_division : float in [0, 1], default 1
-        The F1 of the empty set where no label is true. With 0, as scikit-learn counts it unless it
-        is told otherwise, the empty set is the answer only for rows without any probability.
+        The F1 of the empty set where no label is true. With 0, which is the default of
+        scikit-learn, only rows without any probability get the empty set.
 
     Returns
     -------
     sets : sparse csr_array of shape (n_rows, n_labels)
-        1 for each label of a row's set. Of equally good sets the smallest.
+        1 for each label of a row's set, which is the smallest of equally good sets.
     expected_f1 : array of shape (n_rows,)
         The expected F1 of each set.
 
@@ -104,11 +104,12 @@ def _blocks(
 
 
 def _bounds(sorted_p: FloatArray, indptr: IntArray, counts: IntArray) -> tuple[IntArray, IntArray]:
-    """Return for each row how many labels its best set has and how many are true, at most.
+    """Return upper bounds for each row's number of labels in the best set and of true labels.
 
     With m = E|Y| and k labels taken, by Jensen's inequality ``E F1 <= 2 m / (k + m)``, since F1 is
     at most 2 |Y| / (k + |Y|), and ``E F1 >= sum_i 2 p_i / (k + 1 + m)``, since label i adds
-    2 p_i E[1 / (k + 1 + the other true ones)]. What is below the best lower bound is not the best.
+    2 p_i E[1 / (k + 1 + the other true ones)]. A k whose upper bound is below the best lower bound
+    cannot be the best.
     The number of true labels is bounded by Bernstein's inequality.
     """
     sums = np.concatenate(([0.0], np.cumsum(sorted_p)))
@@ -119,14 +120,14 @@ def _bounds(sorted_p: FloatArray, indptr: IntArray, counts: IntArray) -> tuple[I
     best = np.zeros(len(counts))
     np.maximum.at(best, rows, lower)
     longest = np.divide(2 * mean, best, out=np.zeros_like(mean), where=best > 0) - mean
-    # One more than the bound, against rounding.
+    # One is added to the bound to allow for rounding.
     at_most = np.minimum(np.floor(np.minimum(longest, 2.0**53)).astype(np.int64) + 1, counts)
     above = _RARE / 3 + np.sqrt(_RARE**2 / 9 + 2 * _RARE * mean)
     return at_most, np.minimum(np.ceil(mean + above).astype(np.int64), counts)
 
 
 def _padded(sorted_p: FloatArray, indptr: IntArray, rows: IntArray) -> FloatArray:
-    """Return the probabilities of some rows, zeros after them: they change no expectation."""
+    """Return the probabilities of some rows, padded with zeros, which change no expectation."""
     counts = indptr[rows + 1] - indptr[rows]
     columns = np.arange(int(counts.max()))
     filled = columns < counts[:, np.newaxis]
@@ -136,7 +137,7 @@ def _padded(sorted_p: FloatArray, indptr: IntArray, rows: IntArray) -> FloatArra
 
 
 def _prefix_f1(p: FloatArray, at_most: int, n_true: int) -> FloatArray:
-    """Return E F1 of the k likeliest labels for k = 0, ..., at_most; that of none is left 0.
+    """Return E F1 of the k most likely labels for k = 0, ..., at_most, with 0 for k = 0.
 
     ``E F1(k) = 2 sum_a a P(a of the first k are true) s_k(k + a)`` where ``s_k(c)`` is
     E[1 / (c + the true ones after the first k)], and
@@ -151,7 +152,7 @@ def _prefix_f1(p: FloatArray, at_most: int, n_true: int) -> FloatArray:
     after[:, 0] = 1
     for k in range(at_most, p.shape[1]):
         after = _count_one_more(after, p[:, k], out=np.empty_like(after))
-    # s at c = 1, 2, ...: all that the k below ask for.
+    # s at c = 1, 2, ..., which are all values that the k below need.
     c = np.arange(1, 2 * at_most + 1)
     s = after @ (1 / (np.arange(n_true + 1)[:, np.newaxis] + c))
     expected = np.zeros((n_rows, at_most + 1))

@@ -1,4 +1,4 @@
-"""The k labels of each row where all labels shall count alike, frequent or rare."""
+"""Choose k labels for each row so that rare and frequent labels count the same."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _TOLERANCE = 1e-6
 class JointSets(NamedTuple):
     """Sets that were chosen together for all rows.
 
-    ``expected`` is the value that they were chosen for, ``n_iterations`` how often all rows were
-    gone through. ``weights`` and ``offsets`` are the rule that they ended with, one number for each
-    label: ``weighted_top_k(P, k, weights, offsets=offsets)`` decides other rows by it.
+    ``expected`` is the value that was maximised, and ``n_iterations`` the number of passes over all
+    rows. ``weights`` and ``offsets`` are the final rule, with one number for each label. Use
+    ``weighted_top_k(P, k, weights, offsets=offsets)`` to apply it to other rows.
     """
 
     sets: csr_array
@@ -49,8 +49,9 @@ def weighted_top_k(
     Parameters
     ----------
     P : sparse matrix or array of shape (n_rows, n_labels)
-        The probability of each label. Only labels that are stored are chosen: a row with fewer than
-        k has fewer in its set. Rare labels need a low floor, such as ``predict_above(X, 0.001)``.
+        The probability of each label. Only stored labels are chosen, so a row with fewer than k
+        stored labels has fewer in its set. Rare labels need a low floor, such as
+        ``predict_above(X, 0.001)``.
     k : int >= 1
     weights : array of shape (n_labels,)
         Finite and >= 0.
@@ -60,7 +61,7 @@ def weighted_top_k(
     Returns
     -------
     sparse csr_array of shape (n_rows, n_labels)
-        1 for each label of a row's set. Equally good labels are taken by column.
+        1 for each label of a row's set. Of equally good labels, the first columns are taken.
 
     Examples
     --------
@@ -86,11 +87,12 @@ def macro_f1_top_k(
 ) -> JointSets:
     """Return k labels for each row, chosen for all rows together, with a high macro-F1.
 
-    The macro-F1 expected is about the mean over labels of ``2 H / (N + T)``: H is the sum of a
-    label's probabilities over the rows that get it, N the number of those rows, T the sum over all
-    rows. Row after row takes the k labels that raise it most while all other rows keep theirs, so
-    it never falls; what is reached depends on the order of rows (block coordinate ascent:
-    Schultheis, Wydmuch, Kotlowski, Babbar and Dembczynski, 2023). The start is the k likeliest.
+    The expected macro-F1 is about the mean over labels of ``2 H / (N + T)``. H is the sum of a
+    label's probabilities over the rows that get it, N is the number of these rows, and T is the sum
+    over all rows. The sets start with the k most likely labels. Row after row then takes the k
+    labels that raise the value most while the other rows keep theirs. So the value never falls, and
+    the result depends on the order of rows (block coordinate ascent: Schultheis, Wydmuch,
+    Kotlowski, Babbar and Dembczynski, 2023).
 
     Parameters
     ----------
@@ -98,17 +100,17 @@ def macro_f1_top_k(
         The probability of each label. Only labels that are stored are chosen.
     k : int >= 1
     fill : bool, default True
-        Give every row k labels even where one lowers the macro-F1. False leaves those out.
+        Whether every row gets k labels even where one lowers the macro-F1.
     iterations : int >= 1, default 20
-        How often to go through all rows, at most. Each is a loop over rows in Python.
+        Maximum number of passes over all rows. Each is a loop over rows in Python.
     tolerance : float >= 0, default 1e-6
-        Stop when going through all rows raises the value by no more than this.
+        Stop when a pass over all rows raises the value by no more than this.
 
     Returns
     -------
     JointSets
-        The sets, the macro-F1 that is expected of them, the number of iterations, and the rule
-        that decides other rows alike: with it their sets do not depend on each other.
+        The sets, their expected macro-F1, the number of iterations, and a rule for other rows, by
+        which the set of a row does not depend on the other rows.
 
     Examples
     --------

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     IntArray = NDArray[np.int64]
 
 __all__ = [
-    "Pairs",
+    "CheckedPairs",
     "by_probability",
     "checked_marginals",
     "checked_pairs",
@@ -44,7 +44,7 @@ def checked_marginals(P: Any) -> csr_array:
     return p
 
 
-class Pairs(NamedTuple):
+class CheckedPairs(NamedTuple):
     """Probabilities, truth with all its entries 1, and how many more labels each row has."""
 
     p: csr_array
@@ -52,17 +52,17 @@ class Pairs(NamedTuple):
     unknown: IntArray
 
 
-def checked_pairs(P: Any, truth: Any, unknown: ArrayLike | None) -> Pairs:
+def checked_pairs(P: Any, truth: Any, unknown: ArrayLike | None) -> CheckedPairs:
     """Return probabilities and truth of one shape, neither axis empty."""
     p, y = checked_marginals(P), _matrix("truth", truth)
     _raise_at_first("truth", y, ~(np.isfinite(y.data) & (y.data >= 0)), "finite and >= 0")
     if y.shape != p.shape:
-        raise ArgumentError.of("the shape of truth", y.shape, f"that of P, {p.shape}")
+        raise ArgumentError.of("the shape of truth", y.shape, f"{p.shape} as P")
     if not all(p.shape):
         raise ArgumentError.of("the shape of P", p.shape, "one without zeros")
     y.eliminate_zeros()
     y.data[:] = 1
-    return Pairs(p, y, _checked_counts(unknown, p.shape[0]))
+    return CheckedPairs(p, y, _checked_counts(unknown, p.shape[0]))
 
 
 def checked_weights(name: str, values: ArrayLike, n_labels: int, *, signed: bool) -> FloatArray:
@@ -94,15 +94,15 @@ def indicator(p: csr_array, kept: BoolArray) -> csr_array:
 
 
 def by_probability(p: csr_array) -> IntArray:
-    """Return the places of the entries of each row, likeliest first; equal ones by column.
+    """Return the places of the entries of each row, most likely first; equal ones by column.
 
-    Places ``indptr[i]`` to ``indptr[i + 1]`` of the answer belong to row i.
+    Places ``indptr[i]`` to ``indptr[i + 1]`` of the result belong to row i.
     """
     return np.lexsort((p.indices, -p.data, rows_of(p)))
 
 
 def values_at(matrix: csr_array, places: csr_array) -> FloatArray:
-    """Return what a canonical matrix has where another stores an entry, 0 where it has none."""
+    """Return the values of a canonical matrix at the stored entries of another one, or 0."""
     keys, wanted = (rows_of(each) * matrix.shape[1] + each.indices for each in (matrix, places))
     if not len(keys):
         return np.zeros(len(wanted))

@@ -10,7 +10,7 @@ from scipy.special import betaincinv
 
 from labeltrees.checks import choice, number
 from labeltrees.decisions.matrices import (
-    Pairs,
+    CheckedPairs,
     checked_marginals,
     checked_pairs,
     indicator,
@@ -31,12 +31,12 @@ __all__ = ["Threshold", "labels_at", "threshold_for"]
 Metric: TypeAlias = Literal["micro_f1", "macro_f1", "example_f1", "recall"]
 Bound: TypeAlias = Literal["rows", "pairs"]
 
-#: With a confidence, each threshold tried keeps 1.1 times as many labels as the one before.
+#: Factor between the numbers of labels that successive thresholds keep, if there is a confidence.
 _GROWTH = 1.1
 
 
 class Threshold(NamedTuple):
-    """What `threshold_for` returns: a threshold, and what it does on the rows it was chosen on."""
+    """A threshold that `threshold_for` chose, and its scores on the rows it was chosen on."""
 
     threshold: float
     score: float
@@ -52,7 +52,7 @@ def labels_at(P: Any, threshold: float) -> csr_array:
     Parameters
     ----------
     P : sparse matrix or array of shape (n_rows, n_labels)
-        The probability of each label; one that is not stored has none, whatever the threshold.
+        The probability of each label. A label that is not stored is in no set, even at threshold 0.
     threshold : float in [0, 1]
 
     Returns
@@ -82,8 +82,8 @@ def threshold_for(
 ) -> Threshold:
     """Return the threshold with the best score on held-out rows.
 
-    A row's set is all labels with ``p >= threshold``. Nothing is guaranteed of other rows, unless
-    ``confidence`` is given. Choose on rows that the model has not learned from.
+    A row's set is all labels with ``p >= threshold``. There is no guarantee for other rows unless
+    you pass ``confidence``. Choose on rows that the model has not learned from.
 
     Parameters
     ----------
@@ -95,29 +95,30 @@ def threshold_for(
     metric : {"micro_f1", "macro_f1", "example_f1", "recall"}, default "micro_f1"
         F1 of all pairs of row and label; the mean F1 of labels, where a label that is neither true
         nor predicted counts as 0; the mean F1 of rows; or the recall of all pairs among thresholds
-        with the precision asked for.
+        that reach ``precision``.
     precision : float in (0, 1], optional
         The least precision of all pairs; for ``metric="recall"``, which needs it.
     confidence : float in (0, 1), optional
-        Ask for a lower bound of the precision, right with this probability, to reach ``precision``.
-        The bound is of the precision expected on rows with the features of the held-out ones, and
-        holds for all thresholds that are tried at once; these are chosen without the truth.
+        The probability with which a lower bound of the precision holds, which must then reach
+        ``precision``. The bound is for the expected precision on rows with the features of the
+        held-out rows. It holds for all tried thresholds at once, because they are chosen without
+        the truth.
     bound : {"rows", "pairs"}, default "rows"
-        ``"rows"`` is Hoeffding's bound and takes rows to be independent of each other; labels of
-        one row may depend on each other. ``"pairs"`` is that of Clopper and Pearson, takes all
-        pairs to be independent, and is closer. It is wrong where the labels of a row tend to be
-        right or wrong together.
+        ``"rows"`` is Hoeffding's bound, which assumes that rows are independent; labels of one row
+        may depend on each other. ``"pairs"`` is the bound of Clopper and Pearson, which assumes
+        that all pairs are independent. It is tighter, but wrong where the labels of a row tend to
+        be right or wrong together.
     zero_division : float in [0, 1], default 1
         For ``metric="example_f1"``, the F1 of the empty set where no label is true.
     unknown : array of int of shape (n_rows,), optional
-        How many true labels of each row have no column, as the model has never seen them. They are
-        missed by every threshold; ``metric="macro_f1"`` leaves them out.
+        Number of true labels of each row that have no column because the model has never seen them.
+        Every threshold misses them; ``metric="macro_f1"`` leaves them out.
 
     Returns
     -------
     Threshold
         ``threshold``, and on these rows ``score`` (the metric's value), ``precision``, ``recall``,
-        ``labels_per_row``, and ``precision_bound``, None without ``confidence``.
+        ``labels_per_row``, and ``precision_bound``, which is None without ``confidence``.
 
     Examples
     --------
@@ -146,7 +147,7 @@ def threshold_for(
 def _checked_precision(
     metric: Metric, precision: float | None, confidence: float | None
 ) -> tuple[float | None, float | None]:
-    """Return the precision asked for and the risk of its bound, None where there is none."""
+    """Return the required precision and the risk of its bound, each None if not used."""
     if metric != "recall":
         for name, value in (("precision", precision), ("confidence", confidence)):
             if value is not None:
@@ -161,9 +162,9 @@ def _checked_precision(
 
 
 class _Cuts:
-    """Every threshold that differs in what it keeps, highest first, and what it keeps."""
+    """All thresholds that keep different labels, highest first, with the labels they keep."""
 
-    def __init__(self, pairs: Pairs) -> None:
+    def __init__(self, pairs: CheckedPairs) -> None:
         self._pairs = pairs
         if not pairs.p.nnz:
             raise ArgumentError.of("the number of probabilities in P above 0", 0, "> 0")
@@ -202,7 +203,7 @@ class _Cuts:
         return np.asarray((empty.sum() + np.cumsum(gain)[self._last]) / len(n_true))
 
     def _ranked(self, group: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-        """Return pairs sorted by group, likeliest first, their ranks there and their groups."""
+        """Return pairs sorted by group, most likely first, with their ranks and groups."""
         group = group[self._order]
         order = np.argsort(group, kind="stable")
         group = group[order]
@@ -211,9 +212,9 @@ class _Cuts:
         return order, _places(group) - start + 1, group
 
     def tried(self, at_least: int) -> IntArray:
-        """Return thresholds that keep at least so many labels, each more by a factor; and the last.
+        """Return thresholds that keep at_least labels or more, growing by a factor, and the last.
 
-        The truth has no part in it, so that bounds at all of them hold together.
+        They do not depend on the truth, so bounds at all of them hold together.
         """
         total = self.n_kept[-1]
         steps = max(0, math.floor(math.log(total / min(at_least, total)) / math.log(_GROWTH)))
@@ -221,20 +222,20 @@ class _Cuts:
         return np.unique(np.searchsorted(self.n_kept, np.minimum(wanted, total)))
 
     def precision_bounds(self, tried: IntArray, risk: float, bound: Bound) -> FloatArray:
-        """Return lower bounds of the precision at some thresholds, each wrong with this risk."""
+        """Return lower bounds of the precision at some thresholds, each with this risk of error."""
         right, kept = self.n_right[tried], self.n_kept[tried]
         if bound == "pairs":
             lower = betaincinv(np.maximum(right, 1), kept - right + 1, risk)
             return np.where(right > 0, lower, 0.0)
         order, rank, _ = self._ranked(rows_of(self._pairs.p))
         growth = np.empty(len(rank))
-        growth[order] = 2 * rank - 1  # of the square of the number of labels of the row
+        growth[order] = 2 * rank - 1  # growth of the square of the number of labels of the row
         squares = np.cumsum(growth)[self._last][tried]
         below = np.sqrt(-math.log(risk) * squares / 2)
         return np.asarray(np.maximum((right - below) / kept, 0))
 
     def best_recall(self, level: float, tried: IntArray, lower: FloatArray | None) -> Threshold:
-        """Return the threshold with the highest recall among those that are precise enough."""
+        """Return the threshold with the highest recall among all that are precise enough."""
         if not self.n_true:
             raise ArgumentError.of("the number of true labels", 0, "> 0")
         precise = self.n_right[tried] / self.n_kept[tried] if lower is None else lower
@@ -252,7 +253,7 @@ class _Cuts:
         return best._replace(precision_bound=float(lower[place]))
 
     def best(self, score: FloatArray) -> Threshold:
-        """Return the threshold with the highest score; of several the highest threshold."""
+        """Return the threshold with the highest score; the highest threshold of equals."""
         place = int(np.argmax(score))
         right, kept = float(self.n_right[place]), int(self.n_kept[place])
         return Threshold(
