@@ -1,1 +1,1 @@
-"""The learning server: models that predict and learn over HTTP, and survive a crash unchanged."""
+"""Serve models that predict and learn over HTTP, and that survive a crash unchanged."""

@@ -1,4 +1,4 @@
-"""`labeltrees replay`: learn a server's log anew, with other settings or into another model."""
+"""`labeltrees replay`: train a model on the log of a server, for example with other settings."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ _SCORES = ("log_loss", "accuracy", "precision_at_1", "precision_at_5", "calibrat
 
 
 def replay(
-    folder: Annotated[Path, typer.Argument(help="The server's folder; it may be running.")],
-    name: Annotated[str, typer.Argument(help="The name of the served model.")],
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Where to save the model.")
-    ] = None,
+    folder: Annotated[Path, typer.Argument(help="Folder of the server, which may be running.")],
+    name: Annotated[str, typer.Argument(help="Name of the served model.")],
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="File for the model.")] = None,
     model: Annotated[
         Path | None,
-        typer.Option(help="Learn into this model file; by default one that knows nothing."),
+        typer.Option(help="Update this model file instead of a new model."),
     ] = None,
     setting: Annotated[
         list[str] | None,
-        typer.Option("--set", help="A setting of the new model, NAME=VALUE; may be repeated."),
+        typer.Option("--set", help="Setting of the new model, NAME=VALUE; may be repeated."),
     ] = None,
     export: Annotated[
         Path | None,
-        typer.Option(help="Write the examples as JSON lines instead; '-' for stdout."),
+        typer.Option(
+            help="Write the examples as JSON lines instead, to a file or to stdout ('-')."
+        ),
     ] = None,
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Learn the examples of a served model's log with other settings; report how they do."""
+    """Train a model on the log of a served model, and report the quality of its predictions."""
     demand_serve_extra()
     from labeltrees.serve.learning.folder import LOG
     from labeltrees.serve.learning.log import ExampleLog
@@ -55,7 +55,7 @@ def replay(
     if not log_path.is_file():
         raise FileNotFoundError(f"no log at {log_path}")
     if out is None and export is None:
-        raise ArgumentError("--out says where to save the model, --export writes the examples.")
+        raise ArgumentError("Give --out FILE for the model, or --export FILE for the examples.")
     if out is not None:
         check_out(out)
     with closing(ExampleLog(log_path, read_only=True)) as log:
@@ -67,7 +67,7 @@ def replay(
             return
         settings = dict(_setting(each) for each in setting or ())
         if model is not None and settings:
-            raise ArgumentError("--set is for a new model; the one of --model has its settings.")
+            raise ArgumentError("--model keeps the settings of its file. Remove --set.")
         stored = _fresh(folder, name, settings) if model is None else store.read(model)
         assert out is not None
         result = _learned(log, known, name, stored, out, quiet=quiet)
@@ -81,7 +81,7 @@ def replay(
 def _learned(
     log: ExampleLog, known: int, name: str, stored: store.StoredModel, out: Path, *, quiet: bool
 ) -> dict[str, Any]:
-    """Learn a model's examples, save it, and return what is to be said of it."""
+    """Learn the examples, save the model, and return the facts of the report."""
     from labeltrees.serve.learning.folder import replay as learn_all
     from labeltrees.serve.learning.served import ServedModel
 
@@ -123,7 +123,9 @@ def _fresh(folder: Path, name: str, settings: dict[str, Any]) -> store.StoredMod
 
     homes = models_in(folder)
     if name not in homes:
-        raise ArgumentError.of("NAME", name, "a model that has snapshots; or give --model")
+        raise ArgumentError.of(
+            "NAME", name, "a model with snapshots; give --model for another start"
+        )
     return new_model_like(Snapshots(homes[name]).newest()[1], settings)
 
 

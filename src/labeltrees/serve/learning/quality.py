@@ -29,7 +29,7 @@ _FLOOR = 1e-9
 
 
 class ProgressiveQuality:
-    """Scores of predictions made before learning: of all examples, of recent ones, and by label.
+    """Scores of predictions made before learning, for all examples, recent examples and each label.
 
     A prediction is correct if the most likely label is a label of the row. One thread observes,
     and others may read meanwhile.
@@ -73,7 +73,7 @@ class ProgressiveQuality:
         *,
         seqs: NDArray[np.int64],
     ) -> None:
-        """Add the predictions for the next rows; ``ids`` are those of all labels."""
+        """Add the predictions for the next rows; ``ids`` are the ids of all their labels."""
         self.validation.observe(predicted, labels, weights)
         row_of = labels.row_of
         equal = predicted.top[row_of] == labels.labels[:, None]
@@ -146,7 +146,7 @@ class ProgressiveQuality:
         return {"all": self.validation.scores().to_dict(), "window": self.window()}
 
     def curve(self) -> list[dict[str, Any]]:
-        """Return the learning curve: scores of consecutive blocks of examples."""
+        """Return the learning curve, with scores of consecutive blocks of examples."""
         loss, accuracy = "log_loss", "accuracy"
         if self.several_labels:
             loss, accuracy = "log_loss_seen", "precision_at_1"

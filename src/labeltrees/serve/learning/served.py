@@ -1,4 +1,4 @@
-"""A served model: what it has learned, and how it learns a group of requests."""
+"""A served model, its state of learning, and the update with a group of requests."""
 
 from __future__ import annotations
 
@@ -86,6 +86,8 @@ class ServedModel:
     def __init__(self, name: str, stored: StoredModel, seq: int = 0) -> None:
         self.name = name
         self.model = model_from(stored)
+        self.can_learn = can(self.model, Updates) and not self.model.frozen
+        """Whether the model can be updated."""
         self._use_one_thread()
         self.reader = RowReader(stored, self.model)
         about = stored.extra.get("serve")
@@ -107,11 +109,6 @@ class ServedModel:
         settings = self.model.settings
         if self.can_learn and getattr(settings, "n_jobs", None) not in (None, 1):
             self.model.settings = dataclasses.replace(settings, n_jobs=1)
-
-    @property
-    def can_learn(self) -> bool:
-        """Whether the model can be updated."""
-        return can(self.model, Updates) and not self.model.frozen
 
     @property
     def several_labels(self) -> bool:
@@ -187,7 +184,7 @@ class ServedModel:
         return links
 
     def learn(self, batches: Sequence[CheckedExamples], link: bytes) -> list[LearnResult]:
-        """Update the model with batches in their order; ``link`` is that of the last example."""
+        """Update the model with batches in their order; ``link`` belongs to the last example."""
         rows = stacked([each.rows for each in batches])
         labels = _joined([each.labels for each in batches])
         weights = np.concatenate([each.weights for each in batches])
@@ -236,7 +233,7 @@ class ServedModel:
     def _learn_all(
         self, rows: Rows, labels: RaggedLabels, weights: NDArray[np.float32]
     ) -> tuple[Predictions, NDArray[np.int64], list[int]]:
-        """Learn all rows except those that cannot be learned, which change nothing.
+        """Learn all rows except refused ones, which do not change the model.
 
         Returns the predictions, the rows they belong to, and the refused rows. Predictions are
         missing for rows that were learned together with one that diverged. The refused rows do not
@@ -300,5 +297,7 @@ def _labels_of(example: Example, number: int, *, may_be_empty: bool) -> list[Any
 
 def _joined(parts: Sequence[RaggedLabels]) -> RaggedLabels:
     """Return the labels of all batches; batches without labels do not change the type of others."""
+    if len(parts) == 1:
+        return parts[0]
     arrays = [part.labels for part in parts if len(part.labels)] or [parts[0].labels]
     return RaggedLabels(np.concatenate(arrays), joined_starts([part.starts for part in parts]))

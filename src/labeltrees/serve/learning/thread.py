@@ -1,4 +1,4 @@
-"""The only thread that writes: it collects requests, commits them together, and learns them.
+"""The only thread that writes. It collects requests, commits them together, and learns them.
 
 An example is acknowledged after it is on disk and learned. Requests that arrive during a commit
 wait and are committed together (group commit), so that many clients share the cost of one flush.
@@ -38,7 +38,7 @@ _PROBE_SECONDS = 2.0
 
 @dataclass(frozen=True)
 class ModelLimits:
-    """Maximum size of a model: the number of its labels and the bytes of its weights."""
+    """Maximum number of labels of a model, and maximum bytes of its weights."""
 
     labels: int = 10_000_000
     memory_bytes: int | None = None
@@ -204,7 +204,7 @@ class LearningThread:
         self.snapshots.write_all()
 
     def _collect(self, first: PendingRequest) -> list[PendingRequest | _Job | None]:
-        """Return the queued requests, and those that arrive within a short time."""
+        """Return the queued requests, and more that arrive within a short time."""
         group: list[PendingRequest | _Job | None] = [first]
         expected = max(self._recent_sizes)
         # Half the time of a commit, because a request that comes too late waits for a whole one.

@@ -1,1 +1,1 @@
-"""The HTTP side: the application, its operations, keys, metrics and the page."""
+"""The HTTP side, with the application, its operations, keys, metrics and the page."""

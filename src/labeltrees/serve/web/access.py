@@ -1,4 +1,4 @@
-"""Who may send requests, and how many: bearer keys, and a rate for each client."""
+"""Bearer keys with rights, and a maximum rate of requests for each client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The web application: its operations, the page, and the security headers of all responses."""
+"""The web application, with its operations, the page, and security headers for all responses."""
 
 from __future__ import annotations
 

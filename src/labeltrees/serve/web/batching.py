@@ -1,4 +1,4 @@
-"""Predictions for requests: concurrent ones are computed together, in one call of the core."""
+"""Predictions for requests; concurrent ones are computed together, in one call of the core."""
 
 from __future__ import annotations
 

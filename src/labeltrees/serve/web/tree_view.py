@@ -1,4 +1,4 @@
-"""The tree of a model for display: nodes with children, labels, masses and accuracies."""
+"""The tree of a model for display, with labels, masses and accuracies of its nodes."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class TreeView:
         return [int(node) for node in self.tree.path(label_id)]
 
     def search(self, text: str, most: int = _MOST_FOUND) -> list[dict[str, Any]]:
-        """Return labels that contain a text: first those that begin with it, then by mass."""
+        """Return labels that contain a text, first labels that begin with it, then by mass."""
         part = text.casefold()
         found = [
             (not str(label).casefold().startswith(part), -float(self._mass[leaf]), leaf)

@@ -1,1 +1,1 @@
-"""The HTTP interface: a table of operations, and a function for each of them."""
+"""The HTTP interface, with a table of operations and a function for each of them."""

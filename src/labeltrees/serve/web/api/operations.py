@@ -1,4 +1,4 @@
-"""Operations: from a request to a response, with all checks and limits."""
+"""Run an operation for a request, with all checks and limits."""
 
 from __future__ import annotations
 

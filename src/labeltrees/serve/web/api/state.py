@@ -95,7 +95,7 @@ async def model_quality(call: Call) -> dict[str, Any]:
 
 
 async def model_tree(call: Call) -> dict[str, Any]:
-    """Return a part of the tree: a node with its descendants, or the path to a label."""
+    """Return a node of the tree with its descendants, or the path to a label."""
     served = call.server.served(call.name)
     query = call.request.query_params
     node, levels = _number(call, "node", 0, 2**31), _number(call, "levels", 1, _MOST_LEVELS)
