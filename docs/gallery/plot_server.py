@@ -1,13 +1,13 @@
 """
-A server that is asked and taught
+A server that predicts and learns
 =================================
 
-Programs in any language can share a model that learns: ``labeltrees serve`` answers questions over
-HTTP and learns from the answers that people correct. This example starts a server, teaches it,
-*kills* it in the middle of the day and starts it again. We ask: what does one lesson change, what
-is known after the crash, and how does the server tell how good it is?
+With ``labeltrees serve`` programs in any language can share a model that learns. It predicts over
+HTTP and learns from the answers that people correct. This example starts a server, sends examples,
+*kills* it in the middle of the day and starts it again. What does one example change, what is left
+after the crash, and how does the server measure its quality?
 
-The messages of a help desk are made in the script. The guide is
+The script generates the messages of a help desk. The guide is
 :doc:`the learning server </server>`, which needs ``pip install 'labeltrees[serve]'``.
 """
 
@@ -32,7 +32,7 @@ plt.style.use(["tableau-colorblind10", LOOK, {"figure.constrained_layout.use": T
 # Messages
 # --------
 #
-# A message has two words that are typical of its topic, one of any topic, and some others.
+# A message has two typical words of its topic, one word of any topic, and some others.
 
 TOPICS = {
     "password": "password login forgotten reset account locked expired user",
@@ -55,7 +55,7 @@ def message(topic: str) -> str:
 
 
 def examples(n: int, topics: list[str]) -> list[dict[str, str]]:
-    """Return messages with their topics, as the server takes them."""
+    """Return messages with their topics in the format of the server."""
     return [{"text": message(topic), "label": topic} for topic in dice.choices(topics, k=n)]
 
 
@@ -63,8 +63,8 @@ def examples(n: int, topics: list[str]) -> list[dict[str, str]]:
 # Start a server
 # --------------
 #
-# A model that has learned forty messages is all it begins with. ``--port 0`` takes any port that is
-# free; the server says which.
+# The server starts with a model of forty messages. ``--port 0`` selects any free port, which the
+# server prints.
 
 temporary = tempfile.TemporaryDirectory()
 folder = Path(temporary.name)
@@ -76,7 +76,7 @@ begun.save(folder / "begun.safetensors")
 
 
 def start_server() -> tuple[subprocess.Popen[str], Client]:
-    """Return a server of the folder, which is ready, and its client."""
+    """Start a server of the folder, and return it with a client."""
     model = f"desk={folder / 'begun.safetensors'}"
     command = [sys.executable, "-m", "labeltrees", "serve", folder / "served", "--model", model]
     server = subprocess.Popen(
@@ -97,30 +97,30 @@ desk = client.model("desk")
 QUESTION = {"text": "we cannot hear anybody in the meeting"}
 
 
-def answer() -> dict[str, float]:
-    """Return the labels that the server finds likeliest, with their probabilities."""
+def prediction() -> dict[str, float]:
+    """Return the most likely labels of the server, with their probabilities."""
     row = desk.predict([QUESTION], k=4).rows[0]
     return dict(zip(row.labels, row.probabilities, strict=True))
 
 
 # %%
-# Teach it, kill it, start it again
-# ---------------------------------
+# Learn, kill, and start again
+# ----------------------------
 #
-# The desk handles 1,500 messages; each is taught when somebody has dealt with it. A question about
-# a video conference has no topic yet. One lesson makes one. When ``learn`` returns, the example is
-# on disk; then the process is killed without a chance to save anything.
+# The desk handles 1,500 messages, and the server learns each one after it was dealt with. A message
+# about a video conference has no topic yet, so one example adds a new label. When ``learn``
+# returns, the example is on disk. Then the process is killed without a chance to save anything.
 
 for _ in range(15):
     desk.learn(examples(100, list(TOPICS)))
-answers = {"before": answer()}
-lesson = desk.learn([QUESTION | {"label": "conference"}])
-print("new labels:", lesson.new_labels)
-answers["after one lesson"] = answer()
+predictions = {"before": prediction()}
+learned = desk.learn([QUESTION | {"label": "conference"}])
+print("new labels:", learned.new_labels)
+predictions["after one example"] = prediction()
 
 
 def kill(server: subprocess.Popen[str], client: Client) -> None:
-    """End a server at once, whatever it is doing."""
+    """End a server at once."""
     client.close()
     server.kill()
     server.communicate()
@@ -129,14 +129,15 @@ def kill(server: subprocess.Popen[str], client: Client) -> None:
 kill(server, client)
 server, client = start_server()
 desk = client.model("desk")
-answers["killed and started again"] = answer()
-print("the same:", answers["after one lesson"] == answers["killed and started again"])
+predictions["killed and started again"] = prediction()
+same = predictions["after one example"] == predictions["killed and started again"]
+print("the same:", same)
 
 # %%
 
-labels = list(dict.fromkeys(label for each in answers.values() for label in each))
+labels = list(dict.fromkeys(label for each in predictions.values() for label in each))
 fig, ax = plt.subplots(figsize=(8, 3.8))
-for place, (when, each) in enumerate(answers.items()):
+for place, (when, each) in enumerate(predictions.items()):
     x = np.arange(len(labels)) + 0.28 * (place - 1)
     ax.bar(x, [each.get(label, 0) for label in labels], 0.25, label=when, color=f"C{place}")
 ax.set_xticks(range(len(labels)), labels)
@@ -145,15 +146,16 @@ ax.legend(frameon=False, loc="upper center")
 plt.show()
 
 # %%
-# **What to notice.** The label of the lesson was unknown, and after one example it is the likeliest
-# for this text. The crash changes nothing, to the last bit: the second and the third bars are
-# equal.
+# **What to notice.** The label was unknown, and after one example it is the most likely label of
+# this text. The crash does not change the model. The second and the third bars are equal to the
+# last bit.
 #
 # How good is it?
 # ---------------
 #
-# The server notes what it foresaw of every example before it learned it. So it always knows how
-# good it is, and a change shows. In the afternoon the desk gets messages about conferences, too.
+# The server predicts every example before it learns it, and scores these predictions. So the
+# current quality is always known, and a change is visible. In the afternoon the desk also gets
+# messages about conferences.
 
 TOPICS["conference"] = "meeting video hear anybody microphone camera invite share"
 for _ in range(15):
@@ -178,7 +180,7 @@ kill(server, client)
 temporary.cleanup()
 
 # %%
-# **What to notice.** The new kind of messages is met by a dip that lasts about a hundred examples;
-# then it is one topic among others. Points above the line say that the model is too modest here:
-# more of its answers are right than it promises. The page that the server shows in a browser draws
-# the same curves while you teach.
+# **What to notice.** The new topic causes a dip of about a hundred examples, and then it is one
+# topic among others. Points above the line show that the model is too cautious here, because more
+# of its predictions are correct than it promises. The page of the server draws the same curves
+# while the model learns.

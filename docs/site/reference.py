@@ -37,7 +37,7 @@ MODULES = {
     "labeltrees.data.readers": "Files, read in chunks at constant memory.",
     "labeltrees.transforms": "Fitted transformers of scikit-learn beside a model.",
     "labeltrees.models.capabilities": "What only some models answer: a protocol for each.",
-    "labeltrees.client": "Asking and teaching a server from Python.",
+    "labeltrees.client": "A client of the learning server.",
     "labeltrees.cards": "What a model is, learned from and is worth, as Markdown.",
     "labeltrees.hub": "Models on a model hub.",
     "labeltrees.dask": "Training and predicting on a cluster of Dask.",

@@ -15,6 +15,7 @@ from labeltrees import load_model, store
 from labeltrees.cli import main
 from labeltrees.errors import ArgumentError
 from labeltrees.serve.learning.folder import ModelFolder
+from labeltrees.serve.learning.log import FIRST_LINK, NewExamples, link_after
 from labeltrees.serve.learning.new_models import new_model
 from labeltrees.serve.learning.thread import LearningThread, PendingRequest
 from labeltrees.serve.problems import DamagedLogError, ServeError
@@ -186,6 +187,28 @@ def test_the_exported_log_is_read_by_stream(path, tmp_path, capsys):
     assert main(["stream", str(lines), "--out", str(out), "--quiet"]) == 0
     capsys.readouterr()
     assert set(load_model(out).vocabulary.labels) == {f"l{i}" for i in range(5)}
+
+
+OLD_EXAMPLES = [
+    b'{"features":{"a":1.0,"b":2.5},"label":"x"}',
+    b'{"features":{"indices":[1.0,5.0],"values":[1.0,2.0]},"labels":["x","y"],"weight":0.5}',
+    b'{"features":[[3.0,1.0]],"label":"z"}',
+]
+"""Examples as version 0.2 wrote them to its log."""
+
+
+def test_the_log_of_an_older_server_is_learned(tmp_path):
+    folder = ModelFolder(tmp_path / "served")
+    folder.add("m", new_model(NewModel("features")))
+    links = []
+    for example in OLD_EXAMPLES:
+        links.append(link_after(links[-1] if links else FIRST_LINK, example))
+    folder.log.append([NewExamples(folder.ids["m"], 1, links, OLD_EXAMPLES)])
+    folder.close()
+    again = ModelFolder(tmp_path / "served")
+    assert again.models["m"].seq == 3
+    assert again.models["m"].model.vocabulary.labels.tolist() == ["x", "y", "z"]
+    again.close()
 
 
 def test_trimming_keeps_the_examples_that_recovery_needs(path):

@@ -39,7 +39,7 @@ def status(url, operation, key):
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: f"{each.method} {each.path}")
-def test_each_operation_is_allowed_to_its_right_and_those_above(guarded, operation):
+def test_each_operation_needs_its_right_or_a_higher_one(guarded, operation):
     url, secrets, server = guarded
     server.keys._failures.clear()
     needed = -1 if operation.right is None else RIGHTS.index(operation.right)
@@ -67,7 +67,7 @@ def test_an_address_that_sends_wrong_keys_has_to_wait(guarded):
         assert [each["name"] for each in client.models()] == ["m"]
 
 
-def test_keys_are_stored_as_hashes_and_read_by_nobody_else(tmp_path, capsys):
+def test_keys_are_stored_as_hashes_in_a_private_file(tmp_path, capsys):
     assert main(["keys", str(tmp_path), "--add", "page", "--right", "learn"]) == 0
     secret = capsys.readouterr().out.strip()
     stored = tmp_path / "keys.json"
@@ -87,7 +87,7 @@ def test_a_public_address_without_keys_is_refused(tmp_path, capsys):
     assert "there are no keys" in capsys.readouterr().err
 
 
-def test_without_keys_other_pages_and_other_names_are_refused(served):
+def test_without_keys_other_sites_and_host_names_are_refused(served):
     where = served[0].removeprefix("http://")
     for headers in ({"Origin": "http://evil.example"}, {"Host": "evil.example"}):
         connection = http.client.HTTPConnection(where)

@@ -43,7 +43,8 @@ def read_jsonl(
 
     An object has ``"text"`` or ``"features"``, the same in all lines. Features are
     ``{"name": value, ...}``, which are hashed into 2**30 columns, or
-    ``{"indices": [...], "values": [...]}``. An object may have ``"weight"``. Other fields are
+    ``{"indices": [...], "values": [...]}``, pairs ``[[index, value], ...]``, or the values of a
+    dense row. An object may have ``"weight"``. Other fields are
     ignored, and empty lines are skipped. If the first object has no field ``"text"`` or
     ``"label"``, fields with usual names take their place, as in tables. An example is
     ``{"intent": "a", "utterance": "b"}``.

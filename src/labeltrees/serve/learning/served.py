@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from labeltrees.serve.wire import Example
     from labeltrees.store import StoredModel
 
-__all__ = ["CheckedExamples", "LearnResult", "ServedModel"]
+__all__ = ["BatchResult", "CheckedExamples", "ServedModel"]
 
 _KEPT_FACTS = ("input",)
 """Extra facts of the original file that snapshots keep."""
@@ -40,7 +40,7 @@ _N_SCORED = 5
 
 
 @dataclass
-class LearnResult:
+class BatchResult:
     """The result of learning one request: predictions, new labels, and refused examples."""
 
     predicted: list[ExamplePrediction] = field(default_factory=list)
@@ -183,7 +183,7 @@ class ServedModel:
             links.append(previous)
         return links
 
-    def learn(self, batches: Sequence[CheckedExamples], link: bytes) -> list[LearnResult]:
+    def learn(self, batches: Sequence[CheckedExamples], link: bytes) -> list[BatchResult]:
         """Update the model with batches in their order; ``link`` belongs to the last example."""
         rows = stacked([each.rows for each in batches])
         labels = _joined([each.labels for each in batches])
@@ -192,7 +192,7 @@ class ServedModel:
         firsts = np.cumsum([0] + [each.n_examples for each in batches])
         batch_of = np.repeat(np.arange(len(batches)), [each.rows.n_rows for each in batches])
         example_of = np.concatenate([each.example_of for each in batches])
-        results = [LearnResult() for _ in batches]
+        results = [BatchResult() for _ in batches]
         for row in refused:
             results[batch_of[row]].refused.append(int(example_of[row]))
         if len(known):
@@ -211,7 +211,7 @@ class ServedModel:
 
     @staticmethod
     def _add_predictions(
-        results: list[LearnResult],
+        results: list[BatchResult],
         predicted: Predictions,
         labels: RaggedLabels,
         batch_of: NDArray[np.int64],
