@@ -151,12 +151,15 @@ def test_bad_predictions_are_named(data, tmp_path, capsys, line, message):
     assert message in capsys.readouterr().err
 
 
-def test_training_labels_need_a_metric_that_counts_them(data, model, tmp_path, capsys):
+def test_training_labels_make_all_labels_count(data, model, tmp_path, capsys):
     single = tmp_path / "single.txt"
     single.write_text("2 12 6\n0 0:1\n2 2:1\n")
-    arguments = ["evaluate", str(model), str(single), "--format", "xc", "--train", str(data[0])]
-    assert main(arguments) == 2
-    assert "--train is used with" in capsys.readouterr().err
+    arguments = ["evaluate", model, single, "--format", "xc"]
+    assert "accuracy" in run_json(capsys, *arguments)["scores"]
+    found = run_json(capsys, *arguments, "--train", data[0])
+    assert found["scores"]["PSP@1"] == found["scores"]["P@1"] == 1
+    assert main([*map(str, arguments), "--train", str(data[0]), "--labels", "first"]) == 2
+    assert "--labels: with --train, all labels of a row count" in capsys.readouterr().err
 
 
 def test_data_without_labels_are_refused(model, tmp_path, capsys):

@@ -228,7 +228,7 @@ def test_the_command_line_evaluates_with_the_constants_of_propensities(trained, 
     ):
         assert main(["evaluate", out, str(path), "--train", str(path), "--json", *given]) == 0
         said = json.loads(capsys.readouterr().out)
-        assert said["PSP@1"] == pytest.approx(psp_at_k(truth, scores, 1, p))
+        assert said["scores"]["PSP@1"] == pytest.approx(psp_at_k(truth, scores, 1, p))
 
 
 def test_the_command_line_names_wrong_options_as_typed(trained, capsys):

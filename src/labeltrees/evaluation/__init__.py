@@ -1,4 +1,4 @@
-"""The evaluation of models: the same scores for Python, the command line and model cards."""
+"""Evaluation of models, with the same scores for Python, the command line and model cards."""
 
 from __future__ import annotations
 

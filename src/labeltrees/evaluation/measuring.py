@@ -95,7 +95,7 @@ def evaluate(
     Parameters
     ----------
     model : estimator of this library, or a model that `labeltrees.load_model` returned
-        It is asked once about every row.
+        It predicts every row once.
     X : rows, as the model's ``predict`` takes them
         Rows that the model has not learned from.
     y : labels, lists of labels, dicts from label to relevance, or a matrix
@@ -108,13 +108,13 @@ def evaluate(
     k : int >= 1, default 5
         The largest k of the metrics at k.
     task : {"label", "labels", "distribution"}, optional
-        What rows have: one label each, any number of labels, or a probability of each label. By
+        Whether rows have one label each, any number of labels, or a probability of each label. By
         default ``y`` decides. With "label", each label of a row counts with its share of the row.
     labelwise : bool, default False
         Whether rows are ranked for each label, in place of labels for each row. Rows of weight 0
         are then left out, and other weights have no effect.
     learned : labels as ``y``, optional
-        The labels of the training rows. They add PSP@k and PSnDCG@k for rows with several labels.
+        The labels of the training rows. They add PSP@k and PSnDCG@k, and make "labels" the task.
     propensity_a, propensity_b : float, default 0.55 and 1.5
         The constants of `labeltrees.metrics.propensities`.
 
@@ -137,6 +137,7 @@ def evaluate(
     1.0
     """
     core, rows = _model_and_rows(model, X)
+    task = "labels" if task is None and learned is not None else task
     evaluator = Evaluator(k=k, task=task, labelwise=labelwise)
     evaluator.add(core, labelled_rows(rows, y, sample_weight, classes))
     counted = None if learned is None else labels_of_rows(learned, classes)
@@ -163,7 +164,7 @@ class Evaluator:
     Parameters
     ----------
     k, task, labelwise
-        As for `evaluate`.
+        The arguments of `evaluate`.
 
     Attributes
     ----------
@@ -283,7 +284,7 @@ class Evaluator:
         self._keep(chunk, _by_row(chunk.n_rows, rows, columns, p, p, ranks))
 
     def _counted(self, chunk: Chunk) -> tuple[Chunk, NDArray[np.int64]]:
-        """Return the rows that count and their numbers: those with a label, if each has one."""
+        """Return the rows that count, and their numbers. Rows of one label need a label."""
         numbers = np.arange(chunk.n_rows)
         if self.task != "labels":
             numbers = np.flatnonzero(np.diff(chunk.label_starts))
@@ -306,7 +307,7 @@ class Evaluator:
     def _values(
         self, model: Any, rows: Rows, numbers: Any, labels: NDArray[Any], p: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return what is compared with graded truth: expected relevance where a model has it."""
+        """Return expected relevances for graded truth if the model has them, else probabilities."""
         if not self._graded or not hasattr(model, "label_relevances"):
             return p
         own = labels if model.vocabulary.is_text else labels.astype(np.int64)
@@ -390,7 +391,7 @@ class Evaluator:
 def _in_places(
     answer: tuple[Any, Sequence[int], Sequence[float]], place: NDArray[np.int64]
 ) -> tuple[Any, list[int], list[float]]:
-    """Return a label's best rows where they are now, without those that do not count."""
+    """Return a label's best rows by their new numbers, without rows that do not count."""
     label, rows, scores = answer
     pairs = [(int(place[row]), p) for row, p in zip(rows, scores, strict=True) if place[row] >= 0]
     return label, [row for row, _ in pairs], [p for _, p in pairs]
@@ -412,7 +413,7 @@ def _by_row(
 
 
 def _ranks_by_label(columns: NDArray[np.int64], p: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the place of each row among those of its label: by score, of equals the first.
+    """Return the place of each row in the ranking of its label. Equal scores keep their order.
 
     >>> _ranks_by_label(np.array([0, 1, 0]), np.array([0.5, 0.25, 0.75])).tolist()
     [1, 0, 0]

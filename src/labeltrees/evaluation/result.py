@@ -1,4 +1,4 @@
-"""The result of an evaluation: scores by name, sizes, and how both are shown."""
+"""The result of an evaluation, with scores by name, sizes, and tables of both."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Evaluation:
         Every score by its name. docs/metrics.md explains the names. A score that the rows do not
         define is missing, for example the log loss where no label of the rows has been learned.
     task : {"label", "labels", "distribution"}
-        What the rows have: one label each, any number of labels, or a probability of each label.
+        Whether rows have one label each, any number of labels, or a probability of each label.
     labelwise : bool
         Whether rows are ranked for each label, in place of labels for each row.
     n_rows : int
@@ -35,12 +35,13 @@ class Evaluation:
     n_true_labels, n_predictions : int
         The number of labels of all rows together, and of all predictions that were compared.
     unseen_labels : list, or None
-        The labels of the rows that the model has not learned. None where it is not known.
+        The labels of the rows that the model has not learned. It is None for saved predictions,
+        whose model is not known.
     is_graded : bool
         Whether true labels have a relevance other than 1.
     reliability : ReliabilityCurve or None
-        How often the first ``reliability_k`` labels of rows were true, by their probability. None
-        for labelwise evaluations.
+        How often the first ``reliability_k`` labels of rows were true, by their probability. It is
+        None for labelwise evaluations.
     reliability_k : int
         How many labels per row the curve is about.
 

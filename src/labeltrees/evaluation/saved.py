@@ -1,4 +1,4 @@
-"""Predictions that ``labeltrees predict`` wrote: a line for each row, or for each label."""
+"""Predictions in files that ``labeltrees predict`` wrote, row by row or label by label."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def evaluate_predictions(
         tabs, or as JSON (``predict --json``). With ``labelwise`` also a line for each label, with
         its rows from 0 (``predict --labelwise``).
     y, sample_weight, classes, k, task, labelwise, learned, propensity_a, propensity_b
-        As for `labeltrees.evaluate`.
+        The arguments of `labeltrees.evaluate`.
 
     Returns
     -------
@@ -79,6 +79,7 @@ def evaluate_predictions(
     """
     sets = labels_of_rows(y, classes)
     chunk = labelled_rows(as_rows(np.zeros((sets.n_rows, 1))), y, sample_weight, classes)
+    task = "labels" if task is None and learned is not None else task
     evaluator = Evaluator(k=k, task=task, labelwise=labelwise)
     add_saved(evaluator, Path(path), chunk)
     counted = None if learned is None else labels_of_rows(learned, classes)
@@ -143,7 +144,7 @@ def _joined(answer: LabelAndRows, group: NDArray[np.int64]) -> LabelAndRows:
 
 
 def _is_by_label(path: Path, max_line_bytes: int) -> bool:
-    """Return whether the first line is of a label: an odd number of fields, or JSON with rows."""
+    """Return whether the first line has an odd number of fields, or JSON with rows."""
     for _, line in _lines(path, max_line_bytes):
         if line.startswith("{"):
             try:

@@ -1,4 +1,4 @@
-"""Scores of gathered predictions, by name: the only place where the names are given."""
+"""Scores of gathered predictions, by name. No other module names them."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class Ranked:
     p: FloatArray
     """The probability of each label."""
     values: FloatArray
-    """What is compared with the true relevance: the expected relevance, or the probability."""
+    """The expected relevance of each label, or its probability where there are no grades."""
     ranks: IntArray
-    """The place of each label in its row, or of each row among those of its label, from 0."""
+    """The place of each label in its row, or of each row in the ranking of its label, from 0."""
 
     @classmethod
     def joined(cls, parts: Sequence[Ranked]) -> Ranked:
@@ -86,7 +86,7 @@ class Gathered:
     found: Ranked
     weight: FloatArray
     p_label: FloatArray | None = None
-    """The probability of each row's label, for the task "label"; None if it is not known."""
+    """The probability of each row's label for the task "label", or None if it is not known."""
     learned: NDArray[np.bool_] | None = None
     """Whether the model has learned each row's label."""
     distances: FloatArray | None = None
@@ -124,7 +124,7 @@ class Gathered:
 
     @property
     def ks(self) -> list[int]:
-        """The values of k for which some row, or label, has so many predictions."""
+        """The values of k, without those above the largest number of predictions."""
         wanted = {1, self.k} | ({3} if self.task == "labels" else set())
         return [k for k in sorted(wanted) if k <= max(self.n_found, 1)]
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Task", "labelled", "labelled_rows", "labels_of_rows", "task_of", "task_of_profile"]
 
 Task: TypeAlias = Literal["label", "labels", "distribution"]
-"""What rows have: one label each, any number of labels, or a probability of each label."""
+"""Whether rows have one label each, any number of labels, or a probability of each label."""
 
 ROWS_TO_DECIDE = 4096
 """Number of rows by which the task is decided."""
@@ -95,8 +95,9 @@ def labelled(chunk: Chunk) -> Chunk:
 
 
 def task_of(chunk: Chunk) -> Task:
-    """Return what the first rows have: the same for every model, so that scores can be compared.
+    """Return what the first rows have.
 
+    It does not depend on the model, so that the scores of several models can be compared.
     If fewer than one row in a hundred has several labels, rows count as having one.
 
     >>> from labeltrees.data.rows import as_rows

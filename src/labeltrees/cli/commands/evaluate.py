@@ -65,7 +65,10 @@ def evaluate(
         ),
     ] = None,
     train: Annotated[
-        str | None, typer.Option(help="Training data, for PSP@k and PSnDCG@k by its labels.")
+        str | None,
+        typer.Option(
+            help="Training data, for PSP@k and PSnDCG@k by its labels; all labels of a row count."
+        ),
     ] = None,
     propensity_a: Annotated[
         float | None,
@@ -85,11 +88,16 @@ def evaluate(
     """
     lines: dict[str, Any] = {"max_line_bytes": max_line_bytes}
     constants = _constants(propensity_a, propensity_b, train)
-    task = "labels" if multilabel else "label" if labels is not None else None
+    task = "labels" if multilabel or train else "label" if labels is not None else None
     evaluator = Evaluator(k=top, task=cast("Any", task), labelwise=labelwise)
-    if labels is not None and (predictions or multilabel or labelwise):
-        by = "predictions" if predictions else "multilabel" if multilabel else "labelwise"
-        raise _labels_refused(f"with --{by}")
+    for option, is_given in (
+        ("predictions", predictions),
+        ("multilabel", multilabel),
+        ("labelwise", labelwise),
+        ("train", train),
+    ):
+        if labels is not None and is_given:
+            raise _labels_refused(f"with --{option}")
     learned = None
     if predictions:
         source = Input.choose(data, format=format, limit=limit, **lines)
@@ -109,11 +117,6 @@ def evaluate(
             learned = _labels_of(Input.like(stored, train, format=None, **lines))
         _add(evaluator, opened, source, one_label=labels, quiet=quiet)
     found = evaluator.evaluation(learned=learned, **constants)
-    if train and found.task != "labels":
-        raise ArgumentError(
-            "--train is used with rows that have several labels. Add --multilabel to count rows "
-            "with one label as such."
-        )
     if json:
         per_row = {} if predictions else {"microseconds_per_row": _microseconds(evaluator)}
         say_json(found.to_dict() | per_row)
