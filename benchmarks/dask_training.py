@@ -5,28 +5,27 @@ follows from that for 1 to 64 workers, and then what it takes with one worker pr
 several, of one thread each, on this machine. All models must have the same SHA-256.
 
     python benchmarks/dask_training.py --data DIR [--set yso-en-full] [--limit N] [--workers 1 2]
-        [--partitions 8] [--trees 3] [--no-cluster]
+        [--partitions 8] [--trees 3] [--only steps]
 
 DIR has the sets as `benchmarks/batch.py` reads them.
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import tempfile
 import time
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dask
 import numpy as np
 from distributed import Client, LocalCluster
 from scipy.sparse import csr_array
 
+from harness.benchmark import Benchmark
 from harness.data_sets import training_rows
-from harness.machine import described
 from harness.report import table
 from labeltrees import ExtremeRegressor, _core
 from labeltrees.dask import fit
@@ -35,29 +34,38 @@ from labeltrees.dask.planning import MeanFeatures, crown_of, ordered_part, part_
 from labeltrees.dask.tasks import merged
 from labeltrees.models.extreme.training import TrainingSize, held_numbers, joined_tree, train_nodes
 
+if TYPE_CHECKING:
+    import argparse
 
-def main() -> None:
-    options = parsed()
-    X, Y = training_rows(options.data, options.set, options.limit)
-    print(f"{described()}\n")
-    print(f"{options.set}: {X.shape[0]:,} rows, {X.nnz / X.shape[0]:.1f} features a row, ", end="")
-    print(f"{Y.shape[1]:,} labels, {Y.nnz / X.shape[0]:.2f} a row; {options.trees} trees\n")
-    steps = measured_steps(X, Y, options.trees)
-    print_steps(steps, options.trees)
-    if not options.no_cluster:
-        compare_workers(X, Y, options)
+    from harness.benchmark import Options
+    from harness.report import Block, Table
 
 
-def parsed() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data", type=Path, required=True)
+def rows_of(options: Options) -> tuple[csr_array, csr_array]:
+    return training_rows(options.data, options.own.set, options.limit)
+
+
+def steps(options: Options) -> list[Block]:
+    """Return what each step takes in one process, and what follows for more workers."""
+    X, Y = rows_of(options)
+    n_trees = options.own.trees
+    size = (
+        f"{options.own.set}: {X.shape[0]:,} rows, {X.nnz / X.shape[0]:.1f} features a row, "
+        f"{Y.shape[1]:,} labels, {Y.nnz / X.shape[0]:.2f} a row; {n_trees} trees"
+    )
+    return ["### Steps", size, *step_tables(measured_steps(X, Y, n_trees), n_trees)]
+
+
+def workers(options: Options) -> list[Block]:
+    """Return a table of one machine and of workers."""
+    return ["### Workers", compared_workers(*rows_of(options), options.own)]
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", default="yso-en-full")
-    parser.add_argument("--limit", type=int)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--partitions", type=int, default=8)
     parser.add_argument("--trees", type=int, default=3)
-    parser.add_argument("--no-cluster", action="store_true")
-    return parser.parse_args()
 
 
 def measured_steps(X: csr_array, Y: csr_array, n_trees: int) -> dict[str, Any]:
@@ -95,7 +103,7 @@ def measured_steps(X: csr_array, Y: csr_array, n_trees: int) -> dict[str, Any]:
     return seconds | {"root": root, "tasks": tasks, "parts": parts_of_tree}
 
 
-def print_steps(steps: dict[str, Any], n_trees: int) -> None:
+def step_tables(steps: dict[str, Any], n_trees: int) -> list[Block]:
     tasks = [seconds for _, seconds in steps["tasks"]]
     below = sum(tasks) - steps["root"]
     once = {"prepare rows": steps["prepare"], "mean features of labels": steps["features"]}
@@ -111,8 +119,8 @@ def print_steps(steps: dict[str, Any], n_trees: int) -> None:
     rows = [[name, f"{s:.2f}", f"{s / total:.1%}"] for name, s in once.items()]
     rows += [[f"{name}, each tree", f"{s:.2f}", f"{n_trees * s / total:.1%}"]
              for name, s in each.items()]  # fmt: skip
-    print(table(["one process, one thread", "processor seconds", "of the whole"], rows), end="\n\n")
-    print(f"The root of a tree: {steps['root'] / sum(tasks):.1%} of training its nodes.\n")
+    shares = table(["one process, one thread", "processor seconds", "of the whole"], rows)
+    root = f"The root of a tree: {steps['root'] / sum(tasks):.1%} of training its nodes."
     alone = steps["crown"] + steps["plan"]
     serial = alone + max(steps["parts"]) + steps["join"] * n_trees
     rows = []
@@ -121,10 +129,14 @@ def print_steps(steps: dict[str, Any], n_trees: int) -> None:
         clustering = -(-n_trees // n) * alone + scheduled(steps["parts"] * n_trees, n)
         seconds = sum(once.values()) / n + clustering + longest + n_trees * steps["join"]
         rows.append([str(n), f"{seconds:.1f}", f"{total / seconds:.1f}"])
-    print("What these times allow if sending rows cost nothing:\n")
-    print(table(["workers", "seconds", "times faster"], rows), end="\n\n")
     bound = total / (serial + max(tasks))
-    print(f"However many workers: {bound:.1f} times, by the top of a tree and its clustering.\n")
+    return [
+        shares,
+        root,
+        "What these times allow if sending rows cost nothing:",
+        table(["workers", "seconds", "times faster"], rows),
+        f"However many workers: {bound:.1f} times, by the top of a tree and its clustering.",
+    ]
 
 
 def scheduled(tasks: list[float], n_workers: int) -> float:
@@ -141,7 +153,7 @@ def load(path: str) -> csr_array:
         return csr_array((file["data"], file["indices"], file["indptr"]), shape=file["shape"])
 
 
-def compare_workers(X: csr_array, Y: csr_array, options: argparse.Namespace) -> None:
+def compared_workers(X: csr_array, Y: csr_array, options: argparse.Namespace) -> Table:
     start, start_cpu = time.perf_counter(), time.process_time()
     local = ExtremeRegressor(n_trees=options.trees).fit(X, Y)
     seconds, cpu = time.perf_counter() - start, time.process_time() - start_cpu
@@ -162,7 +174,7 @@ def compare_workers(X: csr_array, Y: csr_array, options: argparse.Namespace) -> 
     rows[0] += [f"{data_bytes(X, Y) / 2**20:,.0f} (data)", wanted[:12]]
     headers = ["", "seconds", "times faster", "processor seconds of the busiest worker",
                "times less", "most MiB of a worker", "model"]  # fmt: skip
-    print(table(headers, rows))
+    return table(headers, rows)
 
 
 def data_bytes(X: csr_array, Y: csr_array) -> int:
@@ -213,5 +225,14 @@ def digest(model: ExtremeRegressor) -> str:
         return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+BENCHMARK = Benchmark(
+    "dask_training",
+    __doc__,
+    {"steps": steps, "workers": workers},
+    takes=("data", "limit"),
+    needs_data=True,
+    arguments=arguments,
+)
+
 if __name__ == "__main__":
-    main()
+    BENCHMARK.main()

@@ -9,11 +9,13 @@ are progressive log loss, over labels that had been seen.
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from harness.benchmark import Benchmark
+from harness.report import number, table
 from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.python_source import PythonSource
 from labeltrees.data.rows import Rows, as_rows
@@ -21,6 +23,12 @@ from labeltrees.models.conditional.refined import RefinedTreesModel
 from labeltrees.models.conditional.settings import ConditionalSettings
 from labeltrees.models.conditional.start import start_on_stream
 from labeltrees.models.online.fading import faded
+
+if TYPE_CHECKING:
+    import argparse
+
+    from harness.benchmark import Options
+    from harness.report import Block
 
 _HALF = 1024  # of the 16-bit code of a sum: one step of its exponent
 
@@ -100,49 +108,49 @@ def with_longer_steps(model: RefinedTreesModel) -> RefinedTreesModel:
     return RefinedTreesModel.from_tensors(tensors, facts)
 
 
-def loss(p: np.ndarray) -> float:
-    """Return the log loss over labels that had been seen."""
+def loss(p: np.ndarray) -> float | None:
+    """Return the log loss over labels that had been seen, or None without any."""
     known = p[~np.isnan(p)]
-    return float(-np.log(np.maximum(known, 1e-12)).mean())
+    return float(-np.log(np.maximum(known, 1e-12)).mean()) if len(known) else None
 
 
-def report(stream: Stream, ways: list[Forgetting]) -> None:
-    """Print the log loss before the change, soon after it and at the end."""
-    n, half = stream.rows.n_rows, stream.change
-    tenth = (n - half) // 10
-    print(f"\n{stream.name}: {n:,} rows, log loss over")
-    print(f"{'':32}{'before':>9}{'1st tenth':>11}{'2nd, 3rd':>10}{'last half':>11}{'all':>8}")
+def scored(stream: Stream, options: Options) -> list[Block]:
+    """Return a table of the log loss before the change, soon after it and at the end."""
+    half, tenth = stream.change, (stream.rows.n_rows - stream.change) // 10
+    parts = {
+        "before": slice(half // 2, half),
+        "1st tenth": slice(half, half + tenth),
+        "2nd, 3rd": slice(half + tenth, half + 3 * tenth),
+        "last half": slice(half + 5 * tenth, None),
+        "all": slice(half, None),
+    }
+    lives = options.own.half_life
+    ways = [Forgetting("nothing is forgotten")]
+    ways += [Forgetting(f"steps, half-life {life:,}", life) for life in lives]
+    ways += [Forgetting(f"steps and weights, {life:,}", life, weights=True) for life in lives]
+    runs = {how.name: run(stream, how) for how in ways}
+    runs["a new model after the change"] = run(stream, Forgetting(""), begin=half)
+    rows = [[name, *(number(loss(p[part]), 3) for part in parts.values())]
+            for name, p in runs.items()]  # fmt: skip
+    title = f"### {stream.name[0].upper()}{stream.name[1:]}"
+    return [title, f"{stream.rows.n_rows:,} rows, log loss over", table(["", *parts], rows)]
 
-    def row(name: str, p: np.ndarray) -> None:
-        parts = [p[half // 2 : half], p[half : half + tenth], p[half + tenth : half + 3 * tenth],
-                 p[half + 5 * tenth :], p[half:]]  # fmt: skip
-        told = [f"{loss(part):.3f}" if (~np.isnan(part)).any() else "" for part in parts]
-        print(
-            f"{name:32}{told[0]:>9}{told[1]:>11}{told[2]:>10}{told[3]:>11}{told[4]:>8}", flush=True
-        )
 
-    for how in ways:
-        row(how.name, run(stream, how))
-    row("a new model after the change", run(stream, Forgetting(""), begin=half))
+def made(options: Options) -> list[Block]:
+    return scored(swapped_labels(options.own.rows), options) if options.own.rows else []
 
 
-def main() -> None:
-    """Print both tables."""
-    parser = argparse.ArgumentParser(description=__doc__)
+def real(options: Options) -> list[Block]:
+    return scored(built_in(options.own.stream), options) if options.own.stream else []
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rows", type=int, default=20_000, help="of the made stream; 0: none")
     parser.add_argument("--stream", type=int, default=100_000, help="of the built-in one; 0: none")
     parser.add_argument("--half-life", type=int, nargs="+", default=[5_000, 20_000])
-    options = parser.parse_args()
-    ways = [Forgetting("nothing is forgotten")]
-    ways += [Forgetting(f"steps, half-life {life:,}", life) for life in options.half_life]
-    ways += [
-        Forgetting(f"steps and weights, {life:,}", life, weights=True) for life in options.half_life
-    ]
-    if options.rows:
-        report(swapped_labels(options.rows), ways)
-    if options.stream:
-        report(built_in(options.stream), ways)
 
+
+BENCHMARK = Benchmark("drift", __doc__, {"made": made, "built-in": real}, arguments=arguments)
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.main()

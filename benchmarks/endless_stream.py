@@ -12,7 +12,6 @@ Exits with 1 if memory at the end is more than a tenth above that after the firs
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 import tempfile
@@ -23,11 +22,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.machine import described
+from harness.benchmark import Benchmark
 from harness.report import table
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Iterator
+
+    from harness.benchmark import Options
+    from harness.report import Block
 
 N_LABELS = 2_000
 N_TELLING, N_NOISE = 4, 7
@@ -94,21 +97,22 @@ def pipe_through(n_bytes: int, model: Path) -> tuple[list[list[str]], list[float
     return lines, memory, told
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--gigabytes", type=float, default=10.0)
-    chosen = parser.parse_args()
+def section(options: Options) -> list[Block]:
+    """Return a table of memory by what was sent, and what the command printed."""
     with tempfile.TemporaryDirectory() as folder:
-        n_bytes = int(chosen.gigabytes * 1e9)
-        lines, memory, told = pipe_through(n_bytes, Path(folder) / "model.safetensors")
-    sys.stdout.write(f"{described()}\n\n`python benchmarks/endless_stream.py`\n\n")
-    print(table(["GB sent", "resident MB", "s"], lines))
-    sys.stdout.write("".join(f"    {line}\n" for line in told.splitlines()))
-    if memory[-1] > MOST_GROWTH * memory[0]:
-        raise SystemExit(f"memory grew from {memory[0]:,.0f} to {memory[-1]:,.0f} MB")
+        n_bytes = int(options.own.gigabytes * 1e9)
+        lines, memory, printed = pipe_through(n_bytes, Path(folder) / "model.safetensors")
+    options.found["grew"] = memory[-1] > MOST_GROWTH * memory[0]
+    rows = table(["GB sent", "resident MB", "s"], lines)
+    return [rows, "".join(f"    {line}\n" for line in printed.splitlines())]
 
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--gigabytes", type=float, default=10.0)
+
+
+BENCHMARK = Benchmark("endless_stream", __doc__, {"stream": section}, arguments=arguments)
 
 if __name__ == "__main__":
-    main()
+    if BENCHMARK.main().found["grew"]:
+        raise SystemExit("The memory of the process grew with the length of the stream.")

@@ -2,23 +2,25 @@
 
     python benchmarks/extreme_presets.py --data DIR
 
-Each preset as it is, and equation 13 also with C times the number of rows. Lines are printed as
-they are measured.
+Each preset as it is, and equation 13 also with C times the number of rows.
 """
 
 from __future__ import annotations
 
-import argparse
 import time
-from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from batch_sections.our_models import ranked_labels
+from harness.benchmark import Benchmark, say
 from harness.data_sets import Split, whole
-from harness.report import table
+from harness.report import left_out, table
 from labeltrees import ExtremeRegressor
 from labeltrees.metrics import auc_at_k, coverage_at_k, propensities, psndcg_at_k, psp_at_k
 from labeltrees.models.extreme.settings import PresetName
+
+if TYPE_CHECKING:
+    from harness.benchmark import Options
+    from harness.report import Block
 
 NUMBERS = ["PSP@1", "PSP@3", "PSP@5", "AUC@5", "mean AUC@5", "PSnDCG@5", "coverage@5"]
 HEADER = ["preset", "C", *NUMBERS, "weights", "train s"]
@@ -59,19 +61,21 @@ def row(name: PresetName, split: Split, **given: Any) -> list[str]:
     return [name, f"{model.cost:,.0f}", *numbers, f"{weights:,}", f"{seconds:.1f}"]
 
 
-def main() -> None:
-    """Print the table, a line at a time."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True)
-    split = whole(parser.parse_args().data, "bibtex", None)
-    print(table(HEADER, []), flush=True)
+def section(options: Options) -> list[Block]:
+    """Return a line for each preset, and the paper's."""
+    if options.folder("bibtex") is None:
+        return left_out("Presets", "folder with bibtex")
+    split = whole(options.data, "bibtex", None)
     lines = [(name, {}) for name in get_args(PresetName)]
     lines.append(("paper", {"cost": 10.0 * split.X.shape[0]}))
+    rows = []
     for name, given in lines:
-        print("|", " | ".join(row(name, split, **given)), "|", flush=True)
-    for published in PUBLISHED:
-        print("|", " | ".join(published), "|")
+        say(f"  {name}")
+        rows.append(row(name, split, **given))
+    return [table(HEADER, rows + PUBLISHED)]
 
+
+BENCHMARK = Benchmark("extreme_presets", __doc__, {"presets": section}, ("data",), needs_data=True)
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.main()

@@ -1,11 +1,12 @@
 """Should label-wise experts refine the candidates of `ExtremeRegressor`? A sketch, measured.
 
-Trees propose k labels of each row; a linear expert of each label, fitted on proposals of trees that
-did not learn the row, and what the trees say are mixed into a probability by held-out rows (see
-batch_sections/candidate_experts.py). Prints a Markdown table for each set and number of trees. A
-fifth of the training rows is asked about, the last unless --fifth says another; test rows are never
-read. The settings of the experts were chosen by the last fifth of bibtex, delicious and the first
-30,000 rows of yso-en, so other rows are the fairer ones.
+Trees propose k labels of each row. Candidate c of row x then has the probability
+sigmoid(v0 logit p_c + v1 f_c(x) + v2), where p_c is the trees' and f_c a linear regressor of the
+label's own. f_c learns from rows that have c among the proposals of trees that did not learn the
+row, by the logistic loss of offset logit p_c + f_c(x); held-out rows fit v. There is a table for
+each set and number of trees. A fifth of the training rows is asked about, the last unless --fifth
+names another; test rows are never read. The settings of the experts were chosen by the last fifth
+of bibtex, delicious and the first 30,000 rows of yso-en, so other rows are the fairer ones.
 
     python benchmarks/extreme_refinement.py --data DIR [--sets bibtex yso-en] [--limit 30000]
 
@@ -14,24 +15,149 @@ DIR has bibtex and delicious in XC format and yso-en as `label ids<TAB>text`, or
 
 from __future__ import annotations
 
-import argparse
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.optimize import minimize
 from scipy.sparse import csr_array
+from scipy.special import expit, logit
 
-from batch_sections.candidate_experts import Candidates, Experts, mixed, mixture
 from batch_sections.our_models import regressor, timed
+from harness.benchmark import Benchmark
 from harness.data_sets import training_rows
-from harness.machine import described
 from harness.report import number, table
 from labeltrees.metrics import calibration_error_at_k, ndcg_at_k, precision_at_k
 
 if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
+
+    from harness.benchmark import Options
+    from harness.report import Block
+
+#: A weight takes 2 bytes and names its feature with 4.
+BYTES_PER_WEIGHT = 6
+MIN_P = 1e-6
+N_STEPS, N_CORRECTIONS = 40, 6
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Pairs of a row and a label, what the trees say of them, and whether they are true."""
+
+    row: NDArray[np.int64]
+    label: NDArray[np.int64]
+    p: NDArray[np.float64]
+    true: NDArray[np.bool_]
+
+    @classmethod
+    def proposed(cls, model: Any, X: csr_array, Y: csr_array, k: int) -> Candidates:
+        """The k best labels of each row by the model's own search."""
+        labels, p = model.predict_top_k(X, min(k, len(model.classes_)))
+        found = np.not_equal(labels, None)  # a beam may find fewer than k
+        row, label = np.nonzero(found)[0], labels[found].astype(np.int64)
+        rows_of_truth = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
+        true = np.isin(row * Y.shape[1] + label, rows_of_truth * Y.shape[1] + Y.indices)
+        return cls(row, label, np.clip(p[found].astype(float), MIN_P, 1 - MIN_P), true)
+
+    @classmethod
+    def joined(cls, parts: list[Candidates]) -> Candidates:
+        names = [each.name for each in fields(cls)]
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+    def of(self, chosen: NDArray[np.bool_]) -> Candidates:
+        return Candidates(*(getattr(self, each.name)[chosen] for each in fields(self)))
+
+    @property
+    def log_odds(self) -> NDArray[np.float64]:
+        return logit(self.p)
+
+
+@dataclass(frozen=True, eq=False)
+class Experts:
+    """The weights of all labels' regressors, by label and feature; the last feature is constant."""
+
+    keys: NDArray[np.int64]
+    weights: NDArray[np.float64]
+
+    @classmethod
+    def fitted(
+        cls, X: csr_array, pairs: Candidates, *, offset: float, cost: float, min_weight: float
+    ) -> Experts:
+        """All experts at once: their losses share no weight, so the sum's minimum is each one's."""
+        keys, values, starts = _inputs(X, pairs)
+        known, columns = np.unique(keys, return_inverse=True)
+        A = csr_array((values, columns, starts), shape=(len(pairs.row), len(known)))
+        weights = _logistic(A, pairs.true, offset * pairs.log_odds, cost)
+        kept = np.abs(weights) > min_weight
+        return cls(known[kept], weights[kept])
+
+    def ask(self, X: csr_array, pairs: Candidates) -> NDArray[np.float64]:
+        """Return f of each candidate."""
+        keys, values, starts = _inputs(X, pairs)
+        if not len(self.keys):
+            return np.zeros(len(pairs.row))
+        place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        parts = np.where(self.keys[place] == keys, self.weights[place], 0) * values
+        return np.add.reduceat(parts, starts[:-1]) if len(parts) else np.zeros(0)
+
+    @property
+    def n_bytes(self) -> int:
+        return BYTES_PER_WEIGHT * len(self.keys)
+
+
+def mixture(inputs: NDArray[np.float64], true: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return v, the logistic regression of the truth on the inputs and 1."""
+    A = _with_ones(inputs)
+    return _logistic(A, true, np.zeros(len(A)), cost=1e6 / len(A))
+
+
+def mixed(inputs: NDArray[np.float64], v: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the probabilities."""
+    return expit(_with_ones(inputs) @ v)
+
+
+def _with_ones(inputs: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.column_stack([inputs, np.ones(len(inputs))])
+
+
+def _logistic(
+    A: Any, true: NDArray[np.bool_], offset: NDArray[np.float64], cost: float
+) -> NDArray[np.float64]:
+    """Return the w with the least w.w / 2 + cost * sum of the log losses of offset + A w."""
+    sign = np.where(true, 1.0, -1.0)
+    transposed = A.T.tocsr() if hasattr(A, "tocsr") else A.T
+
+    def objective(w: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        margin = sign * (offset + A @ w)
+        slopes = -cost * sign * expit(-margin)
+        return w @ w / 2 + cost * np.logaddexp(0, -margin).sum(), w + transposed @ slopes
+
+    options = {"maxiter": N_STEPS, "maxcor": N_CORRECTIONS}
+    start = np.zeros(A.shape[1])
+    return minimize(objective, start, jac=True, method="L-BFGS-B", options=options).x
+
+
+def _inputs(X: csr_array, pairs: Candidates) -> tuple[NDArray[Any], ...]:
+    """Return key and value of every feature of every pair, and where each pair's start."""
+    n_keys = X.shape[1] + 1
+    sizes = np.diff(X.indptr)[pairs.row] + 1
+    starts = np.concatenate(([0], np.cumsum(sizes)))
+    place = np.arange(starts[-1]) - np.repeat(starts[:-1], sizes)
+    is_last = place == np.repeat(sizes, sizes) - 1
+    at = np.where(is_last, 0, np.repeat(X.indptr[pairs.row], sizes) + place)
+    feature = np.where(is_last, X.shape[1], X.indices[at])
+    return (
+        np.repeat(pairs.label, sizes) * n_keys + feature,
+        np.where(is_last, 1.0, X.data[at].astype(float)),
+        starts,
+    )
+
 
 SETS = ("bibtex", "delicious", "yso-en")
 N_TREES = (1, 3)
@@ -129,7 +255,7 @@ def file_bytes(model) -> int:
         return path.stat().st_size
 
 
-def compare(rows: Rows, n_trees: int, n_folds: int, k: int) -> str:
+def compare(rows: Rows, n_trees: int, n_folds: int, k: int) -> list[Block]:
     """Return the table of one set, and what refining costs, in a sentence."""
     X, Y, n_asked = rows.X_asked, rows.Y_asked, rows.X_asked.shape[0]
     model, train_s = timed(lambda: regressor(n_trees=n_trees).fit(rows.X, rows.Y))
@@ -147,45 +273,48 @@ def compare(rows: Rows, n_trees: int, n_folds: int, k: int) -> str:
     lines.append(scored(f"{name}, refined", Y, asked, p, trees))
     lines.append(scored("experts alone", Y, asked, refinement.alone(asked), trees))
     weights = file_bytes(model)
-    return "\n".join(
-        [
-            str(table(HEADER, lines)),
-            "",
-            f"Training: trees {train_s:.1f} s, twice as many {twice_s:.1f} s; refining takes "
-            f"{folds_s:.1f} s more for proposals and {fit_s:.1f} s for experts (SciPy), "
-            f"{(train_s + folds_s + fit_s) / train_s:.1f} times in all. Bytes: "
-            f"{weights + experts.n_bytes:,}, {1 + experts.n_bytes / weights:.2f} times as many. "
-            f"Asking: {1e6 * ask_s / n_asked:.0f} us a row, and {1e6 * refine_s / n_asked:.0f} "
-            "more (NumPy).",
-        ]
+    said = (
+        f"Training: trees {train_s:.1f} s, twice as many {twice_s:.1f} s; refining takes "
+        f"{folds_s:.1f} s more for proposals and {fit_s:.1f} s for experts (SciPy), "
+        f"{(train_s + folds_s + fit_s) / train_s:.1f} times in all. Bytes: "
+        f"{weights + experts.n_bytes:,}, {1 + experts.n_bytes / weights:.2f} times as many. "
+        f"Asking: {1e6 * ask_s / n_asked:.0f} us a row, and {1e6 * refine_s / n_asked:.0f} "
+        "more (NumPy)."
     )
+    return [table(HEADER, lines), said]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--data", type=Path, required=True, help="folder of multi-label sets")
-    parser.add_argument("--sets", nargs="+", choices=SETS, help="some of the sets")
-    parser.add_argument("--limit", type=int, help="most rows of a set")
+def section(options: Options) -> Iterator[Block]:
+    """Return a table for each set and number of trees."""
+    own = options.own
+    for name in options.sets:
+        rows = Rows.split(*training_rows(options.data, name, options.limit), own.fifth)
+        yield f"### {name}: {rows.X.shape[0]:,} rows learned, {rows.X_asked.shape[0]:,} asked"
+        for n_trees in own.trees:
+            yield from compare(rows, n_trees, own.folds, own.candidates)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--trees", type=int, nargs="+", default=N_TREES, help="trees to refine")
     parser.add_argument("--folds", type=int, default=3, help="folds of the proposals to learn from")
     parser.add_argument("--fifth", type=int, choices=range(1, 6), default=5, help="rows asked")
     parser.add_argument("--candidates", type=int, default=20, help="labels proposed for a row")
-    chosen = parser.parse_args()
-    if not chosen.data.is_dir():
-        parser.error(f"--data must be a folder that exists, got {chosen.data}")
-    if chosen.limit is not None and chosen.limit < 100:
-        parser.error("--limit must be at least 100")
-    if chosen.folds < 2:
-        parser.error("--folds must be at least 2")
-    print(f"{described()}.\n", flush=True)
-    for name in chosen.sets or [each for each in SETS if (chosen.data / each).is_dir()]:
-        rows = Rows.split(*training_rows(chosen.data, name, chosen.limit), chosen.fifth)
-        print(f"### {name}: {rows.X.shape[0]:,} rows learned, {rows.X_asked.shape[0]:,} asked\n")
-        for n_trees in chosen.trees:
-            print(compare(rows, n_trees, chosen.folds, chosen.candidates), end="\n\n", flush=True)
 
+
+def refuse(options: Options) -> str | None:
+    return None if options.own.folds > 1 else "--folds must be at least 2"
+
+
+BENCHMARK = Benchmark(
+    "extreme_refinement",
+    __doc__,
+    {"refinement": section},
+    takes=("data", "limit"),
+    sets=SETS,
+    needs_data=True,
+    arguments=arguments,
+    refuse=refuse,
+)
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.main()

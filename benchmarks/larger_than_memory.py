@@ -22,34 +22,32 @@ import tempfile
 import time
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.machine import described
+from harness.benchmark import Benchmark
 from harness.report import table
 from labeltrees import ExtremeRegressor
 from labeltrees.data.chunk import Chunk
 from labeltrees.data.rows import Rows
+
+if TYPE_CHECKING:
+    from harness.benchmark import Options
+    from harness.report import Block
 
 CHUNK = 500
 WIDTH = 50_000
 GROUP = Path("/sys/fs/cgroup/memory")
 
 
-def main() -> None:
-    options = parsed()
-    if options.role:
-        print(json.dumps(learn(options)))
-        return
-    n_bytes = 8 * options.rows * options.features
+def section(options: Options) -> list[Block]:
+    """Return a table of both ways, which run at the same time."""
+    own = options.own
+    n_bytes = 8 * own.rows * own.features
     limit = n_bytes // 4
-    print(f"{described()}\n")
-    print(f"{options.rows:,} rows of {options.features} features among {WIDTH:,}, ", end="")
-    print(f"{options.labels:,} labels, 3 a row; rows take {n_bytes / 2**20:,.0f} MiB, ", end="")
-    print(f"the limit is {limit / 2**20:,.0f} MiB; 1 tree, {options.epochs} epochs, ", end="")
-    print("not calibrated; both ran at the same time\n")
-    with tempfile.TemporaryDirectory(dir=options.folder) as folder, ThreadPool(2) as pool:
-        ours = [("files", options, folder, limit), ("memory", options, folder, None)]
+    with tempfile.TemporaryDirectory(dir=own.folder) as folder, ThreadPool(2) as pool:
+        ours = [("files", own, folder, limit), ("memory", own, folder, None)]
         limited, free = pool.starmap(started, ours, chunksize=1)
     rows = [
         [name, f"{found['peak'] / 2**20:,.0f}", f"{found['own'] / 2**20:,.0f}",
@@ -57,19 +55,25 @@ def main() -> None:
         for name, found in (("fit_files, limited", limited), ("fit", free))
     ]  # fmt: skip
     headers = ["", "most MiB, with pages of files", "of its own", "seconds", "SHA-256 of the model"]
-    print(table(headers, rows))
-    print(f"\nThe same model: {'yes' if limited['model'] == free['model'] else 'NO'}")
+    return [
+        f"{own.rows:,} rows of {own.features} features among {WIDTH:,}, {own.labels:,} labels, "
+        f"3 a row; rows take {n_bytes / 2**20:,.0f} MiB, the limit is {limit / 2**20:,.0f} MiB; "
+        f"1 tree, {own.epochs} epochs, not calibrated; both ran at the same time.",
+        table(headers, rows),
+        f"The same model: {'yes' if limited['model'] == free['model'] else 'NO'}",
+    ]
 
 
-def parsed() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rows", type=int, default=150_000)
     parser.add_argument("--features", type=int, default=900)
     parser.add_argument("--labels", type=int, default=200)
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--folder", default=".")
     parser.add_argument("--role", choices=["files", "memory"], help=argparse.SUPPRESS)
-    return parser.parse_args()
+
+
+BENCHMARK = Benchmark("larger_than_memory", __doc__, {"memory": section}, arguments=arguments)
 
 
 def chunks(n_rows: int, n_features: int, n_labels: int):
@@ -154,4 +158,7 @@ def own_bytes() -> int:
 
 
 if __name__ == "__main__":
-    main()
+    if "--role" in sys.argv:
+        print(json.dumps(learn(BENCHMARK.parser().parse_args())))
+    else:
+        BENCHMARK.main()

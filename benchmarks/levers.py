@@ -9,26 +9,26 @@ never read.
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 from scipy.sparse import vstack
 
-from harness.machine import described
-from harness.report import number, table
+from harness.benchmark import Benchmark
+from harness.report import Table, number, table
 from labeltrees import ConditionalTreeClassifier, OneAgainstAllClassifier
 from labeltrees.data.python_source import PythonSource
 from labeltrees.models.conditional.pool import pooled
-from online_sections.node_levers import (
-    apply_temperature,
-    distribution,
-    fit_temperature,
-    node_log_odds,
-)
 from online_sections.scores import Answers
 from online_sections.small_data import Part, SmallSet, small_sets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from harness.benchmark import Options
+    from harness.report import Block
+    from labeltrees.tree import LabelTree
 
 PLAIN = {"refine": 0, "structure": "online", "n_trees": 1}
 KMEANS = {"structure": "kmeans"}
@@ -99,10 +99,11 @@ BATCH_LEVERS: dict[str, dict[str, Any]] = {
     "k-means, `n_trees=16`": KMEANS | {"n_trees": 16},
     "k-means, `n_trees=8, n_passes=3`": KMEANS | {"n_trees": 8, "n_passes": 3},
 }
+STREAM_ROWS = 200_000
 SCORES = ["error %", "log loss", "squared loss", "ECE@1"]
 
 
-def stream_table(limit: int) -> str:
+def stream_table(limit: int) -> Table:
     """Every lever of the online tree, on the first examples of the shuffled stream."""
     source = PythonSource(order="shuffled", limit=limit)
     rows = []
@@ -119,7 +120,7 @@ def stream_table(limit: int) -> str:
     return table(["lever", *SCORES], rows)
 
 
-def batch_table(limit: int) -> str:
+def batch_table(limit: int) -> Table:
     """Trees of the first 80 % of the stream, asked about the rest without learning on."""
     chunks = list(PythonSource(order="shuffled", limit=limit))
     X = vstack([chunk.features for chunk in chunks], format="csr")
@@ -141,7 +142,7 @@ def batch_table(limit: int) -> str:
     return table(["lever", *SCORES], rows)
 
 
-def sets_table(data: SmallSet) -> str:
+def sets_table(data: SmallSet) -> Table:
     """Every lever by `fit`, on the rows to choose by."""
     plain = {name: PLAIN | settings for name, settings in (LEVERS | BATCH_LEVERS).items()}
     rows = [
@@ -154,7 +155,7 @@ def sets_table(data: SmallSet) -> str:
     return table(["lever", *SCORES], rows)
 
 
-def nodes_table(data: SmallSet) -> str:
+def nodes_table(data: SmallSet) -> Table:
     """Levers inside the nodes of one k-means tree, which no setting has.
 
     Temperatures are fitted on every other row to choose by; all is scored on the rest.
@@ -189,6 +190,68 @@ def nodes_table(data: SmallSet) -> str:
     return table(["lever", *SCORES], rows)
 
 
+TINY = 1e-300
+
+
+def node_log_odds(tree: LabelTree, p: np.ndarray) -> np.ndarray:
+    """Return the log-odds of right against left, (n_rows, n_nodes); 0 at leaves."""
+    mass = np.zeros((len(p), tree.n_nodes))
+    leaves = tree.label >= 0
+    mass[:, leaves] = p[:, tree.label[leaves]]
+    for node in range(tree.n_nodes - 1, 0, -1):  # children before their parents
+        mass[:, tree.parent[node]] += mass[:, node]
+    odds = np.zeros_like(mass)
+    for node in np.flatnonzero(~leaves):
+        left = tree.first_child[node]
+        odds[:, node] = np.log(np.maximum(mass[:, left + 1], TINY))
+        odds[:, node] -= np.log(np.maximum(mass[:, left], TINY))
+    return odds
+
+
+def distribution(tree: LabelTree, odds: np.ndarray) -> np.ndarray:
+    """Return the probabilities of labels that nodes with these log-odds multiply to."""
+    log_path = np.zeros_like(odds)
+    for node in np.flatnonzero(tree.label < 0):
+        left = tree.first_child[node]
+        log_path[:, left] = log_path[:, node] - np.logaddexp(0, odds[:, node])
+        log_path[:, left + 1] = log_path[:, node] - np.logaddexp(0, -odds[:, node])
+    p = np.zeros((len(odds), tree.n_labels))
+    leaves = tree.label >= 0
+    p[:, tree.label[leaves]] = np.exp(log_path[:, leaves])
+    return p
+
+
+def fit_temperature(
+    tree: LabelTree, odds: np.ndarray, ids: np.ndarray, *, by_depth: bool
+) -> np.ndarray:
+    """Return the factor of log-odds with the least log loss, for each depth or one for all."""
+    signed: dict[int, list[float]] = {}
+    for row, label in enumerate(ids.tolist()):
+        if label < 0:
+            continue
+        node = tree.leaf_of(label)
+        while node != 0:
+            above = int(tree.parent[node])
+            side = 1.0 if node == tree.first_child[above] + 1 else -1.0
+            depth = int(tree.depths[above])
+            signed.setdefault(depth if by_depth else 0, []).append(side * odds[row, above])
+            node = above
+    factors = np.ones(tree.depth + 1)
+    for depth, values in signed.items():
+        best = minimize_scalar(_loss, bounds=(0.2, 5.0), args=(np.array(values),), method="bounded")
+        factors[depth] = best.x
+    return factors if by_depth else np.full(tree.depth + 1, factors[0])
+
+
+def _loss(factor: float, signed: np.ndarray) -> float:
+    return float(np.logaddexp(0, -factor * signed).mean())
+
+
+def apply_temperature(tree: LabelTree, odds: np.ndarray, factors: np.ndarray) -> np.ndarray:
+    """Return log-odds times the factor of their node's depth."""
+    return odds * factors[tree.depths]
+
+
 def answered(name: str, model: Any, part: Part) -> Answers:
     X, y = part
     place = {label: i for i, label in enumerate(model.classes_.tolist())}
@@ -213,28 +276,29 @@ def scored(answers: Answers) -> list[str]:
     ]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parts = ("stream", "batch", "sets", "nodes")
-    parser.add_argument("--limit", type=int, default=200_000, help="examples of the stream")
-    parser.add_argument("--data", type=Path, help="folder of small sets, as for online.py")
-    parser.add_argument("--only", nargs="+", choices=parts, default=parts)
-    chosen = parser.parse_args()
-    print(f"{described()}.\n", flush=True)
-    if "stream" in chosen.only:
-        print(
-            f"### Stream, {chosen.limit:,} examples\n\n{stream_table(chosen.limit)}\n", flush=True
-        )
-    if "batch" in chosen.only:
-        print(f"### Stream, frozen after 80 %\n\n{batch_table(chosen.limit)}\n", flush=True)
-    for data in small_sets(chosen.data, None) if chosen.data else []:
-        if "sets" in chosen.only:
-            print(f"### {data.name}\n\n{sets_table(data)}\n", flush=True)
-        if "nodes" in chosen.only:
-            print(f"### {data.name}: inside the nodes\n\n{nodes_table(data)}\n", flush=True)
+def stream(options: Options) -> list[Block]:
+    limit = options.rows(STREAM_ROWS)
+    return [f"### Stream, {limit:,} examples", stream_table(limit)]
 
+
+def batch(options: Options) -> list[Block]:
+    return ["### Stream, frozen after 80 %", batch_table(options.rows(STREAM_ROWS))]
+
+
+def sets(options: Options) -> Iterator[Block]:
+    for data in small_sets(options.data, None) if options.data else []:
+        yield f"### {data.name}"
+        yield sets_table(data)
+
+
+def nodes(options: Options) -> Iterator[Block]:
+    for data in small_sets(options.data, None) if options.data else []:
+        yield f"### {data.name}: inside the nodes"
+        yield nodes_table(data)
+
+
+SECTIONS = {"stream": stream, "batch": batch, "sets": sets, "nodes": nodes}
+BENCHMARK = Benchmark("levers", __doc__, SECTIONS, takes=("limit", "data"))
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.main()

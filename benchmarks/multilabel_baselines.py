@@ -12,16 +12,14 @@ again: on a tenth of the training rows, learning from the others; test rows are 
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import time
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from harness.benchmark import Benchmark
 from harness.data_sets import training_rows, whole
-from harness.machine import described
 from harness.report import number, table
 from labeltrees import (
     Bm25Ranker,
@@ -35,6 +33,14 @@ from labeltrees import (
 )
 from labeltrees.metrics import auc_at_k, propensities, psndcg_at_k, psp_at_k
 from labeltrees.metrics.multilabel import inverse_propensity_relevance
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from harness.benchmark import Options
+    from harness.data_sets import Split
+    from harness.report import Block
 
 KS = (1, 3, 5)
 GRIDS: dict[type, dict[str, list[Any]]] = {
@@ -121,42 +127,47 @@ def chosen(kind: type, X: Any, Y: Any) -> tuple[dict[str, Any], list[list[Any]]]
     return max(lines, key=lambda line: line[0])[1], lines
 
 
-def report(kinds: list[type], data: Path, *, choose: bool) -> None:
-    """Print the settings tried, if asked, and the table."""
-    print(f"{described()}\n")
-    if choose:
-        X, Y = training_rows(data, "bibtex", None)
+def section(options: Options) -> Iterator[Block]:
+    """Return the settings tried, if they are to be chosen, or the table."""
+    kinds = [kind for kind in GRIDS if kind.__name__ in options.own.only]
+    if options.own.choose:
+        X, Y = training_rows(options.data, "bibtex", None)
         for kind in kinds:
             best, lines = chosen(kind, X, Y)
             tried = ", ".join(f"{settings} {value:.2f}" for value, settings in lines)
             by = "labelwise PSP@5" if kind is XlrRanker else "nDCG@5"
-            print(f"- {kind.__name__}: {best} (held-out {by}: {tried})", flush=True)
+            yield f"- {kind.__name__}: {best} (held-out {by}: {tried})"
         return
-    split = whole(data, "bibtex", None)
-    propensity, lines = propensities(split.Y), []
-    for kind, settings in RUNS:
-        if kind not in kinds:
-            continue
-        model, seconds = learned(kind, settings, split.X, split.Y)
-        found = measured(model, split.X_test, split.Y_test, propensity)
-        paper = [*PUBLISHED.get(kind, ()), *[None] * 5][:5]
-        cells = [number(value, 2) for pair in zip(found, paper, strict=False) for value in pair]
-        named = ", ".join(f"{name}={value!r}" for name, value in settings.items())
-        name = f"`{kind.__name__}({named})`"
-        lines.append([name, *cells, number(found[5], 2), number(seconds, 1)])
-    print(table(HEADER, lines))
+    split = whole(options.data, "bibtex", None)
+    propensity = propensities(split.Y)
+    runs = [run for run in RUNS if run[0] in kinds]
+    yield table(HEADER, [row(*run, split, propensity) for run in runs])
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Run from the command line."""
-    names = {kind.__name__: kind for kind in GRIDS}
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True, help="the folder with bibtex")
-    parser.add_argument("--only", nargs="+", choices=names, default=list(names))
+def row(kind: type, settings: dict[str, Any], split: Split, propensity: Any) -> list[str]:
+    """Return our numbers, each beside the paper's."""
+    model, seconds = learned(kind, settings, split.X, split.Y)
+    found = measured(model, split.X_test, split.Y_test, propensity)
+    paper = [*PUBLISHED.get(kind, ()), *[None] * 5][:5]
+    cells = [number(value, 2) for pair in zip(found, paper, strict=False) for value in pair]
+    named = ", ".join(f"{name}={value!r}" for name, value in settings.items())
+    return [f"`{kind.__name__}({named})`", *cells, number(found[5], 2), number(seconds, 1)]
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    names = [kind.__name__ for kind in GRIDS]
+    parser.add_argument("--only", nargs="+", choices=names, default=names)
     parser.add_argument("--choose", action="store_true", help="choose the settings again")
-    options = parser.parse_args(arguments)
-    report([names[name] for name in options.only], options.data, choose=options.choose)
 
+
+BENCHMARK = Benchmark(
+    "multilabel_baselines",
+    __doc__,
+    {"baselines": section},
+    takes=("data",),
+    needs_data=True,
+    arguments=arguments,
+)
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.main()

@@ -8,15 +8,13 @@ calibrated, on it. All numbers are of the test rows.
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import vstack
 
+from harness.benchmark import Benchmark
 from harness.data_sets import Split, whole
-from harness.machine import described
 from harness.report import table
 from labeltrees import ExtremeRegressor
 from labeltrees.decisions import (
@@ -30,7 +28,12 @@ from labeltrees.decisions import (
 )
 
 if TYPE_CHECKING:
+    import argparse
+
     from scipy.sparse import csr_array
+
+    from harness.benchmark import Options
+    from harness.report import Block
 
 SETS = ["bibtex", "delicious", "rcv1-sub1"]
 #: Labels less likely than this are not asked for.
@@ -167,34 +170,34 @@ def macro_numbers(found: csr_array, told: Told) -> list[str]:
     return [f"{100 * each:.2f}" for each in numbers]
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Print three tables."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--only", nargs="+", choices=SETS, default=SETS)
-    parser.add_argument("--jobs", type=int, default=1)
-    given = parser.parse_args(arguments)
-    print(described(), flush=True)
+def section(options: Options) -> list[Block]:
+    """Return three tables."""
+    own = options.own
     f1, coverage, macro = [], [], []
-    for name in given.only:
-        told = Told(whole(given.data, name, None), given.jobs)
+    for name in own.only:
+        told = Told(whole(options.data, name, None), own.jobs)
         f1 += f1_lines(name, told)
         coverage += coverage_lines(name, told)
         macro += macro_lines(name, told)
-    print("\n", table(["sets", "F1 of rows", "labels per row"], f1), sep="")
-    header = [
-        "sets",
-        "asked",
-        "reached",
-        "random splits",
-        "labels per row",
-        "threshold",
-        "guaranteed",
-    ]
-    print("\n", table(header, coverage), sep="")
-    header = ["five labels per row", "macro-recall", "macro-F1", "coverage", "precision"]
-    print("\n", table(header, macro), sep="")
+    headers = (
+        ["sets", "F1 of rows", "labels per row"],
+        [
+            *("sets", "asked", "reached", "random splits"),
+            *("labels per row", "threshold", "guaranteed"),
+        ],
+        ["five labels per row", "macro-recall", "macro-F1", "coverage", "precision"],
+    )
+    return [table(*each) for each in zip(headers, (f1, coverage, macro), strict=True)]
 
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--only", nargs="+", choices=SETS, default=SETS)
+    parser.add_argument("--jobs", type=int, default=1)
+
+
+BENCHMARK = Benchmark(
+    "prediction_sets", __doc__, {"sets": section}, ("data",), needs_data=True, arguments=arguments
+)
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.main()

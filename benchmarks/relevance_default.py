@@ -12,25 +12,29 @@ DIR has bibtex, delicious and rcv1-sub1 in XC format and yso-en as `label ids<TA
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from harness.benchmark import Benchmark, say
 from harness.data_sets import training_rows
-from harness.machine import described
 from harness.report import number, table
 from labeltrees import ExtremeRegressor
 
 if TYPE_CHECKING:
+    import argparse
+
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
+
+    from harness.benchmark import Options
+    from harness.report import Block
 
 SETS = ("bibtex", "delicious", "rcv1-sub1", "yso-en")
 KS = (1, 3, 5)
 MOST_WORSE = 0.01
 WAYS = (None, "propensity")
+MOST_ROWS = 30_000
 HEADER = ["set", "`relevance`", "P@1", "P@3", "P@5", "more P@1", "more P@3", "more P@5"]
 
 
@@ -92,30 +96,35 @@ def verdict(means: dict[str, dict[Any, NDArray[np.float64]]]) -> str:
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--data", type=Path, required=True, help="folder of multi-label sets")
-    parser.add_argument("--sets", nargs="+", choices=SETS, help="some of the sets")
-    parser.add_argument("--limit", type=int, default=30_000, help="most rows of a set")
-    parser.add_argument("--seeds", type=int, default=3, help="models of each kind")
-    chosen = parser.parse_args()
-    if not chosen.data.is_dir():
-        parser.error(f"--data must be a folder that exists, got {chosen.data}")
-    if chosen.limit < 100:
-        parser.error("--limit must be at least 100")
-    if chosen.seeds < 1:
-        parser.error("--seeds must be at least 1")
-    print(f"{described()}.\n", flush=True)
-    print(table(HEADER, []), flush=True)
-    means = {}
-    for name in chosen.sets or [each for each in SETS if (chosen.data / each).is_dir()]:
-        found = compared(*training_rows(chosen.data, name, chosen.limit), chosen.seeds)
-        print("\n".join(f"| {' | '.join(line)} |" for line in lines_of(name, found)), flush=True)
+def section(options: Options) -> list[Block]:
+    """Return the table, and the default that follows from it."""
+    own, means, rows = options.own, {}, []
+    for name in options.sets:
+        say(f"  {name}")
+        found = compared(*training_rows(options.data, name, options.rows(MOST_ROWS)), own.seeds)
+        rows += lines_of(name, found)
         means[name] = {way: p.mean(axis=0) for way, p in found.items()}
-    print(f"\n{verdict(means)}")
+    return [table(HEADER, rows), verdict(means)]
 
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--seeds", type=int, default=3, help="models of each kind")
+
+
+def refuse(options: Options) -> str | None:
+    return None if options.own.seeds > 0 else "--seeds must be at least 1"
+
+
+BENCHMARK = Benchmark(
+    "relevance_default",
+    __doc__,
+    {"relevance": section},
+    takes=("data", "limit"),
+    sets=SETS,
+    needs_data=True,
+    arguments=arguments,
+    refuse=refuse,
+)
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.main()

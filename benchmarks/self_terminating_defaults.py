@@ -13,14 +13,15 @@ The defaults are those of at most 2,000 rows a set.
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import replace
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_classification
 
+from harness.benchmark import Benchmark, say
+from harness.report import notes, number, table
 from labeltrees.data.rows import as_rows
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.models.self_terminating.settings import SelfTerminatingSettings
@@ -33,6 +34,13 @@ from labeltrees.models.self_terminating.training import (
     smallest_good,
 )
 from self_terminating import SETS, laplace_log_loss, pruned_tree
+
+if TYPE_CHECKING:
+    import argparse
+    from pathlib import Path
+
+    from harness.benchmark import Options
+    from harness.report import Block
 
 SETTINGS = (  # criterion, split_terminated, min_gain and what it tries
     ("gini", True, "0.5", (0.5,)),
@@ -94,14 +102,12 @@ def results(X, y, X_asked, y_asked) -> dict[tuple, tuple[float, int]]:
     return found
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--rows", type=int, help="at most so many rows of a set")
-    chosen = parser.parse_args()
-    losses, leaves = [], []  # by set and setting
-    for name, X, y in sets(chosen.data):
-        order = np.random.default_rng(1).permutation(X.shape[0])[: chosen.rows]
+def section(options: Options) -> list[Block]:
+    """Return the best settings of each set, and a table of all settings."""
+    losses, leaves, lines = [], [], []  # by set and setting
+    for name, X, y in sets(options.data):
+        say(f"  {name}")
+        order = np.random.default_rng(1).permutation(X.shape[0])[: options.own.rows]
         n_learned = 2 * len(order) // 3
         X, y = X[order], np.asarray(y)[order]
         parts = X[:n_learned], y[:n_learned], X[n_learned:], y[n_learned:]
@@ -111,21 +117,37 @@ def main() -> None:
         losses.append(np.log([loss / their_loss for loss, _ in found.values()]))
         leaves.append([n / theirs.get_n_leaves() for _, n in found.values()])
         best = list(found)[int(np.argmin(losses[-1]))]
-        print(
-            f"{name}: theirs {their_loss:.3f}, ours at best {found[best][0]:.3f} {best}", flush=True
-        )
+        lines.append(f"{name}: theirs {their_loss:.3f}, ours at best {found[best][0]:.3f} {best}")
     loss, smaller = np.mean(losses, axis=0), (np.array(leaves) < 1).mean(axis=0)
     better = (np.array(losses) < 0).mean(axis=0)
     winner = int(np.where(smaller >= LEAST_SHARE, loss, np.inf).argmin())
-    print(f"\n| {' | '.join(NAMES)} | loss | leaves | better | smaller | |")
-    print("|---|---|---:|---:|---:|---:|---:|---:|---|")
-    for i, setting in enumerate(found):
-        print(
-            f"| {' | '.join(str(value) for value in setting)} | {loss[i]:.3f} "
-            f"| {np.log(leaves).mean(axis=0)[i]:.2f} | {better[i]:.0%} | {smaller[i]:.0%} "
-            f"| {'chosen' if i == winner else ''} |"
-        )
+    rows = [
+        [
+            *setting,
+            number(loss[i], 3),
+            number(np.log(leaves).mean(axis=0)[i], 2),
+            f"{better[i]:.0%}",
+            f"{smaller[i]:.0%}",
+            "chosen" if i == winner else "",
+        ]
+        for i, setting in enumerate(found)
+    ]
+    header = [*NAMES, "loss", "leaves", "better", "smaller", ""]
+    return [notes(*lines), table(header, rows)]
 
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--rows", type=int, help="at most so many rows of a set")
+
+
+BENCHMARK = Benchmark(
+    "self_terminating_defaults",
+    __doc__,
+    {"defaults": section},
+    takes=("data",),
+    needs_data=True,
+    arguments=arguments,
+)
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.main()

@@ -8,18 +8,23 @@ lowest and highest. Nothing is tuned; test rows whose label was never trained on
 
 from __future__ import annotations
 
-import argparse
 import gzip
-import platform
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-import labeltrees
+from harness.benchmark import Benchmark
+from harness.report import table
 from labeltrees import ConditionalTreeClassifier, OneAgainstAllClassifier
+
+if TYPE_CHECKING:
+    import argparse
+
+    from harness.benchmark import Options
+    from harness.report import Block
 
 
 def plain(**settings: Any) -> ConditionalTreeClassifier:
@@ -55,33 +60,36 @@ def spread(values: list[float], digits: int) -> str:
     return f"{mean:.{digits}f} ({low:.{digits}f}-{high:.{digits}f})"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("train", type=Path)
-    parser.add_argument("test", type=Path)
-    parser.add_argument("--seeds", type=int, default=5)
-    options = parser.parse_args()
-    y, text = read(options.train)
-    y_test, text_test = read(options.test)
+def section(options: Options) -> list[Block]:
+    """Return a line for each structure."""
+    own = options.own
+    y, text = read(own.train)
+    y_test, text_test = read(own.test)
     vectorizer = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True)
     X = vectorizer.fit_transform(text).astype(np.float32)
     known = np.isin(y_test.astype(str), y.astype(str))
     X_test, y_test = vectorizer.transform(text_test).astype(np.float32)[known], y_test[known]
-    print(
-        f"labeltrees {labeltrees.__version__}, Python {platform.python_version()}, "
-        f"{platform.machine()}, {options.seeds} seeds, {X.shape[0]} rows, {len(set(y))} labels\n"
-    )
-    print("| model | error | log loss | seconds to fit |\n|---|---|---|---|")
+    rows = []
     for name, make in MODELS.items():
         error, loss, seconds = [], [], []
-        for seed in range(options.seeds):
+        for seed in range(own.seeds):
             started = time.perf_counter()
             model = make(seed).fit(X, y)
             seconds.append(time.perf_counter() - started)
             error.append(float(np.mean(model.predict(X_test) != y_test)))
             loss.append(float(-np.log(model.predict_label_proba(X_test, y_test)).mean()))
-        print(f"| {name} | {spread(error, 3)} | {spread(loss, 3)} | {spread(seconds, 1)} |")
+        rows.append([name, spread(error, 3), spread(loss, 3), spread(seconds, 1)])
+    size = f"{own.seeds} seeds, {X.shape[0]:,} rows, {len(set(y))} labels."
+    return [size, table(["model", "error", "log loss", "seconds to fit"], rows)]
 
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("train", type=Path)
+    parser.add_argument("test", type=Path)
+    parser.add_argument("--seeds", type=int, default=5)
+
+
+BENCHMARK = Benchmark("structures", __doc__, {"structures": section}, arguments=arguments)
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.main()

@@ -11,7 +11,6 @@ Every learner gets the rows in random order.
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 from pathlib import Path
@@ -24,10 +23,16 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from harness.benchmark import Benchmark, say
+from harness.report import table
 from labeltrees import ConditionalTreeClassifier
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Iterator
+
+    from harness.benchmark import Options
+    from harness.report import Block
 
 Table = tuple[np.ndarray, np.ndarray]
 Folds = list[tuple[np.ndarray, np.ndarray]]
@@ -94,9 +99,9 @@ LEARNERS: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {
 }
 
 
-def measure(learn: Callable[..., Any], table: Table, folds: Folds) -> str:
+def measure(learn: Callable[..., Any], rows: Table, folds: Folds) -> str:
     """Return accuracy, log loss and seconds, each the mean over the folds."""
-    X, y = table
+    X, y = rows
     right, losses, seconds = [], [], []
     for known, asked in folds:
         order = np.random.default_rng(0).permutation(known)
@@ -110,19 +115,24 @@ def measure(learn: Callable[..., Any], table: Table, folds: Folds) -> str:
     return f"{np.mean(right):.3f}, {np.mean(losses):.3f}, {np.mean(seconds):.2f}"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+def section(options: Options) -> list[Block]:
+    """Return a line for each table."""
+    warnings.filterwarnings("ignore", module="sklearn")
+    rows = []
+    for name, some, folds in tables(options.own.letter):
+        if options.own.only in (None, name):
+            say(f"  {name}")
+            cells = [measure(learn, some, folds) for learn in LEARNERS.values()]
+            rows.append([name, len(some[1]), *cells])
+    return [table(["accuracy, log loss, seconds", "rows", *LEARNERS], rows)]
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--letter", type=Path, help="CSV of UCI's letter recognition")
     parser.add_argument("--only", help="the name of one table")
-    arguments = parser.parse_args()
-    warnings.filterwarnings("ignore", module="sklearn")
-    print(f"| accuracy, log loss, seconds | rows | {' | '.join(LEARNERS)} |")
-    print("|---|---|" + "---|" * len(LEARNERS))
-    for name, table, folds in tables(arguments.letter):
-        if arguments.only in (None, name):
-            cells = [measure(learn, table, folds) for learn in LEARNERS.values()]
-            print(f"| {name} | {len(table[1])} | {' | '.join(cells)} |", flush=True)
 
+
+BENCHMARK = Benchmark("tabular", __doc__, {"tables": section}, arguments=arguments)
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.main()

@@ -9,7 +9,6 @@ is kept apart. Debian's short descriptions come from `apt-cache dumpavail`, in a
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import subprocess
 import time
@@ -19,6 +18,8 @@ import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
+from harness.benchmark import Benchmark
+from harness.report import number, table
 from labeltrees import ConditionalTreeClassifier, ExtremeRegressor
 from labeltrees.metrics import log_loss
 from labeltrees.transforms.words_and_pairs import WORD, WordsAndPairs
@@ -98,7 +99,7 @@ SETS = {
 
 
 def measure(vectorizer, texts, labels, asked, truth):
-    """Return what there is to say of one vectoriser on one set."""
+    """Return the cells of one vectoriser on one set."""
     started = time.process_time()
     X = vectorizer.fit_transform(texts)
     seconds = time.process_time() - started
@@ -108,36 +109,49 @@ def measure(vectorizer, texts, labels, asked, truth):
     asked = vectorizer.transform(asked)
     if one_label:
         right = np.mean(model.predict(asked) == np.array(truth, dtype=object))
-        quality = f"{right:.4f} {log_loss(model.predict_label_proba(asked, truth)):9.4f}"
+        quality = right, log_loss(model.predict_label_proba(asked, truth))
     else:
         top = model.predict_top_k(asked, 5).labels
         hits = np.array([np.isin(row, own) for row, own in zip(top, truth, strict=True)])
-        quality = f"{hits[:, 0].mean():.4f} {model.score(asked, truth):9.4f}"
-    return f"{X.shape[1]:>9,} {seconds:6.2f} {total:7.2f}  {quality}"
+        quality = hits[:, 0].mean(), model.score(asked, truth)
+    return [number(X.shape[1], 0), number(seconds, 2), number(total, 2), *map(number, quality)]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("data", type=Path, help="folder with clinc150 and yso-en")
+def logistic(texts, labels, asked, truth):
+    """Return the cells of logistic regression with the features of the default."""
+    X = VECTORIZERS["default"].fit_transform(texts)
+    started = time.process_time()
+    learned = LogisticRegression(max_iter=1000).fit(X, labels)
+    seconds = time.process_time() - started
+    score = learned.score(VECTORIZERS["default"].transform(asked), truth)
+    return [number(X.shape[1], 0), "-", number(seconds, 2), number(score), "-"]
+
+
+def section(options):
+    """Return a table for each set."""
+    own = options.own
+    for name in [own.only] if own.only else SETS:
+        texts, labels, asked, truth = SETS[name](own.texts)
+        one_label = isinstance(labels[0], str)
+        rows = [
+            [kind, *measure(VECTORIZERS[kind], texts, labels, asked, truth)]
+            for kind in own.vectorizer or VECTORIZERS
+        ]
+        if one_label:
+            rows.append(["logistic regression", *logistic(texts, labels, asked, truth)])
+        quality = ["accuracy", "log loss"] if one_label else ["P@1", "nDCG@5"]
+        yield f"### {name}"
+        yield f"{len(texts):,} texts, {len(asked):,} validation texts."
+        yield table(["vectoriser", "features", "words s", "CPU s", *quality], rows)
+
+
+def arguments(parser):
+    parser.add_argument("texts", metavar="data", type=Path, help="folder with clinc150 and yso-en")
     parser.add_argument("--only", choices=SETS, help="one of the sets")
     parser.add_argument("--vectorizer", choices=VECTORIZERS, action="append", help="some of them")
-    options = parser.parse_args()
-    for name in [options.only] if options.only else SETS:
-        texts, labels, asked, truth = SETS[name](options.data)
-        what = "accuracy log loss" if isinstance(labels[0], str) else "P@1    nDCG@5"
-        print(f"{name}: {len(texts):,} texts, {len(asked):,} validation texts")
-        print(f"{'':26}{'features':>9} {'words':>6} {'CPU s':>7}  {what}")
-        for kind in options.vectorizer or VECTORIZERS:
-            numbers = measure(VECTORIZERS[kind], texts, labels, asked, truth)
-            print(f"{kind:26}{numbers}", flush=True)
-        if isinstance(labels[0], str):
-            X = VECTORIZERS["default"].fit_transform(texts)
-            started = time.process_time()
-            right = LogisticRegression(max_iter=1000).fit(X, labels)
-            seconds = time.process_time() - started
-            score = right.score(VECTORIZERS["default"].transform(asked), truth)
-            print(f"{'logistic regression':26}{X.shape[1]:>9,} {'':6} {seconds:7.2f}  {score:.4f}")
 
+
+BENCHMARK = Benchmark("text_features", __doc__, {"features": section}, arguments=arguments)
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.main()

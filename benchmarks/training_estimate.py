@@ -10,36 +10,36 @@ DIR has the sets as `benchmarks/batch.py` reads them; yso-en are its first 100,0
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import multiprocessing
 import os
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from harness.benchmark import Benchmark
 from harness.data_sets import training_rows
-from harness.machine import described
 from harness.processes import ONE_THREAD
 from harness.report import table
 from labeltrees import ExtremeRegressor
 
+if TYPE_CHECKING:
+    import argparse
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--sets", nargs="+", default=["bibtex", "delicious", "yso-en"])
-    parser.add_argument("--share", type=float, default=0.25)
-    options = parser.parse_args()
-    os.environ |= ONE_THREAD  # of a BLAS too: its idle threads wait busily
-    print(f"{described()}\n\nFrom {options.share:.0%} of the rows:\n")
-    rows = []
-    for name in options.sets:
+    from harness.benchmark import Options
+    from harness.report import Block
+
+
+def section(options: Options) -> list[Block]:
+    """Return a table of what was estimated and what was measured."""
+    os.environ |= ONE_THREAD  # also of a BLAS, whose idle threads wait busily
+    own, rows = options.own, []
+    for name in own.sets:
         with multiprocessing.get_context("spawn").Pool(1) as pool:
-            guessed = pool.apply(estimated, (options.data, name, options.share))
+            guessed = pool.apply(estimated, (options.data, name, own.share))
         with multiprocessing.get_context("spawn").Pool(1) as pool:
             taken = pool.apply(measured, (options.data, name))
         for what, scale, guess, truth in zip(
@@ -48,7 +48,8 @@ def main() -> None:
         ):  # fmt: skip
             share = f"{guess / truth - 1:+.0%}"
             rows.append([name, what, f"{guess / scale:.3g}", f"{truth / scale:.3g}", share])
-    print(table(["set", "", "estimate", "measured", "off by"], rows))
+    header = ["set", "", "estimate", "measured", "off by"]
+    return [f"From {own.share:.0%} of the rows:", table(header, rows)]
 
 
 def estimated(data: Path, name: str, share: float) -> tuple[Any, ...]:
@@ -86,5 +87,19 @@ def memory(name: str) -> int:
     return 0
 
 
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--sets", nargs="+", default=["bibtex", "delicious", "yso-en"])
+    parser.add_argument("--share", type=float, default=0.25)
+
+
+BENCHMARK = Benchmark(
+    "training_estimate",
+    __doc__,
+    {"estimates": section},
+    takes=("data",),
+    needs_data=True,
+    arguments=arguments,
+)
+
 if __name__ == "__main__":
-    main()
+    BENCHMARK.main()

@@ -10,15 +10,16 @@ handler raises, in calls that would take far longer.
 
 from __future__ import annotations
 
-import argparse
 import signal
 import threading
 import time
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
-from harness.machine import described
+from harness.benchmark import Benchmark, say
+from harness.report import number, table
 from labeltrees import (
     ConditionalTreeClassifier,
     ExtremeRegressor,
@@ -27,6 +28,12 @@ from labeltrees import (
     OneAgainstAllClassifier,
     SelfTerminatingTreeClassifier,
 )
+
+if TYPE_CHECKING:
+    import argparse
+
+    from harness.benchmark import Options
+    from harness.report import Block
 
 LEARNED, ASKED = 100, 300
 WAIT = 1.0  # seconds before the signal
@@ -110,22 +117,32 @@ def delay_of(call) -> float | None:
         return time.perf_counter() - sent[0]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=5.0)
-    arguments = parser.parse_args()
-    print(described())
-    print("\n| askers | learned per second | longest partial_fit, s | answered per second |")
-    print("|---|---|---|---|")
+def sharing(options: Options) -> list[Block]:
+    """Return a table of writer and readers that share a model."""
+    rows = []
     for n_askers in (0, 1, 4, 8):
-        learned, longest, answered = shared(n_askers, arguments.seconds)
-        print(f"| {n_askers} | {learned:,.0f} | {longest:.2f} | {answered:,.0f} |")
-    print("\n| call | seconds until Ctrl-C is heard |")
-    print("|---|---|")
-    for name, call in long_calls():
-        delay = delay_of(call)
-        print(f"| `{name}` | {'done before' if delay is None else f'{delay:.2f}'} |", flush=True)
+        learned, longest, answered = shared(n_askers, options.own.seconds)
+        rows.append([n_askers, number(learned, 0), number(longest, 2), number(answered, 0)])
+    header = ["askers", "learned per second", "longest partial_fit, s", "answered per second"]
+    return ["### Shared models", table(header, rows)]
 
+
+def interrupts(_: Options) -> list[Block]:
+    """Return a table of how soon calls hear a signal."""
+    rows = []
+    for name, call in long_calls():
+        say(f"  {name}")
+        delay = delay_of(call)
+        rows.append([f"`{name}`", "done before" if delay is None else number(delay, 2)])
+    return ["### Interrupted calls", table(["call", "seconds until Ctrl-C is heard"], rows)]
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--seconds", type=float, default=5.0)
+
+
+SECTIONS = {"sharing": sharing, "interrupts": interrupts}
+BENCHMARK = Benchmark("turns", __doc__, SECTIONS, arguments=arguments)
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.main()

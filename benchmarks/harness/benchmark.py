@@ -139,14 +139,14 @@ class Benchmark:
             parser.error(wrong)
         return options
 
-    def main(self) -> Options:
+    def main(self, words: list[str] | None = None) -> Options:
         """Run the sections that the command line names, print them and record them."""
-        words = sys.argv[1:]
+        words = sys.argv[1:] if words is None else words
         options = self.options(words)
         folder = options.own.results or peers.WORK / "results"
         run = machine.facts() | {"command": self.command(words)}
         print("\n\n".join(results.run_lines(run)) + "\n", flush=True)
-        only = getattr(options.own, "only", self.sections)
+        only = options.own.only if len(self.sections) > 1 else self.sections
         sections = {"": self.before, **{name: self.sections[name] for name in only}}
         for name, section in [*sections.items(), ("", self.after)]:
             if section is None:

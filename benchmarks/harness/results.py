@@ -47,6 +47,22 @@ PAGES = {
     "papers/paper3": "Self-terminating trees: the abstract's claims",
     "papers/paper4": "Extreme regression: the paper's experiments",
     "papers/paper5": "Boosting: the paper's bounds",
+    "levers": "What does each setting of conditional trees change?",
+    "structures": "How do tree structures compare?",
+    "tabular": "How good are the defaults on tables of numbers?",
+    "text_features": "Which features of texts are worth their time?",
+    "drift": "What does forgetting gain on a stream that changes?",
+    "multilabel_baselines": "How do the baselines compare with published numbers?",
+    "extreme_presets": "How do the presets of extreme regression compare?",
+    "extreme_refinement": "What do experts add to the candidates of extreme regression?",
+    "relevance_default": "Which relevance should be the default?",
+    "prediction_sets": "Do prediction sets keep their guarantees?",
+    "self_terminating_defaults": "How were the defaults of self-terminating trees chosen?",
+    "training_estimate": "How good are estimates of training time and memory?",
+    "larger_than_memory": "What does training from files take under a memory limit?",
+    "endless_stream": "Does the memory of a stream's model stay level?",
+    "dask_training": "What does a cluster add?",
+    "turns": "How do threads share a model, and how soon are calls interrupted?",
 }
 
 

@@ -23,13 +23,13 @@ def modules(monkeypatch):
 
 
 def pairs_of(row, label, p, true):
-    from batch_sections.candidate_experts import Candidates
+    from extreme_refinement import Candidates
 
     return Candidates(np.array(row), np.array(label), np.array(p), np.array(true, dtype=bool))
 
 
 def test_proposals_know_which_are_true(modules):
-    from batch_sections.candidate_experts import Candidates
+    from extreme_refinement import Candidates
 
     X, Y = csr_array(np.eye(3)[[0, 1, 2] * 20]), csr_array(np.eye(3)[[0, 1, 2] * 20])
     model = labeltrees.ExtremeRegressor(n_trees=1).fit(X, Y)
@@ -42,7 +42,7 @@ def test_proposals_know_which_are_true(modules):
 def test_each_expert_is_the_logistic_regression_of_its_own_pairs(modules):
     from sklearn.linear_model import LogisticRegression
 
-    from batch_sections.candidate_experts import Experts
+    from extreme_refinement import Experts
 
     rng = np.random.default_rng(0)
     X = csr_array(rng.normal(size=(60, 3)) * (rng.random((60, 3)) < 0.7))
@@ -59,7 +59,7 @@ def test_each_expert_is_the_logistic_regression_of_its_own_pairs(modules):
 
 
 def test_a_label_without_an_expert_gets_zero(modules):
-    from batch_sections.candidate_experts import Experts
+    from extreme_refinement import Experts
 
     X = csr_array(np.eye(2))
     learned = pairs_of([0, 1], [0, 0], [0.5, 0.5], [True, False])
@@ -70,7 +70,7 @@ def test_a_label_without_an_expert_gets_zero(modules):
 
 
 def test_a_mixture_is_found_again(modules):
-    from batch_sections.candidate_experts import mixed, mixture
+    from extreme_refinement import mixed, mixture
 
     rng = np.random.default_rng(0)
     inputs, v = rng.normal(size=(50_000, 2)), np.array([0.5, -1.0, 0.3])
@@ -89,7 +89,6 @@ def test_first_labels_are_compared_row_by_row(modules):
 def test_the_table_is_printed_without_reading_test_rows(modules, monkeypatch, capsys, tmp_path):
     import extreme_refinement
 
-    monkeypatch.setattr(extreme_refinement, "described", lambda: "here")
     rng = np.random.default_rng(0)
     labels = rng.integers(6, size=300)
     lines = ["300 30 6", *(f"{each} {5 * each + rng.integers(5)}:1" for each in labels)]
@@ -98,7 +97,7 @@ def test_the_table_is_printed_without_reading_test_rows(modules, monkeypatch, ca
         file.write("\n".join(lines) + "\n")
     arguments = ["--data", str(tmp_path), "--trees", "1", "--candidates", "3", "--limit", "250"]
     monkeypatch.setattr(sys, "argv", ["extreme_refinement.py", *arguments])
-    extreme_refinement.main()
+    extreme_refinement.BENCHMARK.main()
     said = capsys.readouterr().out
     assert "### bibtex: 200 rows learned, 50 asked" in said
     first = re.findall(r"^\| ([^|]+) \| ([\d.]+) \|", said, re.MULTILINE)
@@ -114,4 +113,4 @@ def test_wrong_calls_are_refused(modules, monkeypatch, tmp_path, wrong):
     arguments = ["--data", str(tmp_path), *wrong]
     monkeypatch.setattr(sys, "argv", ["extreme_refinement.py", *arguments])
     with pytest.raises(SystemExit, match="2"):
-        extreme_refinement.main()
+        extreme_refinement.BENCHMARK.main()

@@ -24,7 +24,7 @@ def modules(monkeypatch, source_files):
 
 
 def test_log_odds_of_a_tree_by_hand(modules):
-    from online_sections.node_levers import distribution, node_log_odds
+    from levers import distribution, node_log_odds
 
     tree = LabelTree.from_nested([[0, 1], 2])
     p = np.array([[0.1, 0.3, 0.6]])
@@ -35,7 +35,7 @@ def test_log_odds_of_a_tree_by_hand(modules):
 
 
 def test_log_odds_lead_back_to_a_models_probabilities(modules):
-    from online_sections.node_levers import distribution, node_log_odds
+    from levers import distribution, node_log_odds
 
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 6)), rng.integers(9, size=200)
@@ -46,7 +46,7 @@ def test_log_odds_lead_back_to_a_models_probabilities(modules):
 
 @pytest.mark.parametrize("by_depth", [False, True])
 def test_a_temperature_is_found_again(modules, by_depth):
-    from online_sections.node_levers import apply_temperature, distribution, fit_temperature
+    from levers import apply_temperature, distribution, fit_temperature
 
     rng = np.random.default_rng(0)
     tree = LabelTree.balanced(4)
@@ -66,7 +66,7 @@ def test_the_stream_is_scored_under_every_lever(modules, monkeypatch, capsys):
     monkeypatch.setattr(levers, "REFINED", {"defaults: refined": {}})
     arguments = ["levers.py", "--limit", "2000", "--only", "stream", "batch"]
     monkeypatch.setattr(sys, "argv", arguments)
-    levers.main()
+    levers.BENCHMARK.main()
     said = capsys.readouterr().out
     assert re.findall(r"^### (.+)$", said, re.MULTILINE) == [
         "Stream, 2,000 examples",

@@ -41,7 +41,7 @@ def test_three_tables_are_printed(script, tmp_path, monkeypatch, capsys):
     for name, part in (("train", lines[:200]), ("test", lines[200:])):
         with gzip.open(folder / f"{name}.txt.gz", "wt") as file:
             file.write("\n".join([f"{len(part)} 12 8", *part, ""]))
-    script.main(["--data", str(tmp_path / "data"), "--only", "rcv1-sub1"])
+    script.BENCHMARK.main(["--data", str(tmp_path / "data"), "--only", "rcv1-sub1"])
     printed = capsys.readouterr().out
     assert printed.count("| rcv1-sub1, ") == 3 + 6 + 7
     assert "| rcv1-sub1, expected_f1_sets | 100.00 | 2.00 |" in printed

@@ -44,7 +44,7 @@ def test_the_table_is_of_the_last_fifth_of_the_training_rows(script, tmp_path, m
         file.write("\n".join(["400 12 8", *lines, ""]))
     arguments = ["relevance_default.py", "--data", str(tmp_path), "--seeds", "1"]
     monkeypatch.setattr(sys, "argv", arguments)
-    script.main()
+    script.BENCHMARK.main()
     said = capsys.readouterr().out
     assert re.search(r"^\| bibtex \| None \| 100.00 \| 66.67 \| 40.00 \|", said, re.MULTILINE)
     assert "By the rule the default is" in said
