@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 
 from labeltrees import _core
-from labeltrees.data.hashed_names import HashedNames
 from labeltrees.data.python_source import next_identifier_names, next_identifier_rows
 from labeltrees.data.readers.records import (
     RecordError,
@@ -17,6 +16,7 @@ from labeltrees.data.readers.records import (
 )
 from labeltrees.data.rows import as_rows, stacked
 from labeltrees.errors import DataFileError
+from labeltrees.transforms.features import HashedNames, transformed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,8 +112,6 @@ class RowReader:
         lines = np.arange(len(sent), dtype=np.int64)
         rows = gathered_rows("request", starts, indices, values, lines, width)
         if self.kind == "features" and self.transformer is not None:
-            from labeltrees.transforms.features import transformed
-
             return transformed(rows, self.transformer)
         return rows
 

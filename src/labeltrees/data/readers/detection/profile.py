@@ -255,7 +255,8 @@ class Counts:
         self.is_text = self.is_text or chunk.texts is not None
         if self.only_labels:
             return
-        self.ratings.add(chunk)
+        if relevance is not None:  # rows without a grade rate no label
+            self.ratings.add(chunk)
         if not self.is_text and self.n_measured < MAX_PROFILED_ROWS:
             self._measure(chunk.rows)
 
@@ -287,7 +288,7 @@ class Counts:
             several_labels=self.n_several / max(n_labelled, 1) >= SEVERAL_LABELS_SHARE,
             graded=self.graded,
             max_relevance=self.max_relevance,
-            ratings=self.ratings.found,
+            ratings=self.ratings.found and self.n_several == 0,
             distributions=self.distributions,
             sorted_labels=_are_sorted(firsts, one_is_sorted=not is_whole and self.n_several == 0),
             is_text=self.is_text,

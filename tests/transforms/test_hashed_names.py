@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from labeltrees.data.hashed_names import HashedNames
+from labeltrees.transforms.features import HashedNames
 
 
 def test_columns_have_their_names_and_others_their_number():
