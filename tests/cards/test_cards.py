@@ -26,8 +26,7 @@ from labeltrees import (
     metrics,
 )
 from labeltrees.cards import About, ModelCard, card, label_hash
-from labeltrees.cards.front_matter import front_matter
-from labeltrees.cards.markdown import code, plain, shown
+from labeltrees.cards.markdown import code, front_matter, plain, shown
 from labeltrees.cards.reliability_picture import reliability_picture
 from labeltrees.errors import ArgumentError, DataError, LabelTypeError
 
@@ -105,7 +104,7 @@ def test_settings_that_differ_come_first_and_are_marked(tree):
     assert marked == sorted(marked, reverse=True)
     assert sum(marked) == 4
     usual = ConditionalTreeClassifier().fit(*WEATHER)
-    assert "All are the defaults." in str(usual.card())
+    assert "All settings have their defaults." in str(usual.card())
 
 
 def test_the_hash_is_of_the_labels_in_any_order(tree):
@@ -222,8 +221,8 @@ def test_a_model_of_texts_is_listed_as_one():
     assert found.facts["quality"]["scores"]["accuracy"] == 0.5
     hub = yaml.safe_load(str(found).split("---")[1])
     assert hub["pipeline_tag"] == "text-classification"
-    assert f"| texts become features by | {type(model.vectorizer_).__name__} |" in str(found)
-    assert "how likely each of 2 labels is the one of a text." in str(found)
+    assert f"| features of texts by | {type(model.vectorizer_).__name__} |" in str(found)
+    assert "for each of 2 labels the probability that it is the label of a text." in str(found)
 
 
 # Files.
@@ -284,8 +283,8 @@ def test_a_loaded_model_and_its_estimator_say_the_same(tree, tmp_path):
 
 def test_a_frozen_model_cannot_go_on_learning(tree, tmp_path):
     tree.save(tmp_path / "m", keep_state=False)
-    assert "| can go on learning | no |" in str(labeltrees.load(tmp_path / "m").card())
-    assert "| can go on learning | yes |" in str(tree.card())
+    assert "| can learn further | no |" in str(labeltrees.load(tmp_path / "m").card())
+    assert "| can learn further | yes |" in str(tree.card())
 
 
 def test_the_card_of_a_pipeline_s_last_step(tmp_path):
@@ -308,7 +307,7 @@ def test_values_in_tables():
 
 def test_labels_cannot_break_a_card():
     model = ConditionalTreeClassifier().fit(WEATHER[0], ["a|b\n# c", "<b>`"] * 20)
-    table = str(model.card()).split("## What it learned from")[1].split("##")[0]
+    table = str(model.card()).split("## Training data")[1].split("##")[0]
     assert [line.count(" | ") for line in table.splitlines() if "a\\|b" in line] == [2]
     assert "\n# c" not in table
 

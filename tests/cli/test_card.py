@@ -28,7 +28,7 @@ def test_a_card_is_printed_with_what_was_said(model, capsys):
     )
     out = run(capsys, "card", model, *said)
     assert out.startswith("---\nlicense: mit\n")
-    for words in ("# Things", "- a\n- b\n", "| data | Made up |", "It was not evaluated"):
+    for words in ("# Things", "- a\n- b\n", "| data | Made up |", "was not evaluated"):
         assert words in out
     assert f"{model.stat().st_size:,} bytes" in out
 
@@ -45,7 +45,7 @@ def test_a_folder_gets_the_card_and_its_picture(model, data, tmp_path, capsys):
     folder = tmp_path / "there" / "card"
     named = run(capsys, "card", model, data[1], "--out", folder, "--limit", 50).splitlines()
     assert named == [str(folder / "README.md"), str(folder / "reliability.svg")]
-    assert "On 50 held-out rows" in (folder / "README.md").read_text()
+    assert "Measured on 50 held-out rows" in (folder / "README.md").read_text()
     assert 'labeltrees.load("' + model.name in (folder / "README.md").read_text()
 
 

@@ -1,7 +1,6 @@
-"""Model cards: what a model is, what it learned from, how good it is and how to load it."""
+"""Make model cards, which tell what a model is, its training data and how good it is."""
 
 from labeltrees.cards.card import ModelCard, card, card_of, evaluated
-from labeltrees.cards.facts import About
-from labeltrees.cards.labels import label_hash
+from labeltrees.cards.facts import About, label_hash
 
 __all__ = ["About", "ModelCard", "card", "card_of", "evaluated", "label_hash"]

@@ -1,4 +1,4 @@
-"""Model cards: facts of a model, and how they are written down."""
+"""Model cards as objects and files."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labeltrees.cards.facts import About, facts_of, file_facts
-from labeltrees.cards.front_matter import front_matter, hub_facts
-from labeltrees.cards.markdown import PICTURE, sections
+from labeltrees.cards.markdown import PICTURE, front_matter, hub_facts, sections
 from labeltrees.cards.reliability_picture import reliability_picture
 from labeltrees.errors import ArgumentError
 from labeltrees.evaluation.measuring import Evaluator, HasModel
@@ -31,14 +30,14 @@ __all__ = ["ModelCard", "card", "card_of", "evaluated"]
 
 @dataclass(frozen=True, eq=False)
 class ModelCard:
-    """What a model is, what it learned from, how good it is and how to load it.
+    """A description of a model, its training data, its quality and how to load it.
 
     `str` gives the Markdown with the YAML block that model hubs read; a notebook shows it.
 
     Attributes
     ----------
     facts : dict
-        All that the card says, ready for JSON.
+        All facts of the card, ready for JSON.
     picture : str or None
         The reliability diagram as SVG, if the model was evaluated.
 
@@ -63,7 +62,7 @@ class ModelCard:
         return f"ModelCard({self.facts['name']!r})"
 
     def _repr_markdown_(self) -> str:
-        """Return what a notebook shows: without the block of YAML, with the picture inside."""
+        """Return the card for a notebook, without the YAML block and with the picture inside."""
         text = "\n\n".join(sections(self.facts))
         if self.picture is not None:
             inside = base64.b64encode(self.picture.encode()).decode()
@@ -100,7 +99,7 @@ class ModelCard:
         Parameters
         ----------
         folder : path
-            Made if it is not there; files of these names in it are replaced.
+            Created if it does not exist. Existing files of these names are replaced.
 
         Returns
         -------

@@ -1,32 +1,41 @@
-"""The facts of a model that its card says."""
+"""The facts of a model for its card."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from labeltrees import __version__, store
-from labeltrees.cards.labels import label_hash, learned_frequencies
+from labeltrees.models.capabilities import HasTree, can
 from labeltrees.models.settings import ClassifierSettings
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from labeltrees.data.labels import RaggedLabels
+    from labeltrees.data.vocabulary import LabelVocabulary
     from labeltrees.evaluation.result import Evaluation
     from labeltrees.models.model import FittedModel
 
-__all__ = ["About", "facts_of", "file_facts"]
+__all__ = ["About", "facts_of", "file_facts", "label_hash"]
 
 _READ_AT_ONCE = 2**20
+"""Number of bytes read at once from a model file."""
+_N_SHOWN = 5
+"""Number of the most frequent labels that a card shows, and of the rarest."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class About:
-    """What only its author knows of a model."""
+    """Facts of a model that only its author knows."""
 
     name: str | None = None
     about: str | None = None
@@ -35,15 +44,15 @@ class About:
     tags: Sequence[str] = ()
     file: str | os.PathLike[str] | None = None
     estimator: str | None = None
-    """The class that users know, if it is not the model's."""
+    """Name of the estimator class, if there is an estimator."""
     transform: str | None = None
-    """What makes features of texts, if something does."""
+    """Name of the vectoriser, if rows are texts."""
 
 
 def facts_of(
     model: FittedModel, said: About, found: Evaluation | None, learned: RaggedLabels | None
 ) -> dict[str, Any]:
-    """Return all that a card says, ready for JSON."""
+    """Return all facts of a card, ready for JSON."""
     described = model.describe()
     kind, n_labels = said.estimator or type(model).__name__, len(model.vocabulary)
     tensors, _ = model.to_tensors(keep_state=not model.frozen)
@@ -75,18 +84,18 @@ def _has_several(model: FittedModel) -> bool:
 
 
 def _about(model: FittedModel, kind: str, *, is_text: bool) -> str:
-    asked, n_labels = "a text" if is_text else "a row", len(model.vocabulary)
+    row, n_labels = "a text" if is_text else "a row", len(model.vocabulary)
     if _has_several(model):
-        what = f"of each of {n_labels:,} labels how likely it is that {asked} has it"
+        what = f"for each of {n_labels:,} labels the probability that {row} has it"
     else:
-        what = f"how likely each of {n_labels:,} labels is the one of {asked}"
-    return f"This model, `{kind}` of labeltrees, says {what}."
+        what = f"for each of {n_labels:,} labels the probability that it is the label of {row}"
+    return f"This model, a `{kind}` of labeltrees, predicts {what}."
 
 
 def _learned(
     model: FittedModel, described: dict[str, Any], said: About, learned: RaggedLabels | None
 ) -> dict[str, Any]:
-    frequencies = learned_frequencies(model, learned)
+    frequencies = _frequencies(model, learned)
     return {
         "dataset": said.dataset,
         "examples": described.get("rows_learned", described.get("examples_learned")),
@@ -140,3 +149,96 @@ def file_facts(path: str | os.PathLike[str]) -> dict[str, Any]:
         while block := file.read(_READ_AT_ONCE):
             digest.update(block)
     return {"name": target.name, "bytes": target.stat().st_size, "sha256": digest.hexdigest()}
+
+
+def label_hash(labels: Any) -> str:
+    """Return the SHA-256 of the sorted labels, each as a line of JSON.
+
+    Models with the same labels have the same hash in any order.
+
+    Parameters
+    ----------
+    labels : array of labels, or a fitted model or estimator
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+
+    Examples
+    --------
+    >>> from labeltrees.cards import label_hash
+    >>> label_hash(["sun", "rain"])[:16] == label_hash(["rain", "sun"])[:16]
+    True
+    """
+    model = getattr(labels, "model_", labels)
+    if hasattr(model, "vocabulary"):
+        labels = model.vocabulary.labels
+    listed = labels.tolist() if hasattr(labels, "tolist") else list(labels)
+    digest = hashlib.sha256()
+    for label in sorted(listed):
+        digest.update(json.dumps(label).encode() + b"\n")
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class _Frequencies:
+    """Labels and their counts, the most frequent first."""
+
+    labels: list[Any]
+    counts: NDArray[np.float64]
+    what: str
+    """Name of the counted things, which are examples, rows or labels."""
+
+    @classmethod
+    def of(cls, labels: NDArray[Any], counts: NDArray[np.float64], what: str) -> _Frequencies:
+        """Return the labels with a count above 0; equal counts keep their order."""
+        order = np.argsort(-counts, kind="stable")
+        order = order[counts[order] > 0]
+        return cls(labels[order].tolist(), counts[order], what)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The most frequent and the rarest labels, ready for JSON."""
+        total, n = float(self.counts.sum()), len(self.labels)
+        n_head = min(_N_SHOWN, n)
+        n_tail = min(_N_SHOWN, n - n_head)
+        shown = [
+            {
+                "label": self.labels[place],
+                "count": float(self.counts[place]),
+                "share": float(self.counts[place]) / total,
+            }
+            for place in [*range(n_head), *range(n - n_tail, n)]
+        ]
+        reached = np.cumsum(self.counts)
+        return {
+            "counted": self.what,
+            "labels": n,
+            "most_frequent": shown[:n_head],
+            "rarest": shown[n_head:],
+            "labels_with_half": int(np.searchsorted(reached, total / 2)) + 1 if n else 0,
+        }
+
+
+def _frequencies(model: FittedModel, given: RaggedLabels | None) -> _Frequencies | None:
+    """Return the frequencies of labels, from training rows or from a model that has counted."""
+    if given is not None:
+        return _of_sets(given)
+    if not can(model, HasTree):
+        return None
+    tree, masses = model.tree_and_masses()  # type: ignore[attr-defined]
+    leaves = np.flatnonzero(tree.label >= 0)
+    return _of_leaves(model.vocabulary, tree.label[leaves], masses[leaves])
+
+
+def _of_leaves(
+    vocabulary: LabelVocabulary, ids: NDArray[np.int32], masses: NDArray[np.float64]
+) -> _Frequencies:
+    order = np.argsort(ids, kind="stable")
+    return _Frequencies.of(vocabulary.labels[ids[order]], masses[order], "examples learned")
+
+
+def _of_sets(sets: RaggedLabels) -> _Frequencies:
+    labels, counts = np.unique(sets.labels, return_counts=True)
+    return _Frequencies.of(labels, counts.astype(np.float64), "rows")

@@ -1,19 +1,26 @@
-"""The sections of a card, as Markdown."""
+"""The text of a card, with Markdown sections and a YAML block for model hubs."""
 
 from __future__ import annotations
 
+import json
+import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["FILENAME", "PICTURE", "sections"]
+__all__ = ["FILENAME", "PICTURE", "front_matter", "hub_facts", "sections"]
 
 PICTURE = "reliability.svg"
 FILENAME = "model.safetensors"
-"""Of a model whose file is not known."""
+"""Default name of a model file."""
 _LONGEST = 60
-"""Of a value in a table, in characters."""
+"""Maximum number of characters of a value in a table."""
+_PLAIN = re.compile(r"[A-Za-z]([A-Za-z0-9_ .@/-]*[A-Za-z0-9])?")
+_METRICS = {"top-5 accuracy": "top_5_accuracy", "log loss": "log_loss"}
+"""Names of scores on hubs, where they differ from ours."""
+_NO_METRIC = "rows of unseen labels"
+_WORDS_OF_YAML = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 
 
 def sections(facts: dict[str, Any]) -> Iterator[str]:
@@ -33,14 +40,14 @@ def _use(facts: dict[str, Any]) -> Iterator[str]:
     yield f"```python\n{snippet(facts, name)}\n```"
     yield (
         f"This needs labeltrees {facts['version']} or newer (`pip install labeltrees`). The file "
-        "is safetensors: loading it runs no code of its writer, and every bit is compared with its "
-        f"checksum. `labeltrees predict {name} FILE --top 5` asks it from the command line, and "
-        "`labeltrees.load_model` loads it without scikit-learn."
+        "has the format safetensors, so loading it runs no code from the file, and checksums are "
+        f"compared. `labeltrees predict {name} FILE --top 5` predicts on the command line, and "
+        "`labeltrees.load_model` loads the model without scikit-learn."
     )
 
 
 def snippet(facts: dict[str, Any], name: str) -> str:
-    """Return lines of Python that load the model and ask it."""
+    """Return lines of Python that load the model and predict."""
     learned, k = facts["learned"], facts["answered"]
     lines = ["import labeltrees", "", f'model = labeltrees.load("{name}")']
     if facts["hub"]:
@@ -54,18 +61,18 @@ def snippet(facts: dict[str, Any], name: str) -> str:
 
 def _learned(facts: dict[str, Any]) -> Iterator[str]:
     learned = facts["learned"]
-    yield "## What it learned from"
+    yield "## Training data"
     named = {
         "data": learned["dataset"],
         "examples, in all passes": learned["examples"],
         "features": learned["features"],
         "labels": learned["labels"],
-        "texts become features by": learned["transform"],
+        "features of texts by": learned["transform"],
     }
     yield table(["", ""], [[name, shown(value)] for name, value in named.items() if value])
     frequencies = learned["frequencies"]
     if frequencies is None:
-        yield "How often each label was there is not known: this kind of model does not count."
+        yield "The frequencies of labels are not known, because this model does not count them."
         return
     rows = [
         [code(row["label"]), shown(row["count"]), percent(row["share"])]
@@ -77,26 +84,26 @@ def _learned(facts: dict[str, Any]) -> Iterator[str]:
         rows.insert(n_head, ["...", "...", "..."])
     yield table(["label", frequencies["counted"], "share"], rows)
     yield (
-        f"The most frequent labels, and the rarest of {frequencies['labels']:,}. "
-        f"{frequencies['labels_with_half']:,} of them make up half of what was learned."
+        f"The table shows the most frequent and the rarest of {frequencies['labels']:,} labels. "
+        f"The {frequencies['labels_with_half']:,} most frequent make up half of the training data."
     )
 
 
 def _quality(facts: dict[str, Any]) -> Iterator[str]:
-    yield "## How good it is"
+    yield "## Quality"
     quality = facts["quality"]
     if quality is None:
-        yield "It was not evaluated on rows that it has not learned from."
+        yield "The model was not evaluated on held-out rows."
         return
     whose = f" of {quality['dataset']}" if quality["dataset"] else ""
-    yield f"On {quality['rows']:,} held-out rows{whose}."
+    yield f"Measured on {quality['rows']:,} held-out rows{whose}."
     scores = quality["scores"].items()
     yield table(["score", "value"], [[name, f"{value:.4f}"] for name, value in scores])
-    yield f"![How often labels were true by the probability given to them]({PICTURE})"
+    yield f"![Observed frequency of labels against their predicted probability]({PICTURE})"
     yield (
-        f"Bins hold about equally many predictions: {quality['curve_of']}. On the broken line "
-        "probabilities are right. ECE@k is the mean distance from it, Brier@k the mean of "
-        "(y - p)², both over the first k labels of all rows."
+        f"The diagram shows {quality['curve_of']}, in bins with about equally many "
+        "predictions. Calibrated probabilities lie on the broken line. ECE@k is the mean distance "
+        "from this line and Brier@k the mean of (y - p)², both over the first k labels of all rows."
     )
 
 
@@ -111,9 +118,9 @@ def _settings(facts: dict[str, Any]) -> Iterator[str]:
         for each in sorted(facts["settings"], key=lambda each: not each["changed"])
     ]
     if any(each["changed"] for each in facts["settings"]):
-        yield "Those in bold are not the defaults."
+        yield "Settings in bold differ from the defaults."
     else:
-        yield "All are the defaults."
+        yield "All settings have their defaults."
     yield table(["setting", "value", "default"], rows)
 
 
@@ -124,31 +131,31 @@ def _file(facts: dict[str, Any]) -> Iterator[str]:
         "estimator": f"`{facts['estimator']}`" if facts["estimator"] else "",
         "model": f"`{facts['model']}`",
         "written by": f"labeltrees {facts['version']}, format {facts['format_version']}",
-        "can go on learning": "yes" if facts["can_learn"] else "no",
+        "can learn further": "yes" if facts["can_learn"] else "no",
         "arrays": f"{facts['array_bytes']:,} bytes",
         "file": f"`{file['name']}`, {file['bytes']:,} bytes" if file else "",
         "SHA-256 of the file": f"`{file['sha256']}`" if file else "",
         "SHA-256 of the labels": f"`{facts['label_hash']}`",
     }
     yield table(["", ""], [[name, value] for name, value in named.items() if value])
-    yield "The labels' hash is that of `labeltrees.cards.label_hash(model.classes_)`."
+    yield "The hash of the labels is `labeltrees.cards.label_hash(model.classes_)`."
 
 
 def table(header: list[str], rows: list[list[str]]) -> str:
-    """Return a table; the first column is text."""
+    """Return a Markdown table."""
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def shown(value: Any) -> str:
-    """Return a number as people write it, or text that cannot break a table."""
+    """Return a number with separators of thousands, or text that cannot break a table."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return plain(value)
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}"
 
 
 def percent(share: float) -> str:
-    """Return a share of all; what is not nothing does not look like it.
+    """Return a share in percent, where a small share differs from 0.
 
     >>> percent(0.25), percent(0.00001)
     ('25.0 %', '< 0.1 %')
@@ -171,3 +178,78 @@ def plain(value: Any) -> str:
     if len(text) > _LONGEST:
         text = text[: _LONGEST - 3] + "..."
     return text.replace("|", "\\|")
+
+
+def front_matter(facts: dict[str, Any]) -> str:
+    """Return the YAML block with its lines of three hyphens.
+
+    >>> print(front_matter({"library_name": "labeltrees", "tags": ["a", "b: c"]}))
+    ---
+    library_name: labeltrees
+    tags:
+    - a
+    - "b: c"
+    ---
+    """
+    return "\n".join(["---", *_lines(facts), "---"])
+
+
+def _lines(value: Any, indent: str = "") -> Iterator[str]:
+    """Yield dicts and lists in YAML's block form, with scalars as JSON, which is also YAML."""
+    if isinstance(value, dict):
+        for key, held in value.items():
+            yield from _entry(f"{indent}{key}:", held, indent + "  ", indent)
+    else:
+        for held in value:
+            if isinstance(held, dict):
+                first, *rest = _lines(held, indent + "  ")
+                yield f"{indent}- {first.strip()}"
+                yield from rest
+            else:
+                yield f"{indent}- {_scalar(held)}"
+
+
+def _entry(start: str, held: Any, inside: str, indent: str) -> Iterator[str]:
+    if isinstance(held, dict) and held:
+        yield start
+        yield from _lines(held, inside)
+    elif isinstance(held, list) and held:
+        yield start
+        yield from _lines(held, indent)
+    else:
+        yield f"{start} {_scalar(held)}"
+
+
+def _scalar(value: Any) -> str:
+    """Return a scalar, in quotes if YAML could read the text as another type."""
+    plain = isinstance(value, str) and _PLAIN.fullmatch(value) is not None
+    if plain and value.lower() not in _WORDS_OF_YAML:
+        return str(value)
+    return json.dumps(value)
+
+
+def hub_facts(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return the facts by which a hub lists models."""
+    is_text = facts["learned"]["transform"] is not None
+    task = "text-classification" if is_text else "tabular-classification"
+    several = "multi-label" if facts["several_labels"] else "multi-class"
+    tags = ["labeltrees", several, "extreme-classification", "probabilities", *facts["tags"]]
+    hub: dict[str, Any] = {"license": facts["license"]} if facts["license"] else {}
+    hub |= {"library_name": "labeltrees", "pipeline_tag": task, "tags": list(dict.fromkeys(tags))}
+    found = facts["quality"]
+    if found is None:
+        return hub
+    names = {name: _METRICS.get(name, name) for name in found["scores"] if name != _NO_METRIC}
+    data = found["dataset"] or "held-out rows"
+    result = {
+        "task": {"type": task},
+        "dataset": {"name": data, "type": re.sub(r"[^a-z0-9]+", "-", data.lower()).strip("-")},
+        "metrics": [
+            {"type": kind, "name": name, "value": round(found["scores"][name], 6)}
+            for name, kind in names.items()
+        ],
+    }
+    return hub | {
+        "metrics": list(names.values()),
+        "model-index": [{"name": facts["name"], "results": [result]}],
+    }

@@ -1,4 +1,4 @@
-"""A reliability diagram as SVG, drawn without a library for it."""
+"""A reliability diagram as SVG, drawn without a plotting library."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STYLE = 'font-family="sans-serif" font-size="11" fill="#333333"'
 
 
 def reliability_picture(curve: ReliabilityCurve, title: str) -> str:
-    """Return how often labels were true against the probability given, as the text of an SVG.
+    """Return the text of an SVG that plots the frequency of true labels by probability.
 
     Each bin is a disc whose area grows with the predictions that it holds.
 
