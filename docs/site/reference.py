@@ -32,6 +32,7 @@ class Part(NamedTuple):
 MODULES = {
     "labeltrees": "Estimators, and files that keep them.",
     "labeltrees.metrics": "Functions of truth and prediction, and running scores of a stream.",
+    "labeltrees.evaluation": "Scores of models on rows with known labels.",
     "labeltrees.decisions": "Which labels to answer with, from the probability of each.",
     "labeltrees.tree": "The tree over labels.",
     "labeltrees.data.readers": "Files, read in chunks at constant memory.",

@@ -57,6 +57,9 @@ def ask_every_model(folder, models, asked, later):
         # To declare its options takes 0.1 s.
         run("predict", path, folder / "data.xc", "-q", *options[number % 3])
     run("card", folder / ".xc.model", folder / "data.xc", "-q", "--json")
+    run("evaluate", folder / ".xc.model", folder / "data.xc", "-q", "--json")
+    first = model.vocabulary.labels[:1].tolist()
+    assert labeltrees.evaluate(model, asked[:1], first).n_rows == 1
     assert labeltrees.metrics.log_loss([0.5]) > 0
     check_absent("sklearn", "pandas")
     return given

@@ -16,7 +16,8 @@ from labeltrees.autotrain.training import Measured
 from labeltrees.data.ahead import read_ahead
 from labeltrees.data.shuffle import joined, shuffled
 from labeltrees.errors import DataError
-from labeltrees.evaluation import Evaluator, task_of
+from labeltrees.evaluation import Evaluator
+from labeltrees.evaluation.truth import task_of
 from labeltrees.metrics import ProgressiveValidation
 
 if TYPE_CHECKING:

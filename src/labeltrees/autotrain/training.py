@@ -13,7 +13,8 @@ from labeltrees.autotrain.fitting import fit
 from labeltrees.autotrain.holding_out import splits
 from labeltrees.autotrain.rivals import MostFrequent, one_against_all
 from labeltrees.autotrain.variants import best_variant
-from labeltrees.evaluation import Evaluator, task_of_profile
+from labeltrees.evaluation import Evaluator
+from labeltrees.evaluation.truth import task_of_profile
 from labeltrees.models.extreme.spilling import check_space
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from labeltrees.autotrain.options import Recipe
     from labeltrees.data.chunk import Chunk
     from labeltrees.data.readers import DataProfile
-    from labeltrees.evaluation import Predictor, Task
+    from labeltrees.evaluation.measuring import Predictor
+    from labeltrees.evaluation.truth import Task
     from labeltrees.models.model import FittedModel
 
     Stage = Callable[[str], AbstractContextManager[Any]]

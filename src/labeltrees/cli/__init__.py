@@ -31,7 +31,7 @@ COMMANDS = {
     "train": "Learn the model that suits a data file, measure it, and save it.",
     "which": "Say what is in a data file, and which model suits it.",
     "predict": "Print a line for every row: labels and probabilities, separated by tabs, or JSON.",
-    "evaluate": "Print losses, accuracies and calibration errors of a saved model on a data file.",
+    "evaluate": "Print the scores of a saved model, or of a file of predictions, on a data file.",
     "explain": "Say which features of a row speak for a label and which against it.",
     "stream": "Predict each row, then learn from it; report how good the predictions were.",
     "serve": "Ask and teach models over HTTP; what was acknowledged survives a crash, exactly.",

@@ -157,7 +157,7 @@ def _model_and_rows(model: Any, X: Any) -> tuple[FittedModel, Rows]:
 
 
 class Evaluator:
-    """Gather predictions for rows with known labels, and score them together.
+    r"""Gather predictions for rows with known labels, and score them together.
 
     Parts of the rows may be predicted by different models, for example in cross-validation.
 
@@ -172,6 +172,19 @@ class Evaluator:
         The number of rows that were predicted so far.
     seconds : float
         The time that predictions took.
+
+    Examples
+    --------
+    >>> import io
+    >>> from labeltrees import ConditionalTreeClassifier
+    >>> from labeltrees.data.readers import read_svmlight
+    >>> from labeltrees.evaluation import Evaluator
+    >>> tree = ConditionalTreeClassifier().fit([[1, 0], [0, 1]] * 20, [7, 8] * 20)
+    >>> evaluator = Evaluator()
+    >>> for chunk in read_svmlight(io.BytesIO(b"7 0:1\n8 1:1\n"), n_features=2):
+    ...     evaluator.add(tree.model_, chunk)
+    >>> evaluator.evaluation().scores["accuracy"]
+    1.0
     """
 
     def __init__(self, *, k: int = 5, task: Task | None = None, labelwise: bool = False) -> None:
