@@ -19,7 +19,7 @@ from labeltrees.serve.learning.new_models import new_model
 from labeltrees.serve.learning.served import ServedModel
 from labeltrees.serve.learning.thread import ModelLimits
 from labeltrees.serve.web.api.operations import Limits
-from labeltrees.serve.web.api.table import OPERATIONS
+from labeltrees.serve.web.app import OPERATIONS
 from labeltrees.serve.wire import NewModel
 
 

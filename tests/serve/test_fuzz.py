@@ -14,7 +14,7 @@ from tests.serve.conftest import serving
 from labeltrees.serve.learning.folder import ModelFolder
 from labeltrees.serve.learning.new_models import new_model
 from labeltrees.serve.learning.thread import ModelLimits
-from labeltrees.serve.web.api.table import OPERATIONS
+from labeltrees.serve.web.app import OPERATIONS
 from labeltrees.serve.wire import NewModel
 
 ODD = [

@@ -13,7 +13,7 @@ from labeltrees.client import Client, ServerProblem
 from labeltrees.serve.learning.folder import ModelFolder
 from labeltrees.serve.learning.new_models import new_model
 from labeltrees.serve.web.access import RIGHTS, Keys
-from labeltrees.serve.web.api.table import OPERATIONS
+from labeltrees.serve.web.app import OPERATIONS
 from labeltrees.serve.wire import NewModel
 
 

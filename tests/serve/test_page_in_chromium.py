@@ -147,6 +147,22 @@ def test_a_new_model_learns_from_features(look, url):
         assert client.send("GET", "/v1/models/fresh")["seq"] == 2
 
 
+def test_a_multi_label_model_learns_several_labels_together(look, url):
+    with Client(url.rstrip("/")) as client:
+        client.model("tags").put({"learns": "text", "method": "multilabel"})
+        tags = [{"text": "wet", "labels": ["rain"]}, {"text": "cold", "labels": ["snow", "ice"]}]
+        client.model("tags").learn(tags * 20)
+    found = look("tags")
+    found.page.fill("#input", "wet and cold")
+    shown(found, "document.querySelectorAll('#bars li').length === 3")
+    found.page.fill("#correct-label", "rain, snow")
+    found.page.press("#correct-label", "Enter")
+    found.until("document.getElementById('learn-report').textContent.includes('“snow”')")
+    assert "“rain”" in found.text("#learn-report")
+    assert "The tree predicts" in found.text("#why-content")
+    assert "NaN" not in found.text("#why-content")
+
+
 def test_the_tree_opens_closes_zooms_and_finds_a_label(look):
     found = look(tab="tree")
     found.page.wait_for_selector("#tree [role=treeitem]")

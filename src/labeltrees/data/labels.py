@@ -117,7 +117,8 @@ class RaggedLabels:
     @property
     def row_of(self) -> NDArray[np.int64]:
         """The row of each label."""
-        return np.repeat(np.arange(self.n_rows), self.counts)
+        rows = np.arange(self.n_rows)
+        return rows if self.is_single else np.repeat(rows, self.counts)
 
     def lists(self) -> Iterator[list[Any]]:
         """Yield the labels of each row."""

@@ -76,10 +76,12 @@ class ProgressiveQuality:
         """Add the predictions for the next rows; ``ids`` are the ids of all their labels."""
         self.validation.observe(predicted, labels, weights)
         row_of = labels.row_of
-        equal = predicted.top[row_of] == labels.labels[:, None]
-        hits: NDArray[np.bool_] = np.asarray(equal, dtype=bool)
-        correct = np.zeros(labels.n_rows, dtype=bool)
-        correct[row_of[hits[:, 0]]] = True
+        top = predicted.top if labels.is_single else predicted.top[row_of]
+        hits: NDArray[np.bool_] = np.asarray(top == labels.labels[:, None], dtype=bool)
+        correct = hits[:, 0]
+        if not labels.is_single:
+            correct = np.zeros(labels.n_rows, dtype=bool)
+            correct[row_of[hits[:, 0]]] = True
         self._n_labels = _add(self._p_label, self._n_labels, predicted.p_label)
         _add(self._p_top, self._n_rows, predicted.p_top[:, 0])
         self._n_rows = _add(self._correct, self._n_rows, correct)

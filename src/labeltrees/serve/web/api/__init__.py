@@ -1,1 +1,1 @@
-"""The HTTP interface, with a table of operations and a function for each of them."""
+"""The operations of the HTTP interface, a function for each."""

@@ -37,6 +37,7 @@ function draw(reason) {
   byId("why-note").textContent = "";
   const parts = [make("p", { class: "said" }, `The model gives “${reason.label}” ${percent(reason.p_label)}.`)];
   if (reason.p_trees !== undefined && !Array.isArray(reason.p_trees)) parts.push(make("p", { class: "hint" }, `The trees predict ${percent(reason.p_trees)}; calibration changes it to the value above.`));
+  if (reason.p_any !== undefined) parts.push(make("p", { class: "hint" }, `The row has at least one label with probability ${percent(reason.p_any)}. The path starts with this probability.`));
   if (reason.novelty_mass > 0) parts.push(make("p", { class: "hint" }, `${percent(reason.novelty_mass)} is reserved for new labels.`));
   parts.push(make("p", { class: "hint" }, "A number above 0 beside a feature supports the label, or the step on its path. A number below 0 opposes it."));
   for (const path of paths(reason)) parts.push(...drawPath(path));
