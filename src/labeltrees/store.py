@@ -339,10 +339,10 @@ def _umask() -> int:
 
 
 def check_out(path: str | os.PathLike[str] | None, name: str = "--out") -> None:
-    """Raise an `OSError` of one sentence if a file cannot be saved at a path; None is no file.
+    """Raise an `OSError` of one sentence if a file cannot be saved at a path.
 
-    An empty file is made beside it and removed, which is how a model is saved. The error calls the
-    path ``name``.
+    It makes an empty file in the same folder and removes it, because saving a model does the same.
+    Errors refer to the path as ``name``. A path of None passes.
 
     >>> check_out("/no/such/folder/model")
     Traceback (most recent call last):
@@ -352,24 +352,26 @@ def check_out(path: str | os.PathLike[str] | None, name: str = "--out") -> None:
     if path is None:
         return
     target = Path(path)
-    folder, said = target.parent, f"{name} {os.fspath(path)}"
+    folder, shown = target.parent, f"{name} {os.fspath(path)}"
     try:
         is_folder, is_other = target.is_dir(), target.exists() and not target.is_file()
         has_folder, in_folder = folder.exists(), folder.is_dir()
-    except (OSError, ValueError) as error:  # a closed folder, a name that is too long
-        raise OSError(f"{said}: {getattr(error, 'strerror', None) or error}.") from None
+    except (OSError, ValueError) as error:  # The folder may be closed, or the name too long.
+        raise OSError(f"{shown}: {getattr(error, 'strerror', None) or error}.") from None
     if is_folder:
-        raise IsADirectoryError(f"{said}: this is a folder; name a file in it.")
+        raise IsADirectoryError(f"{shown}: this is a folder; name a file in it.")
     if is_other:
-        raise FileExistsError(f"{said}: this is no regular file and will not be replaced.")
+        raise FileExistsError(f"{shown}: this is no regular file and will not be replaced.")
     if not has_folder:
-        raise FileNotFoundError(f"{said}: there is no folder {folder}.")
+        raise FileNotFoundError(f"{shown}: there is no folder {folder}.")
     if not in_folder:
-        raise NotADirectoryError(f"{said}: {folder} is not a folder.")
+        raise NotADirectoryError(f"{shown}: {folder} is not a folder.")
     try:
         handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=folder)
         os.close(handle)
         os.unlink(temporary)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise OSError(f"{said}: nothing can be written in the folder {folder}: {reason}.") from None
+        raise OSError(
+            f"{shown}: nothing can be written in the folder {folder}: {reason}."
+        ) from None

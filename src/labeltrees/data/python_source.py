@@ -127,14 +127,14 @@ class PythonSource:
         1000
         """
         corpus = _core.PythonCorpus()
-        n_wanted = sys.maxsize if self.limit is None else self.limit
+        n_allowed = sys.maxsize if self.limit is None else self.limit
         n_examples = 0
         for _ in _added_files(corpus, source_files(self.folder)):
-            n_examples += len(corpus.take_positions(n_wanted))
+            n_examples += len(corpus.take_positions(n_allowed))
             corpus.forget_taken()
-            if n_examples >= n_wanted:
+            if n_examples >= n_allowed:
                 break
-        return min(n_examples, n_wanted)
+        return min(n_examples, n_allowed)
 
     def _in_file_order(self, files: list[Path]) -> Iterator[SourceChunk]:
         corpus = _core.PythonCorpus()
@@ -153,11 +153,11 @@ class PythonSource:
 
     def _shuffled(self, files: list[Path]) -> Iterator[SourceChunk]:
         corpus = _core.PythonCorpus()
-        n_wanted = sys.maxsize if self.limit is None else self.limit
+        n_allowed = sys.maxsize if self.limit is None else self.limit
         for _ in _added_files(corpus, files):
-            if corpus.n_examples >= n_wanted:
+            if corpus.n_examples >= n_allowed:
                 break
-        positions = corpus.take_positions(n_wanted)
+        positions = corpus.take_positions(n_allowed)
         np.random.default_rng(self.seed).shuffle(positions)
         yield from _ChunkMaker(corpus, self.chunk_rows).chunks(positions)
 

@@ -253,10 +253,10 @@ def _check_fit(combined: Any, name: str) -> None:
     if any(texts[1:]):
         raise ModelFormatError("a Pipeline of the file makes numbers and takes them as texts.")
     for before, after in pairwise(parts):
-        width, wanted = width_of(before), input_width(after)
-        if width != wanted and None not in (width, wanted):
+        width, taken = width_of(before), input_width(after)
+        if width != taken and None not in (width, taken):
             raise ModelFormatError(
-                f"a Pipeline of the file makes {width} features and takes {wanted}."
+                f"a Pipeline of the file makes {width} features and takes {taken}."
             )
 
 

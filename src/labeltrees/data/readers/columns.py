@@ -126,8 +126,8 @@ def kind_of(cells: Sequence[str]) -> ColumnKind:
     >>> kind_of(["1", "", "2.5"]), kind_of(["red", "blue"]), kind_of(["a perl library"])
     ('number', 'category', 'text')
     """
-    there = [cell for cell in cells if not is_missing(cell)]
-    if there and all(is_number(cell) for cell in there):
+    present = [cell for cell in cells if not is_missing(cell)]
+    if present and all(is_number(cell) for cell in present):
         return "number"
-    n_words = sum(len(cell.split()) for cell in there)
-    return "text" if there and n_words >= 3 * len(there) else "category"
+    n_words = sum(len(cell.split()) for cell in present)
+    return "text" if present and n_words >= 3 * len(present) else "category"

@@ -171,8 +171,8 @@ class RecordReader:
         if labels and all(isinstance(one, dict) for one in labels):
             for one in labels:
                 if one.keys() != {"label", "relevance"}:
-                    wanted = "an entry of 'labels' must have 'label' and 'relevance'"
-                    raise RecordError(f"{wanted}, got {_short(one)}")
+                    expected = "an entry of 'labels' must have 'label' and 'relevance'"
+                    raise RecordError(f"{expected}, got {_short(one)}")
                 self._check_label(one["label"])
             self.is_graded = True
             return _graded([(one["label"], one["relevance"]) for one in labels])
@@ -187,8 +187,8 @@ class RecordReader:
         if self.label_type is None:
             self.label_type = str if kind is str else int
         if kind is not self.label_type:
-            wanted = self.label_type.__name__
-            raise RecordError(f"the label {_short(label)} is not {wanted}, as the first label is")
+            name = self.label_type.__name__
+            raise RecordError(f"the label {_short(label)} is not {name}, as the first label is")
         if isinstance(label, str):
             check_text(label)
         elif isinstance(label, int) and not -(2**63) <= label < 2**63:

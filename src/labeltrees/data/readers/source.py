@@ -141,12 +141,12 @@ def read_blocks(
     """
     name, line = source_name(source), 1
     with open_source(source) as file:
-        pieces, wanted = read_pieces(file), 1 if _is_live(file) else BLOCK_BYTES
+        pieces, n_bytes = read_pieces(file), 1 if _is_live(file) else BLOCK_BYTES
         tail: list[bytes] = []
         surplus, failure, n_held = b"", None, 0
         while True:
-            block, surplus, failure = _fill(pieces, surplus, wanted)
-            at_end = len(block) < wanted and failure is None
+            block, surplus, failure = _fill(pieces, surplus, n_bytes)
+            at_end = len(block) < n_bytes and failure is None
             cut = len(block) if at_end else block.rfind(b"\n") + 1
             if cut == 0 and not at_end and failure is None:
                 tail.append(block)
@@ -218,13 +218,13 @@ def _gunzip(head: bytes, pieces: Iterator[bytes]) -> Iterator[bytes]:
         raise EOFError
 
 
-def _fill(pieces: Iterator[bytes], surplus: bytes, wanted: int) -> tuple[bytes, bytes, str | None]:
+def _fill(pieces: Iterator[bytes], surplus: bytes, n_bytes: int) -> tuple[bytes, bytes, str | None]:
     """Return a block, the bytes left over, and the reason of a failure.
 
-    The block has less than ``wanted`` bytes only at the end, and never more than ``BLOCK_BYTES``.
+    The block has less than ``n_bytes`` bytes only at the end, and never more than ``BLOCK_BYTES``.
     """
     held, size, failure = [surplus], len(surplus), None
-    while size < wanted:
+    while size < n_bytes:
         try:
             piece = next(pieces, b"")
         except EOFError:

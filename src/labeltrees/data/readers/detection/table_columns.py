@@ -220,9 +220,9 @@ class _Chooser:
         """Return the column with the first of these names."""
         if not self.layout.header:
             return None
-        for wanted in names:
+        for name in names:
             for column in self.left:
-                if plain(column) == wanted and kind in (None, self.kinds[column]):
+                if plain(column) == name and kind in (None, self.kinds[column]):
                     return column
         return None
 
