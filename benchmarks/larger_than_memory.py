@@ -30,6 +30,7 @@ from harness.benchmark import Benchmark
 from harness.report import table
 from labeltrees import ExtremeRegressor
 from labeltrees.data.chunk import Chunk
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.rows import Rows
 
 if TYPE_CHECKING:
@@ -93,7 +94,9 @@ def chunks(n_rows: int, n_features: int, n_labels: int):
         starts = np.arange(0, len(indices) + 1, n_features, dtype=np.int64)
         label_starts = np.arange(0, 3 * n + 1, 3, dtype=np.int64)
         rows = Rows(starts, indices, values, WIDTH)
-        yield Chunk(rows, labels.ravel().astype(np.int64), label_starts, None, begin + 1)
+        yield Chunk(
+            rows, RaggedLabels(labels.ravel().astype(np.int64), label_starts), None, begin + 1
+        )
 
 
 def started(role: str, options: argparse.Namespace, folder: str, limit: int | None) -> dict:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 import numpy as np
 
 from labeltrees import checks
-from labeltrees.data.ahead import read_ahead
 from labeltrees.data.chunk import UNBOUNDED_WIDTH, Chunk, OneLabel
 from labeltrees.data.python_source import PythonSource
 from labeltrees.data.readers import DataProfile, FileLayout, NoFeatures, profile_file
@@ -32,12 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from labeltrees.data.readers.detection.first_block import NamedBytes
     from labeltrees.data.readers.source import Source
     from labeltrees.data.readers.vectorizers import Vectorizer
-    from labeltrees.data.rows import Rows
     from labeltrees.models.model import FittedModel
     from labeltrees.store import StoredModel
 
@@ -277,16 +273,6 @@ class Input:
             yield replace(
                 chunk, rows=as_rows(self.text_features.transform(list(chunk.texts or ())))
             )
-
-    def examples(self) -> Iterator[tuple[Rows, NDArray[Any], NDArray[np.float32]]]:
-        """Return (rows, labels, weights) with one label per row, chunk by chunk, read ahead."""
-        return read_ahead(self._examples())
-
-    def _examples(self) -> Iterator[tuple[Rows, NDArray[Any], NDArray[np.float32]]]:
-        for chunk in self.whole():
-            rows, labels, weights = chunk.examples(self.one_label, self.seed)
-            if rows.n_rows:
-                yield rows, labels, weights
 
     def _limited(self, skip: int) -> Iterator[Chunk]:
         if self.layout is None:

@@ -48,11 +48,11 @@ def start(n_features: int) -> Any:
 
 def test_a_label_named_twice_counts_once_and_rows_without_labels_are_left_out() -> None:
     batch = batch_of(chunk_of(TWO), None)
-    assert batch.labels.starts.tolist() == [0, 2, 4, 5]
-    assert batch.labels.labels.tolist() == [7, 3, 3, 9, 9]
+    assert batch.targets.starts.tolist() == [0, 2, 4, 5]
+    assert batch.labels.tolist() == [7, 3, 3, 9, 9]
     assert batch.lines.tolist() == [1, 3, 4]
     one = batch_of(chunk_of(TWO), "first")
-    assert (one.labels.labels.tolist(), one.lines.tolist()) == ([7, 3, 9], [1, 3, 4])
+    assert (one.labels.tolist(), one.lines.tolist()) == ([7, 3, 9], [1, 3, 4])
 
 
 @pytest.mark.parametrize(("refine", "n_top"), [(16, 3), (2, 3), (0, 6)])
@@ -64,11 +64,11 @@ def test_rows_are_predicted_before_they_are_learned(refine: int, n_top: int) -> 
     assert (n_top > settings.batch_k) == (refine == 2)
     batch = batch_of(chunk, None)
     k = scored_k(settings, n_top)
-    predicted = model.update(batch.rows, batch.labels, batch.weights, k=k)
+    predicted = model.update(batch.rows, batch.targets, batch.weights, k=k)
     found = predicted_rows(batch, predicted, single=False)
     for number, (line, own, p_own, labels, p) in enumerate(found):
         row = np.array([number])
-        rows, own_labels = batch.rows.take(row), batch.labels.take(row)
+        rows, own_labels = batch.rows.take(row), batch.targets.take(row)
         assert (line, own) == (number + 1, own_labels.labels.tolist())
         known = alone.n_tree_labels
         expected = alone.label_probabilities(rows.take(np.zeros(2, np.int64)), own)

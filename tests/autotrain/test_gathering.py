@@ -54,7 +54,9 @@ def test_texts_are_kept_with_their_rows() -> None:
 
 
 def test_graded_labels_are_dictionaries() -> None:
-    data = replace(several(2), relevance=np.array([1, 2, 3, 4], np.float32))
+    data = several(2)
+    labels = replace(data.targets, relevance=np.array([1, 2, 3, 4], np.float32))
+    data = replace(data, targets=labels)
     assert label_lists(data) == [{0: 1, 1: 2}, {1: 3, 2: 4}]
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from labeltrees.autotrain.method_choice import method_for
 from labeltrees.data.chunk import Chunk
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.readers import DataProfile
 from labeltrees.data.rows import Rows
 
@@ -18,7 +19,7 @@ def profile_of(labels: list[list], relevance: list[float] | None = None) -> Data
     rows = Rows(np.zeros(n + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32), 1)
     grades = None if relevance is None else np.array(relevance, np.float32)
     array = np.array(flat, dtype=object if isinstance(flat[0], str) else np.int64)
-    return DataProfile.of([Chunk(rows, array, starts, None, 1, relevance=grades)])
+    return DataProfile.of([Chunk(rows, RaggedLabels(array, starts, grades), None, 1)])
 
 
 def test_one_label_per_row_gives_conditional_trees() -> None:

@@ -17,6 +17,7 @@ from labeltrees.autotrain.rivals import MostFrequent
 from labeltrees.autotrain.training import train_on_all
 from labeltrees.autotrain.variants import best_variant
 from labeltrees.data.chunk import Chunk
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.readers import DataProfile
 from labeltrees.data.rows import as_rows
 from labeltrees.evaluation import Evaluator
@@ -38,7 +39,7 @@ def clouds(n_rows: int, n_labels: int, *, per_row: int = 1, noise: float = 0.3) 
     labels = np.array([random.permutation(n_labels)[:per_row] for _ in range(n_rows)])
     X = centres[labels].sum(axis=1) + noise * random.normal(size=(n_rows, 12))
     starts = per_row * np.arange(n_rows + 1)
-    return Chunk(as_rows(X), labels.ravel().astype(np.int64), starts, None, 1)
+    return Chunk(as_rows(X), RaggedLabels(labels.ravel().astype(np.int64), starts), None, 1)
 
 
 @pytest.mark.parametrize("n_rows", [10, 999, 1000, 3000, 250_000])
@@ -121,7 +122,7 @@ def test_features_of_texts_are_fitted_to_learned_rows_alone() -> None:
     texts = [f"{word} morning" for word in ("good", "bad") * 600] + ["unheard of"]
     labels = np.array([0, 1] * 600 + [0])
     rows = as_rows(np.zeros((1201, 1)))
-    data = Chunk(rows, labels, np.arange(1202), None, 1, texts=texts)
+    data = Chunk(rows, RaggedLabels.of_single(labels), None, 1, texts=texts)
     fitted, learned = Features(TfidfVectorizer()).fit(data.take(np.arange(1200)))
     assert fitted.names == ["bad", "good", "morning"]
     assert learned.rows.shape == (1200, 3)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labeltrees.data.chunk import Chunk
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.readers import read_svmlight, read_vw
 from labeltrees.data.rows import Rows
 from labeltrees.errors import ArgumentError
@@ -60,9 +61,10 @@ def test_a_head_longer_than_the_chunk_is_refused(n_rows):
 
 @pytest.mark.parametrize("how", ["each", "draw", "first"])
 @pytest.mark.parametrize("text", [TEXT, b"1 0:1\n2 1:1\n", b" 0:1\n"])
-def test_examples_are_those_of_one_label_as_rows(how, text):
+def test_a_chunk_with_one_label_has_the_rows_of_one_label(how, text):
     (chunk,) = read(text)
-    rows, *rest = chunk.examples(how, 7)
+    found = chunk.with_one_label(how, 7)
+    rows, rest = found.rows, (found.labels, found.row_weights)
     features, *expected = chunk.one_label(how, 7)
     assert isinstance(rows, Rows)
     assert rows.shape == features.shape
@@ -74,7 +76,7 @@ def test_examples_are_those_of_one_label_as_rows(how, text):
 def test_rows_with_one_label_each_are_not_copied():
     (chunk,) = read(b"1 0:1\n2 1:1\n")
     for how in ("each", "draw", "first"):
-        assert chunk.examples(how)[0] is chunk.rows
+        assert chunk.with_one_label(how).rows is chunk.rows
         assert chunk.one_label(how)[0] is chunk.features
 
 
@@ -129,7 +131,7 @@ def test_draws_are_uniform_and_differ_between_seeds():
 
 def test_without_lines_rows_are_consecutive():
     (chunk,) = read(b"1,2,3 1:1\n" * 50)
-    bare = Chunk(chunk.rows, chunk.labels, chunk.label_starts, None, chunk.first_line)
+    bare = Chunk(chunk.rows, RaggedLabels(chunk.labels, chunk.label_starts), None, chunk.first_line)
     assert bare.one_label("draw", 3)[1].tolist() == chunk.one_label("draw", 3)[1].tolist()
 
 
@@ -152,12 +154,14 @@ def graded_texts():
     )
     return Chunk(
         rows,
-        np.array(["a", "b", "c", "a"], np.object_),
-        np.array([0, 2, 2, 4]),
+        RaggedLabels(
+            np.array(["a", "b", "c", "a"], np.object_),
+            np.array([0, 2, 2, 4]),
+            np.array([3, 1, 0.5, 2], np.float32),
+        ),
         np.array([1, 2, 3], np.float32),
         5,
         np.array([5, 7, 9]),
-        np.array([3, 1, 0.5, 2], np.float32),
         ["one", "two", "three"],
     )
 
@@ -186,6 +190,7 @@ def test_taken_rows_carry_everything(rows):
 
 def test_a_bare_chunk_can_be_taken_from():
     chunk = graded_texts()
-    bare = Chunk(chunk.rows, chunk.labels, chunk.label_starts, None, 5).take(np.array([2, 1]))
+    labels = RaggedLabels(chunk.labels, chunk.label_starts)
+    bare = Chunk(chunk.rows, labels, None, 5).take(np.array([2, 1]))
     assert (bare.weights, bare.relevance, bare.texts) == (None, None, None)
     assert bare.lines.tolist() == [7, 6]

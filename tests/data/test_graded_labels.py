@@ -140,7 +140,7 @@ def test_each_label_has_the_share_of_its_relevance(grades):
         ",".join(f"{label}:{grade}" for label, grade in enumerate(own)) + " 0:1\n" for own in grades
     )
     (chunk,) = read_xc(io.BytesIO(f"{len(grades)} 1 3\n{rows}".encode()))
-    _, labels, weights = chunk.examples("each")
+    _, labels, weights = chunk.one_label("each")
     expected = [grade / max(sum(own), 1) for own in grades for grade in own]
     assert weights == pytest.approx(expected)
     assert labels.tolist() == [label for own in grades for label in range(len(own))]
@@ -148,13 +148,13 @@ def test_each_label_has_the_share_of_its_relevance(grades):
 
 def test_shares_do_not_depend_on_the_rows_before():
     (chunk,) = read_xc(io.BytesIO(b"2 1 3\n0:1e30 0:1\n1:1e-9,2:3e-9 0:1\n"))
-    assert chunk.examples("each")[2].tolist() == [1.0, 0.25, 0.75]
+    assert chunk.one_label("each")[2].tolist() == [1.0, 0.25, 0.75]
 
 
 def test_a_draw_goes_by_relevance():
     rows = "2000 1 3\n" + "0:1,1:0,2:3 0:1\n" * 1999 + "0:0,1:0 0:1\n"
     chunk = joined(list(read_xc(io.BytesIO(rows.encode()))))
-    _, labels, weights = chunk.examples("draw", seed=3)
+    _, labels, weights = chunk.one_label("draw", seed=3)
     assert np.mean(labels[:-1] == 2) == pytest.approx(0.75, abs=0.03)
     assert not (labels[:-1] == 1).any()
     assert weights.tolist() == [1.0] * 1999 + [0.0]  # nothing is relevant to the last row

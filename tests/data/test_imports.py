@@ -19,8 +19,8 @@ import io
 from labeltrees.data.readers import open_reader
 text = {text!r}
 (chunk,) = open_reader(io.BytesIO(text), format={format!r})
-rows, labels, weights = chunk.examples("draw", 1)
-assert (rows.n_rows, chunk.head(1).n_rows, len(labels)) == (2, 1, 2)
+drawn = chunk.with_one_label("draw", 1)
+assert (drawn.n_rows, chunk.head(1).n_rows, len(drawn.labels)) == (2, 1, 2)
 """
 TEXTS = {
     "xc": b"2 3 5\n4,1 0:1\n2 2:1\n",
@@ -33,8 +33,7 @@ STREAM = """
 from labeltrees.data.python_source import PythonSource
 for order in ("files", "shuffled"):
     chunk = next(iter(PythonSource(limit=500, order=order)))
-    rows, labels, weights = chunk.examples("first")
-    assert rows is chunk.rows
+    assert chunk.with_one_label("first").rows is chunk.rows
 """
 DENSE = """
 import numpy as np

@@ -102,10 +102,9 @@ def test_a_buffer_holds_two_rows_at_least(buffer_rows):
 
 def test_relevance_and_texts_stay_with_their_rows():
     (chunk,) = read_xc(io.BytesIO(b"3 9 6\n1,2 0:1\n 1:2\n3 2:3\n"))
-    graded = replace(
-        chunk, relevance=chunk.labels.astype(np.float32), texts=["one two", "", "three"]
-    )
-    plain = replace(graded, relevance=None)
+    labels = replace(chunk.targets, relevance=chunk.labels.astype(np.float32))
+    graded = replace(chunk, targets=labels, texts=["one two", "", "three"])
+    plain = replace(graded, targets=chunk.targets)
     (mixed,) = shuffled([graded, plain], 8, seed=1)
     assert sorted(mixed.texts) == ["", "", "one two", "one two", "three", "three"]
     assert sorted(mixed.relevance) == [1, 1, 1, 1, 2, 3]

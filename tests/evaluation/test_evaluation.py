@@ -14,6 +14,7 @@ from tests.references import evaluation as reference
 import labeltrees
 from labeltrees import ConditionalTreeClassifier, ExtremeRegressor, TextClassifier
 from labeltrees.data.chunk import Chunk
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.rows import as_rows
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError, DataError
@@ -57,7 +58,7 @@ def rows_of(lists, weights=None, relevance=None, *, is_distribution=False):
     weights = None if weights is None else np.asarray(weights, np.float32)
     relevance = None if relevance is None else np.concatenate(relevance).astype(np.float32)
     return Chunk(
-        rows, flat, starts, weights, 1, relevance=relevance, is_distribution=is_distribution
+        rows, RaggedLabels(flat, starts, relevance), weights, 1, is_distribution=is_distribution
     )
 
 

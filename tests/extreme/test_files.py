@@ -169,7 +169,7 @@ def test_a_chunk_in_files_is_that_of_memory(tmp_path, monkeypatch):
     whole = joined(list(read_svmlight(path)))
     graded = replace(
         whole,
-        relevance=np.arange(len(whole.labels), dtype=np.float32),
+        targets=replace(whole.targets, relevance=np.arange(len(whole.labels), dtype=np.float32)),
         weights=np.arange(120, dtype=np.float32),
         is_distribution=True,
     )

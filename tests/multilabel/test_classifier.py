@@ -356,9 +356,8 @@ def test_values_past_all_measure_are_refused_and_the_rows_before_are_kept():
 def test_label_sets_name_the_line_of_a_bad_relevance():
     from labeltrees.data.chunk import Chunk
 
-    chunk = Chunk(
-        as_rows([[1.0], [2.0]]), np.array(["a", "b"], dtype=object), np.array([0, 1, 2]), None, 5,
-        relevance=np.array([1.0, 4.0], np.float32),
-    )  # fmt: skip
+    grades = np.array([1.0, 4.0], np.float32)
+    labels = RaggedLabels(np.array(["a", "b"], dtype=object), np.array([0, 1, 2]), grades)
+    chunk = Chunk(as_rows([[1.0], [2.0]]), labels, None, 5)
     with pytest.raises(DataError, match=r"line 6 has relevance 4; relevance must be in \[0, 1\]"):
         RaggedLabels.of_chunk(chunk)

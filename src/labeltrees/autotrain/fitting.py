@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from labeltrees.autotrain.gathering import label_lists, weights_of
+from labeltrees.autotrain.gathering import label_lists
 from labeltrees.autotrain.memory_shares import kept_within_memory
 from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.targets import learned_labels, weighted_by_label
@@ -36,17 +36,18 @@ def fit(recipe: Recipe, data: Chunk, folder: Path | None = None) -> FittedModel:
         return _fit_estimator(recipe, data)
     if method.several_labels:
         return _fit_sets(recipe, data)
-    rows, labels, weights = data.examples(recipe.one_label, recipe.seed)
-    weights = weighted_by_label(labels, weights, recipe.settings.class_weight)
+    single = data.with_one_label(recipe.one_label, recipe.seed)
+    rows, labels = single.rows, single.labels
+    weights = weighted_by_label(labels, single.row_weights, recipe.settings.class_weight)
     model = method.start_on_rows(recipe.settings, rows, labels, weights)
     with kept_within_memory(model):
-        model.learn_in_passes(rows, RaggedLabels.of_single(labels), weights)
+        model.learn_in_passes(rows, single.targets, weights)
     return cast("FittedModel", model)
 
 
 def _fit_sets(recipe: Recipe, data: Chunk) -> FittedModel:
     """Return a model that learned all labels of each row together, in passes over the rows."""
-    weights = weights_of(data)
+    weights = data.row_weights
     learned = data if weights.all() else data.take(np.flatnonzero(weights))
     sets = RaggedLabels.of_chunk(learned)
     if not len(sets.labels):
@@ -54,7 +55,7 @@ def _fit_sets(recipe: Recipe, data: Chunk) -> FittedModel:
     names = learned_labels(sets.labels, np.empty(0, np.float32))
     model = recipe.method.model_class.over(recipe.settings, learned.rows, sets, names)
     with kept_within_memory(model):
-        model.learn_in_passes(learned.rows, sets, weights_of(learned))
+        model.learn_in_passes(learned.rows, sets, learned.row_weights)
     return cast("FittedModel", model)
 
 
@@ -82,5 +83,5 @@ def _fitted_to(estimator: Any, recipe: Recipe, data: Chunk) -> dict[str, Any]:
         y = label_matrix(data.labels, data.relevance, classes=labels, starts=data.label_starts)
         y.data /= np.repeat(y.sum(axis=1), np.diff(y.indptr))  # 32-bit floats hardly sum to 1
         return {"X": data.rows, "y": y, "sample_weight": data.weights, "classes": labels}
-    rows, labels, weights = data.examples(recipe.one_label, recipe.seed)
-    return {"X": rows, "y": labels, "sample_weight": weights}
+    single = data.with_one_label(recipe.one_label, recipe.seed)
+    return {"X": single.rows, "y": single.labels, "sample_weight": single.weights}

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from labeltrees.autotrain.memory_shares import bytes_to_train
 from labeltrees.data.chunk import UNBOUNDED_WIDTH
 from labeltrees.data.shuffle import joined
 from labeltrees.errors import DataError
-from labeltrees.evaluation.truth import labelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
-
-    from numpy.typing import NDArray
 
     from labeltrees.data.chunk import Chunk
 
@@ -28,9 +22,7 @@ __all__ = [
     "gather_in_files",
     "given_up",
     "label_lists",
-    "labelled",
     "narrowed",
-    "weights_of",
 ]
 
 
@@ -63,7 +55,7 @@ def gather(chunks: Iterable[Chunk], room: int, *, name: str) -> Gathered:
     for chunk in rest:
         n_unlabelled += chunk.n_unlabelled
         if chunk.n_unlabelled < chunk.n_rows:
-            held.append(labelled(chunk))
+            held.append(chunk.labelled())
             size += bytes_to_train(chunk)
         if size > room:
             return Gathered(joined(held), n_unlabelled, rest)
@@ -85,7 +77,7 @@ def gather_in_files(chunks: Iterable[Chunk], folder: Path) -> Gathered:
         nonlocal n_unlabelled
         for chunk in chunks:
             n_unlabelled += chunk.n_unlabelled
-            yield labelled(chunk)
+            yield chunk.labelled()
 
     data = chunk_in_files(known(), folder)
     return Gathered(data, n_unlabelled, None)
@@ -102,18 +94,13 @@ def narrowed(data: Chunk) -> Chunk:
     return replace(data, rows=replace(data.rows, n_features=width))
 
 
-def weights_of(data: Chunk) -> NDArray[np.float32]:
-    """Return the weight of every row."""
-    return np.ones(data.n_rows, np.float32) if data.weights is None else data.weights
-
-
 def label_lists(data: Chunk) -> list[Any]:
     """Return the labels of each row: lists, or dictionaries to relevance."""
-    labels, pieces = data.labels.tolist(), pairwise(data.label_starts.tolist())
     if data.relevance is None:
-        return [labels[begin:end] for begin, end in pieces]
-    values = data.relevance.tolist()
-    return [dict(zip(labels[begin:end], values[begin:end], strict=True)) for begin, end in pieces]
+        return list(data.targets.lists())
+    graded = replace(data.targets, labels=data.relevance).lists()
+    pairs = zip(data.targets.lists(), graded, strict=True)
+    return [dict(zip(labels, values, strict=True)) for labels, values in pairs]
 
 
 def given_up(held: list[Chunk]) -> Iterator[Chunk]:

@@ -33,9 +33,11 @@ class MostFrequent:
 
     >>> import numpy as np
     >>> from labeltrees.data.chunk import Chunk
+    >>> from labeltrees.data.labels import RaggedLabels
     >>> from labeltrees.data.rows import as_rows
     >>> rows, labels = as_rows(np.zeros((3, 1))), np.array(["a", "b", "b"], dtype=object)
-    >>> MostFrequent(Chunk(rows, labels, np.arange(4), None, 1)).top_labels(rows, 1)[0].tolist()
+    >>> learned = Chunk(rows, RaggedLabels.of_single(labels), None, 1)
+    >>> MostFrequent(learned).top_labels(rows, 1)[0].tolist()
     [['b'], ['b'], ['b']]
     """
 

@@ -123,10 +123,10 @@ def learn_stream(
                     memory.enter_context(kept_within_memory(model))
                 k = 0 if single else scored_k(model.settings, 1)
                 predicted = model.update(
-                    batch.rows, batch.labels, batch.weights, k=k, pass_number=number
+                    batch.rows, batch.targets, batch.row_weights, k=k, pass_number=number
                 )
                 if number == 0:
-                    validation.observe(predicted, batch.labels, batch.weights)
+                    validation.observe(predicted, batch.targets, batch.weights)
                 if advance is not None:
                     loss = validation.scores().log_loss_seen or 0.0
                     advance(batch.n_rows, {"loss": loss, "labels": len(model.vocabulary)})

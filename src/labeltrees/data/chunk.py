@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 import numpy as np
 
 from labeltrees import checks
-from labeltrees.data.ragged import starts_of
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.rows import MAX_FEATURES, Rows
 
 if TYPE_CHECKING:
@@ -32,24 +32,20 @@ OneLabel: TypeAlias = Literal["each", "draw", "first"]
 class Chunk:
     """Consecutive rows of a data file.
 
-    Row ``i`` has the labels ``labels[label_starts[i]:label_starts[i + 1]]``: none, one or many.
-
     Parameters
     ----------
     rows : Rows
         The features, as the core takes them; ``features`` is the same as a scipy array.
-    labels : ndarray of int64 or of str objects
-        The labels of all rows, one row after the other.
-    label_starts : ndarray of int64 of shape (n_rows + 1,)
-        Where each row's labels start in ``labels``.
+    targets : RaggedLabels
+        The labels of the rows, int64 or str objects: none, one or many for each row. Their
+        relevance is a number >= 0. The parts are also ``labels``, ``label_starts`` and
+        ``relevance`` of the chunk.
     weights : ndarray of float32 of shape (n_rows,), or None
         The importance of each row; None if the file's format has no weights.
     first_line : int
         The line of the file, from 1, that holds the first row.
     lines : ndarray of int64 of shape (n_rows,), or None
         The line of each row; None if they are consecutive.
-    relevance : ndarray of float32 of shape (n_labels_in_all,), or None
-        How relevant each entry of ``labels`` is to its row, a number >= 0; None: all are 1.
     texts : sequence of str, or None
         The text of each row, as it stands in the file; None for formats without texts.
     is_distribution : bool
@@ -57,12 +53,10 @@ class Chunk:
     """
 
     rows: Rows
-    labels: Labels
-    label_starts: NDArray[np.int64]
+    targets: RaggedLabels
     weights: NDArray[np.float32] | None
     first_line: int
     lines: NDArray[np.int64] | None = None
-    relevance: NDArray[np.float32] | None = None
     texts: Sequence[str] | None = None
     is_distribution: bool = False
 
@@ -72,9 +66,34 @@ class Chunk:
         return self.rows.n_rows
 
     @property
+    def labels(self) -> Labels:
+        """The labels of all rows, one row after the other."""
+        return self.targets.labels
+
+    @property
+    def label_starts(self) -> NDArray[np.int64]:
+        """Where each row's labels start in ``labels``."""
+        return self.targets.starts
+
+    @property
+    def relevance(self) -> NDArray[np.float32] | None:
+        """How relevant each entry of ``labels`` is to its row; None: all are 1."""
+        return self.targets.relevance
+
+    @property
     def n_unlabelled(self) -> int:
         """The number of rows without a label."""
-        return int(np.count_nonzero(np.diff(self.label_starts) == 0))
+        return int(np.count_nonzero(self.targets.counts == 0))
+
+    @property
+    def line_numbers(self) -> NDArray[np.int64]:
+        """The line of each row in the file."""
+        return self.first_line + np.arange(self.n_rows) if self.lines is None else self.lines
+
+    @property
+    def row_weights(self) -> NDArray[np.float32]:
+        """The weight of each row, 1 if the file has none."""
+        return np.ones(self.n_rows, np.float32) if self.weights is None else self.weights
 
     @cached_property
     def features(self) -> csr_array:
@@ -98,15 +117,12 @@ class Chunk:
         [4, 1]
         """
         n = checks.integer("n_rows", n_rows, 0, self.n_rows)
-        n_labels = self.label_starts[n]
         return replace(
             self,
             rows=self.rows.head(n),
-            labels=self.labels[:n_labels],
-            label_starts=self.label_starts[: n + 1],
+            targets=self.targets.head(n),
             weights=None if self.weights is None else self.weights[:n],
             lines=None if self.lines is None else self.lines[:n],
-            relevance=None if self.relevance is None else self.relevance[:n_labels],
             texts=None if self.texts is None else self.texts[:n],
         )
 
@@ -127,21 +143,20 @@ class Chunk:
         [2, 4, 1]
         """
         rows = np.arange(self.n_rows)[rows]  # a mask and numbers from the end work as well
-        n_labels = np.diff(self.label_starts)[rows]
-        starts = starts_of(n_labels)
-        places = np.repeat(self.label_starts[rows] - starts[:-1], n_labels) + np.arange(starts[-1])
-        lines = self._line_of(rows)
+        lines = self.line_numbers[rows]
         return replace(
             self,
             rows=self.rows.take(rows),
-            labels=self.labels[places],
-            label_starts=starts,
+            targets=self.targets.take(rows),
             weights=None if self.weights is None else self.weights[rows],
             first_line=int(lines[0]) if len(lines) else self.first_line,
             lines=lines,
-            relevance=None if self.relevance is None else self.relevance[places],
             texts=None if self.texts is None else [self.texts[row] for row in rows],
         )
+
+    def labelled(self) -> Chunk:
+        """Return the chunk of the rows that have a label."""
+        return self.take(np.flatnonzero(self.targets.counts)) if self.n_unlabelled else self
 
     def one_label(
         self, how: OneLabel = "each", seed: int = 0
@@ -168,61 +183,62 @@ class Chunk:
         >>> labels.tolist(), weights.tolist()
         ([4, 1, 2], [0.5, 0.5, 1.0])
         """
-        rows, labels, weights = self.examples(how, seed)
-        return self.features if rows is self.rows else rows.to_csr(), labels, weights
+        found = self.with_one_label(how, seed)
+        features = self.features if found.rows is self.rows else found.features
+        return features, found.labels, found.row_weights
 
-    def examples(
-        self, how: OneLabel = "each", seed: int = 0
-    ) -> tuple[Rows, Labels, NDArray[np.float32]]:
-        r"""Return what `one_label` does, with `Rows` instead of a scipy array.
+    def with_one_label(self, how: OneLabel = "each", seed: int = 0) -> Chunk:
+        r"""Return a chunk with exactly one label per row, as `one_label` does, without texts.
 
         Examples
         --------
         >>> import io
         >>> from labeltrees.data.readers import read_xc
         >>> (chunk,) = read_xc(io.BytesIO(b"2 3 5\n4,1 0:1\n2 2:1\n"))
-        >>> rows, labels, weights = chunk.examples("first")
-        >>> rows.shape, labels.tolist()
-        ((2, 3), [4, 2])
+        >>> first = chunk.with_one_label("first")
+        >>> first.labels.tolist(), first.targets.is_single
+        ([4, 2], True)
         """
         how = checks.choice("how", how, get_args(OneLabel))
         seed = checks.integer("seed", seed)
-        n_labels = np.diff(self.label_starts)
+        n_labels = self.targets.counts
         chosen = np.flatnonzero(n_labels)
-        weights = np.ones(self.n_rows, np.float32) if self.weights is None else self.weights
         if how == "each":
             chosen = np.repeat(chosen, n_labels[chosen])
-            weights = (weights[chosen] * self._shares(n_labels)).astype(np.float32)
-            return self._take(chosen), self.labels, weights
-        place = self.label_starts[chosen]
+            shared = self.row_weights[chosen] * self._shares(n_labels)
+            return self._single(chosen, self.labels, shared.astype(np.float32))
+        place, weights = self.label_starts[chosen], self.row_weights
         if how == "draw" and self.relevance is None:
-            place = place + _draw(n_labels[chosen], seed, self._line_of(chosen))
+            place = place + _draw(n_labels[chosen], seed, self.line_numbers[chosen])
         elif how == "draw":
             shares = self._shares(n_labels)
             ends = np.concatenate([[0.0], np.cumsum(shares)])
-            at = ends[place] + _uniform(seed, self._line_of(chosen))
+            at = ends[place] + _uniform(seed, self.line_numbers[chosen])
             found = np.searchsorted(ends[1:], at, side="right")
             place = np.clip(found, place, place + n_labels[chosen] - 1)
             weights = np.where(np.diff(ends[self.label_starts]) > 0, weights, np.float32(0))
-        return self._take(chosen), self.labels[place], weights[chosen]
+        return self._single(chosen, self.labels[place], weights[chosen])
+
+    def _single(
+        self, chosen: NDArray[np.int64], labels: Labels, weights: NDArray[np.float32]
+    ) -> Chunk:
+        """Return the chosen rows, with one label each."""
+        unchanged = len(chosen) == self.n_rows and np.array_equal(chosen, np.arange(self.n_rows))
+        rows = self.rows if unchanged else self.rows.take(chosen)
+        lines = self.line_numbers[chosen]
+        first_line = int(lines[0]) if len(lines) else self.first_line
+        return Chunk(rows, RaggedLabels.of_single(labels), weights, first_line, lines)
 
     def _shares(self, n_labels: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the share that each label has of its row: by relevance, or all the same."""
         if self.relevance is None:
             return np.asarray(1 / np.repeat(n_labels, n_labels), np.float64)
         relevance = self.relevance.astype(np.float64)
-        row_of = np.repeat(np.arange(self.n_rows), n_labels)
+        row_of = self.targets.row_of
         totals = np.bincount(row_of, relevance, minlength=self.n_rows)[row_of]
         shares = np.zeros(len(relevance))
         np.divide(relevance, totals, out=shares, where=totals > 0)
         return shares
-
-    def _line_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        return self.first_line + rows if self.lines is None else self.lines[rows]
-
-    def _take(self, rows: NDArray[np.int64]) -> Rows:
-        unchanged = len(rows) == self.n_rows and np.array_equal(rows, np.arange(self.n_rows))
-        return self.rows if unchanged else self.rows.take(rows)
 
 
 def _uniform(seed: int, lines: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -83,20 +83,19 @@ class RaggedLabels:
 
         The error names the line, and the file if ``path`` does.
         """
-        labels = cls(chunk.labels, chunk.label_starts, chunk.relevance)
-        if chunk.relevance is None:
-            return labels
-        wrong = ~((chunk.relevance >= 0) & (chunk.relevance <= 1))
+        targets = chunk.targets
+        if targets.relevance is None:
+            return targets
+        wrong = ~((targets.relevance >= 0) & (targets.relevance <= 1))
         if wrong.any():
             entry = int(np.argmax(wrong))
-            row = int(np.searchsorted(chunk.label_starts, entry, side="right")) - 1
-            line = chunk.first_line + row if chunk.lines is None else int(chunk.lines[row])
-            value = f"{chunk.relevance[entry]:g}"
+            row = int(np.searchsorted(targets.starts, entry, side="right")) - 1
+            line, value = int(chunk.line_numbers[row]), f"{targets.relevance[entry]:g}"
             if path:
                 message = f"a label has relevance {value}; {ALLOWED_RELEVANCE}"
                 raise DataFileError(path, line, message)
             raise DataError(f"line {line} has relevance {value}; {ALLOWED_RELEVANCE}")
-        return labels.keep(chunk.relevance > 0)
+        return targets.keep(targets.relevance > 0)
 
     @property
     def n_rows(self) -> int:
@@ -124,6 +123,12 @@ class RaggedLabels:
         """Yield the labels of each row."""
         flat = self.labels.tolist()
         return (flat[begin:end] for begin, end in pairwise(self.starts.tolist()))
+
+    def head(self, n_rows: int) -> RaggedLabels:
+        """Return the labels of the first rows, which share this one's memory."""
+        n = int(self.starts[n_rows])
+        relevance = None if self.relevance is None else self.relevance[:n]
+        return RaggedLabels(self.labels[:n], self.starts[: n_rows + 1], relevance)
 
     def take(self, rows: NDArray[np.int64]) -> RaggedLabels:
         """Return the labels of these rows, in their order.
@@ -160,13 +165,14 @@ class RaggedLabels:
         """
         relevance = None
         if any(part.relevance is not None for part in parts):
-            given = [
-                np.ones(len(part.labels), np.float32) if part.relevance is None else part.relevance
-                for part in parts
-            ]
-            relevance = np.concatenate(given)
-        labels = np.concatenate([part.labels for part in parts])
-        return cls(labels, joined_starts([part.starts for part in parts]), relevance)
+            relevance = np.concatenate([part.relevance_of_all for part in parts])
+        named = [part.labels for part in parts if len(part.labels)] or [parts[0].labels]
+        return cls(np.concatenate(named), joined_starts([part.starts for part in parts]), relevance)
+
+    @property
+    def relevance_of_all(self) -> NDArray[Any]:
+        """The relevance of each label, 1 where none is given."""
+        return np.ones(len(self.labels), np.float32) if self.relevance is None else self.relevance
 
     def to_ids(self, vocabulary: LabelVocabulary) -> tuple[RaggedLabels, NDArray[np.int64]]:
         """Return the labels' ids, and where among them each label is.
@@ -176,7 +182,7 @@ class RaggedLabels:
         """
         ids = vocabulary.ids(self.labels) if len(self.labels) else np.empty(0, np.int32)
         rows = self.row_of
-        relevance = np.ones(len(ids), np.float32) if self.relevance is None else self.relevance
+        relevance = self.relevance_of_all
         order = np.lexsort((-relevance, ids, rows))  # of several the most relevant comes first
         own, rows = ids[order], rows[order]
         is_first = np.ones(len(own), dtype=bool)

@@ -25,6 +25,7 @@ import numpy as np
 
 from labeltrees import _core, checks
 from labeltrees.data.chunk import Chunk
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.rows import Rows
 from labeltrees.errors import ArgumentError, DataError
 
@@ -271,8 +272,7 @@ class _ChunkMaker:
         self._n_made += len(positions)
         return SourceChunk(
             rows=_rows_of_ones(indices, row_starts),
-            labels=self._names[label_tokens],
-            label_starts=np.arange(len(positions) + 1, dtype=np.int64),
+            targets=RaggedLabels.of_single(self._names[label_tokens]),
             weights=None,
             first_line=first_line,
             contexts=contexts,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.shuffle import joined
 
 if TYPE_CHECKING:
@@ -120,14 +121,13 @@ def join_same_rows(chunks: Iterable[Chunk]) -> Chunk:
         relevance += [float(np.mean(each)) for each in rated.values()]
         starts.append(len(labels))
     found: Any = np.array(labels, chunk.labels.dtype)
+    graded = None if chunk.relevance is None else np.array(relevance, np.float32)
     weights = chunk.weights
     if weights is not None:
         weights = np.array([weights[rows].mean() for rows in members.values()], np.float32)
     return replace(
         chunk.take(np.array([rows[0] for rows in members.values()])),
-        labels=found,
-        label_starts=np.array(starts, np.int64),
-        relevance=None if chunk.relevance is None else np.array(relevance, np.float32),
+        targets=RaggedLabels(found, np.array(starts, np.int64), graded),
         weights=weights,
     )
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from labeltrees import checks
 from labeltrees.data.chunk import Chunk
-from labeltrees.data.ragged import joined_starts
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.rows import stacked
 
 if TYPE_CHECKING:
@@ -92,27 +92,16 @@ def joined(chunks: Sequence[Chunk]) -> Chunk:
     if len(chunks) == 1:
         return chunks[0]
     n_rows = [chunk.n_rows for chunk in chunks]
-    named: list[NDArray[Any]] = [chunk.labels for chunk in chunks if len(chunk.labels)] or [
-        chunks[0].labels
-    ]
     texts = [text for chunk in chunks for text in chunk.texts or ()]
     return Chunk(
         stacked([chunk.rows for chunk in chunks]),
-        np.concatenate(named),
-        joined_starts([chunk.label_starts for chunk in chunks]),
+        RaggedLabels.joined([chunk.targets for chunk in chunks]),
         joined_numbers([chunk.weights for chunk in chunks], n_rows),
         chunks[0].first_line,
-        np.concatenate([_lines_of(chunk) for chunk in chunks]),
-        joined_numbers(
-            [chunk.relevance for chunk in chunks], [len(chunk.labels) for chunk in chunks]
-        ),
+        np.concatenate([chunk.line_numbers for chunk in chunks]),
         texts if len(texts) == sum(n_rows) else None,
         any(chunk.is_distribution for chunk in chunks),
     )
-
-
-def _lines_of(chunk: Chunk) -> NDArray[np.int64]:
-    return chunk.first_line + np.arange(chunk.n_rows) if chunk.lines is None else chunk.lines
 
 
 def joined_numbers(

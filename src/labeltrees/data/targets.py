@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labeltrees.data.ragged import starts_of
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.rows import Rows, as_rows, as_weights
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError, DataError, LabelTypeError
@@ -17,15 +15,12 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
-    "Candidates",
     "as_candidates",
     "as_targets",
     "check_training",
     "learned_labels",
     "weighted_by_label",
 ]
-
-Value = TypeVar("Value", bound=np.generic)
 
 _LISTS = (list, tuple, set, frozenset, np.ndarray)
 
@@ -104,24 +99,7 @@ def weighted_by_label(
     return as_weights(own * of_label[ids], len(targets))
 
 
-@dataclass(frozen=True)
-class Candidates:
-    """Several labels of each row: row i has ``labels[starts[i]:starts[i + 1]]``."""
-
-    labels: NDArray[Any]
-    starts: NDArray[np.int64]
-    is_matrix: bool
-    """Whether they came as a matrix, with equally many for each row."""
-
-    def shaped(self, values: NDArray[Value]) -> NDArray[Value] | list[NDArray[Value]]:
-        """Return one value per label in the form in which the labels came."""
-        n_rows = len(self.starts) - 1
-        if self.is_matrix:
-            return values.reshape(n_rows, -1)
-        return [values[begin:end] for begin, end in pairwise(self.starts.tolist())]
-
-
-def as_candidates(y: Any) -> Candidates | None:
+def as_candidates(y: Any) -> RaggedLabels | None:
     """Return several labels of each row, from a matrix or from lists; None if y has one each.
 
     >>> as_candidates([["a", "b"], [], ["a"]]).starts.tolist(), as_candidates(["a", "b"])
@@ -130,7 +108,7 @@ def as_candidates(y: Any) -> Candidates | None:
     if getattr(y, "ndim", 1) == 2:
         matrix = np.asarray(y)
         starts = np.arange(len(matrix) + 1, dtype=np.int64) * matrix.shape[1]
-        return Candidates(matrix.ravel(), starts, True)
+        return RaggedLabels(matrix.ravel(), starts)
     rows = y.tolist() if hasattr(y, "tolist") else list(y)
     lists = [isinstance(row, _LISTS) for row in rows]
     if not any(lists):
@@ -138,9 +116,7 @@ def as_candidates(y: Any) -> Candidates | None:
     if not all(lists):
         row = lists.index(False)
         raise DataError(f"y must have labels or lists of labels, got both: row {row} is no list.")
-    flat = [label for row in rows for label in row]
-    starts = starts_of([len(row) for row in rows])
-    return Candidates(np.fromiter(flat, dtype=object, count=len(flat)), starts, False)
+    return RaggedLabels.of_lists(rows)
 
 
 def _whole(array: NDArray[Any]) -> NDArray[np.int64]:

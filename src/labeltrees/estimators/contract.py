@@ -133,12 +133,13 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
         candidates = as_candidates(y)
         if candidates is None:
             return self.model_.label_probabilities(rows, y)
-        n_rows = len(candidates.starts) - 1
-        if n_rows != rows.n_rows:
+        if candidates.n_rows != rows.n_rows:
+            n_rows = candidates.n_rows
             raise ArgumentError(f"y has labels for {n_rows} rows, X has {rows.n_rows} rows.")
-        return candidates.shaped(
-            self.model_.candidate_probabilities(rows, candidates.labels, candidates.starts)
-        )
+        p = self.model_.candidate_probabilities(rows, candidates)
+        if getattr(y, "ndim", 1) == 2:
+            return p.reshape(rows.n_rows, -1)
+        return np.split(p, candidates.starts[1:-1]) if rows.n_rows else []
 
     def predict_proba(self, X: Any, *, max_bytes: int = MAX_DENSE_BYTES) -> NDArray[np.float64]:
         """Return the whole distribution, columns as in ``classes_``. O(n_labels) per row.

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 
 from labeltrees import checks, metrics
-from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.ragged import starts_of
 from labeltrees.data.rows import stacked
 from labeltrees.data.shuffle import joined
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from labeltrees.data.chunk import Chunk
+    from labeltrees.data.labels import RaggedLabels
     from labeltrees.data.rows import Rows
 
 __all__ = ["Evaluator", "HasModel", "Predictor", "evaluate"]
@@ -241,7 +241,8 @@ class Evaluator:
         rows, labels = chunk.rows, chunk.labels
         more: dict[str, Any] = {}
         if self.task == "label":
-            rows, labels, _ = chunk.examples("each")
+            single = chunk.with_one_label("each")
+            rows, labels = single.rows, single.labels
             more["p_label"] = model.label_probabilities(rows, labels)
         learned = model.has_learned(model.vocabulary.ids(labels))
         if self._unseen is not None:
@@ -331,12 +332,9 @@ class Evaluator:
 
     def _keep(self, chunk: Chunk, found: Ranked, **more: Any) -> None:
         self._columns(chunk.labels)
-        weights = np.ones(chunk.n_rows, np.float32) if chunk.weights is None else chunk.weights
-        given = RaggedLabels(chunk.labels, chunk.label_starts, chunk.relevance)
         if self.task == "label":
-            _, labels, weights = chunk.examples("each")
-            given = RaggedLabels.of_single(labels)
-        truth = _matrix(given, self._names)
+            chunk = chunk.with_one_label("each")
+        truth, weights = _matrix(chunk.targets, self._names), chunk.row_weights
         assert self.task is not None
         more["labelwise"] = self.labelwise
         self._parts.append(
@@ -454,7 +452,7 @@ def _distances(model: Predictor, chunk: Chunk) -> NDArray[np.float64]:
     names = LabelVocabulary(model.vocabulary.labels)
     n_known = len(names)
     names.add(chunk.labels)
-    truth = _matrix(RaggedLabels(chunk.labels, chunk.label_starts, chunk.relevance), names)
+    truth = _matrix(chunk.targets, names)
     n_parts = 1 + chunk.n_rows * len(names) // _ENTRIES_AT_ONCE
     found = []
     for part in np.array_split(np.arange(chunk.n_rows), min(n_parts, chunk.n_rows)):

@@ -105,7 +105,7 @@ def add_saved(
     `join_same_rows` makes them; the first of them has the predictions.
     """
     n_rows = chunk.n_rows
-    chunk = replace(chunk, labels=as_text(chunk.labels))
+    chunk = replace(chunk, targets=replace(chunk.targets, labels=as_text(chunk.labels)))
     group = groups_of(chunk) if join else np.arange(n_rows)
     if join:
         chunk = join_same_rows([chunk])

@@ -16,7 +16,7 @@ from labeltrees.errors import DataError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["Task", "labelled", "labelled_rows", "labels_of_rows", "task_of", "task_of_profile"]
+__all__ = ["Task", "labelled_rows", "labels_of_rows", "task_of", "task_of_profile"]
 
 Task: TypeAlias = Literal["label", "labels", "distribution"]
 """Whether rows have one label each, any number of labels, or a probability of each label."""
@@ -71,11 +71,9 @@ def labelled_rows(
     weights = as_weights(sample_weight, rows.n_rows)
     return Chunk(
         rows,
-        sets.labels,
-        sets.starts,
+        sets,
         weights if len(weights) else None,
         first_line=0,
-        relevance=sets.relevance,
         is_distribution=_are_distributions(sets),
     )
 
@@ -87,11 +85,6 @@ def _are_distributions(sets: RaggedLabels) -> bool:
     ends = np.concatenate(([0.0], np.cumsum(sets.relevance, dtype=np.float64)))[sets.starts]
     sums = np.diff(ends)[np.diff(sets.starts) > 0]
     return bool((np.abs(sums - 1) <= _SUM_ERROR).all())
-
-
-def labelled(chunk: Chunk) -> Chunk:
-    """Return the rows that have a label."""
-    return chunk.take(np.flatnonzero(np.diff(chunk.label_starts))) if chunk.n_unlabelled else chunk
 
 
 def task_of(chunk: Chunk) -> Task:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from labeltrees.data.labels import RaggedLabels
     from labeltrees.data.rows import Rows
     from labeltrees.data.vocabulary import LabelVocabulary
     from labeltrees.models.settings import Settings
@@ -251,13 +252,12 @@ class FittedModel(ABC):
         """Return which label ids belong to labels that the model has learned; -1 is none."""
         return ids >= 0
 
-    def candidate_probabilities(
-        self, rows: Rows, labels: NDArray[Any], starts: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        """Return P(label given row) for row i and each of ``labels[starts[i]:starts[i + 1]]``.
+    def candidate_probabilities(self, rows: Rows, candidates: RaggedLabels) -> NDArray[np.float64]:
+        """Return P(label given row) for each row and each of its labels.
 
         As `label_probabilities`, some rows at a time, so that memory stays small.
         """
+        labels, starts = candidates.labels, candidates.starts
         p = np.empty(len(labels))
         per_row = len(rows.indices) // max(rows.n_rows, 1) + 1
         size = len(self.vocabulary) * rows.n_rows if self.scores_all else per_row * len(labels)
@@ -265,7 +265,7 @@ class FittedModel(ABC):
         for part in np.array_split(np.arange(rows.n_rows), n_parts):
             if len(part):
                 own = slice(starts[part[0]], starts[part[-1] + 1])
-                p[own] = self._of_candidates(rows.take(part), labels[own], np.diff(starts)[part])
+                p[own] = self._of_candidates(rows.take(part), labels[own], candidates.counts[part])
         return p
 
     def _of_candidates(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-import numpy as np
 import typer
 
 from labeltrees.cli.method_options import as_options
@@ -27,7 +26,6 @@ from labeltrees.progress import Progress
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from labeltrees.data.chunk import Chunk
     from labeltrees.models.model import FittedModel
 
 
@@ -133,17 +131,10 @@ def _add(
     with Progress("evaluating", total=source.limit, enabled=not quiet) as progress:
         for chunk in source.whole():
             model.check_width(chunk.rows)
-            evaluator.add(model, chunk if one_label is None else _with_one_label(chunk, source))
             progress.advance(chunk.n_rows)
-
-
-def _with_one_label(chunk: Chunk, source: Input) -> Chunk:
-    rows, labels, weights = chunk.examples(source.one_label, source.seed)
-    starts = np.arange(rows.n_rows + 1)
-    return replace(
-        chunk, rows=rows, labels=labels, label_starts=starts, weights=weights, relevance=None,
-        lines=None, texts=None,
-    )  # fmt: skip
+            if one_label is not None:
+                chunk = chunk.with_one_label(source.one_label, source.seed)
+            evaluator.add(model, chunk)
 
 
 def _add_saved(evaluator: Evaluator, path: Path, source: Input, *, join: bool | None) -> None:
@@ -166,8 +157,7 @@ def _labels_of(source: Input, *, as_names: bool = False) -> RaggedLabels:
     """Return the labels of all rows of a file."""
     chunks = list(source.whole())
     chunk = joined(chunks)
-    labels = as_text(chunk.labels) if as_names else chunk.labels
-    return RaggedLabels(labels, chunk.label_starts, chunk.relevance)
+    return replace(chunk.targets, labels=as_text(chunk.labels)) if as_names else chunk.targets
 
 
 def _check_labels(labels: str | None, model: FittedModel, source: Input) -> None:

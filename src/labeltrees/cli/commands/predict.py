@@ -197,7 +197,7 @@ def _ids(
 ) -> list[Any] | None:
     if id is None:
         return None
-    numbers = chunk.first_line + np.arange(chunk.n_rows) if chunk.lines is None else chunk.lines
+    numbers = chunk.line_numbers
     if id == "line" or lines is None:
         return list(numbers.tolist())
     if source.format == "jsonl":

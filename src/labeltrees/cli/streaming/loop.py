@@ -221,9 +221,9 @@ class Stream:
                 self.model = self.learner.start(batch.rows.n_features)
             started = time.perf_counter()
             k = scored_k(self.learner.settings, self.n_top)
-            predicted = self.model.update(batch.rows, batch.labels, batch.weights, k=k)
+            predicted = self.model.update(batch.rows, batch.targets, batch.row_weights, k=k)
             self.pulse.learned(batch.n_rows, time.perf_counter() - started)
-            self.position.validation.observe(predicted, batch.labels, batch.weights)
+            self.position.validation.observe(predicted, batch.targets, batch.weights)
         self.position.rows += part.n_rows
         self.position.unlabelled += part.n_unlabelled
         if batch.n_rows and self.answers is not None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from labeltrees import _core, checks
 from labeltrees.data.chunk import UNBOUNDED_WIDTH, Chunk
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.readers.source import Source, read_blocks, source_name
 from labeltrees.data.rows import Rows
 from labeltrees.errors import DataFileError
@@ -83,8 +84,7 @@ def chunk_of(parsed: _core.ParsedRows, width: int) -> Chunk:
     weights, lines = parsed.weights, parsed.lines
     return Chunk(
         rows,
-        labels,
-        parsed.label_starts,
+        RaggedLabels(labels, parsed.label_starts),
         weights if len(weights) == rows.n_rows else None,
         int(lines[0]) if rows.n_rows else 1,
         lines,
@@ -117,6 +117,7 @@ def parse_chunks(
                 chunk = chunk_of(rows, width)
                 if relevance is not None:
                     n_labels = n_before + len(chunk.labels)
-                    chunk = replace(chunk, relevance=relevance[n_before:n_labels])
+                    own = replace(chunk.targets, relevance=relevance[n_before:n_labels])
+                    chunk = replace(chunk, targets=own)
                     n_before = n_labels
                 yield chunk

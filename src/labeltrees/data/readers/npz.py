@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from labeltrees.data.chunk import Chunk
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.readers.assembly import CHUNK_ROWS, check_chunk_rows
 from labeltrees.data.readers.parquet import seekable
 from labeltrees.data.readers.source import MAX_LINE_BYTES, Source, check_line_limit, source_name
@@ -106,8 +107,8 @@ def _whole(arrays: dict[str, NDArray[Any]], name: str) -> Chunk:
         if weights.shape != (rows.n_rows,) or not np.all(weights >= 0):
             raise DataFileError(name, 1, f"weights must be {rows.n_rows} numbers >= 0.")
         weights = weights.astype(np.float32)
-    found = Chunk(rows, labels.labels, labels.starts, weights, 1, None, labels.relevance)
-    return replace(found, is_distribution=labels.is_distribution)
+    targets = RaggedLabels(labels.labels, labels.starts, labels.relevance)
+    return Chunk(rows, targets, weights, 1, is_distribution=labels.is_distribution)
 
 
 def _rows(arrays: Mapping[str, NDArray[Any]], name: str) -> Rows:

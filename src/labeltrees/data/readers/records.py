@@ -10,6 +10,7 @@ import numpy as np
 
 from labeltrees import _core
 from labeltrees.data.chunk import UNBOUNDED_WIDTH, Chunk
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.readers.assembly import file_error, rows_of
 from labeltrees.data.readers.columns import LABEL_NAMES, TEXT_NAMES, plain
 from labeltrees.data.readers.vectorizers import Vectorizer, default_vectorizer, vectorize
@@ -107,14 +108,13 @@ class RecordReader:
             labels = np.array(self.labels, np.object_)
         else:
             labels = np.array(self.labels, np.int64)
+        relevance = np.array(self.relevance, np.float32) if self.is_graded else None
         chunk = Chunk(
             rows,
-            labels,
-            np.array(self.label_starts, np.int64),
+            RaggedLabels(labels, np.array(self.label_starts, np.int64), relevance),
             np.array(self.weights, np.float32),
             int(lines[0]),
             lines,
-            np.array(self.relevance, np.float32) if self.is_graded else None,
             list(self.texts) if self.feature_kind == "text" else None,
             self.has_distributions,
         )

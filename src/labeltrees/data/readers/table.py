@@ -290,7 +290,6 @@ class _RowReader:
             self._check_size(line, cells)
         lines = np.array([line for line, _ in held], np.int64)
         found = [self._labels(line, cells, "") for line, cells in held]
-        labels, starts = chunk_labels([each for each, _, _ in found])
         relevance = None
         if self.rating is not None and self.label is not None:
             relevance = np.array([v for _, _, r in found for v in r or ()], np.float32)
@@ -298,7 +297,8 @@ class _RowReader:
         if self.weight is not None:
             weights = np.array([self._weight(line, cells) for line, cells in held], np.float32)
         rows = self._named_rows(held, lines) if self.categories else self._dense_rows(held)
-        return Chunk(rows, labels, starts, weights, int(lines[0]), lines, relevance)
+        labels = chunk_labels([each for each, _, _ in found], relevance)
+        return Chunk(rows, labels, weights, int(lines[0]), lines)
 
     def _dense_rows(self, held: list[Record]) -> Rows:
         return as_rows(self._values(held))

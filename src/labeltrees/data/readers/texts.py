@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from labeltrees.data.chunk import Chunk
-from labeltrees.data.ragged import starts_of
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.readers import source as blocks
 from labeltrees.data.readers.vectorizers import Vectorizer, default_vectorizer, vectorize
 
@@ -52,23 +52,21 @@ def text_chunks(
 
 
 def chunk_labels(
-    label_lists: Sequence[Sequence[str]],
-) -> tuple[NDArray[np.object_], NDArray[np.int64]]:
-    """Return ``labels`` and ``label_starts`` of a chunk.
+    label_lists: Sequence[Sequence[str]], relevance: NDArray[np.float32] | None
+) -> RaggedLabels:
+    """Return the labels of rows, with their relevance if there is one.
 
-    >>> chunk_labels([["a", "b"], [], ["c"]])
-    (array(['a', 'b', 'c'], dtype=object), array([0, 2, 2, 3]))
+    >>> list(chunk_labels([["a", "b"], [], ["c"]], None).lists())
+    [['a', 'b'], [], ['c']]
     """
-    starts = starts_of([len(each) for each in label_lists])
-    labels = np.array([label for each in label_lists for label in each], np.object_)
-    return labels, starts
+    found = RaggedLabels.of_lists(label_lists)
+    return RaggedLabels(found.labels, found.starts, relevance)
 
 
 def _chunk(name: str, held: list[TextRow], vectorizer: Vectorizer) -> Chunk:
     line_numbers, label_lists, texts, relevances, weights = zip(*held, strict=True)
     lines = np.array(line_numbers, np.int64)
     rows = vectorize(vectorizer, texts, name, lines)
-    labels, label_starts = chunk_labels(label_lists)
     relevance = None
     if any(each is not None for each in relevances):
         relevance = np.array(
@@ -78,11 +76,9 @@ def _chunk(name: str, held: list[TextRow], vectorizer: Vectorizer) -> Chunk:
     weighed = any(weight != 1.0 for weight in weights)
     return Chunk(
         rows,
-        labels,
-        label_starts,
+        chunk_labels(label_lists, relevance),
         np.array(weights, np.float32) if weighed else None,
         int(lines[0]),
         lines,
-        relevance,
         list(texts),
     )

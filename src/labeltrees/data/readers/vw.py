@@ -139,7 +139,8 @@ def _with_quotes(chunk: Chunk) -> Chunk:
         return chunk
     mark = _QUOTE.decode()
     names = [f"'{name[1:]}" if name.startswith(mark) else name for name in chunk.labels.tolist()]
-    return replace(chunk, labels=np.array(names, np.object_))
+    targets = replace(chunk.targets, labels=np.array(names, np.object_))
+    return replace(chunk, targets=targets)
 
 
 class _Tags:

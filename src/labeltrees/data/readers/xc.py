@@ -91,7 +91,8 @@ def _chunks(source: Source, chunk_rows: int, max_line_bytes: int) -> Iterator[Ch
             chunk = chunk_of(rows, n_features)
             if relevance is not None:
                 end = n_labels_before + len(chunk.labels)
-                chunk = replace(chunk, relevance=relevance[n_labels_before:end])
+                own = replace(chunk.targets, relevance=relevance[n_labels_before:end])
+                chunk = replace(chunk, targets=own)
                 n_labels_before = end
             yield chunk
     if n_rows < 0:

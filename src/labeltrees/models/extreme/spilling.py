@@ -15,6 +15,7 @@ import numpy as np
 
 from labeltrees import _core
 from labeltrees.data.chunk import UNBOUNDED_WIDTH, Chunk
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.ragged import starts_of
 from labeltrees.data.rows import Rows
 from labeltrees.data.shuffle import joined_numbers
@@ -248,11 +249,9 @@ def chunk_in_files(chunks: Iterable[Chunk], folder: Path | None) -> Chunk:
     found = _gathered(chunks, folder)
     return Chunk(
         found.rows,
-        found.vocabulary.labels[found.ids],
-        found.label_starts,
+        RaggedLabels(found.vocabulary.labels[found.ids], found.label_starts, found.relevance),
         found.weights,
         1,
-        relevance=found.relevance,
         is_distribution=found.is_distribution,
     )
 

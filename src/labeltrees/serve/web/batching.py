@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.models.capabilities import Above, demand
 from labeltrees.serve.problems import Problem
 from labeltrees.serve.wire import RowLabels
@@ -134,8 +135,8 @@ def named_labels(served: ServedModel, rows: Rows, labels: list[Any]) -> list[Row
         raise Problem(422, f"The labels of {served.name!r} are {known.__name__}, got {wrong!r}.")
     repeated = np.array(labels * rows.n_rows, dtype=object if known is str else np.int64)
     starts = np.arange(rows.n_rows + 1, dtype=np.int64) * len(labels)
-    p = model.candidate_probabilities(rows, repeated, starts).reshape(rows.n_rows, len(labels))
-    return [RowLabels(labels, own) for own in p.tolist()]
+    p = model.candidate_probabilities(rows, RaggedLabels(repeated, starts))
+    return [RowLabels(labels, own) for own in p.reshape(rows.n_rows, len(labels)).tolist()]
 
 
 def labels_above(served: ServedModel, rows: Rows, threshold: float) -> list[RowLabels]:
