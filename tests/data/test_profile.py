@@ -232,17 +232,16 @@ def test_the_header_of_xc_may_promise_more_than_is_profiled(monkeypatch):
 
 def test_separator_header_and_columns_are_told():
     profile = profile_file(io.BytesIO(b"text\tlabel\n" + tsv([("one two", "a b")] * 3)))
-    assert (profile.layout.header, profile.layout.options["label_column"]) == (True, 2)
-    assert profile.layout.label_separator is None
+    assert "is used as names of columns" in profile.notes[0]
+    assert profile.layout.options["label_column"] == 2
+    assert profile.layout.options["label_separator"] is None
     table = b"id\ttitle\ttags\n" + b"".join(
         b"%d\tmy own title\ta%d,b%d\n" % (i, i % 3, i % 4) for i in range(12)
     )
     profile = profile_file(io.BytesIO(table))
-    assert (profile.format, profile.layout.columns, profile.layout.label_separator) == (
-        "csv",
-        ("id", "title", "tags"),
-        ",",
-    )
+    options = profile.layout.options
+    assert (profile.format, options["label_separator"]) == ("csv", ",")
+    assert options["columns"] == ["id", "title", "tags"]
     assert "The columns 'id' are not used." in profile.notes
     assert profile_file(io.BytesIO(table), label_separator=None).n_labels == 12
 
@@ -293,7 +292,7 @@ def test_a_table_is_found_by_names_in_another_file():
 
 def test_a_header_is_looked_for_in_every_file():
     profile = profile_file(io.BytesIO(b"label\ttext\na\tone\nb\ttwo\n"))
-    assert profile.layout.header
+    assert "is used as names of columns" in profile.notes[0]
     other = FileLayout.from_facts(profile.layout.facts(), io.BytesIO(b"a\tthree\n"))
     assert texts_of(other) == ["three"]
     other = FileLayout.from_facts(profile.layout.facts(), io.BytesIO(b"label\ttext\na\tthree\n"))
@@ -304,11 +303,8 @@ def test_many_tabs_are_told():
     profile = profile_file(io.BytesIO(b"a\tone two\tthree\nb\tfour five\tsix\n" * 6))
     assert (profile.format, profile.n_labels) == ("tsv", 2)
     assert "Every line has 2 tabs" in profile.notes[0]
-    assert profile_file(io.BytesIO(b"a\tone two\tthree\n" * 6), format="csv").layout.columns == (
-        "1",
-        "2",
-        "3",
-    )
+    table = profile_file(io.BytesIO(b"a\tone two\tthree\n" * 6), format="csv")
+    assert table.layout.options["columns"] == ["1", "2", "3"]
 
 
 @pytest.mark.parametrize(

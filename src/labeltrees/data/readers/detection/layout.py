@@ -43,15 +43,10 @@ class FileLayout:
     format : str
         Its format, one of ``FORMATS``.
     options : dict
-        The arguments of the format's reader, ready for JSON.
+        The arguments of the format's reader, ready for JSON. For TSV and tables they include
+        the separator of labels and the columns.
     is_text : bool
         Whether rows are texts. If not, they are features.
-    header : bool
-        Whether the first line has names of columns.
-    columns : tuple of str
-        The columns of a table.
-    label_separator : str or None
-        The separator of labels in TSV and tables, or None if every field is one label.
     assumed : tuple of str
         Sentences about what was assumed, and which option changes it.
     n_bytes : int or None
@@ -74,9 +69,6 @@ class FileLayout:
     format: str
     options: Mapping[str, Any] = field(default_factory=dict)
     is_text: bool = False
-    header: bool = False
-    columns: tuple[str, ...] = ()
-    label_separator: str | None = None
     assumed: tuple[str, ...] = ()
     n_bytes: int | None = None
     source: ReusableSource | None = field(default=None, repr=False, compare=False)
@@ -222,9 +214,6 @@ def detected_layout(layout: FileLayout, block: FirstBlock, options: TableOptions
         return replace(
             layout,
             options={k: list(v) if isinstance(v, tuple) else v for k, v in facts.items()},
-            header=table.header,
-            columns=table.columns,
-            label_separator=table.label_separator,
             assumed=table.notes,
         )
     if layout.format == "jsonl":
@@ -246,8 +235,6 @@ def _with_tsv_columns(layout: FileLayout, block: FirstBlock, options: TableOptio
             "label_column": found.label_column,
             "header": options.header,  # another file may have none
         },
-        header=found.header,
-        label_separator=found.label_separator,
         assumed=found.notes,
     )
 
