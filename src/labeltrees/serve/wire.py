@@ -138,7 +138,7 @@ class CompleteResponse(Struct):
 
 
 class RowsRequest(Struct, omit_defaults=True, forbid_unknown_fields=True):
-    """Rows, and the labels for which the best rows are wanted."""
+    """Rows, and the labels whose best rows are returned."""
 
     rows: list[InputRow]
     labels: list[Label]

@@ -35,7 +35,7 @@ function clear(note) {
 function draw(reason) {
   byId("why-title").textContent = `Why ${reason.label}?`;
   byId("why-note").textContent = "";
-  const parts = [make("p", { class: "said" }, `The model gives “${reason.label}” ${percent(reason.p_label)}.`)];
+  const parts = [make("p", { class: "statement" }, `The model gives “${reason.label}” ${percent(reason.p_label)}.`)];
   if (reason.p_trees !== undefined && !Array.isArray(reason.p_trees)) parts.push(make("p", { class: "hint" }, `The trees predict ${percent(reason.p_trees)}; calibration changes it to the value above.`));
   if (reason.p_any !== undefined) parts.push(make("p", { class: "hint" }, `The row has at least one label with probability ${percent(reason.p_any)}. The path starts with this probability.`));
   if (reason.novelty_mass > 0) parts.push(make("p", { class: "hint" }, `${percent(reason.novelty_mass)} is reserved for new labels.`));
