@@ -16,7 +16,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from contact_sections import comparison, tables
+from contact_sections import comparison
 from contact_sections.data_sets import SETS
 from harness.benchmark import Benchmark
 from harness.report import notes
@@ -59,7 +59,7 @@ def explanations(_: Options) -> list[Block]:
 
 def summary(options: Options) -> list[Block]:
     """Return a line for each set that was compared."""
-    return tables.summary(list(options.found.values()))
+    return comparison.summary(list(options.found.values()))
 
 
 BENCHMARK = Benchmark(

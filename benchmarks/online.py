@@ -22,15 +22,14 @@ from online_sections import (
     queries,
     refinement,
     small_sets,
-    threads,
 )
 
 SECTIONS = {
     "end_to_end": end_to_end.section,
     "quality": quality.section,
-    "queries": queries.section,
+    "queries": queries.queries,
     "growth": growth.section,
-    "threads": threads.section,
+    "threads": queries.threads,
     "small_sets": small_sets.section,
     "decision_trees": decision_trees.section,
     "arity": arity.section,

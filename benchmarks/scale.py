@@ -27,7 +27,6 @@ from scale_sections import (
     batch_growth,
     label_growth,
     measurements,
-    plots,
     projection,
     report,
     streams,
@@ -79,7 +78,7 @@ def show(options: Options) -> list[Block]:
         return ["### Projection", *projection.section(options.own.measured)]
     is_default = options.plots == type(options).plots
     folder = peers.WORK if options.quick and is_default else options.plots
-    plots.draw(options.own.measured, folder)
+    report.draw(options.own.measured, folder)
     return report.section(options.own.measured)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from harness.contestants import Contestant, as_matrix
+from harness.contestants import Contestant, as_matrix, settings_of
 from harness.data_sets import Split, choosing
 from labeltrees.metrics import label_log_loss, multilabel_report, ndcg_at_k, propensities
 from labeltrees.models.extreme.settings import ExtremeSettings
@@ -45,7 +45,7 @@ def _omikuji(loss: str, n_trees: int) -> Contestant:
 
 
 def _ours(what: str, sibling: str | None = None, **options: Any) -> Contestant:
-    settings = json.dumps({"options": options})
+    settings = settings_of("ExtremeRegressor", mapped=True, **options)
     probable = options.get("loss", "logistic") == "logistic"
     name, program = f"labeltrees, {what}", "labeltrees_program"
     return Contestant(name, program, settings, probabilities=probable, sibling=sibling)

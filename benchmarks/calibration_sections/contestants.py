@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from batch_sections.contestants import MOST_LABELS_NAMED
 from calibration_sections.data_sets import STREAM
+from harness.contestants import settings_of
 from multilabel_sections.contestants import (
     BATCH,
     MOST_ONE_AGAINST_ALL,
@@ -21,17 +22,19 @@ from multilabel_sections.contestants import (
 if TYPE_CHECKING:
     from harness.benchmark import Options
     from harness.data_sets import Split
-    from multilabel_sections.answers import Answers
+    from multilabel_sections.vw import Answers
 
 TREE = Contestant(
-    "labeltrees, `ConditionalTreeClassifier`", "conditional_tree_program", '{"options": {}}'
+    "labeltrees, `ConditionalTreeClassifier`",
+    "labeltrees_program",
+    settings_of("ConditionalTreeClassifier", passes=1),
 )
 OUR_BATCH = (
     BATCH,
     replace(
         BATCH,
         name="labeltrees, `ExtremeRegressor`, `calibrate=False`",
-        settings='{"options": {"calibrate": false}}',
+        settings=settings_of("ExtremeRegressor", mapped=True, calibrate=False),
     ),
 )
 OUR_ONLINE = (

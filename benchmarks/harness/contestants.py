@@ -67,6 +67,14 @@ class Contestant:
         return facts, answers
 
 
+def settings_of(
+    estimator: str, *, passes: int | None = None, mapped: bool = False, **options: Any
+) -> str:
+    """Return the settings of `labeltrees_program` for one of our estimators."""
+    settings = {"estimator": estimator, "mapped": mapped, "options": options}
+    return json.dumps(settings | ({} if passes is None else {"passes": passes}))
+
+
 def train(
     python: str,
     program: str,

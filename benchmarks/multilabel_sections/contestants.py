@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from harness.contestants import Contestant, as_matrix
+from harness.contestants import Contestant, as_matrix, settings_of
 from labeltrees.metrics import (
     calibration_error_at_k,
     label_log_loss,
@@ -17,8 +17,8 @@ from labeltrees.metrics import (
     precision_at_k,
 )
 from multilabel_sections import vw
-from multilabel_sections.answers import Answers
 from multilabel_sections.data_sets import choosing
+from multilabel_sections.vw import Answers
 
 if TYPE_CHECKING:
     from harness.data_sets import Split
@@ -32,14 +32,17 @@ MOST_ONE_AGAINST_ALL = 1_000
 
 
 def _tree(what: str, passes: int, **options: Any) -> Contestant:
-    settings = json.dumps({"passes": passes, "options": options})
-    return Contestant(f"labeltrees, {what}", "online_tree_program", settings, online=passes == 1)
+    settings = settings_of("MultiLabelTreeClassifier", passes=passes, **options)
+    return Contestant(f"labeltrees, {what}", "labeltrees_program", settings, online=passes == 1)
 
 
 OURS = _tree("one pass", 1)
 OURS_IN_PASSES = _tree("`fit`, 3 passes", 3)
 BATCH = Contestant(
-    "labeltrees, `ExtremeRegressor`", "labeltrees_program", '{"options": {}}', online=False
+    "labeltrees, `ExtremeRegressor`",
+    "labeltrees_program",
+    settings_of("ExtremeRegressor", mapped=True),
+    online=False,
 )
 VW_TREE = Contestant(
     "VW `--plt`", "vw", '{"kind": "plt", "given": []}', "vw", rates=(0.5, 2.0, 8.0)

@@ -7,12 +7,12 @@ its reader has a thread of its own.
 from __future__ import annotations
 
 import functools
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from harness import peers
-from multilabel_sections.answers import Answers
 from online_sections.peer_runs import run_vw
 from online_sections.small_sets import read_probabilities, row_words
 
@@ -33,6 +33,22 @@ N_TOP = 5
 THRESHOLD = 0.002
 #: It prints six decimals, so a 0 stands for anything below half of the last.
 LEAST_PRINTED = 5e-7
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """The five likeliest labels of each row with their scores, and every label of the first rows.
+
+    Label -1 is none. Arrays are empty if no row was sampled.
+    """
+
+    labels: np.ndarray
+    scores: np.ndarray
+    all_labels: np.ndarray
+    all_scores: np.ndarray
+    train_s: float
+    ask_us: float
+    added_mb: float
 
 
 def measured(kind: str, split: Split, rate: float | None, n_sample: int, *given: str) -> Answers:

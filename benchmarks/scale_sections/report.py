@@ -1,4 +1,4 @@
-"""The tables, from the file of results."""
+"""The tables and the picture, from the file of measurements."""
 
 from __future__ import annotations
 
@@ -233,3 +233,61 @@ def batch_row(each: dict[str, Any]) -> list[str]:
 def latest(records: list[dict[str, Any]], *names: str) -> list[dict[str, Any]]:
     """Return the last record of each combination of values, in the order of the first ones."""
     return list({tuple(each[name] for name in names): each for each in records}.values())
+
+
+LINES = {"identifiers": ("identifiers", "#0072B2"), "debian": ("Debian's paths", "#D55E00")}
+HEIGHTS = {
+    "rows per second of the processor": lambda each: each["n_rows"] / each["cpu_s"],
+    "memory, GB (dashed: tables)": lambda each: each["resident_mb"] / 1e3,
+    "accuracy": lambda each: each["accuracy"],
+}
+TABLES_HEIGHT = "memory, GB (dashed: tables)"
+ACROSS = {"examples": "rows", "labels": "labels"}
+
+
+def draw(path: Path, folder: Path) -> None:
+    """Draw what there is into ``scale.png``."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot
+
+    streams = {kind: measured(path, kind) for kind in LINES}
+    if not any(streams.values()):
+        return
+    figure, axes = pyplot.subplots(2, 3, figsize=(12, 6.4), layout="constrained")
+    for line, (across, title) in zip(axes, ACROSS.items(), strict=True):
+        for axis, name in zip(line, HEIGHTS, strict=True):
+            for kind, windows in streams.items():
+                draw_line(axis, name, across, kind, windows)
+            finish(axis, title, name)
+    handles, labels = axes[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
+    folder.mkdir(parents=True, exist_ok=True)
+    figure.savefig(folder / "scale.png", dpi=80)
+    pyplot.close(figure)
+
+
+def draw_line(axis: Any, name: str, across: str, kind: str, windows: list[dict[str, Any]]) -> None:
+    label, colour = LINES[kind]
+    if not windows:
+        return
+    x = [each[across] for each in windows]
+    axis.plot(x, [HEIGHTS[name](each) for each in windows], color=colour, label=label)
+    if name == TABLES_HEIGHT:
+        tables = [(each["table_mb"] + each["experts_mb"]) / 1e3 for each in windows]
+        axis.plot(x, tables, "--", color=colour)
+
+
+def finish(axis: Any, across: str, name: str) -> None:
+    from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
+
+    axis.set(xlabel=across, ylabel=name, ylim=(0, 1 if name == "accuracy" else None))
+    axis.set_xscale("log")
+    axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.xaxis.set_major_formatter(EngFormatter(sep=""))
+    axis.xaxis.set_minor_formatter(NullFormatter())
+    if "per second" in name:
+        axis.yaxis.set_major_formatter(EngFormatter(sep=""))
+    axis.grid(color="#DDDDDD", linewidth=0.6)
+    axis.spines[["top", "right"]].set_visible(False)

@@ -176,7 +176,7 @@ def test_learners_are_chosen_by_words(work):
     names = [each.name for each in taking_part(split, "bibtex", chosen)]
     assert names == ["VW `--plt`", "fastText", "VW `--multilabel_oaa`"]
     everybody = taking_part(split, STREAM, learners())
-    assert {each.program for each in everybody} >= {"conditional_tree_program", "pecos_program"}
+    assert {each.program for each in everybody} >= {"labeltrees_program", "pecos_program"}
     assert [each.peer for each in taking_part(split, STREAM, learners(with_peers=False))] == [
         None
     ] * 5

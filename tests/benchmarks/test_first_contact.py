@@ -75,7 +75,7 @@ def test_a_fifth_is_apart_and_the_rest_keeps_its_order():
 
 
 def test_packages_with_tags_are_described_once():
-    from contact_sections.debian import tagged
+    from contact_sections.data_sets import tagged
 
     available = (
         "Package: a\nDescription: first game\nTag: game::x, role::program,\n use::y\nSize: 3\n\n"
@@ -147,14 +147,14 @@ def runs_of(ours, peer, seconds=1.0):
     ],
 )
 def test_the_summary_judges_quality_order_and_time(by_order, peer, seconds, within, same, slower):
-    from contact_sections import tables
+    from contact_sections import comparison
     from contact_sections.contestants import Question
     from contact_sections.person_files import ORDERS
 
     rows = rows_of("text", TEXTS * 50)
     runs = runs_of(dict(zip(ORDERS, by_order, strict=True)), peer, seconds)
-    found = tables.Compared("some", rows, Question(Path("test.tsv"), rows, False), runs)
-    cells = dict(zip(tables.SUMMARY, tables.line(found), strict=True))
+    found = comparison.Compared("some", rows, Question(Path("test.tsv"), rows, False), runs)
+    cells = dict(zip(comparison.SUMMARY, comparison.line(found), strict=True))
     assert (cells["within 1 %"], cells["same"], cells["slower"]) == (within, same, slower)
     assert cells["regression s, tuned / once"] == "3.0 / 1.0"
 

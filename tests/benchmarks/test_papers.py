@@ -120,8 +120,7 @@ def test_of_advertisements_nothing_beats_the_best_possible(run):
 
 
 def test_settings_that_diverge_are_left_out_and_raise_where_all_do(data):
-    from paper1 import chosen
-    from progressive import Learned
+    from paper1 import Learned, chosen
 
     def make(rate):
         if rate > 1:
