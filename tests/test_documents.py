@@ -16,7 +16,7 @@ import pytest
 import labeltrees
 
 ROOT = Path(__file__).parent.parent
-MAPS = ["ARCHITECTURE.md", "CONTRIBUTING.md"]
+MAPS = ["ARCHITECTURE.md", "CONTRIBUTING.md", "docs/development/decisions.md"]
 PAGES = sorted(
     str(page.relative_to(ROOT))
     for pattern in ("*.md", "docs/*.md", "benchmarks/**/*.md", ".github/**/*.md")

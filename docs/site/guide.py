@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TOP_PAGES", "contents", "described", "guide_page"]
 
-TOP_PAGES = ("start", "which_model", "moving", "papers", "faq")
+TOP_PAGES = ("start", "which_model", "moving", "papers", "faq", "glossary")
 """Pages that the whole site's list of contents has, so that the guide need not."""
 
 SECTIONS = {
@@ -26,6 +26,7 @@ SECTIONS = {
         "models", "tree", "threads", "store", "model_format", "cards", "upgrading",
     ),
     "Serving and scale": ("server", "scale", "dask", "platforms"),
+    "Development": ("development/decisions",),
 }  # fmt: skip
 _REST = "Further pages"
 
@@ -51,7 +52,7 @@ def described(readme: str) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for names, says in re.findall(r"^\| (.+?) \| (.+) \|$", readme, flags=re.MULTILINE):
-        for page in re.findall(r"\]\(docs/(\w+)\.md", names):
+        for page in re.findall(r"\]\(docs/([\w/]+)\.md", names):
             found.setdefault(page, says)  # the first row that names a page is about it
     return found
 

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from docs.site import benchmarks, commands, glossary, guide, reference
+from docs.site import benchmarks, commands, guide, reference
 from docs.site.markdown import for_readers, relinked, with_charts
 
 if TYPE_CHECKING:
@@ -45,7 +45,9 @@ def results() -> list[str]:
 
 def documents() -> list[str]:
     """Return the names of all pages of docs/."""
-    return sorted(file.stem for file in (ROOT / "docs").glob("*.md"))
+    folder = ROOT / "docs"
+    files = [*folder.glob("*.md"), *folder.glob("development/*.md")]
+    return sorted(file.relative_to(folder).with_suffix("").as_posix() for file in files)
 
 
 def places() -> dict[str, str]:
@@ -97,7 +99,6 @@ def pages() -> dict[str, str]:
     says = guide.described(_read("README.md"))
     about = {page: relinked(text, "README.md", where) for page, text in says.items()}
     found["guide.md"] = guide.guide_page(titles, about)
-    found["glossary.md"] = glossary.glossary_page(_read("ARCHITECTURE.md"))
     found["command_line/index.md"] = commands.index_page()
     for name in commands.command_names():
         found[f"command_line/{name}.rst"] = commands.command_page(name)

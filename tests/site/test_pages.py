@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from docs.site import benchmarks, commands, finished, gallery, glossary, reference, stage
+from docs.site import benchmarks, commands, finished, gallery, reference, stage
 
 import labeltrees
 
@@ -105,13 +105,6 @@ def test_every_command_is_in_the_list(pages):
 
     assert commands.command_names() == list(COMMANDS)
     assert all(f"({name}.rst)" in pages["command_line/index.md"] for name in COMMANDS)
-
-
-def test_the_glossary_is_the_architecture_s(pages):
-    architecture = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    words = glossary.terms(architecture)
-    assert len(words) > 30
-    assert all(f"\n{word}\n  {meaning}\n" in pages["glossary.md"] for word, meaning in words)
 
 
 def test_the_settings_can_be_read_and_name_this_version():
