@@ -194,7 +194,7 @@ def test_questions_about_a_saved_model(tmp_path, capsys):
     labelwise = run_json(capsys, "evaluate", out, path, "--labelwise")["scores"]
     assert labelwise["P@1"] > 0.95
     assert main(["which", str(path)]) == 0
-    assert f"labeltrees stream {path} learns each one" in capsys.readouterr().out
+    assert f"as it arrives: labeltrees stream {path}" in capsys.readouterr().out
 
 
 def test_an_explanation_in_words_adds_what_the_label_s_own_expert_adds(tmp_path, capsys):

@@ -29,7 +29,7 @@ __all__ = ["COMMANDS", "app", "main"]
 COMMANDS = {
     "demo": "Learn which identifier comes next in Python code, then complete some.",
     "train": "Learn the model that suits a data file, measure it, and save it.",
-    "which": "Say what is in a data file, and which model suits it.",
+    "which": "Profile a data file, and print the model that suits it.",
     "predict": "Print a line for every row: labels and probabilities, separated by tabs, or JSON.",
     "evaluate": "Print the scores of a saved model, or of a file of predictions, on a data file.",
     "explain": "Say which features of a row speak for a label and which against it.",

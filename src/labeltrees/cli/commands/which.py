@@ -1,4 +1,4 @@
-"""`labeltrees which`: what is in a file, and which model suits it."""
+"""`labeltrees which`, which profiles a file and prints the model that suits it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def which(
     *,
     columns: dict[str, Any],
 ) -> None:
-    """Say what is in a data file, which model `train` would choose for it, and why."""
+    """Profile a data file, and print the model that `train` would choose for it, and why."""
     source = Input.choose(
         data,
         format=format,
@@ -73,11 +73,11 @@ def which(
     if json:
         say_json(found)
         return
-    say(f"  Format: {source.format}." + ("" if whole else " Of the first rows:"))
+    say(f"  Format: {source.format}." + ("" if whole else " The first rows have this profile:"))
     for sentence in (*sentences, *source.assumed):
         say(f"  {sentence}")
     say(f"  Model: {methods()[name].description} (--model {name}), because {why}.")
-    say(f"  Train it: labeltrees train {data}")
+    say(f"  To train it: labeltrees train {data}")
     online = methods()[online_method_for(source.profile)[0]]
     if not ratings and (not profile.several_labels or online.several_labels):
-        say(f"  If rows keep coming: labeltrees stream {data} learns each one as it comes.")
+        say(f"  To update a model with each row as it arrives: labeltrees stream {data}")
