@@ -108,7 +108,7 @@ def lomtree(data: Split, rate: float, n_passes: int, per_label: int, resistance:
         swap_resistance=resistance,
         normalize=False,
         bias=1.0,
-        counts="taught",
+        counts="training",
         back_off=0.0,
     )
 

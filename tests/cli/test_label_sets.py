@@ -284,11 +284,18 @@ FAILURES = {
         "--alpha is not a setting of the method multilabel, which was chosen because rows have",
     ),
     "its option, not the other's": (
-        ["stream", "one.tsv", "--openness", "0.3"],
-        "--openness is not a setting of the method conditional, which was chosen because every row",
+        ["stream", "one.tsv", "--branching-threshold", "0.3"],
+        "--branching-threshold is not a setting of the method conditional, which was chosen "
+        "because every row",
     ),
-    "wrong value": (["stream", "d.tsv", "--openness", "2"], "--openness must be in [0, 1], got 2"),
-    "nobody's value": (["train", "d.tsv", "--online", "--openness", "2"], "--openness must be in"),
+    "wrong value": (
+        ["stream", "d.tsv", "--branching-threshold", "2"],
+        "--branching-threshold must be in [0, 1], got 2",
+    ),
+    "nobody's value": (
+        ["train", "d.tsv", "--online", "--branching-threshold", "2"],
+        "--branching-threshold must be in",
+    ),
     "forgetting": (["stream", "d.tsv", "--forget", "9"], "--forget is not an option of --model mu"),
     "forgetting of a saved one": (
         ["stream", "d.tsv", "--init", "m", "--forget", "9"],

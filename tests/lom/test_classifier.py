@@ -152,26 +152,31 @@ def test_recycling_agrees_with_the_reference_on_longer_streams():
     st.integers(0, 6),
     st.integers(1, 2),
 )
-def test_the_papers_label_of_a_leaf_is_the_one_taught_there_most_often(problem, loss, limit, swap):
+def test_the_papers_label_of_a_leaf_is_the_one_learned_there_most_often(problem, loss, limit, swap):
     X, y = problem
     options = {"loss": loss, "optimizer": "sgd", "learning_rate": 0.2,
                "max_splits": limit, "swap_resistance": swap}  # fmt: skip
     reference = ReferenceLomTree(**options)
-    model = LOMTreeClassifier(**options, counts="taught", back_off=0, scale=None).partial_fit(X, y)
+    model = LOMTreeClassifier(**options, counts="training", back_off=0, scale=None).partial_fit(
+        X, y
+    )
     for x, label in zip(X, y, strict=True):
         reference.observe(x, label)
     for x, answer in zip(X, model.predict(X), strict=True):
         assert answer in reference.leaf_labels(x)
 
 
-def test_counting_the_taught_way_only_changes_answers_and_not_the_tree():
+def test_counting_the_training_path_only_changes_answers_and_not_the_tree():
     X, y = stream(5, noise=1.5)
-    both, taught = (LOMTreeClassifier(counts=c).partial_fit(X, y) for c in ("both", "taught"))
-    nodes, others = both.model_.core.nodes(), taught.model_.core.nodes()
+    both, training = (LOMTreeClassifier(counts=c).partial_fit(X, y) for c in ("both", "training"))
+    nodes, others = both.model_.core.nodes(), training.model_.core.nodes()
     for name in ("left", "right", "least", "mean", "leaf_top", "split_number"):
         assert np.array_equal(nodes[name], others[name])
     assert others["weight"].sum() < nodes["weight"].sum()
-    assert (taught.predict(X) != both.predict(X)).any()
+    assert (training.predict(X) != both.predict(X)).any()
+    tensors, facts = training.model_.to_tensors(keep_state=True)
+    old = facts | {"settings": facts["settings"] | {"counts": "taught"}}
+    assert LomTreeModel.from_tensors(tensors, old).settings.counts == "training"
 
 
 def test_a_second_pass_is_the_same_however_it_is_cut():

@@ -21,6 +21,7 @@ from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.rows import as_rows
 from labeltrees.errors import ArgumentError, DataError, DivergedError, TooLargeError
 from labeltrees.metrics import precision_at_k
+from labeltrees.models.multilabel.model import MultiLabelTreeModel
 
 
 def problem(seed=0, n_rows=300, n_labels=40, n_features=30):
@@ -139,9 +140,9 @@ def test_leaves_never_move_and_depth_is_logarithmic():
     assert model.tree_.depth == 4  # 7^3 < n_labels <= 7^4
 
 
-@pytest.mark.parametrize("openness", [0.0, 0.3, 1.0])
-def test_a_row_of_many_new_labels_makes_as_many_levels_as_needed(openness):
-    model = MultiLabelTreeClassifier(openness=openness)
+@pytest.mark.parametrize("branching_threshold", [0.0, 0.3, 1.0])
+def test_a_row_of_many_new_labels_makes_as_many_levels_as_needed(branching_threshold):
+    model = MultiLabelTreeClassifier(branching_threshold=branching_threshold)
     model.partial_fit([[1.0, 2.0]], [[f"l{i}" for i in range(60)]])
     assert model.tree_.n_labels == 60
     assert model.tree_.depth == 3
@@ -361,3 +362,13 @@ def test_label_sets_name_the_line_of_a_bad_relevance():
     chunk = Chunk(as_rows([[1.0], [2.0]]), labels, None, 5)
     with pytest.raises(DataError, match=r"line 6 has relevance 4; relevance must be in \[0, 1\]"):
         RaggedLabels.of_chunk(chunk)
+
+
+def test_a_file_of_0_2_0_has_another_name_for_the_branching_threshold():
+    X, y = problem(3, n_rows=40)
+    model = MultiLabelTreeClassifier(branching_threshold=0.5).partial_fit(X, y).model_
+    tensors, facts = model.to_tensors(keep_state=True)
+    settings = dict(facts["settings"])
+    settings["openness"] = settings.pop("branching_threshold")
+    old = MultiLabelTreeModel.from_tensors(tensors, facts | {"settings": settings})
+    assert old.settings == model.settings

@@ -31,7 +31,7 @@ def streams(draw):
         "mixing": draw(st.booleans()),
         "sharpness": draw(st.sampled_from([1.0, 1.3])),
         "learning_rate": draw(st.sampled_from([0.1, 0.7])),
-        "openness": draw(st.sampled_from([0.0, 0.3, 1.0])),
+        "branching_threshold": draw(st.sampled_from([0.0, 0.3, 1.0])),
         "scale": None,
     }
     weights = rng.choice([0.5, 1.0, 2.0], size=n_rows) if draw(st.booleans()) else np.ones(n_rows)

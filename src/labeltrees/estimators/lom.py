@@ -37,8 +37,8 @@ class LOMTreeClassifier(OnlineClassifier):
     seen is above 0. `predict` gives the likeliest label of that distribution.
 
     The paper's own regressors are ``loss="squared", optimizer="sgd"``, VW's ``loss="absolute"``.
-    The paper's own prediction, the label that was taught most often at the row's leaf, is
-    ``counts="taught", back_off=0``.
+    The paper's own prediction, the label that was most frequent among the rows learned at the
+    leaf, is ``counts="training", back_off=0``.
 
     Parameters
     ----------
@@ -53,10 +53,10 @@ class LOMTreeClassifier(OnlineClassifier):
     back_off : float >= 0, default 1.0
         How strongly a histogram is drawn to the one above: ``back_off`` times as much as rows
         foretold before they were learned have shown to be right. 0 is the leaf's histogram alone.
-    counts : {"both", "taught"}, default "both"
-        Where a row counts in the histograms: at the nodes it is taught at and at those it would
-        have reached untaught, or at the former only (l_v(y) of the paper), which makes leaves
-        look purer than they are.
+    counts : {"both", "training"}, default "both"
+        Where a row counts in the histograms: at the nodes of its training path and of its greedy
+        path, which it would take without help of its label, or on the training path only (l_v(y)
+        of the paper), which makes leaves look purer than they are.
     growth : {"online", "heaviest"}, default "online"
         How `fit` builds the tree: row by row as `partial_fit` does (Algorithm 1), or split by
         split as in Theorem 1, each time the heaviest leaf, whose regressor goes over its rows

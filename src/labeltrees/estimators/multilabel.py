@@ -53,7 +53,7 @@ class MultiLabelTreeClassifier(MultilabelEstimator):
     refine : int in [0, 1000], default 16
         How many of a row's likeliest labels are refined by their own regressors; 0 for the tree
         alone, which is quicker.
-    openness : float in [0, 1], default 0.3
+    branching_threshold : float in [0, 1], default 0.3
         A new label joins the child that is at least this likely for its row; else a child of its
         own is opened, where there is a free place.
     optimizer : {"adagrad", "sgd"}, default "adagrad"
@@ -120,7 +120,7 @@ class MultiLabelTreeClassifier(MultilabelEstimator):
         *,
         structure: SetStructureName = Default.structure,
         refine: int = Default.refine,
-        openness: float = Default.openness,
+        branching_threshold: float = Default.branching_threshold,
         optimizer: OptimizerName = Default.optimizer,
         learning_rate: float = Default.learning_rate,
         mixing: bool = Default.mixing,
@@ -138,7 +138,7 @@ class MultiLabelTreeClassifier(MultilabelEstimator):
     ) -> None:
         self.structure = structure
         self.refine = refine
-        self.openness = openness
+        self.branching_threshold = branching_threshold
         self.optimizer = optimizer
         self.learning_rate = learning_rate
         self.mixing = mixing

@@ -41,8 +41,8 @@ __all__ = ["ConditionalTreeModel"]
 
 
 @dataclass
-class ConditionalTreeModel(TreeModel):
-    """A conditional probability tree: settings, vocabulary, structure and regressors.
+class _ConditionalModel(TreeModel):
+    """The methods that a conditional probability tree and refined trees share.
 
     Learning costs O(depth * nnz) per row, and with ``k=1`` an exact search more. The prediction for
     a row's own label costs nothing. Rows must be checked (`rows`). Threads may query while one
@@ -127,16 +127,6 @@ class ConditionalTreeModel(TreeModel):
             self.core, *self.columns.seen(rows).arrays, k, min(width, 2**31), self.settings.reading
         )
         return BeamLabels(names_of(self.vocabulary, ids), p * scale, certified.astype(bool))
-
-    def greedy_labels(self, rows: Rows) -> NDArray[Any]:
-        """Return the label at which each row ends that always takes the likelier turn.
-
-        Where both are equally likely it goes left. O(depth * nnz) per row. Not always the likeliest
-        label: of a path's turns each is the likelier one, their product need not be.
-        """
-        seen = self.columns.seen(rows)
-        ids = _core.greedy_labels(self.core, *seen.arrays, self.settings.reading)
-        return names_of(self.vocabulary, ids)
 
     def labels_above(
         self, rows: Rows, threshold: float, *, max_bytes: int = MAX_DENSE_BYTES
@@ -234,6 +224,21 @@ class ConditionalTreeModel(TreeModel):
                     model.label_counts.counts = tensors["novelty.counts"].copy()
                     model.label_counts.check(len(model.vocabulary))
         return model
+
+
+@dataclass
+class ConditionalTreeModel(_ConditionalModel):
+    """A conditional probability tree: settings, vocabulary, structure and regressors."""
+
+    def greedy_labels(self, rows: Rows) -> NDArray[Any]:
+        """Return the label at which each row ends that always takes the likelier turn.
+
+        Where both are equally likely it goes left. O(depth * nnz) per row. Not always the likeliest
+        label: of a path's turns each is the likelier one, their product need not be.
+        """
+        seen = self.columns.seen(rows)
+        ids = _core.greedy_labels(self.core, *seen.arrays, self.settings.reading)
+        return names_of(self.vocabulary, ids)
 
 
 def _with_novelty(

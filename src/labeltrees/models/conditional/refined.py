@@ -1,4 +1,4 @@
-"""Conditional trees whose probabilities label-wise experts refine."""
+"""Conditional trees whose probabilities are refined by label-wise rerankers."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 
 from labeltrees import _core, checks, store
 from labeltrees.data.vocabulary import LabelVocabulary
-from labeltrees.models.conditional.model import ConditionalTreeModel
+from labeltrees.models.conditional.model import _ConditionalModel
 from labeltrees.models.online.explanation import Explanation, refinement_of
 from labeltrees.models.online.lines import halved, pack_keys, unpack_keys
 from labeltrees.models.online.online_model import CoreBatch, learning_errors, single_labels
-from labeltrees.models.online.tree_model import tree_core, tree_tensors, untaught_core
+from labeltrees.models.online.tree_model import fresh_core, tree_core, tree_tensors
 from labeltrees.progress import SILENT
 
 if TYPE_CHECKING:
@@ -34,17 +34,17 @@ MOST_TREES = 1000
 
 
 @dataclass
-class RefinedTreesModel(ConditionalTreeModel):
-    """Trees that propose candidates, and a linear expert of each label that refines them.
+class RefinedTreesModel(_ConditionalModel):
+    """Trees that propose candidates, and a linear reranker of each label that refines them.
 
     P(label given row) is e^m / Z for candidates and p / Z for all others, p being the mean of the
-    trees' probabilities, m what the label's expert makes of it, and Z what makes the sum 1. Every
+    trees' probabilities, m its logarithm as the label's
+    reranker corrects it, and Z what makes the sum 1. Every
     question finds the candidates of a row once: O(n_trees * n_candidates * depth * nnz). Rows must
-    be checked (`rows`). Threads may ask while one learns.
+    be checked (`rows`). Threads may query while one learns.
     """
 
     core: _core.RefinedTrees  # type: ignore[assignment]
-    greedy_labels = None  # type: ignore[assignment]  # experts have the last word on a path
 
     @classmethod
     def over(
@@ -56,7 +56,7 @@ class RefinedTreesModel(ConditionalTreeModel):
         shortlist: Shortlist,
     ) -> Self:
         """Return a model that has learned nothing yet, on these trees; None is one that grows."""
-        core = _core.RefinedTrees([untaught_core(tree) for tree in trees], *shortlist)
+        core = _core.RefinedTrees([fresh_core(tree) for tree in trees], *shortlist)
         return cls(settings, vocabulary, core, n_features)
 
     @classmethod
@@ -71,7 +71,7 @@ class RefinedTreesModel(ConditionalTreeModel):
         weights: NDArray[np.float32],
         progress: Progress = SILENT,
     ) -> None:
-        """Teach the trees all rows, and then the experts what the trees said of untaught rows."""
+        """Train the trees on all rows, then the rerankers on the predictions of fresh trees."""
         rows = self.columns.take_all(self.settings, rows, weights)
         ids = self._ids_to_learn(single_labels(self, rows, labels), weights)
         first, *others = self.settings.orders(rows)

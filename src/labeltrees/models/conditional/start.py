@@ -29,7 +29,7 @@ __all__ = ["start_on_all", "start_on_stream"]
 FROM_DATA = ("huffman", "kmeans")
 """Structures that can only be built once all the data are there."""
 
-Single = ConditionalTreeModel | PecocTreeModel  # refined ones are conditional
+Plain = ConditionalTreeModel | PecocTreeModel
 
 
 def start_on_all(
@@ -37,7 +37,7 @@ def start_on_all(
     rows: Rows,
     labels: NDArray[Any],
     weights: NDArray[np.float32],
-) -> Single | PooledTreesModel:
+) -> Plain | RefinedTreesModel | PooledTreesModel:
     """Return a model that has learned nothing yet, with the tree that suits all these rows."""
     seen = ColumnScale().take_all(settings, rows, weights)
     chosen = settings.on_all(seen)
@@ -60,7 +60,7 @@ def start_on_all(
 
 def start_on_stream(
     settings: ConditionalSettings, n_features: int, classes: ArrayLike | None = None
-) -> Single:
+) -> Plain | RefinedTreesModel:
     """Return a model that has learned nothing yet, for rows still to come."""
     given, settings = settings, settings.on_stream()
     structure, name, arity = settings.structure, settings.structure_name, settings.arity
@@ -156,7 +156,7 @@ def _on_tree(
     n_features: int,
     vocabulary: LabelVocabulary,
     tree: LabelTree | None,
-) -> Single:
+) -> Plain:
     if tree is None:
         model = ConditionalTreeModel.empty(settings, n_features)
         model.vocabulary = vocabulary

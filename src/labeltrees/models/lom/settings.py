@@ -11,7 +11,7 @@ from labeltrees.models.online.settings import OPTIMIZERS, OnlineSettings
 
 __all__ = ["CountsName", "GrowthName", "LomSettings", "PartitionLossName"]
 
-CountsName = Literal["both", "taught"]
+CountsName = Literal["both", "training"]
 GrowthName = Literal["online", "heaviest"]
 
 PartitionLossName = Literal["hinge", "logistic", "squared", "absolute"]
@@ -60,7 +60,7 @@ class LomSettings(OnlineSettings):
             max_splits=float(self.max_splits or 0),
             splits_per_label=0.0 if limited else self.splits_per_label,
             swap_resistance=self.swap_resistance,
-            training_path_only=self.counts == "taught",
+            training_path_only=self.counts == "training",
             again=again,
         )
 
@@ -69,4 +69,6 @@ class LomSettings(OnlineSettings):
         """Return the settings that `to_dict` wrote down, or raise `ModelFormatError`."""
         if isinstance(values, dict):
             values = {"counts": "both", "growth": "online"} | values  # older files had no choice
+            if values["counts"] == "taught":  # its name until 0.2.0
+                values = values | {"counts": "training"}
         return super().from_dict(values, n_labels=n_labels)

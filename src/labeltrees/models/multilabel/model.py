@@ -88,7 +88,7 @@ class MultiLabelTreeModel(FittedModel):
     @classmethod
     def empty(cls, settings: MultiLabelSettings, n_features: int) -> Self:
         """Return a model that knows no label yet."""
-        return cls(settings, LabelVocabulary(), settings.untaught(None), n_features)
+        return cls(settings, LabelVocabulary(), settings.fresh_core(None), n_features)
 
     @classmethod
     def over(
@@ -100,7 +100,7 @@ class MultiLabelTreeModel(FittedModel):
         """
         vocabulary = LabelVocabulary(names)
         if settings.structure == "online":
-            return cls(settings, vocabulary, settings.untaught(None), rows.n_features)
+            return cls(settings, vocabulary, settings.fresh_core(None), rows.n_features)
         ids, _ = labels.to_ids(vocabulary)
         every = ids.row_of
         seen = np.unique(ids.labels)
@@ -114,7 +114,7 @@ class MultiLabelTreeModel(FittedModel):
             inner = shape.labels() < 0
             own = np.where(inner, -1, seen[np.where(inner, 0, shape.labels())])
             tree = _core.LabelTree.restore(shape.parents(), own.astype(np.int32), len(vocabulary))
-        return cls(settings, vocabulary, settings.untaught(tree), rows.n_features)
+        return cls(settings, vocabulary, settings.fresh_core(tree), rows.n_features)
 
     def update(
         self,

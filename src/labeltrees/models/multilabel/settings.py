@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 from labeltrees import _core, checks
 from labeltrees.checks import Choice, Flag, Integer, Number, Threads, setting
@@ -37,7 +37,7 @@ class MultiLabelSettings(PassSettings):
 
     structure: SetStructureName = setting("kmeans", Choice(get_args(SetStructureName)))
     refine: int = setting(16, Integer(0, 1000))
-    openness: float = setting(0.3, Number(0, 1))
+    branching_threshold: float = setting(0.3, Number(0, 1))
     learning_rate: float = setting(1.0, Number(0, 1e6, open_low=True))
     mixing: bool = setting(True, Flag())
     sharpness: float = setting(1.0, Number(0, 100, open_low=True))
@@ -45,6 +45,14 @@ class MultiLabelSettings(PassSettings):
     n_passes: int = setting(3, Integer(1))
     max_memory: int | None = setting(None, Integer(MIN_TABLES, 2**63 - 1, optional=True))
     n_jobs: int | None = setting(None, Threads())
+
+    @classmethod
+    def from_dict(cls, values: Any, *, n_labels: int | None = None) -> Self:
+        """Return the settings that `to_dict` wrote down, or raise `ModelFormatError`."""
+        if isinstance(values, dict) and "openness" in values:  # its name until 0.2.0
+            values = dict(values)
+            values["branching_threshold"] = values.pop("openness")
+        return super().from_dict(values, n_labels=n_labels)
 
     @property
     def batch_k(self) -> int:
@@ -75,10 +83,10 @@ class MultiLabelSettings(PassSettings):
             learning_rate=self.learning_rate * LATER_RATE**number,
             again=number > 0,
         )
-        return _core.MultilabelLearning(learning, self.openness)
+        return _core.MultilabelLearning(learning, self.branching_threshold)
 
-    def untaught(self, tree: Any) -> _core.MultilabelTree:
-        """Return a core that has learned nothing yet: on this tree, or on one that will grow."""
+    def fresh_core(self, tree: Any) -> _core.MultilabelTree:
+        """Return a core without rows: on this tree, or on one that will grow."""
         core = _core.MultilabelTree(tree, self.refine, LEAST_SHARE)
         if self.max_memory is not None:
             core.limit_bytes(self.max_memory)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from labeltrees.data.rows import Rows
 
-__all__ = ["TreeModel", "describe_tree", "tree_core", "tree_tensors", "untaught_core"]
+__all__ = ["TreeModel", "describe_tree", "fresh_core", "tree_core", "tree_tensors"]
 
 
 @dataclass
@@ -41,14 +41,14 @@ class TreeModel(OnlineModel):
     @classmethod
     def empty(cls, settings: Any, n_features: int) -> Self:
         """Return a model that knows no label yet."""
-        return cls(settings, LabelVocabulary(), untaught_core(None), n_features)
+        return cls(settings, LabelVocabulary(), fresh_core(None), n_features)
 
     @classmethod
     def on_tree(
         cls, settings: Any, n_features: int, vocabulary: LabelVocabulary, tree: LabelTree
     ) -> Self:
         """Return a model that has learned nothing yet on a binary tree over vocabulary ids."""
-        return cls(settings, vocabulary, untaught_core(tree), n_features)
+        return cls(settings, vocabulary, fresh_core(tree), n_features)
 
     @property
     def tree(self) -> LabelTree:
@@ -169,8 +169,8 @@ def tree_core(
     )
 
 
-def untaught_core(tree: LabelTree | None) -> _core.ConditionalTree:
-    """Return a tree of the core that has learned nothing yet: this one, or one that will grow."""
+def fresh_core(tree: LabelTree | None) -> _core.ConditionalTree:
+    """Return a core without rows: on this tree, or on one that will grow."""
     empty = _core.ConditionalTree()
     if tree is None:
         return empty
