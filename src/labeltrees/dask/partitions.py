@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labeltrees.data.readers import FileLayout, profile_file
+from labeltrees.data.readers import FileLayout
 from labeltrees.data.rows import Rows, as_rows
 from labeltrees.errors import ArgumentError, DataError
 from labeltrees.estimators.several_labels import form_of, raw_relevance_of
@@ -15,8 +15,6 @@ from labeltrees.models.extreme.relevance import RawRelevance, relevance_of_entri
 from labeltrees.models.extreme.spilling import rows_and_relevance
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import ArrayLike, NDArray
 
     from labeltrees.data.readers.vectorizers import Vectorizer
@@ -27,7 +25,6 @@ __all__ = [
     "PartitionFacts",
     "facts_of",
     "futures_of",
-    "looked",
     "pairs_of",
     "part_of",
     "partitions_of",
@@ -119,13 +116,6 @@ def part_of(X: Any, y: Any, classes: ArrayLike | None, number: int) -> Partition
     if n_labelled != rows.n_rows:
         raise DataError(f"partition {number}: y has {n_labelled} rows for the {rows.n_rows} of X.")
     return Partition(rows, relevance, form_of(y))
-
-
-def looked(paths: Sequence[str]) -> dict[str, Any]:
-    """Return how to read all files, which is how the first one is read."""
-    layout = profile_file(paths[0]).layout
-    assert layout is not None
-    return layout.facts()
 
 
 def read_file(facts: dict[str, Any], path: str, vectorizer: Vectorizer | None) -> Partition:

@@ -13,6 +13,7 @@ import numpy as np
 from labeltrees.dask import partitions, planning, tasks
 from labeltrees.dask.blocks import joined, pick
 from labeltrees.data.ragged import starts_of
+from labeltrees.data.readers.files import layout_facts
 from labeltrees.models.extreme.spilling import label_ranges
 from labeltrees.models.extreme.training import held_numbers
 
@@ -82,7 +83,7 @@ def parts_of_pairs(
 
 def parts_of_files(submit: Submitter, paths: list[str], vectorizer: Vectorizer | None) -> list[Any]:
     """Return the rows of files as futures; each file is read by one worker."""
-    facts = submit(partitions.looked, paths)
+    facts = submit(layout_facts, paths[0])
     return [submit(partitions.read_file, facts, path, vectorizer) for path in paths]
 
 

@@ -25,50 +25,15 @@ __all__ = [
 ]
 
 LABEL_NAMES = [
-    "label",
-    "labels",
-    "category",
-    "categories",
-    "class",
-    "classes",
-    "target",
-    "intent",
-    "intents",
-    "tag",
-    "tags",
-    "y",
-    "topic",
-    "topics",
-    "genre",
-    "genres",
-    "labelname",
-    "classname",
-    "labelid",
-    "classid",
-]
+    "label", "labels", "category", "categories", "class", "classes", "target", "intent",
+    "intents", "tag", "tags", "y", "topic", "topics", "genre", "genres", "labelname", "classname",
+    "labelid", "classid",
+]  # fmt: skip
 TEXT_NAMES = [
-    "text",
-    "texts",
-    "sentence",
-    "sentences",
-    "title",
-    "description",
-    "query",
-    "utterance",
-    "question",
-    "content",
-    "body",
-    "message",
-    "review",
-    "comment",
-    "document",
-    "headline",
-    "abstract",
-    "summary",
-    "phrase",
-    "tweet",
-    "name",
-]
+    "text", "texts", "sentence", "sentences", "title", "description", "query", "utterance",
+    "question", "content", "body", "message", "review", "comment", "document", "headline",
+    "abstract", "summary", "phrase", "tweet", "name",
+]  # fmt: skip
 RATING_NAMES = ["rating", "ratings", "relevance", "score", "grade"]
 WEIGHT_NAMES = ["weight", "sampleweight", "importance"]
 ID_NAMES = ["id", "index", "idx", "rowid", "uid", "uuid", "key", "unnamed0"]

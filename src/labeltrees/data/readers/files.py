@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from labeltrees.data.readers.detection.table_columns import Column
     from labeltrees.data.readers.vectorizers import Vectorizer
 
-__all__ = ["are_files", "chunks_of", "profile_file"]
+__all__ = ["are_files", "chunks_of", "layout_facts", "profile_file"]
 
 
 def profile_file(
@@ -200,7 +200,13 @@ def chunks_of(files: Any, vectorizer: Vectorizer | None) -> Iterator[Chunk]:
         yield from files
         return
     paths = [files] if isinstance(files, str | os.PathLike) else list(files)
-    layout = profile_file(paths[0]).layout
-    assert layout is not None
+    facts = layout_facts(paths[0])
     for path in paths:
-        yield from FileLayout.from_facts(layout.facts(), path).open(vectorizer)
+        yield from FileLayout.from_facts(facts, path).open(vectorizer)
+
+
+def layout_facts(path: Source) -> dict[str, Any]:
+    """Return the facts of a file's layout, for `FileLayout.from_facts`."""
+    layout = profile_file(path).layout
+    assert layout is not None
+    return layout.facts()

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["detect_format"]
 
+#: Maximum number of lines from which the format is detected.
 _SAMPLE_LINES = 200
 _PAIRS = r"([ \t]+[0-9]+:[^ \t:]+)"
 _XC_ROW = re.compile(rf"([0-9]+(:[0-9.eE+-]+)?(,[0-9]+(:[0-9.eE+-]+)?)*)?{_PAIRS}*[ \t]*")

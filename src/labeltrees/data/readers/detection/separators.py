@@ -24,42 +24,15 @@ __all__ = [
 #: Possible separators of labels, in the order in which they are tried.
 SEPARATORS = ("|", ";", ",", " ")
 _NAMES = {"|": "'|'", ";": "';'", ",": "','", " ": "a space"}
+#: Share of rows below which a separator is rare.
 _RARE = 0.02
 _IDS = re.compile(r"[0-9 ]+")
-_SENTENCE_WORDS = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "are",
-        "at",
-        "by",
-        "can",
-        "de",
-        "der",
-        "die",
-        "do",
-        "for",
-        "how",
-        "i",
-        "in",
-        "is",
-        "it",
-        "la",
-        "le",
-        "me",
-        "my",
-        "of",
-        "on",
-        "or",
-        "the",
-        "to",
-        "und",
-        "what",
-        "with",
-        "you",
-    ]
-)
+#: Words that are usual in sentences and rare in labels.
+_SENTENCE_WORDS = frozenset([
+    "a", "an", "and", "are", "at", "by", "can", "de", "der", "die", "do", "for", "how", "i", "in",
+    "is", "it", "la", "le", "me", "my", "of", "on", "or", "the", "to", "und", "what", "with",
+    "you",
+])  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,7 @@ __all__ = [
 #: A column by its name or by its number, from 1.
 Column = str | int
 DELIMITERS = (",", "\t", ";", "|")
+#: Maximum number of rows from which columns are detected.
 _SAMPLE_ROWS = 2000
 _SEPARATORS = SEPARATORS[:-1]  # In a table, spaces belong to names.
 _KNOWN = frozenset((*LABEL_NAMES, *TEXT_NAMES, *RATING_NAMES, *WEIGHT_NAMES, *PARTY_NAMES, "id"))
