@@ -80,7 +80,7 @@ html_favicon = "_static/favicon.svg"
 html_show_sourcelink = False
 html_copy_source = False
 html_context = {"default_mode": "auto"}
-html_sidebars = {"index": [], "benchmarks": [], "start": [], "which_model": []}
+html_sidebars = {"index": [], "benchmarks": []}
 html_theme_options: dict[str, Any] = {
     "logo": {
         "text": "labeltrees",

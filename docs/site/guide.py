@@ -1,74 +1,125 @@
-"""The user guide: every page of docs/ in a list of contents, with what the README says of it."""
+"""The sections of the site: a page for each, with a line about every page in it."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-__all__ = ["TOP_PAGES", "contents", "described", "guide_page"]
+__all__ = ["SECTIONS", "Section", "first_sentence", "placed", "section_page"]
 
-TOP_PAGES = ("start", "which_model", "moving", "papers", "faq", "glossary")
-"""Pages that the whole site's list of contents has, so that the guide need not."""
+
+class Section(NamedTuple):
+    """Title of a section, what its pages are for, and their names in order."""
+
+    title: str
+    about: str
+    pages: tuple[str, ...]
+
 
 SECTIONS = {
-    "From data to a model": (
-        "training", "readers", "text", "streams", "incremental", "python_source",
+    "get_started": Section(
+        "Get started",
+        "Install labeltrees, train a first model, and learn the few ideas that you need.",
+        ("install", "start", "concepts", "which_model", "faq"),
     ),
-    "One label per row": (
-        "conditional", "refinement", "pecoc", "self_terminating", "boosting", "lom", "filter",
+    "how_to": Section(
+        "How-to",
+        "Each page solves one task. All examples run as tests.",
+        (
+            "training", "readers", "python_source", "text", "incremental", "streams",
+            "prediction_sets", "scale", "dask", "server", "store", "cards", "moving",
+        ),
     ),
-    "Many labels per row": ("extreme", "multilabel", "prediction_sets"),
-    "What to compare with": ("baselines", "metrics", "multilabel_metrics", "levers"),
-    "Models in your program": (
-        "models", "tree", "threads", "store", "model_format", "cards", "upgrading",
+    "methods": Section(
+        "Models",
+        "Each page describes one family of models: what it is for, its settings and its limits.",
+        (
+            "conditional", "refinement", "pecoc", "extreme", "multilabel", "self_terminating",
+            "other_models", "lom", "filter", "boosting", "baselines",
+        ),
     ),
-    "Serving and scale": ("server", "scale", "dask", "platforms"),
-    "Development": ("development/decisions",),
+    "reference": Section(
+        "Reference",
+        "Look up a class, a command, a metric, a file format or a word.",
+        (
+            "reference/index", "command_line/index", "metrics", "multilabel_metrics", "models",
+            "threads", "tree", "model_format", "glossary",
+        ),
+    ),
+    "explanation": Section(
+        "Explanation", "Read where the methods come from and why they work.", ("papers",)
+    ),
+    "development": Section(
+        "Development",
+        "Read these pages if you want to change labeltrees.",
+        (
+            "contributing", "architecture", "development/decisions", "development/levers",
+            "levers", "development/platforms", "platforms", "security",
+        ),
+    ),
+    "releases": Section(
+        "Releases", "See what changed and what to do about it.", ("changelog", "upgrading")
+    ),
 }  # fmt: skip
-_REST = "Further pages"
+"""Sections by the name of their page. Names of pages that do not exist are left out."""
+
+_NO_PROSE = re.compile(r"^(#|\||<!--|- |\d+\. |>|!\[|:::)")
+_SENTENCE = re.compile(r".+?(?<!\bal)(?<!e\.g)(?<!i\.e)[.!?](?=\s|$)")
 
 
-def contents(pages: Iterable[str]) -> dict[str, list[str]]:
-    """Return the pages of each section of the guide; those of no section stand at the end.
+def first_sentence(text: str) -> str:
+    r"""Return the first sentence of a page without its links, or "" if it has none.
 
-    >>> contents(["tree", "start", "models", "brand_new"])
-    {'Models in your program': ['models', 'tree'], 'Further pages': ['brand_new']}
+    >>> first_sentence("# Trees\n\n```\ncode\n```\n\nA [tree](tree.md) is\n1.5 m high. Fine.")
+    'A tree is 1.5 m high.'
+    >>> first_sentence("# Trees\n\n## A tree\n\nText.")
+    ''
     """
-    left = [page for page in pages if page not in TOP_PAGES]
-    found = {title: [name for name in names if name in left] for title, names in SECTIONS.items()}
-    placed = {name for names in found.values() for name in names}
-    found[_REST] = sorted(set(left) - placed)
-    return {title: names for title, names in found.items() if names}
+    body = re.sub(r"^(`{3,}).*?^\1$", "", text, flags=re.MULTILINE | re.DOTALL).partition("\n")[2]
+    for paragraph in re.split(r"\n\s*\n", body.strip()):
+        words = " ".join(paragraph.split())
+        if not words:
+            continue
+        if _NO_PROSE.match(words):
+            return ""
+        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", words)
+        found = _SENTENCE.match(plain)
+        return found[0] if found else plain
+    return ""
 
 
-def described(readme: str) -> dict[str, str]:
-    r"""Return what the README's tables say of each page of docs/.
+def placed() -> list[str]:
+    """Return the names of all pages of all sections."""
+    return [name for section in SECTIONS.values() for name in section.pages]
 
-    >>> described("| [trees](docs/tree.md) | the tree |\n| [more](docs/tree.md#x) | the rest |")
-    {'tree': 'the tree'}
+
+def section_page(section: Section, pages: Iterable[str], texts: Mapping[str, str]) -> str:
+    r"""Return the page of a section, with a link to each page and the page's first sentence.
+
+    >>> section = Section("How-to", "Tasks.", ("text", "gone"))
+    >>> print(section_page(section, ["text"], {"text": "# Texts\n\nModels read texts.\n"}))
+    # How-to
+    <BLANKLINE>
+    Tasks.
+    <BLANKLINE>
+    - [Texts](text.md): Models read texts.
+    <BLANKLINE>
+    :::{toctree}
+    :hidden:
+    <BLANKLINE>
+    text
+    :::
+    <BLANKLINE>
     """
-    found: dict[str, str] = {}
-    for names, says in re.findall(r"^\| (.+?) \| (.+) \|$", readme, flags=re.MULTILINE):
-        for page in re.findall(r"\]\(docs/([\w/]+)\.md", names):
-            found.setdefault(page, says)  # the first row that names a page is about it
-    return found
-
-
-def guide_page(titles: dict[str, str], says: dict[str, str]) -> str:
-    """Return the guide's first page: each section, its pages and a word about each."""
-    lines = [
-        "# User guide",
-        "",
-        "A page for every method and every task. Their examples run as tests.",
-        "",
-    ]
-    for section, pages in contents(titles).items():
-        lines += [f"## {section}", ""]
-        for page in pages:
-            about = says.get(page, "")
-            lines.append(f"- [{titles[page]}]({page}.md){': ' + about if about else ''}")
-        lines += ["", ":::{toctree}", ":hidden:", f":caption: {section}", "", *pages, ":::", ""]
-    return "\n".join(lines)
+    there = set(pages)
+    names = [name for name in section.pages if name in there]
+    lines = [f"# {section.title}", "", section.about, ""]
+    for name in names:
+        title = re.search(r"^# (.+)$", texts[name], flags=re.MULTILINE)
+        assert title is not None, f"{name}.md has no title"
+        about = first_sentence(texts[name])
+        lines.append(f"- [{title[1]}]({name}.md){': ' + about if about else ''}")
+    return "\n".join([*lines, "", ":::{toctree}", ":hidden:", "", *names, ":::", ""])

@@ -62,13 +62,6 @@ def places() -> dict[str, str]:
     return found
 
 
-def title_of(text: str) -> str:
-    """Return the title of a page."""
-    found = re.search(r"^# (.+)$", text, flags=re.MULTILINE)
-    assert found is not None, "a page has no title"
-    return found[1]
-
-
 def _read(file: str) -> str:
     return (ROOT / file).read_text(encoding="utf-8")
 
@@ -95,15 +88,14 @@ def pages() -> dict[str, str]:
     if not GALLERY.is_dir():
         found["index.md"] = without_gallery(found["index.md"])
     found["benchmarks.md"] = benchmarks.with_plots(found["benchmarks.md"])
-    titles = {name: title_of(text) for name, text in texts.items()}
-    says = guide.described(_read("README.md"))
-    about = {page: relinked(text, "README.md", where) for page, text in says.items()}
-    found["guide.md"] = guide.guide_page(titles, about)
     found["command_line/index.md"] = commands.index_page()
     for name in commands.command_names():
         found[f"command_line/{name}.rst"] = commands.command_page(name)
     found["reference/index.md"] = reference.index_page()
     found |= {f"reference/{file}": text for file, text in reference.module_pages().items()}
+    by_name = {file.removesuffix(".md"): text for file, text in found.items()}
+    for name, section in guide.SECTIONS.items():
+        found[f"{name}.md"] = guide.section_page(section, by_name, by_name)
     return found
 
 
@@ -119,7 +111,7 @@ def without_gallery(page: str) -> str:
     """
     card = r"^::::\{[^\n]*\n:link: auto_gallery/index\n.*?^::::\n"
     page = re.sub(card, "", page, flags=re.MULTILINE | re.DOTALL)
-    return page.replace("auto_gallery/index\n", "")
+    return re.sub(r"^.*auto_gallery/index>?\n", "", page, flags=re.MULTILINE)
 
 
 def _write(file: Path, content: bytes) -> None:
