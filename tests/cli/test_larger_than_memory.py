@@ -239,8 +239,8 @@ def test_where_nothing_can_be_spilled_rows_are_learned_one_by_one(
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--folder", "nowhere"], "--folder must be a folder in which files can be made, got"),
-        (["--folder", "rows.svm"], "--folder must be a folder in which files can be made, got"),
+        (["--folder", "nowhere"], "--folder must be a folder in which files can be created, got"),
+        (["--folder", "rows.svm"], "--folder must be a folder in which files can be created, got"),
         (
             ["--folder", ".", "--online"],
             "--folder is for methods that train from files; conditional and multilabel",
@@ -307,7 +307,7 @@ def test_a_full_disk_is_one_line(most, tmp_path, space):
     options = ["train", path, "-o", tmp_path / "m", "--folder", space, "--fast", "--quiet"]
     code, _, said = children.run(program, *options, timeout=PATIENCE)
     assert code == 1
-    assert said.startswith(f"labeltrees: {space}: has no room left for files of training")
+    assert said.startswith(f"labeltrees: {space}: has no space left for training files")
     assert said.count("\n") == 1
     assert list(space.iterdir()) == []
     assert not (tmp_path / "m").exists()

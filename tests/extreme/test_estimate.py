@@ -77,8 +77,8 @@ def test_labels_that_are_known_but_not_met_are_all_there_are():
 
 def test_the_mean_number_of_labels_of_some_rows_is_that_of_all_ways_to_draw_them():
     # Of 4 rows one has label 0, three have label 1: two rows of them lack label 0 in 3 of 6 cases.
-    assert estimate._expected(np.array([1, 3]), 4, 2) == pytest.approx(0.5 + 1)
-    assert estimate._expected(np.array([1, 3]), 4, 4) == pytest.approx(2)
+    assert estimate._mean_labels(np.array([1, 3]), 4, 2) == pytest.approx(0.5 + 1)
+    assert estimate._mean_labels(np.array([1, 3]), 4, 4) == pytest.approx(2)
 
 
 def test_labels_of_all_rows_are_foreseen_from_a_quarter():
@@ -88,12 +88,12 @@ def test_labels_of_all_rows_are_foreseen_from_a_quarter():
     met = met[met > 0]
     assert len(met) < 0.8 * true
     for n_known in (len(met), 10**6):
-        found = estimate._foreseen(met, N_ROWS // 4, N_ROWS, n_known)
+        found = estimate._expected_labels(met, N_ROWS // 4, N_ROWS, n_known)
         assert found == pytest.approx(true, rel=0.15)
 
 
 def test_labels_of_the_sample_itself_are_those_it_has():
-    assert estimate._foreseen(np.array([1, 1, 1, 5]), 8, 8, 100) == 4
+    assert estimate._expected_labels(np.array([1, 1, 1, 5]), 8, 8, 100) == 4
 
 
 # Leaves
@@ -189,7 +189,7 @@ def test_rows_without_features_are_enough():
 @pytest.mark.parametrize("y", [[[]] * 200, sparse.csr_array((200, 5), dtype=np.float32)])
 def test_rows_without_any_label_are_an_error(y):
     X = np.eye(200, dtype=np.float32)
-    with pytest.raises(DataError, match=r"at least one row needs (one|a label)"):
+    with pytest.raises(DataError, match=r"At least one row needs a label"):
         ExtremeRegressor().estimate_training(X, y, n_rows=1000)
 
 

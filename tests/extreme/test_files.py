@@ -112,7 +112,7 @@ def test_where_rows_cannot_be_kept_in_files_nothing_is_read(tmp_path, monkeypatc
     path = written(tmp_path / "rows.svm", *data(20))
     chunks = read_svmlight(path)
     for folder in (None, tmp_path):
-        with pytest.raises(ArgumentError, match="learn them in memory with fit, or row by row"):
+        with pytest.raises(ArgumentError, match="Train in memory with fit, or row by row"):
             ExtremeRegressor().fit_files(chunks, folder=folder)
     assert next(chunks).n_rows == 20
     assert [each.name for each in tmp_path.iterdir()] == ["rows.svm"]
@@ -157,7 +157,7 @@ except NoSpaceError as error:
     code, out, err = children.run(program, path, tmp_path)
     assert (code, err) == (0, "")
     said, name = out.splitlines()
-    wanted = "has no room left for files of training; name a folder with more room"
+    wanted = "has no space left for training files; choose a folder with more space"
     assert said == f"{tmp_path} {wanted}"
     assert name == where
 

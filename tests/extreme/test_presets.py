@@ -237,7 +237,7 @@ def test_the_command_line_names_wrong_options_as_typed(trained, capsys):
     for line, message in (
         ([*words, "--model", "xreg", "--preset", "pecos"], "--preset must be 'paper'"),
         ([*words, "--model", "xreg", "--propensity-b", "0"], "--propensity-b must be in"),
-        ([*words, "--model", "conditional", "--preset", "paper"], "--preset is not an option"),
+        ([*words, "--model", "conditional", "--preset", "paper"], "--preset is not a setting of"),
         ([*asked, "--train", str(path), "--propensity-a", "-1"], "--propensity-a must be"),
         ([*asked, "--propensity-a", "0.5"], "--propensity-a is used with --train"),
     ):

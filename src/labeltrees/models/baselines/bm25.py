@@ -1,4 +1,4 @@
-"""BM25: labels as documents, each made of the features of its rows, and a row as the query."""
+"""BM25 treats labels as documents, made of the features of their rows, and a row as the query."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MOST_WEIGHT = 1e9
 
 @dataclass(frozen=True, kw_only=True)
 class Bm25Settings(MultilabelSettings):
-    """The checked parameters of `Bm25Ranker`, which says what they mean."""
+    """The checked parameters of `Bm25Ranker`, which describes them."""
 
     k1: float = setting(1.2, Number(0, 1e6))
     b: float = setting(0.75, Number(0, 1))
@@ -64,11 +64,11 @@ class Bm25Scorer:
     def from_tensors(
         cls,
         tensors: dict[str, NDArray[Any]],
-        settings: Any,  # noqa: ARG003 - of every scorer
+        settings: Any,  # noqa: ARG003 - part of the protocol
         n_features: int,
         n_labels: int,
     ) -> Self:
-        """Return the scorer that `to_tensors` wrote down."""
+        """Return the scorer that `to_tensors` saved."""
         features = store.tensor(tensors, "features", np.int32)
         store.check_ids("features", features, n_features)
         if not (features[1:] > features[:-1]).all():

@@ -1,4 +1,4 @@
-"""From scores to the probability that a label is relevant: a logistic map with two numbers."""
+"""Convert scores to the probability that a label is relevant, by a logistic map."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 __all__ = ["ScoreCalibration"]
 
-_LEAST_HITS = 5  # with fewer there is nothing to fit
-_STEEPEST, _FARTHEST = 1e4, 1e5  # of the numbers, beyond what any fit needs
-_N_OTHERS = 200_000  # pairs of a row and a label that it lacks, by which to fit
+_LEAST_HITS = 5  # minimum number of relevant pairs for a fit
+_STEEPEST, _FARTHEST = 1e4, 1e5  # largest slope and intercept, beyond the bounds of every fit
+_N_OTHERS = 200_000  # approximate number of pairs of a row and a label it lacks, for a fit
 
 
 @dataclass(frozen=True, eq=False)
 class ScoreCalibration:
     """P(label is relevant to the row) = 1 / (1 + exp(-(a score + b))), a > 0 (Platt, 1999).
 
-    One map for all labels, so that the order of a row's labels is kept. Without ``slope`` (None)
-    the method's own link is used. Where propensities weight labels, a label that is surely relevant
-    has a score of its own share, ``label_shares``, and scores are divided by it first.
+    There is one map for all labels, so the order of a row's labels is kept. If ``slope`` is None,
+    the link of the method is used. If propensities weight labels, a label that is surely relevant
+    has its entry of ``label_shares`` as its score, and scores are divided by these shares first.
     """
 
     slope: tuple[float, float] | None = None
@@ -36,7 +36,7 @@ class ScoreCalibration:
     def shares(
         self, scores: NDArray[np.float64], ids: NDArray[np.int32] | None = None
     ) -> NDArray[np.float64]:
-        """Return scores as shares of the labels' own largest relevance."""
+        """Return scores as shares of the largest relevance of each label."""
         if self.label_shares is None:
             return scores
         return np.asarray(scores / (self.label_shares if ids is None else self.label_shares[ids]))
@@ -47,7 +47,7 @@ class ScoreCalibration:
         ids: NDArray[np.int32] | None,
         link: Callable[[NDArray[np.float64]], NDArray[np.float64]],
     ) -> NDArray[np.float64]:
-        """Return probabilities of labels with these ids, by default of all in their order."""
+        """Return probabilities of labels with these ids, by default of all labels."""
         from scipy.special import expit
 
         shares = self.shares(scores, ids)
@@ -59,9 +59,9 @@ class ScoreCalibration:
     def fitted(
         self, scored: Iterable[tuple[NDArray[np.float64], NDArray[np.bool_]]]
     ) -> ScoreCalibration:
-        """Return the map with the least log loss on shares of held-out rows and what is true.
+        """Return the map with the least log loss on the shares and true labels of held-out rows.
 
-        All relevant pairs count, and of the others about 200,000, spread evenly, for all of them.
+        All relevant pairs count. Of the other pairs, about 200,000 spread evenly stand for all.
         """
         hits, others = [np.empty(0)], [np.empty(0)]
         for shares, truth in scored:
@@ -75,12 +75,12 @@ class ScoreCalibration:
         return replace(self, slope=_platt(positive, chosen, weight))
 
     def to_list(self) -> list[float]:
-        """Return the two numbers, or none."""
+        """Return slope and intercept, or an empty list."""
         return [] if self.slope is None else list(self.slope)
 
     @classmethod
     def restore(cls, values: Any, label_shares: NDArray[np.float64] | None) -> ScoreCalibration:
-        """Return the map that a file tells."""
+        """Return the map that a file describes."""
         if values == []:
             return cls(None, label_shares)
         a, b = values
@@ -96,14 +96,14 @@ def _platt(
 ) -> tuple[float, float]:
     """Return a > 0 and b; each negative counts ``weight`` times.
 
-    Scores are brought to mean 0 and deviation 1 first, where the search is well scaled.
+    Scores are standardised to mean 0 and deviation 1 first, so that the search is well scaled.
     """
     from scipy.optimize import minimize
 
     scores = np.concatenate([positive, negative])
     weights = np.concatenate([np.ones(len(positive)), np.full(len(negative), weight)])
     total = weights.sum()
-    # Platt's targets: one pair more of each kind, of which nothing is known.
+    # Platt's targets add one uncertain pair of each kind.
     high, low = (len(positive) + 1) / (len(positive) + 2), 1 / (len(negative) * weight + 2)
     truth = np.concatenate([np.full(len(positive), high), np.full(len(negative), low)])
     mean = float(np.average(scores, weights=weights))

@@ -1,4 +1,4 @@
-"""The frequency table: how often each label was seen with exactly this row."""
+"""A frequency table counts how often each label was seen with exactly the same row."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ if TYPE_CHECKING:
 
 __all__ = ["FrequencyTableModel", "FrequencyTableSettings"]
 
-_KEY_BYTES = 16  # of a row's hash: two of 10^9 rows collide with a chance of 10^-21
+_KEY_BYTES = 16  # size of a row's hash; two of 10^9 rows collide with probability 10^-21
 _EMPTY: dict[int, float] = {}
 
 
 @dataclass(frozen=True, kw_only=True)
 class FrequencyTableSettings(ClassifierSettings):
-    """The checked parameters of `FrequencyTableClassifier`, which says what they mean."""
+    """The checked parameters of `FrequencyTableClassifier`, which describes them."""
 
     back_off: float = setting(1.0, Number(0))
 
@@ -64,8 +64,9 @@ class FrequencyTableSettings(ClassifierSettings):
 class FrequencyTableModel(DenseAnswers, FittedModel):
     """P(y given x) = (c(x, y) + b P(y)) / (c(x) + b), c being summed weights and b the back-off.
 
-    P(y) is the overall frequency of label y. A row never seen gets P(y), also with ``back_off=0``,
-    which gives a row that was seen its own frequencies alone. Threads may ask while one learns.
+    P(y) is the overall frequency of label y. A row never seen gets P(y), even with ``back_off=0``.
+    With ``back_off=0`` a row that was seen gets only the frequencies of that row. Threads may query
+    the model while one thread learns.
     """
 
     settings_class = FrequencyTableSettings
@@ -76,7 +77,7 @@ class FrequencyTableModel(DenseAnswers, FittedModel):
     totals: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     """The summed weight of each label."""
     tables: dict[bytes, dict[int, float]] = field(default_factory=dict, repr=False)
-    """For the hash of a row: the summed weight of each label seen with it."""
+    """The summed weight of each label seen with a row, by the hash of the row."""
     frozen: bool = False
 
     def __post_init__(self) -> None:
@@ -84,7 +85,7 @@ class FrequencyTableModel(DenseAnswers, FittedModel):
 
     @classmethod
     def empty(cls, settings: FrequencyTableSettings, n_features: int) -> FrequencyTableModel:
-        """Return a model that knows no label yet."""
+        """Return a model without labels."""
         return cls(settings, n_features)
 
     @classmethod
@@ -101,7 +102,7 @@ class FrequencyTableModel(DenseAnswers, FittedModel):
 
     @property
     def n_tree_labels(self) -> int:
-        """How many labels have been learned: as many can be among the most likely ones."""
+        """Number of labels that have been learned, which is the largest k of `top_labels`."""
         return self.n_labels
 
     def update(
@@ -194,7 +195,7 @@ class FrequencyTableModel(DenseAnswers, FittedModel):
         return p
 
     def top_labels(self, rows: Rows, k: int) -> TopLabels:
-        """Return the k likeliest labels of every row, likeliest first."""
+        """Return the k most likely labels of every row, most likely first."""
         k = check_k(k, self.n_labels)
         ids, p = np.empty((rows.n_rows, k), dtype=np.int32), np.empty((rows.n_rows, k))
         with self._lock:
@@ -202,7 +203,7 @@ class FrequencyTableModel(DenseAnswers, FittedModel):
             ranked = np.argsort(-self.totals, kind="stable").astype(np.int32)
             for r, key in enumerate(_keys(rows)):
                 table = self.tables.get(key, _EMPTY)
-                # Of labels not seen with this row, the most frequent are the likeliest.
+                # Among labels not seen with this row, the most frequent are the most likely.
                 candidates = np.union1d(
                     np.fromiter(table, dtype=np.int32, count=len(table)), ranked[: k + len(table)]
                 )
@@ -255,7 +256,7 @@ class FrequencyTableModel(DenseAnswers, FittedModel):
         )
 
     def to_tensors(self, *, keep_state: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return arrays and facts that `from_tensors` makes an equal model of."""
+        """Return arrays and facts from which `from_tensors` restores an equal model."""
         frozen = self.frozen or not keep_state
         with self._lock:
             keys = sorted(self.tables)
@@ -283,7 +284,7 @@ class FrequencyTableModel(DenseAnswers, FittedModel):
         facts: dict[str, Any],
         vocabulary: LabelVocabulary | None = None,
     ) -> FrequencyTableModel:
-        """Return the model that `to_tensors` wrote down; raise `ModelFormatError` if it did not."""
+        """Return the model that `to_tensors` saved, or raise `ModelFormatError`."""
         with file_parts():
             settings = FrequencyTableSettings.from_dict(facts["settings"])
             width, frozen = stored_width(facts), checks.flag("frozen", facts["frozen"])
@@ -291,7 +292,9 @@ class FrequencyTableModel(DenseAnswers, FittedModel):
                 vocabulary = LabelVocabulary.from_tensors(tensors)
             totals = store.tensor(tensors, "totals", np.float64).copy()
             if len(totals) > len(vocabulary):
-                raise ModelFormatError("there is a count of a label that nobody named.")
+                raise ModelFormatError(
+                    "there is a count for a label that the vocabulary does not name."
+                )
             tables = _restored_tables(tensors, totals, frozen=frozen)
             return cls(settings, width, vocabulary, totals, tables, frozen)
 
@@ -325,12 +328,12 @@ def _restored_tables(
         pairs = zip(labels[here].tolist(), weights[here].tolist(), strict=True)
         tables[key.tobytes()] = dict(pairs)
     if len(tables) != len(keys) or sum(map(len, tables.values())) != len(labels):
-        raise ModelFormatError("a row or one of its labels is there twice.")
+        raise ModelFormatError("a row or one of its labels occurs twice.")
     return tables
 
 
 def _keys(rows: Rows) -> Iterator[bytes]:
-    """Yield a hash of each row; a stored zero is as if it were not there."""
+    """Yield a hash of each row; stored zeros do not change it."""
     for start, stop in zip(rows.starts[:-1].tolist(), rows.starts[1:].tolist(), strict=True):
         indices, values = rows.indices[start:stop], rows.values[start:stop]
         if not values.all():

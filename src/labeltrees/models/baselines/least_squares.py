@@ -1,4 +1,4 @@
-"""One-vs-all least squares: a ridge regression of every label's relevance."""
+"""One-vs-all least squares, with a ridge regression of every label's relevance."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 __all__ = ["LeastSquaresModel", "LeastSquaresSettings"]
 
-_DIRECT = 4096  # features or rows: with more of both, conjugate gradients solve
+_DIRECT = 4096  # largest number of features or rows that is solved directly
 _MAX_STEPS = 500
-_RESIDUAL = 1e-6  # of conjugate gradients, against the right side
+_RESIDUAL = 1e-6  # tolerance of conjugate gradients, relative to the right side
 
 
 @dataclass(frozen=True, kw_only=True)
 class LeastSquaresSettings(MultilabelSettings):
-    """The checked parameters of `LeastSquaresRegressor`, which says what they mean."""
+    """The checked parameters of `LeastSquaresRegressor`, which describes them."""
 
     cost: float = setting(1.0, Number(1e-6, 1e6))
 
 
 class LeastSquaresModel(RegressingModel):
-    """Of each label the w, b that minimise |w|^2 + cost sum_i (y_i - w . x_i - b)^2."""
+    """Minimises |w|^2 + cost sum_i (y_i - w . x_i - b)^2 over w, b for each label."""
 
     settings_class = LeastSquaresSettings
     scorer_class = LinearScorer

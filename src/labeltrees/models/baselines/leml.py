@@ -1,4 +1,4 @@
-"""LEML: one linear map of low rank from rows to the relevance of all labels."""
+"""LEML learns one linear map of low rank from rows to the relevance of all labels."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 __all__ = ["LemlModel", "LemlScorer", "LemlSettings", "alternate"]
 
 _MOST_WEIGHT = 1e15
-_RESIDUAL = 1e-10  # of conjugate gradients, squared, against where they begin
+_RESIDUAL = 1e-10  # squared tolerance of conjugate gradients, relative to the start
 
 
 @dataclass(frozen=True, kw_only=True)
 class LemlSettings(MultilabelSettings):
-    """The checked parameters of `LemlRegressor`, which says what they mean."""
+    """The checked parameters of `LemlRegressor`, which describes them."""
 
     rank: int = setting(100, Integer(1, 10_000))
     penalty: float = setting(1.0, Number(1e-6, 1e6))
@@ -51,7 +51,7 @@ class LemlScorer:
     def scores(self, rows: Rows) -> NDArray[np.float64]:
         """Return scores, (n_rows, n_labels)."""
         reduced = unit_rows(rows, self.features).matrix @ self.rows_to_rank
-        # As a sparse matrix: a product of dense ones may round a row by what other rows there are.
+        # A sparse matrix, because a dense product may round a row differently with other rows.
         return np.asarray(sparse.csr_array(reduced) @ self.rank_to_labels, dtype=np.float64)
 
     def describe(self) -> dict[str, Any]:
@@ -74,11 +74,11 @@ class LemlScorer:
     def from_tensors(
         cls,
         tensors: dict[str, NDArray[Any]],
-        settings: Any,  # noqa: ARG003 - of every scorer
+        settings: Any,  # noqa: ARG003 - part of the protocol
         n_features: int,
         n_labels: int,
     ) -> Self:
-        """Return the scorer that `to_tensors` wrote down."""
+        """Return the scorer that `to_tensors` saved."""
         features = store.tensor(tensors, "features", np.int32)
         store.check_ids("features", features, n_features)
         if not (features[1:] > features[:-1]).all():
@@ -129,8 +129,8 @@ def alternate(
     """Return W and H after minimising over each in turn, from a first W; H comes last.
 
     For a given W, H is a ridge regression on the columns of X W. For a given H, W is found by
-    conjugate gradients, at most ``max_steps`` of them: the objective's second derivative takes S to
-    X' X S H' H + penalty S, two sparse products and no matrix of all labels.
+    at most ``max_steps`` steps of conjugate gradients. The objective's second derivative maps S to
+    X' X S H' H + penalty S, which takes two sparse products and no matrix of all labels.
     """
     transposed = X.T.tocsr()
     H = _labels(X @ W, Y, penalty)

@@ -1,4 +1,4 @@
-"""Linear scorers: one weight vector and one intercept per label, on rows of length 1."""
+"""Linear scorers have one weight vector and one intercept per label, on rows of length 1."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ class UnitRows:
 
     features: NDArray[np.int32]
     matrix: sparse.csr_array
-    """Of shape (n_rows, len(features)), float32."""
+    """Matrix of shape (n_rows, len(features)), float32."""
 
 
 def unit_rows(rows: Rows, features: NDArray[np.int32] | None = None) -> UnitRows:
     """Return rows divided by their Euclidean length, in terms of some features.
 
-    By default those that occur; others count in the length and are left out. An empty row stays
-    empty.
+    By default these are the features that occur. Other features count in the length and are left
+    out. An empty row stays empty.
 
     >>> from labeltrees.data.rows import as_rows
     >>> unit_rows(as_rows([[3, 0, 4]])).matrix.toarray()
     array([[0.6, 0.8]], dtype=float32)
     """
     lengths = np.diff(rows.starts)
-    largest = np.zeros(rows.n_rows)  # divided by first: squares of large values are past floats
+    largest = np.zeros(rows.n_rows)  # divided by first, so that squares do not overflow
     filled = np.flatnonzero(lengths)
     wide = rows.values.astype(np.float64)
     if len(filled):
@@ -76,7 +76,7 @@ needs ...
     if n_bytes > MAX_DENSE_BYTES:
         raise TooLargeError(
             f"a weight for each of {n_features:,} features and {n_labels:,} labels needs "
-            f"{n_bytes:,} bytes, over {MAX_DENSE_BYTES:,}: use DismecRanker, ProxmlRanker or "
+            f"{n_bytes:,} bytes, over {MAX_DENSE_BYTES:,}. Use DismecRanker, ProxmlRanker or "
             "ExtremeRegressor, whose weights are sparse."
         )
 
@@ -121,11 +121,11 @@ class LinearScorer:
     def from_tensors(
         cls,
         tensors: dict[str, NDArray[Any]],
-        settings: Any,  # noqa: ARG003 - of every scorer
+        settings: Any,  # noqa: ARG003 - part of the protocol
         n_features: int,
         n_labels: int,
     ) -> Self:
-        """Return the scorer that `to_tensors` wrote down."""
+        """Return the scorer that `to_tensors` saved."""
         features = store.tensor(tensors, "features", np.int32)
         store.check_ids("features", features, n_features)
         if not (features[1:] > features[:-1]).all():

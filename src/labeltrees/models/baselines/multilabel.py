@@ -1,8 +1,8 @@
-"""What the baselines for rows with many labels share: scores for all labels, and all questions.
+"""Shared parts of the baselines for rows with many labels.
 
-A method has a *scorer*, which gives every label of a row a score, and a way to learn one. All else
-is here: the best labels and rows by score, probabilities, the file. Every answer costs O(n_labels)
-per row.
+A method has a *scorer*, which gives every label a score for a row, and a way to train one. This
+module does everything else, such as the best labels and rows by score, probabilities and model
+files. Every prediction costs O(n_labels) per row.
 """
 
 from __future__ import annotations
@@ -58,42 +58,42 @@ __all__ = [
 ]
 
 RelevanceName = Literal["propensity"]
-_MOST_SHARE = 1e9  # of a label, whose own largest relevance may be above all that was learned
-_MOST_SCALE = 1e15  # relevance goes to 1e9, and propensities divide it
+_MOST_SHARE = 1e9  # largest label share; a label's largest relevance may exceed all learned ones
+_MOST_SCALE = 1e15  # largest scale; relevance goes to 1e9 and is divided by propensities
 
 
 class Scorer(Protocol):
-    """What a method learns: the scores of all labels for a row. Larger is better, no more."""
+    """The trained part of a method, which scores all labels of a row. Larger scores are better."""
 
     def scores(self, rows: Rows) -> NDArray[np.float64]:
         """Return finite scores, (n_rows, n_labels); a row's do not depend on the other rows."""
 
     def describe(self) -> dict[str, Any]:
-        """Return its sizes, ready for JSON."""
+        """Return the sizes of the scorer as JSON values."""
 
     def to_tensors(self) -> dict[str, NDArray[Any]]:
-        """Return arrays that `from_tensors` makes an equal scorer of."""
+        """Return arrays from which `from_tensors` restores an equal scorer."""
 
     @classmethod
     def from_tensors(
         cls, tensors: dict[str, NDArray[Any]], settings: Any, n_features: int, n_labels: int
     ) -> Self:
-        """Return the scorer of a file, or raise `ModelFormatError`: the file may be forged."""
+        """Return the scorer of a file, or raise `ModelFormatError` because a file may be forged."""
 
 
 @dataclass(frozen=True)
 class RelevanceTargets:
-    """What is learned: relevance in (0, 1] of labels to rows, and what 1 stands for."""
+    """Relevance in (0, 1] of labels to rows, and the relevance that 1 stands for."""
 
     matrix: sparse.csr_array
-    """Of shape (n_rows, n_labels), float32, without stored zeros."""
+    """Matrix of shape (n_rows, n_labels), float32, without stored zeros."""
     vocabulary: LabelVocabulary
     scale: float = 1.0
     label_shares: NDArray[np.float64] | None = None
-    """A fully relevant label's value, where propensities make labels differ in that; else 1."""
+    """Value of each label if it is fully relevant, if propensities weight labels; else None."""
 
     def take(self, rows: NDArray[np.intp]) -> RelevanceTargets:
-        """Return those of some rows."""
+        """Return the targets of these rows, in their order."""
         return RelevanceTargets(self.matrix[rows], self.vocabulary, self.scale, self.label_shares)
 
 
@@ -108,17 +108,17 @@ class RankingSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class MultilabelSettings(RankingSettings):
-    """And that of those which learn how relevant labels are, not only whether they are."""
+    """The parameters of baselines that learn from graded relevance."""
 
     relevance: RelevanceName | None = setting(None, Choice((None, *get_args(RelevanceName))))
 
 
 @dataclass
 class MultilabelModel(FittedModel):
-    """A scorer of all labels; labels are ranked by score, each has a probability by itself.
+    """A scorer of all labels. Labels are ranked by score, and each has a separate probability.
 
-    Rows must be checked (`rows`). A method gives ``settings_class``, ``scorer_class`` and `learn`,
-    and ``link`` if its scores have a link to probabilities of their own.
+    Rows must be checked (`rows`). A method defines ``settings_class``, ``scorer_class`` and
+    `learn_scorer`. It overrides `link` if its scores map to probabilities in another way.
     """
 
     takes_label_sets = True
@@ -132,7 +132,7 @@ class MultilabelModel(FittedModel):
     scale: float = 1.0
     calibration: ScoreCalibration = field(default_factory=ScoreCalibration)
     form: FormName = "lists"
-    """How rows named their labels, and how an estimator names those it finds."""
+    """How rows named their labels, and how an estimator returns labels."""
 
     @classmethod
     @abstractmethod
@@ -141,7 +141,7 @@ class MultilabelModel(FittedModel):
 
     @staticmethod
     def link(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return probabilities from scores where nothing was calibrated: increasing, in [0, 1]."""
+        """Return probabilities for scores that were not calibrated, increasing and in [0, 1]."""
         from scipy.special import expit
 
         return np.asarray(expit(scores))
@@ -150,8 +150,8 @@ class MultilabelModel(FittedModel):
     def trained(cls, rows: Rows, targets: RelevanceTargets, settings: Any) -> Self:
         """Return the model of these rows.
 
-        Probabilities are calibrated on rows held out from another scorer, so that learning takes
-        about twice as long as with ``calibrate=False``.
+        Probabilities are calibrated on rows held out from a second scorer, so training takes about
+        twice as long as with ``calibrate=False``.
         """
         scorer = cls.learn_scorer(rows, targets, settings)
         model = cls(
@@ -299,13 +299,13 @@ class MultilabelModel(FittedModel):
             yield some, self._in_units(self.scorer.scores(rows.take(_numbers(some))))
 
     def _in_units(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what the scorer says in the units that users see."""
+        """Return scores in the units that users see."""
         return scores
 
     def _probabilities(
         self, scores: NDArray[np.float64], ids: NDArray[np.int32] | None = None
     ) -> NDArray[np.float64]:
-        """Return probabilities; ids are those of all labels unless given."""
+        """Return probabilities; without ``ids`` the columns are all labels."""
         return self.calibration.apply(scores, ids, self.link)
 
     def describe(self) -> dict[str, Any]:
@@ -329,7 +329,7 @@ class MultilabelModel(FittedModel):
         *,
         keep_state: bool,  # noqa: ARG002 - there is no state of learning
     ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return arrays and facts that `from_tensors` makes an equal model of."""
+        """Return arrays and facts from which `from_tensors` restores an equal model."""
         tensors = self.vocabulary.to_tensors() | self.scorer.to_tensors()
         if self.calibration.label_shares is not None:
             tensors["label_shares"] = self.calibration.label_shares
@@ -348,7 +348,7 @@ class MultilabelModel(FittedModel):
         facts: dict[str, Any],
         vocabulary: LabelVocabulary | None = None,
     ) -> Self:
-        """Return the model that `to_tensors` wrote down; raise `ModelFormatError` if it did not."""
+        """Return the model that `to_tensors` saved, or raise `ModelFormatError`."""
         with file_parts():
             settings: Any = cls.settings_class.from_dict(facts["settings"])
             if vocabulary is None:
@@ -375,7 +375,7 @@ class RegressingModel(MultilabelModel):
         return np.clip(scores, 0, 1)
 
     def relevances(self, rows: Rows, *, max_bytes: int = MAX_DENSE_BYTES) -> NDArray[np.float64]:
-        """Return every label's estimated relevance, within what there was, (n_rows, n_labels)."""
+        """Return every label's relevance in [0, scale], (n_rows, n_labels)."""
         return np.clip(self.scores(rows, max_bytes=max_bytes), 0, self.scale)
 
     def label_relevances(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:

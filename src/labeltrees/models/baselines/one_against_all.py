@@ -1,4 +1,4 @@
-"""One-against-all: a regressor for every label, the paper's slow and strong baseline."""
+"""One-against-all has a regressor for every label; it is the paper's slow and strong baseline."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["OneAgainstAllModel", "OneAgainstAllSettings"]
 
 @dataclass(frozen=True, kw_only=True)
 class OneAgainstAllSettings(RegressorSettings):
-    """The checked parameters of `OneAgainstAllClassifier`, which says what they mean."""
+    """The checked parameters of `OneAgainstAllClassifier`, which describes them."""
 
     learning_rate: float = setting(1.5, LearningRate)
 
@@ -48,7 +48,7 @@ class OneAgainstAllModel(DenseAnswers, BankModel):
 
     @classmethod
     def empty(cls, settings: OneAgainstAllSettings, n_features: int) -> OneAgainstAllModel:
-        """Return a model that knows no label yet."""
+        """Return a model without labels."""
         return cls(settings, LabelVocabulary(), _core.OneAgainstAll(), n_features)
 
     @classmethod
@@ -62,7 +62,7 @@ class OneAgainstAllModel(DenseAnswers, BankModel):
         return model
 
     def label_scores(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
-        """Return f_y(x) in [0, 1], one label per row: the paper's answer, not normalised."""
+        """Return f_y(x) in [0, 1], one label per row, as in the paper and not normalised."""
         ids = self.label_ids(rows, labels)
         seen = self.columns.seen(rows)
         return self.core.label_scores(*seen.arrays, ids, self.settings.reading)
@@ -105,7 +105,9 @@ class OneAgainstAllModel(DenseAnswers, BankModel):
         n_labels: int,
     ) -> _core.OneAgainstAll:
         if len(mass) > n_labels:
-            raise ModelFormatError("there is a regressor for a label that nobody named.")
+            raise ModelFormatError(
+                "there is a regressor for a label that the vocabulary does not name."
+            )
         return _core.OneAgainstAll(mass, *lines)
 
 

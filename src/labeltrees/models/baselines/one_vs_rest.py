@@ -1,4 +1,4 @@
-"""One classifier per label against all other rows: DiSMEC and ProXML."""
+"""DiSMEC and ProXML, which train one classifier per label against all other rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["DismecModel", "DismecSettings", "ProxmlModel", "ProxmlSettings"]
 
 @dataclass(frozen=True, kw_only=True)
 class DismecSettings(RankingSettings):
-    """The checked parameters of `DismecRanker`, which says what they mean."""
+    """The checked parameters of `DismecRanker`, which describes them."""
 
     cost: float = setting(1.0, Number(1e-6, 1e6))
     min_weight: float = setting(0.01, Number(0, 1e6))
@@ -36,7 +36,7 @@ class DismecSettings(RankingSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class ProxmlSettings(RankingSettings):
-    """The checked parameters of `ProxmlRanker`, which says what they mean."""
+    """The checked parameters of `ProxmlRanker`, which describes them."""
 
     cost: float = setting(1.0, Number(1e-6, 1e6))
     max_epochs: int = setting(200, Integer(1, 100_000))
@@ -45,7 +45,7 @@ class ProxmlSettings(RankingSettings):
 
 
 class _OneVsRestModel(MultilabelModel):
-    """What learns from which labels a row has, and not from how relevant they are."""
+    """A model that learns which labels a row has, regardless of how relevant they are."""
 
     scorer_class = LinearScorer
 
@@ -75,9 +75,9 @@ class _OneVsRestModel(MultilabelModel):
 
 
 class DismecModel(_OneVsRestModel):
-    """Of each label the w, b that minimise 1/2 |w|^2 + 1/2 b^2 + cost sum_i max(0, 1 - y m_i)^2.
+    """Minimises 1/2 |w|^2 + 1/2 b^2 + cost sum_i max(0, 1 - y m_i)^2 over w, b for each label.
 
-    m_i = w . x_i + b; weights up to ``min_weight`` are dropped afterwards.
+    m_i = w . x_i + b. Weights up to ``min_weight`` are dropped afterwards.
     """
 
     settings_class = DismecSettings
@@ -98,7 +98,7 @@ class DismecModel(_OneVsRestModel):
 
 
 class ProxmlModel(_OneVsRestModel):
-    """Of each label the w, b that minimise |w|_1 + cost sum_i max(0, 1 - y_i (w . x_i + b))^2."""
+    """Minimises |w|_1 + cost sum_i max(0, 1 - y_i (w . x_i + b))^2 over w, b for each label."""
 
     settings_class = ProxmlSettings
 

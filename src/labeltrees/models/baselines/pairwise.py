@@ -41,13 +41,13 @@ PairsName = Literal["row", "label"]
 
 @dataclass(frozen=True)
 class LabelPairs:
-    """Cells of a matrix of scores, and pairs of them: the first is the more relevant one."""
+    """Cells of a matrix of scores, and pairs of cells. The first of a pair is more relevant."""
 
     cells: sparse.csr_array
-    """Of shape (n_rows, n_labels); its entries are the cells in their order, whatever they hold."""
+    """Matrix of shape (n_rows, n_labels). Its entries are the cells; values are ignored."""
     better: NDArray[np.int64]
     worse: NDArray[np.int64]
-    """Of each pair the numbers of two cells."""
+    """The numbers of the two cells of each pair."""
 
     def loss(self, scores: NDArray[np.float64]) -> tuple[float, sparse.csr_array]:
         """Return the sum over pairs of max(0, 1 - (s_better - s_worse))^2, and its gradient.
@@ -73,8 +73,9 @@ def label_pairs(
 ) -> LabelPairs:
     """Return all pairs of a row's labels, or of a label's rows, that differ in relevance.
 
-    ``per`` is "row" or "label". Of what has no relevance ``n_zeros`` of each row or label take
-    part, chosen at random; None is all. `TooLargeError` if there are more than `MAX_PAIRS`.
+    ``per`` is "row" or "label". ``n_zeros`` is the number of cells without relevance that are
+    drawn at random for each row or label; None takes all. Raises `TooLargeError` if there are more
+    than `MAX_PAIRS` pairs.
 
     >>> Y = sparse.csr_array([[2.0, 0.0, 1.0]])
     >>> pairs = label_pairs(Y, "row", None, np.random.default_rng(0))
@@ -120,14 +121,14 @@ def _check_count(
     n_pairs = int((counts * n_others + counts * (counts - 1) // 2).sum())
     if n_pairs > MAX_PAIRS:
         raise TooLargeError(
-            f"there may be {n_pairs:,} pairs of relevance to learn from, over {MAX_PAIRS:,}: "
-            f"choose a smaller n_zeros (now {n_zeros})."
+            f"there may be {n_pairs:,} pairs of relevance to learn from, over {MAX_PAIRS:,}. "
+            f"Choose a smaller n_zeros (now {n_zeros})."
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class RankSvmSettings(MultilabelSettings):
-    """The checked parameters of `RankSvmRanker`, which says what they mean."""
+    """The checked parameters of `RankSvmRanker`, which describes them."""
 
     cost: float = setting(0.1, Number(1e-6, 1e6))
     per: PairsName = setting("row", Choice(get_args(PairsName)))
@@ -175,7 +176,7 @@ class RankSvmModel(MultilabelModel):
 
 @dataclass(frozen=True, kw_only=True)
 class XlrSettings(MultilabelSettings):
-    """The checked parameters of `XlrRanker`, which says what they mean."""
+    """The checked parameters of `XlrRanker`, which describes them."""
 
     n_factors: int = setting(10, Integer(1, 10_000))
     cost: float = setting(0.1, Number(1e-6, 1e6))
@@ -244,10 +245,10 @@ def _descend(
     settings: XlrSettings,
     loss: Callable[[NDArray[np.float64]], tuple[float, NDArray[np.float64]]],
 ) -> NDArray[np.float64]:
-    """Return what some steps of L-BFGS make of one factor."""
+    """Return one factor after some steps of L-BFGS."""
     from scipy.optimize import minimize
 
-    if not start.size:  # rows without any feature; SciPy 1.11 fails of nothing
+    if not start.size:  # rows without any feature; SciPy 1.11 fails on empty arrays
         return start
 
     def objective(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:

@@ -10,7 +10,7 @@ __all__ = ["METHODS"]
 
 
 class _Adacond(Method):
-    """What is boosted is the option ``base``."""
+    """The option ``base`` names the method that is boosted."""
 
     def facts_of_fit(self, estimator: Any) -> dict[str, Any]:
         return {
@@ -29,8 +29,8 @@ METHODS = (
         description="boosting",
         models=("labeltrees.models.boosting.model:AdacondModel",),
         estimator="labeltrees.estimators.boosting.classifier:AdacondClassifier",
-        fixed_settings=frozenset(("norm",)),  # a base may have one, which users set
-        option_help={"base": "What is boosted, with its own settings: {}."},
+        fixed_settings=frozenset(("norm",)),  # the norm of a base is the one that users set
+        option_help={"base": "The method that is boosted, with its settings: {}."},
         takes_base=True,
     ),
 )

@@ -1,15 +1,15 @@
-"""What the boosting paper proves of rows never seen: Theorems 4, 6, 7 and 8 as numbers.
+"""Bounds of the boosting paper for new rows: Theorems 4, 6, 7 and 8 as numbers.
 
 The paper states Theorems 4 and 6 with O(...). Here they have the constants of their proofs. A bound
-on a probability that is 1 or more says nothing; it is returned as it is, so that one can see by how
-much more rows would be needed. Logarithms are natural.
+of 1 or more on a probability is vacuous. It is returned unchanged, so that you can see how many
+more rows would be needed. Logarithms are natural.
 
-Misprints, which matter to the numbers:
+Misprints in the paper that change the numbers:
 
-- Lemma 2 asks for t >= 4 sqrt(n), not 4 sqrt(t n).
+- Lemma 2 requires t >= 4 sqrt(n), not 4 sqrt(t n).
 - Theorem 4's choice of N needs log n > 2, so 8 rows or more.
-- Theorem 6 covers at scale epsilon' / 8k, so its fat-shattering dimension is that at scale
-  epsilon' / 32k, not epsilon' / 32; and solving for epsilon_2 must keep the e of
+- Theorem 6 covers at scale epsilon' / 8k. Its fat-shattering dimension is therefore at scale
+  epsilon' / 32k, not epsilon' / 32. Solving for epsilon_2 must keep the e of
   log(32 e n k / (d epsilon')).
 - Theorem 7 lacks the factor exp(-epsilon^2 n / 36) of the theorem of Alon et al. that it quotes.
   Without it the bound is above 24 n for all n.
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 _LEAST_ROWS = 8  # log n > 2
-_STEPS = 200  # of a bisection: more than the bits of a float
+_STEPS = 200  # number of bisection steps, more than the bits of a float
 
 
 def norm_of_sum_tail(t: float, *, n_terms: int, n_labels: int) -> float:
@@ -43,7 +43,7 @@ def norm_of_sum_tail(t: float, *, n_terms: int, n_labels: int) -> float:
     Parameters
     ----------
     t : float >= 4 sqrt(n_terms n_labels)
-        Below that the corollary says nothing, and 1 is returned.
+        Below that the corollary gives no bound, and 1 is returned.
     n_terms, n_labels : int >= 1
         n and k.
 
@@ -67,9 +67,9 @@ def norm_of_sum_bound(n_terms: int, *, smoothness: float) -> float:
     Parameters
     ----------
     n_terms : int >= 1
-        How many vectors.
+        Number of vectors.
     smoothness : float > 0
-        c: the number of labels times the largest entry.
+        c, the number of labels times the largest entry.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def finite_class_bound(
     """Return Theorem 4's bound of P(total variation > epsilon + slack) of a new row.
 
     With probability at least 1 - delta over the training rows it holds for all mixtures of learners
-    of a finite class H at once, whatever the number of rounds::
+    of a finite class H at once, regardless of the number of rounds::
 
         exceed + 2 / n + sqrt((1 + N log |H| + log(1 / delta)) / 2n),    N = 128 k log n / slack^2
 
@@ -111,13 +111,13 @@ def finite_class_bound(
     n_labels : int >= 1
         k.
     log_hypotheses : float >= 0
-        log |H|. Learners that a file of B bits describes are at most 2^B: B log 2.
+        log |H|. A file of B bits describes at most 2^B learners, so B log 2 is enough.
     slack : float in (0, 1)
-        epsilon'. What is bounded is the chance of an error above epsilon + slack.
+        epsilon'. The bound is on the probability of an error above epsilon + slack.
     delta : float in (0, 1), default 0.05
-        The chance that the training rows mislead.
+        Probability that the training rows are misleading.
     smoothness : float > 0, optional
-        c such that no entry of a learner's answer is farther than 2 c / k from the mixture's.
+        c such that no entry of a learner's prediction is farther than 2 c / k from the mixture's.
 
     Examples
     --------
@@ -147,8 +147,8 @@ def infinite_class_bound(
 ) -> float:
     """Return Theorem 6's bound of P(total variation > epsilon + slack) of a new row.
 
-    As `finite_class_bound`, for a class of any size whose coordinates have a finite fat-shattering
-    dimension d::
+    Like `finite_class_bound`, for a class of any size whose coordinates have a finite
+    fat-shattering dimension d::
 
         exceed + 2 / n + sqrt(2 / n (k N + d k N log(512 n k^2 / slack^2)
                                          log(32 e n k / (d slack)) + log(1 / delta)))
@@ -158,10 +158,10 @@ def infinite_class_bound(
     Parameters
     ----------
     exceed, n_rows, n_labels, slack, delta
-        As for `finite_class_bound`.
+        See `finite_class_bound`.
     dimension : float >= 1
         d, the largest fat-shattering dimension at scale slack / 32k of the learners' probabilities
-        of one label. Above 32 n k / slack nothing is known, and the bound is ``inf``.
+        of one label. Above 32 n k / slack there is no bound, and ``inf`` is returned.
 
     Examples
     --------
@@ -189,11 +189,11 @@ def _shared(
         integer("n_rows", n_rows, _LEAST_ROWS),
         integer("n_labels", n_labels, 1),
         number("slack", slack, 0, 1, open_low=True, open_high=True),
-        _chance(delta),
+        _probability(delta),
     )
 
 
-def _chance(delta: float) -> float:
+def _probability(delta: float) -> float:
     return number("delta", delta, 0, 1, open_low=True, open_high=True)
 
 
@@ -202,19 +202,19 @@ def lipschitz_dimension(
 ) -> float:
     """Return ``ceil(L diam / scale)^(ddim + 1)``, a bound of a fat-shattering dimension.
 
-    It is that of the errors x -> TV(h(x), p(x)) of functions h and p that are L-Lipschitz, over
-    points of a metric space: rows that are shattered at a scale are at least scale / L apart.
+    It bounds the dimension of the errors x -> TV(h(x), p(x)) of L-Lipschitz functions h and p over
+    points of a metric space. Rows that are shattered at a scale are at least scale / L apart.
 
     Parameters
     ----------
     scale : float > 0
         gamma, the width at which rows are shattered.
     lipschitz : float > 0
-        L: total variation between two rows' distributions is at most L times their distance.
+        L. Total variation between two rows' distributions is at most L times their distance.
     diameter : float > 0
         The largest distance of two rows.
     doubling_dimension : float >= 0
-        ddim: a ball is covered by 2^ddim balls of half its radius.
+        ddim. A ball is covered by 2^ddim balls of half its radius.
 
     Examples
     --------
@@ -234,18 +234,18 @@ def lipschitz_dimension(
 def log_risk_deviation(epsilon: float, *, n_rows: int, dimension: float) -> float:
     """Return the logarithm of Theorem 7's bound of P(some learner's risk is epsilon too high).
 
-    The risk is the mean total variation. That of new rows exceeds that of the n training rows by
-    more than epsilon, for any learner of the class, with at most the chance::
+    The risk is the mean total variation. For any learner of the class, the risk on new rows exceeds
+    the risk on the n training rows by more than epsilon with a probability of at most::
 
         24 n (288 n / epsilon^2)^(d log(24 e n / epsilon)) exp(-epsilon^2 n / 36)
 
-    for epsilon >= sqrt(2 / n). The bound itself overflows, so its logarithm is returned; one that
-    is 0 or more says nothing.
+    for epsilon >= sqrt(2 / n). The bound would overflow, so its logarithm is returned. A value of 0
+    or more is vacuous.
 
     Parameters
     ----------
     epsilon : float in (0, 1]
-        How much too high.
+        Difference of the risks.
     n_rows : int >= 2
         n.
     dimension : float >= 0
@@ -274,11 +274,11 @@ def risk_bound(
     doubling_dimension: float,
     delta: float = 0.05,
 ) -> float:
-    """Return what the mean total variation of new rows exceeds with a chance of at most delta.
+    """Return a bound that the mean total variation of new rows exceeds with probability <= delta.
 
-    Theorem 7, solved for epsilon: the training rows' mean total variation plus the least epsilon
-    for which the bound is at most delta. It depends on neither the number of labels nor that of
-    rounds.
+    It solves Theorem 7 for epsilon and returns the training rows' mean total variation plus the
+    least epsilon for which the bound is at most delta. It does not depend on the number of labels
+    or rounds.
 
     Parameters
     ----------
@@ -287,14 +287,14 @@ def risk_bound(
     n_rows : int >= 2
         n.
     lipschitz, diameter, doubling_dimension
-        As for `lipschitz_dimension`.
+        See `lipschitz_dimension`.
     delta : float in (0, 1), default 0.05
-        The chance that the training rows mislead.
+        Probability that the training rows are misleading.
 
     Returns
     -------
     float
-        ``inf`` if no epsilon up to 1 will do.
+        ``inf`` if no epsilon up to 1 satisfies the bound.
 
     Examples
     --------
@@ -305,7 +305,7 @@ def risk_bound(
     0.34
     """
     risk, n = number("risk", risk, 0, 1), integer("n_rows", n_rows, 2)
-    wanted = math.log(_chance(delta))
+    log_delta = math.log(_probability(delta))
     space = {"lipschitz": lipschitz, "diameter": diameter, "doubling_dimension": doubling_dimension}
 
     def deviation(epsilon: float) -> float:
@@ -315,11 +315,11 @@ def risk_bound(
         return log_risk_deviation(epsilon, n_rows=n, dimension=dimension)
 
     low, high = 0.0, 1.0
-    if deviation(high) > wanted:
+    if deviation(high) > log_delta:
         return math.inf
     for _ in range(_STEPS):  # the bound falls as epsilon grows
         middle = (low + high) / 2
         if middle <= low or middle >= high:
             break
-        low, high = (low, middle) if deviation(middle) <= wanted else (middle, high)
+        low, high = (low, middle) if deviation(middle) <= log_delta else (middle, high)
     return risk + high

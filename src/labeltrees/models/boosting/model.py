@@ -1,4 +1,4 @@
-"""A boosted model: several models of one vocabulary, whose mixture answers every question."""
+"""A boosted model is a mixture of several models of one vocabulary."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 __all__ = ["AdacondModel", "AdacondSettings"]
 
-_FEW_LABELS = 256  # up to here the whole distribution costs less than a search
-_BLOCK_BYTES = 2**26  # of a dense block inside a question
+_FEW_LABELS = 256  # number of labels up to which the whole distribution costs less than a search
+_BLOCK_BYTES = 2**26  # size of a dense block inside a query
 _BLOCK_ROWS = 4096
 
 
@@ -53,7 +53,7 @@ def _norm(name: str, value: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class AdacondSettings(ClassifierSettings):
-    """The checked parameters of `AdacondClassifier` but its base, which is known by its models."""
+    """The checked parameters of `AdacondClassifier` except its base, whose models are saved."""
 
     eta: float | str = setting(
         "auto", Number(0, 1, open_low=True, open_high=True, words=("auto", "median"))
@@ -63,22 +63,22 @@ class AdacondSettings(ClassifierSettings):
     verbose: int = setting(0, check_verbose)
 
     def check_norm(self) -> None:
-        """Raise `ArgumentError` unless errors can be measured by the norm.
+        """Raise `ArgumentError` unless the norm can measure errors.
 
-        A model file has only the name of a callable: enough to ask, not to boost again.
+        A model file has only the name of a callable, which is enough to predict but not to train.
         """
         if not callable(self.norm):
             checks.choice("norm", self.norm, ("total_variation",))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the parameters as values that JSON takes; of a callable norm its name."""
+        """Return the parameters as JSON values, with the name of a callable norm."""
         named = self.norm if isinstance(self.norm, str) else getattr(self.norm, "__name__", "norm")
         return super().to_dict() | {"norm": named}
 
 
 @dataclass
 class AdacondModel(FittedModel):
-    """h = sum_t a_t c_t: the models of all rounds, mixed by the weights of their rounds.
+    """h = sum_t a_t c_t, the models of all rounds mixed by the weights of their rounds.
 
     A mixture of distributions is a distribution. Rows must be checked (`rows`).
     """
@@ -91,9 +91,9 @@ class AdacondModel(FittedModel):
     record: BoostingRecord
     n_features: int
     weights: NDArray[np.float64] = field(init=False)
-    """One for each member, with sum 1; a member of weight 0 is never asked."""
+    """Weights of the members, with sum 1. A member of weight 0 is never evaluated."""
     _columns: list[NDArray[np.int32] | None] = field(init=False, repr=False)
-    """For each member the ids of its labels in this vocabulary; None where they are the same."""
+    """Ids of each member's labels in this vocabulary; None if the vocabularies are the same."""
 
     def __post_init__(self) -> None:
         self.weights = mixture_weights(self.record.log_betas)
@@ -116,7 +116,7 @@ class AdacondModel(FittedModel):
 
     @property
     def missing(self) -> bool:  # type: ignore[override]
-        """Whether NaN in a row is a missing value: as for the members."""
+        """Whether all members treat NaN in a row as a missing value."""
         return all(getattr(member, "missing", False) for member in self.members)
 
     def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:
@@ -129,7 +129,7 @@ class AdacondModel(FittedModel):
         p = np.zeros(rows.n_rows)
         for member, weight, columns in self._active():
             own = member.label_probabilities(rows, labels)
-            if columns is not None:  # what others have learned is no novelty to the mixture
+            if columns is not None:  # the mixture has seen labels of other members
                 own = np.where((ids >= 0) & ~np.isin(ids, columns), 0.0, own)
             p += weight * own
         return p
@@ -155,11 +155,11 @@ class AdacondModel(FittedModel):
         return p
 
     def top_labels(self, rows: Rows, k: int) -> TopLabels:
-        """Return the k likeliest labels of every row, likeliest first; provably the top k.
+        """Return the k most likely labels of every row, most likely first; provably the top k.
 
-        A label outside the members' own lists of the K likeliest has at most the mixture of their
-        K-th probabilities, so the lists grow until k labels have more. Of labels with the same
-        probability any may be among the k.
+        A label outside the members' lists of the K most likely labels has at most the mixture of
+        their K-th probabilities, so the lists grow until k labels have more. If several labels
+        have the same probability, any of them may be among the k.
         """
         k = check_k(k, len(self.vocabulary))
         ids = np.empty((rows.n_rows, k), dtype=np.int32)
@@ -185,7 +185,7 @@ class AdacondModel(FittedModel):
     def _top_by_lists(
         self, rows: Rows, k: int, depth: int
     ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.bool_]]:
-        """Return the k best labels on the members' lists, and for which rows none is better."""
+        """Return the k best labels on the members' lists, and the rows where this is proven."""
         limit, lists = np.zeros(rows.n_rows), []
         for member, weight, _ in self._active():
             length = min(depth, len(member.vocabulary))
@@ -230,7 +230,7 @@ class AdacondModel(FittedModel):
         from scipy import sparse
 
         shape = (rows.n_rows, len(self.vocabulary))
-        # Members add up to a hair more than each alone where rounding goes up.
+        # A sum of members may exceed each of them slightly by rounding.
         least = threshold * (1 - 1e-12)
         if all(_finds_few(member) for member, _, _ in self._active()):
             row_of, ids = self._candidates(rows, least, max_bytes)
@@ -259,7 +259,7 @@ class AdacondModel(FittedModel):
     def top_rows(
         self, rows: Rows, labels: ArrayLike, k: int, *, max_bytes: int = MAX_DENSE_BYTES
     ) -> TopRows:
-        """Return the k rows that give each label its largest probabilities, likeliest first."""
+        """Return the k rows that give each label its largest probabilities, most likely first."""
         ids = self.vocabulary.ids(labels)
         n_labels = len(self.vocabulary)
         k = check_top_rows(labels, ids >= 0, n_labels, k, rows.n_rows, max_bytes)
@@ -275,7 +275,7 @@ class AdacondModel(FittedModel):
     def sample(self, rows: Rows, uniforms: NDArray[np.float64]) -> NDArray[Any]:
         """Return one label per row, drawn from the mixture by one number in [0, 1) each.
 
-        The number first draws a member by its weight; what is left of it draws from the member.
+        The number first draws a member by its weight. Its remaining digits draw from the member.
         """
         ends = np.cumsum(self.weights)
         last = int(np.flatnonzero(self.weights)[-1])
@@ -310,7 +310,7 @@ class AdacondModel(FittedModel):
             yield some, self.probabilities(_taken(rows, some))
 
     def describe(self) -> dict[str, Any]:
-        """Return how boosting went, and what the first member is."""
+        """Return facts about the rounds, and a description of the first member."""
         record = self.record
         return {
             "rounds": len(self.members),
@@ -333,7 +333,7 @@ class AdacondModel(FittedModel):
         return heaviest.to_dot(own, max_nodes=max_nodes)
 
     def to_tensors(self, *, keep_state: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return arrays and facts that `from_tensors` makes an equal model of."""
+        """Return arrays and facts from which `from_tensors` restores an equal model."""
         shared = self.vocabulary.to_tensors()
         tensors, members = shared | self.record.to_tensors(), []
         for number, (member, columns) in enumerate(zip(self.members, self._columns, strict=True)):
@@ -356,7 +356,7 @@ class AdacondModel(FittedModel):
         facts: dict[str, Any],
         vocabulary: LabelVocabulary | None = None,
     ) -> AdacondModel:
-        """Return the model that `to_tensors` wrote down; raise `ModelFormatError` if it did not."""
+        """Return the model that `to_tensors` saved, or raise `ModelFormatError`."""
         with file_parts():
             settings = AdacondSettings.from_dict(facts["settings"])
             if vocabulary is None:
@@ -370,9 +370,9 @@ class AdacondModel(FittedModel):
             if len(members) != len(record.errors) or any(
                 member.n_features != n_features for member in members
             ):
-                raise ModelFormatError("the members are not those of the rounds.")
+                raise ModelFormatError("the members do not match the rounds.")
             if not all(can(member, Samples) for member in members):
-                raise ModelFormatError("a member's answers are no distribution.")
+                raise ModelFormatError("a member does not predict a distribution.")
             model = cls(settings, vocabulary, members, record, n_features)
             if any(columns is not None and (columns < 0).any() for columns in model._columns):
                 raise ModelFormatError("a member has a label that the vocabulary does not name.")
@@ -390,7 +390,7 @@ def _restore_member(
     prefix = f"members.{number}."
     own = {name.removeprefix(prefix): array for name, array in tensors.items()
            if name.startswith(prefix)}  # fmt: skip
-    # One vocabulary for all: a copy for each could be many times the file.
+    # Members share one vocabulary, because copies could be many times as large as the file.
     has_own = any(name.startswith("vocabulary.") for name in own)
     return model_class(model).from_tensors(own, facts, None if has_own else shared)
 
@@ -400,7 +400,7 @@ def _taken(rows: Rows, chosen: NDArray[np.int64]) -> Rows:
 
 
 def _finds_few(member: Model) -> bool:
-    """Whether a threshold costs the member less than its whole distribution."""
+    """Return whether a threshold costs the member less than its whole distribution."""
     return can(member, Above) and not isinstance(member, DenseAnswers)
 
 

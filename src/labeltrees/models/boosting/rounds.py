@@ -1,7 +1,8 @@
-"""Adacond: from a learner that is accurate on average to one that is accurate almost everywhere.
+"""Adacond turns a learner that is accurate on average into one accurate almost everywhere.
 
 Gutfreund, Kontorovich, Levy and Rosen-Zvi, "Boosting conditional probability estimators", Figure 1.
-Nothing here knows what a learner is: `boost` is given a function that fits one to weights.
+This module does not depend on the kind of learner. You pass `boost` a function that fits a learner
+to weights.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Boosted", "BoostingRecord", "Fitted", "boost", "choose_eta", "mixture_weights"]
 
 PERFECT = 1e-12
-"""Errors up to this are taken for the rounding of 0."""
+"""Errors up to this value count as 0, because they come from rounding."""
 
 _ARRAYS = ("errors", "log_betas", "bound", "exceed")
 
@@ -33,16 +34,16 @@ Member = TypeVar("Member")
 
 
 class Fitted(NamedTuple, Generic[Member]):
-    """A learner fitted in one round, and what it answers for the rows it was fitted to."""
+    """A learner fitted in one round, and its predictions for the rows it was fitted to."""
 
     member: Member
     answers: FloatArray
-    """Any array that is linear in the distributions; `boost` only adds them up."""
+    """Predictions: any array that is linear in the distributions, because `boost` adds them up."""
 
 
 @dataclass(frozen=True)
 class BoostingRecord:
-    """What happened in the rounds that were kept; all arrays have one entry per round."""
+    """A record of the rounds that were kept. All arrays have one entry per round."""
 
     eta: float
     stop_reason: str
@@ -51,7 +52,7 @@ class BoostingRecord:
     log_betas: FloatArray
     """log beta_t = log((1 - eta) eps_t / (eta (1 - eps_t))); -inf for a perfect learner."""
     bound: FloatArray
-    """Theorem 1 after each round: prod_s exp(-KL(eta || eps_s)), at most 1."""
+    """Bound of Theorem 1 after each round, prod_s exp(-KL(eta || eps_s)), at most 1."""
     exceed: FloatArray
     """The fraction of rows on which the mixture of the rounds so far has an error above eta."""
 
@@ -84,7 +85,7 @@ class BoostingRecord:
 
 @dataclass
 class Boosted(Generic[Member]):
-    """The learners of all rounds kept, and the record that says how they are mixed."""
+    """The learners of all rounds that were kept, and the record with their weights."""
 
     members: list[Member]
     record: BoostingRecord
@@ -95,16 +96,16 @@ class _Rounds(Generic[Member]):
     """The state between rounds."""
 
     log_weights: FloatArray
-    """Normalised: their exponentials sum to 1."""
+    """Logarithms of normalised weights, whose sum is 1."""
     start: FloatArray
-    """The weights of the first round: the distribution in which Theorem 1 holds."""
+    """The weights of the first round, the distribution in which Theorem 1 holds."""
     members: list[Member] = field(default_factory=list)
     errors: list[float] = field(default_factory=list)
     log_betas: list[float] = field(default_factory=list)
     log_bound: list[float] = field(default_factory=list)
     exceed: list[float] = field(default_factory=list)
     total: FloatArray | None = None
-    """The answers so far, weighted by log(1 / beta_t) and added up."""
+    """The sum of the predictions so far, weighted by log(1 / beta_t)."""
     mass: float = 0.0
     """The sum of these weights."""
 
@@ -116,7 +117,7 @@ class _Rounds(Generic[Member]):
         self.log_bound.append(before - _bernoulli_kl(eta, log_eps))
 
     def mix(self, answers: FloatArray, coefficient: float) -> FloatArray:
-        """Return the answers of the mixture with this round's learner in it."""
+        """Return the predictions of the mixture after adding this round's learner."""
         if not math.isfinite(coefficient) or coefficient <= 0:
             return answers
         added = coefficient * answers
@@ -140,10 +141,10 @@ def boost(
     eta: float | str,
     n_rounds: int,
 ) -> Boosted[Member]:
-    """Return up to ``n_rounds`` learners, each fitted where those before it were wrong.
+    """Return up to ``n_rounds`` learners, each fitted where earlier learners were wrong.
 
     Every round fits a learner to the weights, measures its weighted error eps against eta, and
-    multiplies the weight of row i by ``beta^(1 - d_i)``: what is already near its target counts for
+    multiplies the weight of row i by ``beta^(1 - d_i)``, so a row that is near its target counts
     less. Weights are kept as logarithms, so they neither vanish nor overflow.
 
     Parameters
@@ -151,13 +152,13 @@ def boost(
     fit : callable of (round, weights)
         Fits a learner to rows with these weights, which sum to 1.
     distances_of : callable of answers
-        The distance of each row's answer to its target, in [0, 1] and convex in the answers.
+        The distance of each row's prediction to its target, in [0, 1] and convex in predictions.
     start : array of shape (n_rows,)
-        The weights of the first round: above 0, with sum 1.
+        The weights of the first round, above 0 and with sum 1.
     eta : float in (0, 1), "auto" or "median"
-        See `choose_eta`; chosen by the first learner's errors.
+        See `choose_eta`. "auto" and "median" use the first learner's errors.
     n_rounds : int >= 1
-        How many rounds at most.
+        Maximum number of rounds.
 
     Examples
     --------
@@ -187,7 +188,7 @@ def boost(
             return Boosted(rounds.members, rounds.record(eta, _PERFECT.format(number + 1)))
         log_beta = _log_odds(log_eps) - _logit(eta)
         if log_beta >= 0:
-            if number == 0:  # better one learner without a promise than none
+            if number == 0:  # one learner without a guarantee is better than none
                 rounds.keep(fitted, log_eps, log_beta, eta)
                 rounds.log_bound = [0.0]
                 rounds.measure(d, eta)
@@ -210,8 +211,8 @@ def choose_eta(eta: float | str, distances: FloatArray, weights: FloatArray, err
     """Return eta as a number, from the distances of the first round's learner.
 
     ``"auto"`` is its mean error with a little more: ``error + max(0.05 error, 1 / sqrt(n))``, below
-    1. ``"median"`` is the weighted median of its distances, or the same as ``"auto"`` where the
-    median is not larger: an eta at or below the mean error ends boosting before it starts.
+    1. ``"median"`` is the weighted median of its distances, or the same as ``"auto"`` if the median
+    is not larger, because an eta at or below the mean error would end boosting before it starts.
 
     >>> d, w = np.array([0.1, 0.2, 0.6, 0.7]), np.full(4, 0.25)
     >>> choose_eta("auto", d, w, 0.4)
@@ -233,7 +234,7 @@ def choose_eta(eta: float | str, distances: FloatArray, weights: FloatArray, err
 def mixture_weights(log_betas: FloatArray) -> FloatArray:
     """Return the weights of the learners in the mixture: log(1 / beta_t), normalised.
 
-    A perfect learner (beta = 0) has all the weight; so has a single one without a promise.
+    A perfect learner (beta = 0) gets all the weight, as does a single one without a guarantee.
 
     >>> mixture_weights(np.array([-3.0, -1.0])).tolist()
     [0.75, 0.25]
@@ -249,7 +250,7 @@ def mixture_weights(log_betas: FloatArray) -> FloatArray:
 
 
 def _log_mean(log_weights: FloatArray, distances: FloatArray) -> float:
-    """The logarithm of the weighted mean, -inf if that is 0."""
+    """Return the logarithm of the weighted mean, -inf if that is 0."""
     from scipy.special import logsumexp
 
     with np.errstate(divide="ignore"):
@@ -261,13 +262,13 @@ def _logit(eta: float) -> float:
 
 
 def _log_odds(log_p: float) -> float:
-    """log(p / (1 - p)) of a logarithm, with all its digits where p is tiny."""
+    """Return log(p / (1 - p)) from log p, accurate for tiny p."""
     rest = -math.expm1(log_p)
     return math.inf if rest <= 0 else log_p - math.log(rest)
 
 
 def _bernoulli_kl(eta: float, log_eps: float) -> float:
-    """KL(eta || eps) of two coins; inf for eps = 0."""
+    """Return KL(eta || eps) of two Bernoulli distributions; inf for eps = 0."""
     rest = -math.expm1(log_eps)
     if log_eps == -math.inf or rest <= 0:
         return math.inf

@@ -1,4 +1,4 @@
-"""From what the trees say to what comes true: a map with four numbers, and what it is told."""
+"""Calibrate tree scores to relevance and to probability, by a map with four numbers."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 __all__ = ["Calibration", "ProbabilityMap"]
 
-_LEAST = 1e-15  # of probabilities and masses, as in the core's calibration.hpp
-_FARTHEST = 1e6  # of the numbers, beyond the bounds of every fit
-_LEAST_HITS = 20  # with fewer there is nothing to fit
+_LEAST = 1e-15  # least probability and mass, as in the core's calibration.hpp
+_FARTHEST = 1e6  # largest parameter, beyond the bounds of every fit
+_LEAST_HITS = 20  # minimum number of relevant labels for a fit
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """p of a row of mass m becomes q with logit q = a ln p - b ln(1 - p) + c + d ln m.
+    """Maps p in a row of mass m to q with logit q = a ln p - b ln(1 - p) + c + d ln m.
 
-    Log loss makes regressors timid, and a path multiplies their timidity; how timid depends on the
-    row, and shows in its mass, the sum of its likely labels' probabilities. With a > 0, b >= 0 the
-    order of a row's labels is kept. The identity is ``a = b = 1, c = d = 0``; with d = 0 it is
-    beta calibration (Kull et al., 2017).
+    Log loss makes regressors underconfident, and a path multiplies their underconfidence. It
+    depends on the row, and is related to the row's mass, the sum of its likely labels'
+    probabilities. With a > 0 and b >= 0 the order of a row's labels is kept. The identity is
+    ``a = b = 1, c = d = 0``. With d = 0 the map is beta calibration (Kull et al., 2017).
     """
 
     a: float = 1.0
@@ -38,7 +38,7 @@ class Calibration:
 
     @classmethod
     def restore(cls, values: Sequence[Any]) -> Calibration:
-        """Return the map that a file tells, as far from the identity as `fit` may go or farther."""
+        """Return the map that a file describes. Its bounds are wider than the bounds of `fit`."""
         a, b, c, d = values
         return cls(
             checks.number("a", a, 0, _FARTHEST, open_low=True),
@@ -49,7 +49,7 @@ class Calibration:
 
     @property
     def is_identity(self) -> bool:
-        """Whether nothing is changed."""
+        """Whether the map is the identity."""
         return self == Calibration()
 
     def apply(self, p: NDArray[np.float64], mass: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -64,7 +64,7 @@ class Calibration:
         return q.reshape(p.shape)
 
     def invert(self, q: float, mass: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return of each row a p that is given at most q, the largest to a relative 1e-12."""
+        """Return for each row the largest p that maps to at most q, to a relative 1e-12."""
         low, high = np.full(len(mass), -690.0), np.full(len(mass), 40.0)
         for _ in range(80):  # bisects the logit of p
             middle = (low + high) / 2
@@ -74,7 +74,7 @@ class Calibration:
 
     @classmethod
     def fit(cls, p: ArrayLike, mass: ArrayLike, relevance: ArrayLike) -> Calibration:
-        """Return the map with the least log loss on probabilities, masses and what was true."""
+        """Return the map with the least log loss on these probabilities, masses and true labels."""
         from scipy.optimize import minimize
 
         p = np.clip(np.asarray(p, dtype=np.float64), _LEAST, 1 - 1e-9)
@@ -97,17 +97,17 @@ class Calibration:
 
 @dataclass(frozen=True, eq=False)
 class ProbabilityMap:
-    """P(label is relevant) from what the trees say of its relevance.
+    """Maps the trees' estimates of relevance to P(label is relevant).
 
-    Trees estimate relevance as a share of the largest there is. Where propensities weight labels, a
-    label that is surely relevant has no more than its own share of that, ``label_shares``.
+    Trees estimate relevance as a share of the largest relevance. If propensities weight labels, a
+    label that is surely relevant has at most its entry of ``label_shares``.
     """
 
     calibration: Calibration = field(default_factory=Calibration)
     label_shares: NDArray[np.float64] | None = None
 
     def shares(self, p: NDArray[np.float64], ids: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return what the trees say of labels as shares of the labels' own largest relevance."""
+        """Return the trees' estimates as shares of the largest relevance of each label."""
         if self.label_shares is None:
             return p
         return np.minimum(1.0, p / self.label_shares[ids])
@@ -119,7 +119,7 @@ class ProbabilityMap:
         return self.calibration.apply(self.shares(p, ids), mass)
 
     def least(self, probability: float, mass: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return of each row a p below which no label has the probability."""
+        """Return for each row a p below which no label has the probability."""
         least = np.full(len(mass), probability)
         if not self.calibration.is_identity:
             least = self.calibration.invert(probability, mass) * (1 - 1e-9)

@@ -1,4 +1,4 @@
-"""What training on many rows will take, from training on some of them."""
+"""Estimate time and memory of training on many rows by training on a sample."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ __all__ = ["TrainingEstimate", "estimate_training"]
 
 _LEAST_ROWS = 100
 _SHARES = (0.25, 0.5, 1.0)
-_MOST_POWER = 1.2  # of the rows; faster growth is noise
+_MOST_POWER = 1.2  # largest power of the number of rows; faster growth is noise
 _MOST_STEP_POWER = _MOST_POWER - 1
 _MOST_FILLED = 0.99
-_HELD_BYTES = 12 * 20 * 8  # of a held-out row: so many numbers for each label that it is asked for
-_FILE_BYTES, _ARRAY_BYTES = 1500, 200  # what the file says of itself and of each array
+_HELD_BYTES = 12 * 20 * 8  # memory of a held-out row, 12 numbers for each of 20 labels
+_FILE_BYTES, _ARRAY_BYTES = 1500, 200  # size of the file's description, and of each array's
 _ARRAYS_OF_TREE, _OTHER_ARRAYS = 10, 2
-_NEARLY_ALL = 0.9  # of the labels that are known: foreseen within a tenth
+_NEARLY_ALL = 0.9  # share of the known labels from which all are assumed; estimates err by a tenth
 
 
 class TrainingEstimate(NamedTuple):
-    """What `ExtremeRegressor.fit` is likely to take."""
+    """The time and memory that `ExtremeRegressor.fit` is likely to take."""
 
     seconds: float
-    """Of one thread; several share them out."""
+    """Time of one thread; several threads share it."""
     memory_bytes: int
-    """The most memory besides the data given, with one thread."""
+    """The peak memory in addition to the data, with one thread."""
     model_bytes: int
     """The size of the model file."""
 
@@ -50,21 +50,21 @@ class TrainingEstimate(NamedTuple):
 def estimate_training(
     rows: Rows, relevance: RawRelevance, n_rows: int, settings: ExtremeSettings
 ) -> TrainingEstimate:
-    """Return what training on ``n_rows`` rows like these will take.
+    """Return an estimate of training on ``n_rows`` rows like these.
 
-    Trees are trained on a quarter, on half and on all of the sample; how time and sizes grow from
-    one to the next says how they grow on. More rows have more labels, and so trees of more nodes:
-    the sample's trees get as many by smaller leaves. What happens once, such as calibration, is
-    told apart from what each tree takes.
+    Trees are trained on a quarter, on half and on all of the sample. The growth of time and sizes
+    between these is extrapolated. More rows have more labels, and so their trees have more nodes.
+    The sample's trees get as many nodes by smaller leaves. Work that is done once, such as
+    calibration, is measured separately from the work for each tree.
     """
     if rows.n_rows < _LEAST_ROWS:
         allowed = f"a sample of at least {_LEAST_ROWS} rows"
         raise ArgumentError.of("X", f"{rows.n_rows} rows", allowed)
     n_rows = checks.integer("n_rows", n_rows, rows.n_rows)
-    relevance.scaled()  # raises DataError where no row has a label
+    relevance.scaled()  # raises DataError if no row has a label
     counts = np.bincount(relevance.labels)
     n_known = len(relevance.vocabulary)
-    n_labels = _foreseen(counts[counts > 0], rows.n_rows, n_rows, n_known)
+    n_labels = _expected_labels(counts[counts > 0], rows.n_rows, n_rows, n_known)
     trials = _trials(rows, relevance, n_rows, n_labels, settings)
     tree_bytes = _tree_bytes(trials, n_rows, n_labels)
     tail_bytes = trials[-1].tail_bytes * _mean_growth(trials, n_rows)
@@ -82,7 +82,7 @@ def estimate_training(
 def _trials(
     rows: Rows, relevance: RawRelevance, n_rows: int, n_labels: int, settings: ExtremeSettings
 ) -> list[Trial]:
-    """Return what training on shares of the sample takes, each with a labelled row at least."""
+    """Return trials on shares of the sample, each with at least one labelled row."""
     order = np.random.default_rng(settings.random_state).permutation(rows.n_rows)
     is_labelled = np.diff(relevance.starts)[order] > 0
     order = np.roll(order, -int(np.argmax(is_labelled)))
@@ -100,15 +100,15 @@ def _trials(
     return trials
 
 
-def _foreseen(counts: NDArray[np.int64], n_sampled: int, n_rows: int, n_known: int) -> int:
-    """Return how many labels so many rows have, from how many of the sample's rows have each.
+def _expected_labels(counts: NDArray[np.int64], n_sampled: int, n_rows: int, n_known: int) -> int:
+    """Return the expected number of labels in ``n_rows`` rows, from the labels' sample counts.
 
-    Two ways of foreseeing them are known to err in opposite directions: a lower bound by the labels
-    that one row or two have (Chao et al., 2014, eq. 12), and `_labels_of`, by the labels that parts
-    of the sample have in the mean. It is their geometric mean, and all labels that are known if it
-    comes close to them.
+    Two estimates err in opposite directions. One is a lower bound by the labels that one or two
+    rows have (Chao et al., 2014, eq. 12). The other is `_labels_of`, by the mean number of labels
+    in parts of the sample. The result is their geometric mean, or the number of known labels if
+    the mean is close to it.
     """
-    met = [_expected(counts, n_sampled, int(share * n_sampled)) for share in _SHARES]
+    met = [_mean_labels(counts, n_sampled, int(share * n_sampled)) for share in _SHARES]
     more = _labels_of(met, math.log2(n_rows / n_sampled), n_known)
     found = math.sqrt(more * _chao(counts, n_sampled, n_rows))
     are_more_known = n_rows > n_sampled and n_known > len(counts)
@@ -117,11 +117,11 @@ def _foreseen(counts: NDArray[np.int64], n_sampled: int, n_rows: int, n_known: i
     return max(round(found), len(counts))
 
 
-def _expected(counts: NDArray[np.int64], n_rows: int, n_drawn: int) -> float:
-    """Return how many labels some of the rows have in the mean, drawn at random."""
+def _mean_labels(counts: NDArray[np.int64], n_rows: int, n_drawn: int) -> float:
+    """Return the mean number of labels in ``n_drawn`` rows drawn at random."""
     from scipy.special import gammaln
 
-    without = n_rows - counts  # the rows without each label
+    without = n_rows - counts  # number of rows without each label
     logs = gammaln(without + 1) - gammaln(np.maximum(without - n_drawn, 0) + 1)
     logs += gammaln(n_rows - n_drawn + 1) - gammaln(n_rows + 1)
     missed = np.where(without >= n_drawn, np.exp(logs), 0.0)
@@ -129,7 +129,7 @@ def _expected(counts: NDArray[np.int64], n_rows: int, n_drawn: int) -> float:
 
 
 def _chao(counts: NDArray[np.int64], n_sampled: int, n_rows: int) -> float:
-    """Return a lower bound of how many labels so many rows have."""
+    """Return a lower bound of the number of labels in ``n_rows`` rows."""
     once, twice = np.count_nonzero(counts == 1), np.count_nonzero(counts == 2)
     unmet = once * once / (2 * twice) if twice else once * (once - 1) / 2
     if not unmet:
@@ -139,10 +139,10 @@ def _chao(counts: NDArray[np.int64], n_sampled: int, n_rows: int) -> float:
 
 
 def _labels_of(counts: Sequence[float], n_doublings: float, n_known: int) -> float:
-    """Return how many labels there are after so many doublings of the rows.
+    """Return the number of labels after ``n_doublings`` doublings of the rows.
 
-    Each doubling so far brought a smaller power of new ones than that before, and so it goes on.
-    Labels that are known but not met are all there are.
+    Each doubling so far brought a smaller power of new labels than the doubling before, which is
+    extrapolated. The number of known labels is an upper bound.
     """
     before, last = (math.log2(max(b, 1) / max(a, 1)) for a, b in pairwise(counts))
     share = min(last / before, 1.0) if before > 0 else 1.0
@@ -153,7 +153,7 @@ def _labels_of(counts: Sequence[float], n_doublings: float, n_known: int) -> flo
 def _with_leaves_of(settings: ExtremeSettings, share: float) -> ExtremeSettings:
     """Return the settings with leaves of this share of their labels.
 
-    Trees of that share of the labels then have as many nodes, which rounding up could change.
+    Trees over that share of the labels then have as many nodes. Rounding up could change that.
     """
     return replace(settings, max_leaf=max(2, math.floor(share * settings.max_leaf + 1e-9)))
 
@@ -163,7 +163,7 @@ def _seconds(trials: Sequence[Trial], n_rows: int, settings: ExtremeSettings) ->
     growth = n_rows / last.n_rows
     once = growth * (last.preparing + last.tail)
     clustering = last.clustering * _mean_growth(trials, n_rows)
-    # Similar labels part where there are more rows, so that a row comes to more nodes.
+    # More rows separate similar labels, so that a row reaches more nodes.
     visits = [t.tree.visits for t in trials[-2:]]
     work = n_rows * last.tree.grown_work * growth ** _power(trials[-2:], visits, _MOST_STEP_POWER)
     steps = [t.training / max(t.n_rows * t.tree.work, 1) for t in trials]
@@ -171,13 +171,13 @@ def _seconds(trials: Sequence[Trial], n_rows: int, settings: ExtremeSettings) ->
     calibrating: float = 0.0
     if last.n_held:
         held = [t.calibrating / t.n_held for t in trials]
-        n_asked = held_count(n_rows, settings) * settings.n_trees / trees_of(settings)
-        calibrating = n_asked * held[-1] * growth ** _step_power(trials, held)
+        n_queried = held_count(n_rows, settings) * settings.n_trees / trees_of(settings)
+        calibrating = n_queried * held[-1] * growth ** _step_power(trials, held)
     return float(once + settings.n_trees * (clustering + training) + calibrating)
 
 
 def _step_power(trials: Sequence[Trial], seconds: Sequence[float]) -> float:
-    """Return the power by which a step gets slower as what it reads outgrows caches."""
+    """Return the power by which a step gets slower as its data outgrows the caches."""
     ends = [0, -1]
     return _power([trials[i] for i in ends], [seconds[i] for i in ends], _MOST_STEP_POWER)
 
@@ -197,7 +197,7 @@ def _data_bytes(
     n_rows: int,
     settings: ExtremeSettings,
 ) -> float:
-    """Return the most memory besides what trees keep."""
+    """Return the peak memory in addition to the trees."""
     last = trials[-1]
     growth = n_rows / last.n_rows
     entries, targets = growth * len(rows.indices), growth * len(relevance.labels)
@@ -210,7 +210,7 @@ def _data_bytes(
 
 
 def _mean_growth(trials: Sequence[Trial], n_rows: int) -> float:
-    """Return how many times as many features the labels' means have together."""
+    """Return the growth of the number of features in all labels' means together."""
     values = [t.n_mean_entries for t in trials]
     return _continued(trials, values, n_rows) / max(values[-1], 1)
 
@@ -218,8 +218,8 @@ def _mean_growth(trials: Sequence[Trial], n_rows: int) -> float:
 def _tree_bytes(trials: Sequence[Trial], n_rows: int, n_labels: int) -> float:
     """Return the bytes of a tree.
 
-    It has cells, one for each feature and child. Were its weights strewn over them, some would fall
-    on others and count once; how many were strewn is what goes on to grow.
+    A tree has one cell for each feature and child. If weights are placed in cells at random, some
+    cells get several and count once. The number of placed weights is extrapolated.
     """
     last = trials[-1].tree
     n_features = _continued(trials, [t.n_features for t in trials], n_rows)
@@ -234,10 +234,10 @@ def _tree_bytes(trials: Sequence[Trial], n_rows: int, n_labels: int) -> float:
 
 
 def _continued(trials: Sequence[Trial], values: Sequence[float], n_rows: int) -> float:
-    """Return what becomes of a value that grew so far as the trials have it.
+    """Return the extrapolation of a value that was measured in each trial.
 
-    It grew by a power of the rows from the first to the second and by another one to the third.
-    Half way is taken between the latter going on and its falling on as it fell.
+    It grew by one power of the rows from the first trial to the second, and by another power to
+    the third. The result is half way between a constant power and a power that keeps falling.
     """
     first, second, third = trials
     early = _power([first, second], values[:2], _MOST_POWER)
@@ -248,5 +248,5 @@ def _continued(trials: Sequence[Trial], values: Sequence[float], n_rows: int) ->
 
 
 def _powers(last: float, share: float, n: float) -> float:
-    """Return the sum of the next n powers, each of which is this share of that before."""
+    """Return the sum of the next n powers, each of which is this share of the power before."""
     return last * n if share == 1 else last * share * (1 - share**n) / (1 - share)

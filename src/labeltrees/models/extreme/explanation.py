@@ -1,4 +1,4 @@
-"""Why a label has its probability in an extreme regressor: the path and what supports it."""
+"""Explain a label's probability in an extreme regressor by its path and features."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["RelevanceExplanation", "RelevanceStep", "relevance_steps"]
 
 @dataclass(frozen=True)
 class RelevanceStep:
-    """One regressor on the way: ``margin = sum of contributions + other + bias``."""
+    """One regressor on the path, with ``margin = sum of contributions + other + bias``."""
 
     node: int
     depth: int
@@ -31,28 +31,28 @@ class RelevanceStep:
     p_path: float
     """The probability of the path so far."""
     p_node: float
-    """The regressor's answer for the child, with the model's power where it is not a label."""
+    """The regressor's output for the child, with the model's power if it is not a label."""
     margin: float
     contributions: tuple[Contribution, ...]
     """The strongest features, strongest first; above 0 they support the child."""
     other: float
-    """What the features not listed add up to."""
+    """The sum of the features that are not listed."""
     bias: float
 
 
 @dataclass(frozen=True)
 class RelevanceExplanation:
-    """The paths of one label for one row, one for each tree; ``str`` of it is a text to read."""
+    """The paths of one label for one row, one for each tree. ``str`` returns readable text."""
 
     label: int | str
     p_label: float
-    """What the model says: the calibrated probability that the label is relevant."""
+    """The model's prediction, the calibrated probability that the label is relevant."""
     p_trees: float
-    """What the trees say, their mean: relevance as a share of the largest learned."""
+    """The mean prediction of the trees, relevance as a share of the largest learned."""
     trees: tuple[tuple[RelevanceStep, ...], ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the whole as plain values, ready for JSON."""
+        """Return the explanation as JSON values."""
         return asdict(self)
 
     def to_text(self) -> str:

@@ -1,4 +1,4 @@
-"""The fitted extreme regressor and its answers."""
+"""The fitted extreme regressor and its predictions."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ _SEARCHES = {
     "beam": _core.RelevanceSearch.beam,
 }
 MASS_WIDTH = 10
-"""The widest beam that a row's mass is measured with."""
-_MOST_SHARE = 1e9  # of a label, whose own largest relevance may be above all that was learned
+"""Largest width of the beam that a row's mass is measured with."""
+_MOST_SHARE = 1e9  # largest label share; a label's largest relevance may exceed all learned ones
 _NO_IDS = np.empty(0, dtype=np.int32)
 
 
@@ -74,23 +74,23 @@ class RelevanceTreeArrays:
 
     @classmethod
     def of(cls, tree: _core.LabelTree, trained: _core.TrainedRelevance) -> RelevanceTreeArrays:
-        """Return what training gave, taking its arrays."""
+        """Return the trained tree, taking its arrays."""
         return cls(tree, tuple(getattr(trained, name)() for name in _ARRAYS))
 
     @property
     def n_weights(self) -> int:
-        """How many weights the regressors keep, besides their biases."""
+        """Number of weights that the regressors keep, without their biases."""
         return len(self.arrays[_ARRAYS.index("values")])
 
     @property
     def reach(self) -> NDArray[np.float32]:
-        """Of each node, the share of the rows that have a label below it."""
+        """Share of the rows that have a label below each node."""
         return self.arrays[_ARRAYS.index("reach")]
 
 
 @dataclass(frozen=True)
 class WarmStart:
-    """What a model keeps for more trees: of what it is made, and how it saw held-out rows."""
+    """State for training more trees: a fingerprint of the data, and margins of held-out rows."""
 
     fingerprint: int
     margins: tuple[_core.HeldMargins, ...]
@@ -98,12 +98,12 @@ class WarmStart:
 
 @dataclass
 class ExtremeModel(FittedModel):
-    """Label trees whose regressors give each label a probability and a relevance of its own.
+    """Label trees whose regressors give each label a separate probability and relevance.
 
-    Rows must be checked (`rows`). The expected relevance is what the trees say, calibrated and
-    multiplied by ``scale``, the largest relevance learned from: labels are ranked by it. The
-    probability is that of being relevant at all; where relevance is not graded it ranks labels
-    alike.
+    Rows must be checked (`rows`). The expected relevance is the trees' prediction, calibrated and
+    multiplied by ``scale``, the largest relevance of the training rows. It ranks labels. The
+    probability is for any relevance above 0. If relevance is not graded, both give the same
+    ranking.
     """
 
     takes_label_sets = True
@@ -118,9 +118,9 @@ class ExtremeModel(FittedModel):
     probability_map: ProbabilityMap = field(default_factory=ProbabilityMap)
     tail: TailClassifier | None = None
     warm_start: WarmStart | None = None
-    """Kept in memory for a warm start, neither saved nor copied."""
+    """State for a warm start, kept in memory and neither saved nor copied."""
     form: FormName = "lists"
-    """How rows named their labels, and how an estimator names those it finds."""
+    """How rows named their labels, and how an estimator returns labels."""
 
     def __post_init__(self) -> None:
         self.core = forest_of(self.trees, self.settings, len(self.vocabulary))
@@ -133,7 +133,7 @@ class ExtremeModel(FittedModel):
 
     @property
     def n_jobs(self) -> int:
-        """How many threads answer."""
+        """Number of threads for predictions."""
         return self.settings.n_threads
 
     def top_labels(
@@ -141,7 +141,7 @@ class ExtremeModel(FittedModel):
     ) -> TopLabels:
         """Return the k best labels of every row and their probabilities, best first.
 
-        ``search="auto"`` is the beam. The order is that of `top_scores`: by expected relevance, or
+        ``search="auto"`` is the beam. Like `top_scores`, it orders labels by expected relevance, or
         by the tail classifier's score.
         """
         ids, p, _ = self._top(rows, k, search, beam_width)
@@ -159,8 +159,8 @@ class ExtremeModel(FittedModel):
         n_queried = check_k(k, len(self.vocabulary))
         k = min(n_queried, self.n_tree_labels)
         search = checks.choice("search", search, get_args(SearchName))
-        asked = self.settings.width if beam_width is None else beam_width
-        width = checks.integer("beam_width", asked, 1)
+        width = self.settings.width if beam_width is None else beam_width
+        width = checks.integer("beam_width", width, 1)
 
         def query(queried: NDArray[np.int64], n: int) -> Found:
             some = rows if len(queried) == rows.n_rows else rows.take(queried)
@@ -181,7 +181,7 @@ class ExtremeModel(FittedModel):
         return found
 
     def _with_unlearned(self, n: int, found: Found) -> Found:
-        """Return the answers followed by the first n labels that no row had, each with 0."""
+        """Append the first n labels that no row had, each with 0."""
         in_trees = self.trees[0].tree.labels()
         others = np.setdiff1d(np.arange(len(self.vocabulary), dtype=np.int32), in_trees)[:n]
         ids = np.hstack([found.ids, np.tile(others, (len(found.ids), 1))])
@@ -199,7 +199,7 @@ class ExtremeModel(FittedModel):
     def _of_candidates(
         self, rows: Rows, labels: NDArray[Any], counts: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        mass = self._mass(rows)  # of each row once
+        mass = self._mass(rows)  # computed once for each row
         row = np.repeat(np.arange(rows.n_rows), counts)
         ids, p = self._of_labels(rows.take(row), labels)
         return self.probability_map.apply(p, ids, mass[row] if len(mass) else mass)
@@ -281,13 +281,13 @@ class ExtremeModel(FittedModel):
         return not (self.calibration.is_identity and self.probability_map.calibration.is_identity)
 
     def _mass(self, rows: Rows) -> NDArray[np.float64]:
-        """Return the mass of each row; nothing if nothing is calibrated."""
+        """Return the mass of each row; an empty array if no score is calibrated."""
         if not self._needs_mass:
             return np.empty(0)
         return self.core.masses(*rows.arrays, self.mass_width, self.n_jobs)
 
     def _relevance(self, p: NDArray[np.float64], mass: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the expected relevance, in the units that were learned from."""
+        """Return the expected relevance, in the units of the training rows."""
         q = self.calibration.apply(p, mass)
         return q if self.scale == 1 else np.asarray(self.scale * q)
 
@@ -316,7 +316,7 @@ class ExtremeModel(FittedModel):
         *,
         keep_state: bool,  # noqa: ARG002 - there is no state of learning
     ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return arrays and facts that `from_tensors` makes an equal model of."""
+        """Return arrays and facts from which `from_tensors` restores an equal model."""
         tensors = self.vocabulary.to_tensors()
         for number, tree in enumerate(self.trees):
             tensors |= {f"tree{number}.{name}": array
@@ -343,7 +343,7 @@ class ExtremeModel(FittedModel):
         facts: dict[str, Any],
         vocabulary: LabelVocabulary | None = None,
     ) -> ExtremeModel:
-        """Return the model that `to_tensors` wrote down; raise `ModelFormatError` if it did not."""
+        """Return the model that `to_tensors` saved, or raise `ModelFormatError`."""
         with file_parts():
             settings = ExtremeSettings.from_dict(facts["settings"])
             if vocabulary is None:
@@ -387,8 +387,8 @@ class ExtremeModel(FittedModel):
     ) -> TopRows:
         """Return the k rows to which each label is most relevant (labelwise inference).
 
-        The order is that of `top_row_scores`, by expected relevance or by the tail classifier's
-        score; the numbers are probabilities.
+        Like `top_row_scores`, it orders rows by expected relevance or by the tail classifier's
+        score. The numbers are probabilities.
         """
         found = self._top_rows(rows, labels, k, exact, factor, max_bytes)
         return TopRows(found.ids, found.probabilities)
@@ -469,7 +469,7 @@ def forest_of(
     n_labels: int,
     held: Sequence[_core.HeldMargins] = (),
 ) -> _core.RelevanceForest:
-    """Return the core's forest over these trees; with ``held``, what held-out rows were given."""
+    """Return the core's forest over these trees, with ``held`` margins of held-out rows."""
     forest = _core.RelevanceForest(
         LOSSES[settings.loss], n_labels, settings.inner_power, settings.missing == "fill"
     )

@@ -1,4 +1,4 @@
-"""How relevant labels are to rows: from what the user has to a checked sparse matrix."""
+"""Check the relevance of labels to rows, and convert it to a sparse matrix."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ __all__ = [
 
 MAX_RELEVANCE = 1e9
 _SEVERAL = (list, tuple, set, frozenset, dict, np.ndarray)
-_LEAST_SHARE = 1e-30  # of the largest relevance; smaller ones count as this, and costs stay floats
+_LEAST_SHARE = 1e-30  # least share of the largest relevance, so that costs stay finite
 
 
 @dataclass(frozen=True)
 class Relevance:
-    """Relevance in (0, 1] of labels to rows, sparse, and the number that 1 stands for.
+    """Relevance in (0, 1] of labels to rows, sparse, and the relevance that 1 stands for.
 
     Row ``r`` has the labels ``labels[starts[r]:starts[r + 1]]``, increasing; others have 0.
     """
@@ -48,11 +48,11 @@ class Relevance:
     vocabulary: LabelVocabulary
     scale: float
     label_shares: NDArray[np.float64] | None = None
-    """What a label's value is if it is fully relevant, where labels differ in that; else 1."""
+    """Value of each label if it is fully relevant; None if it is 1 for all labels."""
 
     @property
     def is_graded(self) -> bool:
-        """Whether values say more than which labels are relevant."""
+        """Whether some relevant labels are less relevant than others."""
         return bool((self.values != 1).any())
 
     @property
@@ -92,7 +92,7 @@ class Relevance:
 
 @dataclass(frozen=True)
 class RawRelevance:
-    """Checked relevance as it was given; that of some rows does not depend on the others.
+    """Checked relevance without scaling. The relevance of a row does not depend on other rows.
 
     Row ``r`` has the labels ``labels[starts[r]:starts[r + 1]]``, increasing, none with 0.
     """
@@ -102,7 +102,7 @@ class RawRelevance:
     values: NDArray[np.float64]
     vocabulary: LabelVocabulary
     most: float | None = None
-    """The largest number that rows name, where a label that a list has twice counts no more."""
+    """Upper limit of the values, so that a label repeated in a list does not count twice."""
 
     def take(self, rows: NDArray[np.int64]) -> RawRelevance:
         """Return the relevance of these rows, increasing; all labels keep their ids."""
@@ -116,11 +116,11 @@ class RawRelevance:
         )
 
     def scaled(self) -> Relevance:
-        """Return it as shares of the largest, or raise `DataError` if there is none."""
+        """Return relevance as shares of the largest, or raise `DataError` if there is none."""
         if not len(self.vocabulary):
-            raise DataError("y has no label: at least one row needs one.")
+            raise DataError("y has no label. At least one row needs a label.")
         if not len(self.values):
-            raise DataError("y has no relevance above 0: at least one row needs a label.")
+            raise DataError("y has no relevance above 0. At least one row needs a label.")
         values = self.values if self.most is None else np.minimum(self.values, self.most)
         scale = float(values.max())
         share = shares_of(values, scale)
@@ -128,7 +128,7 @@ class RawRelevance:
 
 
 def shares_of(values: NDArray[np.float64], scale: float) -> NDArray[np.float32]:
-    """Return relevance as shares of the largest there is.
+    """Return relevance as shares of the largest relevance.
 
     >>> shares_of(np.array([1.0, 4.0]), 4.0).tolist()
     [0.25, 1.0]
@@ -139,7 +139,7 @@ def shares_of(values: NDArray[np.float64], scale: float) -> NDArray[np.float32]:
 def propensity_weights(
     counts: NDArray[np.int64], n_rows: int, *, a: float, b: float
 ) -> NDArray[np.float64]:
-    """Return what relevance is multiplied with, for labels that so many of the rows have.
+    """Return the weights of relevance for labels with these numbers of rows.
 
     >>> propensity_weights(np.array([1, 100]), 1000, a=0.55, b=1.5).round(1).tolist()
     [6.9, 1.8]
@@ -182,7 +182,7 @@ def as_relevance(Y: Any, *, classes: ArrayLike | None = None) -> Relevance:
 
 
 def raw_relevance(Y: Any, *, classes: ArrayLike | None = None) -> RawRelevance:
-    """Return ``Y`` as `as_relevance` takes it, checked and not yet scaled; it may be empty.
+    """Return ``Y`` (see `as_relevance`) checked and not yet scaled; it may be empty.
 
     >>> raw_relevance([{"sun": 2.0}, {}]).values.tolist()
     [2.0]
@@ -202,7 +202,7 @@ def raw_relevance(Y: Any, *, classes: ArrayLike | None = None) -> RawRelevance:
 
 
 def is_matrix(Y: Any) -> bool:
-    """Return whether relevance is a matrix: two dimensions, or equally long lists with floats.
+    """Return whether relevance has two dimensions, or is a list of equally long rows of floats.
 
     >>> is_matrix([[1.0, 0.0], [0.0, 1.0]]), is_matrix([[1, 0], [0, 1]]), is_matrix(np.eye(2))
     (True, False, True)
@@ -265,7 +265,7 @@ def relevance_of_entries(
     *,
     once_each: bool = False,
 ) -> RawRelevance:
-    """Return the relevance of rows whose labels lie one after the other.
+    """Return the relevance of rows whose labels are concatenated.
 
     ``once_each`` promises that no row names a label twice; otherwise a repeated label counts once.
 

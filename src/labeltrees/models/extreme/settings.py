@@ -38,7 +38,7 @@ LOSSES = {name: getattr(_core.NodeLoss, name) for name in get_args(NodeLossName)
 
 @dataclass(frozen=True, kw_only=True)
 class ExtremeSettings(Settings):
-    """The checked parameters of `ExtremeRegressor`, which says what they mean.
+    """The checked parameters of `ExtremeRegressor`, which describes them.
 
     Examples
     --------
@@ -82,25 +82,26 @@ class ExtremeSettings(Settings):
 
     @property
     def n_threads(self) -> int:
-        """How many threads train and answer."""
+        """Number of threads for training and predictions."""
         return checks.threads("n_jobs", self.n_jobs)
 
     @property
     def width(self) -> int:
-        """The width of the beam: None is 10, and 6 in each of three or more trees.
+        """The width of the beam. None is 10, and 6 in each of three or more trees.
 
-        Chosen on held-out rows of yso-en, bibtex and delicious: from 6 to 10 nDCG@5 of three trees
-        moves by at most 0.01 points, of one tree by 0.6.
+        It was chosen on held-out rows of yso-en, bibtex and delicious. From 6 to 10, nDCG@5 changes
+        by at most 0.01 points with three trees, and by 0.6 with one tree.
         """
         if self.beam_width is not None:
             return self.beam_width
         return 10 if self.n_trees < 3 else 6
 
     def cost_of(self, n_rows: int) -> float:
-        """Return the cost: None is 3, and less of more than 100,000 rows.
+        """Return the cost. None is 3 for up to 100,000 rows, and less for more.
 
-        Chosen on held-out rows: of bibtex (5,000 rows) 3 and 4 have the best P@1, of yso-en's first
-        100,000 rows 2.5 and 3, of all its 633,682 1.5 (36.13; 35.89 with 3).
+        It was chosen on held-out rows. The best P@1 has cost 3 and 4 on bibtex (5,000 rows), 2.5
+        and 3 on the first 100,000 rows of yso-en, and 1.5 on all its 633,682 rows (36.13 against
+        35.89 with 3).
 
         >>> [round(ExtremeSettings().cost_of(n), 2) for n in (1_000, 100_000, 633_682)]
         [3.0, 3.0, 1.72]
@@ -122,7 +123,7 @@ _SHARED: dict[str, Any] = {
 }
 _PRESETS: Mapping[PresetName, dict[str, Any]] = MappingProxyType(
     {
-        # Equation 13 to its optimum, every weight kept, and the mean of what all trees say.
+        # Equation 13 to its optimum, with all weights, and the mean of all trees.
         "paper": _SHARED
         | {
             "objective": "mean",
@@ -130,7 +131,7 @@ _PRESETS: Mapping[PresetName, dict[str, Any]] = MappingProxyType(
             "max_epochs": 100,
             "tolerance": 1e-5,
         },
-        # 1/2 |w|^2 + C N / sum s, weights below a twentieth of their regressor's largest dropped.
+        # 1/2 |w|^2 + C N / sum s, without weights below a twentieth of their regressor's largest.
         "release": _SHARED
         | {
             "cost": 10.0,
@@ -139,7 +140,7 @@ _PRESETS: Mapping[PresetName, dict[str, Any]] = MappingProxyType(
             "min_weight_share": 0.05,
             "missing": "zero",
         },
-        # 1/2 |w|^2 + C sum of squared hinge losses, of labels that are relevant or not.
+        # 1/2 |w|^2 + C sum of squared hinge losses, with binary relevance.
         "parabel": _SHARED
         | {
             "relevance": "binary",
@@ -154,7 +155,7 @@ _PRESETS: Mapping[PresetName, dict[str, Any]] = MappingProxyType(
 
 
 def preset_settings(preset: str) -> dict[str, Any]:
-    """Return the parameters of a preset that are not the defaults, or raise `ArgumentError`.
+    """Return the parameters of a preset that differ from the defaults, or raise `ArgumentError`.
 
     >>> preset_settings("parabel")["loss"], preset_settings("paper")["objective"]
     ('hinge', 'mean')

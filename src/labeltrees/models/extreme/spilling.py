@@ -51,42 +51,42 @@ CAN_SPILL = os.name == "posix"
 """Whether training can keep rows in files on this system."""
 _ENTRIES_AT_ONCE = 2**19
 _ENTRY_BYTES = 8  # a feature and its value
-_SPILLED_BYTES = 2 * _ENTRY_BYTES  # rows of length 1, and those of a node beside each other
+_SPILLED_BYTES = 2 * _ENTRY_BYTES  # size of an entry in rows of length 1 and in rows by node
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def checked_folder(folder: str | os.PathLike[str] | None) -> Path:
-    """Return a folder for files of training, by default the system's for temporary files.
+    """Return a folder for training files, by default the system's folder for temporary files.
 
-    Raises `ArgumentError` if no files can be made there, or `CAN_SPILL` is not.
+    Raises `ArgumentError` if files cannot be created there, or `CAN_SPILL` is False.
     """
     if not CAN_SPILL:
         raise ArgumentError(
-            "rows cannot be kept in files on this system: learn them in memory with fit, or row by "
-            "row with MultiLabelTreeClassifier, as labeltrees train does without --folder."
+            "rows cannot be kept in files on this system. Train in memory with fit, or row by row "
+            "with MultiLabelTreeClassifier, as labeltrees train does without --folder."
         )
     path = Path(tempfile.gettempdir() if folder is None else folder)
     if not path.is_dir() or not os.access(path, os.W_OK | os.X_OK):
-        raise ArgumentError.of("folder", os.fspath(path), "a folder in which files can be made")
+        raise ArgumentError.of("folder", os.fspath(path), "a folder in which files can be created")
     return path
 
 
 @contextmanager
 def space_in(folder: str | os.PathLike[str] | None) -> Iterator[Path]:
-    """Return `checked_folder`; if it gets full in the block, that is a `NoSpaceError`."""
+    """Return `checked_folder`. Raise `NoSpaceError` if the folder gets full in the block."""
     path = checked_folder(folder)
     try:
         yield path
     except OSError as error:
         if error.errno not in _FULL or isinstance(error, NoSpaceError):
             raise
-        raise _no_space(path, error.errno, "has no room left for files of training") from None
+        raise _no_space(path, error.errno, "has no space left for training files") from None
 
 
 def check_space(folder: Path, n_entries: int, *, n_copies: int = 0) -> None:
-    """Raise `NoSpaceError` if the folder is too small for training on so many entries of rows.
+    """Raise `NoSpaceError` if the folder is too small for training on this number of entries.
 
-    ``n_copies``: of the rows as they are given, which are to be made there besides.
+    ``n_copies`` is the number of copies of the original rows that are also stored there.
     """
     needed = (_SPILLED_BYTES + n_copies * _ENTRY_BYTES) * n_entries
     free = shutil.disk_usage(folder).free
@@ -96,14 +96,14 @@ def check_space(folder: Path, n_entries: int, *, n_copies: int = 0) -> None:
 
 
 def _no_space(folder: Path, number: int, what: str) -> NoSpaceError:
-    said = f"{what}; name a folder with more room"
-    return NoSpaceError(number, said, os.fspath(folder))
+    message = f"{what}; choose a folder with more space"
+    return NoSpaceError(number, message, os.fspath(folder))
 
 
 class _GrowingFile:
-    """Numbers that are written to a file one after the other, and then mapped.
+    """Numbers that are appended to a file, and then mapped.
 
-    The file has no name: whatever becomes of the process, it is gone when nobody maps it any more.
+    The file has no name, so the system deletes it with its last mapping, even after a crash.
     """
 
     def __init__(self, folder: Path, dtype: type[np.generic]) -> None:
@@ -111,24 +111,24 @@ class _GrowingFile:
         self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115
 
     def append(self, values: NDArray[Any]) -> None:
-        """Write more numbers."""
+        """Append numbers."""
         left = np.ascontiguousarray(values, dtype=self.dtype).view(np.uint8).data
         while left:
             left = left[self._file.write(left) :]
 
     def finish(self) -> NDArray[Any]:
-        """Return all of them, mapped."""
+        """Return all numbers, mapped."""
         if self._file.tell() == 0:
             return np.empty(0, self.dtype)
         return np.memmap(self._file, dtype=self.dtype, mode="r")
 
     def close(self) -> None:
-        """Let go of the file; what `finish` returned stays."""
+        """Close the file. The array that `finish` returned stays valid."""
         self._file.close()
 
 
 class _Memory:
-    """What `_GrowingFile` does, in memory."""
+    """Numbers that are appended in memory, with the interface of `_GrowingFile`."""
 
     def __init__(self) -> None:
         self.parts: list[NDArray[Any]] = []
@@ -146,7 +146,7 @@ class _Memory:
 def growing_entries(
     folder: Path | None,
 ) -> Iterator[tuple[_GrowingFile | _Memory, _GrowingFile | _Memory]]:
-    """Return what takes the features of rows and their values: files of the folder, or memory."""
+    """Yield two growing arrays for features and values, in files of the folder or in memory."""
     if folder is None:
         yield _Memory(), _Memory()
         return
@@ -158,25 +158,25 @@ def growing_entries(
 
 
 def n_slabs(n_entries: float) -> int:
-    """Return into how many parts rows are cut that have so many entries, not to be too large."""
+    """Return the number of parts that keep rows with this number of entries small enough."""
     return int(n_entries // _ENTRIES_AT_ONCE) + 1
 
 
 def label_ranges(counts: NDArray[np.int64], n_ranges: int) -> list[tuple[int, int]]:
-    """Return ranges of labels with about as many rows each.
+    """Return ranges of labels with about the same number of rows each.
 
     >>> label_ranges(np.array([5, 1, 1, 3]), 2)
     [(0, 1), (1, 4)]
     """
     ends = np.cumsum(counts)
-    wanted = ends[-1] * np.arange(1, n_ranges) / n_ranges
-    cuts = np.searchsorted(ends, wanted, side="left") + 1
+    targets = ends[-1] * np.arange(1, n_ranges) / n_ranges
+    cuts = np.searchsorted(ends, targets, side="left") + 1
     edges = np.unique(np.concatenate(([0], np.minimum(cuts, len(counts)), [len(counts)])))
     return [(int(a), int(b)) for a, b in pairwise(edges)]
 
 
 def ranges_of(rows: Rows, relevance: Relevance) -> list[tuple[int, int]]:
-    """Return ranges of labels whose rows have not too many entries."""
+    """Return ranges of labels whose rows have a limited number of entries."""
     return _ranges(relevance, len(rows.indices))
 
 
@@ -187,7 +187,7 @@ def _ranges(relevance: Relevance, n_entries: int) -> list[tuple[int, int]]:
 
 
 def spilled_data(rows: Rows, relevance: Relevance, folder: Path) -> _core.RelevanceData:
-    """Return what trees learn from, with the rows of length 1 in files of the folder."""
+    """Return the training data of trees, with rows of length 1 in files of the folder."""
     check_space(folder, len(rows.indices))
     slabs, names = _slabs(rows), np.empty(0, np.int32)
     for begin, end in slabs:
@@ -211,9 +211,9 @@ def spilled_data(rows: Rows, relevance: Relevance, folder: Path) -> _core.Releva
 
 
 def _slabs(rows: Rows) -> list[tuple[int, int]]:
-    """Return ranges of rows with not too many entries each."""
-    wanted = np.arange(_ENTRIES_AT_ONCE, rows.starts[-1], _ENTRIES_AT_ONCE)
-    cuts = np.searchsorted(rows.starts, wanted)
+    """Return ranges of rows with a limited number of entries each."""
+    targets = np.arange(_ENTRIES_AT_ONCE, rows.starts[-1], _ENTRIES_AT_ONCE)
+    cuts = np.searchsorted(rows.starts, targets)
     edges = np.unique(np.concatenate(([0], cuts, [rows.n_rows])))
     return [(int(a), int(b)) for a, b in pairwise(edges)]
 
@@ -221,7 +221,7 @@ def _slabs(rows: Rows) -> list[tuple[int, int]]:
 def spilled_features(
     data: _core.RelevanceData, relevance: Relevance, folder: Path, n_threads: int
 ) -> tuple[NDArray[Any], ...]:
-    """Return the labels of some row and the mean features of each, in files of the folder."""
+    """Return the labels that some row has and their mean features, in files of the folder."""
     used: list[NDArray[Any]] = []
     lengths: list[NDArray[Any]] = []
     with growing_entries(folder) as (indices, values):

@@ -1,4 +1,7 @@
-"""Tail classifiers: labels with few examples ranked by how near a row is to their mean example."""
+"""Tail classifiers rank labels with few examples by the distance of a row to their mean example.
+
+The best labels and rows that trees find are reranked by these scores.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["N_CANDIDATES", "Found", "TailClassifier", "rerank_labels", "rerank_rows", "unit_rows"]
 
 _GAMMA = 30.0
-_MOST_NEAR = 1.001  # a cosine with a mean that is rounded to 16 bits
+_MOST_NEAR = 1.001  # largest cosine with a mean that is rounded to 16 bits
 _PAIRS_AT_ONCE = 2**15
 N_CANDIDATES = 100
 """Minimum number of candidates that trees propose. It does not depend on k, so that the first of
@@ -38,11 +41,11 @@ _ENTRIES_AT_ONCE = 2**23
 
 @dataclass(frozen=True)
 class TailClassifier:
-    """Scores ``value^weight t(x, label)^(1 - weight)``: a rank, not a probability.
+    """Scores ``value^weight t(x, label)^(1 - weight)``, which rank and are not probabilities.
 
-    ``means`` has for every label the normalised mean of its rows, each of length 1, whatever
-    their relevance. ``kind="xreg"``: t is the cosine of x and the mean, 0 if they have no feature
-    in common. ``kind="pfastrexml"``: t = 1 / (1 + exp(30 |x - mean|^2)).
+    ``means`` has for every label the normalised mean of its rows, each of length 1, regardless of
+    their relevance. With ``kind="xreg"``, t is the cosine of x and the mean, 0 if they have no
+    feature in common. With ``kind="pfastrexml"``, t = 1 / (1 + exp(30 |x - mean|^2)).
     """
 
     kind: str
@@ -61,8 +64,8 @@ class TailClassifier:
     ) -> TailClassifier:
         """Return the classifier of these rows.
 
-        With ``ranges`` of labels, which together are all, it takes memory for the rows of one range
-        at a time.
+        With ``ranges``, which together contain all labels, it needs memory for the rows of only
+        one range at a time.
         """
         n_labels, labels = len(relevance.vocabulary), relevance.labels
         if not ranges:
@@ -92,14 +95,14 @@ class TailClassifier:
     ) -> sparse.csr_array:
         """Return the means of labels; row ``r`` has ``labels[starts[r]:starts[r + 1]]``.
 
-        That of a label depends on the rows that have it, and no others.
+        The mean of a label depends only on the rows that have it.
         """
         from scipy import sparse
 
         X = unit_rows(rows)
         ones = np.ones(len(labels), dtype=np.float32)
         has = sparse.csr_array((ones, labels, starts), shape=(rows.n_rows, n_labels))
-        # scipy's product takes memory for every column: those of no row are left out of it.
+        # SciPy's product needs memory for every column, so empty columns are left out.
         used, columns = np.unique(X.indices, return_inverse=True)
         narrow = sparse.csr_array((X.data, columns, X.indptr), shape=(rows.n_rows, len(used)))
         sums = sparse.csr_array(has.T @ narrow, dtype=np.float32)
@@ -108,7 +111,7 @@ class TailClassifier:
                 (sums.data, used[sums.indices], sums.indptr), shape=(n_labels, rows.n_features)
             )
         )
-        means.data = means.data.astype(np.float16).astype(np.float32)  # as they are saved
+        means.data = means.data.astype(np.float16).astype(np.float32)  # rounded as in model files
         return means
 
     def scores(
@@ -120,7 +123,8 @@ class TailClassifier:
     ) -> NDArray[np.float64]:
         """Return the score of each pair of a row of ``X`` and a label, arrays of one shape.
 
-        ``X`` is what `unit_rows` returns, ``values`` are what the trees say. A pair with -1 has 0.
+        ``X`` is the result of `unit_rows`, and ``values`` are the trees' scores. A pair with -1 has
+        score 0.
         """
         used = np.flatnonzero((row.ravel() >= 0) & (label.ravel() >= 0))
         rows, labels = row.ravel()[used], label.ravel()[used]
@@ -154,10 +158,10 @@ class TailClassifier:
     def from_tensors(
         cls, tensors: dict[str, NDArray[Any]], kind: str, weight: float, shape: tuple[int, int]
     ) -> TailClassifier:
-        """Return the classifier that `to_tensors` wrote down, of so many labels and features."""
+        """Return the classifier that `to_tensors` saved, with ``shape`` (n_labels, n_features)."""
         from scipy import sparse
 
-        # SciPy takes starts that end below 0 for no entries and looks no farther.
+        # SciPy does not check starts if the last one is below 0.
         starts = store.tensor(tensors, "tail.starts", np.int64)
         indices = store.tensor(tensors, "tail.indices", np.int32)
         values = store.tensor(tensors, "tail.values", np.float16)
@@ -174,13 +178,13 @@ class TailClassifier:
 
 
 class Found(NamedTuple):
-    """What trees found for some questions, (n_queries, n), by falling value."""
+    """Results of the trees for several queries, (n_queries, n), by falling value."""
 
     ids: NDArray[Any]
     """Labels of a row or rows of a label; -1 where there is none."""
     probabilities: FloatArray
     values: FloatArray
-    """What ranks them: expected relevance, or the tail classifier's score."""
+    """Scores that rank the results, expected relevance or the tail classifier's score."""
 
 
 def rerank_labels(
@@ -233,12 +237,12 @@ def _reranked(
     k: int,
     exact: bool,
 ) -> Found:
-    """Return the k best of each question's candidates, by the scores that they are given.
+    """Return the k best candidates of each query, by their scores.
 
-    ``query(queries, n)`` finds the n candidates of largest value of these questions, ``score``
-    gives them scores, and ``most`` says what a candidate of a value scores at most. Candidates are
-    the first 100, or k if that is more; ``exact`` asks for further ones until no other of the
-    ``n_ids`` there are can be among the k best.
+    ``query(queries, n)`` finds the n candidates of largest value for these queries, ``score``
+    scores them, and ``most`` bounds the score of a candidate by its value. Candidates are the first
+    100, or k if that is more. With ``exact`` their number grows until no other of the ``n_ids``
+    ids can be among the k best.
     """
     best = Found(
         np.full((n_queries, k), -1, dtype=np.int64),
@@ -264,7 +268,7 @@ def _reranked(
 
 
 def _first(found: Found, scores: FloatArray, k: int) -> Found:
-    """Return the k of largest score; of equals, those of larger value."""
+    """Return the k candidates with the largest scores, ties by larger value."""
     order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
     parts = (found.ids, found.probabilities, scores)
     return Found(*(np.take_along_axis(each, order, axis=1) for each in parts))

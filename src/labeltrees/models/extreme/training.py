@@ -1,4 +1,4 @@
-"""How the trees of an extreme regressor are made: clustered, trained, calibrated."""
+"""Train the trees of an extreme regressor: cluster labels, train nodes and calibrate scores."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ __all__ = [
 ]
 
 _CALIBRATION_LABELS = 20
-_WEIGHT_BYTES = 16  # of a weight while nodes are joined: twice 3 bytes, its row, and room to spare
-# What trees do not depend on.
+_WEIGHT_BYTES = 16  # memory per weight while nodes are joined, twice 3 bytes, its row and a reserve
+# Settings that do not change a tree.
 _NOT_GROWING: dict[str, Any] = {
     "n_trees": 1,
     "inner_power": 1.0,
@@ -65,30 +65,30 @@ _NOT_GROWING: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class TrainingSize:
-    """The counts of all rows that are learned from, wherever they are."""
+    """The counts of all training rows, in memory or in files."""
 
     n_rows: int
     n_labels: int
     width: int
     """The number of columns."""
     n_stored: int
-    """The number of entries, zeros that are stored as well."""
+    """The number of entries, including stored zeros."""
     n_targets: int
     """The number of relevant labels of all rows together."""
     n_features: int = 0
-    """How many features are not 0 in some row, if that is known."""
+    """Number of features that are not 0 in some row, or 0 if unknown."""
     n_entries: int = 0
-    """The number of entries that are not 0, if that is known."""
+    """Number of entries that are not 0, or 0 if unknown."""
 
     @classmethod
     def of(cls, rows: Rows, relevance: Relevance) -> Self:
-        """Return what can be told without looking at the entries."""
+        """Return the counts that are known without reading the entries."""
         n_labels = len(relevance.vocabulary)
         n_stored, n_targets = len(rows.indices), len(relevance.labels)
         return cls(rows.n_rows, n_labels, rows.n_features, n_stored, n_targets)
 
     def met(self, *, n_features: int, n_entries: int) -> Self:
-        """Return the same with the counts of what is not 0."""
+        """Return the same size with the counts of features and entries that are not 0."""
         return replace(self, n_features=n_features, n_entries=n_entries)
 
     @property
@@ -100,7 +100,7 @@ class TrainingSize:
         return int(size)
 
     def check(self, settings: ExtremeSettings) -> None:
-        """Raise `TooLargeError` if not even the data, in the layouts of training, has room."""
+        """Raise `TooLargeError` if the prepared data alone exceeds the limit."""
         if settings.max_memory is not None and self.data_bytes > settings.max_memory:
             raise TooLargeError(
                 f"training on these rows needs at least {self.data_bytes:,} bytes, over "
@@ -108,7 +108,7 @@ class TrainingSize:
             )
 
     def share_memory(self, tree: _core.LabelTree, settings: ExtremeSettings) -> tuple[int, float]:
-        """Return how many workers there is room for, and how many weights an entry may leave."""
+        """Return the number of workers that fit into memory, and of weights per entry."""
         if settings.max_memory is None:
             return settings.n_threads, 1e9
         free = settings.max_memory - self.data_bytes
@@ -137,14 +137,14 @@ def train_extreme(
 ) -> ExtremeModel:
     """Return the model trained on rows. Equal arguments give equal models for any ``n_jobs``.
 
-    ``relevance`` is as the user has it: that of ``settings.relevance`` is made of it.
+    ``relevance`` is the user's relevance, to which ``settings.relevance`` is applied.
 
-    The trees of ``start`` are kept and only further ones grown: the model is the one that growing
-    all of them would give. `ArgumentError` if ``start`` was made of other data, or otherwise.
+    The trees of ``start`` are kept and only further trees are trained. The model is the same as if
+    all trees were trained. Raises `ArgumentError` if ``start`` was trained on other data, or with
+    other settings.
 
-    With a ``folder``, what is about as large as the rows is kept in files there, which the system
-    keeps in memory as far as there is room; ``rows`` may lie in mapped files, too. The model is the
-    same.
+    With a ``folder``, data about as large as the rows is stored in files there. The system caches
+    them in memory as far as they fit. ``rows`` may also be in mapped files. The model is the same.
     """
     relevance = as_learned(relevance, settings)
     size = TrainingSize.of(rows, relevance)
@@ -184,7 +184,7 @@ def train_extreme(
 
 
 def as_learned(relevance: Relevance, settings: ExtremeSettings) -> Relevance:
-    """Return what trees learn of relevance as the user has it: `ExtremeSettings.relevance`."""
+    """Return the relevance that trees learn, by `ExtremeSettings.relevance`."""
     if settings.relevance == "propensity":
         return relevance.weighted_by_propensity(a=settings.propensity_a, b=settings.propensity_b)
     return relevance.binary() if settings.relevance == "binary" else relevance
@@ -198,7 +198,7 @@ def _grow(
     first: int,
     folder: Path | None,
 ) -> list[tuple[RelevanceTreeArrays, _core.HeldMargins]]:
-    """Return the trees from number ``first`` on, and what each gave to held-out rows."""
+    """Return the trees from number ``first`` on, each with its margins of held-out rows."""
     size = TrainingSize.of(rows, relevance)
     features: tuple[NDArray[Any], ...]
     if folder is None:
@@ -225,7 +225,7 @@ def _grow(
 def clustered(
     features: tuple[NDArray[Any], ...], settings: ExtremeSettings, number: int, n_workers: int
 ) -> _core.LabelTree:
-    """Return tree ``number`` over labels with these mean features, as `label_features` has them."""
+    """Return tree ``number`` over labels with these mean features (see `label_features`)."""
     seed = _seed_of(settings, number)
     used, starts, indices, means = features
     options = _core.Clustering(
@@ -235,7 +235,7 @@ def clustered(
 
 
 def tree_shape(n_labels: int, settings: ExtremeSettings) -> _core.LabelTree:
-    """Return the nodes of every tree over so many labels, which depend on nothing else."""
+    """Return the nodes of every tree over ``n_labels`` labels, which depend on no other data."""
     labels, starts = np.arange(n_labels, dtype=np.int32), np.zeros(n_labels + 1, np.int64)
     nothing = (labels, starts, np.empty(0, np.int32), np.empty(0, np.float32))
     return clustered(nothing, settings, 0, 1)
@@ -251,8 +251,8 @@ def ordered_labels(
 ) -> NDArray[np.int32]:
     """Return the labels below a node of tree ``number`` in the order of its leaves.
 
-    ``features`` are of these labels only, and ``shape`` has the nodes of the whole tree. With
-    ``n_levels``, labels are divided among so many levels of nodes and increase within the last.
+    ``features`` contain only these labels, and ``shape`` has the nodes of the whole tree. With
+    ``n_levels``, labels are divided over this number of levels, and increase within the last level.
     """
     most = shape.n_nodes if n_levels is None else n_levels
     seed = _seed_of(settings, number)
@@ -273,8 +273,8 @@ def train_nodes(
 ) -> _core.TrainedNodes:
     """Return the regressors of these nodes of tree ``number``.
 
-    ``data`` and ``held`` are of the rows with a label below the nodes, all rows for the root;
-    ``size`` is that of all rows. What a node learns depends on neither the other nodes nor
+    ``data`` and ``held`` contain the rows with a label below the nodes, or all rows for the root.
+    ``size`` counts all rows. The result for a node depends neither on the other nodes nor on
     ``n_workers``.
     """
     _, per_entry = size.share_memory(tree, settings)
@@ -298,7 +298,7 @@ def train_nodes(
 def joined_tree(
     tree: _core.LabelTree, parts: list[_core.TrainedNodes], n_held: int
 ) -> tuple[RelevanceTreeArrays, _core.HeldMargins]:
-    """Return the tree with the regressors of its parts, which it takes, and its margins."""
+    """Return the tree with the regressors of its parts, which are emptied, and its margins."""
     trained = _core.join_nodes(tree, parts, n_held)
     margins = trained.held()
     return RelevanceTreeArrays.of(tree, trained), margins
@@ -313,12 +313,12 @@ def _kept(
 ) -> tuple[list[RelevanceTreeArrays], list[_core.HeldMargins]]:
     if start.warm_start is None:
         raise ArgumentError(
-            "warm_start needs a fit with warm_start=True before; a model that was loaded or copied "
-            "has not kept what more trees need."
+            "warm_start needs an earlier fit with warm_start=True. A model that was loaded or "
+            "copied does not have the state that more trees need."
         )
     if start.warm_start.fingerprint != fingerprint:
         raise ArgumentError(
-            "warm_start needs the rows, labels and parameters of the fit before, but for n_trees."
+            "warm_start needs the rows, labels and parameters of the earlier fit, except n_trees."
         )
     if settings.n_trees < len(start.trees):
         allowed = f"at least the {len(start.trees)} trees that warm_start keeps"
@@ -327,7 +327,7 @@ def _kept(
 
 
 def _fingerprint(rows: Rows, relevance: Relevance, settings: ExtremeSettings) -> int:
-    """Return a checksum of all that a tree depends on."""
+    """Return a checksum of all data and settings that a tree depends on."""
     growing = replace(settings, **_NOT_GROWING)
     checksum = zlib.crc32(repr((growing, rows.n_features, len(relevance.vocabulary))).encode())
     for array in (*rows.arrays, *relevance.arrays):
@@ -336,14 +336,14 @@ def _fingerprint(rows: Rows, relevance: Relevance, settings: ExtremeSettings) ->
 
 
 def held_count(n_rows: int, settings: ExtremeSettings) -> int:
-    """Return how many rows are held out: about a thousand, at most a fifth."""
+    """Return the number of held-out rows, about a thousand and at most a fifth."""
     return min(n_rows // 5, max(1000, min(n_rows // 50, 5000))) if settings.calibrate else 0
 
 
 def held_numbers(
     n_rows: int, settings: ExtremeSettings, n_held: int | None = None
 ) -> NDArray[np.int32]:
-    """Return the number of each held-out row, -1 for others. ``n_held``: None is `held_count`."""
+    """Return the number of each held-out row, -1 for others. ``n_held`` is `held_count` if None."""
     held = np.full(n_rows, -1, dtype=np.int32)
     if n_held is None:
         n_held = held_count(n_rows, settings)
@@ -363,11 +363,12 @@ def calibrated(
 ) -> tuple[Calibration, Calibration]:
     """Return the maps to relevance and to probability, by the top labels of held-out rows.
 
-    ``rows`` are the held-out ones, in their order, and ``truth`` is their relevance, (n_rows,
-    n_labels). The trees see them as they see rows that are new to them.
+    ``rows`` are the held-out rows in order, and ``truth`` is their relevance, (n_rows, n_labels).
+    The trees score them like new rows.
 
-    Labels that a row has but that are not among its top ones are left out, as are all others so
-    unlikely: with them, and without their like, the least likely labels would seem to be true.
+    True labels that are not among the top labels of their row are left out, because all other
+    labels with such low scores are left out too. Including only the true ones would make the least
+    likely labels look relevant.
     """
     if not rows.n_rows:
         return Calibration(), Calibration()

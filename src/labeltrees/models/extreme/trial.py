@@ -1,4 +1,4 @@
-"""What training on some rows takes, part by part."""
+"""Measure the time and sizes of training on some rows, part by part."""
 
 from __future__ import annotations
 
@@ -33,36 +33,36 @@ if TYPE_CHECKING:
 
 __all__ = ["TreeSize", "Trial", "trees_of"]
 
-_LEAST_SECONDS = 0.2  # that each part is measured for; the clock has steps, and others disturb
+_LEAST_SECONDS = 0.2  # minimum time that each part is measured, against noise of the clock
 _MOST_TIMES = 50
 _MOST_TREES = 3
 _LEAST_HELD = 50
-_LANES, _MOST_VECTORS = 16, 4  # of children that are trained at once: lockstep.hpp
+_LANES, _MOST_VECTORS = 16, 4  # children per vector, and vectors trained at once; see lockstep.hpp
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What some rows took and what trees have of them; seconds are of one thread's processor."""
+    """Training times and tree sizes of some rows. Times are processor seconds of one thread."""
 
     n_rows: int
     n_held: int
     n_features: int
-    """How many features occur."""
+    """Number of features that occur."""
     n_mean_entries: int
-    """Of the labels' mean features."""
+    """Number of entries of the labels' mean features."""
     preparing: float
-    """Seconds of the rows, their labels and the labels' mean features; once for all trees."""
+    """Seconds to prepare rows, labels and mean features, once for all trees."""
     tail: float
-    """Seconds of the tail classifier, if there is one."""
+    """Seconds to train the tail classifier, 0 if there is none."""
     tail_bytes: int
     clustering: float
-    """Seconds of a tree's labels."""
+    """Seconds to cluster the labels of a tree."""
     training: float
-    """Seconds of a tree's regressors."""
+    """Seconds to train the regressors of a tree."""
     calibrating: float
-    """Seconds of the calibration, with as many trees as `trees_of` says."""
+    """Seconds to calibrate, with `trees_of` trees."""
     tree: TreeSize
 
     @classmethod
@@ -75,10 +75,10 @@ class Trial:
         held_share: float,
         leaf_growth: float,
     ) -> Trial:
-        """Return what is found by training up to three trees.
+        """Train up to three trees and return the measurements.
 
-        As many of the rows are held out as ``held_share`` says, since rows are learned in fewer
-        epochs where few of them are. ``leaf_growth`` is as for `TreeSize`.
+        ``held_share`` of the rows are held out, because fewer training rows need fewer epochs. See
+        `TreeSize` for ``leaf_growth``.
         """
         settings = replace(
             settings, n_trees=trees_of(settings), n_jobs=1, max_memory=None, warm_start=False
@@ -121,25 +121,25 @@ class Trial:
 
 @dataclass(frozen=True)
 class TreeSize:
-    """The counts of one tree."""
+    """The sizes of one tree."""
 
     n_inner: int
-    """Its nodes that have regressors."""
+    """Number of nodes that have regressors."""
     n_children: int
     n_weights: int
     n_bytes: int
     visits: float
-    """Nodes that a row comes to, in the mean."""
+    """Mean number of nodes that a row reaches."""
     work: float
-    """What a row costs in an epoch: of each visit one, and one for each vector of children."""
+    """Cost of a row in an epoch. Each visit costs one, and each vector of children one."""
     grown_work: float
-    """The same, of leaves with so many more labels."""
+    """The same with ``leaf_growth`` times as many labels in the leaves."""
     width: float
-    """Lanes of the widest panel of a node, times the share of all rows that come to it."""
+    """Lanes of the widest panel of a node, times the share of all rows that reach it."""
 
     @classmethod
     def of(cls, trained: RelevanceTreeArrays, leaf_growth: float) -> TreeSize:
-        """Return them; leaves are foreseen to get ``leaf_growth`` times the labels."""
+        """Return the sizes; leaves are expected to get ``leaf_growth`` times the labels."""
         tree, reach = trained.tree, trained.reach
         n_children = tree.child_counts()
         inner = np.flatnonzero(n_children)
@@ -147,7 +147,7 @@ class TreeSize:
         vectors = np.ceil(children / _LANES)
         grown = vectors
         if leaf_growth > 1:
-            # The number of labels is not certain: rounding up adds a half in the mean.
+            # The number of labels is uncertain, and rounding up adds a half in the mean.
             above_leaves = n_children[tree.first_children()[inner]] == 0
             grown = np.where(above_leaves, leaf_growth * children / _LANES + 0.5, vectors)
         arrays = (*trained.arrays, tree.parents(), tree.labels())
@@ -164,7 +164,7 @@ class TreeSize:
 
 
 def trees_of(settings: ExtremeSettings) -> int:
-    """Return how many trees are tried: calibration asks different trees, which takes longer."""
+    """Return the number of trees in a trial, several because calibration queries all of them."""
     return min(settings.n_trees, _MOST_TREES)
 
 
@@ -198,11 +198,12 @@ def _of_tail(rows: Rows, relevance: Relevance, settings: ExtremeSettings) -> tup
 
 
 def _timed(work: Callable[[int], T], n_times: int = 1) -> tuple[float, list[T]]:
-    """Return the seconds of the processor that work takes, the median of several, and its results.
+    """Return the median processor seconds of ``work`` over several calls, and its results.
 
-    It is done ``n_times`` at least, each time with its number.
+    It is called at least ``n_times``, each time with its number.
 
-    Threads that others have, such as those of NumPy's BLAS, wait busily, so only this one counts.
+    Only the time of this thread counts, because threads of other libraries, such as NumPy's BLAS,
+    may spin.
     """
     seconds: list[float] = []
     results: list[T] = []

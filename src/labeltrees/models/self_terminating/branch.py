@@ -1,4 +1,4 @@
-"""The branch problem of self-terminating trees: how far a child moves from its parent."""
+"""Solve the branch problem of self-terminating trees: how far a child moves from its parent."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ class Posterior(NamedTuple):
     p: NDArray[np.float64]
     """The child's distribution, between q and u in every entry."""
     alpha: NDArray[np.float64]
-    """p is proportional to u exp(alpha), by gini u + alpha less a constant; 0 if it terminates."""
+    """p ~ u exp(alpha); with gini, p = u + alpha less a constant. 0 if terminated."""
     theta: float
-    """The largest absolute value of alpha: the multiplier of the penalty."""
+    """The largest absolute value of alpha, which is the multiplier of the penalty."""
     gain: float
     """The decrease of the penalised risk, times the branch's weight.
 
-    KL(p || u), by gini half the squared distance of p and u."""
+    KL(p || u), or with gini half the squared distance of p and u."""
 
     @property
     def terminated(self) -> bool:
-        """Whether the child stays what its parent is."""
+        """Whether the child has the same distribution as its parent."""
         return self.theta == 0
 
 
@@ -46,10 +46,10 @@ def solve_branch(
     tree the risk is a sum over the branch's weight W, so the penalty here is the tree's over W.
 
     ``criterion="gini"`` minimises ``sum (q - p)**2 / 2 + penalty max |alpha|``, p = u + alpha less
-    its mean. It terminates if and only if the other does; else ``p = clip(q, u - a, u + b)``.
+    its mean. It terminates under the same condition; otherwise ``p = clip(q, u - a, u + b)``.
 
-    O(n log n) for n labels; exact also for ties and zeros. By entropy a label with u = 0 < q cannot
-    be reached: if such labels have more than half the penalty together, there is no solution.
+    O(n log n) for n labels; exact also for ties and zeros. With entropy, labels with u = 0 < q keep
+    p = 0. If their q sums to more than half the penalty, there is no solution.
 
     Examples
     --------
@@ -78,8 +78,8 @@ def solve_siblings(
 ) -> tuple[Posterior, Posterior]:
     """Return both children's posteriors under ``penalty * max(|alpha_left|, |alpha_right|)``.
 
-    The l-infinity norm of the abstract: the children terminate together or not at all, and the
-    nearer one moves for free up to the other's theta. ``left`` and ``right`` are distributions,
+    This is the l-infinity norm of the abstract. The children terminate together or not at all, and
+    the nearer one moves for free up to the other's theta. ``left`` and ``right`` are distributions,
     ``weights`` the weights of the branches.
 
     Examples
@@ -112,7 +112,7 @@ def solve_binary_branch(q: float, u: float, penalty: float) -> tuple[float, floa
     """Return (p, alpha) of two labels with one scalar: p = 1 / (1 + exp(-(b + alpha))).
 
     ``q`` and ``u`` are the probabilities of label 1, b = log(u / (1 - u)). The scalar alpha is the
-    difference of the two entries of the vector form, so its penalty counts twice there.
+    difference of the two entries of the vector form, so its penalty counts twice in that form.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def _check_reachable(
     lost = float(q[u == 0].sum())
     if lost > penalty / 2:
         raise ArgumentError(
-            f"labels with u = 0 have {lost:g} of q, more than half the penalty {penalty:g}: "
+            f"labels with u = 0 have {lost:g} of q, more than half the penalty {penalty:g}, so "
             "no p is that near to q. Smooth u."
         )
 

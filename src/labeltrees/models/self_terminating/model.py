@@ -1,4 +1,4 @@
-"""The fitted self-terminating tree and its answers."""
+"""The fitted self-terminating tree and its predictions."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _TENSORS = (
 
 @dataclass
 class SelfTerminatingTreeModel(DenseAnswers, FittedModel):
-    """A self-terminating tree: settings, vocabulary, structure, a distribution at every node.
+    """A decision tree with a label distribution at every node.
 
     Rows must be checked (`rows`); NaN is a missing value.
     """
@@ -62,11 +62,11 @@ class SelfTerminatingTreeModel(DenseAnswers, FittedModel):
     core: _core.SelfTerminatingTree
     n_features: int
     penalties: list[float]
-    """The penalty of a node at depth 0, 1, ...; the last is that of all deeper ones."""
+    """Penalties of nodes at depth 0, 1, ...; the last one is for all deeper nodes."""
     weight_power: float
-    """How penalties grow with a branch's weight."""
+    """Power with which penalties grow with a branch's weight."""
     min_gain: float
-    """What every split gains at least, by the criterion."""
+    """Minimum gain of a split by the criterion."""
 
     def leaves(self, rows: Rows) -> NDArray[np.int32]:
         """Return the node at which each row ends. O(depth) per row."""
@@ -85,7 +85,7 @@ class SelfTerminatingTreeModel(DenseAnswers, FittedModel):
         return self.core.probabilities_at(self.leaves(rows), ids)
 
     def top_labels(self, rows: Rows, k: int) -> TopLabels:
-        """Return the k likeliest labels of every row, likeliest first."""
+        """Return the k most likely labels of every row, most likely first."""
         k = check_k(k, self.core.n_labels)
         leaves, row_leaf = np.unique(self.leaves(rows), return_inverse=True)
         ids, p = self.core.top_labels_at(leaves, k)
@@ -118,14 +118,14 @@ class SelfTerminatingTreeModel(DenseAnswers, FittedModel):
         }
 
     def _is_terminated(self) -> NDArray[np.bool_]:
-        """Which nodes have their parent's distribution."""
+        """Return which nodes have their parent's distribution."""
         terminated: NDArray[np.bool_]
         terminated = (self.core.factor() == 1) & (np.diff(self.core.starts()) == 0)
         terminated[0] = False
         return terminated
 
     def _is_continued(self) -> NDArray[np.bool_]:
-        """Which nodes are further questions of a categorical split, which has its gain above."""
+        """Return which nodes continue a categorical split, whose first node has its gain."""
         feature = self.core.feature()
         same = feature == feature[np.maximum(self.core.parent(), 0)]
         continued: NDArray[np.bool_] = same & np.isin(feature, self.settings.categories)
@@ -135,7 +135,9 @@ class SelfTerminatingTreeModel(DenseAnswers, FittedModel):
     def importances(self) -> NDArray[np.float64]:
         """Return each feature's share of the decrease of the penalised risk."""
         if 8 * self.n_features > MAX_DENSE_BYTES:
-            raise TooLargeError(f"a number for each of {self.n_features} features is too much.")
+            raise TooLargeError(
+                f"importances of {self.n_features} features exceed {MAX_DENSE_BYTES:,} bytes."
+            )
         inner = (self.core.left() >= 0) & ~self._is_continued()
         sums = np.bincount(
             self.core.feature()[inner], weights=self.core.gain()[inner], minlength=self.n_features
@@ -146,7 +148,7 @@ class SelfTerminatingTreeModel(DenseAnswers, FittedModel):
     def lines(
         self, names: Sequence[str], features: Sequence[str] | None = None, *, top: int = 3
     ) -> Iterator[tuple[int, str, str]]:
-        """Yield every node, parents first, as (node, its question or "", its likeliest labels)."""
+        """Yield every node, parents first, as (node, condition or "", most likely labels)."""
         left, feature, threshold = self.core.left(), self.core.feature(), self.core.threshold()
         nodes = np.arange(self.core.n_nodes, dtype=np.int32)
         ids, p = self.core.top_labels_at(nodes, min(top, self.core.n_labels))
@@ -176,7 +178,7 @@ class SelfTerminatingTreeModel(DenseAnswers, FittedModel):
         return "\n".join([*lines, "}", ""])
 
     def _top_nodes(self, max_nodes: int) -> set[int]:
-        """At most max_nodes nodes, breadth first, siblings together."""
+        """Return at most max_nodes nodes, breadth first, siblings together."""
         left, queue = self.core.left(), [0]
         for node in queue:  # grows meanwhile
             if left[node] >= 0 and len(queue) + 2 <= max_nodes:
@@ -188,7 +190,7 @@ class SelfTerminatingTreeModel(DenseAnswers, FittedModel):
         *,
         keep_state: bool,  # noqa: ARG002 - a grown tree has no state of learning
     ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return arrays and facts that `from_tensors` makes an equal model of."""
+        """Return arrays and facts from which `from_tensors` restores an equal model."""
         tensors = {f"tree.{name}": getattr(self.core, name)() for name in _TENSORS}
         facts = {
             "settings": self.settings.to_dict(),
@@ -206,7 +208,7 @@ class SelfTerminatingTreeModel(DenseAnswers, FittedModel):
         facts: dict[str, Any],
         vocabulary: LabelVocabulary | None = None,
     ) -> Self:
-        """Return the model that `to_tensors` wrote down; raise `ModelFormatError` if it did not."""
+        """Return the model that `to_tensors` saved, or raise `ModelFormatError`."""
         with file_parts():
             settings = SelfTerminatingSettings.from_dict(facts["settings"])
             if vocabulary is None:
@@ -218,12 +220,12 @@ class SelfTerminatingTreeModel(DenseAnswers, FittedModel):
             arrays: list[Any] = [tensors[f"tree.{name}"] for name in _TENSORS]
             core = _core.SelfTerminatingTree(*[*arrays, n_features])
             if core.n_labels != len(vocabulary) or not penalties:
-                raise ModelFormatError("the tree's labels or penalties are not its own.")
+                raise ModelFormatError("the tree does not fit its labels or penalties.")
             return cls(settings, vocabulary, core, n_features, penalties, power, gain)
 
 
 def _penalty(value: Any) -> float:
-    """Return the penalty of a depth; inf lets no branch move."""
+    """Return the penalty of a depth; with inf no branch moves."""
     return math.inf if value == math.inf else checks.number("penalties", value, 0)
 
 

@@ -24,11 +24,11 @@ CRITERIA = {name: getattr(_core.Criterion, name) for name in get_args(CriterionN
 NORMS = {name: getattr(_core.Norm, name) for name in get_args(NormName)}
 
 POWERS = (0.5, 0.7)
-"""What ``weight_power="auto"`` tries."""
+"""Values that ``weight_power="auto"`` tries."""
 GAINS = {"gini": (0.25, 0.5, 1.0, 2.0, 4.0), "entropy": (1.0, 2.0, 4.0, 8.0, 16.0)}
-"""What ``min_gain="auto"`` tries, in units of a row's mean weight."""
+"""Values that ``min_gain="auto"`` tries, in units of a row's mean weight."""
 GAIN = {"gini": 0.5, "entropy": 4.0}
-"""What ``min_gain="auto"`` is where the penalty is given."""
+"""Value of ``min_gain="auto"`` if the penalty is set."""
 
 _AUTO = ("auto",)
 
@@ -49,7 +49,7 @@ def _penalty(name: str, value: Any) -> Any:
 
 
 def _categorical(name: str, value: Any) -> list[int] | None:
-    """Return the features' numbers; None is none of them."""
+    """Return the numbers of the categorical features, or None."""
     allowed = "None, or a list of different feature numbers >= 0"
     if value is None:
         return None
@@ -66,7 +66,7 @@ def _categorical(name: str, value: Any) -> list[int] | None:
 
 @dataclass(frozen=True)
 class Growth:
-    """How a tree is grown, besides its penalty: nothing is left to be chosen."""
+    """All settings of growing a tree except its penalty, with final values."""
 
     weight_power: float
     min_gain: float
@@ -80,7 +80,7 @@ class Growth:
 
 @dataclass(frozen=True, kw_only=True)
 class SelfTerminatingSettings(ClassifierSettings):
-    """The checked parameters of `SelfTerminatingTreeClassifier`, which says what they mean."""
+    """The checked parameters of `SelfTerminatingTreeClassifier`, which describes them."""
 
     penalty: Any = setting("auto", _penalty)
     weight_power: float | str = setting(0.5, Number(0, 1, open_high=True, words=_AUTO))
@@ -106,11 +106,11 @@ class SelfTerminatingSettings(ClassifierSettings):
 
     @property
     def penalty_scale(self) -> float:
-        """What a penalty counts in the vector form: a scalar is its two entries' difference."""
+        """Factor of penalties in the vector form, 2 for a scalar, which is a difference."""
         return 2.0 if self.form == "scalar" else 1.0
 
     def growth(self) -> Growth:
-        """Return how a tree is grown; what is to be chosen starts from its usual value."""
+        """Return the settings of growing, with usual values for those set to "auto"."""
         power = POWERS[0] if self.weight_power == "auto" else self.weight_power
         gain = GAIN[self.criterion] if self.min_gain == "auto" else self.min_gain
         return Growth(
@@ -125,7 +125,7 @@ class SelfTerminatingSettings(ClassifierSettings):
         )
 
     def penalties(self, n_rows: int) -> list[float] | None:
-        """Return the penalties by depth of a tree over so many rows, None for "auto"."""
+        """Return the penalties by depth for a tree over ``n_rows`` rows, or None for "auto"."""
         penalty: Any = self.penalty
         if isinstance(penalty, str):
             return None
@@ -134,19 +134,19 @@ class SelfTerminatingSettings(ClassifierSettings):
         return penalty if isinstance(penalty, list) else [penalty]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the parameters as values that JSON takes; a callable has no such value."""
+        """Return the parameters as JSON values, or raise `ArgumentError` for a callable penalty."""
         if callable(self.penalty):
             raise ArgumentError.of("penalty", self.penalty, "a number or a list to be saved")
         return super().to_dict()
 
     @classmethod
     def from_dict(cls, values: Any, *, n_labels: int | None = None) -> Self:
-        """Return the settings that `to_dict` wrote down, or raise `ModelFormatError`."""
-        if isinstance(values, dict):  # older files had neither
+        """Return the settings that `to_dict` saved, or raise `ModelFormatError`."""
+        if isinstance(values, dict):  # older files have neither
             values = {"form": "vector", "categorical": None} | values
         return super().from_dict(values, n_labels=n_labels)
 
 
 def _called(penalty: Callable[[int], float], n_rows: int) -> list[float]:
-    # No tree over n rows is deeper than n; past a thousand levels the last value will do.
+    # No tree over n rows is deeper than n. Beyond a thousand levels the last value is used.
     return [penalty(depth) for depth in range(min(n_rows, 1000))]

@@ -1,4 +1,4 @@
-"""Trains a self-terminating tree: chooses the settings that are left open, then grows the tree.
+"""Choose open settings of a self-terminating tree on held-out rows, and grow the tree.
 
 Labels are ids, without their names.
 """
@@ -41,18 +41,18 @@ __all__ = [
 ]
 
 MOST_CATEGORY = 2**22
-"""The largest value of a category: halves between whole numbers are exact up to there."""
-TOLERANCE = 0.05  # by which a smaller tree may have more loss than the best
+"""Largest value of a category. Up to it, halves between whole numbers are exact."""
+TOLERANCE = 0.05  # share by which the loss of a smaller tree may exceed the best loss
 _N_FOLDS = 5
-_LARGE = 10_000  # with as many rows one fold is enough to tell penalties apart
+_LARGE = 10_000  # number of rows from which one fold is enough to compare penalties
 
 
 @dataclass(frozen=True)
 class Targets:
-    """What each row should be: label ids, or several labels with their masses.
+    """The targets of each row, a label id or several labels with their masses.
 
-    Row ``r`` has ``labels[starts[r]:starts[r + 1]]``. Empty ``starts``: one label per row; empty
-    ``masses`` as well: each of mass 1.
+    Row ``r`` has ``labels[starts[r]:starts[r + 1]]``. If ``starts`` is empty, each row has one
+    label; if ``masses`` is empty too, each label has mass 1.
     """
 
     labels: NDArray[np.int32]
@@ -81,14 +81,14 @@ class Targets:
         return Targets(self.labels[entries], self.masses[entries], starts, self.n_labels)
 
     def root(self) -> NDArray[np.float64]:
-        """Return the distribution of all rows, half a count added to each label (KT)."""
+        """Return the distribution of all rows with half a count added to each label (KT)."""
         masses = self.masses if len(self.masses) else None
         counts = np.bincount(self.labels, weights=masses, minlength=self.n_labels) + 0.5
         return np.asarray(counts / counts.sum())
 
 
 def bin_rows(rows: Rows, growth: Growth) -> _core.BinnedColumns:
-    """Return the features cut into bins; they may be grown on again and again."""
+    """Return the features cut into bins, on which several trees can be grown."""
     return _core.bin_columns(*rows.arrays, growth.max_bins, growth.n_jobs)
 
 
@@ -121,7 +121,7 @@ def grow_core(
 def train_self_terminating(
     settings: SelfTerminatingSettings, rows: Rows, targets: Targets, vocabulary: LabelVocabulary
 ) -> SelfTerminatingTreeModel:
-    """Return the tree grown on rows; it stops by itself."""
+    """Return the tree grown on rows."""
     check_categories(settings, rows)
     if settings.form == "scalar" and len(vocabulary) > 2:
         raise ArgumentError.of("form", "scalar", f"'vector' for {len(vocabulary)} labels, not two")
@@ -141,15 +141,15 @@ def train_self_terminating(
         growth.weight_power, growth.min_gain,
     )  # fmt: skip
     model.penalties = penalties[: int(model.depths().max()) + 1]
-    if callable(settings.penalty):  # a file has no room for code
+    if callable(settings.penalty):  # a file cannot store code
         model.settings = replace(settings, penalty=model.penalties)
     return model
 
 
 def check_categories(settings: SelfTerminatingSettings, rows: Rows) -> None:
-    """Raise an error unless categorical features are there and hold few whole numbers."""
+    """Raise an error unless categorical features exist and have few whole values."""
     _, features, values = rows.arrays
-    most = settings.max_bins - 1  # zero has a bin besides
+    most = settings.max_bins - 1  # zero has a separate bin
     for feature in settings.categories:
         if feature >= rows.n_features:
             allowed = f"features below {rows.n_features}"
@@ -159,7 +159,7 @@ def check_categories(settings: SelfTerminatingSettings, rows: Rows) -> None:
         is_category = (own == np.floor(own)) & (own >= 0) & (own <= MOST_CATEGORY)
         if not is_category.all():
             raise DataError(
-                f"feature {feature} is categorical: its values must be whole numbers in "
+                f"feature {feature} is categorical. Its values must be whole numbers in "
                 f"[0, {MOST_CATEGORY}] or NaN, got {own[~is_category][0]:g}."
             )
         if len(own) > most:
@@ -199,11 +199,11 @@ def choose_growth(
     gains: Sequence[float] | None = None,
     tolerance: float = TOLERANCE,
 ) -> tuple[float, Growth]:
-    """Return a constant penalty, and the growth with weight power and least gain chosen.
+    """Return a constant penalty, and the growth with the best weight power and least gain.
 
-    Every one of ``powers`` is tried with `penalty_trials`. Of the best power's trials within
-    ``tolerance`` of the least loss the one with the fewest leaves wins. ``gains`` increase and are
-    in units of a row's mean weight; without them the least gain is that of ``growth``.
+    All ``powers`` are tried with `penalty_trials`. Among the best power's trials within
+    ``tolerance`` of the least loss, the one with the fewest leaves wins. ``gains`` increase and are
+    in units of a row's mean weight. Without them the least gain of ``growth`` is kept.
     """
     unit = targets.mean_weight
     gains = [growth.min_gain] if gains is None else [gain * unit for gain in gains]
@@ -219,7 +219,7 @@ def choose_growth(
 
 
 def smallest_good(trials: Sequence[PenaltyTrial], tolerance: float) -> PenaltyTrial:
-    """Return the trial with the fewest leaves of those within tolerance of the least loss."""
+    """Return the trial with the fewest leaves whose loss is within tolerance of the least."""
     least = min(trial.loss for trial in trials)
     good = [trial for trial in trials if trial.loss <= (1 + tolerance) * least]
     return min(good, key=lambda trial: (trial.leaves, trial.loss))
@@ -243,11 +243,11 @@ def hold_out(rows: Rows, targets: Targets, growth: Growth, *, seed: int) -> list
 def penalty_trials(
     folds: Sequence[Fold], growth: Growth, gains: Sequence[float]
 ) -> list[PenaltyTrial]:
-    """Return trials of penalties about the best one, with each of the least gains.
+    """Return trials of penalties near the best one, with each of the least gains.
 
     Penalties fall by powers of 2, in units of an example of mean weight, until three in a row are
-    no better than the best so far; then the best's neighbours by sqrt(2) are tried. A tree of a
-    larger least gain is a part of one of a smaller, so one tree tells of all.
+    no better than the best so far. Then the neighbours of the best by sqrt(2) are tried. A tree
+    with a larger least gain is a part of a tree with a smaller one, so one tree is enough for all.
     """
     n_rows = sum(fold.held_out.n_rows for fold in folds) / len(folds) * _N_FOLDS
     unit = folds[0].targets.mean_weight ** (1 - growth.weight_power)
@@ -283,9 +283,9 @@ def penalty_trials(
 def held_out_losses(
     core: _core.SelfTerminatingTree, rows: Rows, targets: Targets, gains: Sequence[float]
 ) -> tuple[list[float], list[int]]:
-    """Return the rows' summed log loss, and the leaves, of the tree's parts by least gain.
+    """Return the summed log loss and the number of leaves for each least gain.
 
-    ``gains`` increase; the tree was grown with the first.
+    ``gains`` increase. The tree was grown with the first, and larger gains use a part of it.
     """
     parent, gain = core.parent(), core.gain()
     reached, is_leaf = _least_gain_above(parent, gain), core.left() < 0
@@ -303,7 +303,7 @@ def held_out_losses(
 
 
 def _least_gain_above(parent: NDArray[np.int32], gain: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return for every node the least gain of the splits on the way to it."""
+    """Return for every node the least gain of the splits above it."""
     reached = [np.inf]
     gains = gain.tolist()
     for above in parent[1:].tolist():  # a parent's id is smaller than its child's
