@@ -205,7 +205,7 @@ def test_lists_of_labels_may_come_in_anything(several):
 
 
 BAD_TEXTS = {
-    "one text": ("a text", "got the one text 'a text': put it into a list"),
+    "one text": ("a text", "got the one text 'a text'. Put it into a list"),
     "none": ([], "at least one text"),
     "a number": (["a", 3], "got 3 of int in row 1"),
     "nothing": (["a", None], "got None of NoneType in row 1"),

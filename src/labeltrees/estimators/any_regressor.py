@@ -238,7 +238,7 @@ class RegressorTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         return self.model_.label_probabilities(X, self.vocabulary_.ids(labels))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the likeliest label of every row.
+        """Return the most likely label of every row.
 
         Parameters
         ----------

@@ -37,16 +37,16 @@ __all__ = ["ConditionalTreeClassifier"]
 class ConditionalTreeClassifier(OnlineClassifier):
     """P(label given x) over very many labels, learned online, in time logarithmic in their number.
 
-    A binary tree has the labels as leaves and a linear regressor at every inner node; a label's
-    probability is the product of the regressors' answers along its path. Labels need not be known
-    in advance: each new one is given a leaf by Algorithm 3 of Beygelzimer et al., "Conditional
-    probability tree estimation analysis and algorithms" (UAI 2009). Then the tree's likeliest
-    labels are *refined*: each label has a small regressor of its own, which is asked only where
-    the label is a candidate. Probabilities get about as good as one-against-all's, and still cost
-    O(log n_labels).
+    A binary tree has the labels as leaves and a linear regressor at every inner node. A label's
+    probability is the product of the regressors' predictions along its path. You need not know
+    labels in advance, because Algorithm 3 of Beygelzimer et al., "Conditional probability tree
+    estimation analysis and algorithms" (UAI 2009), gives each new label a leaf. The tree's most
+    likely labels are then *refined*. Each label has a separate small regressor, a reranker, which
+    is used only where the label is a candidate. Probabilities are then about as good as with
+    one-against-all, and still cost O(log n_labels).
 
-    By default `fit` sees that all data are there: it makes four refined "kmeans" trees (two from
-    tables of more than 10,000 rows, one above 100,000 rows), at some thirty times the cost of one
+    By default `fit` uses that it has all data, and trains four refined "kmeans" trees (two from
+    tables of more than 10,000 rows, one above 100,000 rows), at about thirty times the cost of one
     plain tree (docs/refinement.md). Columns of tables are standardised (``scale``).
     `partial_fit` grows one refined tree, at three to four times the cost of a plain one
     (``refine=0``). The paper's own algorithm is ``balance="labels", loss="squared",
@@ -55,93 +55,98 @@ class ConditionalTreeClassifier(OnlineClassifier):
     Parameters
     ----------
     structure : name, nested lists or LabelTree, default "auto"
-        A name is "auto", "online", "random", "balanced", "shuffled", "huffman" or "kmeans".
-        Where labels have their leaves. "online", "random" and "balanced" say where a new label
-        goes: by the paper's rule (5), by coin tosses, or to the side with fewer labels (rule (5)
-        with alpha = 1). "shuffled" is a balanced tree over a random order of all labels, of depth
-        ceil(log2 n_labels); it needs `fit`, or ``classes`` in the first `partial_fit`, and labels
-        that come later go to the side with fewer labels. "huffman" (frequent labels are shallow)
-        and "kmeans" (labels with similar rows are near) are built by `fit` from all its data.
-        "auto" is "kmeans" for `fit` of refined trees, else "online". Nested lists such
-        as ``[["cat", "dog"], "car"]`` are the tree itself; so is a `LabelTree`, whose leaves are
-        positions in ``classes_``, as in ``tree_``. Labels that the tree does not have are added by
-        rule (5).
+        The places of labels in the tree. A name is "auto", "online", "random", "balanced",
+        "shuffled", "huffman" or "kmeans". A new label goes where the paper's rule (5) puts it
+        ("online"), where coin tosses put it ("random"), or to the side with fewer labels
+        ("balanced", which is rule (5) with alpha = 1). "shuffled" is a balanced tree over a random
+        order of all labels, of depth ceil(log2 n_labels); it needs `fit`, or ``classes`` in the
+        first `partial_fit`, and later labels go to the side with fewer labels. "huffman" (frequent
+        labels are shallow) and "kmeans" (labels with similar rows are near) are built by `fit` from
+        all its data. "auto" is "kmeans" for `fit` of refined trees, else "online". You can also
+        pass a tree, either as nested lists such as ``[["cat", "dog"], "car"]`` or as a `LabelTree`,
+        whose leaves are positions in ``classes_`` as in ``tree_``. Rule (5) adds labels that the
+        tree does not have.
     arity : int, a power of two, default 2
-        Children of a node. More than 2 make it conditional PECOC: a node asks about ``arity - 1``
-        regressors, an example about ``(arity - 1) log(n) / log(arity)``, and errors multiply over
-        fewer levels; ``arity >= n_labels`` is PECOC. The tree is then fixed: `fit` builds it
-        ("online": the binary tree of a first pass, levels joined; "random", "shuffled" and
-        "balanced": over all labels at once), or the first `partial_fit` over its ``classes``. A
-        given tree has its own arity.
+        Number of children of a node. More than 2 is conditional PECOC. A node then evaluates
+        ``arity - 1`` regressors, a row about ``(arity - 1) log(n) / log(arity)``, and errors
+        multiply over fewer levels. ``arity >= n_labels`` is PECOC. The tree is then fixed. `fit`
+        builds it ("online" joins levels of the binary tree of a first pass; "random", "shuffled"
+        and "balanced" build it over all labels at once), or the first `partial_fit` builds it over
+        its ``classes``. If you pass a tree, it has its own arity.
     n_trees : int >= 1 or "auto", default "auto"
-        Trees that `fit` learns, each with a seed of its own. Refined ("kmeans", "random" and
-        "shuffled" only, whose structures differ by their seeds), candidates and probabilities are
-        those of their arithmetic mean, at O(n_trees log n_labels) per question. With ``refine=0``
-        it is their geometric mean, scaled to sum to 1: the scale needs all labels, so questions
-        then cost O(n_trees n_labels) per row. `partial_fit` can only go on with several. "auto":
-        see above.
+        Number of trees that `fit` trains, each with another seed. Refined trees must be "kmeans",
+        "random" or "shuffled", whose structures differ by their seeds. Their arithmetic mean gives
+        candidates and probabilities, at O(n_trees log n_labels) per prediction. ``refine=0`` uses
+        the geometric mean, scaled to sum to 1. The scale needs all labels, so predictions then cost
+        O(n_trees n_labels) per row. `partial_fit` cannot start several trees, but it updates them.
+        For "auto" see above.
     refine : int >= 0 or "auto", default "auto"
-        How many labels of a row are refined: the likeliest that a beam of that width finds. All
-        answers stay exact whatever the candidates. 0: none. "auto" is 4 for `partial_fit`, 8 for
-        `fit` and 16 for `fit` of tables; 0 with squared loss, with more than two children per
-        node, with less than 4 MiB of ``max_memory``, and for several trees that would be alike.
+        Number of labels of a row that are refined, which are the most likely labels that a beam of
+        this width finds. Predictions stay exact for any candidates. 0 refines no label. "auto" is 4
+        for `partial_fit`, 8 for `fit` and 16 for `fit` of tables. It is 0 with squared loss, with
+        more than two children per node, with less than 4 MiB of ``max_memory``, and for several
+        trees that would have the same structure.
     alpha : float in [0, 1], default 0.6
-        Weight of balance against the regressors' opinion in rule (5). 0 has no depth bound.
+        Weight of balance against the regressors' predictions in rule (5). 0 has no depth bound.
     balance : {"examples", "labels"}, default "examples"
-        What rule (5) and "kmeans" balance. Examples make frequent labels shallow, so learning is
-        about twice as fast; the depth bound of labels (Theorem 7) is kept by a guard in rule (5).
+        Whether rule (5) and "kmeans" balance examples or labels. Examples make frequent labels
+        shallow, so learning is about twice as fast; the depth bound of labels (Theorem 7) is kept
+        by a guard in rule (5).
     loss : {"logistic", "squared"}, default "logistic"
-        What the regressors minimise.
+        The loss that the regressors minimise.
     optimizer : {"adagrad", "sgd"}, default "adagrad"
-        Their steps: scaled per weight by past gradients, or plain.
+        The steps of the regressors, which are scaled by past gradients of each weight, or plain.
     learning_rate : float > 0, default 1.0
         Size of the steps.
     mixing : bool, default True
-        Whether each node's log-odds are mixed of its regressor's margin and the votes of feature
-        counts, with weights learned over all nodes. Logistic loss only; costs a little time, and
+        Whether each node's log-odds are mixed from its regressor's margin and the votes of feature
+        counts, with weights learned over all nodes. It needs logistic loss, takes little time, and
         improves probabilities much.
     sharpness : float > 0 or "auto", default "auto"
-        Factor of mixed log-odds. Nodes that are right on average multiply to paths that are too
-        timid; a little more than 1 mends it ("auto" without refinement: 1.2). Experts mend it for
-        candidates by themselves, and all other labels are better a little less sharp (0.9).
+        Factor of mixed log-odds. Products of calibrated nodes are underconfident paths. A factor a
+        little above 1 corrects this, and "auto" is 1.2 without refinement. Rerankers correct it for
+        candidates, and all other labels are better with a factor a little below 1 (0.9).
     n_passes : int >= 1 or "auto", default "auto"
-        How often the trees of `fit` go over the data; experts choose by themselves. "auto" is 1,
-        but for tables (see ``scale``) of fewer than 5,000 rows as often as makes 5,000, at most
-        10. `partial_fit` goes once.
+        Number of passes of the trees over the data in `fit`; rerankers choose their own number.
+        "auto" is 1, and for tables (see ``scale``) of fewer than 5,000 rows enough passes for 5,000
+        rows, at most 10. `partial_fit` makes one pass.
     shuffle : bool, default True
         Whether `fit` takes the rows of each pass in random order.
     scale : {"auto", "standard"} or None, default "auto"
-        Whether columns are standardised to mean 0 and deviation 1, before rows are normalised:
-        by the moments of all rows in `fit`, by those of the rows before each on a stream. "auto"
-        does it for tables (up to 100 features, or at least a quarter of all entries not zero; of
-        a stream the first row decides), not for sparse data such as text, and not with
+        Whether columns are standardised to mean 0 and deviation 1 before rows are normalised.
+        `fit` uses the moments of all rows, a stream the moments of all earlier rows. "auto"
+        standardises tables (up to 100 features, or at least a quarter of all entries not zero;
+        the first row of a stream decides), but not sparse data such as text, and not with
         ``normalize=False``.
     normalize : bool, default True
-        Whether rows are scaled to Euclidean length 1. The experts that `fit` makes scale all rows
-        by one number instead, so that they have length 1 on average.
+        Whether rows are scaled to Euclidean length 1. The rerankers of `fit` scale all rows by one
+        number instead, so that rows have length 1 on average.
     bias : float >= 0, default 0.25
         Value of a constant feature added to every row; 0 for none.
     novelty : bool, default False
-        Whether probability is kept for labels not seen yet: Good and Turing's N1 / N, the labels
-        seen exactly once by the examples seen, whatever their weights (a row counts once, also
-        in the passes of `fit`). All labels' probabilities are multiplied by what is left.
+        Whether probability is reserved for unseen labels. It is Good and Turing's N1 / N, the
+        number of labels seen exactly once divided by the number of examples. Weights do not count,
+        and a row counts once in all passes of `fit`. The probabilities of all labels are multiplied
+        by the rest.
     max_memory : int or None, default None
-        Most bytes that the tables of weights may take (a tree itself takes about 100 bytes a label
-        beside them); experts get a quarter of it. When one is full, weights of features new to a
-        node or a label are shared among them: the model gets worse, not larger. None: no limit.
+        Maximum number of bytes of the tables of weights, of which rerankers get a quarter; by
+        default there is no limit. A tree itself takes about 100 bytes a label in addition. When a
+        table is full, features that are new to a node or a label share weights, so the model gets
+        worse but not larger.
     n_jobs : int or None, default None
-        How many threads learn and answer; None is 1, -1 all cores. With more than one, rows are
-        learned in batches of up to 1,024 whose new labels are placed first, one after the other:
-        the model is not that of one thread, but about as good, and the same for any number of
-        threads above one; depth and balance are bounded as for one. What
-        `progressive_fit` foresees of a row then knows nothing of its batch's labels' places but
-        its own, and candidates are those of the batch's start. Only ``arity=2`` uses them, and
-        several refined trees only to answer.
+        Number of threads, where None is 1 and -1 all cores. With several threads, rows are learned
+        in batches of up to 1,024 rows, after the new labels of a batch have got their leaves one by
+        one. The model differs from the model of one thread, but is about as good and has the same
+        bounds of depth and balance. It is the same for any number of threads above one. The
+        prediction of `progressive_fit` for a row then does not depend on the new labels of other
+        rows in its batch, and candidates are from the start of the batch. Only ``arity=2`` uses
+        several threads, and several refined trees use them only to predict.
     random_state : int, RandomState or None, default 0
         Seed of the shuffling and the coin tosses.
-    class_weight : None, "balanced" or dict, default None
-        What rows of each label weigh, besides their own weights: "balanced" gives all labels the
-        same weight in sum (`fit` only), a dict names the weights of labels, 1 for those it lacks.
+    class_weight : "balanced", dict or None, default None
+        Weights of labels, by which the weights of their rows are multiplied. "balanced" gives all
+        labels the same total weight (`fit` only). A dict maps labels to weights, which are 1 for
+        labels that it lacks.
     verbose : int >= 0 or bool, default 0
         Whether `fit` shows a progress bar, if there is a terminal.
 
@@ -225,16 +230,16 @@ class ConditionalTreeClassifier(OnlineClassifier):
     def predict_top_k(
         self, X: Any, k: int = 5, *, search: SearchName = "auto", beam_width: int = 10
     ) -> TopLabels:
-        """Return the k likeliest labels of every row and their probabilities, likeliest first.
+        """Return the k most likely labels of every row and their probabilities, best first.
 
         Parameters
         ----------
         X : matrix of shape (n_rows, n_features), sparse or dense
         k : int in [1, n_labels], default 5
         search : {"auto", "exact", "beam"}, default "auto"
-            "exact", which is what "auto" means here, gives provably the top k. "beam" keeps the
-            ``beam_width`` likeliest nodes of every level and may miss some; `beam_top_k` also says
-            for which rows it cannot have.
+            "exact" (and "auto") returns provably the top k. "beam" keeps the ``beam_width`` most
+            likely nodes of every level and may miss some labels. `beam_top_k` also reports the rows
+            for which it has missed none.
         beam_width : int >= k, default 10
 
         Returns
@@ -258,18 +263,18 @@ class ConditionalTreeClassifier(OnlineClassifier):
 
     @where_model(BeamSearch)
     def beam_top_k(self, X: Any, k: int = 5, *, beam_width: int = 10) -> BeamLabels:
-        """Return the likeliest labels that a beam search finds, and which rows are provably exact.
+        """Return the most likely labels that a beam search finds, and the provably exact rows.
 
-        A row is certified if its k-th probability is at least that of every path given up; its
-        answer is then that of `predict_top_k`. A beam as wide as the tree certifies every row.
-        Single binary trees only.
+        A row is certified if no abandoned path has a larger probability than its k-th label. Its
+        result is then the result of `predict_top_k`. A beam as wide as the tree certifies every
+        row. The method exists for single binary trees only.
 
         Parameters
         ----------
         X : matrix of shape (n_rows, n_features), sparse or dense
         k : int in [1, n_labels], default 5
         beam_width : int >= k, default 10
-            How many inner nodes of each level are kept.
+            Number of inner nodes to keep at each level.
 
         Returns
         -------
@@ -291,12 +296,13 @@ class ConditionalTreeClassifier(OnlineClassifier):
 
     @where_model(Descends)
     def predict_greedy(self, X: Any) -> NDArray[Any]:
-        """Return the label at which each row ends that always takes the likelier turn.
+        """Return the label at the end of the path that follows the more likely child at every node.
 
-        One path per row, O(log n_labels); `predict` searches until it has proved the likeliest
-        label, which may be another. Where both turns are equally likely it goes left. Single binary
-        trees without refinement only. With ``structure="shuffled", mixing=False, refine=0`` it is
-        the random tree (Rtree) that the LOMtree's paper compares itself with.
+        This takes one path per row, O(log n_labels). `predict` searches until it has proved the
+        most likely label, which may be another one. Of equally likely children the left one is
+        taken. The method exists for single binary trees without refinement only. With
+        ``structure="shuffled", mixing=False, refine=0`` it is the random tree (Rtree) of the
+        comparison in the LOMtree paper.
 
         Parameters
         ----------
@@ -320,12 +326,12 @@ class ConditionalTreeClassifier(OnlineClassifier):
 
     @property
     def tree_(self) -> LabelTree:
-        """A copy of the tree as it is now."""
+        """A copy of the current tree."""
         return self._sorted_tree()
 
     @property
     def novelty_mass_(self) -> float:
-        """The probability kept for labels not seen yet, as it is now."""
+        """The probability that is currently reserved for unseen labels."""
         return float(getattr(self._learned(), "novelty_mass", 0.0))
 
     def _start_on_all(

@@ -1,4 +1,4 @@
-"""What every estimator shares: scikit-learn's contract around a fitted model."""
+"""The contract of scikit-learn around a fitted model, for all estimators."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = ["LabelClassifier", "LabelEstimator", "training_data", "uniforms_of", 
 
 
 def where_model(capability: type) -> Callable[[Method], Method]:
-    """Return the decorator of a method that is there only where the model has the capability."""
+    """Return the decorator of a method that exists only if the model has the capability."""
 
     def check(estimator: Any) -> bool:
         model = estimator.__dict__.get("model_", type(estimator)._model_class)
@@ -46,10 +46,10 @@ def where_model(capability: type) -> Callable[[Method], Method]:
 
 
 class LabelEstimator(BaseEstimator):  # type: ignore[misc]
-    """An estimator around a model: the same questions, files and checks for every one.
+    """The common base class of estimators, with the methods, files and checks that all share.
 
-    A subclass names its ``_model_class``, whose settings are its parameters, learns in `fit` and
-    sets ``model_``. Questions that not every model answers are there only where its model does.
+    A subclass names its ``_model_class``, whose settings are its parameters, and sets ``model_`` in
+    `fit`. A method that not every model supports exists only if its model supports it.
     """
 
     _model_class: ClassVar[type[FittedModel]]
@@ -61,7 +61,7 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
         """Learn from scratch and return the estimator."""
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the likeliest label of every row.
+        """Return the most likely label of every row.
 
         Parameters
         ----------
@@ -81,7 +81,7 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
         return self.predict_top_k(X, 1).labels[:, 0]
 
     def predict_top_k(self, X: Any, k: int = 5) -> TopLabels:
-        """Return the k likeliest labels of every row and their probabilities, likeliest first.
+        """Return the k most likely labels of every row and their probabilities, best first.
 
         Parameters
         ----------
@@ -91,7 +91,8 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         TopLabels
-            ``labels`` and ``probabilities``, both of shape (n_rows, k): provably the top k.
+            ``labels`` and ``probabilities``, both of shape (n_rows, k). The search is
+            exact, unless the estimator documents a beam search.
 
         Examples
         --------
@@ -105,7 +106,7 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
         return top
 
     def predict_label_proba(self, X: Any, y: Any) -> Any:
-        """Return P(y[i] given X[i]) for every row; 0 for a label never seen.
+        """Return P(y[i] given X[i]) for every row; 0 for an unknown label.
 
         Parameters
         ----------
@@ -148,7 +149,7 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
         ----------
         X : matrix of shape (n_rows, n_features), sparse or dense
         max_bytes : int, default 2^32
-            An answer larger than this raises `TooLargeError`.
+            A larger result raises `TooLargeError`.
 
         Returns
         -------
@@ -173,7 +174,7 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
         ----------
         X : matrix of shape (n_rows, n_features), sparse or dense
         max_bytes : int, default 2^32
-            An answer larger than this raises `TooLargeError`.
+            A larger result raises `TooLargeError`.
 
         Returns
         -------
@@ -196,16 +197,16 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
     ) -> sparse.csr_array:
         """Return every label with probability >= threshold.
 
-        Conditional trees, LOMtrees and extreme regressors look only where such labels are; for
-        all others it costs O(n_labels) per row.
+        Conditional trees, LOMtrees and extreme regressors search only where such labels are. All
+        others need O(n_labels) per row.
 
         Parameters
         ----------
         X : matrix of shape (n_rows, n_features), sparse or dense
         threshold : float in (0, 1]
-            For graded relevance up to the largest relevance learned.
+            For graded relevance it may be up to the largest relevance learned.
         max_bytes : int, default 2^32
-            An answer larger than this raises `TooLargeError`.
+            A larger result raises `TooLargeError`.
 
         Returns
         -------
@@ -236,7 +237,7 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
     def top_rows(
         self, X: Any, labels: ArrayLike, k: int = 5, *, max_bytes: int = MAX_DENSE_BYTES
     ) -> TopRows:
-        """Return the k rows that give each label its largest probabilities, likeliest first.
+        """Return the k rows that give each label its largest probabilities, best first.
 
         Parameters
         ----------
@@ -244,13 +245,13 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
         labels : array of labels
         k : int in [1, n_rows], default 5
         max_bytes : int, default 2^32
-            An answer larger than this raises `TooLargeError`.
+            A larger result raises `TooLargeError`.
 
         Returns
         -------
         TopRows
-            ``rows`` and ``probabilities``, both of shape (len(labels), k); of rows that give the
-            same, the first.
+            ``rows`` and ``probabilities``, both of shape (len(labels), k); of equal rows, the
+            first.
 
         Examples
         --------
@@ -270,14 +271,14 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : matrix of shape (n_rows, n_features), sparse or dense
-        random_state : None, int >= 0, Generator or RandomState, default None
-            Each row takes one number of the generator, so pieces of a matrix asked in turn with
-            one generator give the same draws as the whole.
+        random_state : int >= 0, Generator, RandomState or None, default None
+            Each row takes one number of the generator. So the parts of a matrix, passed one after
+            the other with the same generator, give the same draws as the whole matrix.
 
         Returns
         -------
         ndarray of shape (n_rows,)
-            With ``novelty`` the draw is among the labels that were seen.
+            With ``novelty``, only known labels are drawn.
 
         Examples
         --------
@@ -299,7 +300,7 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
         n_features: int = 10,
         feature_names: Sequence[str] | None = None,
     ) -> Any:
-        """Return why a row gives a label its probability: the way to it, and what supports it.
+        """Return an explanation of a label's probability, with its path and supporting features.
 
         Parameters
         ----------
@@ -307,9 +308,9 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
         label : int or str
             One of the labels learned.
         n_features : int >= 0, default 10
-            How many features to list for each node, strongest first.
+            Number of features to list for each node, strongest first.
         feature_names : sequence of str, optional
-            One per feature; by default those of the data frame learned from, else column numbers.
+            One per feature; by default the columns of the training data frame, else column numbers.
 
         Returns
         -------
@@ -338,7 +339,7 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
         return labels if sorting is None else labels[sorting.ids]
 
     def _sorting(self, n_labels: int) -> LabelSorting | None:  # noqa: ARG002
-        """Return how columns are sorted; None if they are in the model's order."""
+        """Return the sorting of columns, or None for the model's order."""
         return None
 
     def save(
@@ -353,12 +354,12 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         path : path
-            Replaced as a whole, or not at all.
+            An existing file is replaced as a whole, or not at all on failure.
         keep_state : bool, default True
-            False leaves out what only learning needs and stores weights as float16: a far smaller
-            file for a model that will not learn again.
+            Whether the model can learn further. False stores weights as float16 and makes a much
+            smaller file.
         extra : dict, optional
-            Values that JSON takes, kept with the model.
+            JSON values to store with the model.
 
         Returns
         -------
@@ -380,7 +381,7 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
         return self.model_, None if X is None else self._check_rows(X), None
 
     def check_parameters(self) -> None:
-        """Raise `ArgumentError` if a parameter is outside its range; `fit` does so by itself.
+        """Raise `ArgumentError` if a parameter is outside its range, as `fit` also does.
 
         Returns
         -------
@@ -398,12 +399,12 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def around(cls, model: FittedModel) -> Self:
-        """Return the estimator of a model, with the parameters that the model was made with.
+        """Return an estimator around a model, with the parameters of the model.
 
         Parameters
         ----------
         model : FittedModel
-            Such as `labeltrees.load_model` returns.
+            For example the result of `labeltrees.load_model`.
 
         Returns
         -------
@@ -437,13 +438,13 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
         return settings_class(**params)
 
     def _set_model(self, X: Any, model: FittedModel) -> Self:
-        """Keep what was learned from X."""
+        """Store the model that was trained on X."""
         self._check_width(X, reset=True)
         self.model_ = model
         return self
 
     def _learned(self) -> Any:
-        """Return the model for an attribute that only a fitted estimator has."""
+        """Return the model, or raise AttributeError before `fit`."""
         if "model_" not in self.__dict__:
             raise AttributeError(f"this {type(self).__name__} has not learned anything yet")
         return self.model_
@@ -455,10 +456,10 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
         return rows
 
     def _check_width(self, X: Any, *, reset: bool) -> None:
-        """Compare number and names of the features with those learned, or remember them."""
+        """Compare number and names of the features with the training data, or store them."""
         named = hasattr(X, "columns") or hasattr(self, "feature_names_in_")
         if not reset and not named and getattr(X, "shape", (0,))[-1] == self.n_features_in_:
-            return  # nothing that scikit-learn could object to
+            return  # scikit-learn has no other checks for it
         try:
             validate_data(self, X, reset=reset, skip_check_array=True)
         except ValueError as error:
@@ -479,7 +480,7 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
 
 
 class LabelClassifier(ClassifierMixin, LabelEstimator):  # type: ignore[misc]
-    """A classifier around a model: a row has one label."""
+    """A classifier whose rows have one label."""
 
     @abstractmethod
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -494,9 +495,9 @@ def training_data(
     *,
     missing: bool = False,
 ) -> tuple[Rows, NDArray[Any], NDArray[np.float32]]:
-    """Return rows, labels and weights (none: empty) to learn from, or raise and change nothing.
+    """Return rows, labels and weights (empty if there are none), or raise and change nothing.
 
-    ``missing`` allows NaN in ``X``. Labels in a column are taken, with scikit-learn's warning.
+    ``missing`` allows NaN in ``X``. Labels in a column are allowed, with scikit-learn's warning.
     """
     if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
         y = column_or_1d(y, warn=True)
@@ -508,7 +509,7 @@ def training_data(
 
 
 def uniforms_of(random_state: Any, n_rows: int) -> NDArray[np.float64]:
-    """Return a number in [0, 1) for every row, from None, a seed or a generator."""
+    """Return a random number in [0, 1) for every row, from None, a seed or a generator."""
     if isinstance(random_state, np.random.RandomState):
         return random_state.random_sample(n_rows)
     if isinstance(random_state, np.random.Generator):
@@ -522,7 +523,7 @@ def uniforms_of(random_state: Any, n_rows: int) -> NDArray[np.float64]:
 
 
 def _seed_of(random_state: Any) -> Any:
-    """Return a seed drawn from None or a RandomState; whatever else, the settings check."""
+    """Return a seed drawn from None or a RandomState. The settings class checks other values."""
     if random_state is None or isinstance(random_state, np.random.RandomState):
         return int(check_random_state(random_state).randint(2**31))
     return random_state
@@ -530,7 +531,7 @@ def _seed_of(random_state: Any) -> Any:
 
 def _one_row(x: Any) -> Any:
     """Return x as a matrix of one row if it has one dimension."""
-    if getattr(x, "ndim", None) == 2 or hasattr(x, "columns"):  # a frame has names to be checked
+    if getattr(x, "ndim", None) == 2 or hasattr(x, "columns"):  # names are checked
         return x
     if hasattr(x, "tocsr") or hasattr(x, "tocoo"):  # a sparse vector
         return x.reshape(1, -1)

@@ -47,84 +47,85 @@ __all__ = ["ExtremeRegressor"]
 
 
 class ExtremeRegressor(RelevanceEstimator):
-    """How relevant each of very many labels is to a row, by trees of labels: XReg, Parabel.
+    """Predict the relevance of very many labels to a row by trees of labels (XReg and Parabel).
 
-    Labels whose rows look alike share a subtree (balanced spherical k-means); a node has a linear
-    regressor for each child; a label's relevance is the product of the answers on its path, the
-    mean over ``n_trees`` trees. Prabhu et al., "Extreme regression for dynamic search advertising"
-    (WSDM 2020). A row may have any number of labels, so **probabilities are those of each label by
-    itself and do not sum to one**: P(label is relevant to the row at all), calibrated on rows that
-    the trees have not learned. Labels are ranked by their expected relevance, which for graded or
+    Labels with similar rows share a subtree (balanced spherical k-means), and a node has a linear
+    regressor for each child. A label's relevance is the product of the predictions on its path,
+    averaged over ``n_trees`` trees. Prabhu et al., "Extreme regression for dynamic search
+    advertising" (WSDM 2020). A row may have any number of labels, so **probabilities do not sum to
+    one**. Each is P(label is relevant to the row at all), calibrated on rows that the trees have
+    not learned. Labels are ranked by their expected relevance, which for graded or
     propensity-weighted relevance is another number (`predict_top_scores`, `predict_relevance`).
 
-    The paper's own algorithm is ``ExtremeRegressor.preset("paper")``, that of the program which its
-    authors released ``preset("release")``, Parabel ``preset("parabel")``.
+    ``ExtremeRegressor.preset("paper")`` is the algorithm of the paper, ``preset("release")`` the
+    program that its authors released, and ``preset("parabel")`` is Parabel.
 
     Parameters
     ----------
     n_trees : int >= 1, default 3
-        Trees of the ensemble, each from another seed.
+        Number of trees, each with another seed.
     arity : int in [2, 64], default 16
-        Children of an inner node.
+        Number of children of an inner node.
     max_leaf : int in [2, 256], default 100
-        A node of at most so many labels has them all as its children.
+        Maximum number of labels of a node that has all its labels as children.
     loss : {"logistic", "hinge"}, default "logistic"
-        Logistic loss learns from graded relevance; squared hinge loss only from whether it is > 0.
+        Logistic loss uses graded relevance, squared hinge loss only whether it is above 0.
     objective : {"sum", "mean"}, default "sum"
-        What a regressor w of a node minimises. ``"sum"``: ``|w|^2 / 2`` plus the node's cost times
-        the sum of its rows' weighted losses. ``"mean"``: ``|w|^2`` plus ``cost`` times their mean,
-        which is the paper's equation 13.
+        The objective that a regressor w of a node minimises. ``"sum"`` is ``|w|^2 / 2`` plus the
+        node's cost times the sum of its rows' weighted losses. ``"mean"`` is ``|w|^2`` plus
+        ``cost`` times their mean, which is equation 13 of the paper.
     cost : float > 0 or None, default None
-        What errors cost against the size of the weights, as C of liblinear. None is 3, and
-        ``3 * (100_000 / n_rows) ** 0.3`` for more than 100,000 rows.
+        The cost of errors relative to the size of the weights, like C of liblinear. The default is
+        3, and ``3 * (100_000 / n_rows) ** 0.3`` for more than 100,000 rows.
     cost_power : float in [0, 1], default 0.4
-        A node of total weight s costs ``cost * (n_rows / s) ** cost_power``; of no use for
+        A node of total weight s costs ``cost * (n_rows / s) ** cost_power``. It is not used for
         ``objective="mean"``.
     inner_power : float in [0.01, 1], default 0.75
-        The exponent of a regressor's answer for a child that is not a label. Errors on one path
-        come together, so what the upper nodes say counts less than once.
-    relevance : None, "propensity" or "binary", default None
-        ``"propensity"`` divides relevance by the labels' propensities first, so that rare labels
-        count; ``"binary"`` makes each relevance above 0 one, as classifiers have it.
+        The exponent of a regressor's prediction for a child that is not a label. It is below 1,
+        because errors on one path are correlated.
+    relevance : "propensity", "binary" or None, default None
+        ``"propensity"`` first divides relevance by the labels' propensities, so that rare labels
+        count more. ``"binary"`` replaces each relevance above 0 by 1, as classifiers do.
     propensity_a : float >= 0, default 0.55
-        The constant A of propensities, as of `metrics.propensities`: 0.5 for Wikipedia, 0.6 for
-        Amazon.
+        The constant A of `metrics.propensities`, for example 0.5 for Wikipedia and 0.6 for Amazon.
     propensity_b : float > 0, default 1.5
-        Their constant B: 0.4 for Wikipedia, 2.6 for Amazon.
-    tail : None, "xreg" or "pfastrexml", default None
-        Whether labels are ranked with a tail classifier. Probabilities are never changed by it.
+        The constant B of propensities, for example 0.4 for Wikipedia and 2.6 for Amazon.
+    tail : "xreg", "pfastrexml" or None, default None
+        The tail classifier that ranks labels, if any. It does not change probabilities.
     tail_weight : float in [0, 1], default 0.5
-        The exponent of the tree's value; the tail classifier's is 1 less it.
+        The exponent of the tree's value. The exponent of the tail classifier is 1 - tail_weight.
     beam_width : int >= 1 or None, default None
-        Nodes kept of every level in a beam search. None is 10, and 6 in each of three or more
-        trees, which find what the others miss.
+        Number of nodes to keep at each level in a beam search. The default is 10, or 6 for three or
+        more trees, because each tree finds labels that others miss.
     missing : {"fill", "zero"}, default "fill"
-        What a tree says of a label that its search did not meet and another tree's did: it is
-        asked, or it counts as 0, which is faster and tells less. ``"zero"`` is for `predict_top_k`
-        by beam and `top_rows` without ``exact``; other questions ask every tree.
+        The value of a label in a tree whose search did not reach it, where the search of another
+        tree did. ``"fill"`` computes it. ``"zero"`` uses 0, which is faster and less accurate, in
+        `predict_top_k` by beam and in `top_rows` without ``exact``.
     threshold : float in (0, 1], default 0.5
-        `predict` names the labels whose probability is at least this, unless rows have one each.
+        `predict` returns the labels with at least this probability, unless rows have one label.
     calibrate : bool, default True
         Whether probabilities are calibrated.
     max_epochs : int >= 1, default 12
-        Passes of the solver over a node's rows at most.
+        Maximum number of passes of the solver over a node's rows.
     tolerance : float >= 0, default 0.001
-        It stops at a duality gap of this share of the objective of zero weights.
+        The solver stops at a duality gap of this share of the objective of zero weights.
     min_weight : float >= 0, default 0.15
-        Smaller weights are dropped.
+        Weights below this size are dropped.
     min_weight_share : float in [0, 1], default 0.0
-        And those that are smaller than this share of the largest weight of their regressor.
+        Weights below this share of the largest weight of their regressor are dropped as well.
     n_jobs : int or None, default None
-        Threads for training and asking; None is 1, -1 all cores. The model is the same.
+        Number of threads for training and prediction, where -1 is all cores. The model does not
+        depend on it.
     max_memory : int or None, default None
-        Bytes that training may take besides the data given; fewer threads are used and smaller
-        weights dropped to stay below, and `TooLargeError` is raised where that is not enough.
+        Maximum number of bytes for training in addition to the data. To stay below it, fewer
+        threads are used and small weights dropped. If that is not enough, `fit` raises
+        `TooLargeError`.
     random_state : int, RandomState or None, default 0
         Seed of the first centres and of the order of rows.
     warm_start : bool, default False
-        Whether `fit` keeps the trees of the fit before, of the same data and parameters, and grows
-        only the further ones that a larger ``n_trees`` asks for. The model is the same as if all
-        were grown at once. Needs an integer ``random_state`` and no ``max_memory``.
+        Whether `fit` keeps the trees of the previous fit with the same data and parameters, and
+        trains only the additional trees of a larger ``n_trees``. The model is the same as if all
+        trees were trained at once. It needs an integer ``random_state`` and no ``max_memory``.
     verbose : int >= 0 or bool, default 0
         Whether `fit` shows a progress bar, if there is a terminal.
 
@@ -215,12 +216,12 @@ class ExtremeRegressor(RelevanceEstimator):
         Parameters
         ----------
         name : {"paper", "release", "parabel"}
-            ``"paper"``: XReg as the paper has it, equation 13 solved to its optimum with C = 10.
-            ``"release"``: XReg as its authors' program has it: ``|w|^2 / 2`` plus C N / sum(s)
-            times the losses, 20 passes, weights up to a twentieth of their regressor's largest
-            dropped, a tree's missing labels 0. ``"parabel"``: squared hinge loss of binary
-            relevance, C = 1, weights up to 0.1 dropped. All have three binary trees with leaves of
-            100 labels, searched with a beam of 10, and nothing is calibrated.
+            ``"paper"`` is XReg as in the paper, with equation 13 solved to its optimum for C = 10.
+            ``"release"`` is XReg as in its authors' program. It minimises ``|w|^2 / 2`` plus
+            C N / sum(s) times the losses in 20 passes, drops weights up to a twentieth of their
+            regressor's largest weight, and uses 0 for a tree's missing labels. ``"parabel"`` is
+            squared hinge loss of binary relevance with C = 1, and drops weights up to 0.1. All have
+            three binary trees with leaves of 100 labels, a beam of 10, and no calibration.
         **parameters
             Other values for parameters of the estimator.
 
@@ -238,17 +239,17 @@ class ExtremeRegressor(RelevanceEstimator):
         return cls(**(preset_settings(name) | parameters))
 
     def fit(self, X: Any, y: Any, *, classes: ArrayLike | None = None) -> Self:
-        """Learn, from scratch unless ``warm_start`` is set, and return the estimator.
+        """Train the model, from scratch unless ``warm_start`` is set, and return the estimator.
 
         Parameters
         ----------
         X : matrix of shape (n_rows, n_features), sparse or dense
         y : matrix, lists, dicts or labels
             A matrix of relevance >= 0 (dense or sparse), a list of labels for every row, a dict of
-            labels and relevance for every row, or one label per row. Rows without a label count as
-            examples of none.
+            labels and relevance for every row, or one label per row. Rows without a label are
+            negative examples of all labels.
         classes : labels of shape (n_labels,), optional
-            Names the columns of a matrix; else they are 0, 1, ...
+            Names of the columns of a matrix; by default 0, 1, ...
 
         Returns
         -------
@@ -278,22 +279,24 @@ class ExtremeRegressor(RelevanceEstimator):
     ) -> Self:
         r"""Learn from files that may be larger than memory, and return the estimator.
 
-        Rows are gathered in files that are mapped into memory, so the system keeps as much of them
-        there as it has room for. What stays in memory is the model, about 300 bytes a row and 60 a
-        label of a row. The model is that of `fit` on the same rows, to the last bit.
+        Rows are stored in files that are mapped into memory, so the system keeps as much of them in
+        memory as it has room for. The model, about 300 bytes per row and 60 bytes per label of a
+        row always stay in memory. The model is the same as with `fit` on the same rows, to the
+        last bit.
 
         Parameters
         ----------
         files : path, list of paths, or iterator of chunks
-            Files with labels in any format the library reads, all read as the first one looks, or
-            what a reader of `labeltrees.data.readers` returns. They are read once.
+            Files with labels in any format the library reads, or the result of a reader of
+            `labeltrees.data.readers`. All files have the layout of the first one. They are read
+            once.
         vectorizer : object with a ``transform`` method, optional
-            Makes features of texts; None: hashed words and pairs.
+            Makes features of texts. By default words and pairs of words are hashed.
         folder : path, optional
-            Where there is room on a disk for three times the rows: 8 bytes for each feature of a
-            row. None: the system's folder for temporary files, which may be in memory. The files
-            have no names and are gone with the process. `NoSpaceError` if the disk gets full,
-            `ArgumentError` on Windows, where rows cannot be kept in files.
+            A folder on a disk with room for three times the rows, at 8 bytes for each feature of a
+            row. The default is the system's folder for temporary files, which may be in memory. The
+            files have no names and disappear with the process. A full disk raises `NoSpaceError`.
+            Windows raises `ArgumentError`, because rows cannot be kept in files there.
 
         Returns
         -------
@@ -320,25 +323,26 @@ class ExtremeRegressor(RelevanceEstimator):
         return self
 
     def estimate_training(self, X: Any, y: Any, *, n_rows: int) -> TrainingEstimate:
-        """Return what `fit` would take on ``n_rows`` rows, from a sample of them.
+        """Estimate the time and memory of `fit` on ``n_rows`` rows from a sample of them.
 
-        Up to three trees are trained on a quarter, on half and on all of the sample, again and
-        again for some two seconds in all where that is quick. The larger the sample, the better: of
-        a quarter of the rows see docs/dask.md.
+        Up to three trees are trained on a quarter, on half and on all of the sample. Quick training
+        is repeated for about two seconds in total. A larger sample gives a better estimate;
+        docs/dask.md has results for a quarter of the rows.
 
         Parameters
         ----------
         X : matrix of shape (n_sampled, n_features), sparse or dense
-            At least 100 rows, drawn at random from all.
+            At least 100 rows, drawn at random from all rows.
         y : matrix, lists, dicts or labels
             Their labels, as for `fit`.
         n_rows : int >= n_sampled
-            How many rows there are in all.
+            The number of all rows.
 
         Returns
         -------
         TrainingEstimate
-            ``seconds`` of one thread, ``memory_bytes`` besides the data given, ``model_bytes``.
+            ``seconds`` of one thread, ``memory_bytes`` in addition to the data, and
+            ``model_bytes``.
 
         Examples
         --------
@@ -364,18 +368,18 @@ class ExtremeRegressor(RelevanceEstimator):
         X : matrix of shape (n_rows, n_features), sparse or dense
         k : int in [1, n_labels], default 5
         search : {"auto", "exact", "beam"}, default "auto"
-            "beam", which is what "auto" means here, keeps the ``beam_width`` likeliest nodes of
-            every level and may miss some; "exact" gives provably the top k. With ``tail`` the
-            beam's 100 best labels, or k if that is more, are ranked anew.
+            "beam" (and "auto") keeps the ``beam_width`` most likely nodes of every level and may
+            miss some labels. "exact" returns provably the top k. With ``tail``, the tail classifier
+            ranks the beam's 100 best labels, or k if that is more.
         beam_width : int >= 1, optional
-            By default that of the estimator.
+            By default the parameter of the estimator.
 
         Returns
         -------
         TopLabels
-            ``labels`` and ``probabilities``, both of shape (n_rows, k). The order is that of
-            `predict_top_scores`: where relevance is graded or weighted by propensity, or with
-            ``tail``, it need not be that of the probabilities.
+            ``labels`` and ``probabilities``, both of shape (n_rows, k). They are
+            sorted as by `predict_top_scores`. Where relevance is graded or weighted by propensity,
+            or with ``tail``, probabilities need not decrease.
 
         Examples
         --------
@@ -394,13 +398,13 @@ class ExtremeRegressor(RelevanceEstimator):
     ) -> ScoredLabels:
         """Return the k best labels of every row and the scores that rank them, best first.
 
-        A score is the expected relevance, or with ``tail`` what the tail classifier makes of it. It
-        is a probability only where relevance is not graded or weighted, without ``tail``.
+        A score is the expected relevance, or with ``tail`` the score of the tail classifier. It is
+        a probability only without ``tail`` and where relevance is not graded or weighted.
 
         Parameters
         ----------
         X, k, search, beam_width
-            As for `predict_top_k`.
+            The arguments of `predict_top_k`.
 
         Returns
         -------
@@ -428,7 +432,7 @@ class ExtremeRegressor(RelevanceEstimator):
         factor: float = 4.0,
         max_bytes: int = MAX_DENSE_BYTES,
     ) -> TopRows:
-        """Return the k rows to which each label is most relevant, best first: labelwise inference.
+        """Return the k rows to which each label is most relevant (labelwise inference), best first.
 
         Parameters
         ----------
@@ -437,24 +441,22 @@ class ExtremeRegressor(RelevanceEstimator):
             By default all of ``classes_``.
         k : int in [1, n_rows], default 5
         exact : bool, default False
-            Whether the k best rows are found provably. Otherwise Algorithm 1 of the paper's
-            supplement is followed.
+            Whether the result is provably the k best rows. Otherwise Algorithm 1 of the paper's
+            supplement is used.
         factor : float > 0, default 4
-            A node is asked about ``factor`` times the share of rows that reached it in training,
-            but at least k rows, of several trees k + 10: the paper has no such floor, without which
-            labels that few rows had would be asked about fewer rows than are wanted. With ``tail``
-            k is at least 100 here.
+            A node scores ``factor`` times the share of rows that reached it in training, but at
+            least k rows, or k + 10 with several trees. The paper has no such minimum, without which
+            rare labels would get fewer than k rows. With ``tail``, k is at least 100 here.
         max_bytes : int, default 2^32
-            An answer larger than this raises `TooLargeError`.
+            A larger result raises `TooLargeError`.
 
         Returns
         -------
         TopRows
             ``rows`` and ``probabilities``, both of shape (len(labels), k). Rows are ranked by
-            expected relevance, by the logarithm of its odds, which tells more apart than numbers
-            near 1 do; of equals, the first. With ``tail`` the 100 best rows of each label, or k if
-            that is more, are ranked by the tail classifier's score, all rows if ``exact``. Row -1
-            where there is none.
+            the log-odds of expected relevance, which are more precise near 1; of equals, the first.
+            With ``tail`` the 100 best rows of each label, or k if that is more, are ranked by the
+            tail classifier's score, all rows if ``exact``. A missing row is -1.
 
         Examples
         --------
@@ -482,12 +484,12 @@ class ExtremeRegressor(RelevanceEstimator):
     ) -> ScoredRows:
         """Return the rows that `top_rows` returns, and the scores that rank them.
 
-        A score is the expected relevance, or with ``tail`` what the tail classifier makes of it.
+        A score is the expected relevance, or with ``tail`` the score of the tail classifier.
 
         Parameters
         ----------
         X, labels, k, exact, factor, max_bytes
-            As for `top_rows`.
+            The arguments of `top_rows`.
 
         Returns
         -------

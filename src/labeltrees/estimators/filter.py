@@ -23,39 +23,40 @@ __all__ = ["FilterTreeClassifier"]
 class FilterTreeClassifier(OnlineClassifier):
     """A knock-out tournament between the labels, in time logarithmic in their number.
 
-    Labels are paired at the leaves of a binary tree; the linear regressor of an inner node says
-    which of its two sides' winners beats the other. A row teaches the matches of its own label from
-    the leaf up, and no match above the first that the label loses. Beygelzimer, Langford and
-    Ravikumar, "Error-correcting tournaments" (ALT 2009); LOMtree's paper compares itself with it.
+    Labels are paired at the leaves of a binary tree. The linear regressor of an inner node predicts
+    which of the winners of its two sides beats the other. A row trains the matches of its label
+    from the leaf up, and no match above the first one that the label loses. Beygelzimer, Langford
+    and Ravikumar, "Error-correcting tournaments" (ALT 2009). The LOMtree paper compares with it.
 
-    `predict` plays the tournament from the root down: O(log n) per row. A node's odds are those of
-    two labels, its winners. The loser's probability is its odds times the winner's, and so on down
-    to every leaf: that gives probabilities whose likeliest label is the tournament's winner. Their
-    sum costs O(n_labels) per row, and so does every other question.
+    `predict` plays the tournament from the root down in O(log n) per row. A node gives the odds of
+    two labels, the winners of its sides. The loser's probability is the winner's times these odds,
+    and so on down to every leaf. The most likely label of these probabilities is the winner of the
+    tournament. Their sum costs O(n_labels) per row, and so does every other prediction.
 
     Parameters
     ----------
     structure : {"balanced", "random"}, default "balanced"
-        How labels are paired: neighbours in sorted order (a label that comes later with the leaf
-        that the sides with fewer labels lead to), or by chance.
+        Whether labels are paired with neighbours in sorted order or at random. A later label is
+        paired with the leaf that is reached through the sides with fewer labels.
     loss : {"logistic", "squared"}, default "logistic"
     optimizer : {"adagrad", "sgd"}, default "adagrad"
     learning_rate : float > 0, default 1.0
     n_passes : int >= 1, default 5
     shuffle : bool, default True
     scale : {"auto", "standard"} or None, default "auto"
-        Whether columns are standardised to mean 0 and deviation 1, before rows are normalised:
-        by the moments of all rows in `fit`, by those of the rows before each on a stream. "auto"
-        does it for tables (up to 100 features, or at least a quarter of all entries not zero; of
-        a stream the first row decides), not for sparse data such as text, and not with
+        Whether columns are standardised to mean 0 and deviation 1 before rows are normalised.
+        `fit` uses the moments of all rows, a stream the moments of all earlier rows. "auto"
+        standardises tables (up to 100 features, or at least a quarter of all entries not zero;
+        the first row of a stream decides), but not sparse data such as text, and not with
         ``normalize=False``.
     normalize : bool, default True
     bias : float >= 0, default 0.25
     random_state : int, RandomState or None, default 0
-        These eight are as for `ConditionalTreeClassifier`.
-    class_weight : None, "balanced" or dict, default None
-        What rows of each label weigh, besides their own weights: "balanced" gives all labels the
-        same weight in sum (`fit` only), a dict names the weights of labels, 1 for those it lacks.
+        These eight parameters are as for `ConditionalTreeClassifier`.
+    class_weight : "balanced", dict or None, default None
+        Weights of labels, by which the weights of their rows are multiplied. "balanced" gives all
+        labels the same total weight (`fit` only). A dict maps labels to weights, which are 1 for
+        labels that it lacks.
     verbose : int >= 0 or bool, default 0
         Whether `fit` shows a progress bar, if there is a terminal.
 

@@ -26,56 +26,56 @@ __all__ = ["LOMTreeClassifier"]
 class LOMTreeClassifier(OnlineClassifier):
     """An online decision tree over very many labels that chooses its own partitions.
 
-    Every inner node has a linear regressor whose sign sends a row left or right. While it learns,
-    it sends the rows of a label where they make the split both pure and balanced; leaves split when
-    they meet a second label, and leaves that few rows reach are recycled. Choromanska and Langford,
-    "Logarithmic time online multiclass prediction" (NIPS 2015), with the case mended in which the
-    smallest leaf hangs off the root. Labels need not be known in advance.
+    Every inner node has a linear regressor whose sign sends a row left or right. In training, a
+    node sends the rows of a label to the side that makes the split both pure and balanced. A leaf
+    splits when it gets a second label, and leaves that few rows reach are recycled. Choromanska and
+    Langford, "Logarithmic time online multiclass prediction" (NIPS 2015), with a correction for the
+    case that the smallest leaf is a child of the root. You need not know labels in advance.
 
     A row's probabilities are the histogram of the leaf it ends in, backed off to the histograms of
-    the nodes above and at last to the frequencies of all labels: they sum to 1, and every label
-    seen is above 0. `predict` gives the likeliest label of that distribution.
+    the nodes above and finally to the frequencies of all labels. They sum to 1, and every known
+    label has a probability above 0. `predict` returns the most likely label.
 
     The paper's own regressors are ``loss="squared", optimizer="sgd"``, VW's ``loss="absolute"``.
-    The paper's own prediction, the label that was most frequent among the rows learned at the
-    leaf, is ``counts="training", back_off=0``.
+    The paper's own prediction, the most frequent label on training paths to the row's leaf, is
+    ``counts="training", back_off=0``.
 
     Parameters
     ----------
     max_splits : int or None, default None
-        T of the paper: how many inner nodes the tree may have. None lets it grow with the labels.
+        Maximum number of inner nodes, T in the paper. By default it grows with the labels.
     splits_per_label : float, default 4.0
-        How many for every label seen, if ``max_splits`` is None.
+        Maximum number of inner nodes per known label if ``max_splits`` is None.
     swap_resistance : float >= 1, default 4.0
-        R_S of the paper: at the limit a leaf j takes the place of the smallest leaf if
-        C_j - max_y l_j(y) > R_S (C_smallest + 1). From 4 on, no node is recycled more than
+        R_S in the paper. At the limit of nodes, a leaf j replaces the smallest leaf if
+        C_j - max_y l_j(y) > R_S (C_smallest + 1). With 4 or more, no node is recycled more than
         log2(n_examples) times.
     back_off : float >= 0, default 1.0
-        How strongly a histogram is drawn to the one above: ``back_off`` times as much as rows
-        foretold before they were learned have shown to be right. 0 is the leaf's histogram alone.
+        Factor of the back-off from a histogram to the one above, whose best strength is estimated
+        by predictions for rows before they are learned. 0 uses the leaf's histogram alone.
     counts : {"both", "training"}, default "both"
-        Where a row counts in the histograms: at the nodes of its training path and of its greedy
-        path, which it would take without help of its label, or on the training path only (l_v(y)
-        of the paper), which makes leaves look purer than they are.
+        The nodes whose histograms count a row. "training" counts it on the training path only
+        (l_v(y) in the paper), which makes leaves look purer than they are. "both" also counts it on
+        the greedy path, which is taken without the label.
     growth : {"online", "heaviest"}, default "online"
-        How `fit` builds the tree: row by row as `partial_fit` does (Algorithm 1), or split by
-        split as in Theorem 1, each time the heaviest leaf, whose regressor goes over its rows
-        ``n_passes`` times before the next split. Then no leaf is recycled, and a row counts once.
+        How `fit` builds the tree. "online" adds row by row as `partial_fit` does (Algorithm 1).
+        "heaviest" always splits the heaviest leaf as in Theorem 1, and makes ``n_passes`` passes
+        over its rows before the next split. No leaf is then recycled, and a row counts once.
     loss : {"hinge", "logistic", "squared", "absolute"}, default "hinge"
-        What the regressors minimise, with targets -1 and 1.
+        The loss that the regressors minimise, with targets -1 and 1.
     optimizer : {"adagrad", "sgd"}, default "adagrad"
-        Their steps: scaled per weight by past gradients, or plain.
+        The steps of the regressors, which are scaled by past gradients of each weight, or plain.
     learning_rate : float > 0, default 1.0
         Size of the steps.
     n_passes : int, default 5
-        How often `fit` goes over the data; `partial_fit` goes once.
+        Number of passes of `fit` over the data; `partial_fit` makes one.
     shuffle : bool, default True
         Whether `fit` takes the rows of each pass in random order.
     scale : {"auto", "standard"} or None, default "auto"
-        Whether columns are standardised to mean 0 and deviation 1, before rows are normalised:
-        by the moments of all rows in `fit`, by those of the rows before each on a stream. "auto"
-        does it for tables (up to 100 features, or at least a quarter of all entries not zero; of
-        a stream the first row decides), not for sparse data such as text, and not with
+        Whether columns are standardised to mean 0 and deviation 1 before rows are normalised.
+        `fit` uses the moments of all rows, a stream the moments of all earlier rows. "auto"
+        standardises tables (up to 100 features, or at least a quarter of all entries not zero;
+        the first row of a stream decides), but not sparse data such as text, and not with
         ``normalize=False``.
     normalize : bool, default True
         Whether rows are scaled to Euclidean length 1.
@@ -83,9 +83,10 @@ class LOMTreeClassifier(OnlineClassifier):
         Value of a constant feature added to every row; 0 for none.
     random_state : int, RandomState or None, default 0
         Seed of the shuffling.
-    class_weight : None, "balanced" or dict, default None
-        What rows of each label weigh, besides their own weights: "balanced" gives all labels the
-        same weight in sum (`fit` only), a dict names the weights of labels, 1 for those it lacks.
+    class_weight : "balanced", dict or None, default None
+        Weights of labels, by which the weights of their rows are multiplied. "balanced" gives all
+        labels the same total weight (`fit` only). A dict maps labels to weights, which are 1 for
+        labels that it lacks.
     verbose : int >= 0 or bool, default 0
         Whether `fit` shows a progress bar, if there is a terminal.
 
@@ -179,7 +180,7 @@ class LOMTreeClassifier(OnlineClassifier):
         ----------
         X : matrix of shape (n_rows, n_features), optional
         y : labels of shape (n_rows,), optional
-            Without rows and labels: of the histograms gathered while learning.
+            By default the histograms of the training rows are used instead of rows and labels.
 
         Returns
         -------
@@ -197,14 +198,14 @@ class LOMTreeClassifier(OnlineClassifier):
         return self.model_.diagnose(None if X is None else self._check_rows(X), y)
 
     def plot(self, X: Any = None, y: ArrayLike | None = None, *, axes: Any = None) -> Any:
-        """Draw `diagnose` with matplotlib into four axes, and return those.
+        """Draw the result of `diagnose` with matplotlib and return the four axes.
 
         Parameters
         ----------
-        X, y
-            As for `diagnose`.
+        X, y : optional
+            The arguments of `diagnose`.
         axes : four matplotlib axes, optional
-            By default those of a new figure.
+            The axes to draw into; by default the axes of a new figure.
 
         Returns
         -------

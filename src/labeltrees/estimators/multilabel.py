@@ -36,53 +36,55 @@ __all__ = ["MultiLabelTreeClassifier"]
 class MultiLabelTreeClassifier(MultilabelEstimator):
     """A probabilistic label tree for rows with any number of labels, learned row by row.
 
-    Every node estimates P(some label below it is relevant, given that one below its parent is); a
-    label's probability is the product along its path: the probability that it is relevant to the
-    row, whatever the other labels are. **Probabilities of a row do not sum to one.** Labels need
-    not be known in advance: a new one joins the tree where its row's other labels are, or where
-    the tree finds its row likely, and the tree is then the one it would be if all labels had been
-    known from the beginning. The likeliest labels are refined by regressors of their own.
+    Every node estimates P(some label below it is relevant, given that one below its parent is). The
+    product along a path is the probability that the label is relevant to the row, independent of
+    other labels. **Probabilities of a row do not sum to one.** You need not know labels in advance.
+    A new label joins the tree next to the other labels of its row, or where the tree predicts a
+    high probability for the row. The tree is then the same as if all labels had been known from the
+    beginning. Separate regressors, the rerankers, refine the most likely labels.
 
-    Learning a row costs O(labels per row * log(n_labels) * features), a question about as much.
+    Learning a row costs O(labels per row * log(n_labels) * features), and a prediction about the
+    same.
 
     Parameters
     ----------
     structure : {"kmeans", "online"}, default "kmeans"
-        What `fit` builds the tree by: similar labels together (balanced k-means of the mean rows
-        of labels), or as they come, as `partial_fit` always does.
+        How `fit` builds the tree. "kmeans" puts similar labels together by balanced k-means of
+        their mean rows. "online" adds labels in the order of the rows, as `partial_fit` always
+        does.
     refine : int in [0, 1000], default 16
-        How many of a row's likeliest labels are refined by their own regressors; 0 for the tree
-        alone, which is quicker.
+        Number of a row's most likely labels that rerankers refine; 0 uses the tree alone, which is
+        faster.
     branching_threshold : float in [0, 1], default 0.3
-        A new label joins the child that is at least this likely for its row; else a child of its
-        own is opened, where there is a free place.
+        A new label joins a child that has at least this probability for its row. Otherwise the
+        label gets a new child if the node has a free place.
     optimizer : {"adagrad", "sgd"}, default "adagrad"
-        The regressors' steps: scaled per weight by past gradients, or plain.
+        The steps of the regressors, which are scaled by past gradients of each weight, or plain.
     learning_rate : float > 0, default 1.0
         Size of the steps. Each further pass of `fit` takes half the rate of the one before.
     mixing : bool, default True
-        Whether it is learned, for nodes that have seen about as many rows alike, how far to trust
-        their regressors, and how far the share of rows that went there.
+        Whether nodes mix their regressor with the share of rows that went there. The weights are
+        learned, and shared by nodes with similar numbers of rows.
     sharpness : float > 0, default 1.0
         Factor of mixed log-odds.
     threshold : float in (0, 1], default 0.5
-        The least probability of the labels that `predict` returns.
+        The minimum probability of the labels that `predict` returns.
     n_passes : int, default 3
-        How often `fit` goes over the data; `partial_fit` goes once.
+        Number of passes of `fit` over the data; `partial_fit` makes one.
     shuffle : bool, default True
         Whether `fit` takes the rows of each pass in random order.
     scale : {"auto", "standard"} or None, default "auto"
-        Whether columns are standardised to mean 0 and deviation 1, before rows are normalised:
-        "auto" does it for tables, not for sparse data such as text.
+        Whether columns are standardised to mean 0 and deviation 1 before rows are normalised.
+        "auto" standardises tables, but not sparse data such as text.
     normalize : bool, default True
         Whether rows are scaled to Euclidean length 1.
     bias : float >= 0, default 0.25
         Value of a constant feature added to every row; 0 for none.
     max_memory : int or None, default None
-        The tables' memory in bytes, at least 4 MiB; when it is reached, further features share
-        weights. None is no limit.
+        Maximum number of bytes of the tables of weights, at least 4 MiB; by default there is no
+        limit. When it is reached, further features share weights.
     n_jobs : int or None, default None
-        How many threads answer; -1 for all cores. Learning takes one.
+        Number of threads for prediction, where -1 is all cores. Training uses one.
     random_state : int, RandomState or None, default 0
         Seed of the shuffling and of k-means.
     verbose : int >= 0 or bool, default 0
@@ -91,8 +93,8 @@ class MultiLabelTreeClassifier(MultilabelEstimator):
     Attributes
     ----------
     classes_ : ndarray of shape (n_labels,)
-        The labels learned or announced, by column of `predict_proba`: sorted, or as the columns of
-        the matrix that y was.
+        The labels learned or announced by column of `predict_proba`. They are sorted, or in the
+        order of the columns if y was a matrix.
     tree_ : LabelTree
         The tree, over indices into ``classes_``.
     model_ : MultiLabelTreeModel
@@ -173,7 +175,7 @@ class MultiLabelTreeClassifier(MultilabelEstimator):
         sample_weight : numbers in [0, 1e9] of shape (n_rows,), optional
             A row of weight 0 is as if it were not there.
         classes : labels of shape (n_labels,), optional
-            Names the columns of a matrix; else they are 0, 1, ...
+            Names of the columns of a matrix; by default 0, 1, ...
 
         Returns
         -------
@@ -215,11 +217,11 @@ class MultiLabelTreeClassifier(MultilabelEstimator):
         ----------
         X : matrix of shape (n_rows, n_features), sparse or dense
         y : matrix, lists, sets, dicts or labels
-            As for `fit`; new labels may come at any time. The columns of a matrix are the labels
-            0, 1, ..., or ``classes``.
+            The labels in the forms of `fit`, with any new labels. The columns of a matrix are the
+            labels 0, 1, ..., or ``classes``.
         classes : labels, optional
-            Names of a matrix's columns; else labels that may come: they are in ``classes_`` from
-            now on. Not needed.
+            Names of a matrix's columns, or else labels to add to ``classes_`` in advance, which is
+            not necessary.
         sample_weight : numbers in [0, 1e9] of shape (n_rows,), optional
 
         Returns
@@ -253,9 +255,9 @@ class MultiLabelTreeClassifier(MultilabelEstimator):
         Returns
         -------
         Predictions
-            ``p_label`` and ``is_new`` of every label of every row, in the order in which lists
-            name them (of a matrix and of graded relevance: sorted by label), ``top`` and ``p_top``
-            of shape (n_rows, k).
+            ``p_label`` and ``is_new`` of every label of every row, in the order of lists (sorted
+            by label for a matrix and for graded relevance), and ``top`` and ``p_top`` of shape
+            (n_rows, k).
 
         Examples
         --------
@@ -296,9 +298,9 @@ class MultiLabelTreeClassifier(MultilabelEstimator):
         return seen
 
     def predict_count(self, X: Any) -> NDArray[np.float64]:
-        """Return how many labels every row is expected to have: the sum of all probabilities.
+        """Return the expected number of labels of every row, which is the sum of all probabilities.
 
-        Subtrees whose labels together can have less than 0.001 are left out.
+        Subtrees whose labels have less than 0.001 in total are left out.
 
         Parameters
         ----------
@@ -319,12 +321,12 @@ class MultiLabelTreeClassifier(MultilabelEstimator):
         return self.model_.expected_counts(rows)
 
     def sample_sets(self, X: Any, random_state: Any = None) -> sparse.csr_array:
-        """Return a random set of labels for every row: each is in it with its probability.
+        """Return a random set of labels for every row, drawn with the probability of each label.
 
         Parameters
         ----------
         X : matrix of shape (n_rows, n_features), sparse or dense
-        random_state : None, int >= 0, Generator or RandomState, default None
+        random_state : int >= 0, Generator, RandomState or None, default None
 
         Returns
         -------
@@ -349,7 +351,7 @@ class MultiLabelTreeClassifier(MultilabelEstimator):
 
     @property
     def tree_(self) -> LabelTree:
-        """A copy of the tree as it is now."""
+        """A copy of the current tree."""
         tree: LabelTree = self._learned().tree
         sorting = self._sorting(len(self.model_.vocabulary))
         if sorting is None:
@@ -379,12 +381,12 @@ def _training_sets(
 
 
 class NamedSets(NamedTuple):
-    """Label sets, how they were given, and the labels that are announced with them."""
+    """Label sets, the form of y, and the labels that are announced with them."""
 
     sets: RaggedLabels
     form: FormName
     names: NDArray[Any]
-    """Of a matrix all of its columns, else the labels that occur, sorted."""
+    """All columns of a matrix, or the sorted labels of other forms."""
 
 
 def named_sets(y: Any, classes: ArrayLike | None = None) -> NamedSets:
@@ -427,7 +429,7 @@ def _relevant(row: Any) -> list[Any]:
 
 
 def _without_labels(y: Any, classes: ArrayLike | None) -> NamedSets | None:
-    """Return rows none of which has a label; None if one has, or something is wrong with y."""
+    """Return label sets if all rows are empty; otherwise None, also for an invalid y."""
     if hasattr(y, "tocsr"):
         matrix = y.tocsr()
         is_empty, n_rows, width = matrix.nnz == 0, matrix.shape[0], matrix.shape[1]

@@ -81,9 +81,10 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
         How many threads search for splits; None is 1, -1 all cores. The tree is the same.
     random_state : int, RandomState or None, default 0
         Which rows ``penalty="auto"`` holds out.
-    class_weight : None, "balanced" or dict, default None
-        What rows of each label weigh, besides their own weights: "balanced" gives all labels the
-        same weight in sum (`fit` only), a dict names the weights of labels, 1 for those it lacks.
+    class_weight : "balanced", dict or None, default None
+        Weights of labels, by which the weights of their rows are multiplied. "balanced" gives all
+        labels the same total weight (`fit` only). A dict maps labels to weights, which are 1 for
+        labels that it lacks.
 
     Attributes
     ----------
@@ -165,7 +166,7 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
         sample_weight : numbers in [0, 1e9] of shape (n_rows,), optional
             A row of weight 0 is as if it were not there.
         classes : labels of shape (n_labels,), optional
-            Names the columns of a matrix; else they are 0, 1, ...
+            Names of the columns of a matrix; by default 0, 1, ...
 
         Returns
         -------
@@ -363,7 +364,7 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
             By default the features' numbers.
         max_depth : int, default 3
         ax : matplotlib axes, optional
-            By default those of a new figure.
+            The axes to draw into; by default the axes of a new figure.
 
         Returns
         -------

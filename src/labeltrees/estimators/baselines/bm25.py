@@ -35,10 +35,10 @@ class Bm25Ranker(BaselineEstimator):
         How soon more of a feature in a document adds no more; with 0 at once.
     b : float in [0, 1], default 0.75
         How far counts are divided by the length of the document.
-    relevance : None or "propensity", default None
+    relevance : "propensity" or None, default None
         Whether relevance is divided by the labels' propensities first.
     threshold : float in (0, 1], default 0.5
-        `predict` names the labels whose probability is at least this, unless rows have one each.
+        `predict` returns the labels with at least this probability, unless rows have one label.
     calibrate : bool, default True
         Whether probabilities are a logistic function of the score, fitted to rows held out from a
         second model. Otherwise they are ``1 - exp(-score)``. Scores are the same.

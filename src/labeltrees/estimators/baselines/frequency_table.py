@@ -17,17 +17,18 @@ __all__ = ["FrequencyTableClassifier"]
 class FrequencyTableClassifier(OnlineClassifier):
     """P(label given x) as the frequency with which the label was seen with exactly this x.
 
-    The "table-based" method of Beygelzimer et al. (UAI 2009): strong where the same rows come again
-    and again, helpless on new ones, which get the overall frequencies of the labels.
+    This is the "table-based" method of Beygelzimer et al. (UAI 2009). It is good where the same
+    rows are repeated, and useless for new rows, which get the overall frequencies of the labels.
 
     Parameters
     ----------
     back_off : float >= 0, default 1.0
-        How many examples' worth of the overall frequencies are mixed into those of a row:
+        Weight of the overall frequencies, in examples, against the frequencies of a row.
         P(y given x) = (c(x, y) + back_off P(y)) / (c(x) + back_off). 0 is the paper's table.
-    class_weight : None, "balanced" or dict, default None
-        What rows of each label weigh, besides their own weights: "balanced" gives all labels the
-        same weight in sum (`fit` only), a dict names the weights of labels, 1 for those it lacks.
+    class_weight : "balanced", dict or None, default None
+        Weights of labels, by which the weights of their rows are multiplied. "balanced" gives all
+        labels the same total weight (`fit` only). A dict maps labels to weights, which are 1 for
+        labels that it lacks.
 
     Attributes
     ----------

@@ -28,14 +28,14 @@ class LeastSquaresRegressor(RegressingEstimator):
     ----------
     cost : float in [1e-6, 1e6], default 1.0
         What squared errors cost against the size of the weights.
-    relevance : None or "propensity", default None
+    relevance : "propensity" or None, default None
         Whether relevance is divided by the labels' propensities first, so that rare labels count.
     threshold : float in (0, 1], default 0.5
-        `predict` names the labels whose probability is at least this, unless rows have one each.
+        `predict` returns the labels with at least this probability, unless rows have one label.
     calibrate : bool, default True
         Whether probabilities are a logistic function of the score, fitted to rows held out from a
-        second model: learning takes twice as long. Otherwise they are the estimated relevance as a
-        share of the largest. Scores are the same.
+        second model, so training takes twice as long. Otherwise they are the estimated relevance as
+        a share of the largest. Scores are the same.
     random_state : int, RandomState or None, default 0
         Seed of the choice of held-out rows.
 

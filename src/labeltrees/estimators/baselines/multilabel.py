@@ -46,7 +46,7 @@ class BaselineEstimator(MultilabelEstimator):
             labels and relevance for every row, or one label per row. Rows without a label count as
             examples of none.
         classes : labels of shape (n_labels,), optional
-            Names the columns of a matrix; else they are 0, 1, ...
+            Names of the columns of a matrix; by default 0, 1, ...
 
         Returns
         -------
@@ -127,7 +127,7 @@ class BaselineEstimator(MultilabelEstimator):
         ----------
         X : matrix of shape (n_rows, n_features), sparse or dense
         max_bytes : int, default 2^32
-            An answer larger than this raises `TooLargeError`.
+            A larger result raises `TooLargeError`.
 
         Returns
         -------
@@ -162,7 +162,7 @@ class BaselineEstimator(MultilabelEstimator):
             By default all of ``classes_``.
         k : int in [1, n_rows], default 5
         max_bytes : int, default 2^32
-            An answer larger than this raises `TooLargeError`.
+            A larger result raises `TooLargeError`.
 
         Returns
         -------

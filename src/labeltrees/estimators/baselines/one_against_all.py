@@ -22,11 +22,11 @@ __all__ = ["OneAgainstAllClassifier"]
 class OneAgainstAllClassifier(OnlineClassifier):
     """P(label given x) by one linear regressor per label, learned online: O(n_labels) per row.
 
-    The regressor of a label learns to tell it from all others together. `predict_proba` divides
-    its answers f_y(x) by their sum; `predict_label_score` and `progressive_scores` give f_y(x)
-    itself, which is what Beygelzimer et al., "Conditional probability tree estimation analysis and
-    algorithms" (UAI 2009) compare their tree with. A label that arrives later starts a regressor
-    that learns from then on.
+    The regressor of a label learns to separate it from all other labels. `predict_proba` divides
+    the predictions f_y(x) by their sum; `predict_label_score` and `progressive_scores` return
+    f_y(x) itself, which is what Beygelzimer et al., "Conditional probability tree estimation
+    analysis and algorithms" (UAI 2009) compare their tree with. A later label starts a new
+    regressor, which learns from the following rows only.
 
     The paper's own algorithm is ``loss="squared", optimizer="sgd"``.
 
@@ -38,18 +38,19 @@ class OneAgainstAllClassifier(OnlineClassifier):
     n_passes : int >= 1, default 5
     shuffle : bool, default True
     scale : {"auto", "standard"} or None, default "auto"
-        Whether columns are standardised to mean 0 and deviation 1, before rows are normalised:
-        by the moments of all rows in `fit`, by those of the rows before each on a stream. "auto"
-        does it for tables (up to 100 features, or at least a quarter of all entries not zero; of
-        a stream the first row decides), not for sparse data such as text, and not with
+        Whether columns are standardised to mean 0 and deviation 1 before rows are normalised.
+        `fit` uses the moments of all rows, a stream the moments of all earlier rows. "auto"
+        standardises tables (up to 100 features, or at least a quarter of all entries not zero;
+        the first row of a stream decides), but not sparse data such as text, and not with
         ``normalize=False``.
     normalize : bool, default True
     bias : float >= 0, default 0.25
     random_state : int, RandomState or None, default 0
-        These eight are as for `ConditionalTreeClassifier`.
-    class_weight : None, "balanced" or dict, default None
-        What rows of each label weigh, besides their own weights: "balanced" gives all labels the
-        same weight in sum (`fit` only), a dict names the weights of labels, 1 for those it lacks.
+        These eight parameters are as for `ConditionalTreeClassifier`.
+    class_weight : "balanced", dict or None, default None
+        Weights of labels, by which the weights of their rows are multiplied. "balanced" gives all
+        labels the same total weight (`fit` only). A dict maps labels to weights, which are 1 for
+        labels that it lacks.
     verbose : int >= 0 or bool, default 0
         Whether `fit` shows a progress bar, if there is a terminal.
 

@@ -36,13 +36,14 @@ class DismecRanker(BaselineEstimator):
     tolerance : float in [0, 1], default 0.001
         Passes end at a duality gap of this share of the objective of zero weights.
     threshold : float in (0, 1], default 0.5
-        `predict` names the labels whose probability is at least this, unless rows have one each.
+        `predict` returns the labels with at least this probability, unless rows have one label.
     calibrate : bool, default True
         Whether probabilities are a logistic function of the score, fitted to rows held out from a
-        second model: learning takes twice as long. Otherwise they are (1 + score) / 2 within
+        second model, so training takes twice as long. Otherwise they are (1 + score) / 2 within
         [0, 1]. Scores are the same.
     n_jobs : int or None, default None
-        Threads that learn; None is 1, -1 all cores. The model is the same.
+        Number of threads for training, where None is 1 and -1 all cores. It does not change the
+        model.
     random_state : int, RandomState or None, default 0
         Seed of the order of rows, and of the choice of held-out ones.
 
@@ -112,13 +113,14 @@ class ProxmlRanker(BaselineEstimator):
         Passes end when the subgradients nearest to 0 sum to at most this share of what they did
         for zero weights.
     threshold : float in (0, 1], default 0.5
-        `predict` names the labels whose probability is at least this, unless rows have one each.
+        `predict` returns the labels with at least this probability, unless rows have one label.
     calibrate : bool, default True
         Whether probabilities are a logistic function of the score, fitted to rows held out from a
-        second model: learning takes twice as long. Otherwise they are (1 + score) / 2 within
+        second model, so training takes twice as long. Otherwise they are (1 + score) / 2 within
         [0, 1]. Scores are the same.
     n_jobs : int or None, default None
-        Threads that learn; None is 1, -1 all cores. The model is the same.
+        Number of threads for training, where None is 1 and -1 all cores. It does not change the
+        model.
     random_state : int, RandomState or None, default 0
         Seed of the choice of held-out rows.
 

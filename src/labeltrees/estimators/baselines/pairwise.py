@@ -41,13 +41,13 @@ class RankSvmRanker(BaselineEstimator):
         `TooLargeError`.
     max_iterations : int >= 1, default 1000
         Steps of L-BFGS at most. It stops by itself at the optimum, on BibTeX after about 300.
-    relevance : None or "propensity", default None
+    relevance : "propensity" or None, default None
         Whether relevance is divided by the labels' propensities first, so that rare labels count.
     threshold : float in (0, 1], default 0.5
-        `predict` names the labels whose probability is at least this, unless rows have one each.
+        `predict` returns the labels with at least this probability, unless rows have one label.
     calibrate : bool, default True
         Whether probabilities are a logistic function of the score, fitted to rows held out from a
-        second model: learning takes twice as long. Otherwise it is the function itself, which
+        second model, so training takes twice as long. Otherwise it is the function itself, which
         tells nothing. Scores are the same.
     random_state : int, RandomState or None, default 0
         Seed of the choice of ``n_zeros``, and of held-out rows.
@@ -120,14 +120,14 @@ class XlrRanker(BaselineEstimator):
         How often V and then U are improved.
     max_iterations : int >= 1, default 10
         Steps of L-BFGS for each of them at most.
-    relevance : None or "propensity", default None
+    relevance : "propensity" or None, default None
         Whether relevance is divided by the labels' propensities first; within a label it changes
         nothing.
     threshold : float in (0, 1], default 0.5
-        `predict` names the labels whose probability is at least this, unless rows have one each.
+        `predict` returns the labels with at least this probability, unless rows have one label.
     calibrate : bool, default True
         Whether probabilities are a logistic function of the score, fitted to rows held out from a
-        second model: learning takes twice as long. Otherwise it is the function itself, which
+        second model, so training takes twice as long. Otherwise it is the function itself, which
         tells nothing. Scores are the same.
     random_state : int, RandomState or None, default 0
         Seed of the factors' start, of the choice of ``n_zeros``, and of held-out rows.

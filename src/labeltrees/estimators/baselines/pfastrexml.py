@@ -42,16 +42,17 @@ class PfastreXmlRanker(BaselineEstimator):
         The exponent of the trees' value; the tail classifier's is 1 less it.
     gamma : float in [0, 1e6], default 30.0
         How soon the tail classifier falls with the distance from a label's mean row.
-    relevance : None or "propensity", default "propensity"
+    relevance : "propensity" or None, default "propensity"
         Whether relevance is divided by the labels' propensities first, so that rare labels count.
     threshold : float in (0, 1], default 0.5
-        `predict` names the labels whose probability is at least this, unless rows have one each.
+        `predict` returns the labels with at least this probability, unless rows have one label.
     calibrate : bool, default True
         Whether probabilities are a logistic function of the score, fitted to rows held out from a
-        second model: learning takes twice as long. Otherwise they are the score as a share of the
-        largest. Scores are the same.
+        second model, so training takes twice as long. Otherwise they are the score as a share of
+        the largest. Scores are the same.
     n_jobs : int or None, default None
-        Threads for training; None is 1, -1 all cores. The model is the same.
+        Number of threads for training, where None is 1 and -1 all cores. It does not change the
+        model.
     random_state : int, RandomState or None, default 0
         Seed of the first signs and of the choice of held-out rows.
 

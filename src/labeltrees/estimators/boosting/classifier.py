@@ -37,39 +37,41 @@ __all__ = ["AdacondClassifier"]
 
 
 class AdacondClassifier(LabelClassifier):
-    """Boosting of distributions: from accurate on average to accurate on almost every row.
+    """Boosting of distributions, from accurate on average to accurate on almost every row.
 
-    Every round fits a copy of ``base`` to weighted rows; rows whose distribution it misses count
-    for more in the next. The answer is a mixture of all rounds. Gutfreund, Kontorovich, Levy and
-    Rosen-Zvi, "Boosting conditional probability estimators" (Adacond).
+    Every round fits a copy of ``base`` to weighted rows, and increases the weights of rows whose
+    distribution it misses for the next round. The prediction is a mixture of all rounds. Gutfreund,
+    Kontorovich, Levy and Rosen-Zvi, "Boosting conditional probability estimators" (Adacond).
 
-    What it promises: if every round's learner has weighted error below ``eta``, the fraction of
-    training rows with error above ``eta`` falls exponentially (``bound_``, Theorem 1). It evens
-    errors out; their mean need not fall, and no boosting can promise that it does.
+    If every round's learner has weighted error below ``eta``, the fraction of training rows with
+    error above ``eta`` falls exponentially (``bound_``, Theorem 1). Boosting evens out errors.
+    Their mean need not fall, and no boosting can guarantee that it does.
 
     Parameters
     ----------
     base : classifier or None, default None
-        What is fitted in every round: any classifier whose ``fit`` takes ``sample_weight``; None is
-        ``SelfTerminatingTreeClassifier()``. It, and any with ``accepts_distributions = True``, is
-        fitted to distributions themselves; all others to every row once for each label of its
-        distribution, weighted by its probability. A base with an integer ``random_state`` is given
-        the next one in each round.
+        The classifier of every round, whose ``fit`` must take ``sample_weight``. The default is
+        ``SelfTerminatingTreeClassifier()``. This and any class with ``accepts_distributions =
+        True`` is fitted to the distributions. All others are fitted to every row once for each
+        label of its distribution, weighted by its probability. An integer ``random_state`` of the
+        base is increased by 1 in each round.
     eta : float in (0, 1), "auto" or "median", default "auto"
-        The error that a row may have. ``"auto"`` is a little more than the first round's mean error
-        eps: ``eps + max(0.05 eps, 1 / sqrt(n_rows))``; ``"median"`` the median error of the first
-        round, if that is more than the mean, else as ``"auto"``. The farther above the mean error,
-        the more rounds are of use.
+        The allowed error of a row. ``"auto"`` is a little more than the first round's mean error
+        eps: ``eps + max(0.05 eps, 1 / sqrt(n_rows))``; ``"median"`` is the median error of the
+        first round if that is more than the mean, else as ``"auto"``. More rounds are useful for an
+        eta further above the mean error.
     n_rounds : int >= 1, default 10
-        How many rounds at most.
+        Maximum number of rounds.
     norm : "total_variation" or callable, default "total_variation"
-        How errors are measured: half the sum of absolute differences, for labels 1 - P(label given
-        row); or ``norm(C, P)``, called with two (n_rows, n_labels) arrays, one value in [0, 1] a
-        row. Theorem 1 needs it to be a norm of C - P (convex is enough). A callable makes `fit`
-        form that array; total variation never does. A model file keeps only its name.
-    class_weight : None, "balanced" or dict, default None
-        What rows of each label weigh, besides their own weights: "balanced" gives all labels the
-        same weight in sum (`fit` only), a dict names the weights of labels, 1 for those it lacks.
+        The measure of error. Total variation is half the sum of absolute differences, which for
+        labels is 1 - P(label given row). A callable ``norm(C, P)`` gets two (n_rows, n_labels)
+        arrays and returns a value in [0, 1] for each row. Theorem 1 needs it to be a norm of C - P
+        (convex is enough). A callable makes `fit` form that array; total variation never does. A
+        model file keeps only its name.
+    class_weight : "balanced", dict or None, default None
+        Weights of labels, by which the weights of their rows are multiplied. "balanced" gives all
+        labels the same total weight (`fit` only). A dict maps labels to weights, which are 1 for
+        labels that it lacks.
     verbose : int >= 0 or bool, default 0
         Whether `fit` shows a progress bar, if there is a terminal.
 
@@ -80,14 +82,15 @@ class AdacondClassifier(LabelClassifier):
     eta_ : float
         The eta used.
     round_errors_, betas_, bound_, train_exceed_ : ndarray of shape (n_rounds kept,)
-        For each round: the learner's weighted error eps_t; beta_t = (1 - eta) eps_t / (eta (1 -
-        eps_t)), the weight of the learner being log(1 / beta_t); Theorem 1's bound after it; the
-        fraction of training rows (by sample weight) with error above eta after it.
+        Values of each round, which are the learner's weighted error eps_t; beta_t = (1 - eta) eps_t
+        / (eta (1 - eps_t)), the weight of the learner being log(1 / beta_t); Theorem 1's bound
+        after it; the fraction of training rows (by sample weight) with error above eta after it.
     stop_reason_ : str
-        Begins with "n_rounds", "perfect" (a learner without error answers alone) or "error >= eta"
+        Begins with "n_rounds", "perfect" (a learner without error predicts alone) or "error >= eta"
         (a round's learner was too weak and was discarded; the first is kept, with a warning).
     model_ : AdacondModel
-        The fitted model, usable without scikit-learn; ``model_.members`` are those of the rounds.
+        The fitted model, usable without scikit-learn; ``model_.members`` has the models of the
+        rounds.
     n_features_in_ : int
         Width of the data.
 
@@ -142,7 +145,7 @@ class AdacondClassifier(LabelClassifier):
         sample_weight : numbers in [0, 1e9] of shape (n_rows,), optional
             The first round's distribution, in which the bound holds.
         classes : labels of shape (n_labels,), optional
-            Names the columns of a matrix; else they are 0, 1, ...
+            Names of the columns of a matrix; by default 0, 1, ...
 
         Returns
         -------
@@ -194,7 +197,7 @@ class AdacondClassifier(LabelClassifier):
         ----------
         X : matrix of shape (n_rows, n_features), sparse or dense
         max_bytes : int, default 2^32
-            An answer larger than this raises `TooLargeError`.
+            A larger result raises `TooLargeError`.
 
         Yields
         ------
@@ -218,7 +221,7 @@ class AdacondClassifier(LabelClassifier):
         Parameters
         ----------
         ax : matplotlib axes, optional
-            By default those of a new figure.
+            The axes to draw into; by default the axes of a new figure.
 
         Returns
         -------
@@ -268,7 +271,7 @@ class AdacondClassifier(LabelClassifier):
         return self._record().exceed
 
     def check_parameters(self) -> None:
-        """Raise `ArgumentError` if a parameter is outside its range; `fit` does so by itself.
+        """Raise `ArgumentError` if a parameter is outside its range, as `fit` also does.
 
         Returns
         -------

@@ -157,7 +157,7 @@ class OutsideModel:
         return np.where(ids >= 0, p[np.arange(rows.n_rows), ids], 0.0)
 
     def top_labels(self, rows: Rows, k: int) -> TopLabels:
-        """Return the k likeliest labels of every row, likeliest first."""
+        """Return the k most likely labels of every row, best first."""
         k = check_k(k, len(self.vocabulary))
         p = self.probabilities(rows)
         order = np.argsort(-p, axis=1, kind="stable")[:, :k]
