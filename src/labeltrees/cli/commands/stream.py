@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -31,7 +32,7 @@ from labeltrees.cli.report import (
 )
 from labeltrees.cli.streaming.checkpoint import Position, fingerprint
 from labeltrees.cli.streaming.learner import Learner, checked_options, opened_model
-from labeltrees.cli.streaming.loop import Answers, Pulse, Stream
+from labeltrees.cli.streaming.loop import PredictionWriter, Pulse, Stream
 from labeltrees.cli.streaming.signals import AskedToStop, Stopping
 from labeltrees.cli.units import Every, every
 from labeltrees.data.readers.source import MAX_LINE_BYTES
@@ -40,6 +41,11 @@ from labeltrees.input import Input
 from labeltrees.metrics import ProgressiveValidation
 from labeltrees.progress import Progress
 from labeltrees.store import check_out
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from labeltrees.store import StoredModel
 
 _WHAT = "predicted before learned, in the order of the stream"
 
@@ -118,6 +124,8 @@ def stream(
     often = _checked_times(checkpoint_every, out, resume=resume)
     options = checked_options(options, model, max_memory, forget)
     check_out(out)
+    resumed = out if resume and out is not None and out.exists() else None
+    begun = resumed or init
     reading: dict[str, Any] = {
         "format": format,
         "one_label": one_label,
@@ -126,47 +134,16 @@ def stream(
         "seed": options.seed,
         "max_line_bytes": max_line_bytes,
     }
-    resumed = out if resume and out is not None and out.exists() else None
     with Stopping() as stopping:
-        begun, opened, extra = resumed or init, None, {}
-        stored = None
-        if begun is not None:
-            opened, stored = opened_model(begun, model, options)
-            extra = stored.extra
-            if forget is not None and not opened.fades:
-                raise ArgumentError(f"--forget: {begun} holds a {stored.model}, which cannot.")
-        try:
-            with stopping.waiting():  # the first line of a pipe may not have come yet
-                source = (
-                    Input.choose(data, columns=columns, **reading)
-                    if stored is None
-                    else Input.like(stored, data, **reading)
-                )
-        except AskedToStop:
-            raise typer.Exit(stopping.exit_code) from None
+        opened, stored = (None, None) if begun is None else opened_model(begun, model, options)
+        with _exiting(stopping):
+            source = _source(data, stored, columns, reading)
         learner = Learner.of(opened, model, options, source, one_label)
-        if forget is not None and not learner.model_class.fades:
-            raise ArgumentError(f"--forget is not an option of {learner.name}.")
-        if source.profile is not None and not quiet:
-            with reporting_to_stderr():
-                for note in (*source.profile.notes, *learner.notes):
-                    say(f"labeltrees: {note}")
-        facts = {"input": extra["input"]} if "input" in extra else source.facts()
-        sets = learner.model_class.takes_label_sets
-        if resumed is None:
-            position = Position(
-                fingerprint(source), ProgressiveValidation(label_sets=sets, n_expected=limit)
-            )
-        else:
-            position = Position.resumed(extra, source, str(resumed), label_sets=sets)
-        answers = None
-        if predictions is not None:
-            form = form_of(predictions, predictions_format, "--predictions-format")
-            answers = Answers(
-                AnswerFile(predictions, "--predictions", position.predictions_bytes),
-                form,
-                predictions_top,
-            )
+        _check_forget(forget, learner, begun)
+        if not quiet:
+            _say_notes(source, learner)
+        position = _position(source, learner, stored, resumed, limit)
+        writer = _writer(predictions, predictions_format, predictions_top, position)
         with Progress("streaming", total=limit, enabled=not quiet) as progress:
             running = Stream(
                 source=source,
@@ -174,24 +151,90 @@ def stream(
                 learner=learner,
                 model=opened,
                 out=out,
-                extra=facts,
+                extra=_input_facts(source, stored),
                 checkpoint=often,
-                answers=answers,
-                n_top=int(top) if answers is None else answers.n_top,
+                writer=writer,
+                n_top=int(top) if writer is None else writer.n_top,
                 pulse=Pulse(progress, 0.0 if quiet else heartbeat),
                 stopping=stopping,
                 forget=forget,
             )
-            try:
+            with nullcontext() if writer is None else closing(writer.file):
                 running.run()
-            finally:
-                if answers is not None:
-                    answers.file.close()
     if not running.unread:
         with reporting_to_stderr(predictions == "-"):
             _report(running, json=json)
     if stopping.exit_code:
         raise typer.Exit(stopping.exit_code)
+
+
+@contextmanager
+def _exiting(stopping: Stopping) -> Iterator[None]:
+    """Exit if a signal comes while the first line of a pipe is awaited."""
+    try:
+        with stopping.waiting():
+            yield
+    except AskedToStop:
+        raise typer.Exit(stopping.exit_code) from None
+
+
+def _source(
+    data: Any, stored: StoredModel | None, columns: dict[str, Any], reading: dict[str, Any]
+) -> Input:
+    """Return the input, read as that of a saved model was if there is one."""
+    if stored is None:
+        return Input.choose(data, columns=columns, **reading)
+    return Input.like(stored, data, **reading)
+
+
+def _input_facts(source: Input, stored: StoredModel | None) -> dict[str, Any]:
+    """Return what the model's file says of the input."""
+    if stored is not None and "input" in stored.extra:
+        return {"input": stored.extra["input"]}
+    return source.facts()
+
+
+def _check_forget(forget: int | None, learner: Learner, begun: Path | None) -> None:
+    """Raise `ArgumentError` for `--forget` unless the model can fade."""
+    if forget is None or learner.model_class.fades:
+        return
+    if begun is not None:
+        raise ArgumentError(f"--forget: {begun} holds a {learner.name}, which cannot.")
+    raise ArgumentError(f"--forget is not an option of {learner.name}.")
+
+
+def _say_notes(source: Input, learner: Learner) -> None:
+    """Write on stderr what was found out about the input."""
+    if source.profile is not None:
+        with reporting_to_stderr():
+            for note in (*source.profile.notes, *learner.notes):
+                say(f"labeltrees: {note}")
+
+
+def _position(
+    source: Input,
+    learner: Learner,
+    stored: StoredModel | None,
+    resumed: Path | None,
+    limit: int | None,
+) -> Position:
+    """Return the position of a new stream, or of the one that is resumed."""
+    sets = learner.model_class.takes_label_sets
+    if resumed is not None and stored is not None:
+        return Position.resumed(stored.extra, source, str(resumed), label_sets=sets)
+    validation = ProgressiveValidation(label_sets=sets, n_expected=limit)
+    return Position(fingerprint(source), validation)
+
+
+def _writer(
+    predictions: str | None, form: str | None, n_top: int, position: Position
+) -> PredictionWriter | None:
+    """Return where predictions are written, if anywhere."""
+    if predictions is None:
+        return None
+    found = form_of(predictions, form, "--predictions-format")
+    file = AnswerFile(predictions, "--predictions", position.predictions_bytes)
+    return PredictionWriter(file, found, n_top)
 
 
 def _checked_times(checkpoint_every: str | None, out: Path | None, *, resume: bool) -> Every:

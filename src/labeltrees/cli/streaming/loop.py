@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from labeltrees.input import Input
     from labeltrees.progress import Progress
 
-__all__ = ["Answers", "Pulse", "Stream"]
+__all__ = ["PredictionWriter", "Pulse", "Stream"]
 
 _PART_ROWS = 1024
 """A part of a chunk is learned without a look at signals and clocks: some ten milliseconds."""
@@ -100,7 +100,7 @@ class Pulse:
 
 
 @dataclass
-class Answers:
+class PredictionWriter:
     """Writes the prediction for each example: its label and the most likely ones."""
 
     file: AnswerFile
@@ -114,9 +114,9 @@ class Answers:
             pairs = [name for rank in ranks for name in (f"top_{rank}", f"p_{rank}")]
             self.file.add(csv_line(["line", "label", "p_label", *pairs]))
 
-    def write(self, answers: Iterable[PredictedRow]) -> None:
+    def write(self, rows: Iterable[PredictedRow]) -> None:
         """Write a line for each example."""
-        for line, label, p_label, tops, p_tops in answers:
+        for line, label, p_label, tops, p_tops in rows:
             self.file.add(
                 self._line(line, label, p_label, tops[: self.n_top], p_tops[: self.n_top])
             )
@@ -126,8 +126,8 @@ class Answers:
         self, line: int, label: Any, p_label: Any, tops: list[Any], p_tops: list[float]
     ) -> str:
         if self.form == "jsonl":
-            said = {"line": line, "label": label, "p_label": p_label}
-            return json_line(said | {"labels": tops, "probabilities": p_tops})
+            values = {"line": line, "label": label, "p_label": p_label}
+            return json_line(values | {"labels": tops, "probabilities": p_tops})
         if isinstance(label, list):  # all labels of the row
             label = ",".join(map(str, label))
             p_label = ",".join(f"{p:.6g}" for p in p_label)
@@ -149,7 +149,7 @@ class Stream:
     out: Path | None
     extra: dict[str, Any]
     checkpoint: Every
-    answers: Answers | None
+    writer: PredictionWriter | None
     n_top: int
     """How many of the likeliest labels are found before a row is learned."""
     pulse: Pulse
@@ -162,8 +162,8 @@ class Stream:
 
     def run(self) -> None:
         """Deal with all rows, or those before a signal or a closed stdout; save the model."""
-        if self.answers is not None and self.position.rows == 0:
-            self.answers.begin()
+        if self.writer is not None and self.position.rows == 0:
+            self.writer.begin()
         try:
             for part in self._parts():
                 self._learn(part)
@@ -175,7 +175,7 @@ class Stream:
         except AskedToStop:
             self._flush()
         except BrokenPipeError:
-            self.answers, self.unread = None, True
+            self.writer, self.unread = None, True
             stop_writing()
         except (DataError, OSError):
             self._save()  # what was learned before the bad line
@@ -226,8 +226,8 @@ class Stream:
             self.position.validation.observe(predicted, batch.targets, batch.weights)
         self.position.rows += part.n_rows
         self.position.unlabelled += part.n_unlabelled
-        if batch.n_rows and self.answers is not None:
-            self.answers.write(predicted_rows(batch, predicted, single=single))
+        if batch.n_rows and self.writer is not None:
+            self.writer.write(predicted_rows(batch, predicted, single=single))
         self.pulse.show(part.n_rows, self.position, self.n_labels)
 
     @property
@@ -248,8 +248,8 @@ class Stream:
         return 0 if self.model is None else len(self.model.vocabulary)
 
     def _flush(self) -> None:
-        if self.answers is not None:
-            self.answers.file.flush()
+        if self.writer is not None:
+            self.writer.file.flush()
 
     def _look_at_clocks(self) -> None:
         self._flush()
@@ -266,8 +266,8 @@ class Stream:
         if self.out is None or self.model is None or self.position.saved_rows == self.position.rows:
             return
         self._flush()
-        if self.answers is not None:
-            self.position.predictions_bytes = self.answers.file.n_bytes
+        if self.writer is not None:
+            self.position.predictions_bytes = self.writer.file.n_bytes
         extra = self.extra | {"stream": self.position.to_dict()}
         self.source.save(self.model, self.out, extra=extra)
         self.position.saved_rows, self._saved_at = self.position.rows, time.monotonic()
