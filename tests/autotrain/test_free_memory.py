@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from labeltrees.autotrain import free_memory as module
-from labeltrees.autotrain.free_memory import free_memory
+from labeltrees.autotrain import memory as module
+from labeltrees.autotrain.memory import free_memory
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -220,8 +220,8 @@ def test_training_row_by_row_takes_all_labels_of_a_row(options, tmp_path, monkey
     """On request, and where the file fits neither into memory nor into files of training."""
     path, out = write_texts(tmp_path / "d.tsv", 0, 800), tmp_path / "m"
     if not options:
-        monkeypatch.setattr("labeltrees.autotrain.train.CAN_SPILL", False)
-        monkeypatch.setattr("labeltrees.autotrain.train.room_for_data", lambda: 0)
+        monkeypatch.setattr("labeltrees.autotrain.run.CAN_SPILL", False)
+        monkeypatch.setattr("labeltrees.autotrain.run.room_for_data", lambda: 0)
     told = run_json(capsys, "train", path, "-o", out, "-q", *options)
     assert told["method"] == "multilabel"
     assert "rows have several labels and" in told["why"]

@@ -15,8 +15,8 @@ from tests.cli.test_cli import run_json
 
 import labeltrees
 from labeltrees import store
-from labeltrees.autotrain import training
-from labeltrees.autotrain.holding_out import splits
+from labeltrees.autotrain import held_out
+from labeltrees.autotrain.held_out import splits
 from labeltrees.cli import main
 from labeltrees.data.shuffle import joined
 from labeltrees.evaluation import evaluate_predictions
@@ -141,7 +141,7 @@ def write(path, header, rows):
 @pytest.fixture
 def doors(request, tmp_path, capsys, monkeypatch):
     # The saved model is then the one that was measured: it does not learn the held-out rows.
-    monkeypatch.setattr(training, "MOST_ROWS_TWICE", 0)
+    monkeypatch.setattr(held_out, "MOST_ROWS_TWICE", 0)
     return Doors(request.param, tmp_path, capsys)
 
 

@@ -1,14 +1,16 @@
-"""A method taught all rows that are there: one call for every method."""
+"""Features of texts and models of rows: one call for every method."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from labeltrees.autotrain.gathering import label_lists
-from labeltrees.autotrain.memory_shares import kept_within_memory
+from labeltrees.autotrain.memory import kept_within_memory
 from labeltrees.data.labels import RaggedLabels
+from labeltrees.data.rows import as_rows
 from labeltrees.data.targets import learned_labels, weighted_by_label
 from labeltrees.errors import DataError
 from labeltrees.metrics import label_matrix
@@ -20,7 +22,41 @@ if TYPE_CHECKING:
     from labeltrees.data.chunk import Chunk
     from labeltrees.models.model import FittedModel
 
-__all__ = ["fit"]
+__all__ = ["Features", "fit"]
+
+
+@dataclass(frozen=True)
+class Features:
+    """How features are made of texts; None where rows have their features already."""
+
+    transform: Any = None
+    """A scikit-learn vectoriser."""
+
+    def fit(self, data: Chunk) -> tuple[Features, Chunk]:
+        """Return features fitted to these texts, and the data with them."""
+        if data.texts is None or self.transform is None:
+            return self, data
+        from sklearn.base import clone
+
+        fitted = clone(self.transform)
+        try:
+            rows = as_rows(fitted.fit_transform(data.texts))
+        except ValueError as error:  # such as an empty vocabulary
+            raise DataError(f"no features can be made of the texts: {error}") from None
+        return replace(self, transform=fitted), replace(data, rows=rows)
+
+    def apply(self, data: Chunk) -> Chunk:
+        """Return the data with the features of their texts."""
+        if data.texts is None or self.transform is None:
+            return data
+        return replace(data, rows=as_rows(self.transform.transform(data.texts)))
+
+    @property
+    def names(self) -> list[str] | None:
+        """The words that the features count, if they are known."""
+        if not hasattr(self.transform, "get_feature_names_out"):
+            return None
+        return list(self.transform.get_feature_names_out())
 
 
 def fit(recipe: Recipe, data: Chunk, folder: Path | None = None) -> FittedModel:

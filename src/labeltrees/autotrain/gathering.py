@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from labeltrees.autotrain.memory_shares import bytes_to_train
+from labeltrees.autotrain.memory import bytes_to_train
 from labeltrees.data.chunk import UNBOUNDED_WIDTH
 from labeltrees.data.shuffle import joined
 from labeltrees.errors import DataError
@@ -67,7 +67,7 @@ def gather(chunks: Iterable[Chunk], room: int, *, name: str) -> Gathered:
 def gather_in_files(chunks: Iterable[Chunk], folder: Path) -> Gathered:
     """Return all rows with labels, without their texts, in files of a folder.
 
-    They are one chunk whose features are mapped into memory, for `labeltrees.autotrain.training`.
+    They are one chunk whose features are mapped into memory, for `labeltrees.autotrain.held_out`.
     """
     from labeltrees.models.extreme.spilling import chunk_in_files
 

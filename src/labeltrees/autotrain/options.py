@@ -1,4 +1,4 @@
-"""From the settings that a user passed to a recipe: a method with all its checked settings."""
+"""Which method suits data, and its recipe: the method with all its checked settings."""
 
 from __future__ import annotations
 
@@ -13,13 +13,28 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from labeltrees.data.chunk import OneLabel
+    from labeltrees.data.readers import DataProfile
     from labeltrees.models.method import Method
 
-__all__ = ["Effort", "MethodOptions", "Recipe", "bases", "streaming_methods"]
+__all__ = [
+    "AUTO_METHODS",
+    "AUTO_STREAM_METHODS",
+    "Effort",
+    "MethodOptions",
+    "Recipe",
+    "bases",
+    "method_for",
+    "online_method_for",
+    "streaming_methods",
+]
 
 Effort = Literal["fast", "usual", "best"]
 """How hard to try: one tree, the default, or more trees."""
 
+AUTO_METHODS = ("conditional", "xreg")
+"""The methods that `method_for` chooses from."""
+AUTO_STREAM_METHODS = ("conditional", "multilabel")
+"""The methods that `online_method_for` chooses from."""
 _NEEDS_ALL_ROWS = ("huffman", "kmeans", "shuffled")
 """Structures of trees that are built from all rows."""
 
@@ -149,6 +164,42 @@ class MethodOptions:
             if error.argument == "random_state" and "random_state" not in passed:
                 raise error.renamed("seed") from None
             raise
+
+
+def method_for(profile: DataProfile) -> tuple[str, str]:
+    """Return the name of the method that suits rows in memory, and why.
+
+    >>> from labeltrees.data.readers import DataProfile
+    >>> method_for(DataProfile(n_rows=1000, n_labels=50, is_text=True))
+    ('conditional', 'every row has one label')
+    """
+    if profile.distributions:
+        return "conditional", "rows have distributions of labels"
+    if profile.graded:
+        return "xreg", "labels have grades of relevance"
+    if profile.several_labels:
+        return "xreg", f"rows have {profile.labels_per_row:.1f} labels on average"
+    return "conditional", "every row has one label"
+
+
+def online_method_for(profile: DataProfile | None) -> tuple[str, str]:
+    r"""Return the name of the method that learns the rows of a file one by one, and why.
+
+    The profile is None for Python code. The profile of a pipe describes only the rows that had
+    arrived by then.
+
+    >>> import io
+    >>> from labeltrees.data.readers import profile_file
+    >>> online_method_for(profile_file(io.BytesIO(b"3 1:1\n4,7 2:1\n")))
+    ('multilabel', 'rows have several labels')
+    """
+    if profile is None or not profile.several_labels:
+        return "conditional", "every row has one label"
+    if profile.distributions:
+        return "conditional", "rows have distributions of labels"
+    if profile.max_relevance > 1:
+        return "conditional", "labels have a relevance above 1"
+    return "multilabel", "rows have several labels"
 
 
 def streaming_methods() -> list[str]:

@@ -14,8 +14,8 @@ from labeltrees.tables import cell, pairs_text, table_text
 if TYPE_CHECKING:
     import os
 
-    from labeltrees.autotrain.features import Features
-    from labeltrees.autotrain.training import Measured
+    from labeltrees.autotrain.fitting import Features
+    from labeltrees.autotrain.held_out import Measured
     from labeltrees.data.chunk import Chunk
     from labeltrees.data.readers import DataProfile
     from labeltrees.input import Input

@@ -11,8 +11,8 @@ import numpy as np
 
 from labeltrees.autotrain.batches import batch_of, scored_k
 from labeltrees.autotrain.gathering import given_up
-from labeltrees.autotrain.memory_shares import buffer_rows, kept_within_memory
-from labeltrees.autotrain.training import Measured
+from labeltrees.autotrain.held_out import Measured
+from labeltrees.autotrain.memory import buffer_rows, kept_within_memory
 from labeltrees.data.ahead import read_ahead
 from labeltrees.data.shuffle import joined, shuffled
 from labeltrees.errors import DataError

@@ -6,8 +6,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from labeltrees import checks
-from labeltrees.autotrain.method_choice import online_method_for
-from labeltrees.autotrain.options import streaming_methods
+from labeltrees.autotrain.options import (
+    AUTO_STREAM_METHODS,
+    online_method_for,
+    streaming_methods,
+)
 from labeltrees.cli.method_options import option_of
 from labeltrees.cli.opening import open_model
 from labeltrees.cli.units import size_in_bytes
@@ -24,10 +27,7 @@ if TYPE_CHECKING:
     from labeltrees.models.model import FittedModel
     from labeltrees.store import StoredModel
 
-__all__ = ["CHOOSES_ONLINE", "Learner", "checked_options", "opened_model"]
-
-CHOOSES_ONLINE = ("conditional", "multilabel")
-"""What `--model auto` takes for rows that are learned one by one."""
+__all__ = ["Learner", "checked_options", "opened_model"]
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def checked_options(
     if max_memory is not None:
         size = size_in_bytes("--max-memory", max_memory)
         options = replace(options, settings=options.settings | {"max_memory": size})
-    options.check_some(CHOOSES_ONLINE if model == "auto" else (model,))
+    options.check_some(AUTO_STREAM_METHODS if model == "auto" else (model,))
     if forget is not None and model != "auto" and not methods()[model].model_class.fades:
         raise ArgumentError(f"--forget is not an option of --model {model}.")
     options.check_stream()

@@ -8,14 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from labeltrees.autotrain import variants
-from labeltrees.autotrain.features import Features
-from labeltrees.autotrain.fitting import fit
-from labeltrees.autotrain.holding_out import splits
+from labeltrees.autotrain import held_out
+from labeltrees.autotrain.fitting import Features, fit
+from labeltrees.autotrain.held_out import MostFrequent, best_variant, fit_measured, splits
 from labeltrees.autotrain.options import Recipe
-from labeltrees.autotrain.rivals import MostFrequent
-from labeltrees.autotrain.training import train_on_all
-from labeltrees.autotrain.variants import best_variant
 from labeltrees.data.chunk import Chunk
 from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.readers import DataProfile
@@ -58,7 +54,7 @@ def test_every_row_is_learned_from_or_held_out(n_rows: int) -> None:
 def test_the_model_is_measured_beside_its_rivals_and_then_learns_all() -> None:
     data = clouds(1500, 8)
     recipe = CONDITIONAL
-    done = train_on_all(data, DataProfile.of([data]), recipe, features=Features())
+    done = fit_measured(data, DataProfile.of([data]), recipe, features=Features())
     assert done.measured is not None
     assert done.measured.n_rows == 150
     table = done.measured.table
@@ -74,7 +70,7 @@ def test_the_model_is_measured_beside_its_rivals_and_then_learns_all() -> None:
 
 def test_of_few_rows_each_is_held_out_once() -> None:
     data = clouds(120, 3)
-    done = train_on_all(
+    done = fit_measured(
         data,
         DataProfile.of([data]),
         CONDITIONAL,
@@ -86,7 +82,7 @@ def test_of_few_rows_each_is_held_out_once() -> None:
 
 def test_of_hardly_any_rows_nothing_is_measured_and_all_are_learned() -> None:
     data = clouds(9, 3)
-    done = train_on_all(
+    done = fit_measured(
         data,
         DataProfile.of([data]),
         CONDITIONAL,
@@ -98,7 +94,7 @@ def test_of_hardly_any_rows_nothing_is_measured_and_all_are_learned() -> None:
 
 def test_several_labels_are_measured_by_precision() -> None:
     data = clouds(1500, 20, per_row=2, noise=0.1)
-    done = train_on_all(
+    done = fit_measured(
         data,
         DataProfile.of([data]),
         Recipe(methods()["xreg"], ExtremeSettings()),
@@ -155,15 +151,15 @@ def test_a_variant_is_taken_only_if_it_is_better_and_may_be(
     better = {"max_epochs": 12, "cost": None}
     recipe = Recipe(xreg_with(better), ExtremeSettings(n_trees=1, max_epochs=1, cost=1e-6))
     profile = DataProfile.of([data])
-    chosen = train_on_all(data, profile, recipe, features=Features(), vary=True)
+    chosen = fit_measured(data, profile, recipe, features=Features(), vary=True)
     assert chosen.recipe.settings == ExtremeSettings(n_trees=1)
     assert chosen.model.settings == ExtremeSettings(n_trees=1)
-    assert train_on_all(data, profile, recipe, features=Features()).recipe is recipe
+    assert fit_measured(data, profile, recipe, features=Features()).recipe is recipe
     worse = Recipe(xreg_with({"max_epochs": 1, "cost": 1e-6}), ExtremeSettings(n_trees=1))
     assert best_variant(worse, data, profile) == (worse, None)
     few = data.take(np.arange(999))
     assert best_variant(recipe, few, profile) == (recipe, None)  # too few rows to tell
-    monkeypatch.setattr(variants, "_MOST_WORK", 1)
+    monkeypatch.setattr(held_out, "_MOST_VARIANT_WORK", 1)
     assert best_variant(recipe, data, profile) == (recipe, None)
 
 
@@ -172,22 +168,22 @@ def test_of_many_rows_variants_are_compared_on_some(monkeypatch: pytest.MonkeyPa
     profile = DataProfile.of([data])
     better = {"max_epochs": 12, "cost": None}
     recipe = Recipe(xreg_with(better), ExtremeSettings(n_trees=1, max_epochs=1, cost=1e-6))
-    work = variants._work(data)
-    monkeypatch.setattr(variants, "_MOST_WORK", work / 3)
+    work = held_out._work(data)
+    monkeypatch.setattr(held_out, "_MOST_VARIANT_WORK", work / 3)
     asked: list[int] = []
 
     def noted(recipe: Recipe, some: Chunk) -> float:
         asked.append(some.n_rows)
         return float(recipe.settings.max_epochs)
 
-    monkeypatch.setattr(variants, "_mean_precision", noted)
+    monkeypatch.setattr(held_out, "_mean_precision", noted)
     chosen, n_drawn = best_variant(recipe, data, profile)
     assert n_drawn == 1333
     assert asked == [n_drawn, n_drawn]
     assert chosen.settings == ExtremeSettings(n_trees=1)
     assert best_variant(recipe, data, replace(profile, graded=True)) == (recipe, None)
-    monkeypatch.setattr(variants, "_MOST_WORK", work / 5)  # fewer than can tell
+    monkeypatch.setattr(held_out, "_MOST_VARIANT_WORK", work / 5)  # fewer than can tell
     assert best_variant(recipe, data, profile) == (recipe, None)
-    monkeypatch.setattr(variants, "_MOST_WORK", work)
+    monkeypatch.setattr(held_out, "_MOST_VARIANT_WORK", work)
     assert best_variant(recipe, data, profile)[1] is None
     assert asked[2:] == [4000, 4000]

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from tests.autotrain.test_training import clouds
+from tests.autotrain.test_held_out import clouds
 
 from labeltrees import load_model
-from labeltrees.autotrain import memory_shares
+from labeltrees.autotrain import memory
 from labeltrees.autotrain.fitting import fit
-from labeltrees.autotrain.memory_shares import buffer_rows, bytes_to_train, room_for_data
+from labeltrees.autotrain.memory import buffer_rows, bytes_to_train, room_for_data
 from labeltrees.autotrain.options import Recipe
 from labeltrees.autotrain.streaming import learn_stream
 from labeltrees.data.readers import read_svmlight
@@ -34,7 +34,7 @@ LEAST = 4 * 2**20  # that the tables of a model with experts can be kept within
 @pytest.fixture
 def free(monkeypatch: pytest.MonkeyPatch) -> Any:
     def say(n_bytes: int | None) -> None:
-        monkeypatch.setattr(memory_shares, "free_memory", lambda: n_bytes)
+        monkeypatch.setattr(memory, "free_memory", lambda: n_bytes)
 
     return say
 

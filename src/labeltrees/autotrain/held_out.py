@@ -1,0 +1,351 @@
+"""A model of all rows, measured on held-out rows beside what it is compared with."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labeltrees.autotrain.fitting import fit
+from labeltrees.autotrain.options import Recipe
+from labeltrees.data.vocabulary import LabelVocabulary
+from labeltrees.evaluation import Evaluator
+from labeltrees.evaluation.truth import task_of_profile
+from labeltrees.models.extreme.spilling import check_space
+from labeltrees.models.model import TopLabels
+from labeltrees.models.registry import methods
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from numpy.typing import ArrayLike
+
+    from labeltrees.autotrain.fitting import Features
+    from labeltrees.data.chunk import Chunk
+    from labeltrees.data.readers import DataProfile
+    from labeltrees.data.rows import Rows
+    from labeltrees.evaluation.measuring import Predictor
+    from labeltrees.evaluation.truth import Task
+    from labeltrees.models.model import FittedModel
+
+    Stage = Callable[[str], AbstractContextManager[Any]]
+
+__all__ = [
+    "MOST_ROWS_TWICE",
+    "Measured",
+    "MeasuredFit",
+    "MostFrequent",
+    "best_variant",
+    "fit_measured",
+    "one_against_all",
+    "splits",
+]
+
+MOST_ROWS_TWICE = 100_000
+"""Maximum number of rows for which a measured model is trained again on all of them."""
+_LEAST_ROWS = 10
+"""Minimum number of rows to measure by."""
+FEW_ROWS = 1000
+"""Below this number of rows, five-fold cross-validation is used."""
+_N_HELD_OUT_PARTS = 5
+_HELD_OUT_SHARE = 0.1
+_MOST_HELD = 10_000
+_N_VARIANT_PARTS = 3
+"""Number of parts of the training rows in which variants are compared."""
+_LEAST_VARIANT_ROWS = 1000
+_MOST_VARIANT_WORK = 2e6
+"""Maximum number of stored values of the rows compared on, times labels per row: some seconds."""
+_MOST_RIVAL_WORK = 5e8
+"""Maximum number of labels times stored values of all rows for one-against-all: about a second."""
+_MOST_RIVAL_LABELS = 256
+"""Maximum number of labels of one-against-all where rows have several."""
+
+Split = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""The numbers of the rows to learn from, and of those to measure by."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was measured on held-out rows."""
+
+    n_rows: int
+    """How many rows were held out, in all parts."""
+    n_parts: int
+    """1, or into how many parts all rows were split, each held out once."""
+    table: dict[str, dict[str, float]]
+    """The scores of the model and its rivals, by name."""
+
+
+@dataclass(frozen=True)
+class MeasuredFit:
+    """A trained model and what there is to say of it."""
+
+    model: FittedModel
+    features: Features
+    measured: Measured | None
+    """None if there were too few rows to measure by."""
+    from_all: bool
+    """Whether the model has learned from the held-out rows as well."""
+    recipe: Recipe
+    """How it was made: as was asked for, or a variant of it."""
+    n_compared: int | None = None
+    """On how many rows variants were compared, if on some of many."""
+
+
+def fit_measured(
+    data: Chunk,
+    profile: DataProfile,
+    recipe: Recipe,
+    *,
+    features: Features,
+    name: str = "the model",
+    jobs: int | None = None,
+    vary: bool = False,
+    folder: Path | None = None,
+    stage: Stage = nullcontext,
+) -> MeasuredFit:
+    """Return the model of a recipe, measured on held-out rows and then taught all.
+
+    Parameters
+    ----------
+    data : Chunk
+    profile : DataProfile
+        Of the data.
+    recipe : Recipe
+    features : Features
+        How features are made of texts, not fitted yet.
+    name : str
+        What the model is called in the table.
+    jobs : int or None
+        Threads for its rivals.
+    vary : bool
+        Whether a variant of the recipe may be taken that is better on the rows to learn from.
+    folder : path or None
+        Where more rows than memory holds are kept in files, those of ``data`` already. The model
+        is the same, and so are the scores; only of methods that train from files.
+    stage : function of a text, returns a context
+        Told what is being done.
+    """
+    if folder is not None:
+        check_space(folder, len(data.rows.indices), n_copies=1)
+    parts = splits(data.n_rows, recipe.seed) if data.n_rows >= _LEAST_ROWS else []
+    measured = _Table(task_of_profile(profile), len(parts))
+    model, fitted = None, features
+    n_compared = None
+    for learned_rows, held_rows in parts:
+        learned, held = _taken(data, learned_rows, folder), data.take(held_rows)
+        with stage("making features"):
+            fitted, learned = features.fit(learned)
+            held = fitted.apply(held)
+        if vary:
+            with stage("comparing settings"):
+                (recipe, n_compared), vary = best_variant(recipe, learned, profile), False
+        with stage("learning"):
+            model = fit(recipe, learned, folder)
+        with stage("measuring"):
+            measured.add(name, model, held)
+        rival = one_against_all(learned, profile, seed=recipe.seed, jobs=jobs)
+        if rival is not None and _is_other(rival, recipe, folder):
+            with stage("learning one-against-all, to compare"):
+                measured.add("one-against-all", fit(rival, learned, folder), held)
+        measured.add("most frequent labels", MostFrequent(learned), held)
+    from_all = model is None or data.n_rows <= MOST_ROWS_TWICE
+    if from_all:
+        model = None  # its memory is that of the next one
+        with stage("making features"):
+            fitted, whole = features.fit(data)
+        with stage("learning from all rows"):
+            model = fit(recipe, whole, folder)
+    assert model is not None
+    return MeasuredFit(model, fitted, measured.scores(), from_all, recipe, n_compared)
+
+
+def _taken(data: Chunk, rows: NDArray[np.int64], folder: Path | None) -> Chunk:
+    """Return rows to learn from; of very many in their order: files are read from their start."""
+    if data.n_rows > MOST_ROWS_TWICE:
+        rows = np.sort(rows)
+    if folder is None:
+        return data.take(rows)
+    from labeltrees.models.extreme.spilling import taken_in_files
+
+    return taken_in_files(data, rows, folder)
+
+
+class _Table:
+    """The evaluations of a model and its rivals, on the same held-out parts of the rows."""
+
+    def __init__(self, task: Task, n_parts: int) -> None:
+        self.task, self.n_parts = task, n_parts
+        self._evaluators: dict[str, Evaluator] = {}
+        self._n_added: dict[str, int] = {}
+
+    def add(self, name: str, model: Predictor, held: Chunk) -> None:
+        """Let a model predict for the rows of a part."""
+        self._evaluators.setdefault(name, Evaluator(task=self.task)).add(model, held)
+        self._n_added[name] = self._n_added.get(name, 0) + 1
+
+    def scores(self) -> Measured | None:
+        """Return the scores of those who predicted for all parts, None if there are no parts."""
+        if not self.n_parts:
+            return None
+        found = {
+            name: evaluator.evaluation()
+            for name, evaluator in self._evaluators.items()
+            if self._n_added[name] == self.n_parts  # a rival may be affordable for some parts only
+        }
+        n_rows = next(iter(found.values())).n_rows
+        table = {name: evaluation.headline for name, evaluation in found.items()}
+        return Measured(n_rows, self.n_parts, table)
+
+
+def _is_other(rival: Recipe, recipe: Recipe, folder: Path | None) -> bool:
+    """Whether a rival is another model, which can learn from where the rows are."""
+    if rival.method is not recipe.method:
+        return folder is None
+    return bool(rival.settings != recipe.settings)
+
+
+def splits(n_rows: int, seed: int = 0) -> list[Split]:
+    """Return how rows are split: once, or into five parts if there are few.
+
+    >>> [len(held) for _, held in splits(50_000)], [len(held) for _, held in splits(12)]
+    ([5000], [3, 3, 2, 2, 2])
+    """
+    order = np.random.default_rng(seed).permutation(n_rows)
+    if n_rows < FEW_ROWS:
+        parts = np.array_split(order, min(_N_HELD_OUT_PARTS, n_rows))
+        return [
+            (np.concatenate([part for j, part in enumerate(parts) if j != i] or [order[:0]]), held)
+            for i, held in enumerate(parts)
+        ]
+    n_held = min(int(_HELD_OUT_SHARE * n_rows), _MOST_HELD)
+    return [(order[n_held:], order[:n_held])]
+
+
+def best_variant(recipe: Recipe, data: Chunk, profile: DataProfile) -> tuple[Recipe, int | None]:
+    """Return the recipe, or the variant of it that is best in three parts of the data.
+
+    Of very many rows some are drawn at random, as many as take some seconds.
+
+    Parameters
+    ----------
+    recipe : Recipe
+    data : Chunk
+        With features. Each part is asked about once and learned from otherwise.
+    profile : DataProfile
+
+    Returns
+    -------
+    recipe : Recipe
+        By the mean of P@1, P@3 and P@5. The recipe itself where there is nothing to try or too few
+        rows to tell.
+    n_drawn : int or None
+        On how many rows recipes were compared, if on some of many.
+    """
+    others = recipe.method.variants if profile.several_labels and not profile.graded else ()
+    n_rows = min(data.n_rows, int(data.n_rows * _MOST_VARIANT_WORK / max(_work(data), 1.0)))
+    if not others or n_rows < _LEAST_VARIANT_ROWS:
+        return recipe, None
+    is_drawn = n_rows < data.n_rows
+    some = _drawn(data, n_rows, recipe.seed) if is_drawn else data
+    tried = [recipe, *(replace(recipe, settings=_with(recipe, other)) for other in others)]
+    best = max(tried, key=lambda each: _mean_precision(each, some))
+    return best, n_rows if is_drawn else None
+
+
+def _drawn(data: Chunk, n_rows: int, seed: int) -> Chunk:
+    drawn = np.random.default_rng(seed).permutation(data.n_rows)[:n_rows]
+    return data.take(np.sort(drawn))
+
+
+def _work(data: Chunk) -> float:
+    return len(data.rows.indices) * max(1.0, len(data.labels) / max(1, data.n_rows))
+
+
+def _with(recipe: Recipe, other: Mapping[str, Any]) -> Any:
+    return replace(recipe.settings, **other)
+
+
+def _mean_precision(recipe: Recipe, data: Chunk) -> float:
+    order = np.random.default_rng(recipe.seed).permutation(data.n_rows)
+    parts = np.array_split(order, _N_VARIANT_PARTS)
+    evaluator = Evaluator(task="labels")
+    for i, part in enumerate(parts):
+        others = np.concatenate([each for j, each in enumerate(parts) if j != i])
+        evaluator.add(fit(recipe, data.take(others)), data.take(part))
+    found = evaluator.evaluation().scores
+    return float(np.mean([value for name, value in found.items() if name.startswith("P@")]))
+
+
+class MostFrequent:
+    """Predicts the same for every row: how often each label was learned.
+
+    The probability of a label is its share of the rows that have it, or the mean of its
+    probabilities where rows have distributions.
+
+    >>> import numpy as np
+    >>> from labeltrees.data.chunk import Chunk
+    >>> from labeltrees.data.labels import RaggedLabels
+    >>> from labeltrees.data.rows import as_rows
+    >>> rows, labels = as_rows(np.zeros((3, 1))), np.array(["a", "b", "b"], dtype=object)
+    >>> learned = Chunk(rows, RaggedLabels.of_single(labels), None, 1)
+    >>> MostFrequent(learned).top_labels(rows, 1)[0].tolist()
+    [['b'], ['b'], ['b']]
+    """
+
+    def __init__(self, learned: Chunk) -> None:
+        names, ids = np.unique(learned.labels, return_inverse=True)
+        given = learned.relevance if learned.is_distribution else None
+        counts = np.bincount(ids, given, minlength=len(names)).astype(np.float64)
+        n_rows = counts.sum() if learned.is_distribution else learned.n_rows
+        self.vocabulary = LabelVocabulary(names)
+        self.p = np.minimum(counts / n_rows, 1.0)
+        self._order = np.argsort(-counts, kind="stable")
+
+    def has_learned(self, ids: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Return which label ids belong to labels of the rows."""
+        return ids >= 0
+
+    def top_labels(self, rows: Rows, k: int) -> TopLabels:
+        """Return the k most frequent labels, for every row the same."""
+        first = np.tile(self._order[:k], (rows.n_rows, 1))
+        return TopLabels(self.vocabulary.labels[first], self.p[first])
+
+    def label_probabilities(self, rows: Rows, labels: ArrayLike) -> NDArray[np.float64]:  # noqa: ARG002 - of all rows alike
+        """Return how frequent each label is; 0 for labels of no row."""
+        ids = self.vocabulary.ids(labels)
+        return np.where(ids < 0, 0.0, self.p[ids])
+
+    def probabilities(self, rows: Rows) -> NDArray[np.float64]:
+        """Return how frequent every label is, (n_rows, n_labels)."""
+        return np.tile(self.p, (rows.n_rows, 1))
+
+
+def one_against_all(
+    data: Chunk, profile: DataProfile, *, seed: int, jobs: int | None
+) -> Recipe | None:
+    """Return the recipe of a regressor for each label; None if that would take long.
+
+    Of rows with several labels it is logistic regression of each label against the rest: a tree
+    whose root has all labels as children.
+    """
+    if profile.n_labels * len(data.rows.indices) > _MOST_RIVAL_WORK:
+        return None
+    if profile.several_labels and not profile.distributions:
+        from labeltrees.models.extreme.settings import ExtremeSettings
+
+        if profile.n_labels > _MOST_RIVAL_LABELS or profile.graded:
+            return None
+        settings = ExtremeSettings(
+            n_trees=1, max_leaf=_MOST_RIVAL_LABELS, random_state=seed, n_jobs=jobs
+        )
+        return Recipe(methods()["xreg"], settings)
+    from labeltrees.models.baselines.one_against_all import OneAgainstAllSettings
+
+    own = OneAgainstAllSettings(scale=None if profile.is_text else "auto", random_state=seed)
+    return Recipe(methods()["one-against-all"], own, seed=seed)
