@@ -23,7 +23,6 @@ import resource
 import time
 import warnings
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
@@ -31,15 +30,11 @@ from sklearn.model_selection import KFold
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import StandardScaler
 
-from harness.benchmark import Benchmark
-from harness.report import left_out, number, table
+from harness.benchmark import Benchmark, Options
+from harness.report import Block, left_out, number, table
 from labeltrees import AdacondClassifier, ConditionalTreeClassifier, SelfTerminatingTreeClassifier
 from labeltrees import metrics as m
 from labeltrees.data.python_source import PythonSource
-
-if TYPE_CHECKING:
-    from harness.benchmark import Options
-    from harness.report import Block
 
 SETS = ("Movie", "SBU_3DFE", "Yeast_alpha")
 PENALTIES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)

@@ -15,14 +15,11 @@ has bibtex and delicious in XC format and yso-en as `label ids<TAB>text`, or som
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
 from calibration_sections import comparison
 from calibration_sections.data_sets import STREAM
 from harness.benchmark import Benchmark
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -12,33 +12,28 @@ DIR has the sets as `benchmarks/batch.py` reads them.
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import tempfile
 import time
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dask
 import numpy as np
 from distributed import Client, LocalCluster
 from scipy.sparse import csr_array
 
-from harness.benchmark import Benchmark
+from harness.benchmark import Benchmark, Options
 from harness.data_sets import training_rows
-from harness.report import table
+from harness.report import Block, Table, table
 from labeltrees import ExtremeRegressor, _core
 from labeltrees.dask import fit
 from labeltrees.dask.partitions import facts_of, part_of
 from labeltrees.dask.planning import MeanFeatures, crown_of, ordered_part, part_below, plan_tree
 from labeltrees.dask.tasks import merged
 from labeltrees.models.extreme.training import TrainingSize, held_numbers, joined_tree, train_nodes
-
-if TYPE_CHECKING:
-    import argparse
-
-    from harness.benchmark import Options
-    from harness.report import Block, Table
 
 
 def rows_of(options: Options) -> tuple[csr_array, csr_array]:

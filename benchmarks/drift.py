@@ -9,13 +9,13 @@ are progressive log loss, over labels that had been seen.
 
 from __future__ import annotations
 
+import argparse
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.benchmark import Benchmark
-from harness.report import number, table
+from harness.benchmark import Benchmark, Options
+from harness.report import Block, number, table
 from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.python_source import PythonSource
 from labeltrees.data.rows import Rows, as_rows
@@ -23,12 +23,6 @@ from labeltrees.models.conditional.refined import RefinedTreesModel
 from labeltrees.models.conditional.settings import ConditionalSettings
 from labeltrees.models.conditional.start import start_on_stream
 from labeltrees.models.online.fading import faded
-
-if TYPE_CHECKING:
-    import argparse
-
-    from harness.benchmark import Options
-    from harness.report import Block
 
 _HALF = 1024  # of the 16-bit code of a sum: one step of its exponent
 

@@ -12,25 +12,19 @@ Exits with 1 if memory at the end is more than a tenth above that after the firs
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from string import ascii_lowercase
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.benchmark import Benchmark
-from harness.report import table
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterator
-
-    from harness.benchmark import Options
-    from harness.report import Block
+from harness.benchmark import Benchmark, Options
+from harness.report import Block, table
 
 N_LABELS = 2_000
 N_TELLING, N_NOISE = 4, 7

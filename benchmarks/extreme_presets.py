@@ -8,19 +8,15 @@ Each preset as it is, and equation 13 also with C times the number of rows.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from batch_sections.our_models import ranked_labels
-from harness.benchmark import Benchmark, say
+from harness.benchmark import Benchmark, Options, say
 from harness.data_sets import Split, whole
-from harness.report import left_out, table
+from harness.report import Block, left_out, table
 from labeltrees import ExtremeRegressor
 from labeltrees.metrics import auc_at_k, coverage_at_k, propensities, psndcg_at_k, psp_at_k
 from labeltrees.models.extreme.settings import PresetName
-
-if TYPE_CHECKING:
-    from harness.benchmark import Options
-    from harness.report import Block
 
 NUMBERS = ["PSP@1", "PSP@3", "PSP@5", "AUC@5", "mean AUC@5", "PSnDCG@5", "coverage@5"]
 HEADER = ["preset", "C", *NUMBERS, "weights", "train s"]

@@ -15,30 +15,25 @@ DIR has bibtex and delicious in XC format and yso-en as `label ids<TAB>text`, or
 
 from __future__ import annotations
 
+import argparse
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from scipy.special import expit, logit
 
-from batch_sections.our_models import regressor, timed
-from harness.benchmark import Benchmark
+from batch_sections.our_models import regressor
+from harness.benchmark import Benchmark, Options
 from harness.data_sets import training_rows
-from harness.report import number, table
+from harness.report import Block, number, table
+from harness.timing import timed
 from labeltrees.metrics import calibration_error_at_k, ndcg_at_k, precision_at_k
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from harness.benchmark import Options
-    from harness.report import Block
 
 #: A weight takes 2 bytes and names its feature with 4.
 BYTES_PER_WEIGHT = 6

@@ -14,16 +14,11 @@ from `apt-cache dumpavail` (after `apt-get update`) and are kept for the next ti
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from contact_sections import comparison
 from contact_sections.data_sets import SETS
-from harness.benchmark import Benchmark
-from harness.report import notes
-
-if TYPE_CHECKING:
-    from harness.benchmark import Options
-    from harness.report import Block
+from harness.benchmark import Benchmark, Options
+from harness.report import Block, notes
 
 EXPLANATIONS = (
     "Files: lines of label and text (clinc150, debian, yso-en), XC text (rcv1-sub1, bibtex, "

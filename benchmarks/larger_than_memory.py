@@ -22,20 +22,15 @@ import tempfile
 import time
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.benchmark import Benchmark
-from harness.report import table
+from harness.benchmark import Benchmark, Options
+from harness.report import Block, table
 from labeltrees import ExtremeRegressor
 from labeltrees.data.chunk import Chunk
 from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.rows import Rows
-
-if TYPE_CHECKING:
-    from harness.benchmark import Options
-    from harness.report import Block
 
 CHUNK = 500
 WIDTH = 50_000

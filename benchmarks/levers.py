@@ -9,26 +9,21 @@ never read.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.sparse import vstack
 
-from harness.benchmark import Benchmark
-from harness.report import Table, number, table
+from harness.benchmark import Benchmark, Options
+from harness.report import Block, Table, number, table
 from labeltrees import ConditionalTreeClassifier, OneAgainstAllClassifier
 from labeltrees.data.python_source import PythonSource
 from labeltrees.models.conditional.pool import pooled
+from labeltrees.tree import LabelTree
 from online_sections.scores import Answers
 from online_sections.small_data import Part, SmallSet, small_sets
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from harness.benchmark import Options
-    from harness.report import Block
-    from labeltrees.tree import LabelTree
 
 PLAIN = {"refine": 0, "structure": "online", "n_trees": 1}
 KMEANS = {"structure": "kmeans"}

@@ -12,15 +12,17 @@ again: on a tenth of the training rows, learning from the others; test rows are 
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
-from harness.benchmark import Benchmark
-from harness.data_sets import training_rows, whole
-from harness.report import number, table
+from harness.benchmark import Benchmark, Options
+from harness.data_sets import Split, training_rows, whole
+from harness.report import Block, number, table
 from labeltrees import (
     Bm25Ranker,
     DismecRanker,
@@ -33,14 +35,6 @@ from labeltrees import (
 )
 from labeltrees.metrics import auc_at_k, propensities, psndcg_at_k, psp_at_k
 from labeltrees.metrics.multilabel import inverse_propensity_relevance
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterator
-
-    from harness.benchmark import Options
-    from harness.data_sets import Split
-    from harness.report import Block
 
 KS = (1, 3, 5)
 GRIDS: dict[type, dict[str, list[Any]]] = {

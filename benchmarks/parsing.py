@@ -13,7 +13,6 @@ import gzip
 import shutil
 import sys
 import tempfile
-import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from sklearn.datasets import load_svmlight_file
 
 from harness.benchmark import Benchmark
 from harness.report import number, table
+from harness.timing import timed
 from labeltrees.data.readers import read_xc
 
 LEAST_RATIO = 5.0
@@ -40,9 +40,8 @@ def section(options):
         with xc.open("rb") as source, svmlight.open("wb") as target:
             n_features = int(source.readline().split()[1])
             shutil.copyfileobj(source, target)
-        ours, our_time = best_of(arguments.repeat, lambda: list(read_xc(xc)))
-        theirs, their_time = best_of(
-            arguments.repeat,
+        ours, our_time = timed(lambda: list(read_xc(xc)), repeat=arguments.repeat)
+        theirs, their_time = timed(
             lambda: load_svmlight_file(
                 str(svmlight),
                 n_features=n_features,
@@ -50,6 +49,7 @@ def section(options):
                 zero_based=True,  # else columns move by one if none is 0
                 dtype=np.float32,
             ),
+            repeat=arguments.repeat,
         )
         equal = same(ours, theirs)
         size = svmlight.stat().st_size
@@ -74,15 +74,6 @@ def write_synthetic(path, n_rows=20_000, n_features=50_000, n_labels=5_000):
             values = random.random(len(columns))
             pairs = (f"{c}:{v:.5g}" for c, v in zip(columns, values, strict=True))
             file.write(f"{','.join(map(str, labels))} {' '.join(pairs)}\n")
-
-
-def best_of(repeat, read):
-    best = float("inf")
-    for _ in range(repeat):
-        start = time.perf_counter()
-        result = read()
-        best = min(best, time.perf_counter() - start)
-    return result, best
 
 
 def same(chunks, theirs):

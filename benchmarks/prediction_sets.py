@@ -8,14 +8,15 @@ calibrated, on it. All numbers are of the test rows.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import argparse
+from typing import Any
 
 import numpy as np
-from scipy.sparse import vstack
+from scipy.sparse import csr_array, vstack
 
-from harness.benchmark import Benchmark
+from harness.benchmark import Benchmark, Options
 from harness.data_sets import Split, whole
-from harness.report import table
+from harness.report import Block, table
 from labeltrees import ExtremeRegressor
 from labeltrees.decisions import (
     ConformalSets,
@@ -26,14 +27,6 @@ from labeltrees.decisions import (
     threshold_for,
     weighted_top_k,
 )
-
-if TYPE_CHECKING:
-    import argparse
-
-    from scipy.sparse import csr_array
-
-    from harness.benchmark import Options
-    from harness.report import Block
 
 SETS = ["bibtex", "delicious", "rcv1-sub1"]
 #: Labels less likely than this are not asked for.

@@ -12,23 +12,17 @@ DIR has bibtex, delicious and rcv1-sub1 in XC format and yso-en as `label ids<TA
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import argparse
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
-from harness.benchmark import Benchmark, say
+from harness.benchmark import Benchmark, Options, say
 from harness.data_sets import training_rows
-from harness.report import number, table
+from harness.report import Block, number, table
 from labeltrees import ExtremeRegressor
-
-if TYPE_CHECKING:
-    import argparse
-
-    from numpy.typing import NDArray
-    from scipy.sparse import csr_array
-
-    from harness.benchmark import Options
-    from harness.report import Block
 
 SETS = ("bibtex", "delicious", "rcv1-sub1", "yso-en")
 KS = (1, 3, 5)

@@ -16,12 +16,14 @@ $LABELTREES_BENCHMARK_WORK); one that cannot be installed is left out with a lin
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from harness import peers
-from harness.benchmark import Benchmark
+from harness.benchmark import Benchmark, Options
+from harness.report import Block
 from harness.results import RESULTS
 from scale_sections import (
     batch_growth,
@@ -31,13 +33,6 @@ from scale_sections import (
     report,
     streams,
 )
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable
-
-    from harness.benchmark import Options
-    from harness.report import Block
 
 MEASURES: dict[str, Callable[[Options], None]] = {
     "identifiers": streams.identifiers,

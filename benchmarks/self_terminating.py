@@ -16,7 +16,7 @@ from __future__ import annotations
 import csv
 import gzip
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 from scipy import sparse
@@ -25,16 +25,10 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.model_selection import KFold
 from sklearn.tree import DecisionTreeClassifier
 
-from harness.benchmark import Benchmark
-from harness.report import left_out, number, table
+from harness.benchmark import Benchmark, Options
+from harness.report import Block, left_out, number, table
 from labeltrees import SelfTerminatingTreeClassifier
 from labeltrees.data.readers import open_reader
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from harness.benchmark import Options
-    from harness.report import Block
 
 HEADER = [
     *("set", "rows x features", "labels", "min_gain", "penalty", "log loss", "log loss, theirs"),

@@ -13,15 +13,16 @@ The defaults are those of at most 2,000 rows a set.
 
 from __future__ import annotations
 
+import argparse
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_classification
 
-from harness.benchmark import Benchmark, say
-from harness.report import notes, number, table
+from harness.benchmark import Benchmark, Options, say
+from harness.report import Block, notes, number, table
 from labeltrees.data.rows import as_rows
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.models.self_terminating.settings import SelfTerminatingSettings
@@ -34,13 +35,6 @@ from labeltrees.models.self_terminating.training import (
     smallest_good,
 )
 from self_terminating import SETS, laplace_log_loss, pruned_tree
-
-if TYPE_CHECKING:
-    import argparse
-    from pathlib import Path
-
-    from harness.benchmark import Options
-    from harness.report import Block
 
 SETTINGS = (  # criterion, split_terminated, min_gain and what it tries
     ("gini", True, "0.5", (0.5,)),

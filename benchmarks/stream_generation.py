@@ -12,15 +12,10 @@ import resource
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
 
-from harness.benchmark import Benchmark
-from harness.report import number, table
+from harness.benchmark import Benchmark, Options
+from harness.report import Block, number, table
 from labeltrees.data.python_source import PythonSource
-
-if TYPE_CHECKING:
-    from harness.benchmark import Options
-    from harness.report import Block
 
 ORDERS = ("files", "shuffled")
 N_RUNS = 3

@@ -8,28 +8,22 @@ accuracy is progressive, over the last 20 % of the stream.
 
 from __future__ import annotations
 
+import argparse
 import ast
 import resource
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 import labeltrees
-from harness.benchmark import Benchmark
-from harness.report import number, table
+from harness.benchmark import Benchmark, Options
+from harness.report import Block, number, table
 from labeltrees import ConditionalTreeClassifier
 from labeltrees.cli.rivals import Cache
 from labeltrees.data.python_source import PythonSource
 from labeltrees.metrics import ProgressiveValidation
-
-if TYPE_CHECKING:
-    import argparse
-
-    from harness.benchmark import Options
-    from harness.report import Block
 
 WHOLE_STREAM = 1_500_000
 HEADER = [

@@ -8,23 +8,18 @@ lowest and highest. Nothing is tuned; test rows whose label was never trained on
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from harness.benchmark import Benchmark
-from harness.report import table
+from harness.benchmark import Benchmark, Options
+from harness.report import Block, table
 from labeltrees import ConditionalTreeClassifier, OneAgainstAllClassifier
-
-if TYPE_CHECKING:
-    import argparse
-
-    from harness.benchmark import Options
-    from harness.report import Block
 
 
 def plain(**settings: Any) -> ConditionalTreeClassifier:

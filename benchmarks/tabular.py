@@ -11,10 +11,12 @@ Every learner gets the rows in random order.
 
 from __future__ import annotations
 
+import argparse
 import time
 import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn import datasets
@@ -23,16 +25,9 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from harness.benchmark import Benchmark, say
-from harness.report import table
+from harness.benchmark import Benchmark, Options, say
+from harness.report import Block, table
 from labeltrees import ConditionalTreeClassifier
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable, Iterator
-
-    from harness.benchmark import Options
-    from harness.report import Block
 
 Table = tuple[np.ndarray, np.ndarray]
 Folds = list[tuple[np.ndarray, np.ndarray]]

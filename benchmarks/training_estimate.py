@@ -10,27 +10,22 @@ DIR has the sets as `benchmarks/batch.py` reads them; yso-en are its first 100,0
 
 from __future__ import annotations
 
+import argparse
 import ctypes
 import multiprocessing
 import os
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from harness.benchmark import Benchmark
+from harness.benchmark import Benchmark, Options
 from harness.data_sets import training_rows
 from harness.processes import ONE_THREAD
-from harness.report import table
+from harness.report import Block, table
 from labeltrees import ExtremeRegressor
-
-if TYPE_CHECKING:
-    import argparse
-
-    from harness.benchmark import Options
-    from harness.report import Block
 
 
 def section(options: Options) -> list[Block]:

@@ -10,16 +10,16 @@ handler raises, in calls that would take far longer.
 
 from __future__ import annotations
 
+import argparse
 import signal
 import threading
 import time
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
-from harness.benchmark import Benchmark, say
-from harness.report import number, table
+from harness.benchmark import Benchmark, Options, say
+from harness.report import Block, number, table
 from labeltrees import (
     ConditionalTreeClassifier,
     ExtremeRegressor,
@@ -28,12 +28,6 @@ from labeltrees import (
     OneAgainstAllClassifier,
     SelfTerminatingTreeClassifier,
 )
-
-if TYPE_CHECKING:
-    import argparse
-
-    from harness.benchmark import Options
-    from harness.report import Block
 
 LEARNED, ASKED = 100, 300
 WAIT = 1.0  # seconds before the signal

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from harness.benchmark import Options
 from harness.report import Block, notes, number, table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from harness.benchmark import Options
 
 ONE_TREE, ENSEMBLE = "labeltrees, 1 tree", "labeltrees, default"
 HINGE, LOG = "Omikuji hinge, 1 tree", "Omikuji log, 1 tree"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from batch_sections.contestants import (
     COSTS,
@@ -16,16 +16,11 @@ from batch_sections.contestants import (
     measured,
     quality,
 )
-from harness.benchmark import say
+from harness.benchmark import Options, say
+from harness.contestants import Contestant
 from harness.data_sets import Split, whole
 from harness.peers import noting, versions
 from harness.report import Block, notes, number, table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from harness.benchmark import Options
-    from harness.contestants import Contestant
 
 COST_COLUMNS = {
     "reading s": ("reading_s", 2),

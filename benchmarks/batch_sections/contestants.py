@@ -6,19 +6,16 @@ import functools
 import json
 import sys
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from harness.contestants import Contestant, as_matrix, settings_of
 from harness.data_sets import Split, choosing
 from labeltrees.metrics import label_log_loss, multilabel_report, ndcg_at_k, propensities
 from labeltrees.models.extreme.settings import ExtremeSettings
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from scipy.sparse import csr_array
 
 #: Number of labels per row whose quality is measured.
 SCORED_LABELS = 100

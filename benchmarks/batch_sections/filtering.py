@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from batch_sections.our_models import regressor, top_labels
+from harness.benchmark import Options
 from harness.data_sets import whole
+from harness.plots import links
 from harness.report import Block, left_out, notes, number, table
 from labeltrees.metrics import filtering_curve, plot_filtering_curves, propensities
-from online_sections.plots import links
-
-if TYPE_CHECKING:
-    from harness.benchmark import Options
 
 KEPT_A_ROW = 20
 RECALLS = (0.1, 0.2, 0.3, 0.4)

@@ -5,21 +5,19 @@ from __future__ import annotations
 import csv
 import gzip
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from batch_sections.contestants import COSTS
-from batch_sections.our_models import ranked_labels, regressor, timed, top_rows
+from batch_sections.our_models import ranked_labels, regressor, top_rows
+from harness.benchmark import Options
 from harness.report import Block, left_out, notes, number, table
+from harness.timing import timed
 from labeltrees.metrics import auc_at_k, weighted_precision_at_k
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from harness.benchmark import Options
 
 SEEDS = (0, 1, 2)
 TEST_SHARE = 0.3

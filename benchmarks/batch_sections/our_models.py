@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from scipy.sparse import csr_array
 
 import labeltrees
 from labeltrees.metrics import label_matrix
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scipy.sparse import csr_array
 
 
 def regressor(**options: Any) -> Any:
@@ -23,16 +19,6 @@ def with_one_thread(model: Any) -> Any:
     """Return the model, asked with one thread from now on."""
     model.set_params(n_jobs=1)
     return model
-
-
-def timed(ask: Callable[[], Any], repeat: int = 1) -> tuple[Any, float]:
-    """Return an answer and its seconds, the least of the repeats."""
-    best = float("inf")
-    for _ in range(repeat):
-        started = time.perf_counter()
-        answer = ask()
-        best = min(best, time.perf_counter() - started)
-    return answer, best
 
 
 def top_labels(model: Any, X: Any, k: int, n_labels: int) -> csr_array:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from batch_sections.contestants import COSTS
 from batch_sections.our_models import ranked_labels, regressor
+from harness.benchmark import Options
 from harness.data_sets import Split, choosing, whole
 from harness.report import Block, left_out, notes, number, table
 from labeltrees.metrics import (
@@ -15,9 +16,6 @@ from labeltrees.metrics import (
     psp_at_k,
     xmad_at_k,
 )
-
-if TYPE_CHECKING:
-    from harness.benchmark import Options
 
 KS = (1, 3, 5)
 TAIL_WEIGHTS = (0.5, 0.7, 0.8, 0.9, 0.95)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.preprocessing import normalize
 
-from batch_sections.our_models import regressor, timed, with_one_thread
+from batch_sections.our_models import regressor, with_one_thread
+from harness.benchmark import Options
 from harness.report import Block, notes, number, table
-
-if TYPE_CHECKING:
-    from harness.benchmark import Options
+from harness.timing import timed
 
 LABELS_A_POINT = 3
 N_FEATURES = 50_000

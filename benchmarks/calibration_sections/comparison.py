@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from calibration_sections import scoring
 from calibration_sections.contestants import FASTTEXT_RATES, asked, taking_part
-from calibration_sections.data_sets import HELD_SHARE, MOST_HELD, parts
+from calibration_sections.data_sets import HELD_SHARE, MOST_HELD, Parts, parts
 from calibration_sections.plots import FILE, reliability
 from calibration_sections.scoring import KS, N_BINS, N_DRAWS, N_WIDE_BINS, Top
-from harness.benchmark import say
+from harness.benchmark import Options, say
 from harness.peers import noting, versions
 from harness.report import Block, notes, number, table
+from multilabel_sections.contestants import Contestant
 from multilabel_sections.data_sets import CHOOSING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from calibration_sections.data_sets import Parts
-    from harness.benchmark import Options
-    from multilabel_sections.contestants import Contestant
 
 ERRORS = [f"{name}@{k}" for name in ("ECE", "Brier") for k in KS]
 SHOWN_WIDE = f"wide ECE@{KS[-1]}"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from batch_sections.contestants import MOST_LABELS_NAMED
 from calibration_sections.data_sets import STREAM
+from harness.benchmark import Options
 from harness.contestants import settings_of
+from harness.data_sets import Split
 from multilabel_sections.contestants import (
     BATCH,
     MOST_ONE_AGAINST_ALL,
@@ -18,11 +20,7 @@ from multilabel_sections.contestants import (
     chosen_rate,
     measured,
 )
-
-if TYPE_CHECKING:
-    from harness.benchmark import Options
-    from harness.data_sets import Split
-    from multilabel_sections.vw import Answers
+from multilabel_sections.vw import Answers
 
 TREE = Contestant(
     "labeltrees, `ConditionalTreeClassifier`",

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import vstack
+from scipy.sparse import csr_array, vstack
 
+from harness.benchmark import Options
 from harness.data_sets import Split, whole, written
 from multilabel_sections.data_sets import identifier_sets
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
-    from harness.benchmark import Options
 
 #: The built-in stream, beside the folders of data.
 STREAM = "next identifier"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from labeltrees.metrics import ReliabilityCurve
+from harness import plots
+from labeltrees.metrics import ReliabilityCurve
 
 FILE = "calibration.png"
 #: Before and after the map, by contestant.
@@ -33,38 +32,18 @@ STYLES = {
 
 def reliability(curves: dict[str, Curves], path: Path) -> None:
     """Draw a column for each set: as they come above, after the isotonic map below."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot
-
-    width = 3.0 * len(curves) + 0.4
-    figure, axes = pyplot.subplots(
-        2, len(curves), figsize=(width, 7.4), squeeze=False, layout="constrained"
-    )
+    figure, axes = plots.figure(len(curves), rows=2, size=(3.1, 3.7))
     for column, (name, contestants) in zip(axes.T, curves.items(), strict=True):
         for place, axis in enumerate(column):
             axis.plot([0, 1], [0, 1], ":", color="#7F7F7F")
             for contestant, both in contestants.items():
                 drawn(axis, contestant, both[place])
             axis.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
-            axis.grid(color="#DDDDDD", linewidth=0.6)
-            axis.spines[["top", "right"]].set_visible(False)
         column[0].set_title(name)
         column[1].set_xlabel("probability given")
     for axis, said in zip(axes[:, 0], ("as it comes", "after isotonic"), strict=True):
         axis.set_ylabel(f"how often it was true, {said}")
-    named = {
-        label: handle
-        for axis in axes.flat
-        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
-    }
-    figure.legend(
-        named.values(), named, loc="outside lower center", ncols=3, frameon=False, fontsize=8
-    )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=80)
-    pyplot.close(figure)
+    plots.finish(figure, axes.flat, path, ncols=3, dpi=80)
 
 
 def drawn(axis: Any, contestant: str, curve: ReliabilityCurve) -> None:

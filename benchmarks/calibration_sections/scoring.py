@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.isotonic import IsotonicRegression
 
 from harness.contestants import as_matrix
 from labeltrees.metrics import (
+    ReliabilityCurve,
     brier_at_k,
     calibration_error_at_k,
     precision_at_k,
     reliability_curve_at_k,
 )
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
-    from labeltrees.metrics import ReliabilityCurve
 
 KS = (1, 3, 5)
 N_BINS = 15

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from contact_sections import contestants, person_files
 from contact_sections.contestants import FOLDER, REGRESSIONS, Question, Run
 from contact_sections.data_sets import MissingSetError, split_of
-from contact_sections.person_files import ORDERS
+from contact_sections.person_files import ORDERS, PersonRows
 from contact_sections.program import KS
-from harness.benchmark import say
+from harness.benchmark import Options, say
 from harness.peers import noting
 from harness.report import Block, LeftOut, notes, number, table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from contact_sections.person_files import PersonRows
-    from harness.benchmark import Options
 
 #: How far below the best, or from another order of the same rows, is as good.
 TOLERANCE = 0.01

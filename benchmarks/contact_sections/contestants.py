@@ -8,15 +8,13 @@ import shutil
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from contact_sections.person_files import PersonRows
+from contact_sections.program import Answer
 from contact_sections.scoring import Score, read_answers, score
 from harness import peers
 from harness.processes import run_measured
-
-if TYPE_CHECKING:
-    from contact_sections.person_files import PersonRows
-    from contact_sections.program import Answer
 
 PEER_PROGRAM = Path(__file__).parents[1] / "contact_peer.py"
 FOLDER = peers.WORK / "contact"

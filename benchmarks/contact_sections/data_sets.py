@@ -7,18 +7,14 @@ import gzip
 import shutil
 import string
 import subprocess
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 from sklearn import datasets
 
 from contact_sections.person_files import PersonRows, parsed, read, shuffled_numbers, write
 from harness import peers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from harness.benchmark import Options
+from harness.benchmark import Options
 
 Split = tuple[PersonRows, PersonRows]
 

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import itertools
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import fasttext
 
 from contact_sections import program
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from contact_sections.person_files import PersonRows
+from contact_sections.person_files import PersonRows
 
 PREFIX = "__label__"
 EPOCHS = (5, 25)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import StandardScaler, normalize
 
-if TYPE_CHECKING:
-    from contact_sections.person_files import PersonRows
-    from contact_sections.program import Answer
+from contact_sections.person_files import PersonRows
+from contact_sections.program import Answer
 
 MANY_ROWS = 50_000
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import joblib
 import numpy as np
@@ -12,12 +13,8 @@ from sklearn.linear_model import LogisticRegression
 
 from contact_sections import program
 from contact_sections.features import Features
+from contact_sections.person_files import PersonRows
 from harness.programs.one_vs_rest import OneVsRest
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from contact_sections.person_files import PersonRows
 
 #: To choose from, for rows of one label and of several.
 COSTS = {False: (0.1, 1.0, 10.0, 100.0), True: (0.3, 1.0, 3.0, 10.0)}

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import joblib
 
 from batch_sections.contestants import COSTS
 from contact_sections import program
 from contact_sections.features import Features
+from contact_sections.person_files import PersonRows
 from harness import contestants
 from harness.data_sets import Split, written
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from contact_sections.person_files import PersonRows
 
 
 def train(rows: PersonRows, model: Path, settings: dict[str, Any]) -> dict[str, Any]:

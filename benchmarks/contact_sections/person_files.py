@@ -7,10 +7,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 SUFFIXES = {"text": ".tsv", "xc": ".txt", "table": ".csv"}
 ORDERS = ("as found", "sorted", "shuffled")

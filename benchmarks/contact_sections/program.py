@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import math
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from contact_sections.person_files import PersonRows
+from contact_sections.person_files import PersonRows
 
 KS = (1, 3, 5)
 N_ANSWERS = max(KS)

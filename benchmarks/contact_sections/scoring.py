@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
+from contact_sections.person_files import PersonRows
 from contact_sections.program import KS, Answer, precision
 from online_sections.scores import Answers
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from contact_sections.person_files import PersonRows
 
 
 @dataclass(frozen=True)

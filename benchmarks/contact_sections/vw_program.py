@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import itertools
 import shutil
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import joblib
+import numpy as np
 from scipy.sparse import csr_array
 
 from contact_sections import program
 from contact_sections.features import Features
+from contact_sections.person_files import PersonRows
 from harness import peers
 from online_sections.peer_runs import run_vw
 from online_sections.small_sets import read_probabilities, row_words
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy as np
-
-    from contact_sections.person_files import PersonRows
 
 #: Passes over rows of one label, and over rows of several.
 PASSES = {False: (5, 20), True: (5,)}

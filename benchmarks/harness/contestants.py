@@ -7,16 +7,14 @@ import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from harness import peers
+from harness.data_sets import Split
 from harness.processes import run_measured
-
-if TYPE_CHECKING:
-    from harness.data_sets import Split
 
 PROGRAM = Path(__file__).parent / "programs" / "measuring.py"
 

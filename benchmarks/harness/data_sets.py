@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 import gzip
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
@@ -15,10 +16,6 @@ from sklearn.preprocessing import normalize
 
 from harness import peers
 from labeltrees.data.readers import read_xc
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 VALID_SHARE = 0.1
 MOST_VALID_ROWS = 5_000

@@ -6,13 +6,10 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 #: Where files and environments go.
 WORK = Path(os.environ.get("LABELTREES_BENCHMARK_WORK", Path(__file__).parents[1] / "work"))

@@ -13,14 +13,12 @@ A run replaces the sections that it measured. All other sections stay as they ar
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness.report import Block, LeftOut, Table, heading
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 BENCHMARKS = Path(__file__).parents[1]
 RESULTS = BENCHMARKS / "results"

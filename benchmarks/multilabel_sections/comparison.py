@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from harness.benchmark import say
+from harness.benchmark import Options, say
 from harness.peers import noting, versions
 from harness.report import Block, notes, number, table
 from multilabel_sections.contestants import (
@@ -18,11 +18,6 @@ from multilabel_sections.contestants import (
     taking_part,
 )
 from multilabel_sections.data_sets import CHOOSING, streamed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from harness.benchmark import Options
 
 DIGITS = {
     "P@1": 2, "P@3": 2, "P@5": 2, "nDCG@5": 2, "label log loss": 3,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from harness.contestants import Contestant, as_matrix, settings_of
+from harness.data_sets import Split
 from labeltrees.metrics import (
     calibration_error_at_k,
     label_log_loss,
@@ -19,9 +20,6 @@ from labeltrees.metrics import (
 from multilabel_sections import vw
 from multilabel_sections.data_sets import choosing
 from multilabel_sections.vw import Answers
-
-if TYPE_CHECKING:
-    from harness.data_sets import Split
 
 #: Number of labels per row that are asked for.
 N_TOP = 5

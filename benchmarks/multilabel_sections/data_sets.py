@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.preprocessing import normalize
 
+from harness.benchmark import Options
 from harness.data_sets import Split, whole, written
 from labeltrees.data.python_source import PythonSource
-
-if TYPE_CHECKING:
-    from harness.benchmark import Options
 
 #: The built-in stream's sets of identifiers, beside the folders of data.
 STREAM = "identifiers"

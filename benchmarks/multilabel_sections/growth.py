@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import sys
-import time
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from harness.benchmark import Options
 from harness.report import Block, notes, number, table
+from harness.timing import processor_timed as timed
 from labeltrees import MultiLabelTreeClassifier
 from multilabel_sections.contestants import OURS
 from online_sections.growth import window_rows
 from online_sections.our_runs import megabytes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from harness.benchmark import Options
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 LABELS_PER_ROW = 3
@@ -98,13 +95,6 @@ def measure(n_labels: int, settings: dict[str, Any]) -> Point:
     ]
     depth = model.model_.describe()["depth"]
     return Point(n_labels, depth, float(np.mean(hits)), *costs, megabytes(model))
-
-
-def timed(ask: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
-    """Return an answer and the seconds of the processor that it took."""
-    started = time.process_time()
-    answer = ask(*arguments)
-    return answer, time.process_time() - started
 
 
 def label_sets(topics: np.ndarray, n_labels: int) -> list[list[int]]:

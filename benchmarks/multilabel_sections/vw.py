@@ -8,21 +8,16 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from harness import peers
+from harness.data_sets import Split
+from harness.processes import Measured
 from online_sections.peer_runs import run_vw
 from online_sections.small_sets import read_probabilities, row_words
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from scipy.sparse import csr_array
-
-    from harness.data_sets import Split
-    from harness.processes import Measured
 
 FOLDER = peers.WORK / "multilabel" / "vw"
 #: Bits of the weight table, more where there are many labels: 2 GB, or 0.5 GB with `--sgd`.

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
+from harness import plots
+from harness.benchmark import Options
 from harness.report import Block, left_out, notes, number, table
 from labeltrees import ConditionalTreeClassifier
 from labeltrees.metrics import log_loss, squared_loss
-from online_sections import plots
-from online_sections.small_data import clinc150
-
-if TYPE_CHECKING:
-    from harness.benchmark import Options
-    from online_sections.small_data import Part, SmallSet
+from online_sections.small_data import Part, SmallSet, clinc150
 
 STRUCTURES = ("kmeans", "random")
 N_PASSES = 3
@@ -25,6 +22,8 @@ HEADER = [
     *("structure", "arity", "learning rate", "regressors per prediction", "squared loss"),
     *("log loss", "error %", "regret factor"),
 ]
+
+ARITY_COLOURS = {"kmeans": "#0072B2", "random": "#D55E00"}
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ def section(options: Options) -> list[Block]:
     points = [
         best(data, structure, arity) for structure in STRUCTURES for arity in arities(data.n_labels)
     ]
-    plots.arity(points, options.plots)
+    draw(points, options.plots)
     said = notes(
         f"{data.name}: {len(data.train[1]):,} rows to learn, {data.n_labels} labels, without "
         "mixing, which only binary trees have. Regressors per prediction of P(y given x), over "
@@ -62,6 +61,33 @@ def section(options: Options) -> list[Block]:
     )
     blocks = [f"### {title}", table(HEADER, [row(point) for point in points]), "", said, ""]
     return [*blocks, *plots.links("arity")]
+
+
+def draw(points: list[Point], folder: Path) -> None:
+    """Draw losses and Theorem 3's bound against the regressors that one prediction asks."""
+    from matplotlib.ticker import StrMethodFormatter
+
+    panels = {
+        "squared_loss": "squared loss",
+        "log_loss": "log loss",
+        "regret_factor": "bound on the regret factor",
+    }
+    figure, (axes,) = plots.figure(len(panels), size=(4.6, 4.2))
+    for axis, (name, title) in zip(axes, panels.items(), strict=True):
+        for structure, colour in ARITY_COLOURS.items():
+            several = [each for each in points if each.structure == structure]
+            asked = [each.n_regressors for each in several]
+            height = [getattr(each, name) for each in several]
+            axis.plot(asked, height, "o-", ms=4, label=structure, color=colour)
+            for each, x, y in zip(several, asked, height, strict=True):
+                if structure == "kmeans":
+                    axis.annotate(
+                        f"{each.arity}", (x, y), (0, 6), textcoords="offset points", ha="center"
+                    )
+        axis.set(title=title, xlabel="regressors asked per prediction", xscale="log")
+        axis.set_ylim(0, 1.12 * max(getattr(each, name) for each in points))
+        axis.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+    plots.finish(figure, axes, folder / "arity.png")
 
 
 def arities(n_labels: int) -> list[int]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import itertools
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from harness import peers
+from harness.benchmark import Options
 from harness.peers import noting
 from harness.report import Block, notes, number, table
 from labeltrees import ConditionalTreeClassifier, FilterTreeClassifier, LOMTreeClassifier
@@ -21,11 +23,6 @@ from online_sections.peer_runs import run_vw
 from online_sections.small_data import SmallSet, small_sets
 from online_sections.small_sets import write_rows
 from online_sections.stream_file import StreamFile, short_length, stream_file, tail_start
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from harness.benchmark import Options
 
 RATES = (0.2, 0.5, 2.0)
 PASSES = (5, 20)

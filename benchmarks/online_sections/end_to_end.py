@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from harness import peers
+from harness.benchmark import Options
 from harness.peers import noting
+from harness.processes import Measured
 from harness.report import Block, notes, number, table
 from online_sections import our_runs, peer_runs
 from online_sections.stream_file import WHOLE_STREAM, StreamFile, lengths, stream_file
-
-if TYPE_CHECKING:
-    from harness.benchmark import Options
-    from harness.processes import Measured
 
 HEADER = ["program", "accuracy", "wall s", "CPU s", "peak MB", "µs/example", "wall / first row"]
 

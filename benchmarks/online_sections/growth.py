@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from harness import plots
+from harness.benchmark import Options
 from harness.report import Block, notes, number, table
+from harness.timing import timed
 from labeltrees import ConditionalTreeClassifier
-from online_sections import our_runs, plots
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from harness.benchmark import Options
+from online_sections import our_runs
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 N_ROUNDS = 3  # how often each label is learned before time is taken
@@ -37,6 +36,12 @@ HEADER = [
     "exact top 5 µs",
     "MB",
 ]
+
+COSTS = {
+    "learn": ("learn", "#0072B2"),
+    "p_label": ("P(label given x)", "#D55E00"),
+    "top_1": ("exact top 1", "#009E73"),
+}
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,7 @@ def section(options: Options) -> list[Block]:
     sizes = [size for size in SIZES if size <= (options.limit or SIZES[-1])] or [options.limit]
     easy = [measure(size, window_rows) for size in sizes]
     hard = [measure(size, bit_rows) for size in sizes]
-    plots.growth({"windows of bits": easy, "single bits": hard}, options.plots)
+    draw({"windows of bits": easy, "single bits": hard}, options.plots)
     said = notes(
         f"Every label has a code of {CODE_BITS} bits; a row has 20 features. *Windows*: pieces of "
         "4 and 10 bits of the code, enough to tell the labels apart. *Single bits*: one feature "
@@ -75,6 +80,25 @@ def section(options: Options) -> list[Block]:
     for title, points in (("Windows of bits.", easy), ("Single bits.", hard)):
         blocks += [title, table(HEADER, [*map(row, points), ratios(points)])]
     return [*blocks, said, *plots.links("growth")]
+
+
+def draw(points: dict[str, list[Point]], folder: Path) -> None:
+    """Draw the time per example against the number of labels, both on logarithmic scales."""
+    figure, (axes,) = plots.figure(len(points), size=(4.6, 4.2), sharey=True)
+    from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter, StrMethodFormatter
+
+    for axis, (title, several) in zip(axes, points.items(), strict=True):
+        n_labels = [each.n_labels for each in several]
+        for name, (label, colour) in COSTS.items():
+            cost = [getattr(each, name) for each in several]
+            axis.loglog(n_labels, cost, "o-", ms=4, label=label, color=colour)
+        axis.set(title=title, xlabel="labels")
+        axis.xaxis.set_major_formatter(EngFormatter(sep=""))
+        axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.yaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+        axis.yaxis.set_minor_formatter(NullFormatter())
+    axes[0].set_ylabel("µs per example")
+    plots.finish(figure, axes, folder / "growth.png")
 
 
 def measure(
@@ -111,13 +135,6 @@ def measure(
     ]
     megabytes = our_runs.megabytes(model)
     return Point(n_labels, model.tree_.depth, float(np.mean(hits)), *costs, megabytes)
-
-
-def timed(ask: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
-    """Return an answer and the seconds that it took."""
-    started = time.perf_counter()
-    answer = ask(*arguments)
-    return answer, time.perf_counter() - started
 
 
 def window_rows(labels: np.ndarray) -> csr_array:

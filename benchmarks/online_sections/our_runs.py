@@ -6,7 +6,8 @@ import functools
 import json
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +17,6 @@ from labeltrees.cli.rivals import Cache, FrequencyTable
 from labeltrees.data.python_source import PythonSource
 from online_sections.scores import Answers
 from online_sections.stream_file import StreamFile, tail_start
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 @functools.cache

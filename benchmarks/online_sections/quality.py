@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
-from harness import peers
+from harness import peers, plots
+from harness.benchmark import Options
 from harness.peers import noting
 from harness.report import Block, notes, number, table
-from online_sections import our_runs, peer_runs, plots
+from online_sections import our_runs, peer_runs
 from online_sections.peer_runs import TABLE_BITS
+from online_sections.scores import Answers
 from online_sections.stream_file import (
     ORDERS,
     SHORT_STREAM,
@@ -19,15 +22,19 @@ from online_sections.stream_file import (
     tail_start,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from harness.benchmark import Options
-    from online_sections.scores import Answers
-
 HEADER = ["learner", "accuracy", "log loss (seen)", "ECE@1", "squared loss", "wall s"]
 SLOW_LENGTH = 20_000  # for learners whose time grows with the number of labels
 RIVER_LENGTH = 2_000
+
+TITLES = {"files": "file order", "shuffled": "shuffled"}
+#: One colour for each learner in all pictures, from a palette that colour-blind readers can tell;
+#: the first that a name starts with.
+COLOURS = {
+    "labeltrees": "#0072B2",
+    "VW `--log_multi": "#D55E00",
+    "cache": "#7F7F7F",
+    "fastText": "#009E73",
+}
 
 
 def section(options: Options) -> list[Block]:
@@ -38,8 +45,8 @@ def section(options: Options) -> list[Block]:
         for order in ORDERS:
             answers[order], blocks = one_stream(order, length, with_peers=options.with_peers)
             tables += blocks
-        plots.learning_curves(answers, options.plots)
-        plots.reliability(answers, options.plots)
+        learning_curves(answers, options.plots)
+        reliability(answers, options.plots)
     slow = min(SLOW_LENGTH, short_length(options))
     tables += slow_peers(slow, with_peers=options.with_peers)
     said = (
@@ -148,3 +155,54 @@ def score_row(answers: Answers, wall: float | None) -> list[str]:
         number(answers.squared_loss),
         number(wall, 1),
     ]
+
+
+def learning_curves(answers: dict[str, list[Answers]], folder: Path) -> None:
+    """Draw accuracy by block of the stream, of everything that answered the whole stream."""
+    figure, (axes,) = plots.figure(len(answers), size=(4.6, 4.2), sharey=True)
+    for axis, (order, several) in zip(axes, answers.items(), strict=True):
+        n_rows = max(len(each.correct) for each in several)
+        for each in several:
+            if len(each.correct) == n_rows and _style(each.name):
+                at, accuracy = each.curve()
+                axis.plot(at / 1e3, accuracy, **_style(each.name))
+        axis.set(title=TITLES[order], xlabel="thousand examples seen", ylim=(0, None))
+        axis.set_xlim(0, n_rows / 1e3)
+    axes[0].set_ylabel("accuracy of each 4 % of the stream")
+    plots.finish(figure, axes, folder / "learning_curves.png")
+
+
+def reliability(answers: dict[str, list[Answers]], folder: Path) -> None:
+    """Draw how often the likeliest label was true against the probability it was given."""
+    figure, (axes,) = plots.figure(len(answers), size=(4.6, 5.2), sharey=True)
+    for axis, (order, several) in zip(axes, answers.items(), strict=True):
+        n_rows = max(len(each.correct) for each in several)
+        axis.plot([0, 1], [0, 1], ":", color="#7F7F7F", label="perfect")
+        for each in _best_of_each_peer(several):
+            curve = each.tail(n_rows - tail_start(n_rows)).reliability
+            if curve is not None and _style(each.name):
+                axis.plot(
+                    curve.mean_probability, curve.frequency, marker="o", ms=4, **_style(each.name)
+                )
+        axis.set(title=TITLES[order], xlabel="probability given to the likeliest label")
+        axis.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
+    axes[0].set_ylabel("how often it was true")
+    plots.finish(figure, axes, folder / "reliability.png")
+
+
+def _best_of_each_peer(several: list[Answers]) -> list[Answers]:
+    """Return the answers, of fastText's only the most accurate."""
+    other = [each for each in several if not each.name.startswith("fastText")]
+    fasttext = [each for each in several if each.name.startswith("fastText")]
+    return other + sorted(fasttext, key=lambda each: each.accuracy)[-1:]
+
+
+def _style(name: str) -> dict[str, str] | None:
+    """Return how to draw a learner, or None for one that is only in the tables."""
+    colour = next((each for word, each in COLOURS.items() if name.startswith(word)), None)
+    if colour is None:
+        return None
+    label = name.replace("`", "").removesuffix(", progressive").removesuffix(", no learning")
+    if label.startswith("fastText"):
+        label = "fastText hs, its best, frozen"
+    return {"color": colour, "ls": "--" if "frozen" in name else "-", "label": label}

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 from scipy.sparse import vstack
 
+from harness.benchmark import Options
 from harness.report import Block, notes, number, table
+from harness.timing import timed
 from labeltrees import ConditionalTreeClassifier
 from labeltrees.data.python_source import PythonSource
 from online_sections import our_runs
 from online_sections.scores import Answers
 from online_sections.stream_file import WHOLE_STREAM, short_length, tail_start
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from harness.benchmark import Options
 
 N_ROWS = 20_000
 N_RUNS = 3
@@ -31,9 +28,9 @@ def queries(options: Options) -> list[Block]:
     X = vstack([features for features, _ in rest], format="csr")[:N_ROWS]
     y = np.concatenate([labels for _, labels in rest])[:N_ROWS]
     seconds = {
-        "`predict_label_proba`": best_of(lambda: model.predict_label_proba(X, y)),
-        "exact top 1": best_of(lambda: model.predict_top_k(X, 1)),
-        "exact top 5": best_of(lambda: model.predict_top_k(X, 5)),
+        "`predict_label_proba`": timed(lambda: model.predict_label_proba(X, y), repeat=N_RUNS)[1],
+        "exact top 1": timed(lambda: model.predict_top_k(X, 1), repeat=N_RUNS)[1],
+        "exact top 5": timed(lambda: model.predict_top_k(X, 5), repeat=N_RUNS)[1],
     }
     one = seconds["exact top 1"]
     rows = [
@@ -46,16 +43,6 @@ def queries(options: Options) -> list[Block]:
     )
     header = ["question", "rows/s", "µs/row", "cost / top 1"]
     return ["### Queries", table(header, rows), notes(said)]
-
-
-def best_of(ask: Callable[[], object], n_runs: int = N_RUNS) -> float:
-    """Return the seconds of the fastest of a few runs."""
-    best = float("inf")
-    for _ in range(n_runs):
-        started = time.perf_counter()
-        ask()
-        best = min(best, time.perf_counter() - started)
-    return best
 
 
 THREADS_HEADER = ["work", "1 thread, rows/s", "2 threads, rows/s", "times as fast"]
@@ -78,7 +65,7 @@ def threads(options: Options) -> list[Block]:
         seconds = []
         for n_jobs in (1, 2):
             model.set_params(n_jobs=n_jobs)
-            seconds.append(best_of(ask))
+            seconds.append(timed(ask, repeat=N_RUNS)[1])
         rows.append(compared(name, len(y), seconds))
     said = (
         f"Learning: {length:,} examples shuffled, best of 3; progressive log loss over the "

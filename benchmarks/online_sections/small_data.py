@@ -5,16 +5,14 @@ from __future__ import annotations
 import csv
 import gzip
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from labeltrees.data.readers import read_xc
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Part = tuple[Any, np.ndarray]
 

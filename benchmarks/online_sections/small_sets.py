@@ -5,27 +5,24 @@ from __future__ import annotations
 import itertools
 import time
 import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from harness import peers
+from harness.benchmark import Options
 from harness.peers import noting
+from harness.processes import Measured
 from harness.report import Block, left_out, notes, number, table
 from labeltrees import ConditionalTreeClassifier, OneAgainstAllClassifier
 from labeltrees.metrics import log_loss, squared_loss
 from online_sections.peer_runs import run_vw
 from online_sections.small_data import SmallSet, small_sets
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from harness.benchmark import Options
-    from harness.processes import Measured
 
 STRUCTURES = ("online", "random", "balanced", "huffman", "kmeans")
 N_TREES = 8

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from published import ABLATION, MOVIELENS
@@ -19,13 +21,14 @@ from systems import (
     above_zero,
     not_negative,
     shown,
-    timed,
     tuned,
 )
 
 from batch_sections.movielens import TEST_SHARE, Films, halves, read_films
 from batch_sections.our_models import ranked_labels, top_rows
+from harness.benchmark import Options
 from harness.report import Block, left_out, notes, number, table
+from harness.timing import processor_timed as timed
 from labeltrees.metrics import (
     auc_at_k,
     weighted_ndcg_at_k,
@@ -33,12 +36,6 @@ from labeltrees.metrics import (
     xmad_at_k,
     xrmse_at_k,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from harness.benchmark import Options
 
 FOLDER = "movielens-latest-small"
 ROWS_PER_LABEL = 100

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
@@ -19,10 +21,6 @@ from labeltrees import (
 )
 from labeltrees.data.python_source import PythonSource
 from online_sections.small_data import SmallSet, small_sets
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 LOM, RTREE, FILTER, OAA = "LOMtree", "Rtree", "filter tree", "one-against-all"
 N_TIMED = 2000

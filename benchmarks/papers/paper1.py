@@ -18,15 +18,16 @@ from __future__ import annotations
 import math
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import paths
 from events import next_identifiers
 
-from harness.benchmark import Benchmark
+from harness.benchmark import Benchmark, Options
 from harness.report import Block, left_out, notes, number, table
 from labeltrees import (
     ConditionalTreeClassifier,
@@ -39,12 +40,6 @@ from labeltrees.errors import DivergedError
 from labeltrees.metrics import equivalent_labels, hoeffding_radius, squared_loss
 from online_sections import arity
 from online_sections.small_data import drawn
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from harness.benchmark import Options
-
 
 RATES = (0.5, 0.1, 0.2, 1.0, 2.0)
 ALPHAS = (0.6, 0.2, 0.4, 0.8, 0.9)

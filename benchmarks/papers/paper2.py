@@ -19,7 +19,7 @@ from __future__ import annotations
 import itertools
 import math
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import paths
@@ -37,12 +37,9 @@ from multiclass import (
     unlearned,
 )
 
-from harness.benchmark import Benchmark
+from harness.benchmark import Benchmark, Options
 from harness.report import Block, notes, number, table
 from labeltrees import LOMTreeClassifier
-
-if TYPE_CHECKING:
-    from harness.benchmark import Options
 
 RATES, PASSES = (1.0, 0.25, 4.0), (5, 20)
 PER_LABEL, RESISTANCES = (4, 16), (4,)

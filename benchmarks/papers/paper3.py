@@ -15,23 +15,18 @@ and those of letter, rcv1-sub1, clinc150 and bibtex that DIR has; of XC sets one
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import paths
 from sklearn.tree import DecisionTreeClassifier
 
-from harness.benchmark import Benchmark
+from harness.benchmark import Benchmark, Options
 from harness.report import Block, notes, number, table
 from labeltrees import SelfTerminatingTreeClassifier
 from labeltrees.metrics import log_loss
 from self_terminating import SETS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from harness.benchmark import Options
-
 
 ABSTRACT = {"criterion": "entropy", "weight_power": 0, "min_gain": 0, "split_terminated": False}
 PENALTIES = (4.0, 1.0, 2.0, 8.0, 16.0, 32.0)

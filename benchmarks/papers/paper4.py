@@ -21,7 +21,8 @@ from __future__ import annotations
 
 import functools
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import paths
@@ -37,15 +38,15 @@ from systems import (
     megabytes,
     not_negative,
     shown,
-    timed,
     tuned,
 )
 
 from batch_sections import filtering as figure
 from batch_sections.our_models import ranked_labels
-from harness.benchmark import Benchmark
+from harness.benchmark import Benchmark, Options
 from harness.data_sets import Split, choosing, whole
 from harness.report import Block, left_out, notes, number, table
+from harness.timing import processor_timed as timed
 from labeltrees.metrics import (
     auc_at_k,
     propensities,
@@ -56,12 +57,6 @@ from labeltrees.metrics import (
     xmad_at_k,
     xrmse_at_k,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from harness.benchmark import Options
-
 
 MOST_SCORED = 100  # labels per row, as the released program keeps
 K = 5

@@ -17,27 +17,22 @@ from __future__ import annotations
 
 import math
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import paths
 from events import next_identifiers
 
 from boosting import FACTOR, PENALTIES, SETS, tree
-from harness.benchmark import Benchmark
+from harness.benchmark import Benchmark, Options
 from harness.report import Block, notes, number, table
 from labeltrees import AdacondClassifier, SelfTerminatingTreeClassifier
 from labeltrees.data.repeated import repeated_rows
 from labeltrees.metrics import fraction_above, total_variation, total_variation_by_row
 from labeltrees.models.boosting import bounds
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from harness.benchmark import Options
-
 
 ROUNDS = 20
 SLACK, DELTA = 0.1, 0.05

@@ -5,15 +5,13 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import labeltrees
 from labeltrees.models.extreme.settings import preset_settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 COSTS = (1.0, 0.1, 0.3, 3.0, 10.0)
 RELEASE_COSTS = (10.0, 1.0, 3.0, 30.0, 100.0)
@@ -121,13 +119,6 @@ def tuned(
     seconds = time.process_time() - started
     print(system.name, chosen, f"{seconds:.1f} s", file=sys.stderr, flush=True)
     return Run(system, chosen, model, seconds, megabytes(model))
-
-
-def timed(ask: Callable[[], Any]) -> tuple[Any, float]:
-    """Return an answer and the processor's seconds."""
-    started = time.process_time()
-    answer = ask()
-    return answer, time.process_time() - started
 
 
 def above_zero(found: Any) -> Any:

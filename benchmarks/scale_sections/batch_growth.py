@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import functools
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from batch_sections import contestants
 from batch_sections.synthetic import made_up
+from harness.benchmark import Options
 from harness.data_sets import Split, written
 from harness.peers import MissingPeerError
 from labeltrees.metrics import precision_at_k
 from scale_sections import measurements
-
-if TYPE_CHECKING:
-    from harness.benchmark import Options
 
 SECTION = "batch"
 SIZES = (64_000, 256_000, 1_000_000)

@@ -7,17 +7,14 @@ import re
 import shutil
 import subprocess
 import sysconfig
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.feature_extraction import FeatureHasher
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SEED = 0
 HASHED_TO = 2**28

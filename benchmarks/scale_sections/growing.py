@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import resource
 import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from labeltrees import ConditionalTreeClassifier
+from labeltrees import ConditionalTreeClassifier
 
 FLOOR = 1e-9  # of the log loss
 CHUNK_ROWS, QUICK_CHUNK_ROWS = 16_384, 1_000

@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from harness.benchmark import Options
 from labeltrees import ConditionalTreeClassifier
 from online_sections.growth import CHUNK_ROWS, window_rows
 from scale_sections import growing, measurements, report
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from harness.benchmark import Options
 
 SECTION, FULL, MEMORY, LABEL = RECORDS = ("growth", "full", "memory", "label")
 SIZES = (64_000, 256_000, 1_000_000)

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from harness import peers
+from harness.benchmark import Options
 from harness.peers import MissingPeerError
-from harness.processes import run_measured
+from harness.processes import Measured, run_measured
 from online_sections import peer_runs
 from online_sections.stream_file import StreamFile, write_vw
 from scale_sections import measurements
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from harness.benchmark import Options
-    from harness.processes import Measured
 
 PREFIXES = (200_000, 1_000_000)
 QUICK_PREFIX = 3_000

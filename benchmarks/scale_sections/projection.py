@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from harness.report import Block, table
 from scale_sections import measurements, report
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LABELS, ROWS = 100e6, 10e9
 #: A machine that can be hired anywhere, of which a quarter of the memory is left for the rest.

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+from harness import plots
 from harness.report import Block, notes, number, table
 from scale_sections import measurements
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TITLES = {
     "identifiers": "Next identifier, source of many packages",
@@ -247,25 +246,16 @@ ACROSS = {"examples": "rows", "labels": "labels"}
 
 def draw(path: Path, folder: Path) -> None:
     """Draw what there is into ``scale.png``."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot
-
     streams = {kind: measured(path, kind) for kind in LINES}
     if not any(streams.values()):
         return
-    figure, axes = pyplot.subplots(2, 3, figsize=(12, 6.4), layout="constrained")
+    figure, axes = plots.figure(3, rows=2, size=(4, 3.2))
     for line, (across, title) in zip(axes, ACROSS.items(), strict=True):
         for axis, name in zip(line, HEIGHTS, strict=True):
             for kind, windows in streams.items():
                 draw_line(axis, name, across, kind, windows)
             finish(axis, title, name)
-    handles, labels = axes[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
-    folder.mkdir(parents=True, exist_ok=True)
-    figure.savefig(folder / "scale.png", dpi=80)
-    pyplot.close(figure)
+    plots.finish(figure, axes.flat, folder / "scale.png", ncols=2, dpi=80)
 
 
 def draw_line(axis: Any, name: str, across: str, kind: str, windows: list[dict[str, Any]]) -> None:
@@ -289,5 +279,3 @@ def finish(axis: Any, across: str, name: str) -> None:
     axis.xaxis.set_minor_formatter(NullFormatter())
     if "per second" in name:
         axis.yaxis.set_major_formatter(EngFormatter(sep=""))
-    axis.grid(color="#DDDDDD", linewidth=0.6)
-    axis.spines[["top", "right"]].set_visible(False)

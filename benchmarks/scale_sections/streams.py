@@ -5,18 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from harness.benchmark import Options
 from labeltrees import ConditionalTreeClassifier
 from labeltrees.data.python_source import PythonSource
 from scale_sections import debian_files, growing, measurements, packages, peers_on_prefix
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from harness.benchmark import Options
 
 PROGRAM = Path(__file__).with_name("stream_program.py")
 IDENTIFIERS, DEBIAN = "identifiers", "debian"
