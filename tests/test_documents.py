@@ -24,7 +24,8 @@ PAGES = sorted(
         "*.md",
         "docs/*.md",
         "docs/development/*.md",
-        "benchmarks/**/*.md",
+        "benchmarks/*.md",
+        "benchmarks/results/*.md",
         ".github/**/*.md",
     )
     for page in ROOT.glob(pattern)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 import subprocess
@@ -12,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from tests.benchmarks.small_sets import cells, write_films, write_xc
 
 import labeltrees
 
@@ -20,18 +20,11 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """Make the benchmarks' modules importable, and a folder of two small sets."""
+    """Return a folder of two small sets."""
     folder = tmp_path_factory.mktemp("data")
-    write_xc(folder / "bibtex")
-    write_films(folder / "movielens-latest-small")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(BENCHMARKS))
-        patch.setenv("LABELTREES_BENCHMARK_WORK", str(folder / "work"))
-        from harness import peers
-
-        patch.setattr(peers, "WORK", folder / "work")
-
-        yield folder
+    write_xc(folder / "bibtex", np.random.default_rng(0), n_rows=(200, 120))
+    write_films(folder / "movielens-latest-small", np.random.default_rng(1))
+    return folder
 
 
 @pytest.fixture
@@ -45,47 +38,6 @@ def run(data, monkeypatch, capsys):
         return capsys.readouterr().out
 
     return call
-
-
-def write_xc(folder):
-    """Rows whose features name their labels, but for a tenth of the rows."""
-    rng = np.random.default_rng(0)
-    folder.mkdir()
-    for name, n_rows in (("train", 200), ("test", 120)):
-        lines = [f"{n_rows} 30 6"]
-        for _ in range(n_rows):
-            labels = np.unique(rng.integers(6, size=2))
-            named = labels if rng.random() < 0.9 else rng.integers(6, size=len(labels))
-            features = np.unique(5 * named + rng.integers(5, size=len(labels)))
-            lines.append(
-                ",".join(map(str, labels)) + " " + " ".join(f"{each}:1" for each in features)
-            )
-        with gzip.open(folder / f"{name}.txt.gz", "wt") as file:
-            file.write("\n".join(lines) + "\n")
-
-
-def write_films(folder):
-    """Users like films of one kind each."""
-    rng = np.random.default_rng(1)
-    folder.mkdir()
-    kinds = ["Drama", "Comedy", "Western"]
-    with gzip.open(folder / "movies.csv.gz", "wt") as file:
-        file.write("movieId,title,genres\n")
-        file.writelines(f'{i},"Film, {i}",{kinds[i % 3]}\n' for i in range(90))
-    with gzip.open(folder / "tags.csv.gz", "wt") as file:
-        file.write("userId,movieId,tag,timestamp\n1,3,slow,0\n")
-    with gzip.open(folder / "ratings.csv.gz", "wt") as file:
-        file.write("userId,movieId,rating,timestamp\n")
-        for i in range(90):
-            users = [3 * each + i % 3 + 1 for each in rng.permutation(20)[:4]]
-            file.writelines(f"{user},{i},{rng.integers(1, 6)}.0,0\n" for user in users)
-        file.writelines(f"{user},0,1.0,0\n" for user in range(1, 61))
-
-
-def cells(said, start):
-    """The numbers of the table's row that starts so."""
-    (line,) = (each for each in said.splitlines() if each.startswith(f"| {start} |"))
-    return [each.strip() for each in line.strip("|").split("|")][1:]
 
 
 @pytest.mark.thorough

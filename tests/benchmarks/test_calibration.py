@@ -14,19 +14,6 @@ from scipy.sparse import csr_array
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
-@pytest.fixture(scope="module")
-def work(tmp_path_factory):
-    """Make the benchmarks' modules importable; they write to a folder of their own."""
-    folder = tmp_path_factory.mktemp("work")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(BENCHMARKS))
-        patch.setenv("LABELTREES_BENCHMARK_WORK", str(folder))
-        from harness import peers
-
-        patch.setattr(peers, "WORK", folder)
-        yield folder
-
-
 @pytest.fixture
 def run(work, monkeypatch, capsys, source_files):
     import calibration

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import pytest
-
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
 @pytest.fixture
 def endless_stream(monkeypatch):
     """Return the script as a module."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
     import endless_stream
 
     return endless_stream

@@ -5,21 +5,12 @@ from __future__ import annotations
 import gzip
 import re
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
 import labeltrees
-
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-
-
-@pytest.fixture
-def modules(monkeypatch):
-    """Make the benchmarks' modules importable, as they are for the script."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
 
 
 def pairs_of(row, label, p, true):
@@ -28,7 +19,7 @@ def pairs_of(row, label, p, true):
     return Candidates(np.array(row), np.array(label), np.array(p), np.array(true, dtype=bool))
 
 
-def test_proposals_know_which_are_true(modules):
+def test_proposals_know_which_are_true():
     from extreme_refinement import Candidates
 
     X, Y = csr_array(np.eye(3)[[0, 1, 2] * 20]), csr_array(np.eye(3)[[0, 1, 2] * 20])
@@ -39,7 +30,7 @@ def test_proposals_know_which_are_true(modules):
     assert asked.p[asked.true].min() > asked.p[~asked.true].max()
 
 
-def test_each_expert_is_the_logistic_regression_of_its_own_pairs(modules):
+def test_each_expert_is_the_logistic_regression_of_its_own_pairs():
     from sklearn.linear_model import LogisticRegression
 
     from extreme_refinement import Experts
@@ -58,7 +49,7 @@ def test_each_expert_is_the_logistic_regression_of_its_own_pairs(modules):
         assert f[label == each] == pytest.approx(wanted, abs=0.01)  # L-BFGS stops before the end
 
 
-def test_a_label_without_an_expert_gets_zero(modules):
+def test_a_label_without_an_expert_gets_zero():
     from extreme_refinement import Experts
 
     X = csr_array(np.eye(2))
@@ -69,7 +60,7 @@ def test_a_label_without_an_expert_gets_zero(modules):
     assert f[1] == 0
 
 
-def test_a_mixture_is_found_again(modules):
+def test_a_mixture_is_found_again():
     from extreme_refinement import mixed, mixture
 
     rng = np.random.default_rng(0)
@@ -78,7 +69,7 @@ def test_a_mixture_is_found_again(modules):
     assert mixture(inputs, true) == pytest.approx(v, abs=0.05)  # four standard errors
 
 
-def test_first_labels_are_compared_row_by_row(modules):
+def test_first_labels_are_compared_row_by_row():
     from extreme_refinement import first_is_true
 
     asked = pairs_of([0, 0, 2], [1, 0, 1], [0.1, 0.2, 0.3], [True, False, True])
@@ -86,7 +77,7 @@ def test_first_labels_are_compared_row_by_row(modules):
     assert first_is_true(csr_array((3, 2)), asked, np.array([0.3, 0.2, 0.1])).tolist() == [1, 0, 1]
 
 
-def test_the_table_is_printed_without_reading_test_rows(modules, monkeypatch, capsys, tmp_path):
+def test_the_table_is_printed_without_reading_test_rows(monkeypatch, capsys, tmp_path):
     import extreme_refinement
 
     rng = np.random.default_rng(0)
@@ -107,7 +98,7 @@ def test_the_table_is_printed_without_reading_test_rows(modules, monkeypatch, ca
 
 
 @pytest.mark.parametrize("wrong", [["--limit", "5"], ["--data", "nowhere"], ["--folds", "1"]])
-def test_wrong_calls_are_refused(modules, monkeypatch, tmp_path, wrong):
+def test_wrong_calls_are_refused(monkeypatch, tmp_path, wrong):
     import extreme_refinement
 
     arguments = ["--data", str(tmp_path), *wrong]

@@ -8,22 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 TEXTS = [(("b",), "a perl library"), (("a",), "a game"), (("b",), "perl: docs"), (("a",), "games")]
 
 
 @pytest.fixture(scope="module", autouse=True)
-def modules(tmp_path_factory):
-    """Make the benchmarks' modules importable; what they write goes to a folder of its own."""
-    work = tmp_path_factory.mktemp("work")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(BENCHMARKS))
-        from contact_sections import comparison, contestants
-        from harness import peers
+def folder(work):
+    """Write the files of the sets to the folder of the benchmarks."""
+    from contact_sections import comparison, contestants
 
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(contestants, "FOLDER", work / "contact")
         patch.setattr(comparison, "FOLDER", work / "contact")
-        patch.setattr(peers, "WORK", work)
         yield
 
 

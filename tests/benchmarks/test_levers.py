@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,17 +12,14 @@ from labeltrees import ConditionalTreeClassifier
 from labeltrees.data import python_source
 from labeltrees.tree import LabelTree
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-
 
 @pytest.fixture
-def modules(monkeypatch, source_files):
-    """Make the benchmarks' modules importable, as they are for the script."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
+def few_files(monkeypatch, source_files):
+    """Let the built-in stream have few files."""
     monkeypatch.setattr(python_source, "source_files", lambda folder=None: source_files[:20])
 
 
-def test_log_odds_of_a_tree_by_hand(modules):
+def test_log_odds_of_a_tree_by_hand(few_files):
     from levers import distribution, node_log_odds
 
     tree = LabelTree.from_nested([[0, 1], 2])
@@ -34,7 +30,7 @@ def test_log_odds_of_a_tree_by_hand(modules):
     assert distribution(tree, odds[np.newaxis]) == pytest.approx(p)
 
 
-def test_log_odds_lead_back_to_a_models_probabilities(modules):
+def test_log_odds_lead_back_to_a_models_probabilities(few_files):
     from levers import distribution, node_log_odds
 
     rng = np.random.default_rng(0)
@@ -45,7 +41,7 @@ def test_log_odds_lead_back_to_a_models_probabilities(modules):
 
 
 @pytest.mark.parametrize("by_depth", [False, True])
-def test_a_temperature_is_found_again(modules, by_depth):
+def test_a_temperature_is_found_again(few_files, by_depth):
     from levers import apply_temperature, distribution, fit_temperature
 
     rng = np.random.default_rng(0)
@@ -58,7 +54,7 @@ def test_a_temperature_is_found_again(modules, by_depth):
     assert fitted[:2] == pytest.approx(true[:2], rel=0.1)
 
 
-def test_the_stream_is_scored_under_every_lever(modules, monkeypatch, capsys):
+def test_the_stream_is_scored_under_every_lever(few_files, monkeypatch, capsys):
     import levers
 
     few = {name: levers.LEVERS[name] for name in ("the plain tree", "`mixing=False`")}
@@ -77,7 +73,7 @@ def test_the_stream_is_scored_under_every_lever(modules, monkeypatch, capsys):
     assert said.count("| `mixing=False` |") == 1
 
 
-def test_a_small_set_is_scored_under_every_lever(modules, monkeypatch):
+def test_a_small_set_is_scored_under_every_lever(few_files, monkeypatch):
     import levers
     from online_sections.small_data import SmallSet
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import re
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,19 +13,15 @@ from scipy.sparse import csr_array
 from labeltrees.data import python_source
 from labeltrees.data.readers import read_vw
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 PICTURES = {"growth.png", "learning_curves.png", "reliability.png"}
 
 
 @pytest.fixture(scope="module")
-def work(tmp_path_factory, source_files):
-    """Make the benchmarks' modules importable, as they are for the script; return their folder."""
-    folder = tmp_path_factory.mktemp("work")
+def work(work, source_files):
+    """Let the built-in stream have few files; return the folder of the benchmarks."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(BENCHMARKS))
-        patch.setenv("LABELTREES_BENCHMARK_WORK", str(folder))
         patch.setattr(python_source, "source_files", lambda folder=None: source_files)
-        yield folder
+        yield work
 
 
 @pytest.fixture

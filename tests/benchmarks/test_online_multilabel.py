@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+from tests.benchmarks.small_sets import cells
 
 
 @pytest.fixture(scope="module")
-def work(tmp_path_factory):
-    """Make the benchmarks' modules importable; they write to a folder of their own."""
-    folder = tmp_path_factory.mktemp("work")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(BENCHMARKS))
-        patch.setenv("LABELTREES_BENCHMARK_WORK", str(folder))
-        import multilabel_sections.vw
-        from harness import peers
+def work(work):
+    """Return the folder of the benchmarks, which VW's files are written to as well."""
+    import multilabel_sections.vw
 
-        patch.setattr(peers, "WORK", folder)
-        patch.setattr(multilabel_sections.vw, "FOLDER", folder)
-        yield folder
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(multilabel_sections.vw, "FOLDER", work)
+        yield work
 
 
 @pytest.fixture
@@ -37,12 +30,6 @@ def run(work, monkeypatch, capsys):
         return capsys.readouterr().out
 
     return call
-
-
-def cells(said, start):
-    """The cells of the table's row that starts so."""
-    (line,) = (each for each in said.splitlines() if each.startswith(f"| {start} |"))
-    return [each.strip() for each in line.strip("|").split("|")][1:]
 
 
 def test_the_built_in_stream_is_learned_in_one_pass_and_scored(run, monkeypatch, work):

@@ -4,31 +4,23 @@ from __future__ import annotations
 
 import gzip
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.benchmarks.small_sets import cells, write_films, write_xc
 
 from labeltrees.errors import DivergedError
-
-PAPERS = Path(__file__).parents[2] / "benchmarks" / "papers"
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """Make the scripts importable, and a folder of small sets."""
-    folder = tmp_path_factory.mktemp("data")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(PAPERS.parent))
-        patch.syspath_prepend(str(PAPERS))
-        patch.setenv("LABELTREES_BENCHMARK_WORK", str(folder / "work"))
-        rng = np.random.default_rng(0)
-        write_xc(folder / "rcv1-sub1", rng, n_labels=6)
-        write_xc(folder / "bibtex", rng, n_labels=6)
-        write_intents(folder / "clinc150", rng)
-        write_films(folder / "movielens-latest-small", rng)
-
-        yield folder
+    """Return a folder of small sets."""
+    folder, rng = tmp_path_factory.mktemp("data"), np.random.default_rng(0)
+    write_xc(folder / "rcv1-sub1", rng)
+    write_xc(folder / "bibtex", rng)
+    write_intents(folder / "clinc150", rng)
+    write_films(folder / "movielens-latest-small", rng)
+    return folder
 
 
 @pytest.fixture
@@ -45,21 +37,6 @@ def run(data, monkeypatch, capsys, tmp_path):
     return call
 
 
-def write_xc(folder, rng, n_labels):
-    """Rows whose features name their labels, but for a tenth of the rows."""
-    folder.mkdir()
-    for name, n_rows in (("train", 150), ("test", 60)):
-        lines = [f"{n_rows} {5 * n_labels} {n_labels}"]
-        for _ in range(n_rows):
-            labels = np.unique(rng.integers(n_labels, size=2))
-            named = labels if rng.random() < 0.9 else rng.integers(n_labels, size=len(labels))
-            features = np.unique(5 * named + rng.integers(5, size=len(labels)))
-            words = " ".join(f"{each}:1" for each in features)
-            lines.append(",".join(map(str, labels)) + " " + words)
-        with gzip.open(folder / f"{name}.txt.gz", "wt") as file:
-            file.write("\n".join(lines) + "\n")
-
-
 def write_intents(folder, rng):
     """Texts of which one word of three names the label."""
     folder.mkdir()
@@ -68,29 +45,6 @@ def write_intents(folder, rng):
             for label in rng.integers(5, size=n_rows):
                 noise = " ".join(f"word{each}" for each in rng.integers(20, size=2))
                 file.write(f"intent{label}\tsay{label} {noise}\n")
-
-
-def write_films(folder, rng):
-    """Users like films of one kind each."""
-    folder.mkdir()
-    kinds = ["Drama", "Comedy", "Western"]
-    with gzip.open(folder / "movies.csv.gz", "wt") as file:
-        file.write("movieId,title,genres\n")
-        file.writelines(f'{i},"Film, {i}",{kinds[i % 3]}\n' for i in range(90))
-    with gzip.open(folder / "tags.csv.gz", "wt") as file:
-        file.write("userId,movieId,tag,timestamp\n1,3,slow,0\n")
-    with gzip.open(folder / "ratings.csv.gz", "wt") as file:
-        file.write("userId,movieId,rating,timestamp\n")
-        for i in range(90):
-            users = [3 * each + i % 3 + 1 for each in rng.permutation(20)[:4]]
-            file.writelines(f"{user},{i},{rng.integers(1, 6)}.0,0\n" for user in users)
-        file.writelines(f"{user},0,1.0,0\n" for user in range(1, 61))
-
-
-def cells(said, start):
-    """The cells of the table's row that starts so."""
-    (line,) = (each for each in said.splitlines() if each.startswith(f"| {start} |"))
-    return [each.strip() for each in line.strip("|").split("|")][1:]
 
 
 def value(cell):

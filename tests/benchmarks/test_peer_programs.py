@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import sys
 import types
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-
 
 @pytest.fixture(autouse=True)
-def modules(monkeypatch, tmp_path_factory):
-    """Make the benchmarks' modules importable, and fastText's program without fastText."""
-    monkeypatch.setenv("LABELTREES_BENCHMARK_WORK", str(tmp_path_factory.mktemp("work")))
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
+def without_fasttext(monkeypatch):
+    """Make fastText's program importable without fastText."""
     monkeypatch.setitem(sys.modules, "fasttext", types.ModuleType("fasttext"))
 
 

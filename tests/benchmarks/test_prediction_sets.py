@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import gzip
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-
 
 @pytest.fixture
 def script(monkeypatch):
     """Return the script as a module."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
     import prediction_sets
 
     return prediction_sets

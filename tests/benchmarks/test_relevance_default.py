@@ -5,18 +5,14 @@ from __future__ import annotations
 import gzip
 import re
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
 @pytest.fixture
 def script(monkeypatch):
     """Return the script as a module."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
     import relevance_default
 
     return relevance_default

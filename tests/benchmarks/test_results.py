@@ -15,12 +15,6 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 RUN = {"date": "2026-01-02", "machine": "M", "versions": "V", "command": "python x.py"}
 
 
-@pytest.fixture(autouse=True)
-def modules(monkeypatch):
-    """Make the benchmarks' modules importable."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-
-
 @pytest.fixture
 def stored(tmp_path):
     """Return a function that stores blocks and returns the page of the benchmark."""

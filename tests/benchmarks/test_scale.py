@@ -15,21 +15,13 @@ from scipy.sparse import csr_array
 from labeltrees import ConditionalTreeClassifier
 from labeltrees.data import python_source
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-
 
 @pytest.fixture(scope="module")
-def work(tmp_path_factory, source_files):
-    """Make the benchmarks' modules importable, as they are for the script; return their folder."""
-    folder = tmp_path_factory.mktemp("scale")
+def work(work, source_files):
+    """Let the built-in stream have few files; return the folder of the benchmarks."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(BENCHMARKS))
-        patch.setenv("LABELTREES_BENCHMARK_WORK", str(folder))
         patch.setattr(python_source, "source_files", lambda folder=None: source_files)
-        from harness import peers
-
-        patch.setattr(peers, "WORK", folder)
-        yield folder
+        yield work
 
 
 @pytest.fixture
