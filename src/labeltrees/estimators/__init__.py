@@ -69,16 +69,16 @@ __all__ = [
 def load(
     path: str | os.PathLike[str], *, mapped: bool = False
 ) -> LabelEstimator | TextClassifier | Pipeline:
-    """Return the estimator saved at ``path``, as it was when saved.
+    """Return the estimator that was saved at ``path``.
 
     Parameters
     ----------
     path : path
         A file that `save` wrote. A truncated, damaged or foreign file raises `ModelFormatError`.
     mapped : bool, default False
-        Whether the tensors stay in the file until they are used: loading is fast whatever their
-        size, the model's structure is checked but not the tensors' checksums, and the file must
-        not be changed in place meanwhile (`save` replaces it, which is safe).
+        Whether the tensors stay in the file until they are used. Loading is then fast for any
+        size. The model's structure is checked, but the tensors' checksums are not. Do not change
+        the file in place while it is used; `save` replaces it, which is safe.
 
     Returns
     -------

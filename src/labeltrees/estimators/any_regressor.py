@@ -28,33 +28,33 @@ _NAMES = ("online", "balanced", "shuffled")
 
 
 class RegressorTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """P(label given x) by a tree with any regressor at its nodes: the paper's algorithms as such.
+    """P(label given x) by a tree with any regressor at its nodes, as in the paper's algorithms.
 
     Algorithms 1 and 3 of Beygelzimer et al., "Conditional probability tree estimation analysis and
-    algorithms" (UAI 2009), take a regression algorithm R as an argument. Here R is an object of
-    yours. It is plain Python: `ConditionalTreeClassifier` is the same with compiled linear
-    regressors, a thousand times as fast.
+    algorithms" (UAI 2009), take a regression algorithm R as an argument. Here you pass R as an
+    object. This class is plain Python. `ConditionalTreeClassifier` does the same with compiled
+    linear regressors, and is a thousand times faster.
 
-    It learns, predicts, and can be cloned and pickled. It has no file of its own, no threads, no
-    beam, no refinement, no explanations: a regressor is a black box, and a file without pickle has
-    no room for it. Theorem 7's depth bound holds for ``structure="online"`` whatever the regressor.
+    The estimator learns, predicts, and can be cloned and pickled. It has no model file, threads,
+    beam search, refinement or explanations, because a regressor is a black box that only pickle
+    can store. The depth bound of Theorem 7 holds for ``structure="online"`` with any regressor.
 
     Parameters
     ----------
     regressor : object
-        A scikit-learn estimator, which is cloned for every node: a regressor, or a classifier whose
-        ``predict_proba`` is asked. Or a function without arguments that makes an object with
+        A scikit-learn regressor or classifier with ``predict_proba``, which is cloned for every
+        node. You can also pass a function without arguments that returns an object with
         ``learn(X, targets, weights)`` and ``predict(X)``; targets are 0 (left) and 1 (right).
         Predictions are clipped to [0, 1].
     structure : {"online", "balanced", "shuffled"} or LabelTree, default "online"
-        "online" grows the tree by Algorithm 3, one row after the other: a scikit-learn estimator
-        then needs ``partial_fit``. All others are fixed, and `fit` learns each node's examples in
-        one call (Algorithm 1), for which ``fit`` is enough: a balanced tree over the labels sorted
-        or in random order, or a binary `LabelTree` over positions in ``classes_``.
+        "online" grows the tree by Algorithm 3, one row after the other, so a scikit-learn estimator
+        needs ``partial_fit``. All other trees are fixed, and `fit` trains each node in one call of
+        its ``fit`` (Algorithm 1). These are a balanced tree over the labels in sorted or random
+        order, or a binary `LabelTree` over positions in ``classes_``.
     alpha : float in [0, 1], default 0.6
-        Weight of balance against the regressors' opinion in rule (5).
+        Weight of balance against the regressors' predictions in rule (5).
     random_state : int, default 0
-        Decides the order of labels of "shuffled".
+        Seed of the order of labels of "shuffled".
 
     Attributes
     ----------
@@ -335,7 +335,7 @@ class _Adapted:
         self.constant: float | None = None
 
     def learn(self, X: Any, targets: NDArray[np.float64], weights: NDArray[np.float64]) -> None:
-        """Learn by partial_fit or fit; a classifier is not asked to learn a single class."""
+        """Train by partial_fit or fit; a single class needs no classifier."""
         if self.is_classifier and not self.online and (targets == targets[0]).all():
             self.constant = float(targets[0])
             return

@@ -1,4 +1,4 @@
-"""Targets that are distributions: rows of probabilities, dense or sparse, and their checks."""
+"""Check targets that are distributions, which are rows of probabilities, dense or sparse."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["as_distributions", "is_distributions", "no_class_weight"]
 
 
 def is_distributions(y: Any) -> bool:
-    """Return whether targets have columns: they are then distributions, not labels.
+    """Return whether targets have columns, which makes them distributions instead of labels.
 
     >>> is_distributions([[0.5, 0.5]]), is_distributions(["a", "b"]), is_distributions([[1], [2]])
     (True, False, False)

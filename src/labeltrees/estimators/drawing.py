@@ -1,4 +1,4 @@
-"""Models as pictures: trees, and the rounds of boosting."""
+"""Draw trees and the rounds of boosting."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ def draw_tree(
 
 
 def _text(ax: Any, x: float, y: float, text: str, **box: Any) -> None:
-    """Write into a box that no layout makes room for: the tree fills its axes by itself."""
+    """Write into a box that layouts ignore, because the tree already fills its axes."""
     shown = {"ha": "center", "va": "center", "fontsize": 8, "zorder": 2, "bbox": box}
     ax.text(x, y, text, **shown).set_in_layout(False)
 
 
 def _fills(model: SelfTerminatingTreeModel, nodes: list[int]) -> dict[int, Any]:
-    """Return a colour for each node: its likeliest label's, the paler the less likely it is.
+    """Return each node's colour, which is its top label's and paler for a lower probability.
 
-    White where there are more labels than matplotlib's cycle has colours.
+    It is white if there are more labels than colours in matplotlib's cycle.
     """
     from matplotlib import colors, rcParams
 
@@ -99,7 +99,7 @@ def draw_diagnosis(found: Diagnosis, axes: Any = None) -> Any:
 
 
 def _axes(ax: Any, size: tuple[float, float]) -> Any:
-    """The axes to draw into: those given, or new ones."""
+    """Return the axes, or new ones if there are none."""
     return _pyplot().figure(figsize=size, layout="constrained").gca() if ax is None else ax
 
 
@@ -112,7 +112,7 @@ def _pyplot() -> Any:
 
 
 def _places(left: list[int], depths: list[int], max_depth: int) -> dict[int, tuple[float, float]]:
-    """Where the nodes stand: each level in equal parts of the width above it."""
+    """Return the places of nodes, where each level divides the width of the level above."""
     places, stack = {}, [(0, 0.0, 1.0)]
     while stack:
         node, begin, end = stack.pop()

@@ -1,4 +1,4 @@
-"""What classifiers that learn row by row share; `fit` goes over the data in passes."""
+"""The common base class of classifiers that learn row by row."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ class OnlineClassifier(LabelClassifier):
         X : matrix of shape (n_rows, n_features), sparse or dense
         y : labels of shape (n_rows,), strings or integers; new ones may come at any time
         classes : labels, optional
-            Labels that may come, in any order: they are in ``classes_`` from now on. Not needed
-            unless the estimator says so.
+            Labels to add to ``classes_`` in advance, in any order. They are not necessary unless
+            the estimator's documentation requires them.
         sample_weight : numbers in [0, 1e9] of shape (n_rows,), optional
 
         Returns
@@ -157,7 +157,7 @@ class OnlineClassifier(LabelClassifier):
         sample_weight: ArrayLike | None,
         classes: ArrayLike | None = None,
     ) -> tuple[Any, tuple[Rows, RaggedLabels, NDArray[np.float32]]]:
-        """Return the model that goes on, or one that starts, and checked rows, labels, weights."""
+        """Return an existing or a new model, and checked rows, labels and weights."""
         first = "model_" not in self.__dict__
         settings = self._settings() if first else self.model_.settings
         if settings.class_weight == "balanced":

@@ -35,9 +35,9 @@ _NO_STARTS = np.empty(0, dtype=np.int64)
 class SelfTerminatingTreeClassifier(LabelClassifier):
     """A decision tree that decides while it grows where to stop, with probabilities at its leaves.
 
-    A child's label distribution is its parent's, moved as far as the examples of its branch are
-    worth: a branch whose labels differ from its parent's by no more than the penalty terminates.
-    There is no pruning, no depth and no leaf size to choose. Goldman and Singer, "Self-terminating
+    A child's label distribution is its parent's, changed as far as the examples of its branch
+    justify. A branch whose labels differ from its parent's by no more than the penalty terminates.
+    You need not choose pruning, depth or leaf size. Goldman and Singer, "Self-terminating
     induction of multiclass trees" (Snowbird 2011); the abstract's own algorithm is
     ``criterion="entropy", weight_power=0, min_gain=0, split_terminated=False``.
 
@@ -47,15 +47,15 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
         A branch of weight W terminates if its labels differ from what its parent expects by
         ``penalty * W**weight_power`` examples or less. ``"auto"`` takes, of the penalties whose
         log loss on held-out rows is near the least, the one of the smallest tree. A list has one
-        for each depth, the last for all deeper nodes; a callable is given the depth. 0 is growing
-        by the criterion alone: labels not seen in a leaf then have probability 0 there.
+        for each depth, the last for all deeper nodes; a callable gets the depth. With 0 the
+        criterion alone grows the tree, and labels that a leaf lacks have probability 0 there.
     weight_power : "auto" or float in [0, 1), default 0.5
         How the penalty grows with a branch's weight. The difference that chance alone makes grows
         with the square root of the weight. ``"auto"`` is 0.5, or where the penalty is chosen, too,
         the better of 0.5 and 0.7 on the held-out rows.
     min_gain : "auto" or float >= 0, default 0.5
-        A split must decrease the criterion's penalised risk by this much: it saves leaves that
-        hardly matter; 2 gives small trees. Like the penalty in units of ``sample_weight``, by
+        Minimum decrease of the criterion's penalised risk by a split, which saves leaves with
+        little effect; 2 gives small trees. Like the penalty in units of ``sample_weight``, by
         entropy in nats. ``"auto"`` is chosen with the penalty; with a penalty given it is 0.5, by
         entropy 4.
     criterion : {"gini", "entropy"}, default "gini"
@@ -63,24 +63,25 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
         the Gini index or by information gain. Distributions are by log loss either way, and above
         zero everywhere unless the penalty is 0.
     norm : {"l1", "linf"}, default "l1"
-        Whether each branch terminates by itself, or the two of a node together.
+        Whether branches terminate separately ("l1") or both branches of a node together ("linf").
     form : {"vector", "scalar"}, default "vector"
-        How two labels are penalised: by the larger entry of the vector alpha, or by the scalar
-        alpha of log-odds, which is the difference of its two entries, so that a penalty counts
-        twice. "scalar" is for two labels only.
+        The penalty of two labels, which is the larger entry of the vector alpha or the scalar alpha
+        of log-odds. The scalar is the difference of the two entries, so a penalty counts twice.
+        "scalar" is for two labels only.
     categorical : list of int or None, default None
-        Features whose values are names, not amounts: whole numbers from 0 on, at most
-        ``max_bins - 1`` besides 0. A split at one of them has a branch for every value that its
-        node has seen, NaN among them; any other value keeps the node's distribution.
+        Features whose values are categories, as whole numbers from 0 with at most ``max_bins - 1``
+        values above 0. A split at such a feature has a branch for every value in its node,
+        including NaN. For any other value the prediction is the node's distribution.
     split_terminated : bool, default True
-        Whether a branch that terminates may be split if one of its own splits gains enough; if not
-        it is a leaf, as in the abstract.
+        Whether a terminated branch may be split further if a split gains enough. Otherwise it is a
+        leaf, as in the abstract.
     max_bins : int in [3, 255], default 255
-        Into how many bins a feature is cut at most.
+        Maximum number of bins of a feature.
     n_jobs : int or None, default None
-        How many threads search for splits; None is 1, -1 all cores. The tree is the same.
+        Number of threads that search for splits, where -1 is all cores. It does not change the
+        tree.
     random_state : int, RandomState or None, default 0
-        Which rows ``penalty="auto"`` holds out.
+        Seed of the rows that ``penalty="auto"`` holds out.
     class_weight : "balanced", dict or None, default None
         Weights of labels, by which the weights of their rows are multiplied. "balanced" gives all
         labels the same total weight (`fit` only). A dict maps labels to weights, which are 1 for
@@ -160,7 +161,7 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
         Parameters
         ----------
         X : matrix of shape (n_rows, n_features), sparse or dense
-            NaN is a missing value: each split sends it to the better side.
+            NaN is a missing value, which each split sends to the better side.
         y : labels of shape (n_rows,), or a matrix (dense or sparse) of shape (n_rows, n_labels)
             The rows of a matrix are distributions.
         sample_weight : numbers in [0, 1e9] of shape (n_rows,), optional
@@ -281,9 +282,9 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
     def export_text(
         self, feature_names: Sequence[str] | None = None, *, max_depth: int = 10
     ) -> str:
-        """Return the tree as indented text: a node's question, and its three likeliest labels.
+        """Return the tree as indented text, with each node's test and three most likely labels.
 
-        Below a question ``yes`` comes first. Nodes deeper than ``max_depth`` are left out.
+        Below a test ``yes`` comes first. Nodes deeper than ``max_depth`` are left out.
 
         Parameters
         ----------
@@ -355,8 +356,8 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
     ) -> Any:
         """Draw the tree's top with matplotlib and return the axes.
 
-        Boxes have the colour of their likeliest label, paler where it is less likely, if labels are
-        no more than the colours of matplotlib's cycle.
+        Boxes have the colour of their most likely label, paler for a lower probability, if
+        matplotlib's cycle has enough colours for the labels.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Estimators of rows with any number of labels: their targets and their predictions."""
+"""The base class of estimators of rows with any number of labels, and the forms of y."""
 
 from __future__ import annotations
 

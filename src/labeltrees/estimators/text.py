@@ -1,4 +1,4 @@
-"""A classifier of texts: a vectoriser and an estimator in one."""
+"""A classifier of texts, which is a vectoriser and an estimator in one."""
 
 from __future__ import annotations
 
@@ -89,21 +89,21 @@ def _for_texts(
 
 
 class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Labels of texts: words become features, and a tree or an extreme regressor learns them.
+    """Classify texts by a vectoriser, which makes features of words, and an estimator.
 
-    It is fitted to texts and asked about texts; `save` keeps vectoriser and model in one file,
-    which `labeltrees.load` and the command line read.
+    `fit` and all predictions take texts. `save` writes vectoriser and model to one file, which
+    `labeltrees.load` and the command line read.
 
     Parameters
     ----------
     estimator : estimator of this library, default None
-        None is `ConditionalTreeClassifier` where a text has one label, and `ExtremeRegressor` where
-        it has a list of them (or a row of a matrix).
+        By default `ConditionalTreeClassifier` for one label per text, and `ExtremeRegressor` for
+        lists of labels or a matrix.
     vectorizer : vectoriser of scikit-learn, default None
-        None is words and pairs of words by TF-IDF (`labeltrees.transforms.default_text_features`)
-        for `fit`, and the same words hashed for a first `partial_fit`, which cannot know them all.
-        Anything with ``fit_transform`` and ``transform`` is taken; what `save` takes is listed in
-        docs/text.md.
+        The default for `fit` is words and pairs of words by TF-IDF
+        (`labeltrees.transforms.default_text_features`). A first `partial_fit` hashes these words,
+        because it cannot know them all. Any object with ``fit_transform`` and ``transform`` works;
+        docs/text.md lists the vectorisers that `save` supports.
 
     Attributes
     ----------
@@ -137,18 +137,18 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         classes: ArrayLike | None = None,
     ) -> Self:
-        """Learn from scratch and return the classifier; each text is read once.
+        """Train the classifier from scratch and return it; each text is read once.
 
         Parameters
         ----------
         texts : n_rows strings
             A list, a NumPy array, a series of pandas or polars, or an array of pyarrow.
         y : labels of shape (n_rows,), or a list of labels for each text
-            Whatever the estimator takes.
+            The labels in any form that the estimator takes.
         sample_weight : numbers of shape (n_rows,), optional
-            If the estimator takes weights.
+            Weights of texts, if the estimator takes weights.
         classes : labels, optional
-            If the estimator takes them: the names of the columns of ``y``.
+            Names of the columns of ``y``, if the estimator takes them.
 
         Returns
         -------
@@ -181,15 +181,15 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> Self:
         """Learn from the texts once, in their order, and return the classifier.
 
-        The vectoriser stays as it is: after `fit` with TF-IDF, words that were not there then are
-        not seen. Without a `fit` before it must need none, as hashing, or be fitted already.
+        The vectoriser does not change. After `fit` with TF-IDF, new words are therefore ignored.
+        Without a previous `fit`, the vectoriser must need no fitting, like hashing, or be fitted.
 
         Parameters
         ----------
         texts : n_rows strings
         y : labels of shape (n_rows,); new ones may come at any time
         classes : labels, optional
-            If given, they take the next places of ``classes_``.
+            Labels to add to ``classes_`` in advance.
         sample_weight : numbers of shape (n_rows,), optional
 
         Returns
@@ -296,7 +296,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         texts : n_rows strings
         y : what is true, as for `fit`
         sample_weight : numbers of shape (n_rows,), optional
-            If the estimator takes weights.
+            Weights of texts, if the estimator takes weights.
 
         Returns
         -------
@@ -357,8 +357,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         path : path
             Replaced as a whole, or not at all.
         keep_state : bool, default True
-            False leaves out what only learning needs and stores weights as float16: a far smaller
-            file for a model that will not learn again.
+            Whether the model can learn further. False stores weights as float16 and makes a much
+            smaller file.
         extra : dict, optional
             Values that JSON takes, kept with the model.
 
@@ -425,7 +425,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return the estimator that a fit begins with, as far as it is known without data."""
         if self.estimator is not None:
             return self.estimator
-        return ConditionalTreeClassifier(scale=None)  # words stay as they are, however few
+        return ConditionalTreeClassifier(scale=None)  # word features are never standardised
 
     def _new_estimator(self, targets: Any) -> Any:
         if self.estimator is None:

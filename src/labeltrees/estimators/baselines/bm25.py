@@ -15,28 +15,27 @@ __all__ = ["Bm25Ranker"]
 
 
 class Bm25Ranker(BaselineEstimator):
-    """Which labels suit a row, by BM25: a label is a document made of its rows' features.
+    """Rank the labels of a row by BM25, where a label's document has the features of its rows.
 
-    It stands for the information-retrieval stage of the live experiment in Prabhu et al., "Extreme
-    regression for dynamic search advertising" (WSDM 2020); the formula is that of Sparck Jones,
-    Walker and Robertson (2000). A label's document has each feature as often as its rows have it:
-    the sum of the features' values over the rows, each row weighted by the label's relevance to it
-    (1 where relevance is not graded, the share of the largest where it is). Values of 0 and below
-    are features that are not there. With N labels, n_f of them with feature f in their document,
-    tf its count, and lengths the sums of counts, a row scores
-    ``sum_f x_f log(1 + (N - n_f + 1/2) / (n_f + 1/2)) tf (k1 + 1) / (tf + k1 (1 - b + b length /
-    mean length))``. The logarithm is never below 0, which the paper's would be for features of more
-    than half of the labels. Nothing is learned but sums, in one pass. Probabilities are those of
-    each label by itself: they do not sum to one.
+    This is the information-retrieval stage of the live experiment in Prabhu et al., "Extreme
+    regression for dynamic search advertising" (WSDM 2020); the formula is from Sparck Jones, Walker
+    and Robertson (2000). The count of a feature in a label's document is the sum of its values over
+    the rows, each row weighted by the label's relevance to it (1 where relevance is not graded,
+    otherwise its share of the largest). Values of 0 and below are missing features. With N labels,
+    n_f of them with feature f in their document, tf its count, and lengths the sums of counts, a
+    row scores ``sum_f x_f log(1 + (N - n_f + 1/2) / (n_f + 1/2)) tf (k1 + 1) / (tf + k1 (1 - b + b
+    length / mean length))``. The logarithm is never below 0, unlike in the paper for features of
+    more than half of the labels. Training computes sums in one pass. The probabilities of labels
+    are independent of each other and do not sum to one.
 
     Parameters
     ----------
     k1 : float >= 0, default 1.2
-        How soon more of a feature in a document adds no more; with 0 at once.
+        How slowly the effect of a repeated feature saturates; 0 counts a feature once.
     b : float in [0, 1], default 0.75
-        How far counts are divided by the length of the document.
+        How much counts are normalised by the length of the document.
     relevance : "propensity" or None, default None
-        Whether relevance is divided by the labels' propensities first.
+        Whether relevance is first divided by the labels' propensities.
     threshold : float in (0, 1], default 0.5
         `predict` returns the labels with at least this probability, unless rows have one label.
     calibrate : bool, default True

@@ -15,19 +15,19 @@ __all__ = ["LeastSquaresRegressor"]
 
 
 class LeastSquaresRegressor(RegressingEstimator):
-    """How relevant each label is to a row, by one ridge regression per label: O(n_labels) per row.
+    """Predict the relevance of labels by one ridge regression per label, in O(n_labels) per row.
 
-    The simplest baseline of extreme regression, "1-vs-all-LS" in Prabhu et al., "Extreme regression
-    for dynamic search advertising" (WSDM 2020). Rows are brought to length 1. For every label w and
-    b minimise ``|w|^2 + cost * sum((y_i - w . x_i - b)^2)``; the intercept b is not penalised. The
-    solution is exact where rows or features are up to 4,096, else conjugate gradients find it to a
-    relative residual of 1e-6. Probabilities are those of each label by itself: they do not sum to
-    one.
+    This is the simplest baseline of extreme regression, "1-vs-all-LS" in Prabhu et al., "Extreme
+    regression for dynamic search advertising" (WSDM 2020). Rows are scaled to length 1. For every
+    label w and b minimise ``|w|^2 + cost * sum((y_i - w . x_i - b)^2)``; the intercept b is not
+    penalised. The solution is exact for up to 4,096 rows or features. Otherwise conjugate gradients
+    find it to a relative residual of 1e-6. The probabilities of labels are independent of each
+    other and do not sum to one.
 
     Parameters
     ----------
     cost : float in [1e-6, 1e6], default 1.0
-        What squared errors cost against the size of the weights.
+        Cost of squared errors relative to the size of the weights.
     relevance : "propensity" or None, default None
         Whether relevance is divided by the labels' propensities first, so that rare labels count.
     threshold : float in (0, 1], default 0.5

@@ -15,25 +15,25 @@ __all__ = ["LemlRegressor"]
 
 
 class LemlRegressor(RegressingEstimator):
-    """How relevant each label is to a row, by a linear map of low rank: LEML.
+    """Predict the relevance of labels by a linear map of low rank (LEML).
 
     Yu, Jain, Kar and Dhillon, "Large-scale multi-label learning with missing labels" (ICML 2014),
-    with squared loss and all labels observed. Rows are brought to length 1. W of shape (n_features,
+    with squared loss and all labels observed. Rows are scaled to length 1. W of shape (n_features,
     rank) and H of shape (n_labels, rank) minimise ``1/2 sum((y_il - h_l . W' x_i)^2) + penalty / 2
-    (|W|^2 + |H|^2)``, in turns: H is solved for exactly, W by conjugate gradients. There is no
-    intercept. A question costs O(rank (features of the row + n_labels)) per row. Probabilities are
-    those of each label by itself: they do not sum to one.
+    (|W|^2 + |H|^2)``, alternately, H exactly and W by conjugate gradients. There is no
+    intercept. A prediction costs O(rank (features of the row + n_labels)) per row. The
+    probabilities of labels are independent of each other and do not sum to one.
 
     Parameters
     ----------
     rank : int in [1, 10000], default 100
-        Columns of both factors; at most the number of features or labels is used.
+        Number of columns of both factors, at most the number of features or labels.
     penalty : float in [1e-6, 1e6], default 1.0
-        What the size of the factors costs against squared errors.
+        Cost of the size of the factors relative to squared errors.
     n_rounds : int >= 1, default 10
-        How often W and H are solved for.
+        Number of times that W and H are solved for.
     max_steps : int >= 1, default 10
-        Steps of conjugate gradients in a round at most.
+        Maximum number of steps of conjugate gradients in a round.
     relevance : "propensity" or None, default None
         Whether relevance is divided by the labels' propensities first, so that rare labels count.
     threshold : float in (0, 1], default 0.5

@@ -27,9 +27,9 @@ __all__ = ["BaselineEstimator", "RegressingEstimator"]
 class BaselineEstimator(MultilabelEstimator):
     """An estimator of rows with any number of labels, around a model that scores all of them.
 
-    Labels are ranked by their scores. **Probabilities are those of each label by itself and do not
-    sum to one**: P(label is relevant to the row), a logistic function of the score that was fitted
-    to held-out rows. A subclass names its ``_model_class`` and its parameters.
+    Labels are ranked by their scores. **Probabilities do not sum to one**. Each is P(label is
+    relevant to the row), a logistic function of the score that was fitted to held-out rows. A
+    subclass names its ``_model_class`` and its parameters.
     """
 
     _model_class: ClassVar[type[MultilabelModel]]
@@ -43,8 +43,8 @@ class BaselineEstimator(MultilabelEstimator):
         X : matrix of shape (n_rows, n_features), sparse or dense
         y : matrix, lists, dicts or labels
             A matrix of relevance >= 0 (dense or sparse), a list of labels for every row, a dict of
-            labels and relevance for every row, or one label per row. Rows without a label count as
-            examples of none.
+            labels and relevance for every row, or one label per row. Rows without a label are
+            negative examples of all labels.
         classes : labels of shape (n_labels,), optional
             Names of the columns of a matrix; by default 0, 1, ...
 
@@ -81,9 +81,9 @@ class BaselineEstimator(MultilabelEstimator):
         Returns
         -------
         TopLabels
-            ``labels`` and ``probabilities``, both of shape (n_rows, k). The order is that of
-            `predict_top_scores`: with ``relevance="propensity"`` it need not be that of the
-            probabilities.
+            ``labels`` and ``probabilities``, both of shape (n_rows, k). They are
+            sorted as by `predict_top_scores`, so with ``relevance="propensity"`` probabilities need
+            not decrease.
 
         Examples
         --------
@@ -121,7 +121,7 @@ class BaselineEstimator(MultilabelEstimator):
         return top
 
     def predict_scores(self, X: Any, *, max_bytes: int = MAX_DENSE_BYTES) -> NDArray[np.float64]:
-        """Return the scores of all labels. They rank a row's labels; they are no probabilities.
+        """Return the scores of all labels, which rank a row's labels and are not probabilities.
 
         Parameters
         ----------
@@ -153,7 +153,7 @@ class BaselineEstimator(MultilabelEstimator):
         *,
         max_bytes: int = MAX_DENSE_BYTES,
     ) -> TopRows:
-        """Return the k rows that score best for each label: labelwise inference, O(n_rows) each.
+        """Return the k rows that score best for each label (labelwise inference), O(n_rows) each.
 
         Parameters
         ----------
@@ -195,7 +195,7 @@ class BaselineEstimator(MultilabelEstimator):
         Parameters
         ----------
         X, labels, k, max_bytes
-            As for `top_rows`.
+            The arguments of `top_rows`.
 
         Returns
         -------

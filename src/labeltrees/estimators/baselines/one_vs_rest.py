@@ -16,25 +16,25 @@ __all__ = ["DismecRanker", "ProxmlRanker"]
 
 
 class DismecRanker(BaselineEstimator):
-    """Labels ranked by one support vector machine per label: DiSMEC. O(n_labels) per row.
+    """Rank labels by one support vector machine per label (DiSMEC), in O(n_labels) per row.
 
     Babbar and Schölkopf, "DiSMEC: distributed sparse machines for extreme multi-label
-    classification" (WSDM 2017). Rows are brought to length 1. Every label minimises
-    ``1/2 |w|^2 + 1/2 b^2 + cost * sum(max(0, 1 - y_i (w . x_i + b))^2)``, y being 1 for its own
-    rows and -1 for all others, whatever their relevance; then small weights are dropped. Labels are
-    dealt to threads, and within a thread 64 at a time share each pass over the rows (dual
-    coordinate descent). Scores are margins; probabilities are those of each label by itself.
+    classification" (WSDM 2017). Rows are scaled to length 1. Every label minimises
+    ``1/2 |w|^2 + 1/2 b^2 + cost * sum(max(0, 1 - y_i (w . x_i + b))^2)``, where y is 1 for its own
+    rows of any relevance and -1 for all others. Small weights are dropped afterwards. Threads share
+    the labels, and in a thread 64 labels at a time share each pass over the rows (dual coordinate
+    descent). Scores are margins. The probabilities of labels are independent of each other.
 
     Parameters
     ----------
     cost : float in [1e-6, 1e6], default 1.0
-        What errors cost against the size of the weights, as C of liblinear.
+        Cost of errors relative to the size of the weights, like C of liblinear.
     min_weight : float >= 0, default 0.01
-        Weights of at most this size are dropped: the paper's Delta.
+        Weights of at most this size are dropped (Delta in the paper).
     max_epochs : int >= 1, default 100
-        Passes over the rows at most.
+        Maximum number of passes over the rows.
     tolerance : float in [0, 1], default 0.001
-        Passes end at a duality gap of this share of the objective of zero weights.
+        Training ends at a duality gap of this share of the objective of zero weights.
     threshold : float in (0, 1], default 0.5
         `predict` returns the labels with at least this probability, unless rows have one label.
     calibrate : bool, default True
@@ -45,7 +45,7 @@ class DismecRanker(BaselineEstimator):
         Number of threads for training, where None is 1 and -1 all cores. It does not change the
         model.
     random_state : int, RandomState or None, default 0
-        Seed of the order of rows, and of the choice of held-out ones.
+        Seed of the order of rows and of the choice of held-out rows.
 
     Attributes
     ----------
@@ -92,26 +92,26 @@ class DismecRanker(BaselineEstimator):
 
 
 class ProxmlRanker(BaselineEstimator):
-    """Labels ranked by one sparse classifier per label, robust to changed features: ProXML.
+    """Rank labels by one sparse classifier per label, robust to changed features (ProXML).
 
     Babbar and Schölkopf, "Data scarcity, robustness and extreme multi-label classification" (2019),
     in the paper on extreme regression as "Adversarial extreme multi-label classification". A
     classifier that must bear the worst change of every feature by a bounded amount is one whose
-    weights are penalised by their absolute sum. Rows are brought to length 1. Every label minimises
-    ``|w|_1 + cost * sum(max(0, 1 - y_i (w . x_i + b))^2)``, y being 1 for its own rows and -1 for
-    all others, whatever their relevance; the intercept b is not penalised. Labels are dealt to
-    threads, and within a thread 64 at a time share each pass over the features (coordinate
-    descent). Scores are margins; probabilities are those of each label by itself.
+    weights are penalised by their absolute sum. Rows are scaled to length 1. Every label minimises
+    ``|w|_1 + cost * sum(max(0, 1 - y_i (w . x_i + b))^2)``, where y is 1 for its own rows of any
+    relevance and -1 for all others. The intercept b is not penalised. Threads share the labels, and
+    in a thread 64 labels at a time share each pass over the features (coordinate descent). Scores
+    are margins. The probabilities of labels are independent of each other.
 
     Parameters
     ----------
     cost : float in [1e-6, 1e6], default 1.0
-        What errors cost against the size of the weights.
+        Cost of errors relative to the size of the weights.
     max_epochs : int >= 1, default 200
-        Passes over the features at most.
+        Maximum number of passes over the features.
     tolerance : float in [0, 1], default 0.01
-        Passes end when the subgradients nearest to 0 sum to at most this share of what they did
-        for zero weights.
+        Training ends when the subgradients nearest to 0 sum to at most this share of their sum for
+        zero weights.
     threshold : float in (0, 1], default 0.5
         `predict` returns the labels with at least this probability, unless rows have one label.
     calibrate : bool, default True

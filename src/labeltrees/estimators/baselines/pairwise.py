@@ -20,37 +20,37 @@ __all__ = ["RankSvmRanker", "XlrRanker"]
 
 
 class RankSvmRanker(BaselineEstimator):
-    """Labels ranked by linear scores that were learned from pairs: RankSVM. O(n_labels) per row.
+    """Rank labels by linear scores learned from pairs (RankSVM), in O(n_labels) per row.
 
     Herbrich et al., "Support vector learning for ordinal regression" (1999), with the squared loss
-    of Lee and Lin, "Large-scale linear RankSVM" (2014). Rows are brought to length 1, and every
-    label has weights w and an intercept b. They minimise, all together, half their squares plus
+    of Lee and Lin, "Large-scale linear RankSVM" (2014). Rows are scaled to length 1, and every
+    label has weights w and an intercept b. Together they minimise half their squares plus
     ``cost * sum(max(0, 1 - (s_better - s_worse))^2)`` over pairs that differ in relevance, by
-    L-BFGS. Scores only rank; probabilities are those of each label by itself.
+    L-BFGS. Scores only rank. The probabilities of labels are independent.
 
     Parameters
     ----------
     cost : float in [1e-6, 1e6], default 0.1
-        What a pair's error costs against the size of the weights.
+        Cost of a pair's error relative to the size of the weights.
     per : {"row", "label"}, default "row"
         Whether pairs are two labels of one row, to rank labels (pointwise inference), or two rows
         of one label, to rank rows (labelwise inference).
     n_zeros : int >= 1 or None, default None
-        How many labels without relevance, chosen at random, each row's relevant ones are compared
-        with (with ``per="label"``, how many rows). None is all. More than 2^27 pairs raise
+        Number of random labels without relevance to compare each row's relevant labels with (or
+        number of rows with ``per="label"``). By default all are used. More than 2^27 pairs raise
         `TooLargeError`.
     max_iterations : int >= 1, default 1000
-        Steps of L-BFGS at most. It stops by itself at the optimum, on BibTeX after about 300.
+        Maximum number of steps of L-BFGS, which stops at the optimum (on BibTeX after about 300).
     relevance : "propensity" or None, default None
         Whether relevance is divided by the labels' propensities first, so that rare labels count.
     threshold : float in (0, 1], default 0.5
         `predict` returns the labels with at least this probability, unless rows have one label.
     calibrate : bool, default True
         Whether probabilities are a logistic function of the score, fitted to rows held out from a
-        second model, so training takes twice as long. Otherwise it is the function itself, which
-        tells nothing. Scores are the same.
+        second model, so training takes twice as long. Otherwise it is the logistic
+        function of the score, which has no meaning as a probability. Scores are the same.
     random_state : int, RandomState or None, default 0
-        Seed of the choice of ``n_zeros``, and of held-out rows.
+        Seed of the choice of ``n_zeros`` and of held-out rows.
 
     Attributes
     ----------
@@ -97,38 +97,38 @@ class RankSvmRanker(BaselineEstimator):
 
 
 class XlrRanker(BaselineEstimator):
-    """Rows ranked for each label by a mixture of a few basic rankings: extreme learning to rank.
+    """Rank rows for each label by a mixture of a few basic rankings (extreme learning to rank).
 
     Cheng, Davidson and Hsieh, "Extreme learning to rank via low rank assumption" (ICML 2018), the
-    factorised RankSVM. Rows x are brought to length 1. A label scores a row by ``u . V x``: the
-    ``n_factors`` rows of V are the basic rankings, u says how much the label makes of each. U and V
+    factorised RankSVM. Rows x are scaled to length 1. A label scores a row by ``u . V x``. The
+    ``n_factors`` rows of V are the basic rankings, and u has their weights for the label. U and V
     minimise half their squares plus ``cost * sum(max(0, 1 - (s_better - s_worse))^2)`` over pairs
-    of rows that differ in their relevance to a label, alternately. It is made for labelwise
-    inference (`top_rows`): scores of one label rank rows, but scores of different labels were never
-    compared, so that `predict_top_k` is weak. Probabilities are those of each label by itself.
+    of rows that differ in their relevance to a label, alternately. Use it for labelwise
+    inference (`top_rows`). Scores of one label rank rows, but training never compares scores of
+    different labels, so `predict_top_k` is weak. The probabilities of labels are independent.
 
     Parameters
     ----------
     n_factors : int >= 1, default 10
-        Basic rankings.
+        Number of basic rankings.
     cost : float in [1e-6, 1e6], default 0.1
-        What a pair's error costs against the size of the factors.
+        Cost of a pair's error relative to the size of the factors.
     n_zeros : int >= 1 or None, default 100
-        How many rows without relevance, chosen at random, each label's relevant ones are compared
-        with. None is all. More than 2^27 pairs raise `TooLargeError`.
+        Number of random rows without relevance to compare each label's relevant rows with. For None
+        all are used. More than 2^27 pairs raise `TooLargeError`.
     n_rounds : int >= 1, default 10
-        How often V and then U are improved.
+        Number of times that V and then U are improved.
     max_iterations : int >= 1, default 10
-        Steps of L-BFGS for each of them at most.
+        Maximum number of steps of L-BFGS for each.
     relevance : "propensity" or None, default None
-        Whether relevance is divided by the labels' propensities first; within a label it changes
-        nothing.
+        Whether relevance is first divided by the labels' propensities, which has no effect within a
+        label.
     threshold : float in (0, 1], default 0.5
         `predict` returns the labels with at least this probability, unless rows have one label.
     calibrate : bool, default True
         Whether probabilities are a logistic function of the score, fitted to rows held out from a
-        second model, so training takes twice as long. Otherwise it is the function itself, which
-        tells nothing. Scores are the same.
+        second model, so training takes twice as long. Otherwise it is the logistic
+        function of the score, which has no meaning as a probability. Scores are the same.
     random_state : int, RandomState or None, default 0
         Seed of the factors' start, of the choice of ``n_zeros``, and of held-out rows.
 

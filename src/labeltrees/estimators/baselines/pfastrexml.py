@@ -15,33 +15,34 @@ __all__ = ["PfastreXmlRanker"]
 
 
 class PfastreXmlRanker(BaselineEstimator):
-    """Which labels suit a row, by trees over rows that are split by nDCG: PfastreXML.
+    """Rank the labels of a row by trees over rows that are split by nDCG (PfastreXML).
 
     Jain, Prabhu and Varma, "Extreme multi-label loss functions" (KDD 2016), on the trees of FastXML
-    (Prabhu and Varma, KDD 2014). Rows are brought to length 1. A node's rows are divided so that
-    two rankings of the labels, one for each side, have the largest nDCG; a sparse linear separator
-    (logistic loss, l1 penalty) learns the division, and rows go on by its sign. A leaf has the mean
-    relevance of its rows, and labels have the mean over all trees, t. Labels are ranked by
-    ``t^tail_weight / (1 + exp(gamma / 2 |x - mean of the label's rows|^2))^(1 - tail_weight)``,
-    which helps rare labels; a label in no leaf of the row has score 0. FastXML is
-    ``relevance=None, tail_weight=1``, PfastXML ``tail_weight=1``. Probabilities are those of each
-    label by itself: they do not sum to one.
+    (Prabhu and Varma, KDD 2014). Rows are scaled to length 1. A node's rows are divided so that two
+    rankings of the labels, one for each side, have the largest nDCG. A sparse linear separator
+    (logistic loss, l1 penalty) learns the division, and its sign sends rows to a side. A leaf has
+    the mean relevance of its rows, and t is the mean of a label over all trees. Labels are ranked
+    by ``t^tail_weight / (1 + exp(gamma / 2 |x - mean of the label's rows|^2))^(1 - tail_weight)``,
+    which helps rare labels; a label in no leaf of the row has score 0. FastXML is ``relevance=None,
+    tail_weight=1``, PfastXML ``tail_weight=1``. The probabilities of labels are independent of each
+    other and do not sum to one.
 
     Parameters
     ----------
     n_trees : int >= 1, default 50
-        Trees of the ensemble, each from other random signs.
+        Number of trees, each from other random signs.
     max_leaf : int >= 1, default 10
-        A node of at most so many rows is a leaf; so is one whose rows the separator cannot divide.
+        Maximum number of rows of a leaf. A node whose rows the separator cannot divide is also a
+        leaf.
     leaf_labels : int >= 1, default 100
-        Labels kept of a leaf, those of the most relevance.
+        Number of the most relevant labels to keep in a leaf.
     cost : float in [1e-6, 1e6], default 4.0
-        What errors of a separator cost against its l1 norm, as C of liblinear; both sides of a
-        node have the same cost in all. The paper has 1, which is faster and leaves larger leaves.
+        Cost of a separator's errors relative to its l1 norm, like C of liblinear. Both sides of a
+        node have the same total cost. The paper uses 1, which is faster and makes larger leaves.
     tail_weight : float in [0, 1], default 0.8
-        The exponent of the trees' value; the tail classifier's is 1 less it.
+        The exponent of the trees' value. The exponent of the tail classifier is 1 - tail_weight.
     gamma : float in [0, 1e6], default 30.0
-        How soon the tail classifier falls with the distance from a label's mean row.
+        How fast the tail classifier falls with the distance from a label's mean row.
     relevance : "propensity" or None, default "propensity"
         Whether relevance is divided by the labels' propensities first, so that rare labels count.
     threshold : float in (0, 1], default 0.5

@@ -170,7 +170,7 @@ class AdacondClassifier(LabelClassifier):
         def fit_round(number: int, weights: NDArray[np.float64]) -> Fitted[Model]:
             member = fit_base(base, training, weights, number)
             progress.advance(1)
-            return Fitted(member, distances.ask(member))
+            return Fitted(member, distances.predict(member))
 
         with progress:
             boosted = boost(

@@ -1,4 +1,4 @@
-"""How far answers are from the targets of training rows, with or without whole distributions."""
+"""Distances of predictions from the targets of training rows."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ __all__ = ["Distances", "NormDistances", "TotalVariation", "distances_for"]
 
 
 class Distances(Protocol):
-    """What boosting asks of a measure of error."""
+    """A measure of error for boosting."""
 
-    def ask(self, member: Model) -> FloatArray:
-        """Return the answers of a model for the training rows that `of` needs."""
+    def predict(self, member: Model) -> FloatArray:
+        """Return the predictions of a model for the training rows, as `of` takes them."""
 
-    def of(self, answers: FloatArray) -> FloatArray:
-        """Return the distance of each row's answer to its target, in [0, 1]."""
+    def of(self, predicted: FloatArray) -> FloatArray:
+        """Return the distance of each row's prediction from its target, in [0, 1]."""
 
 
 def distances_for(norm: Any, training: Training) -> Distances:
@@ -38,23 +38,23 @@ def distances_for(norm: Any, training: Training) -> Distances:
 
 
 class TotalVariation:
-    """Half the sum of absolute differences, from the labels of the target alone.
+    """Half the sum of absolute differences, computed from the labels of the target alone.
 
-    Outside the target's labels the differences are the answer's probabilities, whose sum is 1 less
-    those inside. So only P(label given row) of the target's own labels is asked: for one label a
-    row the distance is 1 - p.
+    For other labels the differences are the predicted probabilities, which sum to 1 minus the
+    probabilities of the target's labels. So only P(label given row) of the target's labels is
+    needed. For one label per row the distance is 1 - p.
     """
 
     def __init__(self, training: Training) -> None:
         self._training = training
         targets = training.targets
         n_cells = targets.shape[0] * targets.shape[1]
-        self._ask_whole = not training.is_labels and 2 * targets.nnz > n_cells
+        self._needs_whole = not training.is_labels and 2 * targets.nnz > n_cells
 
-    def ask(self, member: Model) -> FloatArray:
+    def predict(self, member: Model) -> FloatArray:
         """Return the model's probability for every stored entry of the targets."""
         training, ids = self._training, self._training.targets.indices
-        if self._ask_whole:
+        if self._needs_whole:
             return np.asarray(_whole(member, training)[training.row_of, ids])
         rows = training.rows if training.is_labels else training.rows.take(training.row_of)
         p = member.label_probabilities(rows, training.vocabulary.labels[ids])
@@ -63,12 +63,12 @@ class TotalVariation:
             p = np.where(np.isin(ids, known), p, 0.0)
         return p
 
-    def of(self, answers: FloatArray) -> FloatArray:
+    def of(self, predicted: FloatArray) -> FloatArray:
         """Return the total variation of each row."""
         targets = self._training.targets
         starts = targets.indptr[:-1]  # no row of a distribution is empty
-        inside = np.add.reduceat(np.abs(answers - targets.data), starts)
-        outside = 1.0 - np.add.reduceat(answers, starts)
+        inside = np.add.reduceat(np.abs(predicted - targets.data), starts)
+        outside = 1.0 - np.add.reduceat(predicted, starts)
         return np.clip((inside + outside) / 2, 0.0, 1.0)
 
 
@@ -80,15 +80,15 @@ class NormDistances:
         self._norm, self._training = norm, training
         self._targets = training.targets.toarray()
 
-    def ask(self, member: Model) -> FloatArray:
+    def predict(self, member: Model) -> FloatArray:
         """Return the model's distributions."""
         return _whole(member, self._training)
 
-    def of(self, answers: FloatArray) -> FloatArray:
-        """Return the norm's values, or raise if they are no distances in [0, 1]."""
-        values = np.asarray(self._norm(answers, self._targets), dtype=np.float64)
-        if values.shape != (len(answers),):
-            allowed = f"a callable that returns shape ({len(answers)},), one value per row"
+    def of(self, predicted: FloatArray) -> FloatArray:
+        """Return the norm's values, or raise `ArgumentError` if they are not in [0, 1]."""
+        values = np.asarray(self._norm(predicted, self._targets), dtype=np.float64)
+        if values.shape != (len(predicted),):
+            allowed = f"a callable that returns shape ({len(predicted)},), one value per row"
             raise ArgumentError.of("norm", f"one that returns shape {values.shape}", allowed)
         wrong = ~((values >= 0) & (values <= 1 + 1e-9))
         if wrong.any():

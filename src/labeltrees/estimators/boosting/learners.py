@@ -1,10 +1,10 @@
-"""What boosting asks of a base learner, and adapters for estimators that know less of it.
+"""The base learners of boosting, and adapters for other classifiers.
 
 A base learner is fitted to weights and distributions. `SelfTerminatingTreeClassifier` takes both,
-as does any with ``accepts_distributions = True``: its ``fit(X, P, sample_weight=w)`` takes rows of
-probabilities, and the columns of its ``predict_proba`` are those of P. Every other classifier is
-given each row once for every label of its distribution, with the row's weight times the label's
-probability: the same weighted log loss, or any loss that is a sum over examples.
+like any class with ``accepts_distributions = True``. Its ``fit(X, P, sample_weight=w)`` takes rows
+of probabilities, and its ``predict_proba`` has the columns of P. All other classifiers get each row
+once for every label of its distribution, with the row's weight times the label's probability. This
+gives the same weighted log loss, or any other loss that is a sum over examples.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
 __all__ = ["OutsideModel", "Training", "check_base", "fit_base"]
 
-_SUM_ERROR = 1e-5  # what rounding float32 probabilities can add to the sum of a row
+_SUM_ERROR = 1e-5  # rounding error of float32 probabilities in the sum of a row
 
 
 @dataclass(frozen=True)
 class Training:
-    """Rows and their targets: the distribution of row r is row r of ``targets``."""
+    """Rows and their targets, where row r of ``targets`` is the distribution of row r."""
 
     rows: Rows
     targets: sparse.csr_array
@@ -47,7 +47,7 @@ class Training:
     is_labels: bool
     """Whether every row has one label only."""
     scale: float
-    """What the weights given to a base learner sum to: the summed sample weights."""
+    """Sum of the weights passed to a base learner, equal to the sum of the sample weights."""
 
     @property
     def row_of(self) -> NDArray[np.int64]:
@@ -69,9 +69,9 @@ def check_base(base: Any) -> None:
 def fit_base(base: Any, training: Training, weights: NDArray[np.float64], number: int) -> Model:
     """Return the model of a fresh copy of ``base``, fitted to the training data in a round.
 
-    The weights, which sum to 1, are scaled to sum to as many examples as there are: penalties and
-    steps of a learner are in that unit. A base learner with an integer ``random_state`` is given
-    the next one in each round.
+    The weights, which sum to 1, are scaled to sum to the sum of the sample weights, because
+    penalties and steps of a learner are in this unit. An integer ``random_state`` of the base
+    learner is increased by 1 in each round.
     """
     estimator = clone(base)
     seed = getattr(estimator, "random_state", None)
@@ -164,15 +164,15 @@ class OutsideModel:
         return TopLabels(self.vocabulary.labels[order], np.take_along_axis(p, order, axis=1))
 
     def describe(self) -> dict[str, Any]:
-        """Return what the estimator says of itself."""
+        """Return the estimator's representation."""
         return {"estimator": repr(self.estimator)}
 
     def to_dot(self, names: Sequence[str], *, max_nodes: int) -> str:  # noqa: ARG002
-        """Raise: the shape of an outside estimator is not known."""
+        """Raise `ArgumentError`, because the shape of an outside estimator is not known."""
         raise ArgumentError.of("base", self.estimator, "one of this library's to be drawn")
 
     def to_tensors(self, *, keep_state: bool) -> Any:  # noqa: ARG002
-        """Raise: an outside estimator could be written down only as code to run."""
+        """Raise `ArgumentError`, because an outside estimator has no data format."""
         raise ArgumentError.of(
             "base", self.estimator, "one of this library's estimators for the model to be saved"
         )
