@@ -16,6 +16,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #elif defined(_WIN32)
 #define WIN32_LEAN_AND_MEAN
@@ -67,6 +68,12 @@ void* map_pages(std::size_t n_bytes, std::size_t alignment) {
 void unmap_pages(void* start, std::size_t n_bytes) noexcept { munmap(start, n_bytes); }
 
 int open_unnamed_file(const std::string& folder) {
+#if defined(O_TMPFILE)
+  // Such a file never has a name, so that a signal cannot leave it behind. Some file systems do not
+  // support it.
+  const int unnamed = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (unnamed >= 0) return unnamed;
+#endif
   std::string path = folder + "/labeltrees-XXXXXX";
   const int file = mkstemp(path.data());
   if (file < 0) fail(errno, "no file can be made in the folder for spilled data");
