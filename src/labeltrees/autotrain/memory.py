@@ -26,7 +26,7 @@ _PROGRAM_BYTES = 2**27
 """What the program itself takes by the time it learns."""
 _ENTRY_BYTES, _LABEL_BYTES, _ROW_BYTES = 40, 64, 400
 """What training takes for each feature of a row, each label of a row, and each row: the rows, those
-to learn from, and what extreme regression makes of them (docs/dask.md, memory per worker)."""
+to learn from, and what extreme regression makes of them (docs/scale.md, memory per worker)."""
 _CHARACTER_BYTES = 24
 """The same for each character of a text: as text, as features and while features are made."""
 _BUFFER_SHARE = 1 / 16

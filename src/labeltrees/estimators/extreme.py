@@ -327,7 +327,7 @@ class ExtremeRegressor(RelevanceEstimator):
 
         Up to three trees are trained on a quarter, on half and on all of the sample. Quick training
         is repeated for about two seconds in total. A larger sample gives a better estimate;
-        docs/dask.md has results for a quarter of the rows.
+        docs/scale.md has results for a quarter of the rows.
 
         Parameters
         ----------
