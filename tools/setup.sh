@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Make .venv ready: `setup.sh run` installs the package, `serve` what its server needs as well, `docs` what
-# the documentation site is built with, `dev` all tools.
-# Does nothing when nothing has changed since the last time.
+# Make .venv ready: `setup.sh run` installs the package, `serve` also the server's dependencies, `docs` also
+# those of the documentation site, `dev` also all tools. The package is editable: Python runs src/labeltrees,
+# so only a change of C++ or of dependencies needs this script again. Without such a change it does nothing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 kind=${1:?run, serve, docs or dev}
@@ -33,16 +33,36 @@ int main() { int a[2] = {1, 2}; std::span<int> s(a); return std::popcount(3u) - 
     fail "the C++ compiler '$compiler' is too old: C++20 is needed (g++ 11, clang 14, or newer)."
 }
 
-# One number for everything that is compiled or installed.
+# One number for everything that is compiled or part of the package's metadata.
 fingerprint() {
-  { find src cpp/include cpp/src cpp/bindings -type f ! -name '*.pyc' -print0
-    printf '%s\0' pyproject.toml CMakeLists.txt README.md LICENSE
+  { find cpp/include cpp/src cpp/bindings -type f -print0
+    printf '%s\0' pyproject.toml CMakeLists.txt src/labeltrees/__init__.py tools/setup.sh
   } | LC_ALL=C sort -z | xargs -0 cksum | cksum
+}
+
+# Compile what has changed of the core, and put the module into src/labeltrees.
+build_core() {
+  local build=build/core log=build/core.log
+  mkdir -p build
+  { PATH=$PWD/.venv/bin:$PATH cmake -S . -B "$build" -G Ninja -DPython_EXECUTABLE="$PWD/.venv/bin/python" \
+      -Dnanobind_DIR="$(.venv/bin/python -m nanobind --cmake_dir)" &&
+    PATH=$PWD/.venv/bin:$PATH cmake --build "$build" &&
+    rm -f src/labeltrees/_core*.so && PATH=$PWD/.venv/bin:$PATH cmake --install "$build" --prefix src
+  } >"$log" 2>&1 || { tail -n 40 "$log"; return 1; }
+}
+
+# scikit-build-core would add an import hook that comes before PYTHONPATH, and sanitize.sh and other
+# worktrees name their copy there. A line with the path is enough.
+install_editable() {
+  pip install --no-build-isolation --no-deps --force-reinstall -C wheel.cmake=false -C wheel.py-api=py3 \
+    -C editable.mode=inplace --editable . || return
+  rm -f .venv/lib/python*/site-packages/_editable_skbc_labeltrees.*
+  echo "$PWD/src" >"$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/labeltrees.pth"
 }
 
 stamp=.venv/.installed-$kind
 now="$kind $(fingerprint)"
-if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$now" ]; then exit 0; fi
+if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$now" ] && compgen -G 'src/labeltrees/_core*.so' >/dev/null; then exit 0; fi
 
 if [ ! -x .venv/bin/python ]; then
   python=$(find_python)
@@ -83,7 +103,7 @@ fi
 echo "labeltrees: building the package"
 rm -f .venv/.installed-*
 is_built=yes
-pip install --no-build-isolation --no-deps --force-reinstall . || is_built=no
+build_core && install_editable || is_built=no
 if [ -n "$rest" ]; then
   wait "$rest" || fail "$no_dependencies"
   mv "$requirements.new" "$requirements"

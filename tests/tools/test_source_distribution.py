@@ -43,6 +43,7 @@ def names(tmp_path_factory):
         "README.md",
         "CHANGELOG.md",
         "docs/store.md",
+        "docs/examples/intents.tsv",
         "conftest.py",
         "tests/test_store.py",
         "tests/files_of_0_1_0/last/lom.safetensors",
@@ -58,3 +59,4 @@ def test_neither_benchmarks_nor_what_is_built_nor_hidden_files_are_in_it(names):
     assert top & {"benchmarks", "build", "dist"} == set()
     assert not any(name.startswith(".") or "__pycache__" in name for name in names)
     assert not any(name.startswith("tests/benchmarks") for name in names)
+    assert not any(name.endswith((".so", ".pyd", ".pyc")) for name in names)

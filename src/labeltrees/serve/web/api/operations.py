@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from labeltrees.serve.server import Server
-    from labeltrees.serve.web.keys import Right
+    from labeltrees.serve.web.access import Right
 
 __all__ = ["Call", "Limits", "Operation", "problem_response", "routes"]
 
