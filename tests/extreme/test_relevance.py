@@ -19,7 +19,7 @@ from labeltrees.models.extreme.relevance import as_relevance
 
 def dense(relevance):
     shape = (relevance.n_rows, len(relevance.vocabulary))
-    values, labels, starts = relevance.values, relevance.labels, relevance.starts
+    values, labels, starts = relevance.relevance, relevance.labels, relevance.starts
     return relevance.scale * sparse.csr_array((values, labels, starts), shape=shape).toarray()
 
 
@@ -35,7 +35,7 @@ def dense(relevance):
 def test_graded_relevance_is_scaled_to_one(Y):
     relevance = as_relevance(Y)
     assert relevance.scale == 4
-    assert relevance.values.max() == 1
+    assert relevance.relevance.max() == 1
     assert dense(relevance).tolist() == [[0, 2], [0, 0], [4, 1]]
     assert relevance.vocabulary.labels.tolist() == [0, 1]
 

@@ -112,9 +112,9 @@ def part_of(X: Any, y: Any, classes: ArrayLike | None, number: int) -> Partition
         rows, relevance = as_rows(X), raw_relevance_of(y, classes)
     except DataError as error:
         raise DataError(f"partition {number}: {error}") from None
-    n_labelled = len(relevance.starts) - 1
-    if n_labelled != rows.n_rows:
-        raise DataError(f"partition {number}: y has {n_labelled} rows for the {rows.n_rows} of X.")
+    if relevance.n_rows != rows.n_rows:
+        n = relevance.n_rows
+        raise DataError(f"partition {number}: y has {n} rows for the {rows.n_rows} of X.")
     return Partition(rows, relevance, form_of(y))
 
 
@@ -133,7 +133,7 @@ def facts_of(part: Partition) -> PartitionFacts:
         len(part.rows.indices),
         relevance.vocabulary.labels,
         np.bincount(relevance.labels, minlength=len(relevance.vocabulary)),
-        float(relevance.values.max(initial=0.0)),
+        float(relevance.relevance.max(initial=0.0)),
         relevance.most,
         part.form,
     )

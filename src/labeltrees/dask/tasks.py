@@ -7,7 +7,7 @@ the same as on a single machine, to the last bit.
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from labeltrees import _core
 from labeltrees.dask.blocks import Block, joined, pick
 from labeltrees.dask.planning import MeanFeatures
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import DataError
 from labeltrees.models.extreme.calibration import Calibration, ProbabilityMap
@@ -136,12 +137,13 @@ def block_of(part: Partition, whole: Whole, held: NDArray[np.int64], first_held:
     """
     raw = part.relevance
     ids = whole.vocabulary.ids(raw.vocabulary.labels)
-    values = raw.values if whole.most is None else np.minimum(raw.values, whole.most)
+    values = raw.relevance if whole.most is None else np.minimum(raw.relevance, whole.most)
     shares = shares_of(values, whole.scale)
     numbers = np.full(part.rows.n_rows, -1, np.int32)
     numbers[held] = np.arange(first_held, first_held + len(held), dtype=np.int32)
     labels = ids[raw.labels].astype(np.int32)  # Sorted labels keep their order.
-    return Block(part.rows, raw.starts, labels, np.ones_like(shares) if binary else shares, numbers)
+    targets = RaggedLabels(labels, raw.starts, np.ones_like(shares) if binary else shares)
+    return Block(part.rows, targets, numbers)
 
 
 def unit_block(block: Block) -> Block:
@@ -151,14 +153,19 @@ def unit_block(block: Block) -> Block:
 
 def most_weighted(block: Block, whole: Whole, settings: ExtremeSettings) -> float:
     """Return the largest relevance over propensity of a block; 0 if there is none."""
-    weights = _weights(whole, settings)
-    return float(weighted(block.shares, block.labels, whole.scale, weights).max(initial=0.0))
+    return float(_weighted(block, whole, settings).max(initial=0.0))
 
 
 def reweighted(block: Block, whole: Whole, settings: ExtremeSettings, scale: float) -> Block:
     """Return the block with relevance over propensity, as shares of ``scale``."""
-    values = weighted(block.shares, block.labels, whole.scale, _weights(whole, settings))
-    return Block(block.rows, block.label_starts, block.labels, shares_of(values, scale), block.held)
+    shares = shares_of(_weighted(block, whole, settings), scale)
+    return Block(block.rows, replace(block.targets, relevance=shares), block.held)
+
+
+def _weighted(block: Block, whole: Whole, settings: ExtremeSettings) -> NDArray[np.float64]:
+    """Return the relevance over propensity of each label of each row."""
+    _, labels, shares = block.targets.arrays
+    return weighted(shares, labels, whole.scale, _weights(whole, settings))
 
 
 def _weights(whole: Whole, settings: ExtremeSettings) -> NDArray[np.float64]:
@@ -179,21 +186,21 @@ class BlockFacts:
 def block_facts(block: Block, name_features: bool) -> BlockFacts:
     """Return the facts of a block of unit rows."""
     features = np.unique(block.rows.indices) if name_features else np.empty(0, np.int32)
-    is_graded = bool((block.shares != 1).any())
+    is_graded = bool((block.targets.arrays[2] != 1).any())
     return BlockFacts(is_graded, len(block.rows.indices), features)
 
 
 def label_features(pieces: Sequence[Block], n_labels: int) -> MeanFeatures:
     """Return the labels of some unit rows and the mean features of each, summed in row order."""
     block = joined(pieces)
-    data = _core.RelevanceData(*block.rows.arrays, *block.targets, n_labels, True)
+    data = _core.RelevanceData(*block.rows.arrays, *block.targets.arrays, n_labels, True)
     return MeanFeatures(*data.label_features(1))
 
 
 def label_means(pieces: Sequence[Block], n_labels: int) -> sparse.csr_array:
     """Return what a tail classifier knows of the labels of some rows, as they were given."""
     block = joined(pieces)
-    return TailClassifier.means_of(block.rows, block.label_starts, block.labels, n_labels)
+    return TailClassifier.means_of(block.rows, block.targets.starts, block.targets.labels, n_labels)
 
 
 def pick_group(block: Block, plan: TreePlan, group: int) -> Block:
@@ -212,7 +219,7 @@ def train_group(
 ) -> _core.TrainedNodes:
     """Return a group of nodes of tree ``number``, trained on its rows in their order."""
     block = joined(pieces)
-    data = _core.RelevanceData(*block.rows.arrays, *block.targets, size.n_labels, True)
+    data = _core.RelevanceData(*block.rows.arrays, *block.targets.arrays, size.n_labels, True)
     held, nodes = block.held, plan.groups[group].nodes
     del block, pieces
     return train_nodes(data, plan.tree(), nodes, held, size, settings, number, 1)
@@ -220,10 +227,10 @@ def train_group(
 
 def held_of(given: Block, learned: Block, held: NDArray[np.int64]) -> Block:
     """Return the held-out rows of a partition as they were given, with the learned relevance."""
-    whole = Block(given.rows, *learned.targets, learned.held)
+    whole = Block(given.rows, learned.targets, learned.held)
     is_held = np.zeros(given.rows.n_rows, bool)
     is_held[held] = True
-    return whole.take(held, np.repeat(is_held, np.diff(learned.label_starts)))
+    return whole.take(held, np.repeat(is_held, learned.targets.counts))
 
 
 def finish(
@@ -265,8 +272,9 @@ def finish(
 def _matrix(block: Block, n_labels: int) -> sparse.csr_array:
     from scipy import sparse
 
+    starts, labels, shares = block.targets.arrays
     shape = (block.rows.n_rows, n_labels)
-    return sparse.csr_array((block.shares, block.labels, block.label_starts), shape=shape)
+    return sparse.csr_array((shares, labels, starts), shape=shape)
 
 
 def _tail(

@@ -407,7 +407,7 @@ def named_sets(y: Any, classes: ArrayLike | None = None) -> NamedSets:
         return empty
     named = None if form_of(y) in ("lists", "labels") else classes
     relevance = relevance_of(y, named)
-    values = relevance.values.astype(np.float64) * relevance.scale
+    values = relevance.relevance.astype(np.float64) * relevance.scale
     if relevance.scale > 1:
         entry = int(np.argmax(values))
         row = int(np.searchsorted(relevance.starts, entry, side="right")) - 1

@@ -41,10 +41,12 @@ def labels_of_rows(y: Any, classes: ArrayLike | None = None) -> RaggedLabels:
     if classes is None and _is_column_or_floats(y):
         y = as_targets(y)
     given = raw_relevance(y, classes=classes)
-    if not len(given.values):
+    if not len(given.relevance):
         raise DataError("y has no label: at least one row needs one.")
     # A list that names a label twice says no more than one that names it once.
-    values = given.values if given.most is None else np.minimum(given.values, given.most)
+    values = given.relevance
+    if given.most is not None:
+        values = np.minimum(values, given.most)
     relevance = values.astype(np.float32) if (values != 1).any() else None
     return RaggedLabels(given.vocabulary.labels[given.labels], given.starts, relevance)
 

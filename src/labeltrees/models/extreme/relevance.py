@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.ragged import starts_of
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError, DataError
@@ -35,16 +36,14 @@ _SEVERAL = (list, tuple, set, frozenset, dict, np.ndarray)
 _LEAST_SHARE = 1e-30  # least share of the largest relevance, so that costs stay finite
 
 
-@dataclass(frozen=True)
-class Relevance:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Relevance(RaggedLabels):
     """Relevance in (0, 1] of labels to rows, sparse, and the relevance that 1 stands for.
 
-    Row ``r`` has the labels ``labels[starts[r]:starts[r + 1]]``, increasing; others have 0.
+    The labels of a row are increasing ids of the vocabulary; all others have relevance 0.
     """
 
-    starts: NDArray[np.int64]
-    labels: NDArray[np.int32]
-    values: NDArray[np.float32]
+    relevance: NDArray[np.float32]
     vocabulary: LabelVocabulary
     scale: float
     label_shares: NDArray[np.float64] | None = None
@@ -53,26 +52,16 @@ class Relevance:
     @property
     def is_graded(self) -> bool:
         """Whether some relevant labels are less relevant than others."""
-        return bool((self.values != 1).any())
-
-    @property
-    def n_rows(self) -> int:
-        """The number of rows."""
-        return len(self.starts) - 1
-
-    @property
-    def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
-        """The three arrays, in the order the core takes them."""
-        return self.starts, self.labels, self.values
+        return bool((self.relevance != 1).any())
 
     def to_csr(self) -> sparse.csr_array:
         """Return relevance as a matrix of shape (n_rows, n_labels)."""
         shape = (self.n_rows, len(self.vocabulary))
-        return sparse.csr_array((self.values, self.labels, self.starts), shape=shape)
+        return sparse.csr_array((self.relevance, self.labels, self.starts), shape=shape)
 
     def binary(self) -> Relevance:
         """Return the relevance with 1 for each label that is relevant at all."""
-        return replace(self, values=np.ones_like(self.values), scale=1.0)
+        return replace(self, relevance=np.ones_like(self.relevance), scale=1.0)
 
     def weighted_by_propensity(
         self, *, a: float = PROPENSITY_A, b: float = PROPENSITY_B
@@ -80,51 +69,55 @@ class Relevance:
         """Return the relevance divided by each label's propensity."""
         counts = np.bincount(self.labels, minlength=len(self.vocabulary))
         weight = propensity_weights(counts, self.n_rows, a=a, b=b)
-        values = weighted(self.values, self.labels, self.scale, weight)
+        values = weighted(self.relevance, self.labels, self.scale, weight)
         scale = float(values.max())
         return replace(
             self,
-            values=shares_of(values, scale),
+            relevance=shares_of(values, scale),
             scale=scale,
             label_shares=self.scale * weight / scale,
         )
 
 
-@dataclass(frozen=True)
-class RawRelevance:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RawRelevance(RaggedLabels):
     """Checked relevance without scaling. The relevance of a row does not depend on other rows.
 
-    Row ``r`` has the labels ``labels[starts[r]:starts[r + 1]]``, increasing, none with 0.
+    The labels of a row are increasing ids of the vocabulary, none with relevance 0.
     """
 
-    starts: NDArray[np.int64]
-    labels: NDArray[np.int32]
-    values: NDArray[np.float64]
+    relevance: NDArray[np.float64]
     vocabulary: LabelVocabulary
     most: float | None = None
     """Upper limit of the values, so that a label repeated in a list does not count twice."""
 
     def take(self, rows: NDArray[np.int64]) -> RawRelevance:
         """Return the relevance of these rows, increasing; all labels keep their ids."""
-        lengths = np.diff(self.starts)
-        kept = np.zeros(len(lengths), bool)
+        kept = np.zeros(self.n_rows, bool)
         kept[rows] = True
-        entries = np.repeat(kept, lengths)
-        starts = starts_of(lengths[rows])
-        return replace(
-            self, starts=starts, labels=self.labels[entries], values=self.values[entries]
-        )
+        entries = np.repeat(kept, self.counts)
+        starts = starts_of(self.counts[rows])
+        labels, relevance = self.labels[entries], self.relevance[entries]
+        return replace(self, labels=labels, starts=starts, relevance=relevance)
 
     def scaled(self) -> Relevance:
         """Return relevance as shares of the largest, or raise `DataError` if there is none."""
         if not len(self.vocabulary):
             raise DataError("y has no label. At least one row needs a label.")
-        if not len(self.values):
+        if not len(self.relevance):
             raise DataError("y has no relevance above 0. At least one row needs a label.")
-        values = self.values if self.most is None else np.minimum(self.values, self.most)
+        values = self.relevance
+        if self.most is not None:
+            values = np.minimum(values, self.most)
         scale = float(values.max())
         share = shares_of(values, scale)
-        return Relevance(self.starts, self.labels, share, self.vocabulary, scale)
+        return Relevance(
+            labels=self.labels,
+            starts=self.starts,
+            relevance=share,
+            vocabulary=self.vocabulary,
+            scale=scale,
+        )
 
 
 def shares_of(values: NDArray[np.float64], scale: float) -> NDArray[np.float32]:
@@ -184,7 +177,7 @@ def as_relevance(Y: Any, *, classes: ArrayLike | None = None) -> Relevance:
 def raw_relevance(Y: Any, *, classes: ArrayLike | None = None) -> RawRelevance:
     """Return ``Y`` (see `as_relevance`) checked and not yet scaled; it may be empty.
 
-    >>> raw_relevance([{"sun": 2.0}, {}]).values.tolist()
+    >>> raw_relevance([{"sun": 2.0}, {}]).relevance.tolist()
     [2.0]
     """
     if Y is None:
@@ -239,7 +232,7 @@ def _of_matrix(Y: Any, classes: ArrayLike | None) -> RawRelevance:
     if len(vocabulary) != matrix.shape[1]:
         raise ArgumentError.of("classes", names, f"{matrix.shape[1]} different labels")
     starts, labels = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
-    return RawRelevance(starts, labels, matrix.data, vocabulary)
+    return RawRelevance(labels=labels, starts=starts, relevance=matrix.data, vocabulary=vocabulary)
 
 
 def _of_lists(rows: list[Any]) -> RawRelevance:
@@ -295,7 +288,8 @@ def relevance_of_ids(
     """
     vocabulary = LabelVocabulary(sorted(met.labels.tolist()))
     if not len(values):
-        return RawRelevance(starts, np.empty(0, np.int32), values, vocabulary)
+        none = np.empty(0, np.int32)
+        return RawRelevance(labels=none, starts=starts, relevance=values, vocabulary=vocabulary)
     shape = (len(starts) - 1, len(vocabulary))
     sorted_ids = vocabulary.ids(met.labels)[ids]
     matrix = sparse.csr_array((values, sorted_ids, starts), shape=shape)
@@ -309,4 +303,5 @@ def _of_labels(y: Any) -> RawRelevance:
         raise DataError(f"y must have one or two dimensions, got {array.ndim}.")
     vocabulary = LabelVocabulary(sorted(LabelVocabulary(array).labels.tolist()))
     starts = np.arange(len(array) + 1, dtype=np.int64)
-    return RawRelevance(starts, vocabulary.ids(array), np.ones(len(array)), vocabulary)
+    ids, ones = vocabulary.ids(array), np.ones(len(array))
+    return RawRelevance(labels=ids, starts=starts, relevance=ones, vocabulary=vocabulary)
