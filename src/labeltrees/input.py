@@ -1,4 +1,4 @@
-"""From arguments to chunks of rows, and back again for a saved model."""
+"""Read rows of files and of memory in chunks, as a saved model needs them."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ ALL_FORMATS = (*FORMATS, "python")
 
 @dataclass(frozen=True)
 class Input:
-    """Where rows come from and how they are read; `facts` travels with the model."""
+    """The source of rows and the way to read them, which is saved with the model (`facts`)."""
 
     path: str
     layout: FileLayout | None = None
-    """How the file is read; None for Python code."""
+    """The layout of the file, or None for Python code."""
     profile: DataProfile | None = field(default=None, repr=False)
-    """What the first part of the file holds; None if it was not read yet."""
+    """The profile of the first part of the file, or None if it was not read yet."""
     one_label: OneLabel = "each"
     """What a model of one label per row learns of a row with several."""
     limit: int | None = None
@@ -59,13 +59,13 @@ class Input:
     seed: int = 0
     max_line_bytes: int = MAX_LINE_BYTES
     vectorizer: Vectorizer | None = field(default=None, repr=False)
-    """Makes features of texts; None: hashed words and pairs of words."""
+    """The transformer of texts. None stands for hashed words and pairs of words."""
     scaler: Any = field(default=None, repr=False)
     """A transformer of numbers in front of the model, if there is one."""
     join_rows: bool = False
     """Whether rows of one text, or of the same features, are one row with all their labels."""
     width: int | None = None
-    """The features that a model knows; others are left out where a format tells no width."""
+    """The number of features of a model. Others are left out if the format has no width."""
     held: Chunk | None = field(default=None, repr=False)
     """The rows themselves where they are in memory."""
 
@@ -225,7 +225,7 @@ class Input:
         return feature_names(self.text_features, text) if self.is_text else self.column_names
 
     def raw(self) -> Source:
-        """Return the bytes of the file, from its start; those of a pipe can be taken once."""
+        """Return the bytes of the file from its start. A pipe can be read once."""
         assert self.layout is not None
         return self.path if self.layout.source is None else self.layout.source.take()
 
@@ -246,8 +246,8 @@ class Input:
     def chunks(self, skip: int = 0) -> Iterator[Chunk]:
         """Return the chunks of at most ``limit`` rows, without the first ``skip`` of them.
 
-        What is skipped is read, as a file's first rows can tell how to read the rest, but no
-        features are made of its texts.
+        Skipped rows are read, because the first rows of a file can decide how the rest is read, but
+        no features are made of their texts.
         """
         n_before = 0
         for chunk in self._limited(skip):

@@ -40,6 +40,8 @@ assert type(labeltrees.load_model(folder / "s")).__name__ == "ToyModel"
 home = ModelFolder(folder / "served")
 home.add("toy", store.read(folder / "o"))
 with serving(home) as (address, _), Client(address) as client:
+    client.send("PUT", "/v1/models/new", {"learns": "features", "method": "toy"})
+    client.model("new").learn([{"features": {"x": 1.0}, "label": "one"}])
     toy = client.model("toy")
     toy.learn([{"features": [[9, 1.0]], "label": 9}])
     (answer,) = toy.predict([{"features": [[9, 1.0]]}], k=1).rows

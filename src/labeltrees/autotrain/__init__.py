@@ -1,1 +1,1 @@
-"""From a file to the model that suits it: what is in it, which method, how good it is."""
+"""Find the method that suits the data, train it, and measure it on held-out rows."""

@@ -33,7 +33,8 @@ def batch_of(chunk: Chunk, one_label: OneLabel | None, *, seed: int = 0, path: s
     chunk : Chunk
     one_label : {"each", "draw", "first"} or None
         What a model of one label per row learns of a row with several: each in turn, one drawn, or
-        the first. None: all labels of a row together (`FittedModel.takes_label_sets`).
+        the first. If it is None, the model learns all labels of a row together
+        (`FittedModel.takes_label_sets`).
     seed : int
         Seed of the draws.
     path : str
@@ -55,7 +56,7 @@ def batch_of(chunk: Chunk, one_label: OneLabel | None, *, seed: int = 0, path: s
 
 
 def scored_k(settings: Settings, n_top: int) -> int:
-    """Return the ``k`` of `update` that finds ``n_top`` labels, and those that are scored if cheap.
+    """Return the ``k`` of `update` that finds ``n_top`` labels and, if cheap, all that are scored.
 
     >>> from labeltrees.models.multilabel.settings import MultiLabelSettings
     >>> [scored_k(MultiLabelSettings(refine=16), n_top) for n_top in (0, 1, 20)]

@@ -1,4 +1,4 @@
-"""Features of texts and models of rows: one call for every method."""
+"""Make features of texts, and fit the model of any method to rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from labeltrees.autotrain.gathering import label_lists
 from labeltrees.autotrain.memory import kept_within_memory
 from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.rows import as_rows
@@ -27,7 +26,7 @@ __all__ = ["Features", "fit"]
 
 @dataclass(frozen=True)
 class Features:
-    """How features are made of texts; None where rows have their features already."""
+    """A transformer that makes features of texts, or None if rows have features."""
 
     transform: Any = None
     """A scikit-learn vectoriser."""
@@ -60,10 +59,10 @@ class Features:
 
 
 def fit(recipe: Recipe, data: Chunk, folder: Path | None = None) -> FittedModel:
-    """Return the model that a recipe makes of the data.
+    """Return the model of a recipe, fitted to the data.
 
-    With a ``folder``, only for methods that train from files, rows may be in files, and more of
-    them is kept there.
+    A ``folder`` is only for methods that train from files. The rows may be in files, and training
+    keeps more of them there.
     """
     method = recipe.method
     if method.trains_from_files:
@@ -105,7 +104,7 @@ def _fit_estimator(recipe: Recipe, data: Chunk) -> FittedModel:
         own["base"] = clone(recipe.base)
     estimator = method.estimator_class(**own)
     if method.several_labels:
-        estimator.fit(data.rows, label_lists(data))
+        estimator.fit(data.rows, _label_lists(data))
     else:
         estimator.fit(**_fitted_to(estimator, recipe, data))
     recipe.facts.update(method.facts_of_fit(estimator))
@@ -113,7 +112,7 @@ def _fit_estimator(recipe: Recipe, data: Chunk) -> FittedModel:
 
 
 def _fitted_to(estimator: Any, recipe: Recipe, data: Chunk) -> dict[str, Any]:
-    """Return what a classifier is fitted to: distributions if it takes them, else labels."""
+    """Return the arguments of a classifier's ``fit``, with distributions if it accepts them."""
     if data.is_distribution and getattr(estimator, "accepts_distributions", False):
         labels = learned_labels(data.labels, np.empty(0, np.float32))
         y = label_matrix(data.labels, data.relevance, classes=labels, starts=data.label_starts)
@@ -121,3 +120,12 @@ def _fitted_to(estimator: Any, recipe: Recipe, data: Chunk) -> dict[str, Any]:
         return {"X": data.rows, "y": y, "sample_weight": data.weights, "classes": labels}
     single = data.with_one_label(recipe.one_label, recipe.seed)
     return {"X": single.rows, "y": single.labels, "sample_weight": single.weights}
+
+
+def _label_lists(data: Chunk) -> list[Any]:
+    """Return the labels of each row as a list, or as a dict of labels and relevance."""
+    if data.relevance is None:
+        return list(data.targets.lists())
+    graded = replace(data.targets, labels=data.relevance).lists()
+    pairs = zip(data.targets.lists(), graded, strict=True)
+    return [dict(zip(labels, values, strict=True)) for labels, values in pairs]

@@ -1,9 +1,9 @@
-"""The rows of a file in memory, or as many as there is room for, or in files."""
+"""Gather the rows of a file in memory or in files."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from labeltrees.autotrain.memory import bytes_to_train
 from labeltrees.data.chunk import UNBOUNDED_WIDTH
@@ -21,33 +21,32 @@ __all__ = [
     "gather",
     "gather_in_files",
     "given_up",
-    "label_lists",
     "narrowed",
 ]
 
 
 @dataclass(frozen=True)
 class Gathered:
-    """What was read of a file."""
+    """Rows that were read from a file."""
 
     data: Chunk
     """The rows that have a label."""
     n_unlabelled: int
-    """How many had none, and were left out."""
+    """The number of rows without a label, which were left out."""
     rest: Iterator[Chunk] | None
-    """What is left of the file where there was no room for all of it."""
+    """The rest of the file, if memory has no room for all of it."""
 
 
 def gather(chunks: Iterable[Chunk], room: int, *, name: str) -> Gathered:
-    """Return the rows with labels, as many as there is room for.
+    """Return the rows with labels until the room for them is used up.
 
     Parameters
     ----------
     chunks : chunks of a file
     room : int
-        How many bytes training on them may take (`bytes_to_train`).
+        Maximum number of bytes that training on them may need (`bytes_to_train`).
     name : str
-        The file, for errors.
+        The name of the file for errors.
     """
     rest = iter(chunks)
     held: list[Chunk] = []
@@ -84,9 +83,9 @@ def gather_in_files(chunks: Iterable[Chunk], folder: Path) -> Gathered:
 
 
 def narrowed(data: Chunk) -> Chunk:
-    """Return rows of a file that does not tell its width, as wide as their last feature needs.
+    """Return rows of unknown width with the width that their last feature needs.
 
-    So a table in such a format can be told from sparse rows.
+    With a width, a table in such a format can be distinguished from sparse rows.
     """
     if data.rows.n_features != UNBOUNDED_WIDTH:
         return data
@@ -94,16 +93,7 @@ def narrowed(data: Chunk) -> Chunk:
     return replace(data, rows=replace(data.rows, n_features=width))
 
 
-def label_lists(data: Chunk) -> list[Any]:
-    """Return the labels of each row: lists, or dictionaries to relevance."""
-    if data.relevance is None:
-        return list(data.targets.lists())
-    graded = replace(data.targets, labels=data.relevance).lists()
-    pairs = zip(data.targets.lists(), graded, strict=True)
-    return [dict(zip(labels, values, strict=True)) for labels, values in pairs]
-
-
 def given_up(held: list[Chunk]) -> Iterator[Chunk]:
-    """Return the chunks of a list, which no longer has them: their next reader is their last."""
+    """Yield the chunks of a list and remove them, so that each is freed after its next reader."""
     while held:
         yield held.pop(0)

@@ -1,4 +1,4 @@
-"""A model of all rows, measured on held-out rows beside what it is compared with."""
+"""Fit a model to all rows, and measure it and simpler models on held-out rows."""
 
 from __future__ import annotations
 
@@ -59,42 +59,42 @@ _N_VARIANT_PARTS = 3
 """Number of parts of the training rows in which variants are compared."""
 _LEAST_VARIANT_ROWS = 1000
 _MOST_VARIANT_WORK = 2e6
-"""Maximum number of stored values of the rows compared on, times labels per row: some seconds."""
-_MOST_RIVAL_WORK = 5e8
-"""Maximum number of labels times stored values of all rows for one-against-all: about a second."""
-_MOST_RIVAL_LABELS = 256
+"""Maximum number of stored values times labels per row in a comparison, which takes seconds."""
+_MOST_SIMPLE_WORK = 5e8
+"""Maximum number of labels times stored values for one-against-all, which takes about a second."""
+_MOST_SIMPLE_LABELS = 256
 """Maximum number of labels of one-against-all where rows have several."""
 
 Split = tuple[NDArray[np.int64], NDArray[np.int64]]
-"""The numbers of the rows to learn from, and of those to measure by."""
+"""The indices of training rows and of held-out rows."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What was measured on held-out rows."""
+    """The scores on held-out rows."""
 
     n_rows: int
-    """How many rows were held out, in all parts."""
+    """The number of held-out rows in all parts."""
     n_parts: int
-    """1, or into how many parts all rows were split, each held out once."""
+    """The number of parts, each of which was held out once; 1 for a single split."""
     table: dict[str, dict[str, float]]
-    """The scores of the model and its rivals, by name."""
+    """The scores of the model and of simpler models, by their names."""
 
 
 @dataclass(frozen=True)
 class MeasuredFit:
-    """A trained model and what there is to say of it."""
+    """A trained model with its scores."""
 
     model: FittedModel
     features: Features
     measured: Measured | None
-    """None if there were too few rows to measure by."""
+    """The scores, or None for fewer than ten rows."""
     from_all: bool
-    """Whether the model has learned from the held-out rows as well."""
+    """Whether the model was trained on the held-out rows as well."""
     recipe: Recipe
-    """How it was made: as was asked for, or a variant of it."""
+    """The recipe that was passed, or the variant of it that was better."""
     n_compared: int | None = None
-    """On how many rows variants were compared, if on some of many."""
+    """The number of rows on which variants were compared, or None for all of them."""
 
 
 def fit_measured(
@@ -109,27 +109,27 @@ def fit_measured(
     folder: Path | None = None,
     stage: Stage = nullcontext,
 ) -> MeasuredFit:
-    """Return the model of a recipe, measured on held-out rows and then taught all.
+    """Return the model of a recipe, measured on held-out rows and then fitted to all rows.
 
     Parameters
     ----------
     data : Chunk
     profile : DataProfile
-        Of the data.
+        The profile of the data.
     recipe : Recipe
     features : Features
-        How features are made of texts, not fitted yet.
+        The transformer of texts, not fitted yet.
     name : str
-        What the model is called in the table.
+        The name of the model in the table.
     jobs : int or None
-        Threads for its rivals.
+        The number of threads for simpler models.
     vary : bool
-        Whether a variant of the recipe may be taken that is better on the rows to learn from.
+        Whether to use a variant of the recipe if it is better on the training rows.
     folder : path or None
-        Where more rows than memory holds are kept in files, those of ``data`` already. The model
-        is the same, and so are the scores; only of methods that train from files.
+        The folder for rows that do not fit into memory, in which ``data`` is already. The model
+        and the scores are the same. It is only for methods that train from files.
     stage : function of a text, returns a context
-        Told what is being done.
+        The context in which each stage of the work is done, for progress.
     """
     if folder is not None:
         check_space(folder, len(data.rows.indices), n_copies=1)
@@ -149,14 +149,14 @@ def fit_measured(
             model = fit(recipe, learned, folder)
         with stage("measuring"):
             measured.add(name, model, held)
-        rival = one_against_all(learned, profile, seed=recipe.seed, jobs=jobs)
-        if rival is not None and _is_other(rival, recipe, folder):
+        simple = one_against_all(learned, profile, seed=recipe.seed, jobs=jobs)
+        if simple is not None and _is_other(simple, recipe, folder):
             with stage("learning one-against-all, to compare"):
-                measured.add("one-against-all", fit(rival, learned, folder), held)
+                measured.add("one-against-all", fit(simple, learned, folder), held)
         measured.add("most frequent labels", MostFrequent(learned), held)
     from_all = model is None or data.n_rows <= MOST_ROWS_TWICE
     if from_all:
-        model = None  # its memory is that of the next one
+        model = None  # frees its memory for the next one
         with stage("making features"):
             fitted, whole = features.fit(data)
         with stage("learning from all rows"):
@@ -166,7 +166,7 @@ def fit_measured(
 
 
 def _taken(data: Chunk, rows: NDArray[np.int64], folder: Path | None) -> Chunk:
-    """Return rows to learn from; of very many in their order: files are read from their start."""
+    """Return training rows. Many rows keep their order, because files are read from their start."""
     if data.n_rows > MOST_ROWS_TWICE:
         rows = np.sort(rows)
     if folder is None:
@@ -177,7 +177,7 @@ def _taken(data: Chunk, rows: NDArray[np.int64], folder: Path | None) -> Chunk:
 
 
 class _Table:
-    """The evaluations of a model and its rivals, on the same held-out parts of the rows."""
+    """The evaluations of several models on the same held-out rows."""
 
     def __init__(self, task: Task, n_parts: int) -> None:
         self.task, self.n_parts = task, n_parts
@@ -190,28 +190,28 @@ class _Table:
         self._n_added[name] = self._n_added.get(name, 0) + 1
 
     def scores(self) -> Measured | None:
-        """Return the scores of those who predicted for all parts, None if there are no parts."""
+        """Return the scores of models that predicted for all parts, or None without parts."""
         if not self.n_parts:
             return None
         found = {
             name: evaluator.evaluation()
             for name, evaluator in self._evaluators.items()
-            if self._n_added[name] == self.n_parts  # a rival may be affordable for some parts only
+            if self._n_added[name] == self.n_parts  # one-against-all may be too slow for some
         }
         n_rows = next(iter(found.values())).n_rows
         table = {name: evaluation.headline for name, evaluation in found.items()}
         return Measured(n_rows, self.n_parts, table)
 
 
-def _is_other(rival: Recipe, recipe: Recipe, folder: Path | None) -> bool:
-    """Whether a rival is another model, which can learn from where the rows are."""
-    if rival.method is not recipe.method:
+def _is_other(simple: Recipe, recipe: Recipe, folder: Path | None) -> bool:
+    """Return whether a simpler model differs, and can train on rows in a folder."""
+    if simple.method is not recipe.method:
         return folder is None
-    return bool(rival.settings != recipe.settings)
+    return bool(simple.settings != recipe.settings)
 
 
 def splits(n_rows: int, seed: int = 0) -> list[Split]:
-    """Return how rows are split: once, or into five parts if there are few.
+    """Return one split of the rows, or five if there are few rows.
 
     >>> [len(held) for _, held in splits(50_000)], [len(held) for _, held in splits(12)]
     ([5000], [3, 3, 2, 2, 2])
@@ -230,22 +230,22 @@ def splits(n_rows: int, seed: int = 0) -> list[Split]:
 def best_variant(recipe: Recipe, data: Chunk, profile: DataProfile) -> tuple[Recipe, int | None]:
     """Return the recipe, or the variant of it that is best in three parts of the data.
 
-    Of very many rows some are drawn at random, as many as take some seconds.
+    If there are very many rows, variants are compared on a random sample that takes some seconds.
 
     Parameters
     ----------
     recipe : Recipe
     data : Chunk
-        With features. Each part is asked about once and learned from otherwise.
+        The training rows with their features. Each part is held out once.
     profile : DataProfile
 
     Returns
     -------
     recipe : Recipe
-        By the mean of P@1, P@3 and P@5. The recipe itself where there is nothing to try or too few
-        rows to tell.
+        The best by the mean of P@1, P@3 and P@5. Without variants, or with few rows, it is the
+        recipe that was passed.
     n_drawn : int or None
-        On how many rows recipes were compared, if on some of many.
+        The number of rows in the sample, or None if all rows were used.
     """
     others = recipe.method.variants if profile.several_labels and not profile.graded else ()
     n_rows = min(data.n_rows, int(data.n_rows * _MOST_VARIANT_WORK / max(_work(data), 1.0)))
@@ -283,7 +283,7 @@ def _mean_precision(recipe: Recipe, data: Chunk) -> float:
 
 
 class MostFrequent:
-    """Predicts the same for every row: how often each label was learned.
+    """Predict the frequencies of the labels for every row.
 
     The probability of a label is its share of the rows that have it, or the mean of its
     probabilities where rows have distributions.
@@ -329,20 +329,20 @@ class MostFrequent:
 def one_against_all(
     data: Chunk, profile: DataProfile, *, seed: int, jobs: int | None
 ) -> Recipe | None:
-    """Return the recipe of a regressor for each label; None if that would take long.
+    """Return the recipe of a regressor for each label, or None if that takes long.
 
-    Of rows with several labels it is logistic regression of each label against the rest: a tree
-    whose root has all labels as children.
+    For rows with several labels it is logistic regression of each label against the rest, which is
+    a tree whose root has all labels as children.
     """
-    if profile.n_labels * len(data.rows.indices) > _MOST_RIVAL_WORK:
+    if profile.n_labels * len(data.rows.indices) > _MOST_SIMPLE_WORK:
         return None
     if profile.several_labels and not profile.distributions:
         from labeltrees.models.extreme.settings import ExtremeSettings
 
-        if profile.n_labels > _MOST_RIVAL_LABELS or profile.graded:
+        if profile.n_labels > _MOST_SIMPLE_LABELS or profile.graded:
             return None
         settings = ExtremeSettings(
-            n_trees=1, max_leaf=_MOST_RIVAL_LABELS, random_state=seed, n_jobs=jobs
+            n_trees=1, max_leaf=_MOST_SIMPLE_LABELS, random_state=seed, n_jobs=jobs
         )
         return Recipe(methods()["xreg"], settings)
     from labeltrees.models.baselines.one_against_all import OneAgainstAllSettings

@@ -1,4 +1,4 @@
-"""How much memory is free, and what of it goes to rows, shuffle buffers and weights."""
+"""Find the free memory, and divide it between rows, shuffle buffers and weights."""
 
 from __future__ import annotations
 
@@ -17,33 +17,34 @@ if TYPE_CHECKING:
 __all__ = ["buffer_rows", "bytes_to_train", "free_memory", "kept_within_memory", "room_for_data"]
 
 _ROOT = Path("/")
-# Limit, usage and pages that can be given up, in the two versions of control groups.
+# Files with the limit and the usage, and the count of reclaimable pages, by version of cgroups.
 _FIRST = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
 _SECOND = ("memory.max", "memory.current", "inactive_file")
 _UNKNOWN = 2**33
-"""What is taken to be free where the system does not tell."""
+"""Number of bytes that are assumed to be free if the system does not report it."""
 _PROGRAM_BYTES = 2**27
-"""What the program itself takes by the time it learns."""
+"""Number of bytes that the program itself needs by the time it trains."""
 _ENTRY_BYTES, _LABEL_BYTES, _ROW_BYTES = 40, 64, 400
-"""What training takes for each feature of a row, each label of a row, and each row: the rows, those
-to learn from, and what extreme regression makes of them (docs/scale.md, memory per worker)."""
+"""Number of bytes that training needs for each feature of a row, each label of a row, and each row.
+They hold the rows, the training rows among them, and what extreme regression makes of these
+(docs/scale.md, memory per worker)."""
 _CHARACTER_BYTES = 24
-"""The same for each character of a text: as text, as features and while features are made."""
+"""Number of bytes for each character of a text, for the text, its features and the work between."""
 _BUFFER_SHARE = 1 / 16
-"""Of a shuffle buffer, which is held up to three times while it is emptied."""
+"""Share of the free memory for a shuffle buffer, which is copied twice while it is emptied."""
 _LEAST_BUFFER = 1000
 _WEIGHTS_SHARE = 0.5
-"""Of weights in memory: saving them takes two thirds as much again."""
+"""Share of the free memory for weights. Saving them needs two thirds as much again."""
 _NO_LIMIT = 2**63 - 1
 
 
 def room_for_data() -> int:
-    """Return how many bytes training may take with all rows in memory, as `bytes_to_train` says."""
+    """Return the maximum of `bytes_to_train` for training with all rows in memory."""
     return max(0, _free() - _PROGRAM_BYTES)
 
 
 def bytes_to_train(chunk: Chunk) -> int:
-    """Return how many bytes training takes for these rows, besides the model."""
+    """Return the number of bytes that training on these rows needs, without the model."""
     size = _ENTRY_BYTES * len(chunk.rows.indices) + _LABEL_BYTES * len(chunk.labels)
     if chunk.texts is not None:
         size += _CHARACTER_BYTES * sum(map(len, chunk.texts))
@@ -51,18 +52,18 @@ def bytes_to_train(chunk: Chunk) -> int:
 
 
 def buffer_rows(chunk: Chunk, most: int) -> int:
-    """Return how many rows like these a shuffle buffer may hold, at most as many as given."""
+    """Return the number of rows like these that a shuffle buffer holds, at most ``most``."""
     own = 8 * (len(chunk.rows.indices) + len(chunk.labels)) / max(chunk.n_rows, 1)
     return min(most, max(_LEAST_BUFFER, int(_BUFFER_SHARE * _free() / max(own, 8))))
 
 
 @contextmanager
 def kept_within_memory(model: Any) -> Iterator[None]:
-    """Keep the weights that a model learns in the block within half of the memory that is free.
+    """Keep the weights that a model learns in the block within half of the free memory.
 
-    A model whose settings limit them keeps its limit, and one that needs less is as it would be
-    without. One that gets full has ``max_memory`` in its settings afterwards. Where the system does
-    not tell what is free, there is no limit.
+    A limit in the settings of the model stays as it is, and the limit does not change a model that
+    needs less. The settings of a model that gets full have ``max_memory`` afterwards. If the system
+    does not report its free memory, there is no limit.
     """
     core: Any = getattr(model, "core", None)
     free = free_memory()
@@ -85,15 +86,15 @@ def _free() -> int:
 
 
 def free_memory(root: Path = _ROOT) -> int | None:
-    """Return the bytes that are free to this process; None if the system does not tell.
+    """Return the number of bytes that are free to this process, or None if it is unknown.
 
-    On Linux that is what programs can have without swapping, pages of files that the system would
-    give up included, and at most what the limits of the process's control groups leave.
+    On Linux these are the bytes that programs can use without swapping, which include reclaimable
+    pages of files. The limits of the process's control groups apply.
 
     Parameters
     ----------
     root : path
-        Where the system's files are.
+        The root of the system's files.
     """
     known = [n for n in (_machine(root), *_groups(root)) if n is not None]
     return max(0, min(known)) if known else None
@@ -110,7 +111,7 @@ def _machine(root: Path) -> int | None:
 
 
 def _groups(root: Path) -> Iterator[int | None]:
-    """Return what the limits of the process's groups, and of those that hold them, leave."""
+    """Yield the free bytes of the process's control groups and of their parents."""
     for line in _text(root / "proc/self/cgroup").splitlines():
         _, is_group, rest = line.partition(":")
         kinds, _, path = rest.partition(":")
@@ -124,7 +125,7 @@ def _groups(root: Path) -> Iterator[int | None]:
 
 
 def _left(group: Path, limit: str, usage: str, given_up: str) -> int | None:
-    """Return what the limit of a group leaves; pages that the system gives up count as free."""
+    """Return the free bytes of a control group. Reclaimable pages count as free."""
     most, used = _text(group / limit).strip(), _text(group / usage).strip()
     if not most.isdigit() or not used.isdigit():
         return None  # "max", or no such group where the process is

@@ -39,7 +39,7 @@ def rows_in_memory(
     columns: Mapping[str, Any] | None = None,
     **reading: Any,
 ) -> Input:
-    """Return texts, the rows of a matrix or those of a data frame as an input.
+    """Return texts, a matrix or a data frame as an input.
 
     A frame is read as the CSV file that it would be, or as JSON lines if it has lists.
 
@@ -50,10 +50,10 @@ def rows_in_memory(
     sample_weight : weights of shape (n_rows,), optional
     begun : StoredModel, optional
         The model that continues, whose transformer makes the features.
-    format : None
-        Only files have a format.
+    format : str, optional
+        Must be None, because only files have a format.
     columns, reading
-        As for `Input.choose`.
+        The other arguments of `Input.choose`.
     """
     if format is not None:
         raise ArgumentError("is for files only.", argument="format")

@@ -1,4 +1,4 @@
-"""Which method suits data, and its recipe: the method with all its checked settings."""
+"""Choose the method that suits the data, and check its settings."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class MethodOptions:
     """
 
     settings: dict[str, Any] = field(default_factory=dict)
-    """By name; besides settings of methods, those of `Method.option_help`."""
+    """Settings of methods by name, and the options in `Method.option_help`."""
     seed: int = 0
     n_jobs: int | None = 1
 
@@ -99,7 +99,7 @@ class MethodOptions:
         one_label: OneLabel = "each",
         of_texts: bool = False,
     ) -> Recipe:
-        """Return the recipe of a method; settings that were passed override those of an effort.
+        """Return the recipe of a method. Settings that were passed override the effort.
 
         Parameters
         ----------

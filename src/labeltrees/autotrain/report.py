@@ -1,4 +1,4 @@
-"""What a training has to say: what was found in the data, chosen and measured, and what is next."""
+"""The report of a training, with what was found in the data, chosen and measured."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class TrainingReport:
     found : list of str
         What was found in the data, one sentence each.
     measured : Measured or None
-        The scores on held-out rows of the model and of what it is compared with, as ``table``;
-        None if there were too few rows.
+        The scores of the model and of simpler models on held-out rows, as ``table``, or None for
+        fewer than ten rows.
     includes_held_out : bool
         Whether the model was trained on the held-out rows as well, after it was measured.
     progressive : dict
@@ -58,7 +58,7 @@ class TrainingReport:
     seconds : float
         How long all of it took.
     path : Path or None
-        Where the model was saved last.
+        The file to which the model was saved last.
     """
 
     model: FittedModel = field(repr=False)
@@ -106,7 +106,7 @@ class TrainingReport:
         ----------
         path : path
         keep_state : bool, default True
-            Whether the saved model can go on learning.
+            Whether the saved model can continue learning.
 
         Returns
         -------

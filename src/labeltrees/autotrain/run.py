@@ -1,4 +1,4 @@
-"""One training: gather rows, choose a method, fit and measure it, in memory or row by row."""
+"""Gather rows, choose a method, fit it and measure it, in memory or row by row."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ class TrainingRun:
         found: Iterable[str] = (),
         begun: Any = None,
     ) -> TrainingReport:
-        """Learn row by row: a new model of a recipe, or one that has begun."""
+        """Train a new model of a recipe, or an existing one, row by row."""
         self._check_stream(why, is_new=recipe is not None)
         settings = begun.settings if recipe is None else recipe.settings
 
@@ -302,7 +302,7 @@ class TrainingRun:
         return self.options.recipe(name, why=why), why
 
     def _learned_label(self, recipe: Recipe | None, begun: Any) -> OneLabel | None:
-        """Return what is learned of rows with several labels; None for all of them together."""
+        """Return the one label of a row that a model learns, or None if it learns all together."""
         kind = begun if recipe is None else recipe.method.model_class
         if not kind.takes_label_sets:
             return self.source.one_label

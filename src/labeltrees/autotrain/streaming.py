@@ -1,4 +1,4 @@
-"""A model of a file that is too large for memory, or whose order is to be kept."""
+"""Train a model row by row, on data larger than memory or in their order."""
 
 from __future__ import annotations
 
@@ -29,21 +29,20 @@ if TYPE_CHECKING:
 __all__ = ["BUFFER_ROWS", "Streamed", "learn_stream"]
 
 BUFFER_ROWS = 200_000
-"""Rows that wait in memory, so that neighbours in the file are not neighbours in learning; fewer
-where memory has no room for so many."""
+"""Maximum number of rows in the shuffle buffer, which is smaller if memory is short."""
 _HELD_SHARE = 0.05
 _MOST_HELD = 10_000
 
 
 @dataclass
 class Streamed:
-    """What became of a stream."""
+    """A model that was trained row by row, with its scores."""
 
     model: Any
     progressive: ProgressiveSummary
-    """Of predictions made before each row was learned, in the order in which rows were learned."""
+    """The scores of predictions that were made before each row was learned."""
     measured: Measured | None
-    """On rows that were not learned; None if all were."""
+    """The scores on held-out rows, or None if all rows were learned."""
     n_unlabelled: int
 
 
@@ -79,26 +78,26 @@ def learn_stream(
     name: str = "the model",
     advance: Callable[[int, dict[str, object]], None] | None = None,
 ) -> Streamed:
-    """Learn chunk by chunk, through a shuffle buffer unless the order is to be kept.
+    """Train chunk by chunk, through a shuffle buffer unless the order is kept.
 
     Parameters
     ----------
     read : function without arguments
-        Returns the chunks of a file; called for every pass over it.
+        Returns the chunks of a file, and is called for every pass over it.
     start : function of a number of features
         Returns the model that learns.
     in_order : bool
         Whether rows are learned in the order of the file. If not, one in twenty (10,000 at most)
         is kept from learning, and the model is measured by them.
     one_label : {"each", "draw", "first"} or None
-        What is learned of a row with several labels; None: all of them together.
+        What the model learns of a row with several labels, or None for all of them together.
     path : str
-        The file, for errors.
+        The name of the file for errors.
     n_passes : int
-        How often all rows are learned, but those kept apart.
+        The number of passes over the training rows.
     seed : int
     name : str
-        What the model is called in the table.
+        The name of the model in the table.
     advance : function of a number of rows and what to show
     """
     single = one_label is not None
@@ -142,7 +141,7 @@ class _Mixer:
 
     seed: int
     n_rows: int | None = None
-    """Of the buffer; found by the first rows."""
+    """The size of the buffer, which depends on the first rows."""
 
     def __call__(self, chunks: Iterator[Chunk], number: int) -> Iterator[Chunk]:
         """Return the rows of a pass."""

@@ -1,4 +1,4 @@
-"""`labeltrees.train`: one call from data to a model."""
+"""Train a model with one call, `labeltrees.train`."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def train(
     y : labels, lists of labels, dicts or a matrix, optional
         The labels of each row, for texts, matrices and frames without a column of labels.
     out : path, optional
-        Where to save the model. `TrainingReport.save` does it later.
+        The file to save the model to. You can also call `TrainingReport.save` later.
     method : str, default "auto"
         "auto" decides by the data; otherwise the name of a method, as in `labeltrees train --help`.
     effort : {"fast", "usual", "best"}, default "usual"
@@ -102,14 +102,15 @@ def train(
     one_label : {"each", "draw", "first"}, optional
         What methods of one label per row learn of rows with several labels; by default each.
     vectorizer : {"tfidf", "counts", "hashing"}, optional
-        The features of texts; by default those that suit the method.
+        The features of texts. The default depends on the method.
     join_rows : bool, optional
         Whether rows of one text become one row with all their labels; by default if each row
         rates a label.
     folder : path, optional
-        Where rows are kept that memory has no room for; by default the folder for temporary files.
+        The folder for rows that do not fit into memory. The default is the system's folder for
+        temporary files.
     keep_state : bool, default True
-        Whether the saved model can go on learning.
+        Whether the saved model can continue learning.
     format : str, optional
         The format of a file; by default its content decides.
     columns : dict, optional
@@ -187,7 +188,7 @@ def _check(
     *,
     one_by_one: bool,
 ) -> None:
-    """Raise `ArgumentError` for whatever is wrong before the data are known."""
+    """Raise `ArgumentError` for wrong arguments before any data are read."""
     checks.choice("method", method, ["auto", *methods()])
     checks.choice("effort", effort, get_args(Effort))
     if vectorizer is not None:
@@ -228,7 +229,7 @@ def _rows_of_file(
     *,
     one_by_one: bool,
 ) -> Input:
-    """Return the rows of a file, read as those of the model that continues, if there is one."""
+    """Return the rows of a file. With ``begun``, they are read as the data of that model were."""
     if path == "-" and one_by_one and options.n_passes > 1:
         allowed = "1 for the standard input, which can be read only once"
         raise ArgumentError.of("n_passes", options.n_passes, allowed)

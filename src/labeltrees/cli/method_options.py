@@ -1,4 +1,4 @@
-"""The settings of methods as options: each once, whoever has it, and its help from the docs."""
+"""The settings of methods as options, with help from the docstrings of estimators."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ _TYPED = {
     "n_passes": "passes",
     "n_rounds": "rounds",
 }
-"""Options that are not called as their parameters."""
+"""The names of options that differ from their parameters."""
 _NOT_OPTIONS = frozenset(("random_state", "n_jobs", "verbose", "warm_start"))
-"""Parameters that a command has options of its own for, or no use."""
+"""Parameters that are not options of this table."""
 _WHOLE_FILE = frozenset(("n_passes", "n_trees", "shuffle", "class_weight"))
-"""Parameters that mean nothing to a stream."""
+"""Parameters that only apply to whole files."""
 _SHORT = {"learning_rate": "-l"}
 _OWN_HELP = {
     "class_weight": "'balanced' gives all labels the same weight in sum. By default none.",
@@ -57,7 +57,7 @@ _OWN_HELP = {
         "from its parent by no more than the penalty terminates."
     ),
 }
-"""Help where the command line takes something else than Python does."""
+"""Help for options whose values differ from those in Python."""
 PANELS = ("Settings of several models", "Settings of --model {}")
 
 
@@ -126,7 +126,7 @@ def value_of(parameter: str, value: str | bool) -> Any:
 
 
 def panel_of(parameter: str, names: Iterable[str]) -> str | None:
-    """Return the title under which help shows a setting; None if no method has it.
+    """Return the title under which help shows a setting, or None if no method has it.
 
     >>> panel_of("loss", ["conditional", "lomtree"]), panel_of("alpha", ["conditional", "lomtree"])
     ('Settings of several models', 'Settings of --model conditional')
@@ -190,7 +190,7 @@ def _every_method(
 
 
 def _more_options() -> dict[str, inspect.Parameter]:
-    """Return the options that methods have besides their settings."""
+    """Return the options of methods that are not settings."""
     found = {}
     for method in methods().values():
         for name, text in method.option_help.items():
@@ -275,7 +275,7 @@ def _held(holder: Callable[..., None]) -> dict[str, inspect.Parameter]:
 def as_options(
     kind: Callable[..., Any], values: dict[str, Any], typed: dict[str, str] | None = None
 ) -> Any:
-    """Return ``kind(**values)``; what it says of a parameter is said of the option as typed.
+    """Return ``kind(**values)``. Its errors name the options instead of the parameters.
 
     ``typed`` names the options that are not called as their parameters.
 

@@ -85,7 +85,7 @@ def _column_options(
 
 
 def with_columns(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of columns, those that were given, in place of ``columns``.
+    """Give a command the options of columns, and pass those that were set as ``columns``.
 
     >>> import inspect
     >>> @with_columns
@@ -101,7 +101,7 @@ def with_columns(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def expanded(paths: Sequence[str]) -> list[str]:
-    """Return the files that are named, those that match a pattern such as 'part-*.tsv' in order."""
+    """Return the files with these names. Patterns such as 'part-*.tsv' stand for sorted files."""
     found: list[str] = []
     for path in paths:
         if path == "-" or os.path.exists(path) or not glob.has_magic(path):

@@ -1,4 +1,4 @@
-"""The record of a method: what everything else needs to know of it, without importing its model.
+"""The record of a method, which describes it without importing its model.
 
 A folder of `labeltrees.models` lists its records as ``METHODS`` in its ``__init__.py``, and
 `labeltrees.models.registry` finds them there. Classes are named as "module:class" and imported on
@@ -59,7 +59,7 @@ class Method:
     fixed_settings: frozenset[str] = frozenset()
     """Settings that `labeltrees.train` does not take."""
     option_help: Mapping[str, str] = field(default_factory=dict)
-    """Options besides its settings, and the help of each; `Method.settings_of` reads them."""
+    """The help of options that are not settings. `settings_from_options` reads their values."""
     text_features: str = "tfidf"
     """The features that suit it where rows are texts: "tfidf" or "counts"."""
     trains_from_files: bool = False
@@ -119,7 +119,7 @@ class Method:
         raise NotImplementedError(self.name)
 
     def settings_from_options(self, options: dict[str, Any]) -> dict[str, Any]:
-        """Return options as values of settings; those of `option_help` may stand for several."""
+        """Return options as settings. An option in `option_help` may stand for several of them."""
         return options
 
     def describe(self, model: Any) -> str:  # noqa: ARG002

@@ -77,7 +77,7 @@ def model_names() -> list[str]:
 
 
 def method_of_model(name: str) -> Method | None:
-    """Return the method that makes models of the class with this name; None if there is none.
+    """Return the method that makes models of the class with this name, or None.
 
     >>> method_of_model("PooledTreesModel").name
     'conditional'
@@ -112,14 +112,14 @@ def load_model(path: str | os.PathLike[str], *, mapped: bool = False) -> FittedM
         A file that `save` of a model or an estimator wrote. A truncated, damaged or foreign file
         raises `ModelFormatError`.
     mapped : bool
-        Whether the tensors stay in the file until they are used: loading is fast whatever their
-        size, the model's structure is checked but not the tensors' checksums, and the file must
-        not be changed in place meanwhile (`save` replaces it, which is safe).
+        Whether the tensors stay in the file until they are used. Loading is then fast for any size.
+        The model's structure is checked, but not the checksums of its tensors. The file must not be
+        changed in place meanwhile (`save` replaces it, which is safe).
 
     Returns
     -------
     FittedModel
-        Rows to ask about come from its `rows` method.
+        Its `rows` method checks and converts the rows to predict.
 
     Examples
     --------

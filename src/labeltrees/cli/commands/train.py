@@ -1,4 +1,4 @@
-"""`labeltrees train`: the model that suits a file, measured on rows held out, and saved."""
+"""The command `labeltrees train`, which calls `labeltrees.train` and prints its report."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def train(
         ),
     ] = None,
     keep_state: Annotated[
-        bool, typer.Option(help="Whether the saved model can go on learning.")
+        bool, typer.Option(help="Whether the saved model can continue learning.")
     ] = True,
     json: JsonOption = False,
     quiet: QuietOption = False,
@@ -113,7 +113,7 @@ def train(
 
 
 def _default_out(data: str) -> Path:
-    """Return where a model is saved if nobody says: in this folder, by the name of its data.
+    """Return the default path of a model, which is in this folder and named after the data.
 
     A file of that name is replaced only if it is a model, or raises `ArgumentError`.
 

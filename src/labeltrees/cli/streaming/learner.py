@@ -1,4 +1,4 @@
-"""What `labeltrees stream` teaches: a model that was saved, or a new one that suits the rows."""
+"""The model that `labeltrees stream` updates, which was saved or is new."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ __all__ = ["Learner", "checked_options", "opened_model"]
 
 @dataclass(frozen=True)
 class Learner:
-    """What learns: a model that was opened, or one that a method makes."""
+    """A saved model that continues learning, or the method of a new one."""
 
     name: str
     """The model's class, or the option that names the method."""
     model_class: Any
     settings: Any
     start: Callable[[int], Any]
-    """Makes a model for rows of so many features."""
+    """Return a model for rows with the given number of features."""
     notes: tuple[str, ...] = ()
 
     @classmethod
@@ -101,7 +101,7 @@ def checked_options(
 
 
 def opened_model(path: Path, model: str, options: MethodOptions) -> tuple[FittedModel, StoredModel]:
-    """Return a model that can go on learning, and what else is in its file."""
+    """Return a model that can continue learning, and its whole file."""
     stored, opened = open_model(path)
     if not can(opened, Updates):
         raise ArgumentError(f"{path} holds a {stored.model}, which cannot learn row by row.")
