@@ -1,14 +1,13 @@
-"""Label trees learned in batch beside Omikuji, PECOS and napkinXC: cost and quality in one run.
+"""Compare batch training of label trees with Omikuji, PECOS and napkinXC by cost and quality.
 
     python benchmarks/batch.py --data DIR                    # every section; yso-en: 100,000 rows
     python benchmarks/batch.py --data DIR --full             # all of yso-en as well
     python benchmarks/batch.py --data DIR --only comparison --sets bibtex
 
-Prints Markdown, a table of claims at its end, and draws benchmarks/plots/*.png. Each peer is
-installed by name in a virtual environment of its own under benchmarks/work/ (or
-$LABELTREES_BENCHMARK_WORK); one that cannot be installed is left out with a line that says so. DIR
-has bibtex and delicious in XC format, yso-en as `label ids<TAB>text`, and movielens-latest-small,
-or some of them.
+The last section is a table of claims, and pictures go to benchmarks/plots/. Each peer is installed
+into its own virtual environment under benchmarks/work/ (or $LABELTREES_BENCHMARK_WORK), and the
+report names peers that cannot be installed. DIR has some of bibtex and delicious in XC format,
+yso-en as `label ids<TAB>text`, and movielens-latest-small.
 """
 
 from __future__ import annotations

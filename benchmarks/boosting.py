@@ -1,4 +1,4 @@
-"""Adacond against its own base learner: distributions (ldl) and the built-in stream.
+"""Compare Adacond with its base learner on distributions (ldl) and on the built-in stream.
 
     python benchmarks/boosting.py --data DIR [--only Movie SBU_3DFE Yeast_alpha stream]
 
@@ -45,7 +45,7 @@ BOOSTED, BASE = "boosted tree", "its base learner alone"
 ALONE, NEAR = "best tree alone", "nearest neighbours"
 STREAM_ETA = 0.9
 PLAIN = {"structure": "online", "n_trees": 1, "refine": 0}
-"""One tree alone: what is boosted should be quick."""
+"""A single tree, because the boosted learner should be quick."""
 BLOCK = 20_000
 SCORES = {
     "total variation": m.total_variation,
@@ -102,7 +102,7 @@ def choose(X, P, seed: int) -> tuple[float, float, int, bool]:
 def fold(X, P, X_test, seed: int) -> tuple[dict[str, np.ndarray], float, str]:
     """Return everyone's distributions for the test rows, eta, and what was chosen."""
     penalty, mean, k, scaled = choose(X, P, seed)
-    # Movie is 1 % full: as sparse rows its trees grow twice as fast.
+    # Movie is 1 % full, so its trees grow twice as fast from sparse rows.
     thin = sparse.csr_array(X) if (X != 0).mean() < 0.5 else X
     thin_test = sparse.csr_array(X_test) if thin is not X else X_test
     base = tree(penalty / np.sqrt(2))
@@ -165,7 +165,7 @@ def ldl(name: str, options: Options) -> list[Block]:
 
 
 def examples(order: str) -> tuple[sparse.csr_matrix, np.ndarray]:
-    """100,000 examples: of the first 200,000 in random order, or the first of the files."""
+    """Return 100,000 examples, randomly from the first 200,000, or the first of the files."""
     chunks = list(PythonSource(order=order, limit=200_000 if order == "shuffled" else 100_000))
     X = sparse.vstack([chunk.features for chunk in chunks]).tocsr()[:100_000]
     return X, np.concatenate([chunk.labels for chunk in chunks])[:100_000]

@@ -1,16 +1,15 @@
-"""How well calibrated label trees and their peers are, before and after isotonic calibration.
+"""Measure how reliable our and peers' probabilities are, with and without isotonic regression.
 
     python benchmarks/calibration.py --data DIR
     python benchmarks/calibration.py --data DIR --sets bibtex --learners fastText VW
     python benchmarks/calibration.py --quick         # a few rows of the built-in stream, no peer
 
-Prints Markdown and draws benchmarks/plots/calibration.png. It follows "Labels in Extremes: How Well
-Calibrated are Extreme Multi-label Classifiers?" (arXiv 2411.04276): ECE@k over the first k labels
-of all rows, pooled, and isotonic regression on the scores of held-out rows. Each peer is installed
-by name in a virtual environment of its own under benchmarks/work/ (or
-$LABELTREES_BENCHMARK_WORK); one that cannot be installed is left out with a line that says so. DIR
-has bibtex and delicious in XC format and yso-en as `label ids<TAB>text`, or some of them; the first
-100,000 rows of yso-en are used.
+The method is that of "Labels in Extremes: How Well Calibrated are Extreme Multi-label Classifiers?"
+(arXiv 2411.04276). It pools the first k labels of all rows for ECE@k and fits isotonic regression
+on the scores of held-out rows. Each peer is installed into its own virtual environment under
+benchmarks/work/ (or $LABELTREES_BENCHMARK_WORK), and the report names peers that cannot be
+installed. DIR has some of bibtex and delicious in XC format and yso-en as `label ids<TAB>text`, of
+which the first 100,000 rows are used.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Training on a cluster of Dask beside one machine: the share of the root, and two workers.
+"""Compare training on a Dask cluster with training on one machine.
 
 Prints as Markdown what each step of training takes in one process with one thread, what speed-up
 follows from that for 1 to 64 workers, and then what it takes with one worker process and with
@@ -188,7 +188,7 @@ def written(folder: Path, name: str, matrix: csr_array, n_parts: int) -> list[st
 
 
 def run(files: list[list[str]], n_workers: int, n_trees: int) -> tuple[float, float, int, str]:
-    """Return seconds, those of the busiest worker's processor, the most memory, and the digest.
+    """Return wall seconds, the busiest worker's processor seconds, peak memory, and the digest.
 
     What the processor was busy with a worker does not depend on what else the machine does.
     """

@@ -1,8 +1,8 @@
-"""What a stream's model gains by forgetting: labels that trade meanings, and the built-in stream.
+"""Measure what forgetting gains on labels that trade meanings and on the built-in stream.
 
     python benchmarks/drift.py [--rows 20000] [--stream 100000] [--half-life 5000 20000]
 
-The optimiser's sums, which make steps small, fade by half in every so many rows ("steps"), or
+The optimiser's sums, which make steps small, fade by half every half-life ("steps"), or
 weights and counts of examples do as well ("steps and weights", which is `stream --forget`). Scores
 are progressive log loss, over labels that had been seen.
 """
@@ -24,12 +24,12 @@ from labeltrees.models.conditional.settings import ConditionalSettings
 from labeltrees.models.conditional.start import start_on_stream
 from labeltrees.models.online.fading import faded
 
-_HALF = 1024  # of the 16-bit code of a sum: one step of its exponent
+_HALF = 1024  # One step of the exponent in the 16-bit code of a sum.
 
 
 @dataclass(frozen=True)
 class Forgetting:
-    """What fades by half in every so many rows."""
+    """What fades by half, and after how many rows."""
 
     name: str
     half_life: int = 0

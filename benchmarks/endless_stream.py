@@ -1,6 +1,6 @@
 """Does `labeltrees stream` keep within its memory, however much comes through the pipe?
 
-Pipes so many gigabytes of made rows in VW's format into `labeltrees stream - --max-memory 200MB`
+Pipes gigabytes of synthetic rows in VW's format into `labeltrees stream - --max-memory 200MB`
 with a checkpoint every minute, and prints as Markdown what memory the process has after every
 tenth. Every row has a word that was never seen before, so the table is full early and stays so.
 
@@ -51,7 +51,7 @@ def first_block(rng: np.random.Generator) -> bytes:
 
 
 def blocks(n_bytes: int) -> Iterator[bytes]:
-    """Yield so many bytes of lines; the letters of the words change places from block to block."""
+    """Yield ``n_bytes`` of lines; the letters of the words change places from block to block."""
     rng = np.random.default_rng(0)
     first, sent = first_block(rng), 0
     alphabet = ascii_lowercase.encode()

@@ -28,7 +28,7 @@ PUBLISHED = [
 
 
 def scores(model: ExtremeRegressor, split: Split) -> dict[str, float]:
-    """Return what test rows are told, by the propensities of the training rows."""
+    """Return the scores of the test rows, by the propensities of the training rows."""
     p = propensities(split.Y)
     n_labels = split.Y.shape[1]
     found = ranked_labels(model, split.X_test, min(100, n_labels), n_labels)

@@ -84,7 +84,7 @@ class Experts:
     def fitted(
         cls, X: csr_array, pairs: Candidates, *, offset: float, cost: float, min_weight: float
     ) -> Experts:
-        """All experts at once: their losses share no weight, so the sum's minimum is each one's."""
+        """Fit all experts at once, which is exact because their losses share no weight."""
         keys, values, starts = _inputs(X, pairs)
         known, columns = np.unique(keys, return_inverse=True)
         A = csr_array((values, columns, starts), shape=(len(pairs.row), len(known)))
@@ -164,7 +164,7 @@ HEADER = ["", "P@1", "P@3", "P@5", "nDCG@5", "P@1 more", "ECE@1", "log loss"]
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows to learn from and rows to ask about."""
+    """Training rows and queried rows."""
 
     X: csr_array
     Y: csr_array
@@ -173,7 +173,7 @@ class Rows:
 
     @classmethod
     def split(cls, X: csr_array, Y: csr_array, fifth: int) -> Rows:
-        """Rows of this fifth, from 1, are asked about."""
+        """Return the split whose queried rows are this fifth, counted from 1."""
         place = np.arange(X.shape[0])
         asked = (place >= len(place) * (fifth - 1) // 5) & (place < len(place) * fifth // 5)
         return cls(X[~asked], Y[~asked], X[asked], Y[asked])
@@ -235,7 +235,7 @@ def scored(name: str, Y: csr_array, asked: Candidates, p, compared=None) -> list
 
 
 def first_is_true(Y: csr_array, asked: Candidates, p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return for each row whether its likeliest candidate is true."""
+    """Return for each row whether its top candidate is true."""
     order = np.lexsort((-p, asked.row))
     rows, places = np.unique(asked.row[order], return_index=True)
     hits = np.zeros(Y.shape[0])

@@ -1,14 +1,14 @@
-"""`labeltrees train FILE` with no option beside tuned peers, on files as people have them.
+"""Compare `labeltrees train FILE` without options with tuned peers, on files as people have them.
 
     python benchmarks/first_contact.py --data DIR
     python benchmarks/first_contact.py --only iris wine digits breast-cancer debian
     python benchmarks/first_contact.py --data DIR --only clinc150 --limit 2000 --no-peers
 
-Prints Markdown: a table for each set, and a summary. Each peer is installed by name in a virtual
-environment of its own under benchmarks/work/ (or $LABELTREES_BENCHMARK_WORK), where the files are
-written too; one that cannot be installed is left out with a line that says so. DIR has clinc150,
-rcv1-sub1, letter, bibtex, delicious and yso-en, or some of them. Debian's package descriptions come
-from `apt-cache dumpavail` (after `apt-get update`) and are kept for the next time.
+There is a table for each set, and a summary. Each peer is installed into its own virtual
+environment under benchmarks/work/ (or $LABELTREES_BENCHMARK_WORK), which gets the files too, and
+the report names peers that cannot be installed. DIR has some of clinc150, rcv1-sub1, letter,
+bibtex, delicious and yso-en. Debian's package descriptions come from `apt-cache dumpavail` (after
+`apt-get update`) and are kept for the next time.
 """
 
 from __future__ import annotations

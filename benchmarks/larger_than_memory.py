@@ -73,7 +73,7 @@ BENCHMARK = Benchmark("larger_than_memory", __doc__, {"memory": section}, argume
 
 
 def chunks(n_rows: int, n_features: int, n_labels: int):
-    """Yield rows with a feature in each of equal ranges: of one of three labels, or at random."""
+    """Yield rows with one feature per equal range, from one of three labels or at random."""
     step = WIDTH // n_features
     own = np.random.default_rng(0).integers(0, step, (n_labels, n_features), dtype=np.int32)
     ranges = np.arange(n_features, dtype=np.int32)

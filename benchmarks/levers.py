@@ -116,7 +116,7 @@ def stream_table(limit: int) -> Table:
 
 
 def batch_table(limit: int) -> Table:
-    """Trees of the first 80 % of the stream, asked about the rest without learning on."""
+    """Return scores of trees that were trained on 80 % of the stream, for the rest of it."""
     chunks = list(PythonSource(order="shuffled", limit=limit))
     X = vstack([chunk.features for chunk in chunks], format="csr")
     y = np.concatenate([chunk.labels for chunk in chunks])

@@ -1,13 +1,13 @@
-"""Our online trees beside VW, fastText, River and PyTorch: cost and quality, measured in one run.
+"""Compare our online trees with VW, fastText, River and PyTorch by cost and quality, in one run.
 
     python benchmarks/online.py                         # every section, 200,000 examples
     python benchmarks/online.py --full --data DIR       # 1.5 million as well, and small sets
     python benchmarks/online.py --only growth --limit 20000
 
-Prints Markdown and draws benchmarks/plots/*.png. Each peer is installed by name in a virtual
-environment of its own under benchmarks/work/ (or $LABELTREES_BENCHMARK_WORK); one that cannot be
-installed is left out with a line that says so. DIR has rcv1-sub1/{train,test}.txt.gz (XC),
-clinc150/{train,valid,test}.tsv.gz and letter/letter.csv.gz, or some of them.
+Pictures go to benchmarks/plots/. Each peer is installed into its own virtual environment under
+benchmarks/work/ (or $LABELTREES_BENCHMARK_WORK), and the report names peers that cannot be
+installed. DIR has some of rcv1-sub1/{train,test}.txt.gz (XC), clinc150/{train,valid,test}.tsv.gz
+and letter/letter.csv.gz.
 """
 
 from __future__ import annotations

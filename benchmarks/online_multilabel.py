@@ -1,13 +1,13 @@
-"""Online trees for rows with many labels beside OPLT, VW, Omikuji and our batch model, in one run.
+"""Compare online trees for several labels per row with OPLT, VW, Omikuji and our batch model.
 
     python benchmarks/online_multilabel.py --data DIR
     python benchmarks/online_multilabel.py --data DIR --only comparison --sets bibtex
     python benchmarks/online_multilabel.py --limit 2000 --no-peers    # the built-in stream alone
 
-Prints Markdown. Each peer is installed by name in a virtual environment of its own under
-benchmarks/work/ (or $LABELTREES_BENCHMARK_WORK); one that cannot be installed is left out with a
-line that says so. DIR has bibtex, rcv1-sub1 and delicious in XC format and yso-en as
-`label ids<TAB>text`, or some of them; the first 100,000 rows of yso-en are learned.
+Each peer is installed into its own virtual environment under benchmarks/work/ (or
+$LABELTREES_BENCHMARK_WORK), and the report names peers that cannot be installed. DIR has some of
+bibtex, rcv1-sub1 and delicious in XC format and yso-en as `label ids<TAB>text`, of which the first
+100,000 rows are learned.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from labeltrees.decisions import (
 )
 
 SETS = ["bibtex", "delicious", "rcv1-sub1"]
-#: Labels less likely than this are not asked for.
+#: Labels less likely than this are not requested.
 FLOOR = 0.001
 COVERAGES = [0.8, 0.9, 0.95]
 K = 5
@@ -37,7 +37,7 @@ N_SPLITS = 20
 
 
 class Told:
-    """What the model says of held-out rows and of test rows, and what is true."""
+    """The predictions for held-out and test rows, and their true labels."""
 
     def __init__(self, split: Split, n_jobs: int) -> None:
         n_learned = split.X.shape[0] * 4 // 5
@@ -95,7 +95,7 @@ def f1_lines(name: str, told: Told) -> list[list[str]]:
 
 
 def coverage_lines(name: str, told: Told) -> list[list[str]]:
-    """Return the coverage that is asked for, what test rows have, and the size of their sets."""
+    """Return the requested coverage, the coverage of test rows, and the size of their sets."""
     lines = []
     for kind in ("labels", "rows"):
         for coverage in COVERAGES:

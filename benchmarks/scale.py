@@ -9,9 +9,9 @@
 Measurements are appended to the file --measured, one JSON object per line. The tables, the picture
 and the projection are made from that file, so a run that was stopped has some. --report and
 --project read benchmarks/results/measured/scale.jsonl unless another file is named. DIR gets the
-packages and the file lists that are fetched by name, 6 GB; growth needs 8 GB of memory. Each peer
-is installed by name in a virtual environment of its own under benchmarks/work/ (or
-$LABELTREES_BENCHMARK_WORK); one that cannot be installed is left out with a line that says so.
+packages and the file lists that are downloaded, 6 GB; growth needs 8 GB of memory. Each peer is
+installed into its own virtual environment under benchmarks/work/ (or $LABELTREES_BENCHMARK_WORK),
+and the report names peers that cannot be installed.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class Claim:
 
 
 class Scores:
-    """The runs of one set by contestant: of peers the better by nDCG@5, ours at the default C."""
+    """The runs of one set by contestant, peers at their better C by nDCG@5, ours at the default."""
 
     def __init__(self, scored: list[tuple[Any, dict[str, float]]]) -> None:
         self.facts: dict[str, dict[str, Any]] = {}
@@ -66,7 +66,7 @@ class Scores:
         ]
 
     def best(self, names: tuple[str, ...], key: str, *, least: bool = False) -> float | None:
-        """Return the best number of those of these contestants that took part."""
+        """Return the best number among the named contestants that took part."""
         values = [self.facts[name][key] for name in names if name in self.facts]
         return (min(values) if least else max(values)) if values else None
 

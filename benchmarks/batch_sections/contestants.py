@@ -1,4 +1,4 @@
-"""Who takes part, with which settings, and what a run of one measures."""
+"""The contestants with their settings, and what a run of each of them measures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_LABELS_NAMED = 2_000
 
 
 def default_cost(contestant: Contestant, split: Split) -> str:
-    """Return the C that a contestant takes by itself; ours depends on the rows."""
+    """Return a contestant's default C; ours depends on the rows."""
     return contestant.usual_cost or f"{ExtremeSettings().cost_of(split.X.shape[0]):.3g}"
 
 
@@ -68,7 +68,7 @@ ONE_VS_REST = Contestant("scikit-learn, one vs rest", "ovr_program", usual_cost=
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One contestant, learned and asked: what it cost, and its 100 best labels a row."""
+    """The cost of training and querying one contestant, and its 100 best labels per row."""
 
     contestant: Contestant
     cost: float | None
@@ -87,7 +87,7 @@ def measured(
     named: bool = False,
     most_seconds: int | None = None,
 ) -> Run:
-    """Train and query; where labels are named, all of them are asked for."""
+    """Train and query; ``named`` also requests the scores of all labels."""
     n_rows, n_labels = split.Y_test.shape
     settings = {"cost": cost, "threads": threads, "timed": timed, "n_top": SCORED_LABELS}
     n_sample = n_rows if named else 0

@@ -1,4 +1,4 @@
-"""Films for users: users are labels, films are points described by text, ratings are relevances."""
+"""Films for users, where users are labels, films are texts, and ratings are relevances."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Films:
 
 
 def section(options: Options) -> list[Block]:
-    """Return one table: three ways to find films for users with the same model."""
+    """Return a table of three ways to find films for users with the same model."""
     title = "MovieLens, films for users"
     folder = options.folder("movielens-latest-small")
     if folder is None:
@@ -88,7 +88,7 @@ def read_rows(path: Path) -> list[list[str]]:
 
 
 def one_seed(films: Films, seed: int, options: Options) -> tuple[float, dict[str, list[float]]]:
-    """Return the C chosen, and for each way to ask its scores and seconds."""
+    """Return the chosen C, and the scores and seconds of each kind of query."""
     learn, ask = halves(len(films.texts), TEST_SHARE, seed)
     inner, outer = halves(len(learn), 0.2, seed)
     tried = {}
@@ -111,7 +111,7 @@ def halves(n: int, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
 def learned(
     films: Films, learn: np.ndarray, ask: np.ndarray, cost: float, options: Options
 ) -> tuple[Any, csr_array]:
-    """Return a model of the films to learn from, and the features of those to ask about."""
+    """Return a model of the training films, and the features of the test films."""
     words = TfidfVectorizer(dtype=np.float32)
     X = csr_array(words.fit_transform([films.texts[i] for i in learn]))
     model = regressor(cost=cost, n_jobs=options.threads).fit(X, films.ratings[learn])

@@ -16,7 +16,7 @@ def regressor(**options: Any) -> Any:
 
 
 def with_one_thread(model: Any) -> Any:
-    """Return the model, asked with one thread from now on."""
+    """Return the model, which uses one thread from now on."""
     model.set_params(n_jobs=1)
     return model
 

@@ -1,4 +1,4 @@
-"""Bibtex by the extreme regression paper's protocol: relevance is the inverse propensity."""
+"""Bibtex by the extreme regression paper's protocol, where relevance is the inverse propensity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Made-up sets of any size: how cost grows with labels, and labelwise search among many."""
+"""Synthetic sets of any size, for growth with the number of labels and for labelwise search."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ EXACT_SAMPLE = 300
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Points to learn from and to ask about, with features of length 1 and their labels."""
+    """Training and test points, with features of length 1 and their labels."""
 
     X: csr_array
     Y: csr_array
@@ -41,7 +41,7 @@ def made_up(n_points: int, n_asked: int, n_labels: int, seed: int = 0) -> Points
     """Return points of three labels; half of a point's words are its labels', half are any.
 
     Labels come in groups of about 50 that share half of their words, so that a tree has something
-    to find; words and labels are as uneven as Zipf's law with exponent .5.
+    to find; words and labels are as uneven as Zipf's law with exponent 0.5.
     """
     rng = np.random.default_rng(seed)
     group = rng.integers(max(1, n_labels // 50), size=n_labels)

@@ -1,4 +1,4 @@
-"""A table for each set: every contestant before and after isotonic calibration."""
+"""A table for each set, with every contestant before and after isotonic calibration."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def section(options: Options) -> Iterator[Block]:
 
 
 def run_all(options: Options, name: str, found: Parts) -> tuple[list[Result], list[str]]:
-    """Return the results of those that could take part, and a sentence for each other."""
+    """Return the results of contestants that could take part, and a sentence for each other one."""
     results: list[Result] = []
     missing: list[str] = []
     for contestant in taking_part(found.split, name, options):

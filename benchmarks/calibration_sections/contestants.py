@@ -1,4 +1,4 @@
-"""Who takes part, and with which settings."""
+"""The contestants of the calibration benchmark, and their settings."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ OUR_ONLINE = (
     replace(OURS_IN_PASSES, name="labeltrees, `MultiLabelTreeClassifier`, 3 passes"),
 )
 
-#: The rates that `online_multilabel.py` chose on training rows kept apart; those of the stream of
-#: sets of identifiers for the stream of one.
+#: The rates that `online_multilabel.py` chose on held-out training rows. The stream of single
+#: identifiers uses the rates of the stream of sets.
 CHOSEN = {
     "OPLT": {"bibtex": 1.0, "delicious": 0.3, "yso-en": 3.0, STREAM: 3.0},
     "--plt": {"bibtex": 2.0, "delicious": 2.0, "yso-en": 2.0, STREAM: 2.0},
@@ -72,7 +72,7 @@ def taking_part(split: Split, name: str, options: Options) -> list[Contestant]:
 
 
 def peers(split: Split, name: str) -> list[Contestant]:
-    """Return the peers; those that have a predictor for each label only where labels are few."""
+    """Return the peers. One-against-all methods take part only where labels are few."""
     n_labels = split.Y.shape[1]
     some = [
         _omikuji("hinge"),
@@ -91,9 +91,9 @@ def peers(split: Split, name: str) -> list[Contestant]:
 
 
 def asked(contestant: Contestant, split: Split) -> tuple[float | None, Answers]:
-    """Learn once and ask for the likeliest labels; return the rate, chosen if there are several."""
+    """Train once and query the top labels; return the learning rate and the predictions."""
     contestant.python()  # or raise before anything is measured
     rates = contestant.rates
     rate: Any = chosen_rate(contestant, split) if len(rates) > 1 else (*rates, None)[0]
-    # VW prints probabilities only if at least one row is asked for those of all labels.
+    # VW prints probabilities only if all labels of at least one row are requested.
     return rate, measured(contestant, split, rate, 1 if contestant.program == "vw" else 0)

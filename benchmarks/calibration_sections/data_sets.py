@@ -1,4 +1,4 @@
-"""The sets in three: rows to learn from, rows held out to calibrate by, rows to test."""
+"""Sets split into rows to train on, held-out rows to calibrate with, and test rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SEED = 0
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """A set whose rows to ask about are the ``n_held`` rows held out, and then the test rows."""
+    """A set whose queried rows are the ``n_held`` held-out rows followed by the test rows."""
 
     split: Split
     n_held: int

@@ -1,4 +1,4 @@
-"""The picture of the report: how often labels were true, by the probability given to them."""
+"""A picture of how often labels were true, by their predicted probability."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ STYLES = {
 
 
 def reliability(curves: dict[str, Curves], path: Path) -> None:
-    """Draw a column for each set: as they come above, after the isotonic map below."""
+    """Draw a column for each set, with raw scores above and isotonic ones below."""
     figure, axes = plots.figure(len(curves), rows=2, size=(3.1, 3.7))
     for column, (name, contestants) in zip(axes.T, curves.items(), strict=True):
         for place, axis in enumerate(column):

@@ -1,4 +1,4 @@
-"""Calibration of the first k labels of each row, as they come and by an isotonic map."""
+"""Calibration of the first k labels of each row, raw and after an isotonic map."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ N_DRAWS = 20
 
 @dataclass(frozen=True, eq=False)
 class Top:
-    """The likeliest labels of each row, the likeliest first, with probabilities; -1 is none."""
+    """The top labels of each row in order, with probabilities; label -1 fills short rows."""
 
     labels: np.ndarray
     p: np.ndarray

@@ -1,4 +1,4 @@
-"""Who takes part in a set, what each run costs and answers; each is a process of its own."""
+"""The contestants of a set, and the cost and predictions of each, in separate processes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Peer:
-    """A peer: its program here, its environment if not ours, and its settings."""
+    """A peer's program, its environment (None is ours), and its settings."""
 
     title: str
     program: str
@@ -59,7 +59,7 @@ class Peer:
     probabilities: bool = True
 
     def run(self, train: Path, question: Question) -> Run:
-        """Learn a file, in whatever order it is, and answer; or raise `MissingPeerError`."""
+        """Train on a file in any order and predict, or raise `MissingPeerError`."""
         installed = None if self.environment is None else peers.peer(self.environment)
         python = installed.python if installed else sys.executable
         # The other programs make features with scikit-learn, and start their peer themselves.
@@ -120,7 +120,7 @@ def taking_part(rows: PersonRows) -> tuple[list[Peer], list[str]]:
 
 
 def ours(train: Path, order: str, question: Question) -> Run:
-    """Return what `labeltrees train FILE` learns by itself."""
+    """Return the run of `labeltrees train FILE` without options."""
     command = [sys.executable, "-m", "labeltrees"]
     model = str(_empty(FOLDER / "models" / "labeltrees") / "model.safetensors")
     learned = run_measured([*command, "train", str(train), "-o", model, "--json"])

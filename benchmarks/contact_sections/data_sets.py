@@ -106,7 +106,7 @@ FEWEST_PACKAGES = 1_000
 
 
 def described_packages() -> PersonRows:
-    """Return the packages that have tags; those of the first time are kept and used again."""
+    """Return the packages that have tags, which are kept for later runs."""
     path = peers.WORK / "contact" / "debian.tsv"
     if not path.exists():
         if shutil.which("apt-cache") is None:

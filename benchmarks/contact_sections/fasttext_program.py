@@ -82,7 +82,7 @@ def words_of(rows: PersonRows) -> list[str]:
 
 
 def answers(model: Any, rows: PersonRows) -> list[program.Answer]:
-    """Return the likeliest labels; for rows of one label all are asked, to have the truth's P."""
+    """Return the top labels; rows with one label request all labels, to get P of the true one."""
     several = rows.several
     found, p = model.predict(words_of(rows), k=program.N_ANSWERS if several else -1)
     told = []

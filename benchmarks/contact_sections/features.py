@@ -51,7 +51,7 @@ class Features:
         return np.array([numbers.get(row[0], -1) if len(row) == 1 else -1 for row in rows.labels])
 
     def label_matrix(self, rows: PersonRows) -> csr_array:
-        """Return the labels of each row; those that were not learned are left out."""
+        """Return the labels of each row without labels that the training rows do not have."""
         numbers = {name: number for number, name in enumerate(self.names)}
         known = [[numbers[each] for each in row if each in numbers] for row in rows.labels]
         starts = np.cumsum([0, *map(len, known)], dtype=np.int32)

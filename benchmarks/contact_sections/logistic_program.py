@@ -40,7 +40,7 @@ def train(rows: PersonRows, model: Path, settings: dict[str, Any]) -> dict[str, 
 
 def multinomial(features: Features, X: Any, rows: PersonRows, cost: float) -> LogisticRegression:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # 200 steps: no better after
+        warnings.simplefilter("ignore", ConvergenceWarning)  # More than 200 steps change nothing.
         return LogisticRegression(C=cost, max_iter=200).fit(X, features.label_numbers(rows))
 
 

@@ -1,4 +1,4 @@
-"""Data as people have it: lines of label and text, XC text, or a table with a header.
+"""Files as people have them, which are lines of label and text, XC text, or tables with a header.
 
 Needs the standard library alone, because it runs in the peers' environments too.
 """
@@ -47,7 +47,7 @@ class PersonRows:
         return self.take(list(range(len(self))[:n_rows]))
 
     def sampled(self, n_rows: int | None) -> PersonRows:
-        """Return at most so many rows, drawn, in the order they have; None: all."""
+        """Return a random sample of at most ``n_rows`` rows in their order; None returns all."""
         return self.take(sorted(shuffled_numbers(len(self))[:n_rows]))
 
     def shuffled(self) -> PersonRows:

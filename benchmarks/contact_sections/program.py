@@ -20,7 +20,7 @@ N_ANSWERS = max(KS)
 FLOOR = 1e-9  # of a probability whose logarithm is taken
 MOST_VALID_ROWS = 5_000
 
-#: A row's likeliest five ``labels``, their ``probabilities``, and ``p_truth`` if it has one label.
+#: The top five ``labels`` of a row, their ``probabilities``, and ``p_truth`` if it has one label.
 Answer = dict[str, Any]
 
 
@@ -40,7 +40,7 @@ def tuned(
 
 
 def quality(truth: list[tuple[str, ...]], answers: Iterable[Answer]) -> tuple[float, float]:
-    """Return what is to be high: accuracy or the mean of P@k; among equals, the log-likelihood."""
+    """Return accuracy or the mean of P@k, and the log-likelihood, which decides among equals."""
     answers = list(answers)
     several = any(len(row) != 1 for row in truth)
     found = [answer["labels"] for answer in answers]
@@ -50,7 +50,7 @@ def quality(truth: list[tuple[str, ...]], answers: Iterable[Answer]) -> tuple[fl
 
 
 def precision(truth: list[tuple[str, ...]], found: list[list[str]], k: int) -> float:
-    """Return P@k: the mean share of true labels among the first k."""
+    """Return P@k, the mean share of true labels among the first k."""
     hits = [len(set(row[:k]) & set(named)) for named, row in zip(truth, found, strict=True)]
     return sum(hits) / k / len(hits)
 

@@ -15,7 +15,7 @@ from online_sections.scores import Answers
 
 @dataclass(frozen=True)
 class Score:
-    """Accuracy is P@1; the log loss (floor 1e-9) is that of rows of one label."""
+    """Accuracy is P@1; the log loss (floor 1e-9) exists for rows with one label."""
 
     precision: dict[int, float]
     calibration_error: float | None

@@ -1,4 +1,4 @@
-"""Benchmarks: their command lines, and how they print and record what they measure."""
+"""Command lines of benchmarks, and the printing and recording of what they measure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PLACES = ("--data", "--plots", "--results", "--measured", "--folder")
 
 @dataclass(frozen=True)
 class Options:
-    """The options of one run. A benchmark uses those that its command line has."""
+    """The options of one run. A benchmark reads only options that its command line has."""
 
     data: Path | None = None
     sets: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class Options:
         return tuple(values)[:n] if self.quick else tuple(values)
 
     def rows(self, most: int) -> int:
-        """Return how many of so many rows are used."""
+        """Return the smaller of this number of rows and the limit."""
         return min(most, self.limit or most)
 
 
@@ -72,7 +72,7 @@ class Benchmark:
     doc: str
     sections: Mapping[str, Section]
     takes: tuple[str, ...] = ()
-    #: Data sets that ``--sets`` can choose from, and those of them that need no folder.
+    #: Data sets that ``--sets`` can choose from, and which of these need no folder.
     sets: tuple[str, ...] = ()
     built_in: tuple[str, ...] = ()
     needs_data: bool = False
@@ -170,7 +170,7 @@ class Benchmark:
 
 
 def printed(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Print blocks as they come, and return them."""
+    """Print each block as it arrives, and yield it."""
     for block in blocks:
         text = str(block).strip("\n")
         if text:

@@ -23,8 +23,8 @@ PROGRAM = Path(__file__).parent / "programs" / "measuring.py"
 class Contestant:
     """A learner with its settings.
 
-    ``program`` is a module of `harness/programs` without its ending, and ``peer`` the environment
-    that it runs in; None is ours.
+    ``program`` is a module of `harness/programs` without its ending, and ``peer`` is the
+    environment that it runs in. The default is our environment.
     """
 
     name: str
@@ -81,7 +81,7 @@ def train(
     settings: dict[str, Any],
     most_seconds: int | None = None,
 ) -> dict[str, Any]:
-    """Train in a process of its own; return what was measured."""
+    """Train in a separate process; return what was measured."""
     command = [python, str(PROGRAM), program, "train", str(rows), str(model), json.dumps(settings)]
     done = run_measured(command, most_seconds)
     return json.loads(done.output.splitlines()[-1]) | {"train_mb": done.peak_mb}
@@ -95,7 +95,7 @@ def query(
     settings: dict[str, Any],
     most_seconds: int | None = None,
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Load and query in a process of its own; return what was measured, and the answers."""
+    """Load and query in a separate process; return what was measured, and the predictions."""
     out = peers.WORK / "answers.npz"
     command = [python, str(PROGRAM), program, "query", str(rows), str(model), json.dumps(settings)]
     done = run_measured([*command, str(out)], most_seconds)

@@ -20,12 +20,12 @@ from labeltrees.data.readers import read_xc
 VALID_SHARE = 0.1
 MOST_VALID_ROWS = 5_000
 YSO_ROWS = 100_000
-TEXT_ROWS = 50_000  # at a time: lists of words take more memory than matrices
+TEXT_ROWS = 50_000  # Per step, because lists of words take more memory than matrices.
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Rows to learn from and rows to ask about; ``folder`` has them as files."""
+    """Training rows and queried rows; ``folder`` has them as files."""
 
     name: str
     folder: Path
@@ -57,7 +57,7 @@ def whole(data: Path, name: str, limit: int | None) -> Split:
 
 @functools.cache
 def choosing(data: Path, name: str, limit: int | None) -> Split:
-    """Return the set's training rows in two: those to learn from, and those to choose C by."""
+    """Return the set's training rows, split into rows to train on and rows to choose C with."""
     split = whole(data, name, limit)
     order = np.random.default_rng(0).permutation(split.X.shape[0])
     n_valid = min(MOST_VALID_ROWS, int(VALID_SHARE * len(order)))

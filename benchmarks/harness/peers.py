@@ -1,4 +1,4 @@
-"""Other libraries, each in a virtual environment of its own, installed by name."""
+"""Other libraries, each installed into its own virtual environment."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PACKAGES = {
     # Its wheel for Linux does not start without 3 GB of CUDA's libraries, wherever it computes.
     "torch": ("torch", (("torch", "numpy"),)),
     "omikuji": ("omikuji", (("omikuji", "numpy"),)),
-    # It was built against NumPy 1, and its SciPy matrices are those of before 1.14.
+    # It was built against NumPy 1, and its matrices need SciPy before 1.14.
     "pecos": ("pecos.xmc.xlinear", (("libpecos", "numpy<2", "scipy<1.14"),)),
     "napkinxc": ("napkinxc.models", (("napkinxc",), ("napkinxc", "numpy<2", "scipy<1.14"))),
 }
@@ -44,7 +44,7 @@ class MissingPeerError(Exception):
 
 @dataclass(frozen=True)
 class Peer:
-    """An installed peer: its interpreter, and its package with version."""
+    """An installed peer's interpreter, and its package with version."""
 
     python: str
     version: str

@@ -1,4 +1,4 @@
-"""Pictures of results: panels side by side, with one legend below them."""
+"""Pictures with panels side by side and one legend below them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def links(*names: str) -> list[str]:
 
 
 def figure(columns: int, *, rows: int = 1, size: tuple[float, float], sharey: bool = False) -> Any:
-    """Return a figure and its panels as an array of rows; ``size`` is that of one panel."""
+    """Return a figure and its panels in rows; ``size`` is the width and height of a panel."""
     import matplotlib as mpl
 
     mpl.use("Agg")

@@ -1,7 +1,7 @@
 """Wall time, CPU time and peak memory of another program.
 
-Linux starts a child's peak at that of the process that started it, so a program is started by a
-small process of its own: this file, run as a script.
+On Linux a child's peak memory starts at its parent's, so a small process starts each program. It
+is this file, run as a script.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def run_measured(command: list[str], most_seconds: int | None = None) -> Measure
 
 def start_and_wait(facts: Path, most_seconds: int, command: list[str]) -> None:
     if most_seconds:
-        # The hard limit is later: reaching it would look like any other kill.
+        # The hard limit is later, because reaching it would look like any other kill.
         resource.setrlimit(resource.RLIMIT_CPU, (most_seconds, most_seconds + 60))
     started = time.perf_counter()
     process = subprocess.Popen(command)

@@ -1,4 +1,4 @@
-"""What a section of a benchmark returns: paragraphs of Markdown, and tables."""
+"""The paragraphs and tables that a section of a benchmark returns."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def text_of(value: Value) -> str:
 
 
 def heading(block: Block) -> tuple[int, str] | None:
-    """Return the level and the title of a heading; None for any other block.
+    """Return the level and the title of a heading, or None for any other block.
 
     >>> heading("### Small sets"), heading("A paragraph.")
     ((3, 'Small sets'), None)

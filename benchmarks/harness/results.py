@@ -7,7 +7,7 @@ run    date, machine, versions and command of the run that measured the section
 text   a paragraph of the section
 row    a row of a table by column, with the number of the ``table`` in the section
 
-A run replaces the sections that it measured. All other sections stay as they are.
+A run replaces the sections that it measured and keeps all other sections.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def dumped(value: Any) -> str:
 
 
 def page(benchmark: str, sections: Sections) -> str:
-    """Return the page of a benchmark: where and how each section was measured, and its content."""
+    """Return the page of a benchmark with the run and the content of each section."""
     parts: list[str] = [f"# {benchmark}.py"]
     above: Titles = ()
     told: Record = {}
@@ -172,7 +172,7 @@ def page(benchmark: str, sections: Sections) -> str:
 
 
 def headings(section: Titles, above: Titles) -> list[str]:
-    """Return the headings of a section that differ from those of the section above it.
+    """Return the headings of a section that the section above it does not share.
 
     >>> headings(("Quality", "bibtex"), ("Quality", "delicious"))
     ['### bibtex']
@@ -184,7 +184,7 @@ def headings(section: Titles, above: Titles) -> list[str]:
 
 
 def run_lines(run: Record) -> list[str]:
-    """Return what is said of a run: where it was measured, and by which command."""
+    """Return the machine and the command of a run as paragraphs."""
     facts = [run[name] for name in ("date", "machine", "versions") if run.get(name)]
     where = ", ".join(facts) + "." + (f" {run['note']}" if run.get("note") else "")
     return [where, *([f"`{run['command']}`"] if run.get("command") else [])]

@@ -1,4 +1,4 @@
-"""Who takes part, with which settings, and what a run of one measures."""
+"""The contestants with their settings, and what a run of each of them measures."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from multilabel_sections import vw
 from multilabel_sections.data_sets import choosing
 from multilabel_sections.vw import Answers
 
-#: Number of labels per row that are asked for.
+#: Number of labels requested per row.
 N_TOP = 5
-#: Rows of which every label's probability is asked, and how many probabilities that may be.
+#: Maximum number of rows with probabilities of all labels, and of such probabilities in total.
 N_SAMPLE, MOST_SAMPLED = 1_000, 6_000_000
-#: One predictor for each label, each taught by each row: not for more labels than this.
+#: Maximum number of labels for methods with one predictor per label.
 MOST_ONE_AGAINST_ALL = 1_000
 
 
@@ -82,7 +82,7 @@ def taking_part(split: Split, *, with_peers: bool) -> list[Contestant]:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One contestant, learned and asked."""
+    """The measurements of one contestant."""
 
     contestant: Contestant
     rate: float | None
@@ -111,12 +111,12 @@ class Run:
 
 
 def n_sampled(split: Split) -> int:
-    """Return how many rows are asked for the probability of every label."""
+    """Return the number of rows whose probabilities of all labels are requested."""
     return max(1, min(N_SAMPLE, split.X_test.shape[0], MOST_SAMPLED // split.Y.shape[1]))
 
 
 def run(contestant: Contestant, split: Split) -> Run:
-    """Choose the rate where there is a choice, then learn the set once and ask."""
+    """Choose the rate where there are several, then train once and query."""
     contestant.python()  # or raise before anything is measured
     rate = chosen_rate(contestant, split) if contestant.rates else None
     return Run(contestant, rate, measured(contestant, split, rate, n_sampled(split)))
@@ -135,7 +135,7 @@ def chosen_rate(contestant: Contestant, split: Split) -> float:
 
 
 def measured(contestant: Contestant, split: Split, rate: float | None, n_sample: int) -> Answers:
-    """Learn in one process, load and ask in another."""
+    """Train in one process, then load and query in another."""
     settings = json.loads(contestant.settings)
     if contestant.program == "vw":
         return vw.measured(settings["kind"], split, rate, n_sample, *settings["given"])

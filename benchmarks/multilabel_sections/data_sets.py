@@ -17,12 +17,12 @@ STREAM_ROWS = 50_000
 N_NEXT = 5
 SEED = 0
 
-#: Rows that settings are chosen by: what is learned, and what is asked.
+#: Numbers of rows to train on and to query where settings are chosen.
 CHOOSING = (10_000, 2_000)
 
 
 def streamed(options: Options, name: str) -> Split:
-    """Return a set, its training rows shuffled, with at most `MOST_ASKED` rows to ask."""
+    """Return a set with shuffled training rows and at most `MOST_ASKED` test rows."""
     if name == STREAM:
         split = identifier_sets(options.limit)
     else:
@@ -36,7 +36,7 @@ def streamed(options: Options, name: str) -> Split:
 
 
 def choosing(split: Split) -> Split:
-    """Return the first training rows of a set in two: to learn from, and to choose settings by."""
+    """Return the first training rows of a set, split to train on and to choose with."""
     n_asked = min(CHOOSING[1], split.X.shape[0] // 5)
     cut = min(CHOOSING[0], split.X.shape[0] - n_asked)
     X, Y = split.X[: cut + n_asked], split.Y[: cut + n_asked]
@@ -48,7 +48,7 @@ def identifier_sets(
 ) -> Split:
     """Return the built-in stream with the set of the next five identifiers as labels.
 
-    The rows asked about come after those learned, from other files: neighbours in a file share
+    Test rows come after the training rows, from other files, because neighbours in a file share
     labels. A file's last four sets run on into the next file.
     """
     n_learned = min(STREAM_ROWS, limit or STREAM_ROWS)

@@ -22,7 +22,11 @@ LABELS_PER_ROW = 3
 N_ROUNDS = 1  # how often each topic is learned before time is taken
 N_CALLS = 5
 MAX_MEMORY = 6 * 2**30  # of the tables; only a million labels would take more
-CALL_ROWS = (4_000, 4_000, 1_000)  # that learn, ask for P(label), search the top 1
+CALL_ROWS = (
+    4_000,
+    4_000,
+    1_000,
+)  # rows per call to update, to query P(label), and to search the top 1
 CHUNK_ROWS = 16_384
 WISHED = 4.0
 HEADER = ["labels", "depth", "P@1", "learn µs", "P(label) µs", "exact top 1 µs", "MB"]
@@ -82,7 +86,7 @@ def measure(n_labels: int, settings: dict[str, Any]) -> Point:
             model.partial_fit(window_rows(topics), label_sets(topics, n_labels))
     learn, p_label, top_1, hits = [], [], [], []
     for _ in range(N_CALLS):
-        # Each call has topics of its own, lest the one before has warmed their memory.
+        # Each call has other topics, because the call before would have warmed their memory.
         taught, asked, searched = (random.integers(n_labels, size=size) for size in CALL_ROWS)
         learn.append(timed(model.partial_fit, window_rows(taught), label_sets(taught, n_labels))[1])
         p_label.append(timed(model.predict_label_proba, window_rows(asked), asked)[1])
@@ -98,9 +102,9 @@ def measure(n_labels: int, settings: dict[str, Any]) -> Point:
 
 
 def label_sets(topics: np.ndarray, n_labels: int) -> list[list[int]]:
-    """Return the labels of each topic: its own and the next ones.
+    """Return each topic's labels, which are its own and the next ones.
 
-    As lists: the columns of a matrix are all named in every call, which would cost O(n_labels).
+    They are lists, because a matrix names all its columns in every call, which costs O(n_labels).
     """
     labels: list[list[int]] = (
         (topics[:, np.newaxis] + np.arange(LABELS_PER_ROW)) % n_labels

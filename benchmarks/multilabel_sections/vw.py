@@ -1,7 +1,7 @@
 """VW's learners of label sets, from its command line, over text files.
 
-Times are of the processor and less those of reading the same file without learning (`--noop`), as
-its reader has a thread of its own.
+Times are processor times minus the time of reading the same file without learning (`--noop`),
+because a second thread reads.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FOLDER = peers.WORK / "multilabel" / "vw"
 BITS, MANY_BITS, MANY_LABELS = 24, 27, 2_000
 NONE = np.empty((0, 0), np.int64)
 N_TOP = 5
-#: Labels less likely than this are not printed where only the likeliest are scored.
+#: Labels less likely than this are not printed where only the top ones are scored.
 THRESHOLD = 0.002
 #: It prints six decimals, so a 0 stands for anything below half of the last.
 LEAST_PRINTED = 5e-7
@@ -32,7 +32,7 @@ LEAST_PRINTED = 5e-7
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """The five likeliest labels of each row with their scores, and every label of the first rows.
+    """The top five labels of each row with their scores, and all labels of the first rows.
 
     Label -1 is none. Arrays are empty if no row was sampled.
     """
@@ -47,7 +47,7 @@ class Answers:
 
 
 def measured(kind: str, split: Split, rate: float | None, n_sample: int, *given: str) -> Answers:
-    """Learn a set in one pass and ask about its rows; if no row is sampled, only for the top 5."""
+    """Train on a set in one pass and query its rows; without sampled rows, query only the top 5."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     n_rows, n_labels = split.X_test.shape[0], split.Y.shape[1]
     learn, ask, sample = (FOLDER / f"{name}.vw" for name in ("learn", "ask", "sample"))
@@ -76,7 +76,7 @@ Told = tuple[np.ndarray, np.ndarray, float, np.ndarray, np.ndarray]
 
 
 def tree_answers(ask: Path, sample: Path, n_rows: int, n_sample: int) -> Told:
-    """Return what `--plt` says: its top 5, their probabilities, and all labels of the sample."""
+    """Return the top 5 of `--plt`, their probabilities, and all labels of the sample."""
     out = FOLDER / "out"
     top = ("--top_k", str(N_TOP))
     ask_s = asking_seconds(ask, out, *top) if n_sample else question(ask, out, *top).cpu_seconds
@@ -84,13 +84,13 @@ def tree_answers(ask: Path, sample: Path, n_rows: int, n_sample: int) -> Told:
     order = 1e-9 * np.arange(labels.shape[1], 0, -1)
     if not n_sample:
         return labels, np.tile(order, (n_rows, 1)), ask_s, NONE, NONE
-    # `--top_k` with `--probabilities` dies of its own memory errors, so they are asked apart.
+    # `--top_k` with `--probabilities` crashes, so each is queried separately.
     question(ask, out, "--threshold", str(THRESHOLD), "--probabilities")
     scores = np.array([
         [found.get(label, 0.0) for label in row]
         for row, found in zip(labels.tolist(), printed_pairs(out), strict=True)
     ])  # fmt: skip
-    # Printed digits tie, and unlikely labels are not printed: the order is that of the top 5.
+    # Printed digits tie, and unlikely labels are not printed, so the top 5 give the order.
     scores = np.maximum(scores, 1e-6) + order
     question(sample, out, "--threshold", "0", "--probabilities")
     every = list(printed_pairs(out))
@@ -102,7 +102,7 @@ def tree_answers(ask: Path, sample: Path, n_rows: int, n_sample: int) -> Told:
 
 
 def all_answers(ask: Path, sample: Path, n_rows: int, n_sample: int) -> Told:
-    """Return what `--multilabel_oaa` says: it always computes all labels."""
+    """Return the predictions of `--multilabel_oaa`, which always computes all labels."""
     out = FOLDER / "out"
     # Its 9.11 writes answers to wrong rows once its ring of rows is full.
     ring = ("--ring_size", str(n_rows + 1))
@@ -120,7 +120,7 @@ def question(rows: Path, out: Path, *options: str) -> Measured:
 
 
 def asking_seconds(rows: Path, out: Path, *options: str) -> float:
-    """Ask; return the seconds without those of loading the model and of reading the rows."""
+    """Query; return the seconds without loading the model and reading the rows."""
     nothing = FOLDER / "empty.vw"
     nothing.write_text("")
     loaded = question(nothing, FOLDER / "no-out", *options)

@@ -17,8 +17,8 @@ import numpy as np
 import torch
 
 #: Chosen on the first 20,000 examples of the stream, shuffled, by the log loss of the last fifth
-#: at the better of the rates .1 and .2, one thing at a time. Width 64 / 128 / 256: 3.40 / 3.38 /
-#: 3.25 (1.2 / 2 / 2.5 s to learn). Batches of 16 / 64 / 256: 3.40 / 3.38 / 3.49 (4.7 / 2 / .7 s).
+#: at the better of the rates 0.1 and 0.2, one thing at a time. Width 64 / 128 / 256: 3.40 / 3.38 /
+#: 3.25 (1.2 / 2 / 2.5 s to learn). Batches of 16 / 64 / 256: 3.40 / 3.38 / 3.49 (4.7 / 2 / 0.7 s).
 #: A head of 1,000 / 2,000 labels: 3.38 / 3.33. div_value 4 / 2: 3.38 / 3.39. With a tanh of the
 #: vectors 3.34, without 3.38.
 WIDTH = 256
@@ -74,7 +74,9 @@ class Model(torch.nn.Module):
         self.bag = torch.nn.EmbeddingBag(n_features, WIDTH, mode="sum", sparse=True)
         torch.nn.init.uniform_(self.bag.weight, -1 / WIDTH, 1 / WIDTH)  # as fastText starts
         if n_labels <= MOST_WHOLE:
-            cutoffs = [n_labels - 1]  # all but one in the head: a whole softmax
+            cutoffs = [
+                n_labels - 1
+            ]  # All labels but one are in the head, which is a whole softmax.
         else:
             cutoffs = [cutoff for cutoff in CUTOFFS if cutoff < n_labels - 1]
         self.softmax = torch.nn.AdaptiveLogSoftmaxWithLoss(

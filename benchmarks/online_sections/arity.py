@@ -1,4 +1,4 @@
-"""Conditional PECOC from the tree (arity 2) to one node (arity >= n): loss against computation."""
+"""Loss against computation of conditional PECOC, from the tree (arity 2) to one node."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def section(options: Options) -> list[Block]:
 
 
 def draw(points: list[Point], folder: Path) -> None:
-    """Draw losses and Theorem 3's bound against the regressors that one prediction asks."""
+    """Draw losses and Theorem 3's bound against the number of regressors per prediction."""
     from matplotlib.ticker import StrMethodFormatter
 
     panels = {
@@ -145,7 +145,7 @@ def scores(models: list[ConditionalTreeClassifier], part: Part) -> tuple[float, 
 
 
 def cost(model: ConditionalTreeClassifier, labels: np.ndarray) -> float:
-    """Return the mean number of regressors that P(label given x) asks."""
+    """Return the mean number of regressors that P(label given x) evaluates."""
     tree = model.tree_
     code_size = np.where(
         tree.n_children > 1, 2.0 ** np.ceil(np.log2(np.maximum(tree.n_children, 1))), 1

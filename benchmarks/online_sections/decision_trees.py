@@ -128,7 +128,7 @@ def lomtree(
 
 
 def rtree(data: SmallSet, rate: float, passes: int) -> Run:
-    """The paper's: a balanced random tree, its rows going down one path."""
+    """Train the paper's balanced random tree, whose rows follow one path."""
     model = ConditionalTreeClassifier(
         structure="shuffled", mixing=False, refine=0, learning_rate=rate, n_passes=passes
     ).fit(*data.train)

@@ -1,4 +1,4 @@
-"""Two programs, one file, one command each: time and memory from start to end."""
+"""Time and memory of two programs from start to end, with the same file."""
 
 from __future__ import annotations
 

@@ -20,8 +20,13 @@ from online_sections import our_runs
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 N_ROUNDS = 3  # how often each label is learned before time is taken
 N_CALLS = 5
-CALL_ROWS = (4_000, 4_000, 500, 500)  # that learn, ask for P(label), search 1, search 5
-N_WARM = 40  # labels whose rows are asked again and again, so that their memory is near
+CALL_ROWS = (
+    4_000,
+    4_000,
+    500,
+    500,
+)  # rows per call to update, to query P(label), and to search the top 1 and top 5
+N_WARM = 40  # labels that are queried repeatedly, so that their memory is in the caches
 CHUNK_ROWS = 16_384
 CODE_BITS = 20
 SCRAMBLER = 0x9E3D5  # odd, so multiplying by it permutes the codes
@@ -117,7 +122,7 @@ def measure(
     learn, p_label, p_warm, top_1, top_5, hits = [], [], [], [], [], []
     few = random.integers(n_labels, size=N_WARM)
     for _ in range(N_CALLS):
-        # Each call has labels of its own, lest the one before has warmed their memory.
+        # Each call has other labels, because the call before would have warmed their memory.
         y, asked, searched, listed = (random.integers(n_labels, size=size) for size in CALL_ROWS)
         learn.append(timed(model.partial_fit, make_rows(y), y)[1])
         p_label.append(timed(model.predict_label_proba, make_rows(asked), asked)[1])
@@ -147,7 +152,7 @@ def window_rows(labels: np.ndarray) -> csr_array:
 
 
 def bit_rows(labels: np.ndarray) -> csr_array:
-    """Return rows of 20 ones: for each bit of a code, one of two columns."""
+    """Return rows of 20 ones, with one of two columns for each bit of a code."""
     codes = labels.astype(np.int64) * SCRAMBLER % 2**CODE_BITS
     places = np.arange(CODE_BITS)
     return rows_of_ones(2 * places + (codes[:, np.newaxis] >> places & 1), 2 * CODE_BITS)

@@ -1,4 +1,4 @@
-"""The peers over the built-in stream, each as a program of its own that reads the same file."""
+"""The peers on the built-in stream, each as a program that reads the same file."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from online_sections.stream_file import StreamFile, copy_rows, tail_start
 PROGRAMS = Path(__file__).parent
 
 #: Bits of VW's weight table; the rest are its defaults. Collisions cost it much: --log_multi on the
-#: first 50,000 examples, shuffled, has accuracy .251 at 24 bits, .359 at 28; in file order .309,
-#: .353 (26), .372 (28). There, -l 1, -l 2 and logistic loss were no better at 28 bits than its
-#: defaults. 29 bits would take 9 GB.
+#: first 50,000 examples, shuffled, has accuracy 0.251 at 24 bits and 0.359 at 28; in file order it
+#: has 0.309, 0.353 (26) and 0.372 (28). There, -l 1, -l 2 and logistic loss were no better at 28
+#: bits than its defaults. 29 bits would take 9 GB.
 TABLE_BITS = 28
 SMALL_TABLE_BITS = 24
-MOST_LABELS = 64_000  # VW has to be told; the whole stream has 63,931
+MOST_LABELS = 64_000  # VW needs the number in advance; the whole stream has 63,931.
 
 #: fastText's epochs and learning rates. On the first 200,000 examples, shuffled, its default of
-#: (5, .1) has accuracy .338, (5, .5) .411, (10, .5) .421; in file order .255, .262, .246. On 50,000
-#: (5, 1) was no better than (10, .5), and a rate of 2 came apart on more.
+#: (5, 0.1) has accuracy 0.338, (5, 0.5) has 0.411 and (10, 0.5) has 0.421. In file order they have
+#: 0.255, 0.262 and 0.246. On 50,000 examples (5, 1) was no better than (10, 0.5), and a rate of 2
+#: diverged on more.
 FASTTEXT_SETTINGS = ((1, 0.5), (5, 0.5), (10, 0.5))
 
 #: Adaptive softmax's learning rates, of which the best on the first tenth of the stream is taken.
@@ -56,7 +57,7 @@ class PeerRun:
 
 def vw_learner(kind: str, file: StreamFile, bits: int) -> tuple[str, ...]:
     """Return VW's options for one of its multiclass reductions."""
-    # oaa and ect make a predictor for every label they are told of, so they are told the truth.
+    # oaa and ect make a predictor for each label, so they get the true number of labels.
     n_labels = file.n_labels if kind in ("oaa", "ect") else max(MOST_LABELS, file.n_labels)
     return (f"--{kind}", str(n_labels), "-b", str(bits))
 
@@ -92,7 +93,7 @@ def vw_frozen(kind: str, file: StreamFile, bits: int) -> PeerRun:
 def vw_costs(
     learned: Measured, model: Path, rows: Path, answers: Path, n_rows: int, *options: str
 ) -> Costs:
-    """Ask a saved model about a file; what loading it alone takes is not counted as asking."""
+    """Query a saved model with a file; the time of loading the model is subtracted."""
     nothing = peers.WORK / "vw-nothing"
     nothing.write_text("")
     asking = ("-t", "-i", str(model), "--quiet", "-p", str(answers), *options)
@@ -131,7 +132,7 @@ def fasttext_frozen(file: StreamFile, epochs: int, rate: float) -> PeerRun:
 
 @functools.cache
 def adaptive_softmax_frozen(file: StreamFile, epochs: int) -> PeerRun:
-    """PyTorch's adaptive softmax learns four fifths, whose labels it is told of before."""
+    """Train PyTorch's adaptive softmax on four fifths, whose labels it knows in advance."""
     rate = adaptive_rate(file, epochs)
     told = adaptive_softmax(file, file.tail_start, file.n_examples, epochs, rate)
     labels = file.labels()
@@ -163,7 +164,7 @@ def adaptive_softmax(file: StreamFile, cut: int, stop: int, epochs: int, rate: f
 
 @dataclass(frozen=True, eq=False)
 class Told:
-    """What one of our programs wrote of the rows asked: likeliest label, its P, the truth's P."""
+    """A program's output per queried row: the top label, its P, and P of the true label."""
 
     top: np.ndarray
     p_top: np.ndarray

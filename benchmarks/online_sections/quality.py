@@ -173,7 +173,7 @@ def learning_curves(answers: dict[str, list[Answers]], folder: Path) -> None:
 
 
 def reliability(answers: dict[str, list[Answers]], folder: Path) -> None:
-    """Draw how often the likeliest label was true against the probability it was given."""
+    """Draw how often the top label was true against its predicted probability."""
     figure, (axes,) = plots.figure(len(answers), size=(4.6, 5.2), sharey=True)
     for axis, (order, several) in zip(axes, answers.items(), strict=True):
         n_rows = max(len(each.correct) for each in several)

@@ -22,7 +22,7 @@ N_RUNS = 3
 
 
 def queries(options: Options) -> list[Block]:
-    """Return rows per second of each question, asked of rows that were not learned."""
+    """Return rows per second of each kind of query, for rows that were not learned."""
     length = options.limit or WHOLE_STREAM
     model, rest = our_runs.learned_head("shuffled", length)
     X = vstack([features for features, _ in rest], format="csr")[:N_ROWS]

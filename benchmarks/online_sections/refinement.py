@@ -55,7 +55,7 @@ def small_sets(options: Options) -> list[Block]:
 
 
 def on_stream(length: int, *, with_peers: bool) -> list[Block]:
-    """Return the table of the shuffled stream: frozen after four fifths, ours also progressive."""
+    """Return the table of the shuffled stream, frozen after four fifths or progressive."""
     rows: list[list[str]] = []
     lines: list[str] = []
     for name, make in our_runs.makers(OURS).items():

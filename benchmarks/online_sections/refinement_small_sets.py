@@ -101,7 +101,7 @@ def peers_of(data: SmallSet) -> list[tuple[str, str, list[Any], Callable[..., Sm
 
 
 def has_words(data: SmallSet) -> bool:
-    """Return whether values can be left out: they are weights of words."""
+    """Return whether values are weights of words, which can be left out."""
     return bool(data.train[0].data.min() > 0)
 
 
@@ -141,7 +141,7 @@ def ours(data: SmallSet, make: Callable[[], Any]) -> SmallRun:
 def multinomial(data: SmallSet, strength: float) -> SmallRun:
     started = time.process_time()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # 200 steps: no better after
+        warnings.simplefilter("ignore", ConvergenceWarning)  # More than 200 steps change nothing.
         model = LogisticRegression(C=strength, max_iter=200).fit(*data.train)
     seconds = time.process_time() - started
 

@@ -5,8 +5,8 @@ import sys
 from river import linear_model, multiclass, optim
 
 source, out = sys.argv[1:]
-# On the first 2,000 examples, shuffled, AdaGrad(1.0) has accuracy .30 in place of .26, but log loss
-# 5.85 in place of 3.88; SGD(0.5) .22 and 4.21.
+# On the first 2,000 examples, shuffled, AdaGrad(1.0) has accuracy 0.30 instead of 0.26, but log
+# loss 5.85 instead of 3.88; SGD(0.5) has 0.22 and 4.21.
 model = multiclass.OneVsRestClassifier(linear_model.LogisticRegression(optim.AdaGrad(0.3)))
 seen = set()
 with open(source) as rows, open(out, "w") as answers:

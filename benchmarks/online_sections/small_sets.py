@@ -1,4 +1,4 @@
-"""Small multiclass sets: our trees beside multinomial logistic regression and one-against-all."""
+"""Our trees, multinomial logistic regression and one-against-all on small multiclass sets."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def every_label(data: SmallSet, n_passes: int, rate: float) -> Learned:
 
 def multinomial(data: SmallSet, strength: float) -> Learned:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # 200 steps: no better after
+        warnings.simplefilter("ignore", ConvergenceWarning)  # More than 200 steps change nothing.
         return learned(LogisticRegression(C=strength, max_iter=200), data)
 
 

@@ -55,7 +55,7 @@ def lengths(options: Options) -> list[int]:
 
 
 def stream_file(order: str, limit: int, folder: Path) -> StreamFile:
-    """Return the file of a stream, written the first time it is asked for."""
+    """Return the file of a stream, which the first call writes."""
     path = folder / f"stream-{order}-{limit}.vw"
     facts = path.with_suffix(".json")
     if not facts.exists():

@@ -1,4 +1,4 @@
-"""Events in the order of time: rows that come again and again, each with one label."""
+"""Events in order of time, which are repeated rows with one label each."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Events:
 
 
 def next_identifiers(limit: int, order: str = "files") -> Events:
-    """Return identifiers after three tokens of Python source, which are all that a row tells.
+    """Return identifiers after three tokens of Python source, which are the row's only features.
 
     As a web page is shown again and again with other advertisements, three tokens come again with
     other identifiers after them. Features are each token with its place, and the last two as one.

@@ -1,4 +1,4 @@
-"""The nodes of a tree of extreme regression: their regressors, targets and answers."""
+"""The regressors, targets and predictions of the nodes of an extreme regression tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Films for users: the labelwise experiments of paper 4 on movielens-latest-small."""
+"""The labelwise experiments of paper 4 on movielens-latest-small, which find films for users."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ HIGHEST = 5.0  # stars
 
 
 class Question:
-    """Films to learn from and to ask about, as one run of the paper's protocol has them."""
+    """Training and test films of one run of the paper's protocol."""
 
     def __init__(self, films: Films, learn: np.ndarray, ask: np.ndarray) -> None:
         words = TfidfVectorizer(dtype=np.float32)
@@ -64,7 +64,7 @@ class Question:
         return top_rows(model, self.X_asked, k, self.truth.shape[1], **options)
 
     def transposed(self, model: Any) -> csr_array:
-        """Return the best users of every film: pointwise inference."""
+        """Return the best users of every film, by pointwise inference."""
         return ranked_labels(model, self.X_asked, POINTWISE_LABELS, self.truth.shape[1])
 
 

@@ -68,7 +68,7 @@ def joined(data: SmallSet, limit: int | None) -> Split:
 
 
 def many_labels(folder: Path | None, *, limit: int) -> list[Split]:
-    """Return the sets with thousands of labels: library records, if there, and Python source."""
+    """Return the sets with thousands of labels, library records (if present) and Python source."""
     found = []
     if folder is not None and (folder / "yso-en").is_dir():
         found.append(records(folder / "yso-en", min(limit, YSO_ROWS)))
@@ -112,7 +112,7 @@ def lomtree(data: Split, rate: float, n_passes: int, per_label: int, resistance:
 
 
 def rtree(data: Split, rate: float, n_passes: int) -> Any:
-    """Return a balanced tree over the labels in random order; it is asked greedily."""
+    """Return a balanced tree over the labels in random order, which predicts greedily."""
     return ConditionalTreeClassifier(
         structure="shuffled",
         mixing=False,
@@ -164,7 +164,7 @@ def asking_ms(name: str, model: Any, X: Any) -> float:
 
 
 def unlearned(data: Split) -> Any:
-    """Return one-against-all that has seen a few rows only: it takes as long to ask."""
+    """Return one-against-all trained on a few rows, because its query time is the same."""
     X, y = data.train
     model = OneAgainstAllClassifier()
     return model.partial_fit(X[:20], y[:20], classes=np.unique(data.learning[1]))

@@ -59,7 +59,7 @@ ADS = {
 
 
 REGRESSORS = {"loss": "squared", "optimizer": "sgd"}
-#: The paper's tree: rule (5) by labels, one tree, nothing besides.
+#: Settings of the paper's tree, which is one tree with rule (5) by labels.
 PAPER = REGRESSORS | {"balance": "labels", "refine": 0, "n_trees": 1}
 
 
@@ -82,7 +82,7 @@ def tree(rate: float, *, alpha: float = 0.6, structure: str = "online") -> Any:
 
 
 def learned(model: Any, train: tuple[Any, np.ndarray], n_passes: int) -> Learned:
-    """Learn in passes; the structure is that of the first."""
+    """Train in passes that keep the structure of the first one."""
     X, y = train
     started, seen = time.process_time(), None
     for n_before in range(n_passes):
@@ -100,7 +100,7 @@ def learned(model: Any, train: tuple[Any, np.ndarray], n_passes: int) -> Learned
 
 
 def every_label(rate: float, train: tuple[Any, np.ndarray]) -> Learned:
-    """Learn one-against-all in one pass; what it says of a row is f_y(x), not normalised."""
+    """Train one-against-all in one pass; its prediction for a row is f_y(x), not normalised."""
     X, y = train
     model = OneAgainstAllClassifier(**REGRESSORS, learning_rate=rate, n_passes=1)
     started = time.process_time()
@@ -306,7 +306,7 @@ def least_loss(p: np.ndarray) -> float:
 
 
 def tradeoff(options: Options) -> list[Block]:
-    """Return Theorem 3's bound by the regressors asked, and the same measured."""
+    """Return Theorem 3's bound by the number of regressors, and measurements of the same."""
     n_labels = 2**14
     rows = []
     for bits in (1, 2, 3, 4, 5, 6, 7, 14):

@@ -134,7 +134,7 @@ def least_rows(bound: Callable[[int], float], wanted: float) -> str:
 
 
 def bits_of(model: Any) -> int:
-    """Return the bits of the largest learner's file: the class has at most 2^bits of them."""
+    """Return the bits of the largest learner's file, so the class has at most 2^bits learners."""
     sizes = []
     with tempfile.TemporaryDirectory() as folder:
         for member in model.model_.members:

@@ -145,5 +145,5 @@ def megabytes(model: Any) -> float:
 
 
 def shown(settings: dict[str, Any]) -> str:
-    """Return settings as they are printed."""
+    """Return settings as text."""
     return ", ".join(f"{name} {value:g}" for name, value in settings.items()) or "-"

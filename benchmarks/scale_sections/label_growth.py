@@ -30,7 +30,7 @@ READS = 500_000
 LEAST_MEMORY = 2**23  # that refined trees can be kept within
 N_TURNS = 15
 TURN_ROWS = 4_000
-N_WARM = 40  # labels whose rows are asked again and again, so that their memory is near
+N_WARM = 40  # labels that are queried repeatedly, so that their memory is in the caches
 
 
 @dataclass(eq=False)

@@ -1,4 +1,4 @@
-"""Our estimators, in processes of their own like the others; see measuring.py."""
+"""Our estimators, in separate processes like the peers; see measuring.py."""
 
 import measuring
 import numpy as np
@@ -33,7 +33,7 @@ def train(folder, model, settings):
             made.set_params(n_passes=settings["passes"]).fit(X, Y)
         else:
             made.fit(X, Y)
-    made.set_params(n_jobs=1)  # it is asked with one thread
+    made.set_params(n_jobs=1)  # queries use one thread
     made.save(f"{model}/model.safetensors")
     return reading, learning
 

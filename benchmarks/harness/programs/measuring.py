@@ -11,7 +11,7 @@ measured. A program has these functions:
 ``load(model, settings)`` returns a model;
 ``rows_of(arrays)`` returns all rows in the form that the model takes, and a list of single ones;
 ``top(model, rows, k, wide)`` returns at most k labels and scores of each row, as lists of pairs or
-as two arrays; ``wide`` asks for a search of all labels.
+as two arrays; ``wide`` requests a search of all labels.
 """
 
 import importlib
@@ -25,7 +25,7 @@ import numpy as np
 
 #: Number of labels per row where time is measured.
 TIMED_LABELS = 10
-#: Maximum number of rows that are asked one by one.
+#: Maximum number of rows that are queried one by one.
 SINGLE_ROWS = 2_000
 
 
@@ -125,7 +125,7 @@ def in_form(arrays, form, dtype=np.float32):
 
 
 def all_and_single(X):
-    """Return a matrix and as many of its rows as are asked one by one."""
+    """Return a matrix, and its first rows as single ones."""
     return X, [X[i : i + 1] for i in range(min(X.shape[0], SINGLE_ROWS))]
 
 

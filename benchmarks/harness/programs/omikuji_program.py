@@ -1,4 +1,4 @@
-"""Runs in Omikuji's environment; see measuring.py. It learns from a file and is asked by rows."""
+"""Runs in Omikuji's environment; see measuring.py. It is trained on a file and predicts rows."""
 
 from itertools import pairwise
 from pathlib import Path
