@@ -107,7 +107,7 @@ def inside(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_any_model_may_be_boosted_in_a_file_if_it_gives_distributions(name):
     if stored(name).model in BY_ITSELF:
-        with pytest.raises(ModelFormatError, match="no distribution"):
+        with pytest.raises(ModelFormatError, match="does not predict a distribution"):
             model_from(inside(name))
     elif stored(name).tensors.keys() & {"vocabulary.integers"}:
         with pytest.raises(ModelFormatError):  # its labels are others
