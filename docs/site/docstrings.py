@@ -18,8 +18,8 @@ _AFTER_RETURNS = _AFTER_PARAMETERS[2:]
 def linked(line: str) -> str:
     """Return a line in which documents that are named as files are links.
 
-    >>> linked("at some cost (docs/refinement.md)")
-    'at some cost (:doc:`/refinement`)'
+    >>> linked("at some cost (docs/store.md)")
+    'at some cost (:doc:`/store`)'
     """
     return re.sub(r"\bdocs/(\w+)\.md\b", r":doc:`/\1`", line)
 

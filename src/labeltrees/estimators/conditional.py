@@ -47,7 +47,7 @@ class ConditionalTreeClassifier(OnlineClassifier):
 
     By default `fit` uses that it has all data, and trains four refined "kmeans" trees (two from
     tables of more than 10,000 rows, one above 100,000 rows), at about thirty times the cost of one
-    plain tree (docs/refinement.md). Columns of tables are standardised (``scale``).
+    plain tree (docs/conditional.md). Columns of tables are standardised (``scale``).
     `partial_fit` grows one refined tree, at three to four times the cost of a plain one
     (``refine=0``). The paper's own algorithm is ``balance="labels", loss="squared",
     optimizer="sgd"``; with squared loss nothing is mixed or refined.
