@@ -12,12 +12,12 @@ from labeltrees.data.rows import as_rows, as_weights
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError, DataError
 from labeltrees.estimators.contract import uniforms_of
+from labeltrees.estimators.online import OnlineEstimator
 from labeltrees.estimators.several_labels import MultilabelEstimator, form_of, relevance_of
 from labeltrees.models.model import ScoredLabels
 from labeltrees.models.multilabel.model import MultiLabelTreeModel
 from labeltrees.models.multilabel.settings import MultiLabelSettings as Default
 from labeltrees.progress import Progress
-from labeltrees.tree import LabelTree
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -29,11 +29,12 @@ if TYPE_CHECKING:
     from labeltrees.models.multilabel.settings import SetStructureName
     from labeltrees.models.online.scaling import ScaleName
     from labeltrees.models.online.settings import OptimizerName
+    from labeltrees.tree import LabelTree
 
 __all__ = ["MultiLabelTreeClassifier"]
 
 
-class MultiLabelTreeClassifier(MultilabelEstimator):
+class MultiLabelTreeClassifier(OnlineEstimator, MultilabelEstimator):
     """A probabilistic label tree for rows with any number of labels, learned row by row.
 
     Every node estimates P(some label below it is relevant, given that one below its parent is). The
@@ -270,16 +271,10 @@ class MultiLabelTreeClassifier(MultilabelEstimator):
             X, y, None, sample_weight, predict=True, k=checks.integer("k", k, 0, 10_000)
         )
 
-    def _learn(
-        self,
-        X: Any,
-        y: Any,
-        classes: ArrayLike | None,
-        sample_weight: ArrayLike | None,
-        *,
-        predict: bool,
-        k: int,
-    ) -> Predictions:
+    def _model_to_learn(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None, classes: ArrayLike | None = None
+    ) -> tuple[Any, tuple[Rows, RaggedLabels, NDArray[np.float32]]]:
+        """Return an existing or a new model, and checked rows, labels and weights."""
         first = "model_" not in self.__dict__
         settings = self._settings() if first else self.model_.settings
         rows, named, weights = _training_sets(X, y, sample_weight, classes)
@@ -292,10 +287,7 @@ class MultiLabelTreeClassifier(MultilabelEstimator):
         if named.form in ("matrix", "sparse") or classes is not None:
             model.vocabulary.ids(named.sets.labels)  # raises before anything is added
             model.vocabulary.add(named.names)
-        seen = model.update(rows, named.sets, weights, predict=predict, k=k)
-        if first:
-            self._set_model(X, model)
-        return seen
+        return model, (rows, named.sets, weights)
 
     def predict_count(self, X: Any) -> NDArray[np.float64]:
         """Return the expected number of labels of every row, which is the sum of all probabilities.
@@ -352,18 +344,12 @@ class MultiLabelTreeClassifier(MultilabelEstimator):
     @property
     def tree_(self) -> LabelTree:
         """A copy of the current tree."""
-        tree: LabelTree = self._learned().tree
-        sorting = self._sorting(len(self.model_.vocabulary))
-        if sorting is None:
-            return tree
-        label = np.where(tree.label < 0, -1, sorting.places[tree.label])
-        return LabelTree.restore(tree.parent, label.astype(np.int32))
+        return self._sorted_tree()
 
     def _sorting(self, n_labels: int) -> LabelSorting | None:
         if self.model_.form in ("matrix", "sparse"):
             return None  # columns as they were given
-        found: LabelSorting | None = self.model_.vocabulary.sorting(n_labels)
-        return found
+        return super()._sorting(n_labels)
 
 
 def _training_sets(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,7 +12,7 @@ from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.targets import learned_labels
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError
-from labeltrees.estimators.contract import LabelClassifier, training_data
+from labeltrees.estimators.contract import LabelClassifier, LabelEstimator, training_data
 from labeltrees.progress import Progress
 from labeltrees.tree import LabelTree
 
@@ -22,10 +23,49 @@ if TYPE_CHECKING:
     from labeltrees.data.vocabulary import LabelSorting
     from labeltrees.models.model import Predictions
 
-__all__ = ["OnlineClassifier"]
+__all__ = ["OnlineClassifier", "OnlineEstimator"]
 
 
-class OnlineClassifier(LabelClassifier):
+class OnlineEstimator(LabelEstimator):
+    """An estimator whose model is updated row by row, whatever the labels of rows are."""
+
+    @abstractmethod
+    def _model_to_learn(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None, classes: ArrayLike | None = None
+    ) -> tuple[Any, tuple[Rows, RaggedLabels, NDArray[np.float32]]]:
+        """Return an existing or a new model, and checked rows, labels and weights."""
+
+    def _learn(
+        self,
+        X: Any,
+        y: Any,
+        classes: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        *,
+        predict: bool,
+        k: int,
+    ) -> Predictions:
+        model, batch = self._model_to_learn(X, y, sample_weight, classes)
+        predicted: Predictions = model.update(*batch, predict=predict, k=k)
+        if "model_" not in self.__dict__:
+            self._set_model(X, model)
+        return predicted
+
+    def _sorting(self, n_labels: int) -> LabelSorting | None:
+        found: LabelSorting | None = self.model_.vocabulary.sorting(n_labels)
+        return found
+
+    def _sorted_tree(self) -> LabelTree:
+        """Return a copy of the model's tree whose leaves are places in ``classes_``."""
+        tree: LabelTree = self._learned().tree
+        sorting = self._sorting(len(self.model_.vocabulary))
+        if sorting is None:
+            return tree
+        label = np.where(tree.label < 0, -1, sorting.places[tree.label])  # inner nodes have none
+        return LabelTree.restore(tree.parent, label.astype(np.int32))
+
+
+class OnlineClassifier(OnlineEstimator, LabelClassifier):
     """A classifier whose model learns one row after the other, from new labels as well.
 
     Its model has labels in the order in which they came. ``classes_``, the columns of its answers
@@ -134,22 +174,6 @@ class OnlineClassifier(LabelClassifier):
         k = checks.integer("k", k, 0, 10_000)
         return self._learn(X, y, None, sample_weight, predict=True, k=k)
 
-    def _learn(
-        self,
-        X: Any,
-        y: ArrayLike,
-        classes: ArrayLike | None,
-        sample_weight: ArrayLike | None,
-        *,
-        predict: bool,
-        k: int,
-    ) -> Predictions:
-        model, batch = self._model_to_learn(X, y, sample_weight, classes)
-        predicted: Predictions = model.update(*batch, predict=predict, k=k)
-        if "model_" not in self.__dict__:
-            self._set_model(X, model)
-        return predicted
-
     def _model_to_learn(
         self,
         X: Any,
@@ -189,16 +213,3 @@ class OnlineClassifier(LabelClassifier):
         if classes is None:
             return kind.empty(settings, n_features)
         return kind.over(settings, n_features, classes)
-
-    def _sorting(self, n_labels: int) -> LabelSorting | None:
-        found: LabelSorting | None = self.model_.vocabulary.sorting(n_labels)
-        return found
-
-    def _sorted_tree(self) -> LabelTree:
-        """Return a copy of the model's tree whose leaves are places in ``classes_``."""
-        tree: LabelTree = self._learned().tree
-        sorting = self._sorting(len(self.model_.vocabulary))
-        if sorting is None:
-            return tree
-        label = np.where(tree.label < 0, -1, sorting.places[tree.label])  # inner nodes have none
-        return LabelTree.restore(tree.parent, label.astype(np.int32))
