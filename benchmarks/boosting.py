@@ -12,8 +12,8 @@ rows of two folds of Yeast_alpha, the factor 1.5 after a look at one other split
 All are then fitted to all training rows of the fold.
 
 Stream: five conditional trees, eta = 0.9 (the true label is given less than a tenth). In blocks of
-20,000: models learn all examples before a block and foresee the block, so every example but those
-of the first block is foreseen by models that have seen earlier ones only. Beside it the single
+20,000, models learn all examples before a block and predict the block. So every example after the
+first block is predicted by models that have seen earlier ones only. Beside it the single
 tree, and the mean of five trees that differ in their seeds, to tell boosting from averaging.
 """
 

@@ -64,7 +64,7 @@ def on_stream(length: int, *, with_peers: bool) -> list[Block]:
         told, seconds = our_runs.timed_progressive(f"labeltrees, {name}", make, ORDER, length)
         n_rows = len(told.correct)
         rows.append(row(told.tail(n_rows - tail_start(n_rows)), Costs(seconds)))
-        lines.append(f"{told.name}: {n_rows / seconds:,.0f} examples/s foreseen and learned.")
+        lines.append(f"{told.name}: {n_rows / seconds:,.0f} examples/s predicted and learned.")
     if with_peers:
         for name, run_peer in peer_contestants(stream_file(ORDER, length, peers.WORK)):
             with noting(lines, name):
@@ -74,7 +74,7 @@ def on_stream(length: int, *, with_peers: bool) -> list[Block]:
     said = (
         "*Frozen* learns the first 80 %, in one pass if no epochs are named, and is asked about "
         "the rest; *progressive* "
-        "foresees each row, then learns it, and is scored on the same rows. Log loss counts rows "
+        "predicts each row, then learns it, and is scored on the same rows. Log loss counts rows "
         "whose label was learned before, floor 1e-9; ECE@1 has 15 bins of equal mass. Seconds are "
         "of one thread. Ours and PyTorch's are of rows in memory, fastText's and VW's from their "
         "files; of VW's questions the loading of the model is taken off. MB: all that learning "

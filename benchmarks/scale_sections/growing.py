@@ -36,7 +36,7 @@ class Spent:
 
 @dataclass
 class Window:
-    """What was foreseen of the rows since the last record, and what learning them took."""
+    """The predictions for the rows since the last record, and the cost of learning them."""
 
     learning: Spent = field(default_factory=Spent)
     others: Spent = field(default_factory=Spent)
