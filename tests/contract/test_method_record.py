@@ -11,8 +11,8 @@ SCRIPT = """
 import sys
 from pathlib import Path
 
-import tests.contract.toy_method
 from docs.site.reference import methods_table
+from tests.contract.toy_method import TOY
 from tests.serve.conftest import serving
 
 import labeltrees
@@ -20,7 +20,9 @@ from labeltrees.cli import main
 from labeltrees.client import Client
 from labeltrees.serve.learning.folder import ModelFolder
 from labeltrees import store
+from labeltrees.models.registry import register
 
+register(TOY)
 folder = Path(sys.argv[1])
 rows = [("a", 1), ("b", 2), ("b", 2)] * 20
 data = folder / "rows.svm"

@@ -1,4 +1,4 @@
-"""A method of one's own, registered from outside the library: a table of frequencies."""
+"""A user's own method, a table of frequencies. A test registers its record."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from labeltrees.checks import Integer, setting
 from labeltrees.estimators import FrequencyTableClassifier
 from labeltrees.models.baselines.frequency_table import FrequencyTableModel, FrequencyTableSettings
 from labeltrees.models.method import Method
-from labeltrees.models.registry import register
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,13 +49,11 @@ class ToyClassifier(FrequencyTableClassifier):
         self.toy_size = toy_size
 
 
-register(
-    Method(
-        name="toy",
-        description="a toy table",
-        models=("tests.contract.toy_method:ToyModel",),
-        estimator="tests.contract.toy_method:ToyClassifier",
-        streams=True,
-        effort_settings={"fast": {"toy_size": 1}},
-    )
+TOY = Method(
+    name="toy",
+    description="a toy table",
+    models=("tests.contract.toy_method:ToyModel",),
+    estimator="tests.contract.toy_method:ToyClassifier",
+    streams=True,
+    effort_settings={"fast": {"toy_size": 1}},
 )
