@@ -17,7 +17,7 @@ import pytest
 
 import labeltrees
 from labeltrees import ConditionalTreeClassifier, checks
-from labeltrees.cli.method_options import as_options
+from labeltrees.cli import _as_typed
 from labeltrees.errors import ArgumentError, DataFileError, DivergedError, TreeStructureError
 from labeltrees.models.conditional.settings import ConditionalSettings
 
@@ -79,19 +79,13 @@ def test_a_structure_error_names_all_that_a_structure_may_be() -> None:
     assert str(caught.value.allowed).endswith("'kmeans', nested lists of labels, or a LabelTree")
 
 
-def test_an_option_is_called_as_it_was_typed() -> None:
-    with pytest.raises(ArgumentError) as caught:
-        as_options(ConditionalSettings, {"learning_rate": -1})
-    assert (caught.value.argument, caught.value.value) == ("--learning-rate", -1)
-
-
-def test_an_error_about_another_argument_is_not_renamed() -> None:
-    def call(rate: int) -> int:
-        return checks.integer("rates", rate, 1)
-
-    with pytest.raises(ArgumentError) as caught:
-        as_options(call, {"rate": 0})
-    assert caught.value.argument == "rates"
+@pytest.mark.parametrize(
+    ("parameter", "shown"),
+    [("n_trees", "--trees"), ("learning_rate", "--learning-rate"), ("rates", "rates")],
+)
+def test_an_error_names_the_option_of_the_command(parameter: str, shown: str) -> None:
+    error = _as_typed(ArgumentError.of(parameter, -1, "above 0"), ["train", "x.tsv"])
+    assert (error.argument, error.value) == (shown, -1)
 
 
 @pytest.mark.parametrize("refine", [0, 2])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import pkgutil
+import subprocess
+import sys
 from importlib import import_module
 
 import pytest
@@ -19,6 +21,7 @@ from labeltrees.models.registry import (
     model_class,
     model_from,
     model_names,
+    register,
 )
 
 
@@ -78,3 +81,23 @@ def test_an_unknown_name_is_refused_and_known_ones_are_told(name, tmp_path):
 def test_something_else_has_no_estimator():
     with pytest.raises(ArgumentError, match=r"model must be one of .*, got 'dict'"):
         estimators.estimator_of({})
+
+
+def test_one_model_is_imported_without_the_others():
+    code = (
+        "import sys\n"
+        "from labeltrees.models.registry import methods, model_class\n"
+        "known = list(methods())\n"
+        "assert not any(name.endswith('.model') for name in sys.modules if '.models.' in name)\n"
+        "model_class('LomTreeModel')\n"
+        "loaded = {name.split('.')[2] for name in sys.modules\n"
+        "          if name.startswith('labeltrees.models.') and name.count('.') == 3}\n"
+        "assert loaded == {'lom', 'online'}, loaded\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_name_is_registered_once():
+    with pytest.raises(ArgumentError, match="method must be a new name, got 'lomtree'"):
+        register(methods()["lomtree"])

@@ -15,7 +15,6 @@ import typer
 from labeltrees.autotrain.options import MethodOptions, bases, streaming_methods
 from labeltrees.checks import Flag
 from labeltrees.cli.units import size_in_bytes
-from labeltrees.errors import ArgumentError
 from labeltrees.models.registry import methods
 
 if TYPE_CHECKING:
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PANELS",
-    "as_options",
     "option_of",
     "options_of",
     "panel_of",
@@ -270,26 +268,3 @@ def with_options(
 
 def _held(holder: Callable[..., None]) -> dict[str, inspect.Parameter]:
     return dict(inspect.signature(holder, eval_str=True).parameters)
-
-
-def as_options(
-    kind: Callable[..., Any], values: dict[str, Any], typed: dict[str, str] | None = None
-) -> Any:
-    """Return ``kind(**values)``. Its errors name the options instead of the parameters.
-
-    ``typed`` names the options that are not called as their parameters.
-
-    >>> from labeltrees.models.lom.settings import LomSettings
-    >>> as_options(LomSettings, {"learning_rate": -1})
-    Traceback (most recent call last):
-    ...
-    labeltrees.errors.ArgumentError: --learning-rate must be in (0, 1e+06], got -1.
-    """
-    try:
-        return kind(**values)
-    except ArgumentError as error:
-        name = error.argument
-        if name is None or name not in values:
-            raise
-        option = f"--{typed[name]}" if typed and name in typed else option_of(name)
-        raise error.renamed(option) from None

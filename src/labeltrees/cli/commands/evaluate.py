@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from labeltrees.cli.method_options import as_options
 from labeltrees.cli.opening import ModelArgument, open_model
 from labeltrees.cli.reading_options import FormatOption, InputArgument, LimitOption, LineOption
 from labeltrees.cli.report import JsonOption, QuietOption, say, say_json
@@ -183,6 +182,8 @@ def _constants(a: float | None, b: float | None, train: str | None) -> dict[str,
     given = {name: value for name, value in (("a", a), ("b", b)) if value is not None}
     if given and train is None:
         raise ArgumentError(f"--propensity-{min(given)} is used with --train.")
-    typed = {"a": "propensity-a", "b": "propensity-b"}
-    as_options(checked_constants, given, typed)
+    try:
+        checked_constants(**given)
+    except ArgumentError as error:
+        raise error.renamed(f"--propensity-{error.argument}") from None
     return given

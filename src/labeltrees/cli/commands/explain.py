@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
 
 from labeltrees.cli.explanation_text import in_words
-from labeltrees.cli.method_options import as_options
 from labeltrees.cli.opening import ModelArgument, open_model
 from labeltrees.cli.reading_options import FormatOption, LineOption
 from labeltrees.cli.report import JsonOption, say, say_json
@@ -66,8 +64,7 @@ def explain(
     own = text if chunk.texts is None else chunk.texts[0]
     names = source.feature_names(own)
     n_listed = features if full or json else len(x.indices) + 1
-    explain_x = partial(opened.explain, x, n_features=n_listed, feature_names=names)
-    reason = as_options(explain_x, {"label": chosen})
+    reason = opened.explain(x, chosen, n_features=n_listed, feature_names=names)
     if json:
         say_json(reason.to_dict())
     elif full:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, cast
@@ -13,7 +12,6 @@ import typer
 
 from labeltrees.cli.answers import csv_line, json_line, tsv_line
 from labeltrees.cli.candidates import Candidates
-from labeltrees.cli.method_options import as_options
 from labeltrees.cli.opening import ModelArgument, open_model
 from labeltrees.cli.raw_lines import RememberedLines, json_field, vw_tag
 from labeltrees.cli.reading_options import (
@@ -219,8 +217,10 @@ def _top(model: FittedModel, chunk: Chunk, k: int) -> Answers:
 def _above(model: FittedModel, chunk: Chunk, threshold: float) -> Answers:
     demand(model, Above, "--above")
     assert isinstance(model, Above)
-    ask = partial(model.labels_above, chunk.rows)
-    found = as_options(ask, {"threshold": threshold}, {"threshold": "above"})
+    try:
+        found = model.labels_above(chunk.rows, threshold)
+    except ArgumentError as error:
+        raise error.renamed("--above") from None
     for begin, end in pairwise(found.indptr.tolist()):
         likeliest = begin + np.argsort(-found.data[begin:end], kind="stable")
         labels = model.vocabulary.labels[found.indices[likeliest]]
