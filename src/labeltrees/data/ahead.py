@@ -11,8 +11,6 @@ from labeltrees.checks import integer, number
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["read_ahead"]
-
 Item = TypeVar("Item")
 
 _PATIENCE = 0.05  # Seconds after which the reader checks whether the consumer has left.

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     Labels: TypeAlias = NDArray[np.int64] | NDArray[np.object_]
 
-__all__ = ["UNBOUNDED_WIDTH", "Chunk", "OneLabel"]
-
 #: The number of columns of rows whose number of features is not known.
 UNBOUNDED_WIDTH = MAX_FEATURES
 

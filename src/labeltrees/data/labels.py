@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from labeltrees.data.chunk import Chunk
     from labeltrees.data.vocabulary import LabelVocabulary
 
-__all__ = ["ALLOWED_RELEVANCE", "RaggedLabels"]
-
 ALLOWED_RELEVANCE = "relevance must be in [0, 1]: divide it by the largest there can be."
 
 

@@ -36,17 +36,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-__all__ = [
-    "N_FEATURES",
-    "PythonSource",
-    "SourceChunk",
-    "next_identifier_features",
-    "next_identifier_names",
-    "next_identifier_rows",
-    "source_files",
-    "tokens",
-]
-
 #: The number of columns of the features.
 N_FEATURES: int = _core.HASHED_WIDTH
 

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["joined_starts", "starts_of"]
-
 
 def starts_of(lengths: ArrayLike) -> NDArray[np.int64]:
     """Return where lists of these lengths start, and at last where they end.

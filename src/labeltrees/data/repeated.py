@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from labeltrees.data.rows import Rows
 
-__all__ = ["RepeatedRows", "repeated_rows"]
-
 
 @dataclass(frozen=True, eq=False)
 class RepeatedRows:

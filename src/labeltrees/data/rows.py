@@ -18,18 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from scipy.sparse import csr_array
 
-__all__ = [
-    "MAX_FEATURES",
-    "MAX_ROWS",
-    "MAX_WEIGHT",
-    "Rows",
-    "as_rows",
-    "as_weights",
-    "check_weights",
-    "is_dense",
-    "stacked",
-]
-
 MAX_FEATURES = 2**31 - 1
 """Maximum number of features, because feature indices are 32-bit."""
 

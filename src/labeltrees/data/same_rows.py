@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from labeltrees.data.chunk import Chunk
     from labeltrees.data.rows import Rows
 
-__all__ = ["Ratings", "groups_of", "join_same_rows"]
-
 _LEAST_PER_ROW = 1.5
 """Rows per text, on average, that make a file one of ratings."""
 _LEAST_NEW = 0.95

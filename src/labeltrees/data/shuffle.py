@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["joined", "joined_numbers", "shuffled"]
-
 _CHUNK_ROWS, _LEAST_CHUNK = 16_384, 256
 
 

@@ -14,14 +14,6 @@ from labeltrees.errors import ArgumentError, DataError, LabelTypeError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "as_candidates",
-    "as_targets",
-    "check_training",
-    "learned_labels",
-    "weighted_by_label",
-]
-
 _LISTS = (list, tuple, set, frozenset, np.ndarray)
 
 

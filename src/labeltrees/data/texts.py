@@ -6,8 +6,6 @@ from typing import Any
 
 from labeltrees.errors import DataError
 
-__all__ = ["as_texts"]
-
 
 def as_texts(texts: Any) -> list[str]:
     """Return texts as a list, or raise `DataError` with the first row that is no text.

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["LabelSorting", "LabelVocabulary"]
-
 _MAX_LABELS = 2**30  # A binary tree over them has at most 2^31 - 1 nodes.
 
 

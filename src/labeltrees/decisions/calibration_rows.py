@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     FloatArray = NDArray[np.float64]
 
-__all__ = ["CalibrationRow", "CalibrationRows", "CoverageKind", "rows_from"]
-
 CoverageKind: TypeAlias = Literal["labels", "rows"]
 
 #: Tolerance for rounding in sums of shares, which must not cost a row's worth of coverage.

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from scipy.sparse import csr_array
 
-__all__ = ["ConformalSets"]
-
 _FORMAT = 1
 
 

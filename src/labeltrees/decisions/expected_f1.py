@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     FloatArray = NDArray[np.float64]
     IntArray = NDArray[np.int64]
 
-__all__ = ["ExpectedF1Sets", "expected_f1_sets"]
-
 _ENTRIES_AT_ONCE = 2**21
 #: Numbers of true labels less likely than exp(-37) = 1e-16 together are left out.
 _RARE = 37.0

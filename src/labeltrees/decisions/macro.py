@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     FloatArray = NDArray[np.float64]
     IntArray = NDArray[np.int64]
 
-__all__ = ["JointSets", "coverage_top_k", "macro_f1_top_k", "weighted_top_k"]
-
 _ITERATIONS = 20
 _TOLERANCE = 1e-6
 

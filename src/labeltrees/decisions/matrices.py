@@ -16,17 +16,6 @@ if TYPE_CHECKING:
     FloatArray = NDArray[np.float64]
     IntArray = NDArray[np.int64]
 
-__all__ = [
-    "CheckedPairs",
-    "by_probability",
-    "checked_marginals",
-    "checked_pairs",
-    "checked_weights",
-    "indicator",
-    "rows_of",
-    "values_at",
-]
-
 _MOST_UNKNOWN = 2**31 - 1
 
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     FloatArray = NDArray[np.float64]
     IntArray = NDArray[np.int64]
 
-__all__ = ["Threshold", "labels_at", "threshold_for"]
-
 Metric: TypeAlias = Literal["micro_f1", "macro_f1", "example_f1", "recall"]
 Bound: TypeAlias = Literal["rows", "pairs"]
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from labeltrees.models.conditional.any_regressor import NodeRegressor
 
-__all__ = ["RegressorTreeClassifier"]
-
 _NAMES = ("online", "balanced", "shuffled")
 
 

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from labeltrees.models.settings import LabelWeights
     from labeltrees.tree import LabelTree
 
-__all__ = ["ConditionalTreeClassifier"]
-
 
 class ConditionalTreeClassifier(OnlineClassifier):
     """P(label given x) over very many labels, learned online, in time logarithmic in their number.

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 Method = TypeVar("Method", bound="Callable[..., Any]")
 
-__all__ = ["LabelClassifier", "LabelEstimator", "training_data", "uniforms_of", "where_model"]
-
 
 def where_model(capability: type) -> Callable[[Method], Method]:
     """Return the decorator of a method that exists only if the model has the capability."""

@@ -13,8 +13,6 @@ from labeltrees.errors import ArgumentError, DataError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["as_distributions", "is_distributions", "no_class_weight"]
-
 
 def is_distributions(y: Any) -> bool:
     """Return whether targets have columns, which makes them distributions instead of labels.

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from labeltrees.models.lom.diagnostics import Diagnosis
     from labeltrees.models.self_terminating.model import SelfTerminatingTreeModel
 
-__all__ = ["draw_boosting", "draw_diagnosis", "draw_tree"]
-
 
 def draw_tree(
     model: SelfTerminatingTreeModel,

@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     )
     from labeltrees.models.model import SearchName
 
-__all__ = ["ExtremeRegressor"]
-
 
 class ExtremeRegressor(RelevanceEstimator):
     """Predict the relevance of very many labels to a row by trees of labels (XReg and Parabel).

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from labeltrees.models.settings import LabelWeights
     from labeltrees.tree import LabelTree
 
-__all__ = ["FilterTreeClassifier"]
-
 
 class FilterTreeClassifier(OnlineClassifier):
     """A knock-out tournament between the labels, in time logarithmic in their number.

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from labeltrees.models.online.settings import OptimizerName
     from labeltrees.models.settings import LabelWeights
 
-__all__ = ["LOMTreeClassifier"]
-
 
 class LOMTreeClassifier(OnlineClassifier):
     """An online decision tree over very many labels that chooses its own partitions.

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from labeltrees.models.online.settings import OptimizerName
     from labeltrees.tree import LabelTree
 
-__all__ = ["MultiLabelTreeClassifier"]
-
 
 class MultiLabelTreeClassifier(OnlineEstimator, MultilabelEstimator):
     """A probabilistic label tree for rows with any number of labels, learned row by row.

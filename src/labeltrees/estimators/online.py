@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from labeltrees.data.vocabulary import LabelSorting
     from labeltrees.models.model import Predictions
 
-__all__ = ["OnlineClassifier", "OnlineEstimator"]
-
 
 class OnlineEstimator(LabelEstimator):
     """An estimator whose model is updated row by row, whatever the labels of rows are."""

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from labeltrees.models.self_terminating.settings import CriterionName, FormName, NormName
     from labeltrees.models.settings import LabelWeights
 
-__all__ = ["SelfTerminatingTreeClassifier"]
-
 _NO_MASSES = np.empty(0)
 _NO_STARTS = np.empty(0, dtype=np.int64)
 

@@ -24,15 +24,6 @@ if TYPE_CHECKING:
     from labeltrees.models.extreme.relevance import RawRelevance, Relevance
     from labeltrees.models.model import FormName, ScoredLabels
 
-__all__ = [
-    "MultilabelEstimator",
-    "RelevanceEstimator",
-    "form_of",
-    "raw_relevance_of",
-    "relevance_of",
-    "training_relevance",
-]
-
 
 class MultilabelEstimator(LabelEstimator):
     """An estimator of rows with any number of labels.

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["TextClassifier"]
-
 Parameters = ParamSpec("Parameters")
 Method = TypeVar("Method", bound="Callable[..., Any]")
 Answer = TypeVar("Answer")

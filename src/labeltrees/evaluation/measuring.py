@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from labeltrees.data.labels import RaggedLabels
     from labeltrees.data.rows import Rows
 
-__all__ = ["Evaluator", "HasModel", "Predictor", "evaluate"]
-
 ROWS_AT_ONCE = 4096
 """Number of rows that a model predicts for at a time."""
 LEAST_PREDICTED = 20

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from labeltrees.evaluation.truth import Task
     from labeltrees.metrics import ReliabilityCurve
 
-__all__ = ["Evaluation"]
-
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:

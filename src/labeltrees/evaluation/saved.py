@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     LabelsAndScores = tuple[list[str], list[float]]
     LabelAndRows = tuple[str, list[int], list[float]]
 
-__all__ = ["add_saved", "as_text", "evaluate_predictions"]
-
 _NOT_PARSED = (ValueError, KeyError, TypeError, OverflowError, RecursionError)
 _OF_ROW = "label<TAB>score pairs, or JSON with labels and probabilities"
 _OF_LABEL = "a label and row<TAB>score pairs, or JSON with label, rows and probabilities"

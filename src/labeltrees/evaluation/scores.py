@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     FloatArray = NDArray[np.float64]
     IntArray = NDArray[np.int64]
 
-__all__ = ["Gathered", "Ranked", "reliability_of", "scores_of"]
-
 
 @dataclass(frozen=True, eq=False)
 class Ranked:

@@ -16,8 +16,6 @@ from labeltrees.errors import DataError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["Task", "labelled_rows", "labels_of_rows", "task_of", "task_of_profile"]
-
 Task: TypeAlias = Literal["label", "labels", "distribution"]
 """Whether rows have one label each, any number of labels, or a probability of each label."""
 

@@ -12,8 +12,6 @@ from labeltrees.metrics.arrays import check_length, checked_labels, weighted_mea
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["top_k_accuracy"]
-
 
 def top_k_accuracy(
     y_true: ArrayLike, top_labels: ArrayLike, *, sample_weight: ArrayLike | None = None

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     FloatArray = NDArray[np.float64]
 
-__all__ = ["Bins", "ReliabilityCurve", "expected_calibration_error", "reliability_curve"]
-
 #: Whether bins hold about equally many predictions (mass) or are equal parts of [0, 1] (width).
 Bins: TypeAlias = Literal["mass", "width"]
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     IntArray = NDArray[np.int64]
 
-__all__ = ["coverage", "coverage_at_k"]
-
 Named: TypeAlias = Literal["rightly", "at all"]
 
 

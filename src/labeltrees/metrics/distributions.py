@@ -17,19 +17,6 @@ if TYPE_CHECKING:
 
     FloatArray = NDArray[np.float64]
 
-__all__ = [
-    "canberra_distance",
-    "chebyshev_distance",
-    "clark_distance",
-    "cosine_similarity",
-    "fraction_above",
-    "intersection_similarity",
-    "kl_divergence",
-    "kl_divergence_by_row",
-    "total_variation",
-    "total_variation_by_row",
-]
-
 _SUM_ERROR = 1e-5  # what rounding float32 probabilities can add to the sum of a row
 
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     FloatArray = NDArray[np.float64]
 
-__all__ = ["ranking_error_at_k", "regression_error_at_k", "xmad_at_k", "xrmse_at_k"]
-
 Variant: TypeAlias = Literal["paper", "release"]
 
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     FloatArray = NDArray[np.float64]
 
-__all__ = ["FilteringCurve", "filtering_curve", "plot_filtering_curves"]
-
 Keep: TypeAlias = Literal["relevance", "top_k", "random"]
 _NAMES = {"relevance": "by relevance", "top_k": "top k", "random": "by random relevance"}
 _COLOURS = {"relevance": "#0072B2", "top_k": "#D55E00", "random": "#7F7F7F"}

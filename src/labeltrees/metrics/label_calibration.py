@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     FloatArray = NDArray[np.float64]
 
-__all__ = ["brier_at_k", "calibration_error_at_k", "label_log_loss", "reliability_curve_at_k"]
-
 
 def reliability_curve_at_k(
     truth: Any,

@@ -19,15 +19,6 @@ from labeltrees.metrics.arrays import (
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "brier_from_top_k",
-    "brier_score",
-    "equivalent_labels",
-    "hoeffding_radius",
-    "log_loss",
-    "squared_loss",
-]
-
 LOG_FLOOR = 1e-9
 _MASS_ERROR = 1e-5  # what rounding float32 probabilities can add to the sum of a row
 

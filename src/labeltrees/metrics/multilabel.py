@@ -30,17 +30,6 @@ if TYPE_CHECKING:
 
     FloatArray = NDArray[np.float64]
 
-__all__ = [
-    "auc_at_k",
-    "ndcg_at_k",
-    "precision_at_k",
-    "psndcg_at_k",
-    "psp_at_k",
-    "recall_at_k",
-    "weighted_ndcg_at_k",
-    "weighted_precision_at_k",
-]
-
 Average: TypeAlias = Literal["ratio", "mean"]
 _NOTHING_RELEVANT = "the sum of truth"
 _PAIRS_AT_ONCE = 2**22

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
     FloatArray = NDArray[np.float64]
 
-__all__ = ["ProgressiveValidation"]
-
 KS = (1, 3, 5)
 """Numbers of most likely labels that are scored where rows have several labels."""
 _DISCOUNTS = 1 / np.log2(np.arange(2, KS[-1] + 2))

@@ -15,16 +15,6 @@ if TYPE_CHECKING:
 
     FloatArray = NDArray[np.float64]
 
-__all__ = [
-    "PROPENSITY_A",
-    "PROPENSITY_B",
-    "checked_constants",
-    "checked_propensities",
-    "label_propensities",
-    "propensities",
-]
-
-
 PROPENSITY_A = 0.55
 PROPENSITY_B = 1.5
 """Default constants, for data whose own constants have not been measured."""

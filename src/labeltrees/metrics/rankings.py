@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     FloatArray = NDArray[np.float64]
     IntArray = NDArray[np.int64]
 
-__all__ = ["Pairs", "Per", "Ranking", "checked_matrix", "mean", "ratio", "top_positions"]
-
 Per: TypeAlias = Literal["row", "label"]
 
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["label_matrix", "multilabel_report"]
-
 _TOLERANCE = 1e-6
 _N_BINS = 15
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     FloatArray = NDArray[np.float64]
 
-__all__ = ["CalibrationCells", "RunningSums"]
-
 _N_CELLS = 1000
 """Number of cells of equal width; they are merged into ``_N_BINS`` of equal mass when needed."""
 _N_BINS = 15

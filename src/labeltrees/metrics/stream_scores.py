@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["CURVES", "CurvePoint", "ProgressiveSummary", "StreamScores"]
-
 _SCORES = {
     False: (
         "n_rows", "n_new_labels", "squared_loss", "squared_loss_radius", "equivalent_labels",

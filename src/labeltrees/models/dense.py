@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from labeltrees.data.rows import Rows
     from labeltrees.data.vocabulary import LabelVocabulary
 
-__all__ = ["DenseAnswers", "drawn", "pieces"]
-
 PIECE_BYTES = 2**24
 """Of the distributions that are looked through at a time."""
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Contribution", "check_question", "strongest_features", "support_lines"]
-
 _BIAS = 2**32 - 1  # the constant feature's index in the core
 
 

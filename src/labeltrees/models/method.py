@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from labeltrees.models.model import FittedModel
     from labeltrees.models.settings import Settings
 
-__all__ = ["Method"]
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Method:

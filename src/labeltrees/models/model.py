@@ -23,27 +23,6 @@ if TYPE_CHECKING:
     from labeltrees.data.vocabulary import LabelVocabulary
     from labeltrees.models.settings import Settings
 
-__all__ = [
-    "BYTES_PER_ENTRY",
-    "MAX_DENSE_BYTES",
-    "BeamLabels",
-    "FittedModel",
-    "FormName",
-    "Model",
-    "Predictions",
-    "ScoredLabels",
-    "ScoredRows",
-    "SearchName",
-    "TopLabels",
-    "TopRows",
-    "check_dense_size",
-    "check_k",
-    "check_top_rows",
-    "file_parts",
-    "names_of",
-    "stored_width",
-]
-
 MAX_DENSE_BYTES = 2**32
 """An answer larger than this is refused unless the caller allows it."""
 

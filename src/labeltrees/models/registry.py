@@ -18,16 +18,6 @@ if TYPE_CHECKING:
     from labeltrees.models.method import Method
     from labeltrees.models.model import FittedModel
 
-__all__ = [
-    "load_model",
-    "method_of_model",
-    "methods",
-    "model_class",
-    "model_from",
-    "model_names",
-    "register",
-]
-
 _FOLDERS = (
     "conditional",
     "multilabel",

@@ -12,17 +12,6 @@ from labeltrees.checks import setting
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError, LabelTypeError, ModelFormatError
 
-__all__ = [
-    "MAX_SEED",
-    "ClassWeight",
-    "ClassifierSettings",
-    "LabelWeights",
-    "RandomState",
-    "Settings",
-    "check_verbose",
-    "class_weight_to_json",
-]
-
 LabelWeights = Literal["balanced"] | dict[Any, float] | None
 """What rows of each label weigh: as much in all for each label, or as the dict says, else 1."""
 _MOST_WEIGHT = 1e9

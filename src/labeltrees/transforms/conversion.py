@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from labeltrees.transforms.fitted import Tensors, TransformerKind
 
-__all__ = ["demand_fitted", "from_tensors", "takes_text", "to_tensors", "width_of"]
-
 _MAX_DEPTH = 8
 _MAX_PARTS = 100
 _COMBINED = {"Pipeline": "steps", "FeatureUnion": "transformer_list"}

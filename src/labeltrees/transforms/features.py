@@ -9,8 +9,6 @@ from labeltrees.data.rows import Rows, as_rows
 from labeltrees.errors import DataError
 from labeltrees.transforms.conversion import input_width, width_of
 
-__all__ = ["HashedNames", "feature_names", "transformed"]
-
 _LONGEST = 200
 """Maximum number of characters in a name, which an explanation repeats for every turn."""
 

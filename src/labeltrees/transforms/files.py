@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from labeltrees.models.model import FittedModel
 
-__all__ = ["pipeline_step_of", "save_with_transform", "transform_of"]
-
 
 def save_with_transform(
     model: FittedModel,

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from labeltrees.checks import Check
 
-__all__ = ["KINDS", "TransformerKind"]
-
 Tensors = dict[str, "NDArray[Any]"]
 
 

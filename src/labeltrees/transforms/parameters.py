@@ -18,20 +18,6 @@ from labeltrees.checks import Check, Choice, Flag, Integer, Number
 from labeltrees.data.rows import MAX_FEATURES
 from labeltrees.errors import ArgumentError
 
-__all__ = [
-    "COUNTS",
-    "HASHING",
-    "MAX_ABS_SCALER",
-    "MIN_MAX_SCALER",
-    "NORMALIZER",
-    "ROBUST_SCALER",
-    "STANDARD_SCALER",
-    "TFIDF",
-    "TFIDF_VECTORIZER",
-    "WORDS_AND_PAIRS",
-    "plain",
-]
-
 _MAX_NGRAM = 100
 _MAX_PATTERN = 1000
 _FLOATS = ("float32", "float64")

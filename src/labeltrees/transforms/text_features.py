@@ -9,8 +9,6 @@ if TYPE_CHECKING:
 
     from labeltrees.transforms.words_and_pairs import WordsAndPairs
 
-__all__ = ["default_text_features", "hashed_text_features"]
-
 
 def default_text_features() -> WordsAndPairs:
     """Return a vectoriser of words and pairs of words by TF-IDF, which is not fitted yet.

@@ -11,8 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 from labeltrees import checks
 from labeltrees.data.readers.vectorizers import WORD
 
-__all__ = ["WordsAndPairs"]
-
 
 class WordsAndPairs(CountVectorizer):  # type: ignore[misc]
     r"""A vectoriser of words and pairs of neighbouring words by TF-IDF, with rows of length 1.

@@ -21,17 +21,6 @@ if TYPE_CHECKING:
 
     Int32Array = NDArray[np.int32]
 
-__all__ = [
-    "MAX_LABEL",
-    "balanced",
-    "core_errors",
-    "from_parents",
-    "huffman",
-    "kmeans",
-    "random",
-    "restored",
-]
-
 MAX_LABEL = 2**31 - 3
 """Maximum label id, because node and label ids have 32 bits in the core."""
 

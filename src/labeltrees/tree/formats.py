@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     Int32Array = NDArray[np.int32]
 
-__all__ = ["from_edges", "from_json", "from_nested", "to_dot", "to_edges", "to_json", "unfold"]
-
 _JSON_FORMAT = "labeltrees.tree"
 _JSON_VERSION = 1
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     Node = TypeVar("Node", bound=Hashable)
     Int32Array = NDArray[np.int32]
 
-__all__ = ["LabelTree"]
-
 
 class LabelTree:
     """A rooted tree whose leaves are labels and which never changes.

@@ -21,18 +21,6 @@ if TYPE_CHECKING:
 
     Relevances: TypeAlias = NDArray[np.float32] | None
 
-__all__ = [
-    "CHUNK_ROWS",
-    "Parser",
-    "Split",
-    "check_chunk_rows",
-    "check_width",
-    "chunk_of",
-    "file_error",
-    "parse_chunks",
-    "rows_of",
-]
-
 #: Default maximum number of rows in a chunk. If rows are long, a chunk has only the rows of one
 #: block.
 CHUNK_ROWS = 16_384

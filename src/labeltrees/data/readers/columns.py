@@ -8,22 +8,6 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = [
-    "ID_NAMES",
-    "LABEL_NAMES",
-    "PARTY_NAMES",
-    "RATING_NAMES",
-    "TEXT_NAMES",
-    "TIME_NAMES",
-    "WEIGHT_NAMES",
-    "ColumnKind",
-    "is_header_pair",
-    "is_missing",
-    "is_number",
-    "kind_of",
-    "plain",
-]
-
 LABEL_NAMES = [
     "label", "labels", "category", "categories", "class", "classes", "target", "intent",
     "intents", "tag", "tags", "y", "topic", "topics", "genre", "genres", "labelname", "classname",

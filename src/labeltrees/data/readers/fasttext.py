@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from labeltrees.data.chunk import Chunk
 
-__all__ = ["LABEL_PREFIX", "read_fasttext", "read_lines"]
-
 LABEL_PREFIX = "__label__"
 
 

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from labeltrees.data.readers.detection.table_columns import Column
     from labeltrees.data.readers.vectorizers import Vectorizer
 
-__all__ = ["are_files", "chunks_of", "layout_facts", "profile_file"]
-
 
 def profile_file(
     path: Source,

@@ -34,17 +34,6 @@ if TYPE_CHECKING:
     from labeltrees.data.chunk import Chunk
     from labeltrees.data.readers.vectorizers import Vectorizer
 
-__all__ = [
-    "FORMATS",
-    "SUFFIXES",
-    "TABLE",
-    "Format",
-    "Reader",
-    "format_of",
-    "hinted_format",
-    "open_reader",
-]
-
 
 class Reader(Protocol):
     """A function that reads a file of one format with the options of its layout."""

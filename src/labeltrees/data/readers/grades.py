@@ -12,8 +12,6 @@ from labeltrees.errors import DataFileError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["are_graded", "looks_graded", "without_grades"]
-
 _LABELS = re.compile(rb"^[^ \t\r\n#][^ \t\r\n]*", re.MULTILINE)
 _GRADE = re.compile(rb"\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _LARGEST = 3.4e38  # of 32-bit floats

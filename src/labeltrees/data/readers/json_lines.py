@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from labeltrees.data.chunk import Chunk
 
-__all__ = ["read_jsonl"]
-
 
 def read_jsonl(
     path: Source,

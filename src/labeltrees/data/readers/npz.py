@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["read_npz"]
-
 _FEATURES = ("X", "x", "features", "data")
 _LABELS = ("y", "Y", "labels", "label", "target", "targets", "distributions")
 _PARTS = ("data", "indices", "indptr", "shape")

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from labeltrees.data.chunk import Chunk
 
-__all__ = ["read_parquet", "seekable"]
-
 
 def read_parquet(
     path: Source,

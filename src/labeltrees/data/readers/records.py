@@ -23,17 +23,6 @@ if TYPE_CHECKING:
 
     from labeltrees.data.rows import Rows
 
-__all__ = [
-    "FIELDS",
-    "FeatureKind",
-    "RecordError",
-    "RecordReader",
-    "aliases_of",
-    "check_text",
-    "gathered_rows",
-    "parse_features",
-]
-
 FIELDS = ("label", "labels", "text", "features", "weight")
 FeatureKind: TypeAlias = Literal["text", "names", "indices"]
 """The form of the features of a row. A dense row has the form "indices"."""

@@ -16,18 +16,6 @@ from labeltrees.errors import ArgumentError, DataFileError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = [
-    "MAX_LINE_BYTES",
-    "Source",
-    "check_line_limit",
-    "not_utf8",
-    "open_source",
-    "read_blocks",
-    "read_pieces",
-    "source_name",
-    "too_long",
-]
-
 Source: TypeAlias = str | os.PathLike[str] | BinaryIO
 """The source of rows, which is a path, an open binary file, or ``"-"`` for the standard input."""
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from labeltrees.data.readers.assembly import Relevances
     from labeltrees.data.readers.source import Source
 
-__all__ = ["read_svmlight"]
-
 
 def read_svmlight(
     path: Source,

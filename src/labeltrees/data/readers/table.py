@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["columns_wished", "layout_of_table", "read_csv", "read_table"]
-
 _LARGEST = 3.4e38  # of 32-bit floats
 #: The first line of a row, and its cells.
 Record: TypeAlias = tuple[int, list[str]]

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["TextRow", "chunk_labels", "text_chunks"]
-
 
 class TextRow(NamedTuple):
     """A row of a file of texts, with its line and its distinct labels."""

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from labeltrees.data.chunk import Chunk
 
-__all__ = ["TsvLayout", "fit_tfidf", "read_tsv", "tsv_layout"]
-
 LabelColumn: TypeAlias = Literal["auto", 1, 2]
 _LABEL_COLUMNS: tuple[LabelColumn, ...] = ("auto", 1, 2)
 _HEADERS: tuple[bool | Literal["auto"], ...] = (True, False, "auto")

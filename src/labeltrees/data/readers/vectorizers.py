@@ -15,17 +15,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-__all__ = [
-    "WORD",
-    "NoFeatures",
-    "Vectorizer",
-    "check_vectorizer",
-    "default_vectorizer",
-    "fit_texts",
-    "vectorize",
-]
-
-
 WORD = r"(?u)\b\w+\b"
 """Pattern of a word, which may have one character. Punctuation separates words."""
 

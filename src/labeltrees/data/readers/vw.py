@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from labeltrees.data.chunk import Chunk
     from labeltrees.data.readers.source import Source
 
-__all__ = ["read_vw"]
-
 _NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
 _REAL = re.compile(rf"(?![+-]?[0-9]+$){_NUMBER}")
 _COST = re.compile(rf"[0-9]+(:{_NUMBER}){{1,2}}")

@@ -11,8 +11,6 @@ from labeltrees.models.baselines.bm25 import Bm25Settings as Default
 if TYPE_CHECKING:
     from labeltrees.models.baselines.multilabel import RelevanceName
 
-__all__ = ["Bm25Ranker"]
-
 
 class Bm25Ranker(BaselineEstimator):
     """Rank the labels of a row by BM25, where a label's document has the features of its rows.

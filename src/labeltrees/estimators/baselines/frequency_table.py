@@ -11,8 +11,6 @@ from labeltrees.models.baselines.frequency_table import FrequencyTableSettings a
 if TYPE_CHECKING:
     from labeltrees.models.settings import LabelWeights
 
-__all__ = ["FrequencyTableClassifier"]
-
 
 class FrequencyTableClassifier(OnlineClassifier):
     """P(label given x) as the frequency with which the label was seen with exactly this x.

@@ -11,8 +11,6 @@ from labeltrees.models.baselines.least_squares import LeastSquaresSettings as De
 if TYPE_CHECKING:
     from labeltrees.models.baselines.multilabel import RelevanceName
 
-__all__ = ["LeastSquaresRegressor"]
-
 
 class LeastSquaresRegressor(RegressingEstimator):
     """Predict the relevance of labels by one ridge regression per label, in O(n_labels) per row.

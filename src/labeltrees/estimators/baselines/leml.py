@@ -11,8 +11,6 @@ from labeltrees.models.baselines.leml import LemlSettings as Default
 if TYPE_CHECKING:
     from labeltrees.models.baselines.multilabel import RelevanceName
 
-__all__ = ["LemlRegressor"]
-
 
 class LemlRegressor(RegressingEstimator):
     """Predict the relevance of labels by a linear map of low rank (LEML).

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["BaselineEstimator", "RegressingEstimator"]
-
 
 class BaselineEstimator(MultilabelEstimator):
     """An estimator of rows with any number of labels, around a model that scores all of them.

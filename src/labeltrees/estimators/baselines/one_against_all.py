@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from labeltrees.models.online.settings import LossName, OptimizerName
     from labeltrees.models.settings import LabelWeights
 
-__all__ = ["OneAgainstAllClassifier"]
-
 
 class OneAgainstAllClassifier(OnlineClassifier):
     """P(label given x) by one linear regressor per label, learned online: O(n_labels) per row.

@@ -12,8 +12,6 @@ from labeltrees.models.baselines.one_vs_rest import (
     ProxmlSettings,
 )
 
-__all__ = ["DismecRanker", "ProxmlRanker"]
-
 
 class DismecRanker(BaselineEstimator):
     """Rank labels by one support vector machine per label (DiSMEC), in O(n_labels) per row.

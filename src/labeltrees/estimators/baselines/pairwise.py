@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from labeltrees.models.baselines.multilabel import RelevanceName
     from labeltrees.models.baselines.pairwise import PairsName
 
-__all__ = ["RankSvmRanker", "XlrRanker"]
-
 
 class RankSvmRanker(BaselineEstimator):
     """Rank labels by linear scores learned from pairs (RankSVM), in O(n_labels) per row.

@@ -11,8 +11,6 @@ from labeltrees.models.baselines.pfastrexml import PfastreXmlSettings as Default
 if TYPE_CHECKING:
     from labeltrees.models.baselines.multilabel import RelevanceName
 
-__all__ = ["PfastreXmlRanker"]
-
 
 class PfastreXmlRanker(BaselineEstimator):
     """Rank the labels of a row by trees over rows that are split by nDCG (PfastreXML).

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from labeltrees.models.model import Model
     from labeltrees.models.settings import LabelWeights
 
-__all__ = ["AdacondClassifier"]
-
 
 class AdacondClassifier(LabelClassifier):
     """Boosting of distributions, from accurate on average to accurate on almost every row.

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     FloatArray = NDArray[np.float64]
 
-__all__ = ["Distances", "NormDistances", "TotalVariation", "distances_for"]
-
 
 class Distances(Protocol):
     """A measure of error for boosting."""

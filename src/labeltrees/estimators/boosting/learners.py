@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from labeltrees.data.rows import Rows
     from labeltrees.models.model import Model
 
-__all__ = ["OutsideModel", "Training", "check_base", "fit_base"]
-
 _SUM_ERROR = 1e-5  # rounding error of float32 probabilities in the sum of a row
 
 

@@ -2,8 +2,6 @@
 
 from labeltrees.models.method import Method
 
-__all__ = ["METHODS"]
-
 _MODELS, _ESTIMATORS = "labeltrees.models.baselines", "labeltrees.estimators.baselines"
 
 METHODS = (

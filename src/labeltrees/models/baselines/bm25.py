@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from labeltrees.data.rows import Rows
     from labeltrees.models.baselines.multilabel import RelevanceTargets
 
-__all__ = ["Bm25Model", "Bm25Scorer", "Bm25Settings", "bm25_weights"]
-
 _MOST_WEIGHT = 1e9
 
 

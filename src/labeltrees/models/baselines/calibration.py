@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["ScoreCalibration"]
-
 _LEAST_HITS = 5  # minimum number of relevant pairs for a fit
 _STEEPEST, _FARTHEST = 1e4, 1e5  # largest slope and intercept, beyond the bounds of every fit
 _N_OTHERS = 200_000  # approximate number of pairs of a row and a label it lacks, for a fit

@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from labeltrees.data.rows import Rows
     from labeltrees.progress import Progress
 
-__all__ = ["FrequencyTableModel", "FrequencyTableSettings"]
-
 _KEY_BYTES = 16  # size of a row's hash; two of 10^9 rows collide with probability 10^-21
 _EMPTY: dict[int, float] = {}
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from labeltrees.data.rows import Rows
     from labeltrees.models.baselines.multilabel import RelevanceTargets
 
-__all__ = ["LeastSquaresModel", "LeastSquaresSettings"]
-
 _DIRECT = 4096  # largest number of features or rows that is solved directly
 _MAX_STEPS = 500
 _RESIDUAL = 1e-6  # tolerance of conjugate gradients, relative to the right side

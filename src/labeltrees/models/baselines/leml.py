@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from labeltrees.data.rows import Rows
     from labeltrees.models.baselines.multilabel import RelevanceTargets
 
-__all__ = ["LemlModel", "LemlScorer", "LemlSettings", "alternate"]
-
 _MOST_WEIGHT = 1e15
 _RESIDUAL = 1e-10  # squared tolerance of conjugate gradients, relative to the start
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from labeltrees.data.rows import Rows
 
-__all__ = ["LinearScorer", "UnitRows", "check_weights_size", "unit_rows"]
-
 _MOST_WEIGHT = 1e15
 
 

@@ -46,17 +46,6 @@ if TYPE_CHECKING:
 
     from labeltrees.data.rows import Rows
 
-__all__ = [
-    "MultilabelModel",
-    "MultilabelSettings",
-    "RankingSettings",
-    "RegressingModel",
-    "RelevanceName",
-    "RelevanceTargets",
-    "Scorer",
-    "best_columns",
-]
-
 RelevanceName = Literal["propensity"]
 _MOST_SHARE = 1e9  # largest label share; a label's largest relevance may exceed all learned ones
 _MOST_SCALE = 1e15  # largest scale; relevance goes to 1e9 and is divided by propensities

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from labeltrees.data.rows import Rows
     from labeltrees.models.online.online_model import CoreBatch
 
-__all__ = ["OneAgainstAllModel", "OneAgainstAllSettings"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class OneAgainstAllSettings(RegressorSettings):

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from labeltrees.data.rows import Rows
     from labeltrees.models.baselines.multilabel import RelevanceTargets
 
-__all__ = ["DismecModel", "DismecSettings", "ProxmlModel", "ProxmlSettings"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class DismecSettings(RankingSettings):

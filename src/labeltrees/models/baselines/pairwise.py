@@ -24,17 +24,6 @@ if TYPE_CHECKING:
     from labeltrees.data.rows import Rows
     from labeltrees.models.baselines.multilabel import RelevanceTargets
 
-__all__ = [
-    "MAX_PAIRS",
-    "LabelPairs",
-    "PairsName",
-    "RankSvmModel",
-    "RankSvmSettings",
-    "XlrModel",
-    "XlrSettings",
-    "label_pairs",
-]
-
 MAX_PAIRS = 2**27
 PairsName = Literal["row", "label"]
 

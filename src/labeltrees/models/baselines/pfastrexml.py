@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from labeltrees.data.rows import Rows
     from labeltrees.models.baselines.multilabel import RelevanceTargets
 
-__all__ = ["PfastreXmlModel", "PfastreXmlScorer", "PfastreXmlSettings", "label_means"]
-
 _TOLERANCE = 0.05  # tolerance of the separators, in units of the penalty
 _MAX_PASSES = 100
 _TREE_ARRAYS: dict[str, type] = {

@@ -6,8 +6,6 @@ from typing import Any
 
 from labeltrees.models.method import Method
 
-__all__ = ["METHODS"]
-
 
 class _Adacond(Method):
     """The option ``base`` names the method that is boosted."""

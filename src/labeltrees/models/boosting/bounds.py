@@ -21,16 +21,6 @@ import math
 
 from labeltrees.checks import integer, number
 
-__all__ = [
-    "finite_class_bound",
-    "infinite_class_bound",
-    "lipschitz_dimension",
-    "log_risk_deviation",
-    "norm_of_sum_bound",
-    "norm_of_sum_tail",
-    "risk_bound",
-]
-
 _LEAST_ROWS = 8  # log n > 2
 _STEPS = 200  # number of bisection steps, more than the bits of a float
 

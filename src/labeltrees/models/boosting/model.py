@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
     from labeltrees.data.rows import Rows
 
-__all__ = ["AdacondModel", "AdacondSettings"]
-
 _FEW_LABELS = 256  # number of labels up to which the whole distribution costs less than a search
 _BLOCK_BYTES = 2**26  # size of a dense block inside a query
 _BLOCK_ROWS = 4096

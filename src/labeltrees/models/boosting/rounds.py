@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     FloatArray = NDArray[np.float64]
 
-__all__ = ["Boosted", "BoostingRecord", "Fitted", "boost", "choose_eta", "mixture_weights"]
-
 PERFECT = 1e-12
 """Errors up to this value count as 0, because they come from rounding."""
 

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from labeltrees.data.rows import Rows
 
-__all__ = ["METHODS"]
-
 _HERE = "labeltrees.models.conditional"
 
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["AnyRegressorTree", "NodeRegressor"]
-
 
 class NodeRegressor(Protocol):
     """What stands at a node: f(x), an estimate of the probability that the label is right."""

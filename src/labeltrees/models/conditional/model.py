@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from labeltrees.models.online.explanation import Explanation
     from labeltrees.models.online.online_model import CoreBatch
 
-__all__ = ["ConditionalTreeModel"]
-
 
 @dataclass
 class _ConditionalModel(TreeModel):

@@ -14,8 +14,6 @@ from labeltrees.errors import ModelFormatError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["LabelCounts"]
-
 
 @dataclass
 class LabelCounts:

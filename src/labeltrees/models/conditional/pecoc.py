@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from labeltrees.data.vocabulary import LabelVocabulary
 
-__all__ = ["PecocTreeModel"]
-
 
 @dataclass
 class PecocTreeModel(DenseAnswers, BankModel):

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from labeltrees.progress import Progress
     from labeltrees.tree import LabelTree
 
-__all__ = ["PooledTreesModel", "pooled"]
-
 TINY = 1e-300  # the probability of a label below the floors of many nodes may be 0 in float64
 
 Member = ConditionalTreeModel | PecocTreeModel

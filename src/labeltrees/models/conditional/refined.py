@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from labeltrees.progress import Progress
     from labeltrees.tree import LabelTree
 
-__all__ = ["RefinedTreesModel"]
-
 MOST_CANDIDATES = 1000
 MOST_TREES = 1000
 

@@ -24,8 +24,6 @@ from labeltrees.models.online.settings import LOSSES, OPTIMIZERS, RegressorSetti
 if TYPE_CHECKING:
     from labeltrees.data.rows import Rows
 
-__all__ = ["BalanceName", "ConditionalSettings"]
-
 BalanceName = Literal["examples", "labels"]
 BALANCES = {name: getattr(_core.Balance, name) for name in get_args(BalanceName)}
 MIN_TABLE = 2**20

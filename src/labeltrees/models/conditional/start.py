@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from labeltrees.data.rows import Rows
     from labeltrees.models.conditional.settings import ConditionalSettings
 
-__all__ = ["start_on_all", "start_on_stream"]
-
 FROM_DATA = ("huffman", "kmeans")
 """Structures that can only be built once all the data are there."""
 

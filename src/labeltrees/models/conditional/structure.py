@@ -12,17 +12,6 @@ from labeltrees.models.model import file_parts
 from labeltrees.tree import LabelTree, unfold
 from labeltrees.tree.formats import from_json
 
-__all__ = [
-    "Structure",
-    "StructureName",
-    "check_structure",
-    "is_binary",
-    "leaves_of",
-    "structure_from_json",
-    "structure_name",
-    "structure_to_json",
-]
-
 StructureName = Literal["auto", "online", "random", "balanced", "shuffled", "huffman", "kmeans"]
 Structure = StructureName | list[Any] | tuple[Any, ...] | LabelTree
 

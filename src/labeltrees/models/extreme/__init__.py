@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from labeltrees.data.chunk import Chunk
     from labeltrees.models.model import FittedModel
 
-__all__ = ["METHODS"]
-
 
 class _Extreme(Method):
     """Rows may be in files; presets stand for several settings."""

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Calibration", "ProbabilityMap"]
-
 _LEAST = 1e-15  # least probability and mass, as in the core's calibration.hpp
 _FARTHEST = 1e6  # largest parameter, beyond the bounds of every fit
 _LEAST_HITS = 20  # minimum number of relevant labels for a fit

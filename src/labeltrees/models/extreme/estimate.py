@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from labeltrees.models.extreme.relevance import RawRelevance
     from labeltrees.models.extreme.settings import ExtremeSettings
 
-__all__ = ["TrainingEstimate", "estimate_training"]
-
 _LEAST_ROWS = 100
 _SHARES = (0.25, 0.5, 1.0)
 _MOST_POWER = 1.2  # largest power of the number of rows; faster growth is noise

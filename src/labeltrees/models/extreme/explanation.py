@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from labeltrees.data.rows import Rows
     from labeltrees.models.extreme.settings import ExtremeSettings
 
-__all__ = ["RelevanceExplanation", "RelevanceStep", "relevance_steps"]
-
 
 @dataclass(frozen=True)
 class RelevanceStep:

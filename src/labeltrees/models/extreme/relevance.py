@@ -17,20 +17,6 @@ from labeltrees.metrics.propensity import PROPENSITY_A, PROPENSITY_B, label_prop
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "MAX_RELEVANCE",
-    "RawRelevance",
-    "Relevance",
-    "as_relevance",
-    "is_matrix",
-    "propensity_weights",
-    "raw_relevance",
-    "relevance_of_entries",
-    "relevance_of_ids",
-    "shares_of",
-    "weighted",
-]
-
 MAX_RELEVANCE = 1e9
 _SEVERAL = (list, tuple, set, frozenset, dict, np.ndarray)
 _LEAST_SHARE = 1e-30  # least share of the largest relevance, so that costs stay finite

@@ -15,18 +15,6 @@ from labeltrees.models.settings import RandomState, Settings, check_verbose
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = [
-    "LOSSES",
-    "ExtremeSettings",
-    "MissingName",
-    "NodeLossName",
-    "ObjectiveName",
-    "PresetName",
-    "RelevanceName",
-    "TailName",
-    "preset_settings",
-]
-
 NodeLossName = Literal["logistic", "hinge"]
 ObjectiveName = Literal["sum", "mean"]
 RelevanceName = Literal["propensity", "binary"]

@@ -30,23 +30,6 @@ if TYPE_CHECKING:
 
     from labeltrees.models.extreme.relevance import Relevance
 
-__all__ = [
-    "CAN_SPILL",
-    "check_space",
-    "checked_folder",
-    "chunk_in_files",
-    "growing_entries",
-    "label_ranges",
-    "n_slabs",
-    "ranges_of",
-    "relevance_of_chunk",
-    "rows_and_relevance",
-    "space_in",
-    "spilled_data",
-    "spilled_features",
-    "taken_in_files",
-]
-
 CAN_SPILL = os.name == "posix"
 """Whether training can keep rows in files on this system."""
 _ENTRIES_AT_ONCE = 2**19

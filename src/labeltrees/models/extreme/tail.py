@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     FloatArray = NDArray[np.float64]
     Query = Callable[[IntArray, int], "Found"]
 
-__all__ = ["N_CANDIDATES", "Found", "TailClassifier", "rerank_labels", "rerank_rows", "unit_rows"]
-
 _GAMMA = 30.0
 _MOST_NEAR = 1.001  # largest cosine with a mean that is rounded to 16 bits
 _PAIRS_AT_ONCE = 2**15

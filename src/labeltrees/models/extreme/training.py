@@ -33,20 +33,6 @@ if TYPE_CHECKING:
     from labeltrees.models.extreme.relevance import Relevance
     from labeltrees.models.extreme.settings import ExtremeSettings
 
-__all__ = [
-    "TrainingSize",
-    "as_learned",
-    "calibrated",
-    "clustered",
-    "held_count",
-    "held_numbers",
-    "joined_tree",
-    "ordered_labels",
-    "train_extreme",
-    "train_nodes",
-    "tree_shape",
-]
-
 _CALIBRATION_LABELS = 20
 _WEIGHT_BYTES = 16  # memory per weight while nodes are joined, twice 3 bytes, its row and a reserve
 # Settings that do not change a tree.

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from labeltrees.models.extreme.relevance import RawRelevance, Relevance
     from labeltrees.models.extreme.settings import ExtremeSettings
 
-__all__ = ["TreeSize", "Trial", "trees_of"]
-
 _LEAST_SECONDS = 0.2  # minimum time that each part is measured, against noise of the clock
 _MOST_TIMES = 50
 _MOST_TREES = 3

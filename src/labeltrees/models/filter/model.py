@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from labeltrees.data.rows import Rows
     from labeltrees.models.online.online_model import CoreBatch
 
-__all__ = ["FilterTreeModel"]
-
 
 @dataclass
 class FilterTreeModel(TreeModel, DenseAnswers):

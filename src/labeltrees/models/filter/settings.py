@@ -9,8 +9,6 @@ from labeltrees import _core
 from labeltrees.checks import Choice, setting
 from labeltrees.models.online.settings import OPTIMIZERS, RegressorSettings
 
-__all__ = ["FilterSettings", "PairingName"]
-
 PairingName = Literal["balanced", "random"]
 
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["RouteExplanation", "RouteStep", "route_steps"]
-
 
 @dataclass(frozen=True)
 class RouteStep:

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from labeltrees.models.online.online_model import CoreBatch
     from labeltrees.progress import Progress
 
-__all__ = ["LomTreeModel"]
-
 MAX_ROUNDS = 10**9 - 1
 """So often, at most, older files say that each row was learned."""
 

@@ -9,8 +9,6 @@ from labeltrees import _core
 from labeltrees.checks import Choice, Integer, Number, setting
 from labeltrees.models.online.settings import OPTIMIZERS, OnlineSettings
 
-__all__ = ["CountsName", "GrowthName", "LomSettings", "PartitionLossName"]
-
 CountsName = Literal["both", "training"]
 GrowthName = Literal["online", "heaviest"]
 

@@ -10,8 +10,6 @@ from labeltrees.models.explanation import Contribution, strongest_features, supp
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["MarginalExplanation", "MarginalStep", "explanation_of"]
-
 
 @dataclass(frozen=True)
 class MarginalStep:

@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     from labeltrees.data.rows import Rows
     from labeltrees.progress import Progress
 
-__all__ = ["MultiLabelTreeModel"]
-
 MOST_CANDIDATES = 1000
 TOLERANCE = 1e-3
 """How far the expected number of labels may be too small."""

@@ -9,8 +9,6 @@ from labeltrees import _core, checks
 from labeltrees.checks import Choice, Flag, Integer, Number, Threads, setting
 from labeltrees.models.online.settings import OPTIMIZERS, PassSettings
 
-__all__ = ["MultiLabelSettings", "SetStructureName"]
-
 SetStructureName = Literal["kmeans", "online"]
 
 MIN_TABLES = 2**22

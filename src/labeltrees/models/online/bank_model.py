@@ -17,8 +17,6 @@ from labeltrees.models.online.table_model import TableModel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["NO_LINES", "BankModel", "Lines"]
-
 Lines = tuple["NDArray[np.uint64]", "NDArray[np.float32]", "NDArray[np.float32]"]
 """The keys, weights and sums of a table."""
 

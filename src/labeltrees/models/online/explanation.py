@@ -12,15 +12,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "Explanation",
-    "PooledExplanation",
-    "Refinement",
-    "Step",
-    "refinement_of",
-    "steps_of",
-]
-
 
 @dataclass(frozen=True)
 class Step:

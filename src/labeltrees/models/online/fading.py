@@ -9,8 +9,6 @@ import numpy as np
 from labeltrees import checks
 from labeltrees.errors import ArgumentError
 
-__all__ = ["faded"]
-
 _EXPONENT = 1024
 """A factor of two in the 16-bit code of an optimiser's sum."""
 _COUNTS = ("left", "right", "own", "others")

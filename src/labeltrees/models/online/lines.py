@@ -15,16 +15,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "SLOTS",
-    "CountedLines",
-    "halved",
-    "pack_keys",
-    "pack_lines",
-    "unpack_keys",
-    "unpack_lines",
-]
-
 SLOTS = 7
 """Regressors in a line of the table: a binary subtree of three levels."""
 

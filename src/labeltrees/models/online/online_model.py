@@ -30,17 +30,6 @@ if TYPE_CHECKING:
         NDArray[np.float64], NDArray[np.uint8], NDArray[np.int32], NDArray[np.float64]
     ]
 
-__all__ = [
-    "IN_TURN",
-    "CoreBatch",
-    "OnlineModel",
-    "check_can_learn",
-    "ids_to_learn",
-    "learning_errors",
-    "single_labels",
-    "update_one_by_one",
-]
-
 _SHOWN_PARTS = 20
 """Number of parts of a pass whose progress is shown."""
 IN_TURN: NDArray[np.int64] = np.empty(0, dtype=np.int64)

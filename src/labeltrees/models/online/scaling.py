@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from labeltrees.models.online.settings import PassSettings
 
-__all__ = ["ColumnScale", "Moments", "ScaleName", "StandardRows"]
-
 ScaleName = Literal["auto", "standard"]
 
 MOST_FILLED = 2**28

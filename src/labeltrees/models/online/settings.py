@@ -17,15 +17,6 @@ if TYPE_CHECKING:
 
     from labeltrees.data.rows import Rows
 
-__all__ = [
-    "LearningRate",
-    "LossName",
-    "OnlineSettings",
-    "OptimizerName",
-    "PassSettings",
-    "RegressorSettings",
-]
-
 LossName = Literal["logistic", "squared"]
 OptimizerName = Literal["adagrad", "sgd"]
 

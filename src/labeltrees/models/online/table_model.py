@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from labeltrees.data.vocabulary import LabelVocabulary
     from labeltrees.models.online.online_model import CoreBatch
 
-__all__ = ["TableModel"]
-
 
 @dataclass
 class TableModel(OnlineModel):

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from labeltrees.data.rows import Rows
 
-__all__ = ["TreeModel", "describe_tree", "fresh_core", "tree_core", "tree_tensors"]
-
 
 @dataclass
 class TreeModel(OnlineModel):

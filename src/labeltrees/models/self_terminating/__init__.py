@@ -2,8 +2,6 @@
 
 from labeltrees.models.method import Method
 
-__all__ = ["METHODS"]
-
 METHODS = (
     Method(
         name="self-terminating",

@@ -13,8 +13,6 @@ from labeltrees.models.self_terminating.settings import CRITERIA
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Posterior", "solve_binary_branch", "solve_branch", "solve_siblings"]
-
 
 class Posterior(NamedTuple):
     """The solution of a branch."""

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from labeltrees.data.rows import Rows
 
-__all__ = ["SelfTerminatingTreeModel"]
-
 _TENSORS = (
     "root",
     "left",

@@ -15,8 +15,6 @@ from labeltrees.models.settings import ClassifierSettings, RandomState
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["CriterionName", "FormName", "Growth", "NormName", "SelfTerminatingSettings"]
-
 CriterionName = Literal["gini", "entropy"]
 NormName = Literal["l1", "linf"]
 FormName = Literal["vector", "scalar"]

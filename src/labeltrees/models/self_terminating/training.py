@@ -25,21 +25,6 @@ if TYPE_CHECKING:
     from labeltrees.data.vocabulary import LabelVocabulary
     from labeltrees.models.self_terminating.settings import Growth, SelfTerminatingSettings
 
-__all__ = [
-    "Fold",
-    "PenaltyTrial",
-    "Targets",
-    "bin_rows",
-    "check_categories",
-    "choose_growth",
-    "grow_core",
-    "held_out_losses",
-    "hold_out",
-    "penalty_trials",
-    "smallest_good",
-    "train_self_terminating",
-]
-
 MOST_CATEGORY = 2**22
 """Largest value of a category. Up to it, halves between whole numbers are exact."""
 TOLERANCE = 0.05  # share by which the loss of a smaller tree may exceed the best loss

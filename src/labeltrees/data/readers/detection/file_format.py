@@ -17,8 +17,6 @@ from labeltrees.errors import DataFileError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["detect_format"]
-
 #: Maximum number of lines from which the format is detected.
 _SAMPLE_LINES = 200
 _PAIRS = r"([ \t]+[0-9]+:[^ \t:]+)"

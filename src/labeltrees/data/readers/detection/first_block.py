@@ -22,8 +22,6 @@ from labeltrees.errors import ArgumentError, DataFileError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["FIRST_BLOCK_BYTES", "FirstBlock", "NamedBytes", "Rejoined", "read_first_block"]
-
 #: Maximum number of bytes in the first block, after gunzipping.
 FIRST_BLOCK_BYTES = 2**20
 #: Seconds to wait for more from a pipe that has delivered a whole line.

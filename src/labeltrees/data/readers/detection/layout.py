@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from labeltrees.data.readers.detection.first_block import FirstBlock
     from labeltrees.data.readers.vectorizers import Vectorizer
 
-__all__ = ["FileLayout", "ReusableSource", "check_options", "detected_layout", "read_as"]
-
 
 @dataclass(frozen=True)
 class FileLayout:

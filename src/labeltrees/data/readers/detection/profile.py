@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from labeltrees.data.readers.vectorizers import Vectorizer
     from labeltrees.data.rows import Rows
 
-__all__ = ["MAX_PROFILED_ROWS", "Counts", "DataProfile"]
-
 #: Smallest share of rows with several labels at which a file has several labels per row. Below
 #: this share, rows with several labels are treated as noise.
 SEVERAL_LABELS_SHARE = 0.01

@@ -12,15 +12,6 @@ from labeltrees.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-__all__ = [
-    "SEPARATORS",
-    "SeparatorChoice",
-    "check_separator",
-    "choose_separator",
-    "sentence_share",
-    "split_labels",
-]
-
 #: Possible separators of labels, in the order in which they are tried.
 SEPARATORS = ("|", ";", ",", " ")
 _NAMES = {"|": "'|'", ";": "';'", ",": "','", " ": "a space"}

@@ -26,16 +26,6 @@ from labeltrees.errors import ArgumentError, DataFileError
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-__all__ = [
-    "Column",
-    "TableLayout",
-    "TableOptions",
-    "choose_delimiter",
-    "has_known_name",
-    "is_quoted",
-    "table_layout",
-]
-
 #: A column by its name or by its number, from 1.
 Column = str | int
 DELIMITERS = (",", "\t", ";", "|")
