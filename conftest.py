@@ -1,5 +1,7 @@
 """What every test shares: the same random cases in every run, doctests in a folder of their own.
 
+That folder has the files of docs/examples, so that documents can name them as in a clone.
+
 Runs are quick unless the environment says LABELTREES_TESTS=thorough: then every property is tried
 on four times as many cases, and tests marked as thorough are run too.
 """
@@ -8,7 +10,9 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import is_hypothesis_test, settings
@@ -25,6 +29,7 @@ if sys.platform == "win32":
     ]
     collect_ignore_glob += ["tests/contract/test_interpreter.py", "tests/data/test_pipes.py"]
 
+EXAMPLES = Path(__file__).parent / "docs/examples"
 PROFILE = os.environ.get("LABELTREES_TESTS", "quick")
 
 for profile in ("quick", "thorough"):
@@ -61,6 +66,9 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True)
 def own_folder(request: pytest.FixtureRequest) -> None:
-    """Run doctests in an empty folder; other tests need not wait until there is one."""
+    """Run doctests in a folder with nothing but the examples of the documents."""
     if request.node.__class__.__name__ == "DoctestItem":
-        request.getfixturevalue("monkeypatch").chdir(request.getfixturevalue("tmp_path"))
+        folder = request.getfixturevalue("tmp_path")
+        request.getfixturevalue("monkeypatch").chdir(folder)
+        if str(request.node.path).endswith(".md"):
+            shutil.copytree(EXAMPLES, folder / "docs/examples")

@@ -142,7 +142,7 @@ def _complete(app: Any, what: str, name: str, obj: Any, options: Any, lines: lis
 def _first_page_s_title(app: Any, name: str, template: str, context: Any, tree: Any) -> None:  # noqa: ARG001
     """Say in the browser's title of the first page what the library is for."""
     if name == "index":
-        context["title"] = "Probabilities over millions of labels"
+        context["title"] = "Classification with up to millions of labels"
 
 
 def setup(app: Any) -> None:

@@ -23,7 +23,7 @@ SECTIONS = {
     "get_started": Section(
         "Get started",
         "Install labeltrees, train a first model, and learn the few ideas that you need.",
-        ("install", "start", "concepts", "which_model", "faq"),
+        ("install", "start", "concepts", "which_model"),
     ),
     "how_to": Section(
         "How-to",

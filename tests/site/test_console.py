@@ -2,7 +2,7 @@
 
 A block marked ``console`` has lines that start with ``$``: `labeltrees` and its arguments, or
 ``cat > FILE <<END`` with the lines of a file. Blocks of a page run one after the other in a folder
-of their own. Output may be shortened by ``...``, as in doctests.
+that has the files of docs/examples. Output may be shortened by ``...``, as in doctests.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import doctest
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,11 @@ from labeltrees.cli import main
 
 DOCS = Path(__file__).parents[2] / "docs"
 BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
-PAGES = sorted(page for page in DOCS.glob("*.md") if BLOCK.search(page.read_text(encoding="utf-8")))
+PAGES = [
+    page
+    for page in sorted([DOCS.parent / "README.md", *DOCS.glob("*.md")])
+    if BLOCK.search(page.read_text(encoding="utf-8"))
+]
 CHECKER = doctest.OutputChecker()
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -57,6 +62,7 @@ def test_a_difference_is_seen(capsys):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_commands_print_what_the_page_says(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    shutil.copytree(DOCS / "examples", tmp_path / "docs/examples")
     monkeypatch.setenv("COLUMNS", "120")
     found = commands(page.read_text(encoding="utf-8"))
     assert found
