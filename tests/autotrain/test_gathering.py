@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from labeltrees.autotrain.gathering import gather, label_lists
+from labeltrees.autotrain.fitting import label_lists
+from labeltrees.autotrain.gathering import gather
 from labeltrees.data.readers import read_svmlight, read_tsv, read_xc
 from labeltrees.errors import DataError
 

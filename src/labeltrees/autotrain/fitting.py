@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from labeltrees.data.chunk import Chunk
     from labeltrees.models.model import FittedModel
 
-__all__ = ["Features", "fit"]
+__all__ = ["Features", "fit", "label_lists"]
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def _fit_estimator(recipe: Recipe, data: Chunk) -> FittedModel:
         own["base"] = clone(recipe.base)
     estimator = method.estimator_class(**own)
     if method.several_labels:
-        estimator.fit(data.rows, _label_lists(data))
+        estimator.fit(data.rows, label_lists(data))
     else:
         estimator.fit(**_fitted_to(estimator, recipe, data))
     recipe.facts.update(method.facts_of_fit(estimator))
@@ -122,7 +122,7 @@ def _fitted_to(estimator: Any, recipe: Recipe, data: Chunk) -> dict[str, Any]:
     return {"X": single.rows, "y": single.labels, "sample_weight": single.weights}
 
 
-def _label_lists(data: Chunk) -> list[Any]:
+def label_lists(data: Chunk) -> list[Any]:
     """Return the labels of each row as a list, or as a dict of labels and relevance."""
     if data.relevance is None:
         return list(data.targets.lists())
