@@ -125,9 +125,9 @@ def state(model: ConditionalTreeClassifier) -> dict[str, Any]:
         "depth": facts["depth"],
         "depth_of_an_example": facts["mean_depth_of_an_example"],
         "lines": facts["weight_lines"],
-        "pairs": facts.get("expert_pairs", 0),
+        "pairs": facts.get("reranker_pairs", 0),
         "table_mb": facts["table_bytes_in_memory"] / 1e6,
-        "experts_mb": facts.get("experts_bytes_in_memory", 0) / 1e6,
+        "experts_mb": facts.get("reranker_bytes_in_memory", 0) / 1e6,
         "resident_mb": resident_mb(),
         "peak_mb": usage().ru_maxrss / 2**10,
     }

@@ -124,7 +124,7 @@ def test_the_parts_of_an_explanation_add_up(problem, row, n_features):
         assert reason.p_label == full[place]
         assert f"P({label})" in str(reason)
         if not said.is_candidate:
-            assert "expert to be asked" in str(reason)
+            assert "too little to be reranked" in str(reason)
             outside.append((said.p_trees, full[place] / scale))
             continue
         total = said.of_trees + sum(c.contribution for c in said.contributions)

@@ -101,10 +101,10 @@ def check_stream(seed):
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 3), st.sampled_from([0.05, 0.0, 0.5]), st.booleans())
 def test_fit_agrees_with_the_reference(seed, n_trees, least_share, go_on):
-    passes = conditional_settings.ExpertPasses(16, False, go_on)
+    passes = conditional_settings.RerankerPasses(16, False, go_on)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(conditional_settings, "LEAST_SHARE", least_share)
-        patch.setattr(ConditionalSettings, "expert_passes", lambda *_: passes)
+        patch.setattr(ConditionalSettings, "reranker_passes", lambda *_: passes)
         check_fit(seed, n_trees, least_share, go_on)
 
 

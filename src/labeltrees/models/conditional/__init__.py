@@ -32,7 +32,7 @@ class _Conditional(Method):
     def describe(self, model: Any) -> str:
         n_trees = model.describe().get("trees", 1)
         trees = "a tree" if n_trees == 1 else f"{n_trees} trees"
-        refined = ", refined by an expert for each label" if model.settings.is_refined else ""
+        refined = ", refined by a reranker for each label" if model.settings.is_refined else ""
         return f"{trees} of conditional probabilities{refined}"
 
 

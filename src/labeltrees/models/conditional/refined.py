@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
-from labeltrees import _core, checks, store
+from labeltrees import _core, checks
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.models.conditional.model import _ConditionalModel
 from labeltrees.models.online.explanation import Explanation, refinement_of
-from labeltrees.models.online.lines import halved, pack_keys, unpack_keys
+from labeltrees.models.online.lines import reranker_pairs, reranker_tensors
 from labeltrees.models.online.online_model import CoreBatch, learning_errors, single_labels
 from labeltrees.models.online.tree_model import fresh_core, tree_core, tree_tensors
 from labeltrees.progress import SILENT
@@ -19,6 +17,7 @@ from labeltrees.progress import SILENT
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from labeltrees.data.labels import RaggedLabels
@@ -33,7 +32,7 @@ MOST_TREES = 1000
 
 @dataclass
 class RefinedTreesModel(_ConditionalModel):
-    """Trees that propose candidates, and a linear reranker of each label that refines them.
+    """Trees that propose candidates, and a linear reranker for each label that refines them.
 
     P(label given row) is e^m / Z for candidates and p / Z for all others, p being the mean of the
     trees' probabilities, m its logarithm as the label's
@@ -82,7 +81,7 @@ class RefinedTreesModel(_ConditionalModel):
                 again = CoreBatch(rows, ids, weights, order)
                 self.core.learn_trees(*again.arrays, self.settings.tree_learning(again=True))
                 progress.advance(rows.n_rows)
-            passes = self.settings.expert_passes(rows)
+            passes = self.settings.reranker_passes(rows)
             self.core.fit_rerankers(
                 *rows.arrays, ids, weights, first, *proposed, self.settings.random_state,
                 self.settings.learning(again=True),
@@ -104,7 +103,7 @@ class RefinedTreesModel(_ConditionalModel):
         n_features: int = 10,
         feature_names: Sequence[str] | None = None,
     ) -> Explanation:
-        """Return the path of a label in the first tree, and what its expert makes of it."""
+        """Return the path of a label in the first tree, and what its reranker adds to it."""
         reason = super().explain(rows, label, n_features=n_features, feature_names=feature_names)
         label_id = int(self.vocabulary.ids([label])[0])
         seen = self.columns.seen(rows)
@@ -120,19 +119,13 @@ class RefinedTreesModel(_ConditionalModel):
         return super().describe() | {
             "trees": self.core.n_trees,
             "candidates": self.core.n_candidates,
-            "expert_pairs": self.core.n_pairs,
-            "experts_bytes_in_memory": self.core.n_pair_bytes,
+            "reranker_pairs": self.core.n_pairs,
+            "reranker_bytes_in_memory": self.core.n_pair_bytes,
         }
 
     def _core_tensors(self, *, frozen: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         trees, pairs, mixtures, scale = self.core.snapshot()
-        experts: dict[str, NDArray[Any]] = dict(zip(_PAIRS, pairs, strict=True))
-        experts["mixtures"] = mixtures
-        if frozen:
-            del experts["sums"]
-            experts["weights"] = halved(experts["weights"])
-            experts |= pack_keys(experts.pop("keys"))
-        tensors = {f"experts.{name}": array for name, array in experts.items()}
+        tensors = reranker_tensors(pairs, mixtures, frozen=frozen)
         for number, tree in enumerate(trees):
             own = tree_tensors(*tree, frozen=frozen)
             tensors |= {f"{number}.{name}": array for name, array in own.items()}
@@ -160,33 +153,12 @@ class RefinedTreesModel(_ConditionalModel):
             if number.isdecimal() and int(number) < n_trees:
                 own[int(number)][rest] = array
         trees = [tree_core(each, n_labels, frozen=frozen) for each in own]
-        of_pairs = {}
-        for name, kind in _PAIRS.items():
-            if not frozen:
-                of_pairs[name] = store.tensor(tensors, f"experts.{name}", kind)
-            elif name == "keys":
-                of_pairs[name] = unpack_keys(tensors, "experts.")
-            elif name == "sums":
-                of_pairs[name] = np.zeros(len(of_pairs["keys"]), kind)
-            else:
-                stored = np.float16 if name == "weights" else kind
-                of_pairs[name] = store.tensor(tensors, f"experts.{name}", stored).astype(kind)
         return _core.RefinedTrees(
             trees,
             checks.integer("n_candidates", facts["n_candidates"], 1, MOST_CANDIDATES),
             checks.number("least_share", facts["least_share"], 0, 1),
-            **of_pairs,
+            **reranker_pairs(tensors, frozen=frozen),
             mixtures=tensors["experts.mixtures"],
             scale=checks.number("scale", facts["scale"], 0, 3e38),
             n_labels=n_labels,
         )
-
-
-_PAIRS: dict[str, Any] = {
-    "keys": np.uint64,
-    "weights": np.float32,
-    "sums": np.uint16,
-    "others": np.uint8,
-    "own": np.uint8,
-}
-"""What the experts' table has of each pair of label and feature."""

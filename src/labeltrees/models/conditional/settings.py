@@ -51,9 +51,9 @@ FEW_ROWS = 5000
 """What `n_passes="auto"` goes over at least of a table, in this many passes at most:"""
 MOST_PASSES = 10
 
-MOST_EXPERT_PASSES = 16
+MOST_RERANKER_PASSES = 16
 """Of `fit`; a small table takes little time, and has few rows to learn from:"""
-MOST_EXPERT_PASSES_OF_FEW = 64
+MOST_RERANKER_PASSES_OF_FEW = 64
 VERY_FEW_ROWS = 500
 """Below it a fifth of them says too little to stop early by."""
 
@@ -70,15 +70,15 @@ class Shortlist(NamedTuple):
     least_share: float
 
 
-class ExpertPasses(NamedTuple):
-    """How often experts may go over the rows of `fit`."""
+class RerankerPasses(NamedTuple):
+    """How often rerankers may go over the rows of `fit`."""
 
     most: int
     is_patient: bool
     """Go on where it seems no help."""
     goes_on: bool
-    """Do not begin anew for all rows where more passes were better. Experts of a table come to the
-    same, and it saves a third; of texts the log loss would be 1 % more."""
+    """Do not begin anew for all rows where more passes were better. Rerankers of a table give the
+    same result in two thirds of the time; for texts log loss would be 1 % larger."""
 
 
 def _arity(name: str, value: Any) -> int:
@@ -134,7 +134,7 @@ class ConditionalSettings(RegressorSettings):
 
     @property
     def _least_refined(self) -> int:
-        """The least memory, in bytes, that the trees and their experts can be kept within."""
+        """The least memory, in bytes, that trees and rerankers can be kept within."""
         return MIN_REFINED // 2 * max(2, 1 if self.n_trees == "auto" else self.n_trees)
 
     @property
@@ -143,7 +143,7 @@ class ConditionalSettings(RegressorSettings):
 
     @cached_property
     def is_refined(self) -> bool:
-        """Whether experts refine what the trees say.
+        """Whether rerankers refine the probabilities of the trees.
 
         By default they do for binary trees by logistic loss, unless there is hardly any memory or
         several trees would be alike; squared loss is for the paper's own algorithm.
@@ -170,12 +170,12 @@ class ConditionalSettings(RegressorSettings):
             return 1
         return min(MOST_PASSES, -(-FEW_ROWS // rows.n_rows))
 
-    def expert_passes(self, rows: Rows) -> ExpertPasses:
-        """Return how often experts may go over these rows."""
+    def reranker_passes(self, rows: Rows) -> RerankerPasses:
+        """Return how often rerankers may go over these rows."""
         is_table = isinstance(rows, StandardRows)
         is_small = is_table and rows.n_rows < FEW_ROWS
-        most = MOST_EXPERT_PASSES_OF_FEW if is_small else MOST_EXPERT_PASSES
-        return ExpertPasses(most, is_table and rows.n_rows < VERY_FEW_ROWS, is_table)
+        most = MOST_RERANKER_PASSES_OF_FEW if is_small else MOST_RERANKER_PASSES
+        return RerankerPasses(most, is_table and rows.n_rows < VERY_FEW_ROWS, is_table)
 
     def on_all(self, rows: Rows) -> ConditionalSettings:
         """Return the settings with the structure and the number of trees that `fit` chooses."""
@@ -256,7 +256,7 @@ class ConditionalSettings(RegressorSettings):
     def from_dict(cls, values: Any, *, n_labels: int | None = None) -> Self:
         """Return the settings that `to_dict` wrote down, or raise `ModelFormatError`."""
         if isinstance(values, dict) and "structure" in values:
-            values = {"refine": 0} | values  # files had none before there were experts
+            values = {"refine": 0} | values  # files had none before there were rerankers
             structure = structure_from_json(values["structure"], n_labels=n_labels)
             values = values | {"structure": structure}
         return super().from_dict(values, n_labels=n_labels)

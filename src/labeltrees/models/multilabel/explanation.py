@@ -1,4 +1,4 @@
-"""Why a label of many has its probability: the nodes on its path, and its own expert."""
+"""Explain the probability of one label of a row by the nodes on its path and its reranker."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MarginalStep:
-    """One node on the way: P(some label below it is relevant, given that one below its parent is).
+    """One node on the path: P(some label below it is relevant, given that one below its parent is).
 
     ``margin`` is its log-odds: the sum of contributions, other and bias.
     """
@@ -46,12 +46,12 @@ class MarginalExplanation:
     p_any: float
     """The probability that the row has any label."""
     p_tree: float
-    """The tree's probability of the label: p_any times those of the steps."""
+    """The tree's probability of the label, which is p_any times the probability of each step."""
     steps: tuple[MarginalStep, ...]
     is_candidate: bool
-    """Whether the label's own expert was asked."""
+    """Whether the label was reranked."""
     margin: float = 0.0
-    """The refined log-odds of a candidate: the tree's part, and what its expert adds."""
+    """The refined log-odds of a candidate, which the tree and the reranker add up to."""
     of_tree: float = 0.0
     contributions: tuple[Contribution, ...] = ()
     other: float = 0.0
@@ -70,13 +70,13 @@ class MarginalExplanation:
         ]
         for step in self.steps:
             lines += step.to_lines()
-        says = f"     the tree says {self.p_tree:.4g}"
+        tree = f"     the tree predicts {self.p_tree:.4g}"
         if self.is_candidate:
             support = support_lines(self.contributions, self.other, self.bias)
-            adds = "; what the label's own expert adds:" if support else ""
-            lines += [says + adds, *support]
+            adds = "; the reranker of the label adds:" if support else ""
+            lines += [tree + adds, *support]
         else:
-            lines.append(f"{says}; the label's own expert was not asked")
+            lines.append(f"{tree}; the label was not reranked")
         return "\n".join(lines)
 
     def __str__(self) -> str:
@@ -95,7 +95,7 @@ def explanation_of(
 
     ``own`` are the row's values by column where regressors see them standardised.
     """
-    (p_any, p_tree, q, is_candidate), nodes, row, expert = report
+    (p_any, p_tree, q, is_candidate), nodes, row, reranked = report
     etas, margins, n_below, _ = nodes
     features, values, weights = row
     weights = weights.reshape(len(etas), len(features))
@@ -115,7 +115,7 @@ def explanation_of(
                 listed, other, bias, int(n_below[depth]),
             )
         )  # fmt: skip
-    margin, of_tree, added = expert
+    margin, of_tree, added = reranked
     found = MarginalExplanation(label, q, p_any, p_tree, tuple(steps), is_candidate)
     if not is_candidate:
         return found

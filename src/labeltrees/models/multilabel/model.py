@@ -1,4 +1,4 @@
-"""The fitted online label tree of rows with many labels, and its answers."""
+"""The online label tree of rows with many labels, and its predictions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from labeltrees.models.model import (
 )
 from labeltrees.models.multilabel.explanation import MarginalExplanation, explanation_of
 from labeltrees.models.multilabel.settings import MultiLabelSettings
-from labeltrees.models.online.lines import CountedLines, halved, pack_keys, unpack_keys
+from labeltrees.models.online.lines import CountedLines, reranker_pairs, reranker_tensors
 from labeltrees.models.online.online_model import (
     IN_TURN,
     check_can_learn,
@@ -50,25 +50,19 @@ if TYPE_CHECKING:
     from labeltrees.progress import Progress
 
 MOST_CANDIDATES = 1000
+_PAIR_NAMES = {"keys": "pair_keys", "weights": "pair_weights", "sums": "pair_sums"}
+"""Names of the core for arrays whose names the lines of the tree have."""
 TOLERANCE = 1e-3
 """How far the expected number of labels may be too small."""
-_PAIRS: dict[str, Any] = {
-    "keys": np.uint64,
-    "weights": np.float32,
-    "sums": np.uint16,
-    "others": np.uint8,
-    "own": np.uint8,
-}
-"""What the experts' table has of each pair of label and feature."""
 
 
 @dataclass
 class MultiLabelTreeModel(FittedModel):
     """A probabilistic label tree that learns row by row; rows have any number of labels.
 
-    P(label given row) is the product of its nodes' probabilities, and for the likeliest labels
-    what their own experts make of it: the probability that the label is relevant, whatever the
-    others are. Rows must be checked (`rows`). Threads may ask while one learns.
+    P(label given row) is the product of its nodes' probabilities, which rerankers refine for the
+    most likely labels. It is the probability that the label is relevant, independent of the other
+    labels. Rows must be checked (`rows`). Threads may query the model while one updates it.
     """
 
     takes_label_sets = True
@@ -244,7 +238,7 @@ class MultiLabelTreeModel(FittedModel):
         n_features: int = 10,
         feature_names: Sequence[str] | None = None,
     ) -> MarginalExplanation:
-        """Return the path of a label for one row, and what its expert makes of it."""
+        """Return the path of a label for one row, and what its reranker adds to it."""
         check_question(rows, n_features, feature_names, self.n_features)
         ids = self.vocabulary.ids([label])
         checks.one_of_labels("label", label, bool(self.has_learned(ids)[0]), self.core.n_labels)
@@ -260,7 +254,7 @@ class MultiLabelTreeModel(FittedModel):
 
     @property
     def n_tree_labels(self) -> int:
-        """How many labels have a leaf: as many can be among the likeliest."""
+        """How many labels have a leaf and can be among the most likely ones."""
         return int(self.core.n_labels)
 
     @property
@@ -288,8 +282,8 @@ class MultiLabelTreeModel(FittedModel):
             "rows_learned": float(self.core.mass_of_rows),
             "labels_per_row": float(masses[is_leaf].sum() / max(self.core.mass_of_rows, 1e-300)),
             "candidates": self.core.n_candidates,
-            "expert_pairs": self.core.n_pairs,
-            "experts_bytes_in_memory": self.core.n_pair_bytes,
+            "reranker_pairs": self.core.n_pairs,
+            "reranker_bytes_in_memory": self.core.n_pair_bytes,
             "can_learn": not self.frozen,
         }
 
@@ -300,11 +294,13 @@ class MultiLabelTreeModel(FittedModel):
     def to_tensors(self, *, keep_state: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return arrays and facts that `from_tensors` makes an equal model of.
 
-        With ``keep_state=False`` only what questions need, in float16.
+        With ``keep_state=False`` only what predictions need, in float16.
         """
         frozen = self.frozen or not keep_state
         with self.columns.still():
-            parents, slots, labels, mass, lines, mixtures, pairs, of_experts = self.core.snapshot()
+            parents, slots, labels, mass, lines, mixtures, pairs, of_rerankers = (
+                self.core.snapshot()
+            )
             of_columns, about_columns = self.columns.to_tensors()
         tensors: dict[str, NDArray[Any]] = {
             "tree.parent": parents,
@@ -313,14 +309,8 @@ class MultiLabelTreeModel(FittedModel):
             "tree.mass": mass,
             "mixtures": mixtures,
         }
-        experts: dict[str, NDArray[Any]] = dict(zip(_PAIRS, pairs, strict=True))
-        experts["mixtures"] = of_experts
-        if frozen:
-            del experts["sums"]
-            experts["weights"] = halved(experts["weights"])
-            experts |= pack_keys(experts.pop("keys"))
         tensors |= CountedLines(*lines).to_tensors(frozen=frozen)
-        tensors |= {f"experts.{name}": array for name, array in experts.items()}
+        tensors |= reranker_tensors(pairs, of_rerankers, frozen=frozen)
         return tensors | of_columns | self.vocabulary.to_tensors(), about_columns | {
             "settings": self.settings.to_dict(),
             "n_features": self.n_features,
@@ -344,6 +334,7 @@ class MultiLabelTreeModel(FittedModel):
             frozen = checks.flag("frozen", facts["frozen"])
             settings = cls.settings_class.from_dict(facts["settings"], n_labels=len(vocabulary))
             lines = CountedLines.from_tensors(tensors, frozen=frozen)
+            pairs = reranker_pairs(tensors, frozen=frozen)
             core = _core.MultilabelTree(
                 parents=store.tensor(tensors, "tree.parent", np.int32),
                 slots=store.tensor(tensors, "tree.slot", np.int32),
@@ -357,7 +348,7 @@ class MultiLabelTreeModel(FittedModel):
                 mixtures=tensors["mixtures"],
                 reranker_mixtures=tensors["experts.mixtures"],
                 **vars(lines),
-                **_pairs_of(tensors, frozen=frozen),
+                **{_PAIR_NAMES.get(name, name): array for name, array in pairs.items()},
             )
             form = checks.choice("form", facts["form"], get_args(FormName))
             if settings.max_memory is not None:
@@ -375,20 +366,3 @@ class MultiLabelTreeModel(FittedModel):
 
         starts, ids, p = found
         return sparse.csr_array((p, ids, starts), shape=(len(starts) - 1, len(self.vocabulary)))
-
-
-def _pairs_of(tensors: dict[str, NDArray[Any]], *, frozen: bool) -> dict[str, NDArray[Any]]:
-    """Return the experts' pairs of a file as the core takes them."""
-    found: dict[str, NDArray[Any]] = {}
-    for name, kind in _PAIRS.items():
-        if not frozen:
-            found[name] = store.tensor(tensors, f"experts.{name}", kind)
-        elif name == "keys":
-            found[name] = unpack_keys(tensors, "experts.")
-        elif name == "sums":
-            found[name] = np.zeros(len(found["keys"]), kind)
-        else:
-            stored = np.float16 if name == "weights" else kind
-            found[name] = store.tensor(tensors, f"experts.{name}", stored).astype(kind)
-    of_pairs = ("keys", "weights", "sums")
-    return {f"pair_{name}" if name in of_pairs else name: found[name] for name in found}

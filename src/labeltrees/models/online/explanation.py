@@ -58,7 +58,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Refinement:
-    """What becomes of the trees' probability: ``margin = log p_trees, weighed, + the expert's``.
+    """The refined probability: ``margin`` is the weighted log of p_trees plus the reranker's part.
 
     The label's probability is e^margin over the sum of the same of all candidates and of the
     trees' probabilities of all others; of a label that is no candidate, p_trees over that sum.
@@ -69,27 +69,27 @@ class Refinement:
     p_trees: float
     """The trees' probability of the label: their mean."""
     is_candidate: bool
-    """Whether the trees found the label likely enough for its expert to be asked."""
+    """Whether the trees found the label likely enough to be reranked."""
     margin: float = 0.0
     of_trees: float = 0.0
     """The trees' part in the margin."""
     contributions: tuple[Contribution, ...] = ()
-    """The features that the label's own expert finds strongest, strongest first."""
+    """The strongest features of the label's reranker, strongest first."""
     other: float = 0.0
     """What the features not listed add up to."""
     bias: float = 0.0
     """What does not depend on the row: the constant feature."""
 
     def to_lines(self) -> list[str]:
-        """Return what the trees say, and a line for each feature that the expert weighs."""
+        """Return the trees' probability, and a line for each feature of the reranker."""
         who = "the tree" if self.n_trees == 1 else f"{self.n_trees} trees"
-        says = f"{who} {'says' if self.n_trees == 1 else 'say'} {self.p_trees:.4g}"
+        predicts = f"{who} {'predicts' if self.n_trees == 1 else 'predict'} {self.p_trees:.4g}"
         if not self.is_candidate:
-            return [f"     {says}, too little for the label's own expert to be asked"]
+            return [f"     {predicts}, too little to be reranked"]
         support = support_lines(self.contributions, self.other, self.bias)
         if not support:
-            return [f"     {says}; the label's own expert has nothing to add"]
-        return [f"     {says}; what the label's own expert adds:", *support]
+            return [f"     {predicts}; the reranker of the label adds nothing"]
+        return [f"     {predicts}; the reranker of the label adds:", *support]
 
 
 @dataclass(frozen=True)
@@ -98,13 +98,14 @@ class Explanation:
 
     label: int | str
     p_label: float
-    """The product of the turns' probabilities, refined if experts do, times 1 - novelty_mass."""
+    """The product of the turns' probabilities, refined by the reranker if there is one, times
+    1 - novelty_mass."""
     novelty_mass: float
     """What is reserved for labels not seen yet."""
     steps: tuple[Step, ...]
     """From the root to the leaf's parent; none if the model knows one label only."""
     refinement: Refinement | None = None
-    """What experts make of it; None in a plain tree."""
+    """What rerankers add; None in a plain tree."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the whole as plain values, ready for JSON."""

@@ -129,3 +129,42 @@ def unpack_lines(
     for name, matrix in counted.items():
         matrix[used] = packed[name]
     return keys, weights, counted
+
+
+_PAIRS: dict[str, Any] = {
+    "keys": np.uint64,
+    "weights": np.float32,
+    "sums": np.uint16,
+    "others": np.uint8,
+    "own": np.uint8,
+}
+"""Arrays of the rerankers' table, one entry for each pair of label and feature."""
+
+
+def reranker_tensors(
+    pairs: Sequence[NDArray[Any]], mixtures: NDArray[np.float32], *, frozen: bool
+) -> dict[str, NDArray[Any]]:
+    """Return the rerankers' table as arrays of a model file, whose names say "experts"."""
+    found: dict[str, NDArray[Any]] = dict(zip(_PAIRS, pairs, strict=True))
+    found["mixtures"] = mixtures
+    if frozen:
+        del found["sums"]
+        found["weights"] = halved(found["weights"])
+        found |= pack_keys(found.pop("keys"))
+    return {f"experts.{name}": array for name, array in found.items()}
+
+
+def reranker_pairs(tensors: dict[str, NDArray[Any]], *, frozen: bool) -> dict[str, NDArray[Any]]:
+    """Return the rerankers' table that `reranker_tensors` wrote down, by names of the core."""
+    found: dict[str, NDArray[Any]] = {}
+    for name, kind in _PAIRS.items():
+        if not frozen:
+            found[name] = store.tensor(tensors, f"experts.{name}", kind)
+        elif name == "keys":
+            found[name] = unpack_keys(tensors, "experts.")
+        elif name == "sums":
+            found[name] = np.zeros(len(found["keys"]), kind)
+        else:
+            stored = np.float16 if name == "weights" else kind
+            found[name] = store.tensor(tensors, f"experts.{name}", stored).astype(kind)
+    return found
