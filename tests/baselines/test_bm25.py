@@ -14,7 +14,7 @@ from tests.references.bm25 import bm25, label_documents
 
 from labeltrees import Bm25Ranker
 from labeltrees.errors import ArgumentError, ModelFormatError
-from labeltrees.models.baselines.bm25 import Bm25Model
+from labeltrees.models.baselines.rankers import Bm25Model
 
 
 def problem(seed, n_rows=20, n_features=6, n_labels=4):

@@ -17,7 +17,7 @@ from tests.references import leml as reference
 
 from labeltrees import LemlRegressor
 from labeltrees.errors import ArgumentError, ModelFormatError
-from labeltrees.models.baselines.leml import LemlModel, alternate
+from labeltrees.models.baselines.regressors import LemlModel, alternate
 
 
 def problem(seed, n_rows=25, n_features=6, n_labels=5):

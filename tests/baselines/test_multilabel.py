@@ -23,7 +23,7 @@ from labeltrees import (
 )
 from labeltrees.errors import TooLargeError
 from labeltrees.models import dense
-from labeltrees.models.baselines import least_squares, pairwise
+from labeltrees.models.baselines import linear_rankers, regressors
 from labeltrees.models.baselines.calibration import ScoreCalibration
 from labeltrees.models.baselines.multilabel import best_columns
 
@@ -66,7 +66,7 @@ def test_least_squares_by_hand():
 
 
 def test_a_pair_by_hand():
-    pairs = pairwise.label_pairs(
+    pairs = linear_rankers.label_pairs(
         sparse.csr_array([[2.0, 0.0, 1.0]]), "row", None, np.random.default_rng(0)
     )
     loss, gradient = pairs.loss(np.array([[0.5, 0.0, 1.0]]))
@@ -98,12 +98,12 @@ def test_every_way_to_solve_least_squares_gives_the_same(way, monkeypatch):
     X, Y = (X, Y) if way == "iterated" else (X[:5], Y[:5])
     direct = LeastSquaresRegressor(calibrate=False)
     if way == "wide":  # more features than rows
-        monkeypatch.setattr(least_squares, "_dual", least_squares._primal)
+        monkeypatch.setattr(regressors, "_dual", regressors._primal)
         expected = direct.fit(X, Y).predict_scores(X)
         monkeypatch.undo()
     else:
         expected = direct.fit(X, Y).predict_scores(X)
-        monkeypatch.setattr(least_squares, "_DIRECT", 0)
+        monkeypatch.setattr(regressors, "_DIRECT", 0)
     assert direct.fit(X, Y).predict_scores(X) == pytest.approx(expected, abs=1e-5)
 
 
@@ -275,7 +275,7 @@ def test_a_label_that_no_row_has_is_ranked_below_the_others():
 
 def test_too_much_is_refused_before_it_is_begun(monkeypatch):
     X, Y = problem(9)
-    monkeypatch.setattr(pairwise, "MAX_PAIRS", 20)
+    monkeypatch.setattr(linear_rankers, "MAX_PAIRS", 20)
     with pytest.raises(TooLargeError, match=r"over 20\. Choose a smaller n_zeros \(now None\)"):
         RankSvmRanker().fit(X, Y)
     assert RankSvmRanker(n_zeros=1, per="label").get_params()["n_zeros"] == 1

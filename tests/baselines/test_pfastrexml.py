@@ -15,7 +15,7 @@ from tests.references import pfastrexml as reference
 
 from labeltrees import PfastreXmlRanker, _core
 from labeltrees.errors import ArgumentError, ModelFormatError
-from labeltrees.models.baselines.pfastrexml import PfastreXmlModel
+from labeltrees.models.baselines.rankers import PfastreXmlModel
 
 
 def problem(seed, n_rows=60, n_features=6, n_labels=7):

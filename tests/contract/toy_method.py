@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from labeltrees.checks import Integer, setting
 from labeltrees.estimators import FrequencyTableClassifier
-from labeltrees.models.baselines.frequency_table import FrequencyTableModel, FrequencyTableSettings
+from labeltrees.models.baselines.classifiers import FrequencyTableModel, FrequencyTableSettings
 from labeltrees.models.method import Method
 
 

@@ -345,7 +345,7 @@ def one_against_all(
             n_trees=1, max_leaf=_MOST_SIMPLE_LABELS, random_state=seed, n_jobs=jobs
         )
         return Recipe(methods()["xreg"], settings)
-    from labeltrees.models.baselines.one_against_all import OneAgainstAllSettings
+    from labeltrees.models.baselines.classifiers import OneAgainstAllSettings
 
     own = OneAgainstAllSettings(scale=None if profile.is_text else "auto", random_state=seed)
     return Recipe(methods()["one-against-all"], own, seed=seed)

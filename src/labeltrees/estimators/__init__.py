@@ -8,14 +8,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from labeltrees import store
 from labeltrees.errors import ArgumentError, ModelFormatError
-from labeltrees.estimators.baselines.bm25 import Bm25Ranker
-from labeltrees.estimators.baselines.frequency_table import FrequencyTableClassifier
-from labeltrees.estimators.baselines.least_squares import LeastSquaresRegressor
-from labeltrees.estimators.baselines.leml import LemlRegressor
-from labeltrees.estimators.baselines.one_against_all import OneAgainstAllClassifier
-from labeltrees.estimators.baselines.one_vs_rest import DismecRanker, ProxmlRanker
-from labeltrees.estimators.baselines.pairwise import RankSvmRanker, XlrRanker
-from labeltrees.estimators.baselines.pfastrexml import PfastreXmlRanker
+from labeltrees.estimators.baselines.classifiers import (
+    FrequencyTableClassifier,
+    OneAgainstAllClassifier,
+)
+from labeltrees.estimators.baselines.rankers import (
+    Bm25Ranker,
+    DismecRanker,
+    PfastreXmlRanker,
+    ProxmlRanker,
+    RankSvmRanker,
+    XlrRanker,
+)
+from labeltrees.estimators.baselines.regressors import LeastSquaresRegressor, LemlRegressor
 from labeltrees.estimators.boosting.classifier import AdacondClassifier
 from labeltrees.estimators.conditional import ConditionalTreeClassifier
 from labeltrees.estimators.contract import LabelClassifier, LabelEstimator

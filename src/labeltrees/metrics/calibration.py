@@ -9,8 +9,8 @@ import numpy as np
 
 from labeltrees.checks import choice, integer
 from labeltrees.errors import ArgumentError
-from labeltrees.metrics.accuracy import matches
 from labeltrees.metrics.arrays import checked_labels, checked_probabilities, checked_weights
+from labeltrees.metrics.losses import matches
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -29,11 +29,12 @@ from labeltrees.metrics.losses import (
     hoeffding_radius,
     negative_log,
 )
-from labeltrees.metrics.running import CalibrationCells, RunningSums
 from labeltrees.metrics.stream_scores import (
     CURVES,
+    CalibrationCells,
     CurvePoint,
     ProgressiveSummary,
+    RunningSums,
     StreamScores,
 )
 

@@ -9,12 +9,12 @@ from scipy.sparse import csr_array
 
 from labeltrees.checks import integer
 from labeltrees.errors import ArgumentError
-from labeltrees.metrics import extreme_regression as errors
 from labeltrees.metrics import multilabel as ranked
+from labeltrees.metrics import relevances as errors
 from labeltrees.metrics.arrays import checked_labels
-from labeltrees.metrics.coverage import coverage
-from labeltrees.metrics.label_calibration import ranking_brier, ranking_reliability
+from labeltrees.metrics.multilabel import coverage
 from labeltrees.metrics.rankings import Pairs, Per, Ranking, top_positions
+from labeltrees.metrics.relevances import ranking_brier, ranking_reliability
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,12 +1,16 @@
-"""One-against-all as a scikit-learn estimator."""
+"""One-against-all and the frequency table as scikit-learn estimators."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from labeltrees.estimators.online import OnlineClassifier
-from labeltrees.models.baselines.one_against_all import OneAgainstAllModel
-from labeltrees.models.baselines.one_against_all import OneAgainstAllSettings as Default
+from labeltrees.models.baselines.classifiers import (
+    FrequencyTableModel,
+    FrequencyTableSettings,
+    OneAgainstAllModel,
+    OneAgainstAllSettings,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -76,17 +80,17 @@ class OneAgainstAllClassifier(OnlineClassifier):
     def __init__(
         self,
         *,
-        loss: LossName = Default.loss,
-        optimizer: OptimizerName = Default.optimizer,
-        learning_rate: float = Default.learning_rate,
-        n_passes: int = Default.n_passes,
-        shuffle: bool = Default.shuffle,
-        scale: ScaleName | None = Default.scale,
-        normalize: bool = Default.normalize,
-        bias: float = Default.bias,
-        random_state: Any = Default.random_state,
-        class_weight: LabelWeights = Default.class_weight,
-        verbose: int = Default.verbose,
+        loss: LossName = OneAgainstAllSettings.loss,
+        optimizer: OptimizerName = OneAgainstAllSettings.optimizer,
+        learning_rate: float = OneAgainstAllSettings.learning_rate,
+        n_passes: int = OneAgainstAllSettings.n_passes,
+        shuffle: bool = OneAgainstAllSettings.shuffle,
+        scale: ScaleName | None = OneAgainstAllSettings.scale,
+        normalize: bool = OneAgainstAllSettings.normalize,
+        bias: float = OneAgainstAllSettings.bias,
+        random_state: Any = OneAgainstAllSettings.random_state,
+        class_weight: LabelWeights = OneAgainstAllSettings.class_weight,
+        verbose: int = OneAgainstAllSettings.verbose,
     ) -> None:
         self.loss = loss
         self.optimizer = optimizer
@@ -157,3 +161,50 @@ class OneAgainstAllClassifier(OnlineClassifier):
         if "model_" not in self.__dict__:
             self._set_model(X, model)
         return scores
+
+
+class FrequencyTableClassifier(OnlineClassifier):
+    """P(label given x) as the frequency with which the label was seen with exactly this x.
+
+    This is the "table-based" method of Beygelzimer et al. (UAI 2009). It is good where the same
+    rows are repeated, and useless for new rows, which get the overall frequencies of the labels.
+
+    Parameters
+    ----------
+    back_off : float >= 0, default 1.0
+        Weight of the overall frequencies, in examples, against the frequencies of a row.
+        P(y given x) = (c(x, y) + back_off P(y)) / (c(x) + back_off). 0 is the paper's table.
+    class_weight : "balanced", dict or None, default None
+        Weights of labels, by which the weights of their rows are multiplied. "balanced" gives all
+        labels the same total weight (`fit` only). A dict maps labels to weights, which are 1 for
+        labels that it lacks.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+        The labels learned or announced, sorted, by column of `predict_proba`.
+    model_ : FrequencyTableModel
+        The fitted model, usable without scikit-learn.
+    n_features_in_ : int
+        Width of the data.
+
+    Examples
+    --------
+    >>> from labeltrees import FrequencyTableClassifier
+    >>> table = FrequencyTableClassifier(back_off=0)
+    >>> table = table.fit([[1.0], [1.0], [1.0], [2.0]], ["a", "a", "b", "b"])
+    >>> table.predict_proba([[1.0], [3.0]]).round(2).tolist()
+    [[0.67, 0.33], [0.5, 0.5]]
+    """
+
+    _model_class = FrequencyTableModel
+    model_: FrequencyTableModel
+
+    def __init__(
+        self,
+        *,
+        back_off: float = FrequencyTableSettings.back_off,
+        class_weight: LabelWeights = FrequencyTableSettings.class_weight,
+    ) -> None:
+        self.back_off = back_off
+        self.class_weight = class_weight
