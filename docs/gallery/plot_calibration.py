@@ -7,7 +7,7 @@ cases. This example measures it for a label tree and for two models of scikit-le
 after *isotonic regression* on held-out rows, which is the usual remedy. We ask: who needs the
 remedy, and what does it mend?
 
-The data are the first rows of the :doc:`built-in stream </python_source>`: which of 200 identifiers
+The data are the first rows of the :doc:`built-in stream </readers>`: which of 200 identifiers
 comes next in Python code? How calibration is measured is in :doc:`metrics </metrics>`.
 """
 

@@ -7,7 +7,7 @@ standard library, which every machine has: tens of thousands of labels, new ones
 no list of them in advance. It answers two questions. How soon is the model of use? And how sure is
 it while you type?
 
-The data are the :doc:`built-in stream </python_source>`, the model is a
+The data are the :doc:`built-in stream </readers>`, the model is a
 :doc:`conditional probability tree </conditional>`.
 """
 

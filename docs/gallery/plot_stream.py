@@ -8,7 +8,7 @@ We ask: how likely is it that the next request has a label that nobody has seen?
 take to recover from the change, and does *forgetting* help?
 
 The stream is made in the script. The guides to read are :doc:`conditional trees </conditional>`
-and :doc:`streams </streams>`.
+and :doc:`incremental learning </incremental>`.
 """
 
 import matplotlib.pyplot as plt

@@ -177,5 +177,5 @@ plt.show()
 # **What to notice.** Nobody can propose what was never learned. Weights find more of what is rare
 # and lose some of what is frequent; the precisions in the legend say what that costs. With so few
 # documents it is next to nothing, because the model by itself ranks rare subjects too low. The
-# :doc:`metrics of many labels </multilabel_metrics>` have PSP@k, which counts rare subjects for
+# :doc:`metrics of several labels </metrics>` have PSP@k, which counts rare subjects for
 # more, and :doc:`prediction sets </prediction_sets>` have other rules.

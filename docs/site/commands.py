@@ -23,7 +23,7 @@ EXAMPLES = {
     "serve": ("labeltrees serve FOLDER --model intents=intents.safetensors", "server"),
     "keys": ("labeltrees keys FOLDER --add anna --right learn", "server"),
     "replay": ("labeltrees replay FOLDER intents --out again.safetensors", "server"),
-    "card": ("labeltrees card intents.safetensors test.tsv --out intents-card", "cards"),
+    "card": ("labeltrees card intents.safetensors test.tsv --out intents-card", "store"),
     "inspect": ("labeltrees inspect intents.safetensors", "store"),
 }
 """A call of every command, and the page that tells about it."""
