@@ -23,7 +23,7 @@ STYLE = """
 text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace}
 text{fill:#c9d1d9;white-space:pre}
 .b{fill:#2aa397}.p{fill:#e3a54a}.h{fill:#8b949e}.o{fill:#7ee0d5}
-g{animation:a .25s both}@keyframes a{from{opacity:0}to{opacity:1}}
+g{animation:a .1s .2s}@keyframes a{0%,90%{opacity:0}to{opacity:1}}
 @media(prefers-reduced-motion:reduce){g{animation:none}}
 """
 
@@ -89,10 +89,14 @@ def delays(lines: list[str]) -> list[float]:
 
 
 def picture(lines: list[str]) -> str:
-    """Return the lines as an SVG whose lines appear one after the other."""
+    """Return the lines as an SVG whose lines appear one after the other.
+
+    All lines are visible until the animation starts, so a picture that does not play is complete.
+    Each line is then hidden for the time after which it appears.
+    """
     width, height = 2 * LEFT + CHARACTER * COLUMNS, TOP + LINE * len(lines) + 4
     body = [
-        f'<g style="animation-delay:{delay:.2f}s">{drawn_line(line, TOP + LINE * i)}</g>'
+        f'<g style="animation-duration:{delay:.2f}s">{drawn_line(line, TOP + LINE * i)}</g>'
         for i, (line, delay) in enumerate(zip(lines, delays(lines), strict=True))
         if line
     ]

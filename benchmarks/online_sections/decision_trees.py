@@ -229,7 +229,7 @@ def learning(length: int) -> float:
 
 
 def end_to_end(file: StreamFile) -> tuple[Any, float]:
-    measured, accuracy = our_runs.stream_command(file, "lomtree")
+    measured, accuracy = our_runs.stream_command(file, "--model", "lomtree")
     hits = np.zeros(file.n_examples, dtype=bool)
     hits[file.tail_start :][: round(accuracy * (file.n_examples - file.tail_start))] = True
     answers = our_runs.Answers("`labeltrees stream --model lomtree`", hits)

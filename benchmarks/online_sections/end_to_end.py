@@ -1,8 +1,12 @@
-"""Time and memory of two programs from start to end, with the same file."""
+"""Time, accuracy and memory of two programs from start to end, with the same file."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
 from harness import peers
 from harness.benchmark import Options
@@ -12,62 +16,131 @@ from harness.report import Block, notes, number, table
 from online_sections import our_runs, peer_runs
 from online_sections.stream_file import WHOLE_STREAM, StreamFile, lengths, stream_file
 
-HEADER = ["program", "accuracy", "wall s", "CPU s", "peak MB", "µs/example", "wall / first row"]
+HEADER = [
+    "program", "accuracy", "wall s", "CPU s", "peak MB", "µs/example", "wall / default",
+    "CPU / default",
+]  # fmt: skip
+#: Number of times that each program runs over the short stream.
+ROUNDS = 3
 
 
-def section(options: Options) -> list[Block]:
+@dataclass(frozen=True)
+class Program:
+    """One program, how it runs once, and its command."""
+
+    name: str
+    run: Callable[[], tuple[Measured, float]]
+    command: str
+
+
+def section(options: Options) -> Iterator[Block]:
     """Return a table for each length of the stream."""
-    blocks: list[Block] = ["### End to end from one file"]
+    yield "### End to end from one file"
     for length in lengths(options):
+        yield f"#### First {length:,} examples"
         file = stream_file("files", length, peers.WORK)
-        blocks += one_length(file, with_peers=options.with_peers)
-    return blocks
+        yield from one_length(file, with_peers=options.with_peers)
 
 
-def one_length(file: StreamFile, *, with_peers: bool) -> list[Block]:
-    ours, _ = our_runs.stream_command(file, top=False)
-    searched, accuracy = our_runs.stream_command(file)
-    rows = [
-        row("labeltrees stream --no-top", None, ours, ours, file),
-        row("labeltrees stream", accuracy, searched, ours, file),
-    ]
-    commands = [
-        f"labeltrees: `labeltrees stream {Path(file.path).name} --json --quiet`, of which "
-        f"{our_runs.start_up().wall_seconds:.2f} s is starting up (`labeltrees --help`). It prints "
-        "the progressive log loss of whole distributions; without `--no-top` it also searches the "
-        "likeliest label of every example before it is learned. One thread learns; another reads "
-        "ahead, and one makes memory ready."
-    ]
+def one_length(file: StreamFile, *, with_peers: bool) -> Iterator[Block]:
+    """Run all programs on one file in turn, and return the medians."""
+    n_rounds = 1 if file.n_examples >= WHOLE_STREAM else ROUNDS
     missing: list[str] = []
+    programs = our_programs(file)
     if with_peers:
         with noting(missing, "VW"):
-            for bits in table_bits(file):
-                run = peer_runs.vw_progressive("log_multi", file, bits)
-                tail = run.answers.tail(file.n_examples - file.tail_start)
-                rows.append(row(f"VW -b {bits}", tail.accuracy, run.measured, ours, file))
-                commands.append(f"VW: `{run.command}`")
-            commands.append(f"{peers.peer('vw').version}; its parser runs in a second thread.")
-    direct = our_runs.progressive("files", file.n_examples)
-    direct = direct.tail(file.n_examples - file.tail_start)
-    said = (
-        f"Through the file our accuracy is {accuracy:.4f}, straight from the stream "
-        f"{direct.accuracy:.4f}."
+            programs += vw_programs(file)
+    before = os.getloadavg()[0]
+    runs = [[program.run() for program in programs] for _ in range(n_rounds)]
+    load = f"{before:.1f} before and {os.getloadavg()[0]:.1f} after"
+    found = [
+        (typical([measured for measured, _ in each]), each[0][1])
+        for each in zip(*runs, strict=True)
+    ]
+    default = found[0][0]
+    start_up = our_runs.start_up().wall_seconds
+    yield f"In file order, {file.n_labels:,} labels."
+    yield table(
+        HEADER,
+        [
+            row(program.name, accuracy, measured, default, file)
+            for program, (measured, accuracy) in zip(programs, found, strict=True)
+        ],
     )
-    title = f"#### First {file.n_examples:,} examples"
-    size = f"In file order, {file.n_labels:,} labels."
-    return [title, size, table(HEADER, rows), notes(*commands, *missing, said)]
+    yield notes(
+        *(program.command for program in programs),
+        f"{times(n_rounds)} The load average of the machine was {load}. Compare ratios only.",
+        f"Accuracy is that of the last fifth of the rows. Of our time, {start_up:.2f} s is "
+        "starting up (`labeltrees --help`). One thread learns, a second one reads ahead.",
+        *missing,
+    )
+
+
+def times(n_rounds: int) -> str:
+    """Return a sentence that says how often the programs ran."""
+    if n_rounds == 1:
+        return "Each program ran once."
+    return f"Each program ran {n_rounds} times in turn; the table has medians."
+
+
+def our_programs(file: StreamFile) -> list[Program]:
+    """Return our command with its defaults, and without refinement."""
+    settings: dict[str, tuple[str, ...]] = {"default": (), "refine=0": ("--refine", "0")}
+    command = f"labeltrees stream {Path(file.path).name} --json --quiet"
+    return [
+        Program(
+            f"labeltrees, {name}",
+            lambda options=options: our_runs.run_stream(file, *options),  # type: ignore[misc]
+            f"labeltrees, {name}: `{' '.join([command, *options])}`",
+        )
+        for name, options in settings.items()
+    ]
+
+
+def vw_programs(file: StreamFile) -> list[Program]:
+    """Return VW with each size of its table, or raise `MissingPeerError`."""
+    version = peers.peer("vw").version
+
+    def run(bits: int) -> tuple[Measured, float]:
+        done = peer_runs.run_vw_progressive("log_multi", file, bits)
+        tail = done.answers.tail(file.n_examples - file.tail_start)
+        return done.measured, tail.accuracy
+
+    return [
+        Program(
+            f"VW --log_multi -b {bits}",
+            lambda bits=bits: run(bits),  # type: ignore[misc]
+            f"{version}: `{peer_runs.vw_command('log_multi', file, bits)}`; its parser runs in a "
+            "second thread.",
+        )
+        for bits in table_bits(file)
+    ]
 
 
 def table_bits(file: StreamFile) -> tuple[int, ...]:
-    """Return the sizes of VW's table; over the whole stream, for time's sake, only the ends."""
+    """Return the sizes of VW's table; over the whole stream, only the smallest to save time."""
     small, large = peer_runs.SMALL_TABLE_BITS, peer_runs.TABLE_BITS
-    between = () if file.n_examples >= WHOLE_STREAM else ((small + large) // 2,)
-    return (small, *between, large)
+    return (small,) if file.n_examples >= WHOLE_STREAM else (small, (small + large) // 2, large)
+
+
+def typical(runs: list[Measured]) -> Measured:
+    """Return the medians of some runs.
+
+    >>> typical([Measured(3.0, 1.0, 9.0, ""), Measured(1.0, 2.0, 8.0, "")])
+    Measured(wall_seconds=2.0, cpu_seconds=1.5, peak_mb=8.5, output='')
+    """
+    return Measured(
+        median(run.wall_seconds for run in runs),
+        median(run.cpu_seconds for run in runs),
+        median(run.peak_mb for run in runs),
+        runs[0].output,
+    )
 
 
 def row(
-    name: str, accuracy: float | None, run: Measured, ours: Measured, file: StreamFile
+    name: str, accuracy: float, run: Measured, default: Measured, file: StreamFile
 ) -> list[str]:
+    """Return the cells of a program."""
     return [
         name,
         number(accuracy),
@@ -75,5 +148,6 @@ def row(
         number(run.cpu_seconds, 2),
         number(run.peak_mb, 0),
         number(run.wall_seconds / file.n_examples * 1e6, 1),
-        number(run.wall_seconds / ours.wall_seconds, 1),
+        number(run.wall_seconds / default.wall_seconds, 1),
+        number(run.cpu_seconds / default.cpu_seconds, 1),
     ]

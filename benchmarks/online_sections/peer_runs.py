@@ -62,15 +62,23 @@ def vw_learner(kind: str, file: StreamFile, bits: int) -> tuple[str, ...]:
     return (f"--{kind}", str(n_labels), "-b", str(bits))
 
 
-@functools.cache
-def vw_progressive(kind: str, file: StreamFile, bits: int) -> PeerRun:
-    """VW predicts, then learns, each line of the file."""
+def run_vw_progressive(kind: str, file: StreamFile, bits: int) -> PeerRun:
+    """Run VW, which predicts each line of the file and then learns from it."""
     answers = peers.WORK / f"predictions-{kind}.txt"
     options = (*vw_learner(kind, file, bits), "--quiet")
     measured = run_vw("-d", file.path, *options, "-p", str(answers))
     correct = read_labels(answers) == file.labels()
-    command = shown(file.path, *options, "-p OUT")
-    return PeerRun(Answers(f"VW `--{kind} -b {bits}`, progressive", correct), measured, command)
+    name = f"VW `--{kind} -b {bits}`, progressive"
+    return PeerRun(Answers(name, correct), measured, vw_command(kind, file, bits))
+
+
+def vw_command(kind: str, file: StreamFile, bits: int) -> str:
+    """Return the command of `run_vw_progressive` without the machine's folders."""
+    return shown(file.path, *vw_learner(kind, file, bits), "--quiet", "-p OUT")
+
+
+#: The same, run once for all sections.
+vw_progressive = functools.cache(run_vw_progressive)
 
 
 @functools.cache

@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from docs.site import benchmarks, commands, finished, gallery, reference, stage
+from docs.site import benchmarks, commands, comparison, finished, gallery, reference, stage
 
 import labeltrees
 
@@ -150,6 +150,34 @@ def test_the_picture_of_the_terminal_is_a_small_svg():
     picture = ROOT / "docs/images/demo.svg"
     assert picture.stat().st_size < 200_000
     assert ET.parse(picture).getroot().tag == "{http://www.w3.org/2000/svg}svg"
+
+
+def test_the_picture_of_the_terminal_shows_its_last_frame_when_it_does_not_play():
+    text = (ROOT / "docs/images/demo.svg").read_text()
+    style = re.search("<style>(.+?)</style>", text, re.DOTALL)[1]
+    outside_of_animations = re.sub(r"@keyframes \w+\{(\w+%?(,\w+%)*\{[^}]*\})+\}", "", style)
+    assert "opacity" not in outside_of_animations
+    # Before an animation starts, its first frame hides nothing.
+    assert not re.search(r"animation[^;}]*\b(both|backwards)\b", style)
+    assert "prefers-reduced-motion" in style
+
+
+def test_the_chart_of_the_readme_is_drawn_from_the_results():
+    results = benchmarks.read(ROOT / "benchmarks/results")
+    assert comparison.CHART.read_text() == comparison.chart(results)
+    assert ET.fromstring(comparison.chart(results)).tag == "{http://www.w3.org/2000/svg}svg"
+
+
+def test_the_title_of_the_chart_holds_for_the_defaults():
+    for panel in comparison.panels(benchmarks.read(ROOT / "benchmarks/results")):
+        ours = next(point for point in panel.points if point.name == "labeltrees")
+        peers = [point for point in panel.points if not point.ours]
+        assert len(peers) >= 3
+        assert ours.quality > max(point.quality for point in peers)
+        assert ours.seconds < min(point.seconds for point in peers)
+        (fast, slow), (low, high) = panel.limits
+        assert all(fast < point.seconds < slow for point in panel.points)
+        assert all(low < point.quality < high for point in panel.points)
 
 
 def test_pages_of_what_is_no_more_are_removed(tmp_path):
