@@ -55,7 +55,9 @@ def test_every_section_reports_without_peers(run, work, capsys):
     ]
     assert {path.name for path in (work / "plots").iterdir()} == PICTURES
     assert str(work) not in said
-    by_file, direct = map(float, re.search(r"is ([\d.]+), .* stream ([\d.]+)\.", said).groups())
+    by_file, direct = map(
+        float, re.search(r"is ([\d.]+) from the file and ([\d.]+) w", said).groups()
+    )
     assert abs(by_file - direct) <= 0.02  # of 200 rows; only hash collisions tell them apart
 
 
