@@ -39,13 +39,13 @@ class Chunk:
         relevance is a number >= 0. The parts are also ``labels``, ``label_starts`` and
         ``relevance`` of the chunk.
     weights : ndarray of float32 of shape (n_rows,), or None
-        The importance of each row; None if the file's format has no weights.
+        The importance of each row, or None if the file has no weights.
     first_line : int
         The line of the file, from 1, that holds the first row.
     lines : ndarray of int64 of shape (n_rows,), or None
-        The line of each row; None if they are consecutive.
+        The line of each row, or None if lines are consecutive.
     texts : sequence of str, or None
-        The text of each row, as it stands in the file; None for formats without texts.
+        The text of each row as in the file, or None for formats without texts.
     is_distribution : bool
         Whether the relevances of a row's labels are their probabilities, which sum to 1.
     """
@@ -70,12 +70,12 @@ class Chunk:
 
     @property
     def label_starts(self) -> NDArray[np.int64]:
-        """Where each row's labels start in ``labels``."""
+        """The place in ``labels`` where each row's labels start."""
         return self.targets.starts
 
     @property
     def relevance(self) -> NDArray[np.float32] | None:
-        """How relevant each entry of ``labels`` is to its row; None: all are 1."""
+        """The relevance of each entry of ``labels`` to its row, or None if all are 1."""
         return self.targets.relevance
 
     @property

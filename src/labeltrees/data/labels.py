@@ -33,9 +33,9 @@ class RaggedLabels:
     ----------
     labels : ndarray of labels, or of their ids
     starts : ndarray of int64 of shape (n_rows + 1,)
-        Where each row's labels start, and at last where they end.
+        The first label of each row, and the number of all labels.
     relevance : ndarray of shape (n_labels_in_all,), or None
-        How relevant each label is to its row; None: all are 1.
+        The relevance of each label to its row. Without it, all are 1.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Progressive validation: each prediction of a stream is scored before its row is learned.
+"""Progressive validation, which scores each prediction of a stream before its row is learned.
 
 Under identically and independently distributed rows, the mean loss is an unbiased estimate of the
 learner's (Blum, Kalai, Langford, 1999), and Hoeffding's interval holds as for any sum of bounded
@@ -55,8 +55,8 @@ _OLD_PLACES = (1, 13, 13, 2, 3, 4, 6, 5, 7, 0, 8, 9, 10, 11, 12)
 class ProgressiveValidation:
     """Scores of a stream of rows that are predicted before they are learned.
 
-    Memory does not grow with the stream: when the curve has ``max_points``, neighbours become one
-    and blocks twice as long.
+    Memory does not grow with the stream. When the curve has ``max_points``, neighbouring points are
+    joined and blocks become twice as long.
 
     Sums are compensated, so the result does not depend on how the stream is cut into updates
     beyond the last bits; blocks and tail are cut exactly.
@@ -67,7 +67,7 @@ class ProgressiveValidation:
         Whether rows have any number of labels: there are P@k and nDCG@5 then, instead of accuracy
         and squared loss.
     n_expected : int, optional
-        The length of the stream, if known: the tail begins at row
+        The length of the stream, if known. The tail begins at row
         ``n_expected - max(1, round(tail_fraction n_expected))`` and lasts until the stream ends.
     tail_fraction : float in (0, 1], default 0.2
         The part of the stream whose scores are kept separately.
@@ -91,8 +91,8 @@ class ProgressiveValidation:
     >>> ProgressiveValidation.from_state(stream.state()).summary() == summary
     True
 
-    Two rows with label sets: the first has two labels, one of them new, and its most likely label
-    was right.
+    The first of these two rows with label sets has two labels, one of which is new, and its most
+    likely label was right.
 
     >>> stream = ProgressiveValidation(label_sets=True)
     >>> stream.update([0.5, 0.0, 0.25], [[True, False, False], [False, False, True]], [0.5, 0.75],
@@ -320,7 +320,7 @@ class ProgressiveValidation:
     def _end_block(self) -> None:
         self._points.append(self._point())
         self._block = self._sums()
-        # An even number of points: the next block begins where one of twice the length does.
+        # With an even number of points the next block begins where one of twice the length does.
         if len(self._points) >= self.max_points and len(self._points) % 2 == 0:
             self._points = list(map(_mean_point, self._points[::2], self._points[1::2]))
             self.block_size *= 2
@@ -331,7 +331,7 @@ class ProgressiveValidation:
 
     @property
     def curve(self) -> list[CurvePoint]:
-        """The learning curve: scores of each block of rows, the last of which may be shorter."""
+        """The learning curve with the scores of each block of rows; the last may be shorter."""
         return self._points + ([self._point()] if self._block.n_rows else [])
 
     def scores(self) -> StreamScores:
@@ -384,7 +384,7 @@ class ProgressiveValidation:
         return None if n is None else hoeffding_radius(n, delta=self.delta, span=span)
 
     def state(self) -> dict[str, Any]:
-        """Return all that `from_state` needs to go on from here, as values that JSON takes."""
+        """Return the state for `from_state` as values that JSON takes."""
         names = ("n_rows", *CURVES[self.label_sets])
         return {
             **{name: getattr(self, name) for name in _SETTINGS},
@@ -416,7 +416,7 @@ class ProgressiveValidation:
 
 
 def _checked_hits(correct: ArrayLike | None, n_rows: int) -> NDArray[np.bool_] | None:
-    """Return whether the most likely labels were right, (n_rows, k); None if that is not known."""
+    """Return whether the most likely labels were right, (n_rows, k), or None if unknown."""
     found = None if correct is None else np.asarray(correct)
     if found is None or found.ndim != 2:
         each = checked_bools("correct", found, n_rows)

@@ -58,7 +58,7 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class StreamScores:
-    """Scores of a part of a stream; None where there is nothing to score.
+    """Scores of a part of a stream, with None for scores without rows.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class StreamScores:
     ndcg_at_5: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the scores of such rows as JSON takes them: None for unknown or infinite ones."""
+        """Return the scores of such rows for JSON, with None for unknown or infinite ones."""
         return {name: _finite(getattr(self, name)) for name in _SCORES[self.label_sets]}
 
     def brief(self) -> dict[str, float]:
@@ -140,7 +140,7 @@ class ProgressiveSummary(StreamScores):
     floor: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the scores of such rows as JSON takes them: None for unknown or infinite ones."""
+        """Return the scores of such rows for JSON, with None for unknown or infinite ones."""
         names = ("n_rows", *CURVES[self.label_sets])
         return super().to_dict() | {
             "tail": None if self.tail is None else self.tail.to_dict(),
@@ -151,7 +151,7 @@ class ProgressiveSummary(StreamScores):
 
 
 def _finite(value: Any) -> Any:
-    """Return the value as JSON takes it: None for what is not finite."""
+    """Return the value as JSON takes it, or None if it is not finite."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -1,7 +1,7 @@
-"""What a model can answer besides what every model does, each as a protocol of one method.
+"""Optional methods of models, each described by a protocol of one method.
 
-A model has a capability if it has the method, and only then: nothing is inherited that always
-raises. The command line and the estimators ask `can` before they offer a question.
+A model has a capability if and only if it has the method, because no inherited method always
+raises. The command line and the estimators call `can` before they offer a query.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class BestRows(Protocol):
     def top_rows(
         self, rows: Rows, labels: ArrayLike, k: int, *, max_bytes: int = MAX_DENSE_BYTES
     ) -> TopRows:
-        """Return the k rows that give each label its largest probabilities, likeliest first."""
+        """Return the k rows with the largest probabilities of each label in order."""
 
 
 @runtime_checkable
@@ -69,7 +69,7 @@ class Samples(Protocol):
 
 @runtime_checkable
 class Explains(Protocol):
-    """Tells why a label has its probability."""
+    """Explains the probability of a label."""
 
     def explain(
         self,
@@ -87,12 +87,12 @@ class BeamSearch(Protocol):
     """Searches level by level, keeping a few nodes of each, and knows when that was enough."""
 
     def beam_labels(self, rows: Rows, k: int, *, beam_width: int) -> BeamLabels:
-        """Return the k likeliest labels found, and which rows are provably exact."""
+        """Return the k most likely labels found, and which rows are provably exact."""
 
 
 @runtime_checkable
 class Descends(Protocol):
-    """Goes down one path of a tree, at every node to the likelier side."""
+    """Follows the more likely child at every node of a tree."""
 
     def greedy_labels(self, rows: Rows) -> NDArray[Any]:
         """Return the label at which each row ends that always takes the likelier turn."""

@@ -66,7 +66,7 @@ class DenseAnswers:
     def top_rows(
         self, rows: Rows, labels: ArrayLike, k: int, *, max_bytes: int = MAX_DENSE_BYTES
     ) -> TopRows:
-        """Return the k rows that give each label its largest probabilities, likeliest first."""
+        """Return the k rows with the largest probabilities of each label in order."""
         ids = self.vocabulary.ids(labels)
         known = self.has_learned(ids)
         k = check_top_rows(labels, known, len(self.vocabulary), k, rows.n_rows, max_bytes)

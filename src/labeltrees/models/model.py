@@ -1,4 +1,4 @@
-"""What every model is: the questions it answers, its file, and the checks all of them share."""
+"""The base class of all models, with their file format, and the checks they share."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ MAX_DENSE_BYTES = 2**32
 """An answer larger than this is refused unless the caller allows it."""
 
 BYTES_PER_ENTRY = 12
-"""Of a sparse answer: a column and a probability."""
+"""Number of bytes of an entry of a sparse result, which has a column and a probability."""
 
 SearchName = Literal["auto", "exact", "beam"]
-"""How the likeliest labels are searched for; "auto" is what suits the model."""
+"""Search for the most likely labels; "auto" chooses what suits the model."""
 
 FormName = Literal["labels", "lists", "matrix", "sparse"]
 """How rows name their labels: one each, lists of them, a dense or a sparse matrix."""
@@ -40,7 +40,7 @@ _BYTES_PER_ROW = 32  # of a label's best rows: row and probability, while search
 
 
 class TopLabels(NamedTuple):
-    """The likeliest labels and their probabilities, both of shape (n_rows, k)."""
+    """The most likely labels and their probabilities, both of shape (n_rows, k)."""
 
     labels: NDArray[Any]
     probabilities: NDArray[np.float64]
@@ -59,11 +59,11 @@ class BeamLabels(NamedTuple):
     labels: NDArray[Any]
     probabilities: NDArray[np.float64]
     certified: NDArray[np.bool_]
-    """Whether these are provably the top k: no path given up was likelier than the k-th."""
+    """Whether these are provably the top k, because each dropped path was less likely."""
 
 
 class TopRows(NamedTuple):
-    """The rows likeliest to have each label and their probabilities, both (n_labels, k)."""
+    """The rows most likely to have each label and their probabilities, both (n_labels, k)."""
 
     rows: NDArray[np.int64]
     probabilities: NDArray[np.float64]
@@ -83,7 +83,7 @@ class Predictions(NamedTuple):
     """The probability of each label of each row, in the order in which they were given. A new label
     has 0, or the novelty mass."""
     top: NDArray[Any]
-    """The k most likely labels, (n_rows, k); None where fewer were known."""
+    """The k most likely labels, (n_rows, k), with None if fewer were known."""
     p_top: NDArray[np.float64]
     """Their probabilities, (n_rows, k)."""
     is_new: NDArray[np.bool_]
@@ -113,7 +113,7 @@ class Model(Protocol):
         """Return P(label given row), one label per row; 0 for a label never seen."""
 
     def top_labels(self, rows: Rows, k: int) -> TopLabels:
-        """Return the k likeliest labels of every row, likeliest first."""
+        """Return the k most likely labels of every row in order."""
 
     def probabilities(self, rows: Rows, *, max_bytes: int) -> NDArray[np.float64]:
         """Return the whole distribution, (n_rows, n_labels), columns in vocabulary order."""
@@ -122,16 +122,16 @@ class Model(Protocol):
         """Return sizes and shape of the model, ready for JSON."""
 
     def to_dot(self, names: Sequence[str], *, max_nodes: int) -> str:
-        """Return a drawing of the model's top as Graphviz DOT; names are those of the labels."""
+        """Return a drawing of the model's top as Graphviz DOT with these names of labels."""
 
     def to_tensors(self, *, keep_state: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return arrays and facts (ready for JSON) from which an equal model can be made."""
 
 
 class FittedModel(ABC):
-    """A model of this library: it has settings, can be saved and pickled, and checks its rows.
+    """A model of this library, which has settings, checks its rows, and can be saved and pickled.
 
-    What a model answers besides (`labeltrees.models.capabilities`) is told by its methods.
+    Its other methods tell what else it can do (`labeltrees.models.capabilities`).
     """
 
     missing: ClassVar[bool] = False
@@ -140,7 +140,7 @@ class FittedModel(ABC):
     takes_label_sets: ClassVar[bool] = False
     """Whether it learns rows with any number of labels; otherwise each row has exactly one."""
     scores_all: ClassVar[bool] = False
-    """Whether the probability of one label takes those of all, as where they are scaled."""
+    """Whether the probability of one label depends on all scores, because they are scaled."""
     fades: ClassVar[bool] = False
     """Whether its weights and counts can fade (`labeltrees.models.online.fading`)."""
 
@@ -157,7 +157,7 @@ class FittedModel(ABC):
 
     @abstractmethod
     def top_labels(self, rows: Rows, k: int) -> TopLabels:
-        """Return the k likeliest labels of every row, likeliest first."""
+        """Return the k most likely labels of every row in order."""
 
     @abstractmethod
     def probabilities(self, rows: Rows, *, max_bytes: int = MAX_DENSE_BYTES) -> NDArray[np.float64]:
@@ -169,7 +169,7 @@ class FittedModel(ABC):
 
     @abstractmethod
     def to_dot(self, names: Sequence[str], *, max_nodes: int) -> str:
-        """Return a drawing of the model's top as Graphviz DOT; names are those of the labels."""
+        """Return a drawing of the model's top as Graphviz DOT with these names of labels."""
 
     @abstractmethod
     def to_tensors(self, *, keep_state: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
@@ -185,12 +185,12 @@ class FittedModel(ABC):
     ) -> Self:
         """Return the model that `to_tensors` wrote down, or raise `ModelFormatError`.
 
-        Models of a mixture share one ``vocabulary``; None is the one among the tensors. A file may
-        be forged: whatever is accepted here must answer every question.
+        Models of a mixture share one ``vocabulary``. Without it, the tensors have one. A file may
+        be forged, so a model that is accepted here must answer every query.
         """
 
     def rows(self, X: Any) -> Rows:
-        """Return ``X`` as rows this model can be asked about, or raise `DataError`."""
+        """Return ``X`` as rows of this model, or raise `DataError`."""
         return as_rows(X, n_features=self.n_features, missing=self.missing)
 
     def check_width(self, rows: Rows) -> None:
@@ -267,13 +267,13 @@ class FittedModel(ABC):
 
 
 def stored_width(facts: dict[str, Any]) -> int:
-    """Return the number of features that a file tells."""
+    """Return the number of features in the facts of a file."""
     return checks.integer("n_features", facts["n_features"], 1, MAX_FEATURES)
 
 
 @contextmanager
 def file_parts() -> Iterator[None]:
-    """Turn whatever goes wrong while a model is put together from a file into one error."""
+    """Turn every error while a model is made from a file into `ModelFormatError`."""
     try:
         yield
     except ModelFormatError:
@@ -302,7 +302,7 @@ def check_dense_size(n_rows: int, n_labels: int, max_bytes: int) -> None:
 
 
 def check_k(k: Any, n_labels: int) -> int:
-    """Return k as an int, or raise `ArgumentError` if no model can give so many labels."""
+    """Return k as an int, or raise `ArgumentError` if the model has fewer labels."""
     return checks.integer("k", k, 1, n_labels, what="n_labels=")
 
 
@@ -330,7 +330,7 @@ def check_top_rows(
 
 
 def names_of(vocabulary: LabelVocabulary, ids: NDArray[np.int32]) -> NDArray[Any]:
-    """Return the labels with these ids; None for id -1, no label at all."""
+    """Return the labels with these ids, with None for id -1."""
     known = vocabulary.labels
     if not ids.size or ids.min() >= 0:
         return known[ids]

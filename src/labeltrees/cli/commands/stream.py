@@ -1,4 +1,4 @@
-"""`labeltrees stream`: predict each row, then learn from it, for as long as rows come."""
+"""The command `labeltrees stream`, which predicts each row and then learns it."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def _exiting(stopping: Stopping) -> Iterator[None]:
 def _source(
     data: Any, stored: StoredModel | None, columns: dict[str, Any], reading: dict[str, Any]
 ) -> Input:
-    """Return the input, read as that of a saved model was if there is one."""
+    """Return the input; a saved model decides how it is read."""
     if stored is None:
         return Input.choose(data, columns=columns, **reading)
     return Input.like(stored, data, **reading)

@@ -1,4 +1,4 @@
-"""How far a stream has come, kept in the model's file: to stop at any row and go on there."""
+"""The position in a stream, kept in the model's file, so that it can stop and continue."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Position:
     """Rows of a stream that were dealt with, and how well they were predicted."""
 
     input: dict[str, Any] | None
-    """What `fingerprint` says of the input; None if it can only be read once."""
+    """The `fingerprint` of the input, or None if it can only be read once."""
     validation: ProgressiveValidation
     rows: int = 0
-    """Of the input, those without a label included."""
+    """Number of rows of the input so far, including rows without a label."""
     unlabelled: int = 0
     predictions_bytes: int = 0
     """The size of the file of predictions."""
@@ -49,8 +49,8 @@ class Position:
     ) -> Position:
         """Return the position in a model's file, or raise `ArgumentError` if it is of other data.
 
-        ``label_sets`` is whether its rows have any number of labels. Of an input that can only be
-        read once, all rows are new.
+        ``label_sets`` tells whether rows have any number of labels. If an input can only be read
+        once, all its rows are new.
         """
         kept = extra.get("stream")
         if not isinstance(kept, dict):
@@ -77,9 +77,9 @@ class Position:
 
 
 def fingerprint(source: Input, like: dict[str, Any] | None = None) -> dict[str, Any] | None:
-    """Return what tells an input from others: a checksum of its beginning, whatever its name.
+    """Return a checksum of the beginning of an input, which does not depend on its name.
 
-    As much of it as in ``like``, so that a file that has grown since is the same.
+    It covers as many bytes as ``like`` does, so a file that has grown since is the same.
     """
     if source.format == "python":
         return {"folder": source.path, "order": source.order, "seed": source.seed}

@@ -46,7 +46,7 @@ class Learner:
     def of(
         cls, opened: Any, model: str, options: MethodOptions, source: Input, one_label: str | None
     ) -> Learner:
-        """Return what learns the rows of a source; ``one_label`` is the option `--labels`."""
+        """Return the learner for the rows of a source; ``one_label`` is the option `--labels`."""
         if opened is not None:
             name = type(opened).__name__
             found = cls(name, type(opened), opened.settings, lambda _: opened)

@@ -35,16 +35,16 @@ if TYPE_CHECKING:
 __all__ = ["PredictionWriter", "Pulse", "Stream"]
 
 _PART_ROWS = 1024
-"""A part of a chunk is learned without a look at signals and clocks: some ten milliseconds."""
+"""Number of rows learned between looks at signals and clocks, about ten milliseconds."""
 _SLOW_PART_ROWS = 64
-"""The same if each row is asked for several labels before it is learned."""
+"""The same number if each row has a search before it is learned."""
 _SHORT = {"accuracy": "acc", "log loss": "loss"}
 """What scores are called in the bar."""
 _TICK = 0.25  # seconds after which clocks are looked at although no row has come
 
 
 class Pulse:
-    """Tells people that the stream is alive: the bar on a terminal, elsewhere lines on stderr."""
+    """Shows that the stream is running, by a bar on a terminal or lines on stderr."""
 
     def __init__(self, progress: Progress, seconds_between: float) -> None:
         self.progress = progress
@@ -95,13 +95,13 @@ class Pulse:
         try:
             sys.stderr.write(f"labeltrees: {stamp} streaming: {', '.join(parts)}\n")
             sys.stderr.flush()
-        except (OSError, ValueError):  # nobody reads the log
+        except (OSError, ValueError):  # the reader of the log is gone
             self.seconds_between = 0.0
 
 
 @dataclass
 class PredictionWriter:
-    """Writes the prediction for each example: its label and the most likely ones."""
+    """Writes the label, its probability and the most likely labels of each example."""
 
     file: AnswerFile
     form: str
@@ -151,11 +151,11 @@ class Stream:
     checkpoint: Every
     writer: PredictionWriter | None
     n_top: int
-    """How many of the likeliest labels are found before a row is learned."""
+    """Number of most likely labels found before a row is learned."""
     pulse: Pulse
     stopping: Stopping
     forget: int | None = None
-    """In how many rows what was learned fades by half; None: it does not."""
+    """Number of rows after which what was learned counts half, or None."""
     unread: bool = False
     """Whether stdout was closed by who read it."""
     _saved_at: float = field(default_factory=time.monotonic)
@@ -183,10 +183,10 @@ class Stream:
         self._save()
 
     def _parts(self) -> Iterator[Chunk]:
-        """Yield the rows, at most so many that a signal is heard in time; wake up in between.
+        """Yield the rows in parts that are short enough to handle signals in time.
 
         Parts end where chunks do and at multiples of their size, counted from the first row of the
-        source: a stream that is resumed is cut as one that was not.
+        source. So the parts of a resumed stream are the same as without a pause.
         """
         one_by_one = self.n_top > self.learner.settings.batch_k
         size = _SLOW_PART_ROWS if one_by_one else _PART_ROWS
@@ -237,7 +237,7 @@ class Stream:
         return max(self.forget // 2, 1)
 
     def _fade_if_due(self) -> None:
-        """Fade after every so many rows of the source, counted from its first."""
+        """Fade after a fixed number of rows, counted from the first row of the source."""
         due = self.forget is not None and self.position.rows % self._fading_step == 0
         if due and self.model is not None:
             self.model = faded(self.model, 0.5**0.5)

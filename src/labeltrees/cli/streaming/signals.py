@@ -63,7 +63,7 @@ class Stopping:
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """Let a signal raise `AskedToStop` in this block: it only waits, and nothing is lost."""
+        """Let a signal raise `AskedToStop` in this block, which only waits, so nothing is lost."""
         self._is_waiting = True
         try:
             if self.caught is not None:

@@ -104,7 +104,7 @@ class _ConditionalModel(TreeModel):
         return p
 
     def top_labels(self, rows: Rows, k: int) -> TopLabels:
-        """Return the k likeliest labels of every row, likeliest first; provably the top k."""
+        """Return the k most likely labels of every row in order, which are provably the top k."""
         k = check_k(k, self.core.n_labels)
         scale = 1.0 - self.novelty_mass
         ids, p = self.core.top_labels(
@@ -145,7 +145,7 @@ class _ConditionalModel(TreeModel):
     def top_rows(
         self, rows: Rows, labels: ArrayLike, k: int, *, max_bytes: int = MAX_DENSE_BYTES
     ) -> TopRows:
-        """Return the k rows that give each label its largest probabilities, likeliest first."""
+        """Return the k rows with the largest probabilities of each label in order."""
         ids, place = np.unique(self.vocabulary.ids(labels), return_inverse=True)
         known = self.has_learned(ids)
         k = check_top_rows(labels, known[place], self.core.n_labels, k, rows.n_rows, max_bytes)

@@ -158,7 +158,7 @@ class PooledTreesModel(DenseAnswers, FittedModel):
         return p
 
     def top_labels(self, rows: Rows, k: int) -> TopLabels:
-        """Return the k likeliest labels of every row, likeliest first; provably the top k."""
+        """Return the k most likely labels of every row in order, which are provably the top k."""
         k = check_k(k, self.tree.n_labels)
         ids = np.empty((rows.n_rows, k), dtype=np.int32)
         p = np.empty((rows.n_rows, k))

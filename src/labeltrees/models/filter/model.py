@@ -1,4 +1,4 @@
-"""The fitted filter tree: a tournament over a fixed pairing of labels, and its answers."""
+"""The fitted filter tree, a tournament over a fixed pairing of labels, and its predictions."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 @dataclass
 class FilterTreeModel(TreeModel, DenseAnswers):
-    """A binary tree of regressors, learned and asked by the rules of a tournament.
+    """A binary tree of regressors that learns and predicts by the rules of a tournament.
 
     Winners cost O(depth) per row; probabilities need the sum over all labels, O(n_labels) per row.
-    An explanation tells the matches on a label's way to the final. Rows must be checked (`rows`).
-    Threads may ask while one learns.
+    An explanation lists the matches on a label's way to the final. Rows must be checked (`rows`).
+    Threads may query while one learns.
     """
 
     scores_all = True
@@ -70,7 +70,7 @@ class FilterTreeModel(TreeModel, DenseAnswers):
         return _core.tournament_probabilities(self.core, *seen.arrays, ids, self.settings.reading)
 
     def top_labels(self, rows: Rows, k: int) -> TopLabels:
-        """Return the k likeliest labels of every row, likeliest first; the winner is the first."""
+        """Return the k most likely labels of every row in order. The winner comes first."""
         k = check_k(k, self.core.n_labels)
         seen = self.columns.seen(rows)
         ids, p = _core.tournament_top(self.core, *seen.arrays, k, self.settings.reading)

@@ -128,7 +128,7 @@ class LomTreeModel(TableModel):
     def top_rows(
         self, rows: Rows, labels: ArrayLike, k: int, *, max_bytes: int = MAX_DENSE_BYTES
     ) -> TopRows:
-        """Return the k rows that give each label its largest probabilities, likeliest first."""
+        """Return the k rows with the largest probabilities of each label in order."""
         ids = self.vocabulary.ids(labels)
         k = check_top_rows(
             labels, self.has_learned(ids), self.core.n_labels, k, rows.n_rows, max_bytes

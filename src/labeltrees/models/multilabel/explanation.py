@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class MarginalStep:
     """One node on the path: P(some label below it is relevant, given that one below its parent is).
 
-    ``margin`` is its log-odds: the sum of contributions, other and bias.
+    ``margin`` is its log-odds, the sum of contributions, other and bias.
     """
 
     depth: int

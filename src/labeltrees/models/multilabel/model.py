@@ -185,7 +185,7 @@ class MultiLabelTreeModel(FittedModel):
         )
 
     def top_labels(self, rows: Rows, k: int) -> TopLabels:
-        """Return the k likeliest labels of every row, likeliest first; provably the top k."""
+        """Return the k most likely labels of every row in order, which are provably the top k."""
         k = check_k(k, self.core.n_labels)
         ids, p = self.core.top_labels(
             *self._seen(rows), k, self.settings.reading, self.settings.n_threads
@@ -212,7 +212,7 @@ class MultiLabelTreeModel(FittedModel):
         return self._sparse(found)
 
     def sample_sets(self, rows: Rows, seeds: NDArray[np.uint64]) -> sparse.csr_array:
-        """Return a random set of labels for every row: each is in it with its probability."""
+        """Return a random set of labels for every row that has each label with its probability."""
         return self._sparse(
             self.core.sample_label_sets(*self._seen(rows), seeds, self.settings.reading)
         )
@@ -224,7 +224,7 @@ class MultiLabelTreeModel(FittedModel):
     def top_rows(
         self, rows: Rows, labels: ArrayLike, k: int, *, max_bytes: int = MAX_DENSE_BYTES
     ) -> TopRows:
-        """Return the k rows that give each label its largest probabilities, likeliest first."""
+        """Return the k rows with the largest probabilities of each label in order."""
         ids = self.vocabulary.ids(labels)
         known = self.has_learned(ids)
         k = check_top_rows(labels, known, self.core.n_labels, k, rows.n_rows, max_bytes)

@@ -14,7 +14,7 @@ SetStructureName = Literal["kmeans", "online"]
 MIN_TABLES = 2**22
 """The least memory, in bytes, that the tables can be kept within."""
 LEAST_SHARE = 0.01
-"""Labels are no candidates that have less than this share of the likeliest's probability."""
+"""Minimum probability of a candidate, as a share of the largest probability."""
 MOST_TOP = 10_000
 """Maximum number of most likely labels that an update finds where all labels are candidates."""
 LATER_RATE = 0.5
@@ -54,7 +54,7 @@ class MultiLabelSettings(PassSettings):
 
     @property
     def batch_k(self) -> int:
-        """The largest ``k`` for which `update` learns rows in batches: the candidates of a row."""
+        """The largest ``k`` for batches in `update`, which is the number of candidates."""
         return self.refine or MOST_TOP
 
     @property

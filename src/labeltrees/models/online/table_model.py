@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class TableModel(OnlineModel):
     """Settings, vocabulary and regressors; a subclass knows the shape of its core.
 
-    Rows must be checked (`rows`). Threads may ask while one learns.
+    Rows must be checked (`rows`). Threads may query while one learns.
     """
 
     settings: Any
@@ -50,7 +50,7 @@ class TableModel(OnlineModel):
         return self.core.label_probabilities(*seen.arrays, ids, self.settings.reading)
 
     def top_labels(self, rows: Rows, k: int) -> TopLabels:
-        """Return the k likeliest labels of every row, likeliest first; provably the top k."""
+        """Return the k most likely labels of every row in order, which are provably the top k."""
         k = check_k(k, self.core.n_labels)
         seen = self.columns.seen(rows)
         ids, p = self.core.top_labels(*seen.arrays, k, self.settings.reading)
