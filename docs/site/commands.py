@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import re
-from importlib import import_module
-from typing import Any
-from unittest.mock import patch
 
-__all__ = ["EXAMPLES", "command_names", "command_of", "command_page", "index_page", "option_line"]
+__all__ = ["command_names", "command_page", "index_page", "option_line"]
 
-_OWN_GROUP = "Options"
-
-EXAMPLES = {
-    "demo": ("labeltrees demo", "start"),
-    "train": ("labeltrees train intents.tsv", "training"),
-    "which": ("labeltrees which intents.tsv", "which_model"),
-    "predict": ("labeltrees predict intents.safetensors new.txt --top 5", "start"),
-    "evaluate": ("labeltrees evaluate intents.safetensors test.tsv", "metrics"),
-    "explain": ('labeltrees explain intents.safetensors --text "wake me at six"', "start"),
-    "stream": ("labeltrees stream events.tsv --out model.safetensors", "incremental"),
-    "serve": ("labeltrees serve FOLDER --model intents=intents.safetensors", "server"),
-    "keys": ("labeltrees keys FOLDER --add anna --right learn", "server"),
-    "replay": ("labeltrees replay FOLDER intents --out again.safetensors", "server"),
-    "card": ("labeltrees card intents.safetensors test.tsv --out intents-card", "store"),
-    "inspect": ("labeltrees inspect intents.safetensors", "store"),
+GUIDES = {
+    "demo": "start",
+    "train": "training",
+    "which": "which_model",
+    "predict": "start",
+    "evaluate": "metrics",
+    "explain": "start",
+    "stream": "incremental",
+    "serve": "server",
+    "keys": "server",
+    "replay": "server",
+    "card": "store",
+    "inspect": "store",
 }
-"""A call of every command, and the page that tells about it."""
+"""The page about every command."""
 
 
 def command_names() -> list[str]:
@@ -34,15 +28,6 @@ def command_names() -> list[str]:
     from labeltrees.cli import COMMANDS
 
     return list(COMMANDS)
-
-
-def command_of(name: str) -> Any:
-    """Return a command with its parameters, as its help shows them."""
-    from labeltrees.cli import _alone
-
-    function = getattr(import_module(f"labeltrees.cli.commands.{name}"), name)
-    with patch.dict(os.environ, COLUMNS="100"):  # as in a wide terminal, whoever builds the site
-        return _alone(name, function, is_shown=True)
 
 
 def plain(text: str) -> str:
@@ -54,61 +39,36 @@ def plain(text: str) -> str:
     return re.sub(r"([*`_|\\])", r"\\\1", text)
 
 
-def _paragraphs(text: str) -> list[str]:
-    return [" ".join(part.split()) for part in re.split(r"\n\s*\n", text.replace("\b", "").strip())]
-
-
-def _told(parameter: Any, command: Any) -> tuple[str, str]:
-    """Return a parameter as it is typed, and what the help says of it."""
-    import typer
-
-    context = typer.Context(command, info_name=command.name)
-    typed, said = parameter.get_help_record(context)
-    return typed, " ".join(said.split())
-
-
 def option_line(typed: str) -> str:
     """Return an option's names as Sphinx wants them.
 
-    >>> option_line("--mixing / --no-mixing"), option_line("-o, --out <path>")
-    ('--mixing, --no-mixing', '-o, --out <path>')
+    >>> option_line("--mixing, --no-mixing"), option_line("-o, --out PATH")
+    ('--mixing, --no-mixing', '-o, --out <PATH>')
     """
-    return typed.replace(" / ", ", ")
-
-
-def _usage(name: str, command: Any) -> str:
-    words = [f"labeltrees {name}", "[OPTIONS]"]
-    for each in command.params:
-        if each.param_type_name == "argument":
-            word = (each.metavar or each.name.upper()) + ("..." if each.nargs == -1 else "")
-            words.append(word if each.required else f"[{word.strip('[]')}]")
-    return " ".join(words)
+    return re.sub(r" ([^-\s]\S*)$", r" <\1>", typed)
 
 
 def command_page(name: str) -> str:
     """Return the page of a command: what it does, its arguments and every option by group."""
-    command = command_of(name)
+    from labeltrees.cli import command_named
+    from labeltrees.cli.help import help_groups, paragraphs, usage
+
+    command = command_named(name)
     title = f"labeltrees {name}"
     lines = [title, "=" * len(title), "", f".. program:: {title}", ""]
-    for part in _paragraphs(command.help or ""):
+    sentence, example, *more = paragraphs(command)
+    lines += [plain(sentence), "", ".. code-block:: text", "", f"   {usage(command)}", ""]
+    lines += [f"For example, as on the page :doc:`/{GUIDES[name]}`:", ""]
+    lines += [".. code-block:: console", "", f"   $ {example.removeprefix('Example: ')}", ""]
+    for part in more:
         lines += [plain(part), ""]
-    lines += [".. code-block:: text", "", f"   {_usage(name, command)}", ""]
-    example, guide = EXAMPLES[name]
-    lines += ["For example, as on the page :doc:`/" + guide + "`:", ""]
-    lines += [".. code-block:: console", "", f"   $ {example}", ""]
-    arguments = [each for each in command.params if each.param_type_name == "argument"]
-    if arguments:
-        lines += _section("Arguments")
-        for each in arguments:
-            typed, said = _told(each, command)
-            lines += [f"``{typed}``", f"   {plain(said)}", ""]
-    options = [each for each in command.params if each.param_type_name == "option"]
-    groups = dict.fromkeys(each.rich_help_panel for each in options)
-    for group in groups:
-        lines += _section(group or _OWN_GROUP)
-        for each in (one for one in options if one.rich_help_panel == group):
-            typed, said = _told(each, command)
-            lines += [f".. option:: {option_line(typed)}", "", f"   {plain(said)}", ""]
+    for group, options in help_groups(command, is_whole=True).items():
+        lines += _section(group)
+        for typed, text in options:
+            if group == "Arguments":
+                lines += [f"``{typed}``", f"   {plain(text)}", ""]
+            else:
+                lines += [f".. option:: {option_line(typed)}", "", f"   {plain(text)}", ""]
     return "\n".join(lines)
 
 
@@ -122,14 +82,14 @@ def index_page() -> str:
     from labeltrees.cli import COMMANDS
 
     lines = ["# Command line", ""]
-    for part in _paragraphs((labeltrees.cli.__doc__ or "").partition("\n")[2])[:1]:
-        lines += [part.replace("``", "`"), ""]
+    about = (labeltrees.cli.__doc__ or "").split("\n\n")[1]
+    lines += [" ".join(about.split()).replace("``", "`"), ""]
     lines += ["| command | what it does |", "|---|---|"]
     lines += [f"| [`labeltrees {name}`]({name}.rst) | {does} |" for name, does in COMMANDS.items()]
     lines += [
         "",
-        "Start with [60 seconds](../start.md); files are told about in [reading data",
-        "files](../readers.md), training in [from a file to a model](../training.md).",
+        "Start with [60 seconds](../start.md). More pages are [reading data",
+        "files](../readers.md) and [from a file to a model](../training.md).",
         "",
     ]
     lines += [":::{toctree}", ":hidden:", "", *COMMANDS, ":::", ""]

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from tests.cli.test_cli import write_tsv
 
 import labeltrees
-from labeltrees.cli import COMMANDS, main
+from labeltrees.cli import COMMANDS, command_named, main
+from labeltrees.cli.help import paragraphs
 from labeltrees.store import check_out
+
+ROOT = Path(__file__).parents[2]
 
 
 def shown(*arguments, columns=100):
@@ -38,13 +43,63 @@ def test_no_command_shows_the_help(columns):
     assert (0, out) == shown("-h", columns=columns)
 
 
-def test_options_are_in_groups_and_the_command_s_own_come_first():
-    code, out = shown("stream", "--help")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_fits_a_screen_and_starts_with_a_sentence_and_an_example(command):
+    code, out = shown(command, "--help")
+    lines = out.splitlines()
     assert code == 0
-    titles = ["Arguments", "Options", "Input", "Model", "Output"]
-    places = [out.index(f" {title} ") for title in titles]
+    assert len(lines) <= 45
+    assert max(map(len, lines)) <= 100
+    assert lines[0].startswith(f"Usage: labeltrees {command} [OPTIONS]")
+    assert lines[2] == COMMANDS[command]
+    assert lines[4] == "Example:"
+    assert lines[5].startswith(f"  labeltrees {command}")
+    assert (0, out) == shown(command, "-h")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_all_has_every_option(command):
+    code, out = shown(command, "x", "--help-all")
+    assert code == 0
+    for parameter in command_named(command).params:
+        for typed in (*parameter.opts, *parameter.secondary_opts):
+            assert typed in out if typed.startswith("-") else typed.upper() in out
+
+
+def test_options_are_in_groups_and_the_command_s_own_come_first():
+    code, out = shown("stream", "--help-all")
+    assert code == 0
+    titles = ["Arguments:", "Options:", "Input:", "Model:", "Output:", "Settings of several models"]
+    places = [out.index(f"\n{title}") for title in titles]
     assert places == sorted(places)
-    assert out.index("--checkpoint-every") < out.index("│ --format ") < out.index("--alpha")
+    assert out.index("--checkpoint-every") < out.index("  --format ") < out.index("  --alpha")
+    _, short = shown("stream", "--help")
+    assert "--alpha" not in short
+    assert "--help-all" in short
+
+
+def test_help_all_after_two_dashes_is_a_file(tmp_path, capsys):
+    assert main(["which", "--", "--help-all"]) == 1
+    assert "No such file" in capsys.readouterr().err
+
+
+RUNS_LONG = ("demo", "serve", "replay")
+
+
+def test_examples_of_the_help_work(tmp_path, monkeypatch, capsys):
+    intents = (ROOT / "docs/examples/intents.tsv").read_text()
+    monkeypatch.chdir(tmp_path)
+    for name in ("intents.tsv", "test.tsv", "events.tsv"):
+        Path(name).write_text(intents)
+    Path("new.txt").write_text("wake me at six\n")
+    for name in COMMANDS:
+        command = command_named(name)
+        words = shlex.split(paragraphs(command)[1].removeprefix("Example: "))
+        assert words[:2] == ["labeltrees", name]
+        if name in RUNS_LONG:  # or needs a running server: reading the call is enough
+            command.make_context(name, words[2:])
+        else:
+            assert main(words[1:]) == 0, capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["stream", "predict"])

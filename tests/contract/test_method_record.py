@@ -33,7 +33,7 @@ assert main([*train, str(folder / "m4"), "--toy-size", "4"]) == 0
 assert main([*train, str(folder / "no"), "--toy-size", "12"]) == 2
 assert main([*train, str(folder / "o"), "--online"]) == 0
 assert main(["stream", str(data), "--model", "toy", "--out", str(folder / "s"), "-q"]) == 0
-assert main(["train", "--help"]) == 0
+assert main(["train", "--help-all"]) == 0
 loaded = labeltrees.load(folder / "m")
 assert type(loaded).__name__ == "ToyClassifier" and loaded.toy_size == 1
 assert labeltrees.load(folder / "m4").model_.settings.toy_size == 4

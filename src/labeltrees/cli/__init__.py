@@ -20,82 +20,89 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from labeltrees.cli.help import fitting_context, grouped, markup_mode
+from labeltrees.cli.help import HELP_NAMES, HelpfulCommand, lines_of_groups, wrapped
 from labeltrees.cli.report import say, say_all, stop_writing
 from labeltrees.errors import ArgumentError, LabelTreesError
 
-__all__ = ["COMMANDS", "app", "main"]
+__all__ = ["COMMANDS", "app", "command_named", "main"]
 
 COMMANDS = {
-    "demo": "Learn which identifier comes next in Python code, then complete some.",
-    "train": "Learn the model that suits a data file, measure it, and save it.",
-    "which": "Profile a data file, and print the model that suits it.",
-    "predict": "Print a line for every row: labels and probabilities, separated by tabs, or JSON.",
+    "demo": "Train on Python code to predict the next identifier, and complete some lines.",
+    "train": "Train the model that suits a data file, measure it on held-out rows, and save it.",
+    "which": "Profile a data file, and print the model that `train` would choose for it, and why.",
+    "predict": "Print the most likely labels of every row, with their probabilities.",
     "evaluate": "Print the scores of a saved model, or of a file of predictions, on a data file.",
-    "explain": "Say which features of a row speak for a label and which against it.",
-    "stream": "Predict each row, then learn from it; report how good the predictions were.",
-    "serve": "Ask and teach models over HTTP; what was acknowledged survives a crash, exactly.",
-    "keys": "Make, list and remove the keys of a server.",
-    "replay": "Learn the examples of a server's log with other settings, or export them.",
-    "card": "Write a model's card: its data, quality, settings, checksums, and how to load it.",
-    "inspect": "Print a model's shape, sizes, vocabulary, settings, checksums and tree statistics.",
+    "explain": "Print which features of a row are evidence for a label, and which against it.",
+    "stream": "Predict each row, then update the model with it, and report the scores.",
+    "serve": "Serve models over HTTP, with predictions and with updates that survive a crash.",
+    "keys": "Create, list and remove the keys of a server.",
+    "replay": "Train a model on the log of a server, for example with other settings.",
+    "card": "Write a model card: data, quality, settings, checksums, and how to load the model.",
+    "inspect": "Print a model's size, vocabulary, settings, checksums and tree statistics.",
 }
-"""What each command does; its module in `cli.commands` and its function have its name."""
+"""What each command does. Its module in `cli.commands` and its function have its name."""
 
-
+_ABOUT = "Train and use models that predict probabilities over very many labels."
 _STOPPED = (130, 143)  # by SIGINT, by SIGTERM
-_HELP = {"help_option_names": ["--help", "-h"]}
 
 
 class _Commands(TyperGroup):
     """The commands, each imported when it is called; for the list of all, their names suffice."""
-
-    context_class = fitting_context(TyperGroup.context_class)
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
         """Return the names."""
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
-        """Return what the list of commands shows of one: its name and its first line of help."""
+        """Return a stand-in for a command, which is not imported yet, or None if it is unknown."""
         if cmd_name not in COMMANDS:
             return None
 
         def command() -> None: ...
 
-        command.__doc__ = COMMANDS[cmd_name]
-        return _alone(cmd_name, command)
+        return _command_of(cmd_name, command)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return name, command and further arguments of a call, importing the command."""
         name, _, rest = super().resolve_command(ctx, args)
         assert name is not None
-        function = getattr(import_module(f"labeltrees.cli.commands.{name}"), name)
-        is_shown = any(word in _HELP["help_option_names"] for word in rest)
-        return name, _alone(name, function, is_shown=is_shown), rest
+        return name, command_named(name), rest
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        """Write the list of commands."""
+        options = [("--version", "Print the version."), ("--help, -h", "Print this help.")]
+        groups = lines_of_groups({"Commands": list(COMMANDS.items()), "Options": options})
+        example = ["Example:", "  labeltrees train YOUR_DATA.tsv"]
+        lines = ["Usage: labeltrees COMMAND", "", *wrapped(_ABOUT), "", *example, *groups]
+        more = "For the options of a command: labeltrees COMMAND --help"
+        formatter.write("\n".join([*lines, "", *wrapped(more)]))
 
 
-def _alone(name: str, function: Any, *, is_shown: bool = False) -> Any:
-    single = typer.Typer(
-        add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=markup_mode()
+def command_named(name: str) -> Any:
+    """Return a command with its options."""
+    return _command_of(name, getattr(import_module(f"labeltrees.cli.commands.{name}"), name))
+
+
+def _command_of(name: str, function: Any) -> Any:
+    single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    single.command(name, cls=HelpfulCommand, context_settings={"help_option_names": HELP_NAMES})(
+        function
     )
-    single.command(name, context_settings=_HELP)(function)
-    return grouped(typer.main.get_command(single), is_shown=is_shown)
+    return typer.main.get_command(single)
 
 
 app = typer.Typer(
     name="labeltrees",
     cls=_Commands,
-    help="Probabilities over millions of labels, in logarithmic time.",
+    help=_ABOUT,
     add_completion=False,
     pretty_exceptions_enable=False,
-    context_settings=_HELP,
-    rich_markup_mode=markup_mode(),
+    context_settings={"help_option_names": HELP_NAMES},
 )
 
 
-def _say_version(asked: bool) -> None:
-    if asked:
+def _say_version(requested: bool) -> None:
+    if requested:
         from labeltrees import __version__
 
         say(f"labeltrees {__version__}")
@@ -109,7 +116,7 @@ def _labeltrees(
         typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
-    """Probabilities over millions of labels, in logarithmic time."""
+    """Hold the options before a command."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -181,8 +188,7 @@ def _as_typed(error: ArgumentError, arguments: list[str]) -> ArgumentError:
     name = next((word for word in arguments if word in COMMANDS), None)
     if error.argument is None or name is None:
         return error
-    command = _alone(name, getattr(import_module(f"labeltrees.cli.commands.{name}"), name))
-    for parameter in command.params:
+    for parameter in command_named(name).params:
         if parameter.name == error.argument and parameter.param_type_name == "option":
             return error.renamed(parameter.opts[0])
     return error

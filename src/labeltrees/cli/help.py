@@ -1,15 +1,40 @@
-"""How help is shown: options in groups, what is needed most first; plain text if it is narrow."""
+"""Show the help of commands: an example and the usual options, or with `--help-all` every option.
+
+It is plain text that fits into the terminal. The help of settings comes from the docstrings of
+estimators, which are read only when settings are shown.
+"""
 
 from __future__ import annotations
 
+import inspect
 import shutil
-from typing import Any
+import textwrap
+from pathlib import Path
+from typing import Any, get_args
 
-__all__ = ["fitting_context", "grouped", "markup_mode"]
+from typer.core import TyperCommand
 
+__all__ = [
+    "HELP_NAMES",
+    "HelpfulCommand",
+    "help_groups",
+    "lines_of_groups",
+    "paragraphs",
+    "usage",
+    "wrapped",
+]
+
+HELP_NAMES = ["--help", "-h"]
+_HELP_ALL = "--help-all"
 _SETTINGS = "Settings of "
+_MAX_COLUMNS = 100
+"""Maximum number of columns of the help."""
 _NARROW = 70
-"""Columns below which boxes and tables would break words."""
+"""Number of columns below which the text of an option stands below the option."""
+_TYPED_COLUMNS = 26
+"""Maximum number of columns of an option that has its text in the same line."""
+_METAVARS = {Path: "PATH", int: "N", float: "NUMBER", str: "TEXT"}
+"""What stands for the value of an option by its type, for options without a metavar."""
 
 GROUPS = {
     "Input": (
@@ -23,62 +48,166 @@ GROUPS = {
         "predictions_format", "heartbeat", "dot", "dot_nodes", "full", "features",
     ),
 }  # fmt: skip
-"""Options by the title of their group; others are a command's own and stand first."""
+"""Options by the title of their group. Other options belong to one command and come first."""
+
+_RARE = frozenset((
+    "max_line_bytes", "order", "label_separator", "rating_column", "quoted_labels", "folder",
+    "join_rows", "propensity_a", "propensity_b", "heartbeat", "forget", "predictions_top",
+    "predictions_format", "snapshot_examples", "snapshot_seconds", "most_together", "max_body",
+    "max_rows", "max_labels", "rate", "replica_port", "named", "dot_nodes", "keep_state",
+))  # fmt: skip
+"""Options that only `--help-all` shows, as it does settings of methods."""
 
 
-def grouped(command: Any, *, is_shown: bool = False) -> Any:
-    """Return a command whose options are shown in groups.
+class HelpfulCommand(TyperCommand):
+    """A command whose help has groups of options, and which also takes `--help-all`."""
 
-    An option that names a group itself stays there: settings of methods do. What they mean is
-    looked up only if the help is to be shown.
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments, or print the whole help and exit."""
+        if _HELP_ALL in (args[: args.index("--")] if "--" in args else args):
+            from labeltrees.cli.report import say
+
+            say(_help_text(self, is_whole=True))
+            ctx.exit()
+        return super().parse_args(ctx, args)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        """Write the short help."""
+        formatter.write(_help_text(self, is_whole=False))
+
+
+def help_groups(command: Any, *, is_whole: bool) -> dict[str, list[tuple[str, str]]]:
+    """Return the options of a command as they are typed and their help, by the title of the group.
+
+    The first group has the arguments. Settings of methods are there only with ``is_whole``.
     """
+    found: dict[str, list[tuple[str, str]]] = {}
     titles = {name: title for title, names in GROUPS.items() for name in names}
-    arguments = {p.name for p in command.params if p.param_type_name == "argument"}
+    for title in ("Arguments", "Options", *GROUPS):
+        found[title] = []
+    declared = _declared(command)
     for parameter in command.params:
-        if parameter.name not in arguments and not getattr(parameter, "rich_help_panel", None):
-            parameter.rich_help_panel = titles.get(parameter.name)
-        if is_shown and (_group(parameter) or "").startswith(_SETTINGS) and not parameter.help:
-            from labeltrees.autotrain.options import streaming_methods
-            from labeltrees.cli.method_options import settings_help
-            from labeltrees.models.registry import methods
-
-            names = streaming_methods() if command.name == "stream" else list(methods())
-            parameter.help = settings_help(parameter.name, names)
-    # Groups appear in the order of their first options.
-    order = [None, *GROUPS]
-    command.params.sort(key=lambda p: order.index(_group(p)) if _group(p) in order else len(order))
-    command.context_class = fitting_context(command.context_class)
-    return command
+        if parameter.param_type_name == "argument":
+            found["Arguments"].append((_metavar(parameter), parameter.help or ""))
+            continue
+        title = getattr(parameter, "rich_help_panel", None) or titles.get(parameter.name, "Options")
+        if is_whole or not (parameter.name in _RARE or title.startswith(_SETTINGS)):
+            kind, info = declared[parameter.name]
+            text = _meaning(command, parameter, title, info, is_whole=is_whole)
+            found.setdefault(title, []).append((_typed(parameter, kind), text))
+    return {title: options for title, options in found.items() if options}
 
 
-def _group(parameter: Any) -> Any:
-    return getattr(parameter, "rich_help_panel", None)
+def paragraphs(command: Any) -> list[str]:
+    r"""Return the paragraphs of a command's docstring, each on one line; the second is an example.
 
-
-def markup_mode() -> Any:
-    """Return what typer is told of boxes and colours: "rich", or None in a narrow terminal."""
-    return None if _columns() < _NARROW else "rich"
-
-
-def fitting_context(context_class: Any) -> Any:
-    """Return the class of a command's context; in a narrow terminal its help is as narrow.
-
-    An option's help then stands below the option, indented.
+    >>> from types import SimpleNamespace
+    >>> paragraphs(SimpleNamespace(help="Do it.\n\nExample: labeltrees demo\n"))
+    ['Do it.', 'Example: labeltrees demo']
     """
-    if markup_mode() is not None:
-        return context_class
-    formatter = context_class.formatter_class
+    return [" ".join(part.split()) for part in (command.help or "").strip().split("\n\n")]
 
-    def __init__(self: Any, *arguments: Any, **named: Any) -> None:  # noqa: N807
-        formatter.__init__(self, *arguments, **named)
-        self.width = max(_columns() - 1, 24)
 
-    def write_dl(self: Any, rows: Any, col_max: int = 30, col_spacing: int = 2) -> None:
-        formatter.write_dl(self, rows, col_max=min(col_max, 8), col_spacing=col_spacing)
+def usage(command: Any) -> str:
+    """Return how a command is called: its name, and its arguments in capitals."""
+    arguments = (each for each in command.params if each.param_type_name == "argument")
+    typed = (_metavar(each) if each.required else f"[{_metavar(each)}]" for each in arguments)
+    return " ".join((f"labeltrees {command.name} [OPTIONS]", *typed))
 
-    narrow = type("Narrow", (formatter,), {"__init__": __init__, "write_dl": write_dl})
-    return type("NarrowContext", (context_class,), {"formatter_class": narrow})
+
+def _help_text(command: Any, *, is_whole: bool) -> str:
+    columns = _columns()
+    lines = wrapped(f"Usage: {usage(command)}", columns)
+    for part in paragraphs(command):
+        title, is_example, example = part.partition("Example: ")
+        if is_example and not title:
+            lines += ["", "Example:", *wrapped(example, columns - 2, "  ")]
+        else:
+            lines += ["", *wrapped(part, columns)]
+    groups = help_groups(command, is_whole=is_whole)
+    lines += lines_of_groups(groups, columns)
+    if sum(map(len, groups.values())) < len(command.params):
+        has_settings = any(
+            (getattr(each, "rich_help_panel", None) or "").startswith(_SETTINGS)
+            for each in command.params
+        )
+        more = "all options and the settings of every method" if has_settings else "all options"
+        lines += ["", *wrapped(f"For {more}: labeltrees {command.name} {_HELP_ALL}", columns)]
+    return "\n".join(lines)
+
+
+def lines_of_groups(groups: dict[str, list[tuple[str, str]]], columns: int = 0) -> list[str]:
+    """Return the lines that show groups of options or commands, the names left of their text."""
+    columns = columns or _columns()
+    lines = []
+    for title, records in groups.items():
+        lines += ["", f"{title}:"]
+        indent = 8
+        if columns >= _NARROW:
+            fitting = [len(typed) for typed, _ in records if len(typed) <= _TYPED_COLUMNS]
+            indent = max(fitting, default=4) + 4
+        for typed, text in records:
+            body = wrapped(text, columns, " " * indent)
+            if columns >= _NARROW and len(typed) + 4 <= indent and body:
+                body[0] = f"  {typed}".ljust(indent) + body[0][indent:]
+                lines += body
+            else:
+                lines += [*wrapped(typed, columns, "  "), *body]
+    return lines
 
 
 def _columns() -> int:
-    return shutil.get_terminal_size().columns
+    return min(max(shutil.get_terminal_size().columns, 24), _MAX_COLUMNS)
+
+
+def wrapped(text: str, columns: int = 0, indent: str = "") -> list[str]:
+    """Return the lines of a text that fits into the terminal, or into so many columns."""
+    return textwrap.wrap(
+        text, columns or _columns(), initial_indent=indent, subsequent_indent=indent,
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
+
+
+def _metavar(parameter: Any, kind: Any = str) -> str:
+    """Return what stands for the value of an argument, or of an option of this type."""
+    if parameter.param_type_name == "argument":
+        return str(parameter.name).upper() + ("..." if parameter.nargs != 1 else "")
+    return str(parameter.metavar or _METAVARS[kind])
+
+
+def _declared(command: Any) -> dict[str, tuple[Any, Any]]:
+    """Return the type of each parameter and its `typer.Option`, as the function declares them."""
+    found = {}
+    for name, parameter in inspect.signature(command.callback, eval_str=True).parameters.items():
+        kind, info = get_args(parameter.annotation)[:2]
+        kind = next((each for each in get_args(kind) if each is not type(None)), kind)
+        found[name] = (next(iter(get_args(kind)), kind), info)
+    return found
+
+
+def _typed(parameter: Any, kind: Any) -> str:
+    """Return an option as it is typed, the short name first."""
+    names = sorted(parameter.opts, key=len)
+    typed = ", ".join(names + list(parameter.secondary_opts))
+    return typed if kind is bool else f"{typed} {_metavar(parameter, kind)}"
+
+
+def _meaning(command: Any, parameter: Any, title: str, info: Any, *, is_whole: bool) -> str:
+    text = parameter.help or ""
+    if not text and title.startswith(_SETTINGS):
+        from labeltrees.autotrain.options import streaming_methods
+        from labeltrees.cli.method_options import settings_help
+        from labeltrees.models.registry import methods
+
+        names = streaming_methods() if command.name == "stream" else list(methods())
+        text = settings_help(parameter.name, names)
+    default, facts = parameter.default, []
+    if isinstance(default, bool):
+        if parameter.secondary_opts:
+            facts.append(f"default {(parameter.opts if default else parameter.secondary_opts)[0]}")
+    elif default is not None and default != []:
+        facts.append(f"default {default}")
+    if is_whole:
+        facts += [f"at least {info.min:g}"] if info.min is not None else []
+        facts += [f"at most {info.max:g}"] if info.max is not None else []
+    return f"{text} [{', '.join(facts)}]" if facts else text

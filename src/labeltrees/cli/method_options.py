@@ -48,7 +48,7 @@ _WHOLE_FILE = frozenset(("n_passes", "n_trees", "shuffle", "class_weight"))
 """Parameters that only apply to whole files."""
 _SHORT = {"learning_rate": "-l"}
 _OWN_HELP = {
-    "class_weight": "'balanced' gives all labels the same weight in sum. By default none.",
+    "class_weight": "'balanced' gives every label the same total weight. By default it is none.",
     "max_memory": "Keep the weights within this size, such as 500MB or 2GB ({}).",
     "penalty": (
         "'auto', a number >= 0, or one for each depth, separated by commas. A branch that differs "
@@ -181,8 +181,10 @@ def _documented(method: Method, parameter: str) -> tuple[str, str]:
 
 
 def _every_method(
-    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
-    n_jobs: Annotated[int, typer.Option("--jobs", help="Threads, -1 for all cores.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")] = 0,
+    n_jobs: Annotated[
+        int, typer.Option("--jobs", help="Number of threads, or -1 for all cores.")
+    ] = 1,
 ) -> None:
     """Hold the options of all methods."""
 

@@ -27,20 +27,19 @@ __all__ = [
 InputArgument = Annotated[
     str,
     typer.Argument(
-        help="Data file (gzipped or not), '-' for stdin, or with --format python a "
-        "folder of Python code or 'stdlib'."
+        help="Data file, gzipped or not, or '-' for stdin. For Python code a folder, or 'stdlib'."
     ),
 ]
 FormatOption = Annotated[
     str | None,
-    typer.Option(help=f"{', '.join(ALL_FORMATS)}; by default what is in the file decides."),
+    typer.Option(help=f"Format of the file: {', '.join(ALL_FORMATS)}. By default it is detected."),
 ]
 LabelsOption = Annotated[
     str | None,
     typer.Option(
         "--labels",
-        help="Rows with several labels, for models of one: learn 'each' (the default), 'draw' "
-        "one, or the 'first'.",
+        help="What a model of one label per row learns from a row with several labels: 'each' "
+        "label (the default), 'draw' for a random label, or the 'first' label.",
     ),
 ]
 LimitOption = Annotated[
@@ -49,12 +48,16 @@ LimitOption = Annotated[
 ]
 LineOption = Annotated[
     int,
-    typer.Option("--max-line-bytes", min=1, help="Refuse longer lines than this."),
+    typer.Option(
+        "--max-line-bytes",
+        min=1,
+        help="Maximum number of bytes of a line. Longer lines are an error.",
+    ),
 ]
 OrderOption = Annotated[
     str | None,
     typer.Option(
-        help="With --format python: the order of examples, 'files' (the default) or 'shuffled'."
+        help="Order of examples with --format python: 'files' (the default) or 'shuffled'."
     ),
 ]
 
@@ -62,23 +65,28 @@ OrderOption = Annotated[
 def _column_options(
     label_separator: Annotated[
         str | None,
-        typer.Option(help="What separates labels in TSV and CSV, or 'none'; by default found out."),
+        typer.Option(
+            help="Separator of labels in TSV and CSV, or 'none'. By default it is detected."
+        ),
     ] = None,
     label_column: Annotated[
         str | None,
-        typer.Option(help="The column of labels, by name or number from 1; by default found out."),
+        typer.Option(help="Column of labels, by name or number from 1. By default it is detected."),
     ] = None,
     text_column: Annotated[
         list[str] | None,
-        typer.Option(help="A column of text in CSV, by name or number; may be repeated."),
+        typer.Option(help="Column of text in CSV, by name or number. You can repeat this option."),
     ] = None,
     rating_column: Annotated[
         str | None,
-        typer.Option(help="A column of relevance in CSV, by name or number."),
+        typer.Option(help="Column of relevance in CSV, by name or number."),
     ] = None,
     quoted_labels: Annotated[
         bool,
-        typer.Option("--quoted-labels", help="In VW: a first word such as 's is a label, no tag."),
+        typer.Option(
+            "--quoted-labels",
+            help="In VW files, read a first word such as 's as a label instead of a tag.",
+        ),
     ] = False,
 ) -> None:
     """Hold the options of `profile_file` for columns and separators, which have the same names."""

@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 def card(
     model: ModelArgument,
     data: Annotated[
-        str | None, typer.Argument(help="Rows that it has not learned from, to measure it by.")
+        str | None, typer.Argument(help="Rows that the model was not trained on, to measure it.")
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Folder for README.md and the picture.")
     ] = None,
-    name: Annotated[str | None, typer.Option(help="The card's title.")] = None,
-    about: Annotated[str | None, typer.Option(help="A paragraph below the title.")] = None,
+    name: Annotated[str | None, typer.Option(help="Title of the card.")] = None,
+    about: Annotated[str | None, typer.Option(help="Paragraph below the title.")] = None,
     license: Annotated[  # noqa: A002
-        str | None, typer.Option(help="Such as mit; left out if it is not said.")
+        str | None, typer.Option(help="License, such as mit. By default the card has none.")
     ] = None,
-    dataset: Annotated[str | None, typer.Option(help="What the data is called.")] = None,
+    dataset: Annotated[str | None, typer.Option(help="Name of the data.")] = None,
     tag: Annotated[
-        list[str] | None, typer.Option(help="A further tag; as often as needed.")
+        list[str] | None, typer.Option(help="Additional tag. You can repeat this option.")
     ] = None,
     format: FormatOption = None,  # noqa: A002
     limit: LimitOption = None,
@@ -46,9 +46,11 @@ def card(
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Write a model's card: its data, quality, settings, checksums, and how to load it.
+    """Write a model card: data, quality, settings, checksums, and how to load the model.
 
-    Without --out the card is printed, as Markdown or with --json its facts.
+    Example: labeltrees card intents.safetensors test.tsv --out intents-card
+
+    Without --out the card is printed as Markdown, or with --json as JSON.
     """
     if out is not None and out.exists() and not out.is_dir():
         raise ArgumentError.of("--out", str(out), "a folder")

@@ -49,23 +49,33 @@ _ALL_ALIKE = np.empty(0, dtype=np.float32)  # no weights
 
 def demo(
     order: Annotated[
-        str, typer.Option(help="'files': as the code is written; 'shuffled': in random order.")
+        str,
+        typer.Option(help="Order of the examples: 'files' as the code is written, or 'shuffled'."),
     ] = "files",
     folder: Annotated[
-        Path | None, typer.Option(help="Learn this folder of Python code instead.")
+        Path | None,
+        typer.Option(help="Folder of Python code to use instead of the standard library."),
     ] = None,
-    limit: Annotated[int, typer.Option(min=10, help="At most this many examples.")] = 1_500_000,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where to save the model.")] = Path(
+    limit: Annotated[int, typer.Option(min=10, help="Maximum number of examples.")] = 1_500_000,
+    out: Annotated[Path, typer.Option("--out", "-o", help="File for the model.")] = Path(
         "labeltrees-demo.safetensors"
     ),
     keep_state: Annotated[
-        bool, typer.Option(help="Save all that is needed to go on learning; much larger.")
+        bool,
+        typer.Option(
+            help="Save what the model needs to continue learning. The file is much larger."
+        ),
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the shuffling.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of --order shuffled.")] = 0,
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Learn which identifier comes next in Python code, then complete some."""
+    """Train on Python code to predict the next identifier, and complete some lines.
+
+    Example: labeltrees demo
+
+    The code is that of Python's standard library, unless you name a --folder.
+    """
     checks.choice("--order", order, ("files", "shuffled"))
     check_out(out)
     source = PythonSource(folder, order=cast("Any", order), seed=seed, limit=limit)

@@ -31,12 +31,14 @@ if TYPE_CHECKING:
 def evaluate(
     model: ModelArgument,
     data: InputArgument,
-    top: Annotated[int, typer.Option("--top", "-k", min=1, help="The k of the @k metrics.")] = 5,
+    top: Annotated[
+        int, typer.Option("--top", "-k", min=1, help="The k of metrics such as P@k.")
+    ] = 5,
     labels: Annotated[
         str | None,
         typer.Option(
-            help="One label of each row: 'each' in turn, with its share of the row, 'draw' one, or "
-            "the 'first'. By default all labels of rows with several count (P@k ...)."
+            help="Compare with one label of each row: 'each' in turn, with equal shares of the "
+            "weight, 'draw' for a random label, or the 'first'. By default all labels count."
         ),
     ] = None,
     format: FormatOption = None,  # noqa: A002
@@ -45,40 +47,47 @@ def evaluate(
     seed: Annotated[int, typer.Option(min=0, help="Seed of --labels draw.")] = 0,
     multilabel: Annotated[
         bool,
-        typer.Option("--multilabel", help="Count all labels of a row: P@k, nDCG@k, XMAD@k ..."),
+        typer.Option(
+            "--multilabel", help="Print metrics of all labels of a row: P@k, nDCG@k, XMAD@k ..."
+        ),
     ] = False,
     labelwise: Annotated[
-        bool, typer.Option("--labelwise", help="The same for the best rows of each label.")
+        bool,
+        typer.Option(
+            "--labelwise", help="Print the same metrics for the most likely rows of each label."
+        ),
     ] = False,
     predictions: Annotated[
-        bool, typer.Option("--predictions", help="MODEL is a file that `predict` wrote.")
+        bool, typer.Option("--predictions", help="Read MODEL as a file that `predict` wrote.")
     ] = False,
     join_rows: Annotated[
         bool | None,
         typer.Option(
             "--join-rows/--no-join-rows",
-            help="Make one row of all rows with the same text (a table of ratings); by default as "
-            "the model was trained, with --predictions as the rows look.",
+            help="Join rows with the same text (a table of ratings). By default this follows the "
+            "training of the model, or with --predictions the profile of the rows.",
         ),
     ] = None,
     train: Annotated[
         str | None,
         typer.Option(
-            help="Training data, for PSP@k and PSnDCG@k by its labels; all labels of a row count."
+            help="Training data, whose labels give the propensities of PSP@k and PSnDCG@k."
         ),
     ] = None,
     propensity_a: Annotated[
         float | None,
-        typer.Option(help="A of propensities: .5 for Wikipedia, .6 for Amazon, else .55."),
+        typer.Option(help="A of propensities: 0.5 for Wikipedia, 0.6 for Amazon, otherwise 0.55."),
     ] = None,
     propensity_b: Annotated[
         float | None,
-        typer.Option(help="B of propensities: .4 for Wikipedia, 2.6 for Amazon, else 1.5."),
+        typer.Option(help="B of propensities: 0.4 for Wikipedia, 2.6 for Amazon, otherwise 1.5."),
     ] = None,
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
     """Print the scores of a saved model, or of a file of predictions, on a data file.
+
+    Example: labeltrees evaluate intents.safetensors test.tsv
 
     Rows with one label have accuracy, losses and calibration. Rows with several labels, or with
     relevances, have a table of the metrics at k. Rows with distributions have distances.

@@ -26,24 +26,30 @@ _N_OTHERS = 4
 def explain(
     model: ModelArgument,
     data: Annotated[
-        str | None, typer.Argument(help="Data file (gzipped or not) or '-' for stdin.")
+        str | None, typer.Argument(help="Data file, gzipped or not, or '-' for stdin.")
     ] = None,
     text: Annotated[
-        str | None, typer.Option("--text", "-t", help="A text to explain instead of a file's row.")
+        str | None, typer.Option("--text", "-t", help="Text to explain instead of a row of a file.")
     ] = None,
-    row: Annotated[int, typer.Option(min=0, help="Which row, counting from 0.")] = 0,
+    row: Annotated[int, typer.Option(min=0, help="Number of the row, counted from 0.")] = 0,
     label: Annotated[
-        str | None, typer.Option(help="Which label; by default the row's likeliest.")
+        str | None, typer.Option(help="Label to explain. By default the most likely label.")
     ] = None,
-    features: Annotated[int, typer.Option(min=0, help="How many features to list.")] = 10,
+    features: Annotated[int, typer.Option(min=0, help="Maximum number of features to list.")] = 10,
     full: Annotated[
-        bool, typer.Option("--full", help="Show every turn of the tree and what supports it.")
+        bool,
+        typer.Option(
+            "--full", help="Print every step of the path through the tree and its features."
+        ),
     ] = False,
     format: FormatOption = None,  # noqa: A002
     max_line_bytes: LineOption = MAX_LINE_BYTES,
     json: JsonOption = False,
 ) -> None:
-    """Say which features of a row speak for a label and which against it, on one screen."""
+    """Print which features of a row are evidence for a label, and which against it.
+
+    Example: labeltrees explain intents.safetensors --text "wake me at six"
+    """
     stored, opened = open_model(model)
     demand(opened, Explains, "explain")
     assert isinstance(opened, Explains)

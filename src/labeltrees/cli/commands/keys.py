@@ -21,7 +21,12 @@ def keys(
     remove: Annotated[str | None, typer.Option(help="Remove the key of this name.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Create, list and remove the keys of a server, which reads them when it starts."""
+    """Create, list and remove the keys of a server.
+
+    Example: labeltrees keys served --add anna --right learn
+
+    A server reads its keys when it starts.
+    """
     from labeltrees.serve.web.access import Keys, Right
 
     if add is not None and remove is not None:

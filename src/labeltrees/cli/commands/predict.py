@@ -42,41 +42,49 @@ def predict(
     data: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Data files (gzipped or not) or patterns such as 'part-*.tsv'; '-' for stdin, "
-            "each line of which is answered as it comes."
+            help="Data files, gzipped or not, or patterns such as 'part-*.tsv'. '-' is stdin, of "
+            "which each line is answered as it comes."
         ),
     ] = None,
     text: Annotated[
         list[str] | None,
-        typer.Option("--text", "-t", help="A text to answer instead of a file; may be repeated."),
+        typer.Option(
+            "--text", "-t", help="Text to predict instead of a file. You can repeat this option."
+        ),
     ] = None,
-    top: Annotated[int, typer.Option("--top", "-k", min=1, help="How many labels per row.")] = 1,
+    top: Annotated[int, typer.Option("--top", "-k", min=1, help="Number of labels per row.")] = 1,
     above: Annotated[
-        float | None, typer.Option(help="All labels with at least this probability, in (0, 1].")
+        float | None,
+        typer.Option(help="Print all labels with at least this probability, in (0, 1]."),
     ] = None,
     candidates: Annotated[
         str | None,
         typer.Option(
-            help="The probabilities of these labels: 'labels' for those each row names, a file "
-            "with a line of labels (separated by tabs) for each row, or a field of JSON lines."
+            help="Labels to print probabilities of: 'labels' for the labels in each row, a file "
+            "with a line of labels (separated by tabs) per row, or a field of JSON lines."
         ),
     ] = None,
     named: Annotated[
         bool, typer.Option("--named", help="The same as --candidates labels.")
     ] = False,
     labelwise: Annotated[
-        bool, typer.Option("--labelwise", help="For each label its best rows, counted from 0.")
+        bool,
+        typer.Option(
+            "--labelwise", help="Print the most likely rows of each label, counted from 0."
+        ),
     ] = False,
     id: Annotated[  # noqa: A002
         str | None,
-        typer.Option(help="Begin each answer with 'line', a field of JSON lines, or VW's 'tag'."),
+        typer.Option(
+            help="Start each answer with 'line' (its number), a field of JSON lines, or VW's 'tag'."
+        ),
     ] = None,
     label_names: Annotated[
         Path | None,
-        typer.Option(help="A file of names for integer labels: its first line names label 0."),
+        typer.Option(help="File with the names of integer labels. Its first line names label 0."),
     ] = None,
     csv: Annotated[
-        bool, typer.Option("--csv", help="Print CSV: a line for each row, rank and label.")
+        bool, typer.Option("--csv", help="Print CSV, with one line per row and label.")
     ] = False,
     json: JsonOption = False,
     format: FormatOption = None,  # noqa: A002
@@ -84,9 +92,12 @@ def predict(
     max_line_bytes: LineOption = MAX_LINE_BYTES,
     quiet: QuietOption = False,
 ) -> None:
-    """Print a line for every row: labels and probabilities, separated by tabs, or JSON.
+    """Print the most likely labels of every row, with their probabilities.
 
-    With --labelwise a line for every label: the label, then rows and probabilities.
+    Example: labeltrees predict intents.safetensors new.txt --top 5
+
+    Every row has one line of labels and probabilities, separated by tabs. With --labelwise every
+    label has one line, with its most likely rows and their probabilities.
     """
     stored, opened = open_model(model)
     if named:

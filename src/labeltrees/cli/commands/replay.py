@@ -35,7 +35,9 @@ def replay(
     ] = None,
     setting: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Setting of the new model, NAME=VALUE; may be repeated."),
+        typer.Option(
+            "--set", help="Setting of the new model, as NAME=VALUE. You can repeat this option."
+        ),
     ] = None,
     export: Annotated[
         Path | None,
@@ -46,7 +48,12 @@ def replay(
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Train a model on the log of a served model, and report the quality of its predictions."""
+    """Train a model on the log of a server, for example with other settings.
+
+    Example: labeltrees replay served intents --out again.safetensors
+
+    The report has the quality of the predictions made before each example was learned.
+    """
     demand_serve_extra()
     from labeltrees.serve.learning.folder import LOG
     from labeltrees.serve.learning.log import ExampleLog

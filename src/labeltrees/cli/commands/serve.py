@@ -31,13 +31,15 @@ def serve(
     ] = HOME,
     model: Annotated[
         list[str] | None,
-        typer.Option(help="Serve this model file: NAME=FILE; may be repeated."),
+        typer.Option(help="Name and file of a model, as NAME=FILE. You can repeat this option."),
     ] = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port, 0 for any free port.")] = 8000,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port, or 0 for any free port.")
+    ] = 8000,
     host: Annotated[
         str,
         typer.Option(
-            help="Address to listen at; addresses that other machines can reach need keys."
+            help="Address of the server. Addresses that other machines can reach need keys."
         ),
     ] = "127.0.0.1",
     replicas: Annotated[
@@ -80,7 +82,10 @@ def serve(
     ] = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Predict and learn over HTTP; acknowledged examples survive a crash exactly."""
+    """Serve models over HTTP, with predictions and with updates that survive a crash.
+
+    Example: labeltrees serve served --model intents=intents.safetensors
+    """
     demand_serve_extra()
     from labeltrees.serve.learning.folder import ModelFolder
     from labeltrees.serve.learning.snapshots import Schedule

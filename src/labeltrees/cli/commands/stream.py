@@ -57,50 +57,66 @@ def stream(
     model: Annotated[
         str,
         typer.Option(
-            help=f"auto (conditional, or multilabel if rows have several labels), "
-            f"{', '.join(streaming_methods())}."
+            help="Method: auto is conditional, or multilabel if rows have several labels. Others "
+            f"are {', '.join(streaming_methods())}."
         ),
     ] = "auto",
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Where to save the model: at the end, and if stopped."),
+        typer.Option(
+            "--out", "-o", help="File for the model, which is saved at the end and when stopped."
+        ),
     ] = None,
     checkpoint_every: Annotated[
         str | None,
-        typer.Option(help="Save so often as well: 10000 (rows), 30s, 5m or 2h. Needs --out."),
+        typer.Option(help="Interval between saves: 10000 (rows), 30s, 5m or 2h. Needs --out."),
     ] = None,
     resume: Annotated[
         bool,
-        typer.Option("--resume", help="Go on where the model at --out stopped, if there is one."),
+        typer.Option(
+            "--resume", help="Continue where the model at --out stopped, if that file exists."
+        ),
     ] = False,
     init: Annotated[
-        Path | None, typer.Option(help="Go on from this model, with this data from its start.")
+        Path | None,
+        typer.Option(help="Saved model that continues learning, from the start of DATA."),
     ] = None,
     predictions: Annotated[
         str | None,
         typer.Option(
-            help="Write a line for each row before it is learned: its label (or labels), their "
-            "probability, the likeliest labels and theirs. A file, or '-' for stdout."
+            help="File for the predictions, or '-' for stdout. Each row has its label or labels, "
+            "their probability, and the most likely labels with their probabilities."
         ),
     ] = None,
     predictions_top: Annotated[
-        int, typer.Option(min=1, help="How many of the likeliest labels; above 1 is slower.")
+        int,
+        typer.Option(
+            min=1,
+            help="Number of most likely labels in the predictions. Values above 1 are slower.",
+        ),
     ] = 1,
     predictions_format: Annotated[
-        str | None, typer.Option(help="tsv, csv or jsonl; by default the file's suffix decides.")
+        str | None,
+        typer.Option(
+            help="Format of the predictions: tsv, csv or jsonl. By default the suffix decides."
+        ),
     ] = None,
     max_memory: Annotated[
-        str | None, typer.Option(help="Keep the weights within this size, such as 500MB or 2GB.")
+        str | None, typer.Option(help="Maximum memory of the weights, such as 500MB or 2GB.")
     ] = None,
     forget: Annotated[
         int | None,
         typer.Option(
-            min=2, help="conditional: what was learned fades by half in every so many rows."
+            min=2,
+            help="Number of rows after which the weight of older rows has halved. For conditional.",
         ),
     ] = None,
     heartbeat: Annotated[
         float,
-        typer.Option(min=0, help="Where stderr is no terminal: seconds between lines, 0 for none."),
+        typer.Option(
+            min=0,
+            help="Seconds between progress lines if stderr is not a terminal, or 0 for no lines.",
+        ),
     ] = 60.0,
     format: FormatOption = None,  # noqa: A002
     one_label: LabelsOption = None,
@@ -108,7 +124,7 @@ def stream(
     max_line_bytes: LineOption = MAX_LINE_BYTES,
     order: OrderOption = None,
     top: Annotated[
-        bool, typer.Option(help="Whether to find each row's likeliest labels (for accuracy).")
+        bool, typer.Option(help="Predict the most likely label of each row, for accuracy.")
     ] = True,
     json: JsonOption = False,
     quiet: QuietOption = False,
@@ -116,9 +132,11 @@ def stream(
     columns: dict[str, Any],
     options: MethodOptions,
 ) -> None:
-    """Predict each row, then learn from it; report how good the predictions were.
+    """Predict each row, then update the model with it, and report the scores.
 
-    Rows are dealt with as they come, those of a pipe at once. Ctrl-C and SIGTERM save the model and
+    Example: labeltrees stream events.tsv --out model.safetensors
+
+    Rows are processed as they come, those of a pipe at once. Ctrl-C and SIGTERM save the model and
     print the report.
     """
     often = _checked_times(checkpoint_every, out, resume=resume)

@@ -33,42 +33,52 @@ def train(
     data: InputArgument,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Where to save the model. By default DATA.safetensors."),
+        typer.Option(
+            "--out",
+            "-o",
+            help="File for the model. By default the name of DATA with the suffix .safetensors.",
+        ),
     ] = None,
     method: Annotated[
         str,
-        typer.Option("--model", help=f"auto, or one of {', '.join(methods())}."),
+        typer.Option(
+            "--model", help=f"Method: auto chooses by the data. Others are {', '.join(methods())}."
+        ),
     ] = "auto",
     fast: Annotated[
-        bool, typer.Option("--fast", help="One tree: quicker, a little worse.")
+        bool,
+        typer.Option("--fast", help="Train one tree, which is faster and a little less accurate."),
     ] = False,
     best: Annotated[
-        bool, typer.Option("--best", help="More trees: slower, a little better.")
+        bool,
+        typer.Option(
+            "--best", help="Train more trees, which is slower and a little more accurate."
+        ),
     ] = False,
     online: Annotated[
         bool,
-        typer.Option("--online", help="Learn row by row at constant memory, in mixed order."),
+        typer.Option("--online", help="Learn row by row, in mixed order and constant memory."),
     ] = False,
     in_order: Annotated[
-        bool, typer.Option("--in-order", help="The same, in the order of the file.")
+        bool, typer.Option("--in-order", help="Learn row by row, in the order of the file.")
     ] = False,
     init: Annotated[
-        Path | None, typer.Option(help="Go on from this model: learn row by row.")
+        Path | None, typer.Option(help="Saved model that continues learning, row by row.")
     ] = None,
     format: FormatOption = None,  # noqa: A002
     vectorizer: Annotated[
         str | None,
         typer.Option(
-            help=f"For text, one of {', '.join(VECTORIZERS)}: TF-IDF of words and pairs of words, "
-            "counts of words (bm25 takes them), or hashed words and pairs of words."
+            help=f"Features of texts: {', '.join(VECTORIZERS)}. They are TF-IDF of words and pairs "
+            "of words, counts of words (for bm25), and hashed words and pairs of words."
         ),
     ] = None,
     one_label: LabelsOption = None,
     join_rows: Annotated[
         bool | None,
         typer.Option(
-            help="Whether rows of one text become one row with all their labels; by default if "
-            "each row rates a label."
+            help="Join rows with the same text into one row with all their labels. By default rows "
+            "are joined if each row rates a label."
         ),
     ] = None,
     limit: LimitOption = None,
@@ -77,12 +87,12 @@ def train(
     folder: Annotated[
         Path | None,
         typer.Option(
-            help="Where --model xreg keeps rows that memory has no room for: about four times "
-            "their size, on a disk. By default the system's folder for temporary files."
+            help="Folder for rows that do not fit into memory, used by --model xreg. It needs "
+            "about four times the size of the rows. By default the system's temporary folder."
         ),
     ] = None,
     keep_state: Annotated[
-        bool, typer.Option(help="Whether the saved model can continue learning.")
+        bool, typer.Option(help="Save what the model needs to continue learning.")
     ] = True,
     json: JsonOption = False,
     quiet: QuietOption = False,
@@ -90,7 +100,10 @@ def train(
     columns: dict[str, Any],
     options: MethodOptions,
 ) -> None:
-    """Learn the model that suits a data file, measure it on rows held out, and save it."""
+    """Train the model that suits a data file, measure it on held-out rows, and save it.
+
+    Example: labeltrees train intents.tsv
+    """
     if fast and best:
         raise ArgumentError("--fast and --best exclude each other.")
     effort: Effort = "fast" if fast else "best" if best else "usual"

@@ -37,7 +37,10 @@ def which(
     *,
     columns: dict[str, Any],
 ) -> None:
-    """Profile a data file, and print the model that `train` would choose for it, and why."""
+    """Profile a data file, and print the model that `train` would choose for it, and why.
+
+    Example: labeltrees which intents.tsv
+    """
     source = Input.choose(
         data,
         format=format,
