@@ -7,7 +7,7 @@ again, each time with more weight on the rows whose distribution it missed, and 
 mixture. We ask: does this leave fewer rows that are badly wrong? And what about the average?
 
 The targets are *distributions*: how many of a film's viewers give it one, two, … five stars. They
-are made in the script. The guide is :doc:`boosting </boosting>`.
+are made in the script. The guide is :doc:`other models </other_models>`.
 """
 
 import matplotlib.pyplot as plt

@@ -172,7 +172,7 @@ print(f"right or second or third: {is_right.any(axis=1).mean():.3f}")
 # ----------------------
 #
 # Trees propose a few likely intents, and each of these has a small regressor of its own, its
-# expert, that :doc:`refines </refinement>` what the trees say. `TextClassifier.explain` tells, for
+# expert, that :doc:`refines </conditional>` what the trees say. `TextClassifier.explain` tells, for
 # one text and one intent, what each word adds. Asked about the likeliest few, it shows what tells
 # them apart.
 
