@@ -88,8 +88,8 @@ def index_page() -> str:
     lines += [f"| [`labeltrees {name}`]({name}.rst) | {does} |" for name, does in COMMANDS.items()]
     lines += [
         "",
-        "Start with [60 seconds](../start.md). More pages are [reading data",
-        "files](../readers.md) and [from a file to a model](../training.md).",
+        "[Start in 60 seconds](../start.md) shows the most common commands, and [the guide to",
+        "training](../training.md) explains `train`.",
         "",
     ]
     lines += [":::{toctree}", ":hidden:", "", *COMMANDS, ":::", ""]

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["for_readers", "outside_fences", "relinked", "with_charts"]
+__all__ = ["for_readers", "outside_fences", "relinked"]
 
 _LINK = re.compile(r"(`+[^`]*`+)|(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 _FENCED = re.compile(r"^(`{3,})(\w*)\n(.*?)^\1$", re.MULTILINE | re.DOTALL)
-_CHART = re.compile(r"<!-- chart -->\n(.*?)<!-- end of chart -->\n", re.DOTALL)
 
 
 def outside_fences(text: str, change: Callable[[str], str]) -> str:
@@ -71,15 +70,3 @@ def for_readers(text: str) -> str:
         return f"{fence}{language}\n{code}\n{fence}"
 
     return _FENCED.sub(shown, text)
-
-
-def with_charts(text: str) -> str:
-    r"""Return a page whose lists between comments are drawn as charts.
-
-    >>> print(with_charts("<!-- chart -->\n- a\n<!-- end of chart -->\n"))
-    :::::{container} chart
-    - a
-    :::::
-    <BLANKLINE>
-    """
-    return _CHART.sub(r":::::{container} chart\n\1:::::\n", text)

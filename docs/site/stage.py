@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from docs.site import benchmarks, commands, guide, reference
-from docs.site.markdown import for_readers, relinked, with_charts
+from docs.site.markdown import for_readers, relinked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -71,7 +71,7 @@ def pages() -> dict[str, str]:
     where = places()
     texts = {name: _read(f"docs/{name}.md") for name in documents()}
     found = {
-        f"{name}.md": for_readers(with_charts(relinked(text, f"docs/{name}.md", where)))
+        f"{name}.md": for_readers(relinked(text, f"docs/{name}.md", where))
         for name, text in texts.items()
     }
     for file, place in _ROOT_PAGES.items():
@@ -83,8 +83,7 @@ def pages() -> dict[str, str]:
     found["results.md"] += _toctree(f"results/{name}" for name in results())
     for file in _OWN.glob("*.md"):
         text = file.read_text(encoding="utf-8")
-        text = with_charts(relinked(text, f"docs/site/pages/{file.name}", where))
-        found[file.name] = for_readers(text)
+        found[file.name] = for_readers(relinked(text, f"docs/site/pages/{file.name}", where))
     if not GALLERY.is_dir():
         found["index.md"] = without_gallery(found["index.md"])
     found["benchmarks.md"] = benchmarks.with_plots(found["benchmarks.md"])
