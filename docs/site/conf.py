@@ -87,7 +87,7 @@ html_theme_options: dict[str, Any] = {
         "image_light": "_static/favicon.svg",
         "image_dark": "_static/favicon.svg",
     },
-    "header_links_before_dropdown": 9,
+    "header_links_before_dropdown": 7,
     "navbar_align": "left",
     "show_toc_level": 2,
     "navigation_with_keys": False,
