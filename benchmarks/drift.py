@@ -22,7 +22,7 @@ from labeltrees.data.rows import Rows, as_rows
 from labeltrees.models.conditional.refined import RefinedTreesModel
 from labeltrees.models.conditional.settings import ConditionalSettings
 from labeltrees.models.conditional.start import start_on_stream
-from labeltrees.models.online.fading import faded
+from labeltrees.models.online.online_model import faded
 
 _HALF = 1024  # One step of the exponent in the 16-bit code of a sum.
 

@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 
 from labeltrees import ConditionalTreeClassifier
 from labeltrees.metrics import ProgressiveValidation
-from labeltrees.models.online.fading import faded
+from labeltrees.models.online.online_model import faded
 
 LOOK = {"axes.spines.top": False, "axes.spines.right": False, "axes.titlelocation": "left"}
 plt.style.use(["tableau-colorblind10", LOOK, {"figure.constrained_layout.use": True}])

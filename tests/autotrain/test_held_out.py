@@ -19,7 +19,7 @@ from labeltrees.data.rows import as_rows
 from labeltrees.evaluation import Evaluator
 from labeltrees.models.conditional.settings import ConditionalSettings
 from labeltrees.models.extreme.settings import ExtremeSettings
-from labeltrees.models.lom.settings import LomSettings
+from labeltrees.models.lom.model import LomSettings
 from labeltrees.models.registry import methods
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from tests.cli.test_cli import run_json
 import labeltrees
 from labeltrees.cli import main
 from labeltrees.errors import ArgumentError
-from labeltrees.models.online.fading import faded
+from labeltrees.models.online.online_model import faded
 
 
 @pytest.fixture(scope="module")

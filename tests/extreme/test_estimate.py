@@ -11,7 +11,7 @@ from scipy import sparse
 
 from labeltrees import ExtremeRegressor
 from labeltrees.errors import ArgumentError, DataError
-from labeltrees.models.extreme import estimate, trial
+from labeltrees.models.extreme import estimate
 from labeltrees.models.extreme.settings import ExtremeSettings
 from labeltrees.models.extreme.training import tree_shape
 
@@ -20,7 +20,7 @@ N_ROWS, N_FEATURES = 6000, 800
 
 @pytest.fixture(autouse=True)
 def measured_once(monkeypatch):
-    monkeypatch.setattr(trial, "_LEAST_SECONDS", 0.0)
+    monkeypatch.setattr(estimate, "_LEAST_SECONDS", 0.0)
 
 
 def made_up(n_rows=N_ROWS, n_labels=300, seed=0):

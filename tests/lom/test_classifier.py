@@ -27,8 +27,7 @@ from labeltrees.errors import (
     ModelFormatError,
 )
 from labeltrees.models.lom.diagnostics import split_quality
-from labeltrees.models.lom.model import LomTreeModel, _histograms
-from labeltrees.models.lom.settings import LomSettings
+from labeltrees.models.lom.model import LomSettings, LomTreeModel, _histograms
 
 
 def stream(seed, n_rows=600, n_features=8, n_labels=12, noise=0.4):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from labeltrees.data.labels import RaggedLabels
     from labeltrees.data.rows import Rows
-    from labeltrees.evaluation.result import Evaluation
+    from labeltrees.evaluation.scores import Evaluation
     from labeltrees.models.model import FittedModel
 
 __all__ = ["ModelCard", "card", "card_of", "evaluated"]

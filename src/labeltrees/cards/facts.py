@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from labeltrees.data.labels import RaggedLabels
     from labeltrees.data.vocabulary import LabelVocabulary
-    from labeltrees.evaluation.result import Evaluation
+    from labeltrees.evaluation.scores import Evaluation
     from labeltrees.models.model import FittedModel
 
 __all__ = ["About", "facts_of", "file_facts", "label_hash"]

@@ -174,7 +174,7 @@ def estimator_of(model: FittedModel | type[FittedModel]) -> type[LabelEstimator]
     """Return the estimator class of a model, or of the models of a class.
 
     >>> from labeltrees.models.lom.model import LomTreeModel
-    >>> from labeltrees.models.lom.settings import LomSettings
+    >>> from labeltrees.models.lom.model import LomSettings
     >>> estimator_of(LomTreeModel.empty(LomSettings(), 3)).__name__
     'LOMTreeClassifier'
     """

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from labeltrees.estimators.online import OnlineClassifier
+from labeltrees.models.filter.model import FilterSettings as Default
 from labeltrees.models.filter.model import FilterTreeModel
-from labeltrees.models.filter.settings import FilterSettings as Default
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from labeltrees.models.filter.settings import PairingName
+    from labeltrees.models.filter.model import PairingName
     from labeltrees.models.online.scaling import ScaleName
     from labeltrees.models.online.settings import LossName, OptimizerName
     from labeltrees.models.settings import LabelWeights

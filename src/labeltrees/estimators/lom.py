@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 from sklearn.utils.validation import check_is_fitted
 
 from labeltrees.estimators.online import OnlineClassifier
+from labeltrees.models.lom.model import LomSettings as Default
 from labeltrees.models.lom.model import LomTreeModel
-from labeltrees.models.lom.settings import LomSettings as Default
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
     from labeltrees.models.lom.diagnostics import Diagnosis
-    from labeltrees.models.lom.settings import CountsName, GrowthName, PartitionLossName
+    from labeltrees.models.lom.model import CountsName, GrowthName, PartitionLossName
     from labeltrees.models.online.scaling import ScaleName
     from labeltrees.models.online.settings import OptimizerName
     from labeltrees.models.settings import LabelWeights

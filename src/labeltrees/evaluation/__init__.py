@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from labeltrees.evaluation.measuring import Evaluator, evaluate
-from labeltrees.evaluation.result import Evaluation
 from labeltrees.evaluation.saved import evaluate_predictions
+from labeltrees.evaluation.scores import Evaluation
 
 __all__ = ["Evaluation", "Evaluator", "evaluate", "evaluate_predictions"]

@@ -13,8 +13,7 @@ from labeltrees.data.rows import stacked
 from labeltrees.data.shuffle import joined
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError, DataError
-from labeltrees.evaluation.result import Evaluation
-from labeltrees.evaluation.scores import Gathered, Ranked, reliability_of, scores_of
+from labeltrees.evaluation.scores import Evaluation, Gathered, Ranked, reliability_of, scores_of
 from labeltrees.evaluation.truth import (
     ROWS_TO_DECIDE,
     Task,

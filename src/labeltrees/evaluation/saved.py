@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from labeltrees.data.chunk import Chunk
-    from labeltrees.evaluation.result import Evaluation
+    from labeltrees.evaluation.scores import Evaluation
 
     #: A row's labels and their scores; a label, its rows and their scores.
     LabelsAndScores = tuple[list[str], list[float]]

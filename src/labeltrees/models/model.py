@@ -142,7 +142,7 @@ class FittedModel(ABC):
     scores_all: ClassVar[bool] = False
     """Whether the probability of one label depends on all scores, because they are scaled."""
     fades: ClassVar[bool] = False
-    """Whether its weights and counts can fade (`labeltrees.models.online.fading`)."""
+    """Whether its weights and counts can fade (`labeltrees.models.online.online_model`)."""
 
     settings: Any
     """Its method's parameters, of ``settings_class``."""

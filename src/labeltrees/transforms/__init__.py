@@ -6,9 +6,12 @@ returns the vectoriser for texts. scikit-learn is imported only when a transform
 """
 
 from labeltrees.transforms.conversion import from_tensors, takes_text, to_tensors, width_of
-from labeltrees.transforms.features import feature_names
+from labeltrees.transforms.features import (
+    default_text_features,
+    feature_names,
+    hashed_text_features,
+)
 from labeltrees.transforms.files import save_with_transform, transform_of
-from labeltrees.transforms.text_features import default_text_features, hashed_text_features
 
 __all__ = [
     "default_text_features",

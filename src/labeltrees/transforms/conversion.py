@@ -11,15 +11,14 @@ from labeltrees import checks, store
 from labeltrees.data.rows import MAX_FEATURES
 from labeltrees.errors import ArgumentError, ModelFormatError
 from labeltrees.models.model import file_parts
-from labeltrees.transforms.fitted import KINDS
-from labeltrees.transforms.parameters import plain
+from labeltrees.transforms.kinds import KINDS, plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from labeltrees.transforms.fitted import Tensors, TransformerKind
+    from labeltrees.transforms.kinds import Tensors, TransformerKind
 
 _MAX_DEPTH = 8
 _MAX_PARTS = 100

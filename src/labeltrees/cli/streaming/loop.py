@@ -16,7 +16,7 @@ from labeltrees.cli.report import stop_writing
 from labeltrees.cli.streaming.signals import AskedToStop
 from labeltrees.data.ahead import read_ahead
 from labeltrees.errors import DataError
-from labeltrees.models.online.fading import faded
+from labeltrees.models.online.online_model import faded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

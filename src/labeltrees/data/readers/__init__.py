@@ -13,12 +13,11 @@ from labeltrees.data.readers.json_lines import read_jsonl
 from labeltrees.data.readers.npz import read_npz
 from labeltrees.data.readers.parquet import read_parquet
 from labeltrees.data.readers.source import Source
-from labeltrees.data.readers.svmlight import read_svmlight
+from labeltrees.data.readers.svmlight import read_svmlight, read_xc
 from labeltrees.data.readers.table import read_csv
 from labeltrees.data.readers.tsv import fit_tfidf, read_tsv
 from labeltrees.data.readers.vectorizers import NoFeatures
 from labeltrees.data.readers.vw import read_vw
-from labeltrees.data.readers.xc import read_xc
 
 __all__ = [
     "DataProfile",

@@ -21,11 +21,10 @@ from labeltrees.data.readers.source import (
     check_line_limit,
     source_name,
 )
-from labeltrees.data.readers.svmlight import read_svmlight
+from labeltrees.data.readers.svmlight import read_svmlight, read_xc
 from labeltrees.data.readers.table import read_csv
 from labeltrees.data.readers.tsv import read_tsv
 from labeltrees.data.readers.vw import read_vw
-from labeltrees.data.readers.xc import read_xc
 from labeltrees.errors import ArgumentError
 
 if TYPE_CHECKING:

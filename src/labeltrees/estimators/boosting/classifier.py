@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from labeltrees.data.rows import as_rows, as_weights
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError
-from labeltrees.estimators.boosting.distances import distances_for
-from labeltrees.estimators.boosting.learners import Training, check_base, fit_base
+from labeltrees.estimators.boosting.learners import Training, check_base, distances_for, fit_base
 from labeltrees.estimators.contract import LabelClassifier, training_data
 from labeltrees.estimators.distributions import as_distributions, is_distributions, no_class_weight
 from labeltrees.estimators.self_terminating import SelfTerminatingTreeClassifier

@@ -27,7 +27,6 @@ from labeltrees.models.model import (
     names_of,
     stored_width,
 )
-from labeltrees.models.online.bank_model import BankModel, Lines
 from labeltrees.models.online.online_model import (
     IN_TURN,
     check_can_learn,
@@ -36,6 +35,7 @@ from labeltrees.models.online.online_model import (
     update_one_by_one,
 )
 from labeltrees.models.online.settings import LearningRate, RegressorSettings
+from labeltrees.models.online.table_model import BankModel, Lines
 from labeltrees.models.settings import ClassifierSettings
 from labeltrees.progress import SILENT
 from labeltrees.tree import LabelTree

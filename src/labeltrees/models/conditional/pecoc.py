@@ -11,7 +11,7 @@ from labeltrees import _core
 from labeltrees.errors import ArgumentError
 from labeltrees.models.conditional.settings import ConditionalSettings
 from labeltrees.models.dense import DenseAnswers
-from labeltrees.models.online.bank_model import NO_LINES, BankModel, Lines
+from labeltrees.models.online.table_model import NO_LINES, BankModel, Lines
 from labeltrees.models.online.tree_model import describe_tree
 from labeltrees.tree import LabelTree
 

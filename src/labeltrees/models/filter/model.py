@@ -1,21 +1,16 @@
-"""The fitted filter tree, a tournament over a fixed pairing of labels, and its predictions."""
+"""Filter trees: their parameters, and the fitted tournament over a fixed pairing of labels."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 from labeltrees import _core
+from labeltrees.checks import Choice, setting
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.models.dense import DenseAnswers
-from labeltrees.models.filter.settings import FilterSettings
-from labeltrees.models.model import (
-    MAX_DENSE_BYTES,
-    TopLabels,
-    check_dense_size,
-    check_k,
-    names_of,
-)
+from labeltrees.models.model import MAX_DENSE_BYTES, TopLabels, check_dense_size, check_k, names_of
+from labeltrees.models.online.settings import OPTIMIZERS, RegressorSettings
 from labeltrees.models.online.tree_model import TreeModel
 from labeltrees.tree import LabelTree
 
@@ -25,6 +20,38 @@ if TYPE_CHECKING:
 
     from labeltrees.data.rows import Rows
     from labeltrees.models.online.online_model import CoreBatch
+
+PairingName = Literal["balanced", "random"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilterSettings(RegressorSettings):
+    """The checked parameters of `FilterTreeClassifier`, which says what they mean.
+
+    Examples
+    --------
+    >>> FilterSettings(structure="online")
+    Traceback (most recent call last):
+    ...
+    labeltrees.errors.ArgumentError: structure must be 'balanced' or 'random', got 'online'.
+    """
+
+    structure: PairingName = setting("balanced", Choice(get_args(PairingName)))
+
+    def tree_learning(self, *, again: bool = False) -> _core.ConditionalLearning:
+        """Return how the core learns: labels are counted where new ones are placed."""
+        random = self.structure == "random"
+        return _core.ConditionalLearning(
+            reading=self.reading,
+            optimizer=OPTIMIZERS[self.optimizer],
+            learning_rate=self.learning_rate,
+            insertion=_core.Insertion.random if random else _core.Insertion.objective,
+            balance=_core.Balance.labels,
+            alpha=1.0,
+            seed=self.random_state,
+            n_threads=1,
+            again=again,
+        )
 
 
 @dataclass

@@ -1,19 +1,19 @@
-"""The fitted LOMtree: an online decision tree that chooses its own partitions, and its answers."""
+"""LOMtree: its parameters, and the fitted decision tree that chooses its own partitions."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
 
 from labeltrees import _core, checks, store
+from labeltrees.checks import Choice, Integer, Number, setting
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError, ModelFormatError, TooLargeError
 from labeltrees.models.explanation import check_question
 from labeltrees.models.lom.diagnostics import Diagnosis, diagnose
 from labeltrees.models.lom.explanation import RouteExplanation, route_steps
-from labeltrees.models.lom.settings import LomSettings
 from labeltrees.models.model import (
     BYTES_PER_ENTRY,
     MAX_DENSE_BYTES,
@@ -24,6 +24,7 @@ from labeltrees.models.model import (
     stored_width,
 )
 from labeltrees.models.online.online_model import learning_errors, single_labels
+from labeltrees.models.online.settings import OPTIMIZERS, OnlineSettings
 from labeltrees.models.online.table_model import TableModel
 from labeltrees.progress import SILENT
 
@@ -38,10 +39,69 @@ if TYPE_CHECKING:
     from labeltrees.models.online.online_model import CoreBatch
     from labeltrees.progress import Progress
 
+CountsName = Literal["both", "training"]
+GrowthName = Literal["online", "heaviest"]
+PartitionLossName = Literal["hinge", "logistic", "squared", "absolute"]
+LOSSES = {name: getattr(_core.PartitionLoss, name) for name in get_args(PartitionLossName)}
 MAX_ROUNDS = 10**9 - 1
 """So often, at most, older files say that each row was learned."""
-
 _HISTOGRAM = 2  # the place of a node's histogram among its three ledgers
+
+
+@dataclass(frozen=True, kw_only=True)
+class LomSettings(OnlineSettings):
+    """The checked parameters of `LOMTreeClassifier`, which says what they mean.
+
+    Examples
+    --------
+    >>> LomSettings(swap_resistance=0.5)
+    Traceback (most recent call last):
+    ...
+    labeltrees.errors.ArgumentError: swap_resistance must be in [1, 1e+09], got 0.5.
+    """
+
+    max_splits: int | None = setting(None, Integer(0, 2**30 - 1, optional=True))
+    splits_per_label: float = setting(4.0, Number(0, 1e6))
+    swap_resistance: float = setting(4.0, Number(1, 1e9))
+    back_off: float = setting(1.0, Number(0, 1e6))
+    counts: CountsName = setting("both", Choice(get_args(CountsName)))
+    growth: GrowthName = setting("online", Choice(get_args(GrowthName)))
+    loss: PartitionLossName = setting("hinge", Choice(get_args(PartitionLossName)))
+
+    @property
+    def reading(self) -> _core.Reading:
+        """How the core reads rows."""
+        return _core.Reading(
+            loss=_core.Loss.logistic,  # of no consequence: only a margin's sign counts
+            normalize=self.normalize,
+            bias=self.bias,
+            mixing=False,
+            sharpness=1.0,
+        )
+
+    def learning(self, *, again: bool = False) -> _core.LomLearning:
+        """Return how the core learns."""
+        limited = self.max_splits is not None
+        return _core.LomLearning(
+            reading=self.reading,
+            loss=LOSSES[self.loss],
+            optimizer=OPTIMIZERS[self.optimizer],
+            learning_rate=self.learning_rate,
+            max_splits=float(self.max_splits or 0),
+            splits_per_label=0.0 if limited else self.splits_per_label,
+            swap_resistance=self.swap_resistance,
+            training_path_only=self.counts == "training",
+            again=again,
+        )
+
+    @classmethod
+    def from_dict(cls, values: Any, *, n_labels: int | None = None) -> Self:
+        """Return the settings that `to_dict` wrote down, or raise `ModelFormatError`."""
+        if isinstance(values, dict):
+            values = {"counts": "both", "growth": "online"} | values  # older files had no choice
+            if values["counts"] == "taught":  # its name until 0.2.0
+                values = values | {"counts": "training"}
+        return super().from_dict(values, n_labels=n_labels)
 
 
 @dataclass

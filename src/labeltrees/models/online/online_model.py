@@ -1,4 +1,4 @@
-"""Models that learn row by row: one method `update`, whatever the core is."""
+"""Models that learn row by row and may forget: one method `update`, whatever the core is."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from labeltrees import _core
+from labeltrees import _core, checks
 from labeltrees.data.rows import check_weights
-from labeltrees.errors import DataError, DivergedError, FrozenModelError
+from labeltrees.errors import ArgumentError, DataError, DivergedError, FrozenModelError
 from labeltrees.models.model import FittedModel, Predictions, names_of
 from labeltrees.progress import SILENT
 
@@ -34,6 +34,9 @@ _SHOWN_PARTS = 20
 """Number of parts of a pass whose progress is shown."""
 IN_TURN: NDArray[np.int64] = np.empty(0, dtype=np.int64)
 """The order of rows learned one after the other."""
+_EXPONENT = 1024
+"""A factor of two in the 16-bit code of an optimiser's sum."""
+_COUNTS = ("left", "right", "own", "others")
 
 
 class CoreBatch:
@@ -265,3 +268,44 @@ def learning_errors(settings: PassSettings) -> Iterator[None]:
             f"optimizer={settings.optimizer!r} on this data; lower it, or scale the values of X.",
             row,
         ) from None
+
+
+def faded(model: Any, share: float) -> Any:
+    """Return the model with weights and counts of examples times a share, and longer steps.
+
+    Labels, tree and mixtures stay. The optimiser's sums are multiplied as well, so that steps are
+    as long as they were before. O(size of the model).
+
+    Parameters
+    ----------
+    model : FittedModel
+        One that ``fades`` and has its state.
+    share : float in (0, 1]
+        What is left.
+
+    Examples
+    --------
+    >>> import labeltrees
+    >>> tree = labeltrees.ConditionalTreeClassifier(refine=0, n_trees=1, structure="online")
+    >>> tree = tree.partial_fit([[1, 0], [0, 1]] * 20, ["a", "b"] * 20)
+    >>> before, after = tree.model_, faded(tree.model_, 0.5)
+    >>> row = before.rows([[1, 0]])
+    >>> p, less = (float(model.label_probabilities(row, ["a"])[0]) for model in (before, after))
+    >>> p > less > 0.5
+    True
+    """
+    share = checks.number("share", share, 0, 1, open_low=True)
+    if not model.fades or model.frozen:
+        raise ArgumentError.of("model", type(model).__name__, "conditional trees with their state")
+    tensors, facts = model.to_tensors(keep_state=True)
+    less = round(-_EXPONENT * np.log2(share))
+    for name, values in tensors.items():
+        last = name.rsplit(".", 1)[-1]
+        if last == "sums":
+            left = np.maximum(values.astype(np.int64) - less, 1)
+            tensors[name] = np.where(values > 0, left, 0).astype(values.dtype)
+        elif last in _COUNTS:
+            tensors[name] = np.floor(values * share).astype(values.dtype)
+        elif last == "weights":
+            tensors[name] = (values * np.float32(share)).astype(values.dtype)
+    return type(model).from_tensors(tensors, facts)

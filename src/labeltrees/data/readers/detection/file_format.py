@@ -11,7 +11,7 @@ from labeltrees.data.readers.columns import is_header_pair, plain
 from labeltrees.data.readers.detection.table_columns import choose_delimiter, has_known_name
 from labeltrees.data.readers.fasttext import LABEL_PREFIX
 from labeltrees.data.readers.source import BYTE_ORDER_MARK, GZIP_MAGIC, not_utf8
-from labeltrees.data.readers.xc import HEADER
+from labeltrees.data.readers.svmlight import HEADER
 from labeltrees.errors import DataFileError
 
 if TYPE_CHECKING:
