@@ -10,9 +10,8 @@ import numpy as np
 from labeltrees import _core, checks, store
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ModelFormatError, TooLargeError
-from labeltrees.models.explanation import check_question
+from labeltrees.models.explanation import RelevanceExplanation, check_question, relevance_steps
 from labeltrees.models.extreme.calibration import Calibration, ProbabilityMap
-from labeltrees.models.extreme.explanation import RelevanceExplanation, relevance_steps
 from labeltrees.models.extreme.settings import LOSSES, ExtremeSettings
 from labeltrees.models.extreme.tail import Found, TailClassifier, rerank_labels, rerank_rows
 from labeltrees.models.model import (

@@ -11,9 +11,8 @@ from labeltrees import _core, checks, store
 from labeltrees.checks import Choice, Integer, Number, setting
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError, ModelFormatError, TooLargeError
-from labeltrees.models.explanation import check_question
+from labeltrees.models.explanation import RouteExplanation, check_question, route_steps
 from labeltrees.models.lom.diagnostics import Diagnosis, diagnose
-from labeltrees.models.lom.explanation import RouteExplanation, route_steps
 from labeltrees.models.model import (
     BYTES_PER_ENTRY,
     MAX_DENSE_BYTES,

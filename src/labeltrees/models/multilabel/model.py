@@ -10,7 +10,7 @@ import numpy as np
 from labeltrees import _core, checks, store
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import DataError, TooLargeError
-from labeltrees.models.explanation import check_question
+from labeltrees.models.explanation import MarginalExplanation, check_question, explanation_of
 from labeltrees.models.model import (
     BYTES_PER_ENTRY,
     MAX_DENSE_BYTES,
@@ -26,7 +26,6 @@ from labeltrees.models.model import (
     names_of,
     stored_width,
 )
-from labeltrees.models.multilabel.explanation import MarginalExplanation, explanation_of
 from labeltrees.models.multilabel.settings import MultiLabelSettings
 from labeltrees.models.online.lines import CountedLines, reranker_pairs, reranker_tensors
 from labeltrees.models.online.online_model import (

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from labeltrees.models.explanation import Contribution, strongest_features, support_lines
+from labeltrees.models.explanation import (
+    Contribution,
+    ReadableExplanation,
+    strongest_features,
+    support_lines,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -93,7 +98,7 @@ class Refinement:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(ReadableExplanation):
     """The path of one label for one row; ``str`` of it is a text to read."""
 
     label: int | str
@@ -107,10 +112,6 @@ class Explanation:
     refinement: Refinement | None = None
     """What rerankers add; None in a plain tree."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the whole as plain values, ready for JSON."""
-        return asdict(self)
-
     def to_text(self) -> str:
         """Return a text with one line per turn and one per feature."""
         turns = f"{len(self.steps)} turn{'' if len(self.steps) == 1 else 's'}"
@@ -123,12 +124,9 @@ class Explanation:
             lines += self.refinement.to_lines()
         return "\n".join(lines)
 
-    def __str__(self) -> str:
-        return self.to_text()
-
 
 @dataclass(frozen=True)
-class PooledExplanation:
+class PooledExplanation(ReadableExplanation):
     """One label's paths in all trees of a pool; ``str`` of it is a text to read.
 
     The pooled probability is the geometric mean of the trees', over the same of all labels.
@@ -142,10 +140,6 @@ class PooledExplanation:
     trees: tuple[Explanation, ...]
     """Its path in each tree; empty for trees with more than two children at a node."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the whole as plain values, ready for JSON."""
-        return asdict(self)
-
     def to_text(self) -> str:
         """Return a text with a part for each tree."""
         each = ", ".join(f"{p:.4g}" for p in self.p_trees)
@@ -153,9 +147,6 @@ class PooledExplanation:
         for number, tree in enumerate(self.trees, 1):
             lines.append(f"tree {number}: {tree.to_text()}")
         return "\n".join(lines)
-
-    def __str__(self) -> str:
-        return self.to_text()
 
 
 def steps_of(
