@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
 
 from sklearn.utils.validation import check_is_fitted
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from labeltrees.tree import LabelTree
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ConditionalTreeClassifier(OnlineClassifier):
     """P(label given x) over very many labels, learned online, in time logarithmic in their number.
 
@@ -174,56 +176,32 @@ class ConditionalTreeClassifier(OnlineClassifier):
     """
 
     _model_class = ConditionalTreeModel
-    model_: ConditionalTreeModel | PecocTreeModel | PooledTreesModel | RefinedTreesModel
+    model_: ConditionalTreeModel | PecocTreeModel | PooledTreesModel | RefinedTreesModel = field(
+        init=False
+    )
 
-    def __init__(
-        self,
-        *,
-        structure: Structure = Default.structure,
-        arity: int = Default.arity,
-        n_trees: int | Auto = Default.n_trees,
-        refine: int | Auto = Default.refine,
-        alpha: float = Default.alpha,
-        balance: BalanceName = Default.balance,
-        loss: LossName = Default.loss,
-        optimizer: OptimizerName = Default.optimizer,
-        learning_rate: float = Default.learning_rate,
-        mixing: bool = Default.mixing,
-        sharpness: float | Auto = Default.sharpness,
-        n_passes: int | Auto = Default.n_passes,
-        shuffle: bool = Default.shuffle,
-        scale: ScaleName | None = Default.scale,
-        normalize: bool = Default.normalize,
-        bias: float = Default.bias,
-        novelty: bool = Default.novelty,
-        max_memory: int | None = Default.max_memory,
-        n_jobs: int | None = Default.n_jobs,
-        random_state: Any = Default.random_state,
-        class_weight: LabelWeights = Default.class_weight,
-        verbose: int = Default.verbose,
-    ) -> None:
-        self.structure = structure
-        self.arity = arity
-        self.n_trees = n_trees
-        self.refine = refine
-        self.alpha = alpha
-        self.balance = balance
-        self.loss = loss
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.mixing = mixing
-        self.sharpness = sharpness
-        self.n_passes = n_passes
-        self.shuffle = shuffle
-        self.scale = scale
-        self.normalize = normalize
-        self.bias = bias
-        self.novelty = novelty
-        self.max_memory = max_memory
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.class_weight = class_weight
-        self.verbose = verbose
+    structure: Structure = Default.structure
+    arity: int = Default.arity
+    n_trees: int | Auto = Default.n_trees
+    refine: int | Auto = Default.refine
+    alpha: float = Default.alpha
+    balance: BalanceName = Default.balance
+    loss: LossName = Default.loss
+    optimizer: OptimizerName = Default.optimizer
+    learning_rate: float = Default.learning_rate
+    mixing: bool = Default.mixing
+    sharpness: float | Auto = Default.sharpness
+    n_passes: int | Auto = Default.n_passes
+    shuffle: bool = Default.shuffle
+    scale: ScaleName | None = Default.scale
+    normalize: bool = Default.normalize
+    bias: float = Default.bias
+    novelty: bool = Default.novelty
+    max_memory: int | None = Default.max_memory
+    n_jobs: int | None = Default.n_jobs
+    random_state: Any = Default.random_state
+    class_weight: LabelWeights = Default.class_weight
+    verbose: int = Default.verbose
 
     def predict_top_k(
         self, X: Any, k: int = 5, *, search: SearchName = "auto", beam_width: int = 10

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 from labeltrees.data.readers.files import chunks_of
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from labeltrees.models.model import SearchName
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ExtremeRegressor(RelevanceEstimator):
     """Predict the relevance of very many labels to a row by trees of labels (XReg and Parabel).
 
@@ -148,64 +150,34 @@ class ExtremeRegressor(RelevanceEstimator):
     """
 
     _model_class = ExtremeModel
-    model_: ExtremeModel
+    model_: ExtremeModel = field(init=False)
 
-    def __init__(
-        self,
-        *,
-        n_trees: int = Default.n_trees,
-        arity: int = Default.arity,
-        max_leaf: int = Default.max_leaf,
-        loss: NodeLossName = Default.loss,
-        objective: ObjectiveName = Default.objective,
-        cost: float | None = Default.cost,
-        cost_power: float = Default.cost_power,
-        inner_power: float = Default.inner_power,
-        relevance: RelevanceName | None = Default.relevance,
-        propensity_a: float = Default.propensity_a,
-        propensity_b: float = Default.propensity_b,
-        tail: TailName | None = Default.tail,
-        tail_weight: float = Default.tail_weight,
-        beam_width: int | None = Default.beam_width,
-        missing: MissingName = Default.missing,
-        threshold: float = Default.threshold,
-        calibrate: bool = Default.calibrate,
-        max_epochs: int = Default.max_epochs,
-        tolerance: float = Default.tolerance,
-        min_weight: float = Default.min_weight,
-        min_weight_share: float = Default.min_weight_share,
-        n_jobs: int | None = Default.n_jobs,
-        max_memory: int | None = Default.max_memory,
-        random_state: Any = Default.random_state,
-        warm_start: bool = Default.warm_start,
-        verbose: int = Default.verbose,
-    ) -> None:
-        self.n_trees = n_trees
-        self.arity = arity
-        self.max_leaf = max_leaf
-        self.loss = loss
-        self.objective = objective
-        self.cost = cost
-        self.cost_power = cost_power
-        self.inner_power = inner_power
-        self.relevance = relevance
-        self.propensity_a = propensity_a
-        self.propensity_b = propensity_b
-        self.tail = tail
-        self.tail_weight = tail_weight
-        self.beam_width = beam_width
-        self.missing = missing
-        self.threshold = threshold
-        self.calibrate = calibrate
-        self.max_epochs = max_epochs
-        self.tolerance = tolerance
-        self.min_weight = min_weight
-        self.min_weight_share = min_weight_share
-        self.n_jobs = n_jobs
-        self.max_memory = max_memory
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.verbose = verbose
+    n_trees: int = Default.n_trees
+    arity: int = Default.arity
+    max_leaf: int = Default.max_leaf
+    loss: NodeLossName = Default.loss
+    objective: ObjectiveName = Default.objective
+    cost: float | None = Default.cost
+    cost_power: float = Default.cost_power
+    inner_power: float = Default.inner_power
+    relevance: RelevanceName | None = Default.relevance
+    propensity_a: float = Default.propensity_a
+    propensity_b: float = Default.propensity_b
+    tail: TailName | None = Default.tail
+    tail_weight: float = Default.tail_weight
+    beam_width: int | None = Default.beam_width
+    missing: MissingName = Default.missing
+    threshold: float = Default.threshold
+    calibrate: bool = Default.calibrate
+    max_epochs: int = Default.max_epochs
+    tolerance: float = Default.tolerance
+    min_weight: float = Default.min_weight
+    min_weight_share: float = Default.min_weight_share
+    n_jobs: int | None = Default.n_jobs
+    max_memory: int | None = Default.max_memory
+    random_state: Any = Default.random_state
+    warm_start: bool = Default.warm_start
+    verbose: int = Default.verbose
 
     @classmethod
     def preset(cls, name: PresetName, **parameters: Any) -> Self:

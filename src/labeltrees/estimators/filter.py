@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from labeltrees.estimators.online import OnlineClassifier
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from labeltrees.tree import LabelTree
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class FilterTreeClassifier(OnlineClassifier):
     """A knock-out tournament between the labels, in time logarithmic in their number.
 
@@ -79,36 +81,20 @@ class FilterTreeClassifier(OnlineClassifier):
     """
 
     _model_class = FilterTreeModel
-    model_: FilterTreeModel
+    model_: FilterTreeModel = field(init=False)
 
-    def __init__(
-        self,
-        *,
-        structure: PairingName = Default.structure,
-        loss: LossName = Default.loss,
-        optimizer: OptimizerName = Default.optimizer,
-        learning_rate: float = Default.learning_rate,
-        n_passes: int = Default.n_passes,
-        shuffle: bool = Default.shuffle,
-        scale: ScaleName | None = Default.scale,
-        normalize: bool = Default.normalize,
-        bias: float = Default.bias,
-        random_state: Any = Default.random_state,
-        class_weight: LabelWeights = Default.class_weight,
-        verbose: int = Default.verbose,
-    ) -> None:
-        self.structure = structure
-        self.loss = loss
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.n_passes = n_passes
-        self.shuffle = shuffle
-        self.scale = scale
-        self.normalize = normalize
-        self.bias = bias
-        self.random_state = random_state
-        self.class_weight = class_weight
-        self.verbose = verbose
+    structure: PairingName = Default.structure
+    loss: LossName = Default.loss
+    optimizer: OptimizerName = Default.optimizer
+    learning_rate: float = Default.learning_rate
+    n_passes: int = Default.n_passes
+    shuffle: bool = Default.shuffle
+    scale: ScaleName | None = Default.scale
+    normalize: bool = Default.normalize
+    bias: float = Default.bias
+    random_state: Any = Default.random_state
+    class_weight: LabelWeights = Default.class_weight
+    verbose: int = Default.verbose
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the tournament's winner of every row. O(log n) per row.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from labeltrees.models.settings import LabelWeights
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LOMTreeClassifier(OnlineClassifier):
     """An online decision tree over very many labels that chooses its own partitions.
 
@@ -109,46 +111,25 @@ class LOMTreeClassifier(OnlineClassifier):
     """
 
     _model_class = LomTreeModel
-    model_: LomTreeModel
+    model_: LomTreeModel = field(init=False)
 
-    def __init__(
-        self,
-        *,
-        max_splits: int | None = Default.max_splits,
-        splits_per_label: float = Default.splits_per_label,
-        swap_resistance: float = Default.swap_resistance,
-        back_off: float = Default.back_off,
-        counts: CountsName = Default.counts,
-        growth: GrowthName = Default.growth,
-        loss: PartitionLossName = Default.loss,
-        optimizer: OptimizerName = Default.optimizer,
-        learning_rate: float = Default.learning_rate,
-        n_passes: int = Default.n_passes,
-        shuffle: bool = Default.shuffle,
-        scale: ScaleName | None = Default.scale,
-        normalize: bool = Default.normalize,
-        bias: float = Default.bias,
-        random_state: Any = Default.random_state,
-        class_weight: LabelWeights = Default.class_weight,
-        verbose: int = Default.verbose,
-    ) -> None:
-        self.max_splits = max_splits
-        self.splits_per_label = splits_per_label
-        self.swap_resistance = swap_resistance
-        self.back_off = back_off
-        self.counts = counts
-        self.growth = growth
-        self.loss = loss
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.n_passes = n_passes
-        self.shuffle = shuffle
-        self.scale = scale
-        self.normalize = normalize
-        self.bias = bias
-        self.random_state = random_state
-        self.class_weight = class_weight
-        self.verbose = verbose
+    max_splits: int | None = Default.max_splits
+    splits_per_label: float = Default.splits_per_label
+    swap_resistance: float = Default.swap_resistance
+    back_off: float = Default.back_off
+    counts: CountsName = Default.counts
+    growth: GrowthName = Default.growth
+    loss: PartitionLossName = Default.loss
+    optimizer: OptimizerName = Default.optimizer
+    learning_rate: float = Default.learning_rate
+    n_passes: int = Default.n_passes
+    shuffle: bool = Default.shuffle
+    scale: ScaleName | None = Default.scale
+    normalize: bool = Default.normalize
+    bias: float = Default.bias
+    random_state: Any = Default.random_state
+    class_weight: LabelWeights = Default.class_weight
+    verbose: int = Default.verbose
 
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Return the leaf, as a node's id, in which every row ends.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from labeltrees.tree import LabelTree
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class MultiLabelTreeClassifier(OnlineEstimator, MultilabelEstimator):
     """A probabilistic label tree for rows with any number of labels, learned row by row.
 
@@ -114,46 +116,25 @@ class MultiLabelTreeClassifier(OnlineEstimator, MultilabelEstimator):
     """
 
     _model_class = MultiLabelTreeModel
-    model_: MultiLabelTreeModel
+    model_: MultiLabelTreeModel = field(init=False)
 
-    def __init__(
-        self,
-        *,
-        structure: SetStructureName = Default.structure,
-        refine: int = Default.refine,
-        branching_threshold: float = Default.branching_threshold,
-        optimizer: OptimizerName = Default.optimizer,
-        learning_rate: float = Default.learning_rate,
-        mixing: bool = Default.mixing,
-        sharpness: float = Default.sharpness,
-        threshold: float = Default.threshold,
-        n_passes: int = Default.n_passes,
-        shuffle: bool = Default.shuffle,
-        scale: ScaleName | None = Default.scale,
-        normalize: bool = Default.normalize,
-        bias: float = Default.bias,
-        max_memory: int | None = Default.max_memory,
-        n_jobs: int | None = Default.n_jobs,
-        random_state: Any = Default.random_state,
-        verbose: int = Default.verbose,
-    ) -> None:
-        self.structure = structure
-        self.refine = refine
-        self.branching_threshold = branching_threshold
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.mixing = mixing
-        self.sharpness = sharpness
-        self.threshold = threshold
-        self.n_passes = n_passes
-        self.shuffle = shuffle
-        self.scale = scale
-        self.normalize = normalize
-        self.bias = bias
-        self.max_memory = max_memory
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    structure: SetStructureName = Default.structure
+    refine: int = Default.refine
+    branching_threshold: float = Default.branching_threshold
+    optimizer: OptimizerName = Default.optimizer
+    learning_rate: float = Default.learning_rate
+    mixing: bool = Default.mixing
+    sharpness: float = Default.sharpness
+    threshold: float = Default.threshold
+    n_passes: int = Default.n_passes
+    shuffle: bool = Default.shuffle
+    scale: ScaleName | None = Default.scale
+    normalize: bool = Default.normalize
+    bias: float = Default.bias
+    max_memory: int | None = Default.max_memory
+    n_jobs: int | None = Default.n_jobs
+    random_state: Any = Default.random_state
+    verbose: int = Default.verbose
 
     def fit(
         self,

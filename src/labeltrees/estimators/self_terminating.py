@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -30,6 +31,7 @@ _NO_MASSES = np.empty(0)
 _NO_STARTS = np.empty(0, dtype=np.int64)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SelfTerminatingTreeClassifier(LabelClassifier):
     """A decision tree that decides while it grows where to stop, with probabilities at its leaves.
 
@@ -115,36 +117,20 @@ class SelfTerminatingTreeClassifier(LabelClassifier):
 
     _model_class = SelfTerminatingTreeModel
     accepts_distributions = True
-    model_: SelfTerminatingTreeModel
+    model_: SelfTerminatingTreeModel = field(init=False)
 
-    def __init__(
-        self,
-        *,
-        penalty: Any = Default.penalty,
-        weight_power: float | str = Default.weight_power,
-        min_gain: float | str = Default.min_gain,
-        criterion: CriterionName = Default.criterion,
-        norm: NormName = Default.norm,
-        form: FormName = Default.form,
-        categorical: Any = Default.categorical,
-        split_terminated: bool = Default.split_terminated,
-        max_bins: int = Default.max_bins,
-        n_jobs: int | None = Default.n_jobs,
-        random_state: Any = Default.random_state,
-        class_weight: LabelWeights = Default.class_weight,
-    ) -> None:
-        self.penalty = penalty
-        self.weight_power = weight_power
-        self.min_gain = min_gain
-        self.criterion = criterion
-        self.norm = norm
-        self.form = form
-        self.categorical = categorical
-        self.split_terminated = split_terminated
-        self.max_bins = max_bins
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.class_weight = class_weight
+    penalty: Any = Default.penalty
+    weight_power: float | str = Default.weight_power
+    min_gain: float | str = Default.min_gain
+    criterion: CriterionName = Default.criterion
+    norm: NormName = Default.norm
+    form: FormName = Default.form
+    categorical: Any = Default.categorical
+    split_terminated: bool = Default.split_terminated
+    max_bins: int = Default.max_bins
+    n_jobs: int | None = Default.n_jobs
+    random_state: Any = Default.random_state
+    class_weight: LabelWeights = Default.class_weight
 
     def fit(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from labeltrees.estimators.online import OnlineClassifier
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from labeltrees.models.settings import LabelWeights
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class OneAgainstAllClassifier(OnlineClassifier):
     """P(label given x) by one linear regressor per label, learned online: O(n_labels) per row.
 
@@ -75,34 +77,19 @@ class OneAgainstAllClassifier(OnlineClassifier):
     """
 
     _model_class = OneAgainstAllModel
-    model_: OneAgainstAllModel
+    model_: OneAgainstAllModel = field(init=False)
 
-    def __init__(
-        self,
-        *,
-        loss: LossName = OneAgainstAllSettings.loss,
-        optimizer: OptimizerName = OneAgainstAllSettings.optimizer,
-        learning_rate: float = OneAgainstAllSettings.learning_rate,
-        n_passes: int = OneAgainstAllSettings.n_passes,
-        shuffle: bool = OneAgainstAllSettings.shuffle,
-        scale: ScaleName | None = OneAgainstAllSettings.scale,
-        normalize: bool = OneAgainstAllSettings.normalize,
-        bias: float = OneAgainstAllSettings.bias,
-        random_state: Any = OneAgainstAllSettings.random_state,
-        class_weight: LabelWeights = OneAgainstAllSettings.class_weight,
-        verbose: int = OneAgainstAllSettings.verbose,
-    ) -> None:
-        self.loss = loss
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.n_passes = n_passes
-        self.shuffle = shuffle
-        self.scale = scale
-        self.normalize = normalize
-        self.bias = bias
-        self.random_state = random_state
-        self.class_weight = class_weight
-        self.verbose = verbose
+    loss: LossName = OneAgainstAllSettings.loss
+    optimizer: OptimizerName = OneAgainstAllSettings.optimizer
+    learning_rate: float = OneAgainstAllSettings.learning_rate
+    n_passes: int = OneAgainstAllSettings.n_passes
+    shuffle: bool = OneAgainstAllSettings.shuffle
+    scale: ScaleName | None = OneAgainstAllSettings.scale
+    normalize: bool = OneAgainstAllSettings.normalize
+    bias: float = OneAgainstAllSettings.bias
+    random_state: Any = OneAgainstAllSettings.random_state
+    class_weight: LabelWeights = OneAgainstAllSettings.class_weight
+    verbose: int = OneAgainstAllSettings.verbose
 
     def predict_label_score(self, X: Any, y: ArrayLike) -> NDArray[np.float64]:
         """Return f_y(x) in [0, 1] for the label y[i] of each row; 0 for a label never seen.
@@ -163,6 +150,7 @@ class OneAgainstAllClassifier(OnlineClassifier):
         return scores
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class FrequencyTableClassifier(OnlineClassifier):
     """P(label given x) as the frequency with which the label was seen with exactly this x.
 
@@ -198,13 +186,7 @@ class FrequencyTableClassifier(OnlineClassifier):
     """
 
     _model_class = FrequencyTableModel
-    model_: FrequencyTableModel
+    model_: FrequencyTableModel = field(init=False)
 
-    def __init__(
-        self,
-        *,
-        back_off: float = FrequencyTableSettings.back_off,
-        class_weight: LabelWeights = FrequencyTableSettings.class_weight,
-    ) -> None:
-        self.back_off = back_off
-        self.class_weight = class_weight
+    back_off: float = FrequencyTableSettings.back_off
+    class_weight: LabelWeights = FrequencyTableSettings.class_weight

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from labeltrees.estimators.baselines.multilabel import BaselineEstimator
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from labeltrees.models.baselines.multilabel import RelevanceName
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Bm25Ranker(BaselineEstimator):
     """Rank the labels of a row by BM25, where a label's document has the features of its rows.
 
@@ -76,26 +78,17 @@ class Bm25Ranker(BaselineEstimator):
     """
 
     _model_class = Bm25Model
-    model_: Bm25Model
+    model_: Bm25Model = field(init=False)
 
-    def __init__(
-        self,
-        *,
-        k1: float = Bm25Settings.k1,
-        b: float = Bm25Settings.b,
-        relevance: RelevanceName | None = Bm25Settings.relevance,
-        threshold: float = Bm25Settings.threshold,
-        calibrate: bool = Bm25Settings.calibrate,
-        random_state: Any = Bm25Settings.random_state,
-    ) -> None:
-        self.k1 = k1
-        self.b = b
-        self.relevance = relevance
-        self.threshold = threshold
-        self.calibrate = calibrate
-        self.random_state = random_state
+    k1: float = Bm25Settings.k1
+    b: float = Bm25Settings.b
+    relevance: RelevanceName | None = Bm25Settings.relevance
+    threshold: float = Bm25Settings.threshold
+    calibrate: bool = Bm25Settings.calibrate
+    random_state: Any = Bm25Settings.random_state
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class DismecRanker(BaselineEstimator):
     """Rank labels by one support vector machine per label (DiSMEC), in O(n_labels) per row.
 
@@ -148,30 +141,19 @@ class DismecRanker(BaselineEstimator):
     """
 
     _model_class = DismecModel
-    model_: DismecModel
+    model_: DismecModel = field(init=False)
 
-    def __init__(
-        self,
-        *,
-        cost: float = DismecSettings.cost,
-        min_weight: float = DismecSettings.min_weight,
-        max_epochs: int = DismecSettings.max_epochs,
-        tolerance: float = DismecSettings.tolerance,
-        threshold: float = DismecSettings.threshold,
-        calibrate: bool = DismecSettings.calibrate,
-        n_jobs: int | None = DismecSettings.n_jobs,
-        random_state: Any = DismecSettings.random_state,
-    ) -> None:
-        self.cost = cost
-        self.min_weight = min_weight
-        self.max_epochs = max_epochs
-        self.tolerance = tolerance
-        self.threshold = threshold
-        self.calibrate = calibrate
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    cost: float = DismecSettings.cost
+    min_weight: float = DismecSettings.min_weight
+    max_epochs: int = DismecSettings.max_epochs
+    tolerance: float = DismecSettings.tolerance
+    threshold: float = DismecSettings.threshold
+    calibrate: bool = DismecSettings.calibrate
+    n_jobs: int | None = DismecSettings.n_jobs
+    random_state: Any = DismecSettings.random_state
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ProxmlRanker(BaselineEstimator):
     """Rank labels by one sparse classifier per label, robust to changed features (ProXML).
 
@@ -225,28 +207,18 @@ class ProxmlRanker(BaselineEstimator):
     """
 
     _model_class = ProxmlModel
-    model_: ProxmlModel
+    model_: ProxmlModel = field(init=False)
 
-    def __init__(
-        self,
-        *,
-        cost: float = ProxmlSettings.cost,
-        max_epochs: int = ProxmlSettings.max_epochs,
-        tolerance: float = ProxmlSettings.tolerance,
-        threshold: float = ProxmlSettings.threshold,
-        calibrate: bool = ProxmlSettings.calibrate,
-        n_jobs: int | None = ProxmlSettings.n_jobs,
-        random_state: Any = ProxmlSettings.random_state,
-    ) -> None:
-        self.cost = cost
-        self.max_epochs = max_epochs
-        self.tolerance = tolerance
-        self.threshold = threshold
-        self.calibrate = calibrate
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    cost: float = ProxmlSettings.cost
+    max_epochs: int = ProxmlSettings.max_epochs
+    tolerance: float = ProxmlSettings.tolerance
+    threshold: float = ProxmlSettings.threshold
+    calibrate: bool = ProxmlSettings.calibrate
+    n_jobs: int | None = ProxmlSettings.n_jobs
+    random_state: Any = ProxmlSettings.random_state
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class RankSvmRanker(BaselineEstimator):
     """Rank labels by linear scores learned from pairs (RankSVM), in O(n_labels) per row.
 
@@ -300,30 +272,19 @@ class RankSvmRanker(BaselineEstimator):
     """
 
     _model_class = RankSvmModel
-    model_: RankSvmModel
+    model_: RankSvmModel = field(init=False)
 
-    def __init__(
-        self,
-        *,
-        cost: float = RankSvmSettings.cost,
-        per: PairsName = RankSvmSettings.per,
-        n_zeros: int | None = RankSvmSettings.n_zeros,
-        max_iterations: int = RankSvmSettings.max_iterations,
-        relevance: RelevanceName | None = RankSvmSettings.relevance,
-        threshold: float = RankSvmSettings.threshold,
-        calibrate: bool = RankSvmSettings.calibrate,
-        random_state: Any = RankSvmSettings.random_state,
-    ) -> None:
-        self.cost = cost
-        self.per = per
-        self.n_zeros = n_zeros
-        self.max_iterations = max_iterations
-        self.relevance = relevance
-        self.threshold = threshold
-        self.calibrate = calibrate
-        self.random_state = random_state
+    cost: float = RankSvmSettings.cost
+    per: PairsName = RankSvmSettings.per
+    n_zeros: int | None = RankSvmSettings.n_zeros
+    max_iterations: int = RankSvmSettings.max_iterations
+    relevance: RelevanceName | None = RankSvmSettings.relevance
+    threshold: float = RankSvmSettings.threshold
+    calibrate: bool = RankSvmSettings.calibrate
+    random_state: Any = RankSvmSettings.random_state
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class XlrRanker(BaselineEstimator):
     """Rank rows for each label by a mixture of a few basic rankings (extreme learning to rank).
 
@@ -379,32 +340,20 @@ class XlrRanker(BaselineEstimator):
     """
 
     _model_class = XlrModel
-    model_: XlrModel
+    model_: XlrModel = field(init=False)
 
-    def __init__(
-        self,
-        *,
-        n_factors: int = XlrSettings.n_factors,
-        cost: float = XlrSettings.cost,
-        n_zeros: int | None = XlrSettings.n_zeros,
-        n_rounds: int = XlrSettings.n_rounds,
-        max_iterations: int = XlrSettings.max_iterations,
-        relevance: RelevanceName | None = XlrSettings.relevance,
-        threshold: float = XlrSettings.threshold,
-        calibrate: bool = XlrSettings.calibrate,
-        random_state: Any = XlrSettings.random_state,
-    ) -> None:
-        self.n_factors = n_factors
-        self.cost = cost
-        self.n_zeros = n_zeros
-        self.n_rounds = n_rounds
-        self.max_iterations = max_iterations
-        self.relevance = relevance
-        self.threshold = threshold
-        self.calibrate = calibrate
-        self.random_state = random_state
+    n_factors: int = XlrSettings.n_factors
+    cost: float = XlrSettings.cost
+    n_zeros: int | None = XlrSettings.n_zeros
+    n_rounds: int = XlrSettings.n_rounds
+    max_iterations: int = XlrSettings.max_iterations
+    relevance: RelevanceName | None = XlrSettings.relevance
+    threshold: float = XlrSettings.threshold
+    calibrate: bool = XlrSettings.calibrate
+    random_state: Any = XlrSettings.random_state
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PfastreXmlRanker(BaselineEstimator):
     """Rank the labels of a row by trees over rows that are split by nDCG (PfastreXML).
 
@@ -468,31 +417,16 @@ class PfastreXmlRanker(BaselineEstimator):
     """
 
     _model_class = PfastreXmlModel
-    model_: PfastreXmlModel
+    model_: PfastreXmlModel = field(init=False)
 
-    def __init__(
-        self,
-        *,
-        n_trees: int = PfastreXmlSettings.n_trees,
-        max_leaf: int = PfastreXmlSettings.max_leaf,
-        leaf_labels: int = PfastreXmlSettings.leaf_labels,
-        cost: float = PfastreXmlSettings.cost,
-        tail_weight: float = PfastreXmlSettings.tail_weight,
-        gamma: float = PfastreXmlSettings.gamma,
-        relevance: RelevanceName | None = PfastreXmlSettings.relevance,
-        threshold: float = PfastreXmlSettings.threshold,
-        calibrate: bool = PfastreXmlSettings.calibrate,
-        n_jobs: int | None = PfastreXmlSettings.n_jobs,
-        random_state: Any = PfastreXmlSettings.random_state,
-    ) -> None:
-        self.n_trees = n_trees
-        self.max_leaf = max_leaf
-        self.leaf_labels = leaf_labels
-        self.cost = cost
-        self.tail_weight = tail_weight
-        self.gamma = gamma
-        self.relevance = relevance
-        self.threshold = threshold
-        self.calibrate = calibrate
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    n_trees: int = PfastreXmlSettings.n_trees
+    max_leaf: int = PfastreXmlSettings.max_leaf
+    leaf_labels: int = PfastreXmlSettings.leaf_labels
+    cost: float = PfastreXmlSettings.cost
+    tail_weight: float = PfastreXmlSettings.tail_weight
+    gamma: float = PfastreXmlSettings.gamma
+    relevance: RelevanceName | None = PfastreXmlSettings.relevance
+    threshold: float = PfastreXmlSettings.threshold
+    calibrate: bool = PfastreXmlSettings.calibrate
+    n_jobs: int | None = PfastreXmlSettings.n_jobs
+    random_state: Any = PfastreXmlSettings.random_state

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from labeltrees.estimators.baselines.multilabel import RegressingEstimator
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from labeltrees.models.baselines.multilabel import RelevanceName
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LeastSquaresRegressor(RegressingEstimator):
     """Predict the relevance of labels by one ridge regression per label, in O(n_labels) per row.
 
@@ -61,24 +63,16 @@ class LeastSquaresRegressor(RegressingEstimator):
     """
 
     _model_class = LeastSquaresModel
-    model_: LeastSquaresModel
+    model_: LeastSquaresModel = field(init=False)
 
-    def __init__(
-        self,
-        *,
-        cost: float = LeastSquaresSettings.cost,
-        relevance: RelevanceName | None = LeastSquaresSettings.relevance,
-        threshold: float = LeastSquaresSettings.threshold,
-        calibrate: bool = LeastSquaresSettings.calibrate,
-        random_state: Any = LeastSquaresSettings.random_state,
-    ) -> None:
-        self.cost = cost
-        self.relevance = relevance
-        self.threshold = threshold
-        self.calibrate = calibrate
-        self.random_state = random_state
+    cost: float = LeastSquaresSettings.cost
+    relevance: RelevanceName | None = LeastSquaresSettings.relevance
+    threshold: float = LeastSquaresSettings.threshold
+    calibrate: bool = LeastSquaresSettings.calibrate
+    random_state: Any = LeastSquaresSettings.random_state
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LemlRegressor(RegressingEstimator):
     """Predict the relevance of labels by a linear map of low rank (LEML).
 
@@ -130,25 +124,13 @@ class LemlRegressor(RegressingEstimator):
     """
 
     _model_class = LemlModel
-    model_: LemlModel
+    model_: LemlModel = field(init=False)
 
-    def __init__(
-        self,
-        *,
-        rank: int = LemlSettings.rank,
-        penalty: float = LemlSettings.penalty,
-        n_rounds: int = LemlSettings.n_rounds,
-        max_steps: int = LemlSettings.max_steps,
-        relevance: RelevanceName | None = LemlSettings.relevance,
-        threshold: float = LemlSettings.threshold,
-        calibrate: bool = LemlSettings.calibrate,
-        random_state: Any = LemlSettings.random_state,
-    ) -> None:
-        self.rank = rank
-        self.penalty = penalty
-        self.n_rounds = n_rounds
-        self.max_steps = max_steps
-        self.relevance = relevance
-        self.threshold = threshold
-        self.calibrate = calibrate
-        self.random_state = random_state
+    rank: int = LemlSettings.rank
+    penalty: float = LemlSettings.penalty
+    n_rounds: int = LemlSettings.n_rounds
+    max_steps: int = LemlSettings.max_steps
+    relevance: RelevanceName | None = LemlSettings.relevance
+    threshold: float = LemlSettings.threshold
+    calibrate: bool = LemlSettings.calibrate
+    random_state: Any = LemlSettings.random_state
