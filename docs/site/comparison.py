@@ -58,7 +58,7 @@ class Panel(NamedTuple):
 
 
 def panels(records: Records) -> list[Panel]:
-    """Return the panels: one label per row with few labels, and many labels."""
+    """Return two panels, for classification and for extreme classification."""
     return [
         Panel(
             "Classification: 150 intents of questions (CLINC150)",

@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from docs.site import benchmarks, commands, comparison, finished, gallery, reference, stage
+from docs.site import benchmarks, commands, comparison, finished, gallery, losses, reference, stage
 
 import labeltrees
 from labeltrees.cli import command_named
@@ -122,6 +122,34 @@ def test_every_plot_finds_its_tables_in_the_results(name):
     results = benchmarks.read(ROOT / "benchmarks/results")
     benchmarks.PLOTS[name][0](results, figure.add_subplot())
     assert f"<!-- plot: {name} -->" in (ROOT / "docs/site/pages/benchmarks.md").read_text()
+
+
+def test_the_page_lists_everything_that_a_peer_wins():
+    results = benchmarks.read(ROOT / "benchmarks/results")
+    assert losses.losses(results) in (ROOT / "docs/site/pages/benchmarks.md").read_text()
+
+
+def test_the_titles_of_plots_hold():
+    results = benchmarks.read(ROOT / "benchmarks/results")
+
+    def split(column, *where, place=0):
+        found = benchmarks.table(results, *where, place=place)
+        values = zip(found.rows, map(benchmarks.number, found.column(column)), strict=True)
+        named = [(row[0], value) for row, value in values]
+        ours = [value for name, value in named if benchmarks.is_ours(name)]
+        return ours, [value for name, value in named if not benchmarks.is_ours(name)]
+
+    stream = ("online", "End to end from one file", "First 200,000 examples")
+    for column, better in (("accuracy", 1), ("CPU s", -1)):
+        ours, peers = split(column, *stream)
+        assert min(better * value for value in ours) > max(better * value for value in peers)
+    subjects = ("batch", "Cost and quality", "yso-en")
+    ours, peers = split("ECE@1", *subjects, place=1)
+    assert max(ours) <= min(peers) / 3
+    ours, peers = split("nDCG@5", *subjects, place=1)
+    assert ours[0] > max(peers)
+    ours, peers = split("train s", *subjects)
+    assert ours[0] < min(peers)
 
 
 def test_a_table_that_is_missing_is_an_error():
