@@ -1,4 +1,4 @@
-"""Pictures with panels side by side and one legend below them."""
+"""Pictures with panels, a title that tells the story, and one legend below the panels."""
 
 from __future__ import annotations
 
@@ -26,6 +26,21 @@ def figure(columns: int, *, rows: int = 1, size: tuple[float, float], sharey: bo
         sharey=sharey,
         squeeze=False,
         layout="constrained",
+    )
+
+
+def titled(drawn: Any, title: str) -> None:
+    """Write what a picture shows above its panels, at the left."""
+    drawn.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+
+
+def linear(axis: Any, across: list[float], first: float) -> None:
+    """Draw the line of a cost that grows like the labels, from the first cost, and name it."""
+    costs = [first * each / across[0] for each in across]
+    axis.plot(across, costs, "--", color="#666666", linewidth=1)
+    middle = len(across) // 2
+    axis.annotate(
+        "O(n)", (across[middle], costs[middle]), (-8, 2), textcoords="offset points", ha="right"
     )
 
 

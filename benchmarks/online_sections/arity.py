@@ -72,7 +72,8 @@ def draw(points: list[Point], folder: Path) -> None:
         "log_loss": "log loss",
         "regret_factor": "bound on the regret factor",
     }
-    figure, (axes,) = plots.figure(len(panels), size=(4.6, 4.2))
+    figure, grid = plots.figure(1, rows=len(panels), size=(4.8, 2.5))
+    axes = grid[:, 0]
     for axis, (name, title) in zip(axes, panels.items(), strict=True):
         for structure, colour in ARITY_COLOURS.items():
             several = [each for each in points if each.structure == structure]
@@ -84,9 +85,11 @@ def draw(points: list[Point], folder: Path) -> None:
                     axis.annotate(
                         f"{each.arity}", (x, y), (0, 6), textcoords="offset points", ha="center"
                     )
-        axis.set(title=title, xlabel="regressors asked per prediction", xscale="log")
+        axis.set(title=f"{title}, by arity", xscale="log")
         axis.set_ylim(0, 1.12 * max(getattr(each, name) for each in points))
         axis.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+    axes[-1].set_xlabel("regressors per prediction")
+    plots.titled(figure, "A larger arity improves only the bound")
     plots.finish(figure, axes, folder / "arity.png")
 
 

@@ -43,7 +43,7 @@ HEADER = [
 ]
 
 COSTS = {
-    "learn": ("learn", "#0072B2"),
+    "learn": ("update", "#0072B2"),
     "p_label": ("P(label given x)", "#D55E00"),
     "top_1": ("exact top 1", "#009E73"),
 }
@@ -70,7 +70,8 @@ def section(options: Options) -> list[Block]:
     sizes = [size for size in SIZES if size <= (options.limit or SIZES[-1])] or [options.limit]
     easy = [measure(size, window_rows) for size in sizes]
     hard = [measure(size, bit_rows) for size in sizes]
-    draw({"windows of bits": easy, "single bits": hard}, options.plots)
+    titles = ("features tell labels apart (windows)", "features hardly do (single bits)")
+    draw(dict(zip(titles, (easy, hard), strict=True)), options.plots)
     said = notes(
         f"Every label has a code of {CODE_BITS} bits; a row has 20 features. *Windows*: pieces of "
         "4 and 10 bits of the code, enough to tell the labels apart. *Single bits*: one feature "
@@ -89,7 +90,8 @@ def section(options: Options) -> list[Block]:
 
 def draw(points: dict[str, list[Point]], folder: Path) -> None:
     """Draw the time per example against the number of labels, both on logarithmic scales."""
-    figure, (axes,) = plots.figure(len(points), size=(4.6, 4.2), sharey=True)
+    figure, panels = plots.figure(1, rows=len(points), size=(4.8, 3.1), sharey=True)
+    axes = panels[:, 0]
     from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter, StrMethodFormatter
 
     for axis, (title, several) in zip(axes, points.items(), strict=True):
@@ -97,12 +99,13 @@ def draw(points: dict[str, list[Point]], folder: Path) -> None:
         for name, (label, colour) in COSTS.items():
             cost = [getattr(each, name) for each in several]
             axis.loglog(n_labels, cost, "o-", ms=4, label=label, color=colour)
-        axis.set(title=title, xlabel="labels")
+        plots.linear(axis, n_labels, several[0].learn)
+        axis.set(title=title, xlabel="labels", ylabel="µs per row")
         axis.xaxis.set_major_formatter(EngFormatter(sep=""))
         axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axis.yaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
         axis.yaxis.set_minor_formatter(NullFormatter())
-    axes[0].set_ylabel("µs per example")
+    plots.titled(figure, "Updates and P(label) grow far slower than O(n)")
     plots.finish(figure, axes, folder / "growth.png")
 
 

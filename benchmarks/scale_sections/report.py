@@ -236,12 +236,11 @@ def latest(records: list[dict[str, Any]], *names: str) -> list[dict[str, Any]]:
 
 LINES = {"identifiers": ("identifiers", "#0072B2"), "debian": ("Debian's paths", "#D55E00")}
 HEIGHTS = {
-    "rows per second of the processor": lambda each: each["n_rows"] / each["cpu_s"],
+    "processor time per row, µs": lambda each: 1e6 * each["cpu_s"] / each["n_rows"],
     "memory, GB (dashed: tables)": lambda each: each["resident_mb"] / 1e3,
     "accuracy": lambda each: each["accuracy"],
 }
-TABLES_HEIGHT = "memory, GB (dashed: tables)"
-ACROSS = {"examples": "rows", "labels": "labels"}
+COST, TABLES_HEIGHT = list(HEIGHTS)[:2]
 
 
 def draw(path: Path, folder: Path) -> None:
@@ -249,33 +248,42 @@ def draw(path: Path, folder: Path) -> None:
     streams = {kind: measured(path, kind) for kind in LINES}
     if not any(streams.values()):
         return
-    figure, axes = plots.figure(3, rows=2, size=(4, 3.2))
-    for line, (across, title) in zip(axes, ACROSS.items(), strict=True):
-        for axis, name in zip(line, HEIGHTS, strict=True):
-            for kind, windows in streams.items():
-                draw_line(axis, name, across, kind, windows)
-            finish(axis, title, name)
-    plots.finish(figure, axes.flat, folder / "scale.png", ncols=2, dpi=80)
+    figure, panels = plots.figure(1, rows=len(HEIGHTS), size=(4.8, 2.6))
+    for axis, name in zip(panels[:, 0], HEIGHTS, strict=True):
+        for kind, windows in streams.items():
+            draw_line(axis, name, kind, windows)
+        finish(axis, name)
+    panels[-1, 0].set_xlabel("labels so far")
+    plots.titled(figure, "The cost of a row grows far slower than the labels")
+    plots.finish(figure, panels.flat, folder / "scale.png", ncols=2, dpi=110)
 
 
-def draw_line(axis: Any, name: str, across: str, kind: str, windows: list[dict[str, Any]]) -> None:
+def draw_line(axis: Any, name: str, kind: str, windows: list[dict[str, Any]]) -> None:
     label, colour = LINES[kind]
     if not windows:
         return
-    x = [each[across] for each in windows]
-    axis.plot(x, [HEIGHTS[name](each) for each in windows], color=colour, label=label)
+    x = [each["labels"] for each in windows]
+    heights = [HEIGHTS[name](each) for each in windows]
+    axis.plot(x, heights, color=colour, label=label)
     if name == TABLES_HEIGHT:
         tables = [(each["table_mb"] + each["experts_mb"]) / 1e3 for each in windows]
         axis.plot(x, tables, "--", color=colour)
+    if name == COST and kind == next(iter(LINES)):
+        plots.linear(axis, x, heights[0])
 
 
-def finish(axis: Any, across: str, name: str) -> None:
-    from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
+def finish(axis: Any, name: str) -> None:
+    from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter, StrMethodFormatter
 
-    axis.set(xlabel=across, ylabel=name, ylim=(0, 1 if name == "accuracy" else None))
+    axis.set_title(name)
     axis.set_xscale("log")
     axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axis.xaxis.set_major_formatter(EngFormatter(sep=""))
     axis.xaxis.set_minor_formatter(NullFormatter())
-    if "per second" in name:
-        axis.yaxis.set_major_formatter(EngFormatter(sep=""))
+    if name == COST:
+        axis.set_yscale("log")
+        axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.yaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+        axis.yaxis.set_minor_formatter(NullFormatter())
+    else:
+        axis.set_ylim(0, 1 if name == "accuracy" else None)
