@@ -61,7 +61,7 @@ SECTIONS = {
         ),
     ),
     "releases": Section(
-        "Releases", "See what changed and what to do about it.", ("changelog", "upgrading")
+        "Releases", "See what changed and what to do about it.", ("changelog",)
     ),
 }  # fmt: skip
 """Sections by the name of their page. Names of pages that do not exist are left out."""
