@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What is tested with an installed wheel, with other versions of what it stands on:
 #   tools/versions.sh dist/labeltrees-*-cp311-cp311-*.whl "scikit-learn==1.6.* numpy==1.26.*" ...
-# without versions, those of docs/platforms.md. Each has an environment in build/versions; PYTHON
+# without versions, those of docs/development/platforms.md. Each has an environment in build/versions; PYTHON
 # makes it. VERSIONS_TESTS: what is run.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -48,8 +48,8 @@ class LOMTreeClassifier(OnlineClassifier):
         Maximum number of inner nodes per known label if ``max_splits`` is None.
     swap_resistance : float >= 1, default 4.0
         R_S in the paper. At the limit of nodes, a leaf j replaces the smallest leaf if
-        C_j - max_y l_j(y) > R_S (C_smallest + 1). With 4 or more, no node is recycled more than
-        log2(n_examples) times.
+        C_j - max_y l_j(y) > R_S (C_smallest + 1). With 4 or more and a fixed ``max_splits``, no
+        node is recycled more than log2(n_examples) times.
     back_off : float >= 0, default 1.0
         Factor of the back-off from a histogram to the one above, whose best strength is estimated
         by predictions for rows before they are learned. 0 uses the leaf's histogram alone.
