@@ -142,8 +142,8 @@ def methods_table() -> list[str]:
 def said_of(module: str, name: str) -> str:
     """Return the words below the line that names a constant of a module.
 
-    >>> said_of("labeltrees.tree", "MAX_LABEL")[:21]
-    'The largest label id:'
+    >>> said_of("labeltrees.tree", "MAX_LABEL")[:16]
+    'Maximum label id'
     """
     home = Path(str(import_module(module).__file__)).parent
     pattern = rf'^{name}\b[^\n]* = [^\n]*\n"""(.+?)"""'
