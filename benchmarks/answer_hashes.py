@@ -1,10 +1,10 @@
-"""Print a hash of what every model answers, so that two versions of the code can be compared.
+"""Print a hash of each prediction of every model, to compare two versions of the code.
 
     python benchmarks/answer_hashes.py --data DIR > after.txt
 
-Every model is learned with a fixed seed and asked each question that it answers; a line is the
-SHA-256 of one answer's bytes. A change that is to change no answer changes no line. The sets are
-the built-in stream, and of the folder the sets `letter` and `clinc150` (one label per row) and
+Every model is trained with a fixed seed and queried in every way that it supports. A line is the
+SHA-256 of the bytes of one result. A change that keeps all predictions changes no line. The sets
+are the built-in stream, and from the folder `letter` and `clinc150` (one label per row) and
 `bibtex` (several labels per row). Only parameters that all versions share are used.
 """
 
@@ -131,7 +131,7 @@ def ask(set_name: str, name: str, model: Any, X: Any, y: Any) -> None:
 
 
 def one_label(set_name: str, X: Any, y: Any, X_test: Any, y_test: Any) -> None:
-    """Learn and ask every model of one label per row."""
+    """Train and query every model of one label per row."""
     models = one_label_models()
     if len(np.unique(y)) < 200:
         models["one against all"] = OneAgainstAllClassifier(n_passes=2)
@@ -143,7 +143,7 @@ def one_label(set_name: str, X: Any, y: Any, X_test: Any, y_test: Any) -> None:
 
 
 def streams(set_name: str, X: Any, y: Any, X_test: Any, y_test: Any) -> None:
-    """Learn row by row, and ask what was foreseen."""
+    """Update row by row, and return the predictions made before each update."""
     for name, model in (
         ("conditional", ConditionalTreeClassifier()),
         ("conditional, two threads", ConditionalTreeClassifier(n_jobs=2)),
@@ -164,7 +164,7 @@ def streams(set_name: str, X: Any, y: Any, X_test: Any, y_test: Any) -> None:
 
 
 def bibtex(folder: Path) -> tuple[Any, ...]:
-    """Return rows and lists of labels, to learn and to ask."""
+    """Return rows and lists of labels for training and for queries."""
     parts = []
     for name in ("train.txt.gz", "test.txt.gz"):
         chunks = list(read_xc(folder / name))
@@ -189,7 +189,7 @@ def main() -> None:
         name = load.__name__
         small = load(folder / name)
         (X, y), (X_test, y_test) = small.train, small.test
-        if name == "clinc150":  # its last columns are rare words: trees of many bins
+        if name == "clinc150":  # The last columns are rare words, so trees get many bins.
             X, X_test = X[:, :2_000], X_test[:, :2_000]
         one_label(name, X[:N_LEARNED], y[:N_LEARNED], X_test[:N_ASKED], y_test[:N_ASKED])
     X, y, X_test, _ = bibtex(folder / "bibtex")

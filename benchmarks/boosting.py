@@ -5,16 +5,17 @@
 DIR has ldl/NAME.npz with `features` and `distributions`. Without DIR only the stream is run.
 
 Distributions, 10 folds. Everything is chosen inside the training rows of a fold, a fifth of which
-is held out for it: the penalty of the tree alone and the neighbours' k (features scaled or not) by
-their mean total variation; eta is 1.5 times that of the tree. The boosted tree has the same penalty
-over sqrt(2), since averaging smooths too; that and the 20 rounds were fixed on held-out training
-rows of two folds of Yeast_alpha, the factor 1.5 after a look at one other split of each set.
+is held out for it. The penalty of the tree alone and the neighbours' k (features scaled or not) are
+chosen by their mean total variation. Eta is 1.5 times the mean total variation of the tree. The
+boosted tree has the same penalty over sqrt(2), since averaging smooths too. This penalty and the 20
+rounds were fixed on held-out training rows of two folds of Yeast_alpha, and the factor 1.5 after a
+look at one other split of each set.
 All are then fitted to all training rows of the fold.
 
 Stream: five conditional trees, eta = 0.9 (the true label is given less than a tenth). In blocks of
 20,000, models learn all examples before a block and predict the block. So every example after the
-first block is predicted by models that have seen earlier ones only. Beside it the single
-tree, and the mean of five trees that differ in their seeds, to tell boosting from averaging.
+first block is predicted by models that have seen earlier ones only. Also measured are the
+single tree, and the mean of five trees that differ in their seeds, to tell boosting from averaging.
 """
 
 from __future__ import annotations

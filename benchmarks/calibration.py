@@ -4,7 +4,7 @@
     python benchmarks/calibration.py --data DIR --sets bibtex --learners fastText VW
     python benchmarks/calibration.py --quick         # a few rows of the built-in stream, no peer
 
-The method is that of "Labels in Extremes: How Well Calibrated are Extreme Multi-label Classifiers?"
+The method is from "Labels in Extremes: How Well Calibrated are Extreme Multi-label Classifiers?"
 (arXiv 2411.04276). It pools the first k labels of all rows for ECE@k and fits isotonic regression
 on the scores of held-out rows. Each peer is installed into its own virtual environment under
 benchmarks/work/ (or $LABELTREES_BENCHMARK_WORK), and the report names peers that cannot be

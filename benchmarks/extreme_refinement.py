@@ -4,7 +4,7 @@ Trees propose k labels of each row. Candidate c of row x then has the probabilit
 sigmoid(v0 logit p_c + v1 f_c(x) + v2), where p_c is the trees' and f_c a linear regressor of the
 label's own. f_c learns from rows that have c among the proposals of trees that did not learn the
 row, by the logistic loss of offset logit p_c + f_c(x); held-out rows fit v. There is a table for
-each set and number of trees. A fifth of the training rows is asked about, the last unless --fifth
+each set and number of trees. A fifth of the training rows is predicted, the last unless --fifth
 names another; test rows are never read. The settings of the experts were chosen by the last fifth
 of bibtex, delicious and the first 30,000 rows of yso-en, so other rows are the fairer ones.
 

@@ -2,12 +2,12 @@
 
 Prints as Markdown what Tables 2 and 6 of Prabhu et al. (WSDM 2020) print for BibTeX: PSP@1, 3, 5,
 PSnDCG@5 and AUC@5, each with the paper's number, and how long it took to learn. XLR, which the
-paper asks only labelwise, is measured by PSP@5 of rows ranked for each label, beside the others.
+paper uses only labelwise, is also measured by PSP@5 of rows ranked for each label.
 
     python benchmarks/multilabel_baselines.py --data DIR [--only NAME ...] [--choose]
 
 DIR has bibtex in XC format, train.txt.gz and test.txt.gz. With ``--choose`` the settings are chosen
-again: on a tenth of the training rows, learning from the others; test rows are not read.
+again on a tenth of the training rows, by models of the others. Test rows are not read.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ GRIDS: dict[type, dict[str, list[Any]]] = {
     PfastreXmlRanker: {"cost": [1.0, 4.0], "tail_weight": [0.6, 0.8, 1.0], "gamma": [30.0, 60.0]},
     Bm25Ranker: {"k1": [1.2, 10.0, 100.0, 1000.0], "b": [0.75, 1.0]},
 }
-#: Settings that held-out rows chose, and DiSMEC with the C of its own paper. LEML and PfastreXML
+#: Settings that held-out rows chose, and DiSMEC with the C of the DiSMEC paper. LEML and PfastreXML
 #: were chosen by hand on a fifth of the training rows. The second LEML has a smaller penalty.
 RUNS: list[tuple[type, dict[str, Any]]] = [
     (LeastSquaresRegressor, {"relevance": "propensity", "cost": 1.0}),

@@ -2,8 +2,8 @@
 
     python benchmarks/prediction_sets.py --data DIR
 
-The last fifth of the training rows is kept from training: thresholds are chosen, and sets are
-calibrated, on it. All numbers are of the test rows.
+The last fifth of the training rows is held out. It is used to choose thresholds and to calibrate
+sets. All numbers are of the test rows.
 """
 
 from __future__ import annotations

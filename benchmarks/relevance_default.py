@@ -1,9 +1,9 @@
 """Should `ExtremeRegressor` weight relevance by propensity by default? Measured on training rows.
 
-The last fifth of each set's training rows is asked about, the others are learned from, with several
+The last fifth of each set's training rows is predicted, the others are trained on, with several
 seeds; test rows are never read. Prints P@1, P@3 and P@5 of both as Markdown and what the rule says:
 `relevance="propensity"` becomes the default if, averaged over the sets, each of P@1, P@3 and P@5 is
-at least that of `relevance=None`, and on no set any of them is more than 1 % (of itself) lower.
+at least as high as with `relevance=None`, and on no set more than 1 % (relative) lower.
 
     python benchmarks/relevance_default.py --data DIR [--sets bibtex delicious] [--seeds 5]
 

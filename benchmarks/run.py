@@ -19,7 +19,7 @@ from pathlib import Path
 from harness import results
 
 HERE = Path(__file__).parent
-#: The benchmarks in their order, and those of the options ``--data`` and ``--full`` that they take.
+#: The benchmarks in their order, and which of the options ``--data`` and ``--full`` they take.
 RUNS: dict[str, tuple[str, ...]] = {
     "parsing": (),
     "stream_generation": (),

@@ -8,7 +8,7 @@ sets, the one of least loss (mean over sets of the log of log loss over scikit-l
 
     python benchmarks/self_terminating_defaults.py --data DIR [--rows 2000]
 
-The defaults are those of at most 2,000 rows a set.
+The defaults were chosen with at most 2,000 rows of each set.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The learning server under load on this machine: ratios of one run, bounded, 127.0.0.1 only.
+"""Measure the learning server under load on this machine, on 127.0.0.1 only.
 
-    python benchmarks/serve.py                 # questions, lessons, questions while learning
-    python benchmarks/serve.py --soak 300      # five minutes of everything; is memory flat?
+    python benchmarks/serve.py                 # queries, updates, queries during updates
+    python benchmarks/serve.py --soak 300      # five minutes of everything, to see memory
     python benchmarks/serve.py --replicas 4    # memory of replicas
 
 Clients are processes of this script; each has its own connection and waits for its answers.
@@ -30,7 +30,7 @@ BODY = json.dumps({"text": CODE, "k": 5})
 
 
 class Server:
-    """`labeltrees serve` in a process of its own."""
+    """`labeltrees serve` in a separate process."""
 
     def __init__(self, folder: Path, *options: str):
         command = [sys.executable, "-m", "labeltrees", "serve", str(folder), "--port", "0"]
@@ -182,7 +182,7 @@ def while_learning(server: Server, seconds: float) -> None:
 
 
 def soak(server: Server, seconds: float) -> None:
-    """Ask and teach for long; tell memory and the number of snapshots as time goes by."""
+    """Query and update for long; report memory and the number of snapshots over time."""
     learners = threading.Thread(target=load, args=(server.where, "learn", seconds, 2))
     askers = threading.Thread(target=load, args=(server.where, "predict", seconds, 2))
     learners.start()

@@ -1,8 +1,8 @@
 """Examples per second and peak memory of the built-in stream, in both orders.
 
 Run as `.venv/bin/python benchmarks/stream_generation.py`; prints a Markdown table. Each order is
-run in processes of its own, so that the peak is its own; memory is what the stream adds to a
-process that has imported the library. The file cache is warm: the best of three runs counts.
+run in separate processes. Memory is what the stream adds to a process that has imported the
+library. The best of three runs counts, so the file cache is warm.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The built-in stream with default settings: quality, learning speed, memory, file sizes.
 
-Prints a Markdown table. Learning is timed alone (`partial_fit`, one thread), in a run of its own;
+Prints a Markdown table. Learning is timed alone (`partial_fit`, one thread), in a separate run;
 accuracy is progressive, over the last 20 % of the stream.
 
     python benchmarks/stream_learning.py [--limit N] [--set mixing=False] [--set balance="'labels'"]

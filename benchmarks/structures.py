@@ -1,7 +1,8 @@
 """Structures, arities and one-against-all on labelled text, defaults otherwise.
 
 Prints a Markdown table: test error, log loss and seconds to fit, each the mean over seeds with the
-lowest and highest. Nothing is tuned; test rows whose label was never trained on are left out.
+lowest and highest. All settings are defaults. Test rows with labels that are not in the training
+rows are left out.
 
     python benchmarks/structures.py train.tsv.gz test.tsv.gz      # label<TAB>text
 """
@@ -23,7 +24,7 @@ from labeltrees import ConditionalTreeClassifier, OneAgainstAllClassifier
 
 
 def plain(**settings: Any) -> ConditionalTreeClassifier:
-    """Return one tree that nothing refines: structures are compared by themselves."""
+    """Return one tree without refinement, so that only structures differ."""
     return ConditionalTreeClassifier(n_trees=1, refine=0, **settings)
 
 

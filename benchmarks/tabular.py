@@ -1,9 +1,9 @@
-"""Tables of numbers of any scale: our defaults on raw rows beside scaled logistic regression.
+"""Compare our defaults on raw tables of numbers with logistic regression on scaled ones.
 
 Prints a Markdown table: accuracy, log loss and seconds of the processor to learn. Five-fold
 cross-validation for scikit-learn's sets and for made ones, whose columns are multiplied by
-10^uniform(-4, 4) and shifted; the first three quarters of letter's rows learn, the rest are asked.
-Every learner gets the rows in random order.
+10^uniform(-4, 4) and shifted. Of letter, the first three quarters of the rows are trained on, and
+the rest are test rows. Every learner gets the rows in random order.
 
     python benchmarks/tabular.py                                 # 2 minutes
     python benchmarks/tabular.py --letter letter.csv.gz --only letter
@@ -62,7 +62,7 @@ def read_letter(path: Path) -> Table:
 
 
 def tables(letter: Path | None) -> Iterator[tuple[str, Table, Folds]]:
-    """Yield every table with the rows that learn and those that are asked about."""
+    """Yield every table with its training rows and its test rows."""
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     for name in SHIPPED:
         X, y = getattr(datasets, f"load_{name}")(return_X_y=True)

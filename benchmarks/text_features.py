@@ -1,4 +1,4 @@
-"""Features of texts on validation rows: what each choice of the default vectoriser is worth.
+"""Measure on validation rows what each choice of the default vectoriser is worth.
 
     python benchmarks/text_features.py ../shared/data [--only clinc150]
 

@@ -1,9 +1,10 @@
-"""What `ExtremeRegressor.estimate_training` says of all rows from a quarter, beside what they take.
+"""Compare `ExtremeRegressor.estimate_training` on a quarter of the rows with training on all.
 
-Prints as Markdown, for each set, the estimate and what training in a process of its own took:
-seconds of the processor with one thread, the most memory besides the data, the size of the file.
+Prints the estimate and the measured cost for each set as Markdown. Training runs in a separate
+process. The costs are seconds of the processor with one thread, the peak of memory in addition to
+the data, and the size of the file.
 
-    python benchmarks/training_estimate.py --data DIR [--sets bibtex delicious yso-en] [--share .25]
+    python benchmarks/training_estimate.py --data DIR [--sets bibtex yso-en] [--share 0.25]
 
 DIR has the sets as `benchmarks/batch.py` reads them; yso-en are its first 100,000 rows.
 """

@@ -1,11 +1,11 @@
-"""How teachers and askers share a model, and how soon long calls hear Ctrl-C.
+"""How updates and queries share a model, and how soon Ctrl-C ends long calls.
 
     python benchmarks/turns.py [--seconds 5]
 
-First table: one thread calls `partial_fit` with 100 rows again and again while others ask
-`predict_top_k` of 300 rows: rows learned per second, the longest that one `partial_fit` took, and
-questions (rows) answered per second. Second table: seconds from a signal to the exception that its
-handler raises, in calls that would take far longer.
+In the first table one thread calls `partial_fit` with 100 rows repeatedly, while others call
+`predict_top_k` with 300 rows. It shows the rows learned per second, the longest `partial_fit`, and
+the rows predicted per second. The second table shows the seconds from a signal to the exception
+that its handler raises, in calls that would take far longer.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def long_calls():
 
 
 def delay_of(call) -> float | None:
-    """Return the seconds from a signal to its exception; None if the call was done before."""
+    """Return the seconds from a signal to its exception, or None if the call ended before it."""
     sent = []
 
     def handle(*_):

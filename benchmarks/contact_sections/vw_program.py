@@ -48,7 +48,7 @@ def train(rows: PersonRows, model: Path, settings: dict[str, Any]) -> dict[str, 
 
 
 def write_rows(features: Features, rows: PersonRows, path: Path, several: bool) -> None:
-    """Write rows with values; the labels of `--oaa` start from 1, those of the other from 0."""
+    """Write rows with values; labels of `--oaa` start from 1, and labels of the other from 0."""
     numbers = features.label_matrix(rows)
     first = 0 if several else 1
     with path.open("w") as file:

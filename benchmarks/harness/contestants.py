@@ -35,7 +35,7 @@ class Contestant:
     probabilities: bool = True
     #: Whether it learns from one row after the other.
     online: bool = True
-    #: The C that it takes by default; None if that depends on the rows.
+    #: The default C, or None if it depends on the rows.
     usual_cost: str | None = None
     #: The faster contestant whose choice of C it shares.
     sibling: str | None = None

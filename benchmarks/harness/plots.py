@@ -1,4 +1,4 @@
-"""Pictures with panels, a title that tells the story, and one legend below the panels."""
+"""Pictures with panels, a title above them, and one legend below them."""
 
 from __future__ import annotations
 

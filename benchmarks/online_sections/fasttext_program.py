@@ -1,8 +1,8 @@
 """Runs in fastText's environment: TRAIN ASKED OUT EPOCHS RATE LOSS -> "label p_top p_label" each.
 
-LOSS is hs or softmax. fastText tells P of chosen labels only with those of all others, so that of
-hs is taken along the label's path in the Huffman tree, made as its ``buildTree`` makes it, and
-checked against the likeliest labels. Prints the costs as JSON.
+LOSS is hs or softmax. fastText computes P of a chosen label only together with all other labels.
+So P of hs is computed along the label's path in the Huffman tree, which is built as
+``buildTree`` does, and checked against the most likely labels. Prints the costs as JSON.
 """
 
 from __future__ import annotations

@@ -172,7 +172,7 @@ def adaptive_softmax(file: StreamFile, cut: int, stop: int, epochs: int, rate: f
 
 @dataclass(frozen=True, eq=False)
 class Told:
-    """A program's output per queried row: the top label, its P, and P of the true label."""
+    """The top label of each queried row, its P, and P of the true label, with the costs."""
 
     top: np.ndarray
     p_top: np.ndarray

@@ -13,7 +13,7 @@ from sklearn.preprocessing import normalize
 def regressors(tree: Any, n_features: int) -> tuple[csr_array, np.ndarray]:
     """Return the weights of every node, (n_features, n_nodes), and their biases.
 
-    The arrays are those of the core's sibling_weights.hpp: rows of weights by feature and parent.
+    The arrays come from the core's sibling_weights.hpp, as rows of weights by feature and parent.
     """
     features, feature_rows, row_parents, row_starts, columns, values, biases = tree.arrays[:7]
     first = np.asarray(tree.tree.first_children())

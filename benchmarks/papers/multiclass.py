@@ -97,7 +97,7 @@ def records(folder: Path, n_rows: int) -> Split:
 def lomtree(data: Split, rate: float, n_passes: int, per_label: int, resistance: int) -> Any:
     """Return the LOMtree with T = per_label k - 1, which answers with its leaf's commonest label.
 
-    Rows are as they are, with a constant of 1.
+    Rows are unchanged, with a constant of 1.
     """
     return LOMTreeClassifier(
         learning_rate=rate,

@@ -5,9 +5,9 @@
 
 reuters      section 4.3.1 with rcv1-sub1 (5,000 of the paper's 780,000 documents), one label drawn
              for each document, and the search over alpha
-advertising  section 4.3.2 with events that are here: the identifier after three tokens of Python
-             source, in the order of the files
-tradeoff     the curve after Theorem 3: its bound against the regressors asked, and what is measured
+advertising  section 4.3.2 with other events, which are the identifiers after three tokens of
+             Python source, in the order of the files
+tradeoff     the curve after Theorem 3 with its bound by the number of regressors, and measurements
 
 Every number of the paper stands beside ours. Trees are the paper's: squared loss, gradient descent,
 rule (5) by numbers of labels.
@@ -291,7 +291,7 @@ def best_possible(X: Any, y: np.ndarray) -> dict[str, float]:
 def least_loss(p: np.ndarray) -> float:
     """Return the least sum_y p_y (1 - f_y)² over f >= 0 with sum 1.
 
-    Where f_y > 0 its slope is the same: 1 - f_y = c / p_y. Labels enter by size while f stays
+    If f_y > 0, its slope is the same, so 1 - f_y = c / p_y. Labels enter by size while f stays
     above 0.
     """
     p = np.sort(p)[::-1]

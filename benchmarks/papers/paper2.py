@@ -6,7 +6,7 @@
 tables    Tables 1 to 4 and Figure 3: sizes, training time, time per test row and its ratio to that
           of one-against-all, and test errors of LOMtree, Rtree, filter tree and one-against-all
 figure1   accuracy of LOMtree with T = k - 1, and of one-against-all that stops when LOMtree is done
-theorem1  entropy of the leaves by the number of splits, and what Theorem 1 asks for
+theorem1  entropy of the leaves by the number of splits, and the bound of Theorem 1
 
 The paper's sets (Isolet, Sector, Aloi, ImageNet, ODP) are not here; its numbers are printed below
 ours, on letter, rcv1-sub1, clinc150, yso-en and the built-in stream. Protocol: 10 % of the rows to
@@ -208,7 +208,7 @@ def until(seconds: float, data: Split) -> tuple[Any, int]:
 
 
 def theorem1(options: Options) -> list[Block]:
-    """Return G_t by the number of splits beside what Theorem 1 asks for."""
+    """Return G_t by the number of splits, and the bound of Theorem 1."""
     rows = []
     for data, growth in itertools.product(sets(options), ("online", "heaviest")):
         model = LOMTreeClassifier(n_passes=1, growth=growth).fit(*data.learning)

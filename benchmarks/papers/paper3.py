@@ -6,10 +6,10 @@
 penalties      trees of the abstract with lambda(s) constant, by depth, and doubling with depth,
                under both norms p = 1 and infinity; lambda chosen on a fifth of the training rows
 risk           equation (1) computed from the finished tree, and from the gains of its splits
-compatibility  without the penalty: the trees of information gain and of the Gini index
+compatibility  trees of information gain and of the Gini index, without the penalty
 
 The abstract has no experiments, so there is no number of the paper. Sets are scikit-learn's digits
-and those of letter, rcv1-sub1, clinc150 and bibtex that DIR has; of XC sets one label is drawn.
+and any of letter, rcv1-sub1, clinc150 and bibtex in DIR. One label is drawn for rows of XC sets.
 """
 
 from __future__ import annotations

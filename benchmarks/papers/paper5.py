@@ -1,4 +1,4 @@
-"""Paper 5, "Boosting conditional probability estimators": its theorems, measured.
+"""Paper 5, "Boosting conditional probability estimators", and its theorems measured.
 
     python benchmarks/papers/paper5.py --data DIR
     python benchmarks/papers/paper5.py --data DIR --only bounds
@@ -6,9 +6,9 @@
 rounds    Theorem 1 on training rows, round by round, and what happens on rows kept apart
 bounds    Theorems 4, 6 and 7 for the same models, and how many rows they would need to say anything
 smooth    Theorem 8: the l1 norm of sums, of learners' deviations and of the example before it
-repeated  p^x estimated from rows that come again: labels as they come against their frequencies
+repeated  p^x estimated from rows that repeat, by single labels and by their frequencies
 
-The paper has no experiments, so there is no number of the paper. Distributions are those of DIR/ldl
+The paper has no experiments, so there is no number of the paper. Distributions are from DIR/ldl
 (Movie, SBU_3DFE, Yeast_alpha), or made up where DIR has none. benchmarks/boosting.py compares with
 nearest neighbours and single trees in ten folds.
 """
@@ -147,7 +147,7 @@ def bits_of(model: Any) -> int:
 def space_of(each: Boosted) -> dict[str, float]:
     """Return what Theorem 7 needs of a set, estimated: L of the targets, diameter, dimension.
 
-    The doubling dimension is that of counting: how many more rows are within twice the median
+    The doubling dimension is by counting how many more rows are within twice the median
     distance, as a power of two. L is the largest slope between a row and its nearest neighbour;
     trees are no Lipschitz functions, so this is of the target alone.
     """
@@ -253,7 +253,7 @@ def smooth(options: Options) -> list[Block]:
 
 
 def repeated(options: Options) -> list[Block]:
-    """Return models of labels as they come, and of the frequencies of equal rows."""
+    """Return models of single labels, and of the frequencies of equal rows."""
     events = next_identifiers(4_000 if options.quick else 200_000, order="shuffled")
     train, test = events.halves()
     common, counts = np.unique(train[1], return_counts=True)

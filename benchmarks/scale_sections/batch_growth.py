@@ -27,7 +27,7 @@ PEERS = ("PECOS XR-Linear", "Omikuji log, 1 tree")  # PECOS learns by squared hi
 
 
 def run(options: Options) -> None:
-    """Train and ask each contestant at each size, and write down what it took.
+    """Train and query each contestant at each size, and record the cost.
 
     A contestant that was stopped, or would need more than its time by its growth so far, is not
     tried with more labels.
@@ -73,7 +73,7 @@ def one(contestant: contestants.Contestant, split: Split, options: Options) -> b
 
 @functools.cache
 def made(n_rows: int, n_labels: int) -> Split:
-    """Return as many rows as asked, of three labels each, written where all programs find them."""
+    """Return rows of three labels each, written where all programs find them."""
     points = made_up(n_rows, min(N_ASKED, n_rows), n_labels)
     name = f"scale-{n_labels}-{n_rows}"
     return written(name, points.X, points.Y, points.X_test, points.Y_test)

@@ -1,4 +1,4 @@
-"""Debian's file lists: which package has this path? Rows from what ``apt-get`` fetches."""
+"""Rows from Debian's lists of files, whose labels are the packages of paths."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sklearn.feature_extraction import FeatureHasher
 SEED = 0
 HASHED_TO = 2**28
 CHUNK_ROWS = 16_384
-#: apt's own way to fetch the lists of files, into a folder of their own.
+#: The option with which apt fetches the lists of files into a separate folder.
 INDEX = "Acquire::IndexTargets::deb::Contents-deb::"
 TARGET = {
     "MetaKey": "$(COMPONENT)/Contents-$(ARCHITECTURE)",
@@ -36,7 +36,7 @@ class NoListsError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class FileRows:
-    """Rows of a chunk: features of paths, and the packages they are in."""
+    """Rows of a chunk, with the features of paths and the packages that have them."""
 
     features: csr_array
     labels: np.ndarray

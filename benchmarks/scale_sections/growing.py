@@ -40,7 +40,7 @@ class Window:
 
     learning: Spent = field(default_factory=Spent)
     others: Spent = field(default_factory=Spent)
-    """Reading and making the features, and whatever is not learning."""
+    """Seconds of reading, of making the features, and of everything else but learning."""
     correct: list[np.ndarray] = field(default_factory=list)
     p_label: list[np.ndarray] = field(default_factory=list)
     is_new: list[np.ndarray] = field(default_factory=list)
@@ -72,11 +72,11 @@ def grow(
     record: Callable[[dict[str, Any]], None],
     window_rows: int,
 ) -> None:
-    """Predict, then learn, each chunk; ``record`` gets a window whenever so many rows are learned.
+    """Predict, then learn, each chunk; ``record`` gets a window every ``window_rows`` rows.
 
-    Before a window begins, P(label) is asked of rows that are still to be learned: each once, and
-    a few of them again and again, so that what they need is near. The difference is waiting for
-    memory.
+    Before a window begins, P(label) is computed for rows that will be learned later. Each is
+    queried once, and a few of them repeatedly, so that their memory is in the caches. The
+    difference is waiting for memory.
     """
     n_rows, window, is_first = 0, Window(), True
     asked: dict[str, float] = {}
@@ -134,7 +134,7 @@ def state(model: ConditionalTreeClassifier) -> dict[str, Any]:
 
 
 def resident_mb() -> float:
-    """Return the memory of this process that is in use now; where it is not told, the most."""
+    """Return the memory of this process in use now, or its peak if the system has only that."""
     status = Path("/proc/self/status")
     for line in status.read_text().splitlines() if status.exists() else []:
         if line.startswith("VmRSS:"):

@@ -1,7 +1,7 @@
-"""Cost per row against the number of labels, all else equal, under whatever load there is.
+"""Cost per row by the number of labels, all else equal, under any load.
 
 All models are in memory and take turns of a few thousand rows, so a machine that becomes slow does
-so for all of them: their ratios hold where seconds do not.
+so for all of them. Their ratios hold where seconds do not.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SIZES = (64_000, 256_000, 1_000_000)
 QUICK_SIZES = (200, 800)
 MODELS: dict[str, dict[str, Any]] = {"refined": {}, "tree alone": {"refine": 0}}
 N_ROUNDS = 2  # how often each label is learned before time is taken
-N_BARE = 500_000  # labels, to see what one takes besides weights
+N_BARE = 500_000  # labels, to see the memory of a label without weights
 READS = 500_000
 LEAST_MEMORY = 2**23  # that refined trees can be kept within
 N_TURNS = 15
@@ -35,7 +35,7 @@ N_WARM = 40  # labels that are queried repeatedly, so that their memory is in th
 
 @dataclass(eq=False)
 class Grown:
-    """A model that knows so many labels, and what its turns took in microseconds per row."""
+    """A model that knows ``n_labels`` labels, and the microseconds per row of its turns."""
 
     n_labels: int
     max_memory: int | None
@@ -65,7 +65,7 @@ def run(options: Options) -> None:
 
 
 def full_tables(n_labels: int, options: Options) -> None:
-    """Compare models of one size: tables with room, and within half of the memory they want."""
+    """Compare models of one size whose tables have room, or half of the memory they want."""
     random = np.random.default_rng(0)
     free = grown(n_labels, {}, random)
     sizes = growing.state(free.model)
@@ -146,7 +146,7 @@ def spent(ask: Callable[..., Any], labels: np.ndarray) -> float:
 
 
 def facts(each: Grown, first: Grown) -> dict[str, Any]:
-    """Return medians, and those of the ratios to the first model's turn just before or after."""
+    """Return medians, and medians of the ratios to the first model's nearest turn."""
     found: dict[str, Any] = {**growing.state(each.model), "max_memory": each.max_memory}
     for kind in ("learn", "far", "near"):
         own, other = np.array(getattr(each, kind)), np.array(getattr(first, kind))

@@ -1,4 +1,4 @@
-"""Measured numbers, one JSON object per line, written as they come: a cut-off run has some."""
+"""Measured numbers, one JSON object per line, written at once so that a cut-off run has some."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Python source of many packages: wheels by name and version, only their ``*.py`` unpacked."""
+"""Python source of many packages, from the ``*.py`` files of wheels of fixed versions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def requirements() -> list[str]:
 def source_folder(data: Path) -> tuple[Path, list[str]]:
     """Return the folder with the source of all packages, and what was refused.
 
-    A package that is there is not asked for again, so an interrupted download goes on.
+    A package that exists is not downloaded again, so an interrupted download can continue.
     """
     wheels, source = data / "wheels", data / "source"
     refused = []

@@ -23,7 +23,7 @@ QUICK_PREFIX = 3_000
 #: Processor seconds after which a program is stopped, and not tried with more rows.
 MOST_SECONDS = 900
 VW_BITS = 26  # 1 GB; online.py has what 24 and 28 bits do
-FASTTEXT = (5, 0.5)  # epochs and rate: the best on the built-in stream's order of files
+FASTTEXT = (5, 0.5)  # the best epochs and rate on the built-in stream in the order of files
 
 
 def run(kind: str, chunks: Callable[[int], Iterator[Any]], options: Options) -> None:
@@ -76,7 +76,7 @@ def vw(file: StreamFile) -> tuple[Measured, float]:
 
 
 def fasttext(file: StreamFile) -> tuple[Measured, float]:
-    """Learn the first four fifths by fastText, and ask about the last."""
+    """Train fastText on the first four fifths, and predict the last."""
     told = peer_runs.fasttext_frozen(file, *FASTTEXT)
     return told.measured, float(np.mean(told.answers.correct))
 

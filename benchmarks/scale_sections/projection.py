@@ -18,10 +18,10 @@ DAY = 86_400.0
 
 @dataclass(frozen=True)
 class Costs:
-    """What was measured: of the refined tree that learns, and of the stream of identifiers."""
+    """Measured costs of updating a refined tree, and sizes of the stream of identifiers."""
 
     row_us: float
-    """Foreseen and learned, at the most labels that took turns."""
+    """Time to predict and learn a row, at the largest number of labels that took turns."""
     labels: float
     least_us: float
     least_labels: float
@@ -32,11 +32,11 @@ class Costs:
     """Features of a row of the stream."""
     rows: float
     table_bytes: float
-    """Of all tables of the stream after so many rows, before they met their limit."""
+    """Bytes of all tables of the stream after ``rows`` rows, before they reach their limit."""
     table_power: float
     """Tables grew with this power of the rows."""
     label_bytes: float
-    """Of a label that has no weights: its name, its place in the tree, its counts."""
+    """Bytes of a label without weights, for its name, its place in the tree and its counts."""
     stream_labels: float
     label_power: float
 
@@ -47,7 +47,7 @@ class Costs:
 
     @property
     def near_level_us(self) -> float:
-        """What a level costs where the tables are small, as those of the top levels are."""
+        """Cost of a level where the tables are small, as at the top of the tree."""
         return self.least_us / self.least_depth
 
 
@@ -65,7 +65,7 @@ def section(path: Path) -> list[Block]:
 def costs(growth: list[dict[str, Any]], windows: list[dict[str, Any]], label_bytes: float) -> Costs:
     """Return the costs of a row, a level and a byte.
 
-    Microseconds are the least of the turns: other programs can only add to them.
+    Microseconds are the least of the turns, because other programs can only add to them.
     """
     small, large = growth[0], growth[-1]
     full = report.filled(windows)

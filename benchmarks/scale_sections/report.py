@@ -14,7 +14,7 @@ TITLES = {
     "identifiers": "Next identifier, source of many packages",
     "debian": "Debian: which package has this path",
 }
-FIRST_LABELS = 64_000  # growth is told from here
+FIRST_LABELS = 64_000  # the growth is reported from here
 #: Tables are full where rows make less than this share of the most new lines and never more again.
 FULL = 0.3
 STREAM_HEADER = [
@@ -120,9 +120,9 @@ def grew(first: list[dict[str, Any]], last: list[dict[str, Any]]) -> str:
 
 
 def filled(windows: list[dict[str, Any]]) -> int | None:
-    """Return the first window in which tables had no room for most lines; None if they had.
+    """Return the first window in which tables had no room for most lines, or None.
 
-    The first window of all is not compared with: every line is new there.
+    The very first window is left out, because every line is new there.
     """
     new = [(each["lines"] - before["lines"]) / each["n_rows"] for before, each in pairwise(windows)]
     n_free = len(windows)
@@ -155,7 +155,7 @@ def prefix_row(each: dict[str, Any]) -> list[str]:
 
 
 def growth(path: Path) -> list[Block]:
-    """Return the controlled comparison: models of different sizes that take turns."""
+    """Return the controlled comparison of models of different sizes that take turns."""
     found = measurements.read(path, section="growth")
     if not found:
         return []

@@ -1,4 +1,4 @@
-"""One stream, one model, one process of its own: KIND SOURCE LIMIT WINDOW SETTINGS RESULTS.
+"""Train one model on one stream. Usage: KIND SOURCE LIMIT WINDOW SETTINGS RESULTS.
 
 The process's memory is then the model's and the reader's. RESULTS gets a line per window.
 """

@@ -1,4 +1,4 @@
-"""The two real streams: next identifiers of many packages, and Debian's paths and packages."""
+"""Two real streams, one of next identifiers in many packages and one of Debian's paths."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ QUICK_WINDOW, QUICK_ROWS = 4_000, 8_000
 
 @dataclass(frozen=True)
 class Stream:
-    """Where a stream's rows come from; None is the standard library, for ``--quick``."""
+    """Source of a stream's rows; None is the standard library, for ``--quick``."""
 
     kind: str
     source: Path | None
@@ -68,7 +68,7 @@ def debian(options: Options) -> None:
 
 
 def one_pass(stream: Stream, limit: int, options: Options) -> None:
-    """Learn the stream in a process of its own, so that the memory is the model's."""
+    """Learn the stream in a separate process, so that its memory is the model's."""
     settings = {"max_memory": options.own.max_memory}
     if options.quick:
         model = ConditionalTreeClassifier(**settings)

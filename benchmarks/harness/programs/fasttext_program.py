@@ -1,8 +1,8 @@
 """fastText over the features that a row has, without their values; see measuring.py.
 
-Where labels are few each has a regressor of its own (`ova`); where they are many only hierarchical
-softmax is fast enough, whose probabilities sum to 1 whatever the number of labels of a row. Where
-it comes apart, which is a matter of luck at high rates, the rate is halved until it does not.
+If labels are few, each has its regressor (`ova`). If they are many, only hierarchical softmax is
+fast enough. Its probabilities sum to 1 for any number of labels of a row. At high rates training
+may diverge, depending on luck. Then the rate is halved until training succeeds.
 """
 
 from itertools import pairwise

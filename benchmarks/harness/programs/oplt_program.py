@@ -1,7 +1,7 @@
 """napkinXC's online tree, in napkinXC's environment; see measuring.py.
 
-Its Python classes do not name it, but the options of their base class reach it: one pass with one
-thread, each row in turn, new labels joining the tree.
+Its Python classes do not name it, but the options of their base class reach it. It makes one pass
+with one thread, row by row, and new labels join the tree.
 """
 
 import measuring
