@@ -19,8 +19,8 @@ from harness.report import Block, number, table
 from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.python_source import PythonSource
 from labeltrees.data.rows import Rows, as_rows
-from labeltrees.models.conditional.refined import RefinedTreesModel
 from labeltrees.models.conditional.settings import ConditionalSettings
+from labeltrees.models.conditional.several_trees import RefinedTreesModel
 from labeltrees.models.conditional.start import start_on_stream
 from labeltrees.models.online.online_model import faded
 

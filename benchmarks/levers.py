@@ -20,7 +20,7 @@ from harness.benchmark import Benchmark, Options
 from harness.report import Block, Table, number, table
 from labeltrees import ConditionalTreeClassifier, OneAgainstAllClassifier
 from labeltrees.data.python_source import PythonSource
-from labeltrees.models.conditional.pool import pooled
+from labeltrees.models.conditional.several_trees import pooled
 from labeltrees.tree import LabelTree
 from online_sections.scores import Answers
 from online_sections.small_data import Part, SmallSet, small_sets

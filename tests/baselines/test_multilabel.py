@@ -24,8 +24,8 @@ from labeltrees import (
 from labeltrees.errors import TooLargeError
 from labeltrees.models import dense
 from labeltrees.models.baselines import linear_rankers, regressors
-from labeltrees.models.baselines.calibration import ScoreCalibration
 from labeltrees.models.baselines.multilabel import best_columns
+from labeltrees.models.baselines.scores import ScoreCalibration
 
 N_LABELS = 4
 seeds = st.integers(0, 10_000)

@@ -14,7 +14,7 @@ from labeltrees import ConditionalTreeClassifier
 from labeltrees.data.labels import RaggedLabels
 from labeltrees.errors import ArgumentError, ModelFormatError
 from labeltrees.metrics import log_loss
-from labeltrees.models.conditional.pool import PooledTreesModel, pooled
+from labeltrees.models.conditional.several_trees import PooledTreesModel, pooled
 
 
 def noisy_rows(seed, n_rows=400, n_labels=12, n_features=20):

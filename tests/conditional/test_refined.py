@@ -21,7 +21,7 @@ from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.rows import as_rows
 from labeltrees.errors import ArgumentError, DivergedError
 from labeltrees.models.conditional.model import ConditionalTreeModel
-from labeltrees.models.conditional.refined import RefinedTreesModel
+from labeltrees.models.conditional.several_trees import RefinedTreesModel
 from labeltrees.models.registry import model_from
 from labeltrees.store import StoredModel
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from labeltrees.decisions.conformal import ConformalSets
-from labeltrees.decisions.expected_f1 import ExpectedF1Sets, expected_f1_sets
-from labeltrees.decisions.macro import (
+from labeltrees.decisions.expected_metrics import (
+    ExpectedF1Sets,
     JointSets,
     coverage_top_k,
+    expected_f1_sets,
     macro_f1_top_k,
     weighted_top_k,
 )

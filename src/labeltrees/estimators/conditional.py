@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 
     from labeltrees.data.rows import Rows
     from labeltrees.models.conditional.pecoc import PecocTreeModel
-    from labeltrees.models.conditional.pool import PooledTreesModel
-    from labeltrees.models.conditional.refined import RefinedTreesModel
     from labeltrees.models.conditional.settings import Auto, BalanceName
+    from labeltrees.models.conditional.several_trees import PooledTreesModel, RefinedTreesModel
     from labeltrees.models.conditional.structure import Structure
     from labeltrees.models.model import BeamLabels
     from labeltrees.models.online.scaling import ScaleName

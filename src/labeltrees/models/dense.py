@@ -17,7 +17,7 @@ from labeltrees.models.model import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import ArrayLike, NDArray
     from scipy import sparse
@@ -51,17 +51,8 @@ class DenseAnswers:
         self, rows: Rows, threshold: float, *, max_bytes: int = MAX_DENSE_BYTES
     ) -> sparse.csr_array:
         """Return every label with probability >= threshold, (n_rows, n_labels), sparse."""
-        from scipy import sparse
-
-        threshold = checks.number("threshold", threshold, 0, 1, open_low=True)
-        max_entries = max(0, int(max_bytes) // BYTES_PER_ENTRY)
-        parts, n_found = [], 0
-        for _, p in self.dense_pieces(rows):
-            parts.append(sparse.csr_array(np.where(p >= threshold, p, 0.0)))
-            n_found += parts[-1].nnz
-            if n_found > max_entries:
-                raise TooLargeError.of_threshold(rows.n_rows, max_entries, threshold, max_bytes)
-        return sparse.csr_array(sparse.vstack(parts, format="csr"))
+        shape = (rows.n_rows, len(self.vocabulary))
+        return entries_above((p for _, p in self.dense_pieces(rows)), shape, threshold, max_bytes)
 
     def top_rows(
         self, rows: Rows, labels: ArrayLike, k: int, *, max_bytes: int = MAX_DENSE_BYTES
@@ -87,6 +78,26 @@ class DenseAnswers:
         for some in pieces(rows.n_rows, n_labels):
             part = rows.take(np.arange(some.start, some.stop))
             yield some, self.probabilities(part)[:, :n_labels]
+
+
+def entries_above(
+    distributions: Iterable[NDArray[np.float64]],
+    shape: tuple[int, int],
+    threshold: float,
+    max_bytes: int,
+) -> sparse.csr_array:
+    """Return the entries >= threshold of consecutive parts of a matrix of this shape."""
+    from scipy import sparse
+
+    threshold = checks.number("threshold", threshold, 0, 1, open_low=True)
+    max_entries = max(0, int(max_bytes) // BYTES_PER_ENTRY)
+    parts, n_found = [], 0
+    for p in distributions:
+        parts.append(sparse.csr_array(np.where(p >= threshold, p, 0.0)))
+        n_found += parts[-1].nnz
+        if n_found > max_entries:
+            raise TooLargeError.of_threshold(shape[0], max_entries, threshold, max_bytes)
+    return sparse.csr_array(sparse.vstack(parts, format="csr") if parts else shape)
 
 
 def pieces(n_rows: int, n_labels: int, n_bytes: int | None = None) -> Iterator[slice]:

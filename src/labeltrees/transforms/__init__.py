@@ -5,13 +5,19 @@
 returns the vectoriser for texts. scikit-learn is imported only when a transformer is used.
 """
 
-from labeltrees.transforms.conversion import from_tensors, takes_text, to_tensors, width_of
+from labeltrees.transforms.conversion import (
+    from_tensors,
+    save_with_transform,
+    takes_text,
+    to_tensors,
+    transform_of,
+    width_of,
+)
 from labeltrees.transforms.features import (
     default_text_features,
     feature_names,
     hashed_text_features,
 )
-from labeltrees.transforms.files import save_with_transform, transform_of
 
 __all__ = [
     "default_text_features",

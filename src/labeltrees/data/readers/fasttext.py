@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from labeltrees.data.readers.assembly import CHUNK_ROWS, check_chunk_rows
+from labeltrees.data.readers.assembly import CHUNK_ROWS, TextRow, check_chunk_rows, text_chunks
 from labeltrees.data.readers.source import (
     MAX_LINE_BYTES,
     Source,
@@ -12,7 +12,6 @@ from labeltrees.data.readers.source import (
     read_blocks,
     source_name,
 )
-from labeltrees.data.readers.texts import TextRow, text_chunks
 from labeltrees.data.readers.vectorizers import Vectorizer, check_vectorizer
 from labeltrees.errors import ArgumentError
 

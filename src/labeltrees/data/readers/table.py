@@ -11,7 +11,15 @@ import numpy as np
 from labeltrees import _core
 from labeltrees.checks import choice
 from labeltrees.data.chunk import Chunk
-from labeltrees.data.readers.assembly import CHUNK_ROWS, check_chunk_rows, file_error, rows_of
+from labeltrees.data.readers.assembly import (
+    CHUNK_ROWS,
+    TextRow,
+    check_chunk_rows,
+    chunk_labels,
+    file_error,
+    rows_of,
+    text_chunks,
+)
 from labeltrees.data.readers.columns import is_missing, is_number
 from labeltrees.data.readers.detection.first_block import read_first_block
 from labeltrees.data.readers.detection.separators import check_separator, split_labels
@@ -32,7 +40,6 @@ from labeltrees.data.readers.source import (
     source_name,
     too_long,
 )
-from labeltrees.data.readers.texts import TextRow, chunk_labels, text_chunks
 from labeltrees.data.readers.vectorizers import Vectorizer, check_vectorizer
 from labeltrees.data.rows import MAX_WEIGHT, Rows, as_rows
 from labeltrees.errors import ArgumentError, DataFileError

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from labeltrees.checks import choice
-from labeltrees.data.readers.assembly import CHUNK_ROWS, check_chunk_rows
+from labeltrees.data.readers.assembly import CHUNK_ROWS, TextRow, check_chunk_rows, text_chunks
 from labeltrees.data.readers.columns import is_header_pair
 from labeltrees.data.readers.detection.first_block import read_first_block
 from labeltrees.data.readers.detection.separators import (
@@ -23,7 +23,6 @@ from labeltrees.data.readers.source import (
     read_blocks,
     source_name,
 )
-from labeltrees.data.readers.texts import TextRow, text_chunks
 from labeltrees.data.readers.vectorizers import Vectorizer, check_vectorizer, fit_texts
 from labeltrees.errors import DataFileError
 

@@ -17,12 +17,12 @@ from scipy import sparse
 from labeltrees import _core, checks
 from labeltrees.checks import Choice, Integer, Number, Threads, setting
 from labeltrees.errors import TooLargeError
-from labeltrees.models.baselines.linear import LinearScorer, check_weights_size, unit_rows
 from labeltrees.models.baselines.multilabel import (
     MultilabelModel,
     MultilabelSettings,
     RankingSettings,
 )
+from labeltrees.models.baselines.scores import LinearScorer, check_weights_size, unit_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable

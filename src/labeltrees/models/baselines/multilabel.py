@@ -16,11 +16,10 @@ import numpy as np
 from labeltrees import checks, store
 from labeltrees.checks import Choice, Flag, Number, setting
 from labeltrees.data.vocabulary import LabelVocabulary
-from labeltrees.errors import ModelFormatError, TooLargeError
-from labeltrees.models.baselines.calibration import ScoreCalibration
-from labeltrees.models.dense import pieces
+from labeltrees.errors import ModelFormatError
+from labeltrees.models.baselines.scores import ScoreCalibration
+from labeltrees.models.dense import entries_above, pieces
 from labeltrees.models.model import (
-    BYTES_PER_ENTRY,
     MAX_DENSE_BYTES,
     FittedModel,
     FormName,
@@ -224,18 +223,9 @@ class MultilabelModel(FittedModel):
         self, rows: Rows, threshold: float, *, max_bytes: int = MAX_DENSE_BYTES
     ) -> sparse.csr_array:
         """Return every label whose probability is at least threshold, as CSR."""
-        from scipy import sparse
-
-        threshold = checks.number("threshold", threshold, 0, 1, open_low=True)
-        max_entries = max(0, int(max_bytes) // BYTES_PER_ENTRY)
-        parts, n_found = [sparse.csr_array((0, len(self.vocabulary)))], 0
-        for _, scores in self._pieces(rows):
-            p = self._probabilities(scores)
-            parts.append(sparse.csr_array(np.where(p >= threshold, p, 0.0)))
-            n_found += parts[-1].nnz
-            if n_found > max_entries:
-                raise TooLargeError.of_threshold(rows.n_rows, max_entries, threshold, max_bytes)
-        return sparse.csr_array(sparse.vstack(parts, format="csr"))
+        shape = (rows.n_rows, len(self.vocabulary))
+        found = (self._probabilities(scores) for _, scores in self._pieces(rows))
+        return entries_above(found, shape, threshold, max_bytes)
 
     def top_rows(
         self,

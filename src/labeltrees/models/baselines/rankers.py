@@ -11,11 +11,16 @@ from scipy import sparse
 from labeltrees import _core, checks, store
 from labeltrees.checks import Choice, Integer, Number, Threads, setting
 from labeltrees.errors import ModelFormatError
-from labeltrees.models.baselines.linear import unit_rows
 from labeltrees.models.baselines.multilabel import (
     MultilabelModel,
     MultilabelSettings,
     RelevanceName,
+)
+from labeltrees.models.baselines.scores import (
+    matrix_tensors,
+    stored_features,
+    stored_matrix,
+    unit_rows,
 )
 
 if TYPE_CHECKING:
@@ -71,9 +76,7 @@ class Bm25Scorer:
         """Return arrays for the model file."""
         return {
             "features": self.features,
-            "weights.starts": self.weights.indptr.astype(np.int64),
-            "weights.labels": self.weights.indices.astype(np.int32),
-            "weights.values": self.weights.data,
+            **matrix_tensors("weights", self.weights),
         }
 
     @classmethod
@@ -85,19 +88,11 @@ class Bm25Scorer:
         n_labels: int,
     ) -> Self:
         """Return the scorer that `to_tensors` saved."""
-        features = store.tensor(tensors, "features", np.int32)
-        store.check_ids("features", features, n_features)
-        if not (features[1:] > features[:-1]).all():
-            raise ModelFormatError("the features do not increase.")
-        starts = store.tensor(tensors, "weights.starts", np.int64)
-        labels = store.tensor(tensors, "weights.labels", np.int32)
-        values = store.tensor(tensors, "weights.values", np.float32)
-        store.check_starts("weights.starts", starts, len(features), len(labels))
-        store.check_ids("weights.labels", labels, n_labels)
-        if len(values) != len(labels) or not ((values >= 0) & (values <= _MOST_WEIGHT)).all():
-            raise ModelFormatError(f"the weights are not {len(labels)} numbers >= 0.")
-        shape = (len(features), n_labels)
-        return cls(features, sparse.csr_array((values, labels, starts), shape=shape))
+        features = stored_features(tensors, n_features)
+        weights = stored_matrix(tensors, "weights", (len(features), n_labels))
+        if not ((weights.data >= 0) & (weights.data <= _MOST_WEIGHT)).all():
+            raise ModelFormatError(f"the weights are not {weights.nnz} numbers >= 0.")
+        return cls(features, weights)
 
 
 class Bm25Model(MultilabelModel):
@@ -233,12 +228,7 @@ class PfastreXmlScorer:
     def to_tensors(self) -> dict[str, NDArray[Any]]:
         """Return arrays for the model file."""
         tensors = {f"trees.{name}": getattr(self.forest, name)() for name in _TREE_ARRAYS}
-        return tensors | {
-            "used": self.used,
-            "means.starts": self.means.indptr.astype(np.int64),
-            "means.labels": self.means.indices.astype(np.int32),
-            "means.values": self.means.data,
-        }
+        return tensors | {"used": self.used, **matrix_tensors("means", self.means)}
 
     @classmethod
     def from_tensors(
@@ -249,23 +239,15 @@ class PfastreXmlScorer:
         n_labels: int,
     ) -> Self:
         """Return the scorer that `to_tensors` saved."""
-        used = store.tensor(tensors, "used", np.int32)
-        store.check_ids("used", used, n_features)
-        if not (used[1:] > used[:-1]).all():
-            raise ModelFormatError("the features do not increase.")
-        starts = store.tensor(tensors, "means.starts", np.int64)
-        labels = store.tensor(tensors, "means.labels", np.int32)
-        values = store.tensor(tensors, "means.values", np.float32)
-        store.check_starts("means.starts", starts, len(used), len(labels))
-        store.check_ids("means.labels", labels, n_labels)
-        if len(values) != len(labels) or not (np.abs(values) <= 1).all():
-            raise ModelFormatError(f"the means are not {len(labels)} numbers in [-1, 1].")
+        used = stored_features(tensors, n_features, "used")
+        means = stored_matrix(tensors, "means", (len(used), n_labels))
+        if not (np.abs(means.data) <= 1).all():
+            raise ModelFormatError(f"the means are not {means.nnz} numbers in [-1, 1].")
         arrays: dict[str, Any] = {
             name: store.tensor(tensors, f"trees.{name}", kind)
             for name, kind in _TREE_ARRAYS.items()
         }
         forest = _core.NdcgForest(**arrays, n_features=len(used), n_labels=n_labels)
-        means = sparse.csr_array((values, labels, starts), shape=(len(used), n_labels))
         return cls.of(forest, n_labels, used, means, settings)
 
     @classmethod

@@ -11,8 +11,13 @@ from scipy import sparse
 from labeltrees import store
 from labeltrees.checks import Integer, Number, setting
 from labeltrees.errors import ModelFormatError
-from labeltrees.models.baselines.linear import LinearScorer, check_weights_size, unit_rows
 from labeltrees.models.baselines.multilabel import MultilabelSettings, RegressingModel
+from labeltrees.models.baselines.scores import (
+    LinearScorer,
+    check_weights_size,
+    stored_features,
+    unit_rows,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -181,10 +186,7 @@ class LemlScorer:
         n_labels: int,
     ) -> Self:
         """Return the scorer that `to_tensors` saved."""
-        features = store.tensor(tensors, "features", np.int32)
-        store.check_ids("features", features, n_features)
-        if not (features[1:] > features[:-1]).all():
-            raise ModelFormatError("the features do not increase.")
+        features = stored_features(tensors, n_features)
         first = store.tensor(tensors, "rows_to_rank", np.float32, ndim=2)
         second = store.tensor(tensors, "rank_to_labels", np.float32, ndim=2)
         if first.shape != (len(features), len(second)) or second.shape[1] != n_labels:

@@ -43,8 +43,8 @@ METHODS = (
         models=(
             f"{_HERE}.model:ConditionalTreeModel",
             f"{_HERE}.pecoc:PecocTreeModel",
-            f"{_HERE}.pool:PooledTreesModel",
-            f"{_HERE}.refined:RefinedTreesModel",
+            f"{_HERE}.several_trees:PooledTreesModel",
+            f"{_HERE}.several_trees:RefinedTreesModel",
         ),
         estimator="labeltrees.estimators.conditional:ConditionalTreeClassifier",
         streams=True,

@@ -12,8 +12,7 @@ from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError
 from labeltrees.models.conditional.model import ConditionalTreeModel
 from labeltrees.models.conditional.pecoc import PecocTreeModel
-from labeltrees.models.conditional.pool import PooledTreesModel
-from labeltrees.models.conditional.refined import RefinedTreesModel
+from labeltrees.models.conditional.several_trees import PooledTreesModel, RefinedTreesModel
 from labeltrees.models.conditional.structure import is_binary, leaves_of
 from labeltrees.models.online.scaling import ColumnScale
 from labeltrees.tree import LabelTree, unfold
