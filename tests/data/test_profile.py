@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from labeltrees.data.readers import FileLayout, NoFeatures, open_reader, profile_file
 from labeltrees.data.readers.detection import first_block
 from labeltrees.data.readers.detection.file_format import detect_format
-from labeltrees.data.readers.formats import FORMATS, SUFFIXES, TABLE, format_of
+from labeltrees.data.readers.formats import FORMATS, SUFFIXES, TABLE
 from labeltrees.errors import ArgumentError, DataError, DataFileError
 
 CONTENT = {
@@ -57,7 +57,7 @@ def test_the_content_tells_the_format(kind, suffix, tmp_path):
         tmp_path / f"rows{suffix}", gzip.compress(content) if suffix == ".txt.gz" else content
     )
     profile = profile_file(path)
-    assert profile.format == kind == format_of(path)
+    assert profile.format == kind
     assert profile.is_whole
     assert profile.layout.n_bytes == path.stat().st_size
     n_rows = sum(chunk.n_rows for chunk in profile.open())
@@ -156,8 +156,6 @@ def test_a_file_that_is_not_there_is_said_to_be_missing(tmp_path):
             profile_file(tmp_path / name)
         with pytest.raises(FileNotFoundError, match=name):
             open_reader(tmp_path / name)
-    with pytest.raises(FileNotFoundError, match=r"rows\.txt"):
-        format_of(tmp_path / "rows.txt")
 
 
 def test_every_format_is_in_one_table():

@@ -28,7 +28,6 @@ from labeltrees.data.readers import (
     read_xc,
     source,
 )
-from labeltrees.data.readers.formats import format_of
 from labeltrees.errors import ArgumentError, DataFileError
 
 SHARED = Path(__file__).parents[2] / ".." / "shared" / "data"
@@ -562,8 +561,6 @@ def test_rows_before_a_bad_line_of_another_block_are_given(monkeypatch):
         (lambda: read_vw("x", multilabel="yes"), "multilabel must be True, False or 'auto'"),
         (lambda: read_vw("x", label_type="float"), "label_type must be 'auto', 'int' or 'str'"),
         (lambda: read_vw("x", quoted_labels=1), "quoted_labels must be True or False, got 1."),
-        (lambda: format_of(io.BytesIO()), "one of xc, svmlight, vw, npz, tsv, csv, fasttext"),
-        (lambda: format_of("-"), "does not tell the format"),
         (lambda: open_reader("x", format="cvs"), "format must be 'xc', 'svmlight', 'vw', 'npz',"),
         (
             lambda: open_reader("x", format="vw", vectorizer=object()),

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from labeltrees.checks import choice
 from labeltrees.data.readers.assembly import CHUNK_ROWS, check_chunk_rows
@@ -34,10 +33,18 @@ if TYPE_CHECKING:
     from labeltrees.data.readers.vectorizers import Vectorizer
 
 
-class Reader(Protocol):
-    """A function that reads a file of one format with the options of its layout."""
+@dataclass(frozen=True)
+class Format:
+    """The reader of a format, the suffixes of its files, and what its rows hold.
 
-    def __call__(
+    ``holds`` states whether rows are texts, features or either of them.
+    """
+
+    reader: Callable[..., Iterator[Chunk]]
+    suffixes: tuple[str, ...]
+    holds: Literal["text", "features", "either"]
+
+    def read(
         self,
         path: Source,
         *,
@@ -46,69 +53,25 @@ class Reader(Protocol):
         chunk_rows: int,
         max_line_bytes: int,
     ) -> Iterator[Chunk]:
-        """Return the chunks."""
-
-
-@dataclass(frozen=True)
-class Format:
-    """The reader of a format, the suffixes of its files, and what its rows hold.
-
-    ``holds`` states whether rows are texts, features or either of them.
-    """
-
-    read: Reader
-    suffixes: tuple[str, ...]
-    holds: Literal["text", "features", "either"]
-
-
-def _reader_of_numbers(read: Callable[..., Iterator[Chunk]]) -> Reader:
-    def reader(
-        path: Source,
-        *,
-        options: Mapping[str, Any],
-        vectorizer: Vectorizer | None,  # noqa: ARG001  (there are no texts)
-        chunk_rows: int,
-        max_line_bytes: int,
-    ) -> Iterator[Chunk]:
-        return read(path, chunk_rows=chunk_rows, max_line_bytes=max_line_bytes, **options)
-
-    return reader
-
-
-def _reader_of_texts(read: Callable[..., Iterator[Chunk]]) -> Reader:
-    def reader(
-        path: Source,
-        *,
-        options: Mapping[str, Any],
-        vectorizer: Vectorizer | None,
-        chunk_rows: int,
-        max_line_bytes: int,
-    ) -> Iterator[Chunk]:
-        return read(
-            path,
-            vectorizer=vectorizer,
-            chunk_rows=chunk_rows,
-            max_line_bytes=max_line_bytes,
-            **options,
+        """Return the chunks of a file, read with the options of its layout."""
+        given = {} if self.holds == "features" else {"vectorizer": vectorizer}
+        return self.reader(
+            path, chunk_rows=chunk_rows, max_line_bytes=max_line_bytes, **given, **options
         )
-
-    return reader
 
 
 #: All formats by name.
 TABLE: dict[str, Format] = {
-    "xc": Format(_reader_of_numbers(read_xc), (".xc",), "features"),
-    "svmlight": Format(
-        _reader_of_numbers(read_svmlight), (".svm", ".svmlight", ".libsvm"), "features"
-    ),
-    "vw": Format(_reader_of_numbers(read_vw), (".vw",), "features"),
-    "npz": Format(_reader_of_numbers(read_npz), (".npz",), "features"),
-    "tsv": Format(_reader_of_texts(read_tsv), (".tsv",), "text"),
-    "csv": Format(_reader_of_texts(read_csv), (".csv",), "either"),
-    "fasttext": Format(_reader_of_texts(read_fasttext), (".fasttext", ".ft"), "text"),
-    "lines": Format(_reader_of_texts(read_lines), (), "text"),
-    "jsonl": Format(_reader_of_texts(read_jsonl), (".jsonl", ".json", ".ndjson"), "either"),
-    "parquet": Format(_reader_of_texts(read_parquet), (".parquet",), "either"),
+    "xc": Format(read_xc, (".xc",), "features"),
+    "svmlight": Format(read_svmlight, (".svm", ".svmlight", ".libsvm"), "features"),
+    "vw": Format(read_vw, (".vw",), "features"),
+    "npz": Format(read_npz, (".npz",), "features"),
+    "tsv": Format(read_tsv, (".tsv",), "text"),
+    "csv": Format(read_csv, (".csv",), "either"),
+    "fasttext": Format(read_fasttext, (".fasttext", ".ft"), "text"),
+    "lines": Format(read_lines, (), "text"),
+    "jsonl": Format(read_jsonl, (".jsonl", ".json", ".ndjson"), "either"),
+    "parquet": Format(read_parquet, (".parquet",), "either"),
 }
 FORMATS = tuple(TABLE)
 SUFFIXES = {suffix: name for name, each in TABLE.items() for suffix in each.suffixes}
@@ -149,7 +112,8 @@ def open_reader(
     [3]
     """
     if format is None:
-        source, chosen = _recognised(path)
+        block = read_first_block(path)
+        source, chosen = block.source, detect_format(block.content, block.name, hinted_format(path))
     else:
         source, chosen = path, choice("format", format, FORMATS)
     if vectorizer is not None and TABLE[chosen].holds == "features":
@@ -174,31 +138,3 @@ def hinted_format(source: Source) -> str | None:
     if name.suffix.lower() == ".gz":
         name = name.with_suffix("")
     return SUFFIXES.get(name.suffix.lower())
-
-
-def format_of(source: Source) -> str:
-    """Return the format of a file by its content, with the suffix of its name as a hint.
-
-    Only the suffix counts for streams, because they are not read here.
-
-    >>> format_of("rows.svm.gz")
-    'svmlight'
-    """
-    is_file = isinstance(source, str | os.PathLike) and source != "-" and os.path.isfile(source)
-    if is_file:
-        return _recognised(source)[1]
-    chosen = hinted_format(source)
-    if chosen is None:
-        if not hasattr(source, "read") and source != "-":
-            os.stat(source)  # Raises an error if the file is missing.
-        raise ArgumentError(
-            f"the name {source_name(source)!r} does not tell the format: pass format=, one of "
-            f"{', '.join(FORMATS)}, or use one of the suffixes {', '.join(SUFFIXES)}."
-        )
-    return chosen
-
-
-def _recognised(source: Source) -> tuple[Source, str]:
-    """Return a source with the whole content, and its format."""
-    block = read_first_block(source)
-    return block.source, detect_format(block.content, block.name, hinted_format(source))
