@@ -19,24 +19,6 @@ from labeltrees.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-__all__ = [
-    "MAX_THREADS",
-    "Check",
-    "Choice",
-    "Flag",
-    "Integer",
-    "Number",
-    "Threads",
-    "choice",
-    "flag",
-    "integer",
-    "number",
-    "one_of_labels",
-    "setting",
-    "settle",
-    "threads",
-]
-
 Value = TypeVar("Value")
 
 MAX_THREADS = 256

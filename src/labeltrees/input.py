@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from labeltrees.models.model import FittedModel
     from labeltrees.store import StoredModel
 
-__all__ = ["ALL_FORMATS", "Input", "remembered_input"]
-
 ALL_FORMATS = (*FORMATS, "python")
 """The formats of files, and Python code."""
 

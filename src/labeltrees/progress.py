@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
-__all__ = ["SILENT", "Progress"]
-
 _SECONDS_BETWEEN = 0.1  # Minimum time between two updates of the bar.
 
 

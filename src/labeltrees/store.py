@@ -31,20 +31,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike, NDArray
 
-__all__ = [
-    "FORMAT_VERSION",
-    "TRANSFORM",
-    "StoredModel",
-    "check_ids",
-    "check_out",
-    "check_starts",
-    "read",
-    "tensor",
-    "text_tensors",
-    "texts",
-    "write",
-]
-
 FORMAT = "labeltrees"
 FORMAT_VERSION = 2
 TRANSFORM = "transform."

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["cell", "pairs_text", "table_text"]
-
 
 def table_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Return an aligned table. The first column is aligned left, the others right.

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from labeltrees.models.model import Predictions
     from labeltrees.models.settings import Settings
 
-__all__ = ["PredictedRow", "batch_of", "predicted_rows", "scored_k"]
-
 PredictedRow = tuple[int, Any, Any, list[Any], list[float]]
 """The line of a row, its label (or labels) and their probability, the most likely labels and
 their probabilities."""

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from labeltrees.data.chunk import Chunk
     from labeltrees.models.model import FittedModel
 
-__all__ = ["Features", "fit", "label_lists"]
-
 
 @dataclass(frozen=True)
 class Features:

@@ -16,14 +16,6 @@ if TYPE_CHECKING:
 
     from labeltrees.data.chunk import Chunk
 
-__all__ = [
-    "Gathered",
-    "gather",
-    "gather_in_files",
-    "given_up",
-    "narrowed",
-]
-
 
 @dataclass(frozen=True)
 class Gathered:

@@ -35,17 +35,6 @@ if TYPE_CHECKING:
 
     Stage = Callable[[str], AbstractContextManager[Any]]
 
-__all__ = [
-    "MOST_ROWS_TWICE",
-    "Measured",
-    "MeasuredFit",
-    "MostFrequent",
-    "best_variant",
-    "fit_measured",
-    "one_against_all",
-    "splits",
-]
-
 MOST_ROWS_TWICE = 100_000
 """Maximum number of rows for which a measured model is trained again on all of them."""
 _LEAST_ROWS = 10

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from labeltrees.data.chunk import Chunk
 
-__all__ = ["buffer_rows", "bytes_to_train", "free_memory", "kept_within_memory", "room_for_data"]
-
 _ROOT = Path("/")
 # Files with the limit and the usage, and the count of reclaimable pages, by version of cgroups.
 _FIRST = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")

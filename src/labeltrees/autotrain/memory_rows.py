@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from labeltrees.data.chunk import Chunk
     from labeltrees.store import StoredModel
 
-__all__ = ["rows_in_memory"]
-
 _NAME = "The data"
 """The name in reports and errors of rows that are not from a file."""
 _LABEL = "label"

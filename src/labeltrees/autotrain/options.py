@@ -16,18 +16,6 @@ if TYPE_CHECKING:
     from labeltrees.data.readers import DataProfile
     from labeltrees.models.method import Method
 
-__all__ = [
-    "AUTO_METHODS",
-    "AUTO_STREAM_METHODS",
-    "Effort",
-    "MethodOptions",
-    "Recipe",
-    "bases",
-    "method_for",
-    "online_method_for",
-    "streaming_methods",
-]
-
 Effort = Literal["fast", "usual", "best"]
 """How hard to try: one tree, the default, or more trees."""
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from labeltrees.input import Input
     from labeltrees.models.model import FittedModel
 
-__all__ = ["TrainingReport", "features_text", "found_in", "joined_text", "next_steps"]
-
 
 @dataclass
 class TrainingReport:

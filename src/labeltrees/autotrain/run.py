@@ -51,8 +51,6 @@ if TYPE_CHECKING:
     from labeltrees.input import Input
     from labeltrees.models.method import Method
 
-__all__ = ["TrainingRun"]
-
 _TOO_LARGE = "the data do not fit into memory"
 
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from labeltrees.data.chunk import Chunk, OneLabel
     from labeltrees.metrics import ProgressiveSummary
 
-__all__ = ["BUFFER_ROWS", "Streamed", "learn_stream"]
-
 BUFFER_ROWS = 200_000
 """Maximum number of rows in the shuffle buffer, which is smaller if memory is short."""
 _HELD_SHARE = 0.05

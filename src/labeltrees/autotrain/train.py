@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from labeltrees.data.chunk import OneLabel
     from labeltrees.store import StoredModel
 
-__all__ = ["COLUMN_OPTIONS", "VECTORIZERS", "train"]
-
 VECTORIZERS = ("tfidf", "counts", "hashing")
 """How features are made of texts."""
 COLUMN_OPTIONS = (

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from labeltrees.evaluation.scores import Evaluation
     from labeltrees.models.model import FittedModel
 
-__all__ = ["ModelCard", "card", "card_of", "evaluated"]
-
 
 @dataclass(frozen=True, eq=False)
 class ModelCard:

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from labeltrees.evaluation.scores import Evaluation
     from labeltrees.models.model import FittedModel
 
-__all__ = ["About", "facts_of", "file_facts", "label_hash"]
-
 _READ_AT_ONCE = 2**20
 """Number of bytes read at once from a model file."""
 _N_SHOWN = 5

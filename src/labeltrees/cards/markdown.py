@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["FILENAME", "PICTURE", "front_matter", "hub_facts", "sections"]
-
 PICTURE = "reliability.svg"
 FILENAME = "model.safetensors"
 """Default name of a model file."""
@@ -174,6 +172,7 @@ def code(value: Any) -> str:
 
 
 def plain(value: Any) -> str:
+    """Return a value as one line of text, short enough for a table."""
     text = " ".join(str(value).split())
     if len(text) > _LONGEST:
         text = text[: _LONGEST - 3] + "..."

@@ -8,8 +8,6 @@ from xml.sax.saxutils import escape
 if TYPE_CHECKING:
     from labeltrees.metrics import ReliabilityCurve
 
-__all__ = ["reliability_picture"]
-
 SIDE, LEFT, TOP, BOTTOM, RIGHT = 260, 56, 34, 46, 16
 LEAST_RADIUS, MOST_RADIUS = 2.0, 5.0
 TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)

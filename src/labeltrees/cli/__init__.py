@@ -24,8 +24,6 @@ from labeltrees.cli.help import HELP_NAMES, HelpfulCommand, lines_of_groups, wra
 from labeltrees.cli.report import say, say_all, stop_writing
 from labeltrees.errors import ArgumentError, LabelTreesError
 
-__all__ = ["COMMANDS", "app", "command_named", "main"]
-
 COMMANDS = {
     "demo": "Train on Python code to predict the next identifier, and complete some lines.",
     "train": "Train the model that suits a data file, measure it on held-out rows, and save it.",

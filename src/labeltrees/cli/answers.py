@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import BinaryIO
 
-__all__ = ["FORMS", "AnswerFile", "csv_line", "form_of", "json_line", "tsv_line"]
-
 FORMS = ("tsv", "csv", "jsonl")
 _SUFFIXES = {".csv": "csv", ".json": "jsonl", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 _SECONDS_BETWEEN = 0.5

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from labeltrees.input import Input
     from labeltrees.models.model import FittedModel
 
-__all__ = ["Candidates"]
-
 
 class Candidates:
     """Where each row's candidates are: its own labels, a line of a file, or a field of the row."""

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["in_words"]
-
 SCREEN = 24
 _AGAINST = 5
 """How many features against a label are listed at most."""

@@ -14,16 +14,6 @@ from typing import Any, get_args
 
 from typer.core import TyperCommand
 
-__all__ = [
-    "HELP_NAMES",
-    "HelpfulCommand",
-    "help_groups",
-    "lines_of_groups",
-    "paragraphs",
-    "usage",
-    "wrapped",
-]
-
 HELP_NAMES = ["--help", "-h"]
 _HELP_ALL = "--help-all"
 _SETTINGS = "Settings of "

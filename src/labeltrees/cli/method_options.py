@@ -22,18 +22,6 @@ if TYPE_CHECKING:
 
     from labeltrees.models.method import Method
 
-__all__ = [
-    "PANELS",
-    "option_of",
-    "options_of",
-    "panel_of",
-    "settings_help",
-    "value_of",
-    "with_method_options",
-    "with_options",
-    "with_stream_options",
-]
-
 _TYPED = {
     "random_state": "seed",
     "n_jobs": "jobs",

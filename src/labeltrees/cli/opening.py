@@ -13,8 +13,6 @@ from labeltrees.models.registry import model_from
 if TYPE_CHECKING:
     from labeltrees.models.model import FittedModel
 
-__all__ = ["ModelArgument", "open_model"]
-
 ModelArgument = Annotated[Path, typer.Argument(help="Model file.")]
 
 

@@ -13,8 +13,6 @@ from labeltrees.errors import DataFileError
 if TYPE_CHECKING:
     from labeltrees.data.chunk import Chunk
 
-__all__ = ["RememberedLines", "json_field", "vw_tag"]
-
 
 class RememberedLines(io.RawIOBase):
     r"""The content of a source, for a reader; its lines can be asked for until they are forgotten.

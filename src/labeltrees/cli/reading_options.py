@@ -13,17 +13,6 @@ from labeltrees.cli.method_options import with_options
 from labeltrees.errors import ArgumentError
 from labeltrees.input import ALL_FORMATS
 
-__all__ = [
-    "FormatOption",
-    "InputArgument",
-    "LabelsOption",
-    "LimitOption",
-    "LineOption",
-    "OrderOption",
-    "expanded",
-    "with_columns",
-]
-
 InputArgument = Annotated[
     str,
     typer.Argument(

@@ -21,21 +21,6 @@ if TYPE_CHECKING:
         StreamScores,
     )
 
-__all__ = [
-    "JsonOption",
-    "QuietOption",
-    "progressive_pairs",
-    "reporting_to_stderr",
-    "say",
-    "say_all",
-    "say_curve",
-    "say_json",
-    "say_now",
-    "say_pairs",
-    "say_table",
-    "stop_writing",
-]
-
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 

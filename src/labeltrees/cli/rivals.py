@@ -9,8 +9,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Cache", "FrequencyTable"]
-
 
 class FrequencyTable:
     """Predicts the label seen most often so far, with the share it has had.

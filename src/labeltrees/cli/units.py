@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from labeltrees.errors import ArgumentError
 
-__all__ = ["Every", "every", "size_in_bytes"]
-
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _BINARY = {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Block", "joined", "pick"]
-
 
 @dataclass(frozen=True)
 class Block:

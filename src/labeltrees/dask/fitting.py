@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     from labeltrees.data.readers.vectorizers import Vectorizer
 
-__all__ = ["fit", "fit_pool"]
-
 Estimator = TypeVar("Estimator", ExtremeRegressor, ConditionalTreeClassifier)
 
 

@@ -20,18 +20,6 @@ if TYPE_CHECKING:
     from labeltrees.data.readers.vectorizers import Vectorizer
     from labeltrees.models.model import FormName
 
-__all__ = [
-    "Partition",
-    "PartitionFacts",
-    "facts_of",
-    "futures_of",
-    "pairs_of",
-    "part_of",
-    "partitions_of",
-    "read_file",
-    "zipped",
-]
-
 
 @dataclass(frozen=True)
 class Partition:

@@ -24,19 +24,6 @@ if TYPE_CHECKING:
     from labeltrees.dask.tasks import Whole
     from labeltrees.models.extreme.settings import ExtremeSettings
 
-__all__ = [
-    "Crown",
-    "Group",
-    "MeanFeatures",
-    "Subtree",
-    "TreePlan",
-    "all_features",
-    "crown_of",
-    "ordered_part",
-    "part_below",
-    "plan_tree",
-]
-
 _LARGEST_SHARE = 1 / 6
 """Largest share of all entries in one task. The root of a larger subtree is a separate task."""
 

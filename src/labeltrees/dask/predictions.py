@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from labeltrees.estimators.extreme import ExtremeRegressor
     from labeltrees.models.model import SearchName
 
-__all__ = ["predict_above", "predict_top_k", "top_rows"]
-
 _PLACED: WeakKeyDictionary[Any, tuple[Any, Any, Any]] = WeakKeyDictionary()
 """Client, model and future of each estimator that workers have, until the estimator is deleted."""
 

@@ -35,23 +35,6 @@ if TYPE_CHECKING:
     from labeltrees.models.extreme.settings import ExtremeSettings
     from labeltrees.models.model import FormName
 
-__all__ = [
-    "BlockFacts",
-    "Whole",
-    "block_facts",
-    "block_of",
-    "finish",
-    "held_of",
-    "label_features",
-    "label_means",
-    "merged",
-    "most_weighted",
-    "pick_group",
-    "reweighted",
-    "train_group",
-    "unit_block",
-]
-
 
 @dataclass(frozen=True)
 class Whole:

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from labeltrees.models.extreme.settings import ExtremeSettings
     from labeltrees.models.extreme.training import TrainingSize
 
-__all__ = ["Submitter", "current_client", "parts_of_files", "parts_of_pairs", "train_on_cluster"]
-
 _RANGES_PER_THREAD = 2
 _LEAST_LABELS = 4000
 """Number of labels below which one task clusters a tree, because sending labels takes longer."""

@@ -22,8 +22,6 @@ from labeltrees.errors import (
     TooLargeError,
 )
 
-__all__ = ["DamagedLogError", "Problem", "ServeError", "problem_of"]
-
 
 class ServeError(LabelTreesError):
     """An error of the server."""

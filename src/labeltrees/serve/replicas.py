@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     MakeServer = Callable[["ReplicaFolder"], Server]
 
-__all__ = ["ReplicaFolder", "start_keeper"]
-
 _POLL_SECONDS = 0.2
 
 

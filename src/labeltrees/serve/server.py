@@ -36,17 +36,6 @@ if TYPE_CHECKING:
     from labeltrees.serve.replicas import ReplicaFolder
     from labeltrees.serve.web.access import Keys
 
-__all__ = [
-    "LOCAL",
-    "JsonFormatter",
-    "Server",
-    "check_address",
-    "config_of",
-    "is_local",
-    "log_to_stderr",
-    "run",
-]
-
 logger = logging.getLogger("labeltrees.serve")
 
 LOCAL = frozenset(("127.0.0.1", "localhost", "::1"))

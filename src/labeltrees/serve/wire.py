@@ -6,27 +6,6 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-__all__ = [
-    "CompleteRequest",
-    "CompleteResponse",
-    "Example",
-    "ExamplePrediction",
-    "ExplainRequest",
-    "InferRequest",
-    "InferTensor",
-    "InputRow",
-    "LabelRows",
-    "LearnRequest",
-    "LearnResponse",
-    "NewModel",
-    "PredictRequest",
-    "PredictResponse",
-    "RowLabels",
-    "RowsRequest",
-    "RowsResponse",
-    "TrimRequest",
-]
-
 Label = str | Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 Features = dict[str, float | list[float]] | list[float | list[float]]
 """Values by name, lists ``indices`` and ``values``, a dense row, or pairs of index and value."""

@@ -14,8 +14,6 @@ from labeltrees.metrics import ProgressiveValidation
 if TYPE_CHECKING:
     from labeltrees.input import Input
 
-__all__ = ["Position", "fingerprint"]
-
 _HEAD_BYTES = 2**16
 
 

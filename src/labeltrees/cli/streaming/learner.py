@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from labeltrees.models.model import FittedModel
     from labeltrees.store import StoredModel
 
-__all__ = ["Learner", "checked_options", "opened_model"]
-
 
 @dataclass(frozen=True)
 class Learner:

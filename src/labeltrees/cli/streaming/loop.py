@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from labeltrees.input import Input
     from labeltrees.progress import Progress
 
-__all__ = ["PredictionWriter", "Pulse", "Stream"]
-
 _PART_ROWS = 1024
 """Number of rows learned between looks at signals and clocks, about ten milliseconds."""
 _SLOW_PART_ROWS = 64

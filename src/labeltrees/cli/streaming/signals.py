@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["AskedToStop", "Stopping"]
-
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _SECONDS_ALIKE = 1.0  # a terminal and a parent often send the same signal
 

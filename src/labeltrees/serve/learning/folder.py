@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from labeltrees.serve.learning.log import LoggedExample
     from labeltrees.store import StoredModel
 
-__all__ = ["LOG", "ModelFolder", "check_name", "lock_folder", "models_in", "replay"]
-
 LOG = "log.sqlite"
 _MODELS = "models"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")

@@ -22,15 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-__all__ = [
-    "FIRST_LINK",
-    "ExampleLog",
-    "KnownRequest",
-    "LoggedExample",
-    "NewExamples",
-    "link_after",
-]
-
 FIRST_LINK = b"\0" * 8
 """Link before the first example."""
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from labeltrees.serve.wire import NewModel
     from labeltrees.store import StoredModel
 
-__all__ = ["DEMO", "DEMO_EXAMPLES", "demo_model", "new_model", "new_model_like"]
-
 DEMO = "demo"
 DEMO_EXAMPLES = 200_000
 """Number of examples that the demo learns at its first start, which takes some seconds."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from labeltrees.metrics.calibration import ReliabilityCurve
     from labeltrees.models.model import Predictions
 
-__all__ = ["ProgressiveQuality"]
-
 WINDOW = 5000
 """Number of recent examples for the windowed scores."""
 _N_BINS = 10

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from labeltrees.serve.wire import InputRow
     from labeltrees.store import StoredModel
 
-__all__ = ["InputKind", "RowReader"]
-
 InputKind = Literal["text", "python", "features"]
 """Input of a model: texts, Python code up to the cursor, or features."""
 

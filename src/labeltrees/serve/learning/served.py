@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from labeltrees.serve.wire import Example
     from labeltrees.store import StoredModel
 
-__all__ = ["BatchResult", "CheckedExamples", "ServedModel"]
-
 _KEPT_FACTS = ("input",)
 """Extra facts of the original file that snapshots keep."""
 _N_SCORED = 5

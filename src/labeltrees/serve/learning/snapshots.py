@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from labeltrees.serve.learning.folder import ModelFolder
 
-__all__ = ["KEPT", "Schedule", "SnapshotWriter", "Snapshots"]
-
 KEPT = 2
 """Number of snapshots to keep. If the newest is damaged, the previous one is used."""
 

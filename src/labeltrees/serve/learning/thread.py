@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from labeltrees.serve.learning.served import CheckedExamples, ServedModel
     from labeltrees.store import StoredModel
 
-__all__ = ["LearningThread", "ModelLimits", "PendingRequest"]
-
 _MAX_COLLECT_SECONDS = 0.005
 """Maximum time in seconds to wait for as many requests as recent groups had."""
 _PROBE_SECONDS = 2.0

@@ -16,8 +16,6 @@ from labeltrees import checks
 from labeltrees.errors import ArgumentError
 from labeltrees.serve.problems import Problem, ServeError
 
-__all__ = ["RIGHTS", "Key", "Keys", "Rate", "Right"]
-
 Right = Literal["read", "learn", "admin"]
 RIGHTS: tuple[Right, ...] = get_args(Right)
 """Rights in increasing order; each includes all before it."""

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from labeltrees.serve.server import Server
 
-__all__ = ["OPERATIONS", "make_app"]
-
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; "

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from labeltrees.serve.learning.served import ServedModel
     from labeltrees.serve.wire import InputRow
 
-__all__ = ["PredictionBatches", "labels_above", "named_labels", "top_labels"]
-
 _INLINE_ROWS = 32
 """Maximum number of rows for the thread that reads requests; another thread predicts more rows."""
 _BYTES_ABOVE = 2**26

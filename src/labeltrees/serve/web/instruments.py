@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from labeltrees.serve.learning.thread import LearningThread
     from labeltrees.serve.replicas import ReplicaFolder
 
-__all__ = ["Instruments"]
-
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
 _GROUPS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 

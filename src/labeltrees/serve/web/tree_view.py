@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from labeltrees.serve.learning.served import ServedModel
 
-__all__ = ["TreeView", "TreeViews"]
-
 _FRESH_SECONDS = 2.0
 _MOST_FOUND = 20
 

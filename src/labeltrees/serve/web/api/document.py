@@ -15,8 +15,6 @@ from labeltrees.serve.wire import NewModel
 if TYPE_CHECKING:
     from labeltrees.serve.web.api.operations import Operation
 
-__all__ = ["as_page", "openapi"]
-
 _REF = "#/components/schemas/{name}"
 _PROBLEM = {
     "type": "object",

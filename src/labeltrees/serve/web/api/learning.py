@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from labeltrees.serve.web.api.operations import Call
     from labeltrees.serve.wire import LearnRequest, LearnResponse, TrimRequest
 
-__all__ = ["learn", "read_snapshots", "snapshot", "trim"]
-
 _MOST_KEY_CHARACTERS = 200
 _INLINE_EXAMPLES = 8
 """Maximum number of examples for the thread that reads requests; another thread reads more."""

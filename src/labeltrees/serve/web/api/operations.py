@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from labeltrees.serve.server import Server
     from labeltrees.serve.web.access import Right
 
-__all__ = ["Call", "Limits", "Operation", "problem_response", "routes"]
-
 logger = logging.getLogger("labeltrees.serve")
 _encode = msgspec.json.Encoder().encode
 JSON = "application/json"

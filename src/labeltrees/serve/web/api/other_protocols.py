@@ -15,18 +15,6 @@ if TYPE_CHECKING:
     from labeltrees.serve.web.api.operations import Call
     from labeltrees.serve.wire import InferRequest, InferTensor
 
-__all__ = [
-    "infer",
-    "inference_live",
-    "inference_model",
-    "inference_model_ready",
-    "inference_ready",
-    "inference_server",
-    "list_projects",
-    "read_project",
-    "suggest",
-]
-
 _MOST_SUGGESTIONS = 1000
 
 

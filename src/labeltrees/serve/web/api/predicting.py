@@ -31,8 +31,6 @@ if TYPE_CHECKING:
         RowsRequest,
     )
 
-__all__ = ["complete", "explain", "predict", "rows"]
-
 _UNFINISHED = re.compile(r"(?<![^\W\d])\b[^\W\d]\w*\Z")
 _COMPLETION_CANDIDATES = 300
 _MOST_NAMED = 2000

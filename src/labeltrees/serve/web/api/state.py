@@ -24,20 +24,6 @@ if TYPE_CHECKING:
     from labeltrees.serve.learning.served import ServedModel
     from labeltrees.serve.web.api.operations import Call
 
-__all__ = [
-    "add_model",
-    "list_models",
-    "livez",
-    "metrics",
-    "model_quality",
-    "model_tree",
-    "nothing",
-    "read_model",
-    "readyz",
-    "remove_model",
-    "search_labels",
-]
-
 _CAPABILITIES = {"above": Above, "rows": BestRows, "explain": Explains, "tree": HasTree}
 _MOST_LEVELS = 6
 
