@@ -21,7 +21,7 @@ import labeltrees
 from harness.benchmark import Benchmark, Options
 from harness.report import Block, number, table
 from labeltrees import ConditionalTreeClassifier
-from labeltrees.cli.rivals import Cache
+from labeltrees.cli.commands.demo import Cache
 from labeltrees.data.python_source import PythonSource
 from labeltrees.metrics import ProgressiveValidation
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from harness.processes import Measured, run_measured
 from labeltrees import ConditionalTreeClassifier
-from labeltrees.cli.rivals import Cache, FrequencyTable
+from labeltrees.cli.commands.demo import Cache, FrequencyTable
 from labeltrees.data.python_source import PythonSource
 from online_sections.scores import Answers
 from online_sections.stream_file import StreamFile, tail_start

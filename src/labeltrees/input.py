@@ -87,13 +87,15 @@ class Input:
         rest = {name: value for name, value in rest.items() if value is not None}
         checks.choice("one_label", rest.get("one_label", "each"), get_args(OneLabel))
         if format != "python" and "order" in rest:
-            raise ArgumentError("is used with the format python only.", argument="order")
+            raise ArgumentError("is for the format python only. Remove it.", argument="order")
         given = dict(columns or {})
         if given.get("label_separator") == "none":
             given["label_separator"] = None
         if format == "python":
             if given:
-                raise ArgumentError("is not used by the format python.", argument=next(iter(given)))
+                raise ArgumentError(
+                    "is not an option of the format python. Remove it.", argument=next(iter(given))
+                )
             return cls(str(path), **rest)
         profile = profile_file(path, format=format, labelled=labelled, **given)
         name = path if isinstance(path, str) else path.name
@@ -166,7 +168,9 @@ class Input:
         """Return texts that were typed as the input of a model that has learned from texts."""
         transformer = transform_of(stored)
         if transformer is None or not takes_text(transformer):
-            raise ArgumentError("--text: this model has not learned from texts.")
+            raise ArgumentError(
+                "--text: this model was not trained on texts. Give a data file instead."
+            )
         lines = "".join(json.dumps({"text": text}) + "\n" for text in texts)
         facts = {"format": "jsonl", "options": {}, "is_text": True}
         layout = FileLayout.from_facts(facts, io.BytesIO(lines.encode()))
@@ -313,8 +317,8 @@ def _like(layout: FileLayout, known: FileLayout) -> FileLayout:
     if layout.is_text != known.is_text and hinted_format(layout.name):
         has, takes = (("texts" if text else "features") for text in (layout.is_text, known.is_text))
         raise DataError(
-            f"{layout.name} is read as {layout.format} and has {has}; this model takes {takes}. "
-            f"If it is wrong, say --format."
+            f"{layout.name} was read as {layout.format} with {has}, but this model takes {takes}. "
+            "If the format is wrong, set --format."
         )
     options = dict(known.options)
     if layout.format == known.format == "tsv":
@@ -344,5 +348,7 @@ def remembered_input(extra: dict[str, Any]) -> dict[str, Any]:
     """Return how a model's input was read, {} if the file does not say."""
     remembered = extra.get("input", {})
     if not isinstance(remembered, dict):
-        raise ModelFormatError(f"the model's input cannot be {remembered!r:.60}.")
+        raise ModelFormatError(
+            f"the input in the model file must be a dict, got {remembered!r:.60}."
+        )
     return remembered

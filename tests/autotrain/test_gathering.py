@@ -44,7 +44,7 @@ def test_rows_without_a_label_are_counted_and_left_out() -> None:
 
 
 def test_a_file_without_labels_is_refused_by_name() -> None:
-    with pytest.raises(DataError, match=r"tags\.xc has no row with a label"):
+    with pytest.raises(DataError, match=r"No row of tags\.xc has a label"):
         gather(read_xc(io.BytesIO(b"1 3 5\n 0:1\n")), MUCH, name="tags.xc")
 
 

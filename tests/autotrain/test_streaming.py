@@ -72,5 +72,5 @@ def test_rows_without_a_label_are_counted() -> None:
 
 
 def test_a_file_without_labels_is_refused() -> None:
-    with pytest.raises(DataError, match="no row with a label"):
+    with pytest.raises(DataError, match="No row of the data has a label"):
         learn_stream(lambda: read_svmlight(io.BytesIO(b" 1:1\n")), start, in_order=True)

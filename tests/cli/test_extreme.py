@@ -48,7 +48,7 @@ def test_other_questions_work_as_for_trees(xreg, data, capsys):
     assert main(["predict", str(xreg), str(data[1]), "--above", "0.5", "--limit", "5"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 5
     assert main(["explain", str(xreg), str(data[1]), "--row", "3", "--full"]) == 0
-    assert "what supports this turn" in capsys.readouterr().out
+    assert "evidence for this turn" in capsys.readouterr().out
     assert run_json(capsys, "inspect", xreg)["described"]["trees"] == 3
 
 
@@ -90,4 +90,4 @@ def test_every_model_answers_for_labels_and_one_question_is_asked_at_a_time(
         assert sorted(line[0] for line in lines) == sorted(WORDS)
         assert all(len(line) == 5 and float(line[2]) > 0.5 for line in lines)
     assert main(["predict", str(xreg), str(data[1]), "--labelwise", "--named"]) != 0
-    assert "another question" in capsys.readouterr().err
+    assert "--labelwise cannot be combined with" in capsys.readouterr().err

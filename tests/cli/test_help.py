@@ -209,7 +209,7 @@ WRONG = {
     "model as data": (["stream", "m", "--format", "tsv"], 1, "m:1: "),
     "data as model": (["predict", "d.tsv", "d.tsv"], 1, "is not a model file"),
     "swapped": (["explain", "d.tsv", "m"], 1, "is not a model file"),
-    "text twice": (["explain", "m", "d.tsv", "--text", "x"], 2, "one of them"),
+    "text twice": (["explain", "m", "d.tsv", "--text", "x"], 2, "not both"),
     "nothing to explain": (["explain", "m"], 2, "--text"),
 }
 

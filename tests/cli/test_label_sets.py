@@ -65,7 +65,7 @@ def test_rows_of_every_format_are_learned_with_all_their_labels(suffix, tmp_path
     more = ["--label-separator", "|"] if suffix == "csv" else []
     assert main(["stream", str(path), "-o", str(out), "--json", *more]) == 0
     printed = capsys.readouterr()
-    assert "labeltrees: Rows have several labels, which --model multilabel learns" in printed.err
+    assert "labeltrees: Rows have several labels, so --model multilabel was chosen" in printed.err
     told = json.loads(printed.out)
     assert (told["n_rows"], told["n_new_labels"]) == (300, 6)
     assert told["precision_at_1"] > 0.9
@@ -269,11 +269,11 @@ def test_a_signal_ends_a_silent_stream_that_saves_and_reports(tmp_path):
 FAILURES = {
     "one label": (
         ["stream", "d.tsv", "--model", "multilabel", "--labels", "first"],
-        "--labels first is for models of one label per row; --model multilabel learns all labels",
+        "--labels first is for models of one label per row, but --model multilabel learns all",
     ),
     "one label of a saved one": (
         ["stream", "d.tsv", "--init", "m", "--labels", "each"],
-        "--labels each is for models of one label per row; MultiLabelTreeModel learns all",
+        "--labels each is for models of one label per row, but MultiLabelTreeModel learns all",
     ),
     "one label, online": (
         ["train", "d.tsv", "--online", "--model", "multilabel", "--labels", "draw"],
@@ -299,15 +299,15 @@ FAILURES = {
     "forgetting": (["stream", "d.tsv", "--forget", "9"], "--forget is not an option of --model mu"),
     "forgetting of a saved one": (
         ["stream", "d.tsv", "--init", "m", "--forget", "9"],
-        "--forget: m holds a MultiLabelTreeModel, which cannot",
+        "--forget: m has a MultiLabelTreeModel, which cannot",
     ),
     "another model": (
         ["stream", "d.tsv", "--init", "m", "--model", "conditional"],
-        "--model conditional is for new models; m holds a MultiLabelTreeModel",
+        "--model conditional is for new models, but m has a MultiLabelTreeModel",
     ),
     "another setting": (
         ["stream", "d.tsv", "--init", "m", "--max-memory", "1GB"],
-        "--max-memory is a setting of new models; the one in m has None",
+        "--max-memory is a setting of new models, but the model in m has None",
     ),
     "all rows": (["stream", "d.tsv", "--structure", "kmeans"], "--structure 'kmeans' needs all"),
     "efforts": (["train", "d.tsv", "--model", "multilabel", "--fast"], "--fast is not available"),

@@ -75,8 +75,8 @@ def both(capsys, take_away, path, tmp_path, space, *options):
     take_away()
     given = [*options, "--folder", space]
     files = run_json(capsys, "train", path, "-o", tmp_path / "files", *given)
-    assert any("learned from files in" in sentence for sentence in files["found"])
-    assert not any("learned from files in" in sentence for sentence in told["found"])
+    assert any("trained from files in" in sentence for sentence in files["found"])
+    assert not any("trained from files in" in sentence for sentence in told["found"])
     assert (tmp_path / "files").read_bytes() == (tmp_path / "memory").read_bytes()
     assert list(space.iterdir()) == []
     return told, files
@@ -100,7 +100,7 @@ def test_the_model_and_its_scores_are_those_of_memory(
     for name in ("method", "why", "examples", "labels", "held_out_rows", "held_out_parts"):
         assert files[name] == told[name], name
     assert files["learned_from_held_out_rows"] is True
-    assert files["advice"][:-1] == told["advice"][:-1]  # the last one names the model
+    assert files["advice"][:-2] == told["advice"][:-2]  # the last two name the model
 
 
 def test_of_many_rows_those_held_out_stay_unlearned(
@@ -120,7 +120,9 @@ def test_texts_have_hashed_features(tmp_path, space, capsys, little_room):
     _, files = both(capsys, little_room, path, tmp_path, space, *options)
     assert files["scores"]["labeltrees"]["P@1"] > 0.95
     assert main(["train", str(path), "-o", str(tmp_path / "m"), "--fast", "--quiet"]) == 0
-    assert "on hashed words and pairs of words" in " ".join(capsys.readouterr().out.split())
+    assert "Its features are hashed words and pairs of words" in " ".join(
+        capsys.readouterr().out.split()
+    )
     (row,) = labeltrees.load(tmp_path / "m").predict_top_k(["apple nile"], 2).labels
     assert sorted(row) == ["fruit", "river"]
 
@@ -130,11 +132,9 @@ def test_the_report_has_a_line_about_it(tmp_path, space, capsys, little_room):
     path = write_features(tmp_path / "rows.svm", 700)
     assert main(["train", str(path), "-o", str(tmp_path / "m"), "--folder", str(space)]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert (
-        said.count("There is no room for all rows in memory, so they are learned from files") == 1
-    )
+    assert said.count("The rows do not fit into memory, so the model is trained from files") == 1
     assert f"in {space}. Set folder to use another" in said
-    assert "rows.svm: 700 rows of features" in said
+    assert "rows.svm has 700 rows of features" in said
 
 
 def test_settings_of_many_rows_are_compared_on_some(
@@ -243,14 +243,14 @@ def test_where_nothing_can_be_spilled_rows_are_learned_one_by_one(
         (["--folder", "rows.svm"], "--folder must be a folder in which files can be created, got"),
         (
             ["--folder", ".", "--online"],
-            "--folder is for methods that train from files; conditional and multilabel",
+            "--folder is for methods that train from files, but conditional and multilabel",
         ),
         (
             ["--folder", ".", "--model", "lomtree"],
-            "--folder is for methods that train from files; lomtree would",
+            "--folder is for methods that train from files, but lomtree would",
         ),
         (["--vectorizer", "tfidf"], "--vectorizer tfidf needs all texts in memory, but the data"),
-        (["--vectorizer", "hashing"], "--vectorizer is for texts, and these data have none."),
+        (["--vectorizer", "hashing"], "--vectorizer is for texts, but these data have no texts."),
         (
             ["--alpha", "0.5"],
             "--alpha is not a setting of the method xreg, which was chosen because",

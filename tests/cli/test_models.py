@@ -92,6 +92,6 @@ def test_a_file_of_another_width_is_refused_in_one_line(data, tmp_path, capsys):
     for command in ("predict", "evaluate", "explain"):
         assert main([command, str(path), str(other)]) == 1
         assert capsys.readouterr().err == (
-            f"labeltrees: {other} is read as xc and has features; this model takes texts. "
-            "If it is wrong, say --format.\n"
+            f"labeltrees: {other} was read as xc with features, but this model takes texts. "
+            "If the format is wrong, set --format.\n"
         )

@@ -159,7 +159,7 @@ def test_training_labels_make_all_labels_count(data, model, tmp_path, capsys):
     found = run_json(capsys, *arguments, "--train", data[0])
     assert found["scores"]["PSP@1"] == found["scores"]["P@1"] == 1
     assert main([*map(str, arguments), "--train", str(data[0]), "--labels", "first"]) == 2
-    assert "--labels: with --train, all labels of a row count" in capsys.readouterr().err
+    assert "--labels cannot be used with --train, where all labels count" in capsys.readouterr().err
 
 
 def test_data_without_labels_are_refused(model, tmp_path, capsys):

@@ -66,7 +66,7 @@ def test_explain_takes_a_text_and_answers_in_its_words(data, tmp_path, capsys, v
     run_json(capsys, "train", data[0], "-o", path, "--vectorizer", vectorizer)
     lines = explained(capsys, path, "--text", "the apple saw and fig")
     assert lines[0].startswith("fruit has probability 0.")
-    assert lines[0].endswith("the likeliest of 3 labels.")
+    assert lines[0].endswith("the most likely of 3 labels.")
     words = [line.split() for line in lines if line.startswith("  ")]
     assert {word for _, word, *_ in words if word in ("apple", "fig")} == {"apple", "fig"}
     signs = {name: amount[0] for amount, name, *_ in words}
@@ -107,7 +107,7 @@ def test_explain_reads_integer_labels(tmp_path, capsys):
 
 
 FAILURES = {
-    "row too large": (["explain", "m", "t.tsv", "--row", "50"], 2, "--row must be below the 50"),
+    "row too large": (["explain", "m", "t.tsv", "--row", "50"], 2, "--row must be below 50"),
     "negative row": (["explain", "m", "t.tsv", "--row", "-1"], 2, "--row"),
     "unseen label": (
         ["explain", "m", "t.tsv", "--label", "fog"],
@@ -118,7 +118,7 @@ FAILURES = {
     "no model": (["explain", "nowhere", "t.tsv"], 1, "no model file at nowhere"),
     "threshold": (["predict", "m", "t.tsv", "--above", "0"], 2, "--above must be in (0, 1]"),
     "no number": (["predict", "m", "t.tsv", "--above", "much"], 2, "--above"),
-    "both": (["predict", "m", "t.tsv", "--above", ".1", "--named"], 2, "give one of them"),
+    "both": (["predict", "m", "t.tsv", "--above", ".1", "--named"], 2, "cannot be combined"),
 }
 
 

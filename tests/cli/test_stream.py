@@ -63,7 +63,7 @@ def test_predictions_come_as_tsv_and_csv(tmp_path, capsys):
         line.split("\t")[0] for line in path.read_text().splitlines()
     ]
     assert len(rows[-1]) == 6
-    assert "predicted before learned, in the order of the stream" in printed.err
+    assert "predicted before it was learned, in the order of the stream" in printed.err
     stream(path, "--predictions", tmp_path / "p.csv", "--predictions-top", 2)
     with (tmp_path / "p.csv").open() as file:
         table = list(csv.DictReader(file))
@@ -177,16 +177,24 @@ FAILURES = {
         "--predictions-format must be 'tsv', 'csv' or 'jsonl'",
     ),
     "no model": (["--init", "nowhere"], 1, "no model file at nowhere"),
-    "not a stream's": (["-o", "trained", "--resume"], 2, "--resume: trained says nothing"),
-    "other data": (["-o", "other", "--resume"], 2, "has learned from another input than d.tsv"),
+    "not a stream's": (
+        ["-o", "trained", "--resume"],
+        2,
+        "--resume: trained was not saved by a stream",
+    ),
+    "other data": (["-o", "other", "--resume"], 2, "was trained on another input than d.tsv"),
     "frozen": (["--init", "frozen"], 2, "frozen was saved with --no-keep-state"),
     "no learner": (["--init", "xreg"], 2, "cannot learn row by row"),
     "another setting": (
         ["--init", "trained", "--alpha", "0.1"],
         2,
-        "--alpha is a setting of new models; the one in trained has 0.6",
+        "--alpha is a setting of new models, but the model in trained has 0.6",
     ),
-    "shorter": (["-o", "mine", "--resume", "--predictions", "d.csv"], 2, "is shorter than it was"),
+    "shorter": (
+        ["-o", "mine", "--resume", "--predictions", "d.csv"],
+        2,
+        "is shorter than at the last checkpoint",
+    ),
     "damaged": (["-o", "damaged", "--resume"], 2, "the position in damaged is damaged"),
 }
 

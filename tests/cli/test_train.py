@@ -63,9 +63,9 @@ def test_the_report_says_what_was_found_chosen_and_measured(tmp_path, capsys, mo
     write_tsv(tmp_path / "things.tsv", 0, 1500)
     assert main(["train", "things.tsv"]) == 0
     out = capsys.readouterr().out
-    assert "1,500 texts, one label each, 3 different labels." in out
+    assert "1,500 texts with one label each, and 3 different labels." in out
     assert "because every row has one label" in out
-    assert "on 150 rows held out" in out
+    assert "150 held-out rows" in out
     for row in ("labeltrees", "one-against-all", "most frequent labels"):
         assert f"\n  {row} " in out
     assert "labeltrees predict things.safetensors" in out
@@ -107,7 +107,7 @@ def test_rows_without_a_label_are_counted(tmp_path, capsys):
     path.write_text(path.read_text() + "\tno label\n" * 7)
     told = run_json(capsys, "train", path, "-o", tmp_path / "m")
     assert told["rows_without_label"] == 7
-    assert any("Rows without a label: 7" in sentence for sentence in told["found"])
+    assert any("7 more rows have no label" in sentence for sentence in told["found"])
 
 
 def test_which_says_it_without_training(tmp_path, capsys, monkeypatch):
@@ -125,7 +125,7 @@ def test_a_file_without_room_is_learned_row_by_row(tmp_path, capsys, monkeypatch
     whole = write_tsv(tmp_path / "d.tsv", 0, 4000)
     path = write_sorted(tmp_path / "sorted.tsv", whole)
     told = run_json(capsys, "train", path, "-o", tmp_path / "m")
-    assert any("no room" in sentence for sentence in told["found"])
+    assert any("do not fit into memory" in sentence for sentence in told["found"])
     assert accuracy(told) > 0.95
     assert told["progressive_log_loss_seen"] > 0
     assert told["examples"] + told["held_out_rows"] == 4000
@@ -153,15 +153,17 @@ def test_weights_without_room_share_their_places(options, tmp_path, capsys, monk
         )
     ))  # fmt: skip
     call = ["train", path, "-o", tmp_path / "m", *(options or ["--fast"])]
-    assert not any("all weights" in sentence for sentence in run_json(capsys, *call)["found"])
+    assert not any(
+        "weights do not fit" in sentence for sentence in run_json(capsys, *call)["found"]
+    )
     monkeypatch.setattr("labeltrees.autotrain.memory.free_memory", lambda: 16 * 2**20)
     told = run_json(capsys, *call)
-    (said,) = (sentence for sentence in told["found"] if "all weights" in sentence)
+    (said,) = (sentence for sentence in told["found"] if "weights do not fit" in sentence)
     assert "kept within 8.4 MB, and rare features" in said
     assert accuracy(told) > 0.9
     assert labeltrees.load_model(tmp_path / "m").settings.max_memory >= 8 * 2**20
     told = run_json(capsys, *call, "--max-memory", "9MB")
-    assert not any("all weights" in sentence for sentence in told["found"])
+    assert not any("weights do not fit" in sentence for sentence in told["found"])
 
 
 def test_a_model_that_goes_on_and_gets_full_says_so(tmp_path, capsys, monkeypatch):
@@ -176,7 +178,7 @@ def test_a_model_that_goes_on_and_gets_full_says_so(tmp_path, capsys, monkeypatc
     run_json(capsys, "train", tmp_path / "first.svm", "-o", begun, "--online")
     monkeypatch.setattr("labeltrees.autotrain.memory.free_memory", lambda: 16 * 2**20)
     told = run_json(capsys, "train", tmp_path / "more.svm", "--init", begun, "-o", tmp_path / "m")
-    assert any("all weights" in sentence for sentence in told["found"])
+    assert any("weights do not fit" in sentence for sentence in told["found"])
 
 
 def test_online_learns_in_mixed_order_and_in_order_does_not(tmp_path, capsys):
@@ -243,7 +245,7 @@ def test_efforts_are_numbers_of_trees(effort, tmp_path, capsys):
         (["--online", "--fast"], "--fast needs all rows in memory, but rows have several"),
         (["--in-order", "--vectorizer", "tfidf"], "--vectorizer tfidf needs all texts"),
         (["--online", "--structure", "kmeans"], "--structure 'kmeans' needs all rows"),
-        (["--init", "m", "--label-column", "2"], "--label-column cannot be set with init"),
+        (["--init", "m", "--label-column", "2"], "--label-column cannot be combined with init"),
         (["--max-memory", "much"], "--max-memory"),
     ],
 )
@@ -259,7 +261,7 @@ def test_a_file_that_is_no_model_is_not_replaced_unless_named(tmp_path, capsys, 
     write_tsv(tmp_path / "d.tsv", 0, 100)
     (tmp_path / "d.safetensors").write_text("something dear")
     assert main(["train", "d.tsv"]) == 2
-    assert "is no model" in capsys.readouterr().err
+    assert "is not a model file" in capsys.readouterr().err
     assert (tmp_path / "d.safetensors").read_text() == "something dear"
     assert main(["train", "d.tsv", "-o", "d.safetensors", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["examples"] == 100
@@ -285,7 +287,7 @@ def test_rows_that_rate_one_label_of_a_text_each_are_joined(ratings, tmp_path, c
     assert (told["examples"], told["method"], told["why"]) == (
         60, "xreg", "labels have grades of relevance",
     )  # fmt: skip
-    assert any("They are about 60 texts" in sentence for sentence in told["found"])
+    assert any("This makes 60 texts" in sentence for sentence in told["found"])
     assert told["scores"]["labeltrees"]["WP@1"] > told["scores"]["most frequent labels"]["WP@1"]
     # The model remembers it, and is measured on whole rows.
     found = run_json(capsys, "evaluate", tmp_path / "m", ratings)
@@ -358,7 +360,7 @@ def test_texts_can_be_counts_of_words(tmp_path, capsys):
     path = write_tsv(tmp_path / "d.tsv", 0, 60)
     line = ["train", str(path), "-o", str(tmp_path / "m"), "-q", "--model", "one-against-all"]
     assert main([*line, "--vectorizer", "counts"]) == 0
-    assert "on counts of 13 words" in " ".join(capsys.readouterr().out.split())
+    assert "counts of 13 words" in " ".join(capsys.readouterr().out.split())
     model = labeltrees.load(tmp_path / "m")
     assert model.predict(["apple pear"]).tolist() == ["fruit"]
     assert main([*line, "--vectorizer", "counts", "--online"]) == 2

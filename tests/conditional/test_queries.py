@@ -335,7 +335,7 @@ def test_a_row_without_any_feature_is_explained_by_nothing():
     reason = model.explain([0.0], "a")
     assert reason.steps[0].contributions == ()
     assert reason.steps[0].margin == 0
-    assert "nothing supports either turn" in str(reason)
+    assert "no evidence for either turn" in str(reason)
 
 
 # All of them.

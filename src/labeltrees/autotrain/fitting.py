@@ -39,7 +39,7 @@ class Features:
         try:
             rows = as_rows(fitted.fit_transform(data.texts))
         except ValueError as error:  # such as an empty vocabulary
-            raise DataError(f"no features can be made of the texts: {error}") from None
+            raise DataError(f"No features can be made from the texts: {error}") from None
         return replace(self, transform=fitted), replace(data, rows=rows)
 
     def apply(self, data: Chunk) -> Chunk:
@@ -84,7 +84,7 @@ def _fit_sets(recipe: Recipe, data: Chunk) -> FittedModel:
     learned = data if weights.all() else data.take(np.flatnonzero(weights))
     sets = RaggedLabels.of_chunk(learned)
     if not len(sets.labels):
-        raise DataError("the data have no row with a label.")
+        raise DataError("No row of the data has a label.")
     names = learned_labels(sets.labels, np.empty(0, np.float32))
     model = recipe.method.model_class.over(recipe.settings, learned.rows, sets, names)
     with kept_within_memory(model):

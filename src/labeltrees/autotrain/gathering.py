@@ -51,7 +51,7 @@ def gather(chunks: Iterable[Chunk], room: int, *, name: str) -> Gathered:
         if size > room:
             return Gathered(joined(held), n_unlabelled, rest)
     if not held:
-        raise DataError(f"{name} has no row with a label.")
+        raise DataError(f"No row of {name} has a label.")
     return Gathered(joined(held), n_unlabelled, None)
 
 

@@ -54,7 +54,7 @@ def rows_in_memory(
         The other arguments of `Input.choose`.
     """
     if format is not None:
-        raise ArgumentError("is for files only.", argument="format")
+        raise ArgumentError("is for files, but source is in memory. Remove it.", argument="format")
     if _is_frame(source):
         own = {} if y is None else {"label_column": _LABEL}
         file = _file_of_frame(source, y, sample_weight)
@@ -62,9 +62,11 @@ def rows_in_memory(
             return Input.like(begun, file, format=None, **reading)
         return Input.choose(file, format=None, columns=own | dict(columns or {}), **reading)
     for name in columns or {}:
-        raise ArgumentError("is for files and data frames only.", argument=name)
+        raise ArgumentError(
+            "is for files and data frames, but source is neither. Remove it.", argument=name
+        )
     if reading.get("order") is not None:
-        raise ArgumentError("is used with the format python only.", argument="order")
+        raise ArgumentError("is for the format python only. Remove it.", argument="order")
     if y is None:
         raise ArgumentError("must be the labels of each row, got None.", argument="y")
     data = _chunk(source, y, sample_weight)

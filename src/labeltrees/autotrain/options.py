@@ -132,7 +132,7 @@ class MethodOptions:
         for name in sorted(set(passed) - usable):
             message = f"is not a setting of the method {method.name}{with_base}"
             if why:
-                message += f", which was chosen because {why}; name another method"
+                message += f", which was chosen because {why}. Choose another method"
             raise ArgumentError(f"{message}.", argument=name)
 
     def _base(self, method: Method, passed: dict[str, Any]) -> Any:

@@ -35,7 +35,9 @@ class TrainingReport:
     method : str
         The name of the method that was chosen.
     description : str
-        The model and its features in a phrase.
+        The model in a phrase.
+    detail : str
+        One sentence about the features of texts, or about the order of rows, or "".
     why : str
         Why this method was chosen.
     found : list of str
@@ -75,6 +77,7 @@ class TrainingReport:
     facts: dict[str, Any] = field(default_factory=dict)
     shows_facts: bool = False
     """Whether the printed report has the facts."""
+    detail: str = ""
     advice: list[str] = field(default_factory=list, repr=False)
     seconds: float = 0.0
     path: Path | None = None
@@ -167,7 +170,7 @@ class TrainingReport:
         if self.shows_facts:
             lines += [pairs_text(_named(self.facts)), ""]
         if self.progressive:
-            lines.append("  Predicted before learned, in the order in which rows were learned:")
+            lines.append("  Scores of the predictions made before each row was learned:")
             lines += [pairs_text({f"  {n}": v for n, v in self._progressive.items()}), ""]
         return "\n".join([*lines, *self._ending])
 
@@ -184,20 +187,21 @@ class TrainingReport:
     @property
     def _sentences(self) -> list[str]:
         chosen = f"Chosen: {self.description}, because {self.why}."
-        return [f"  {sentence}" for sentence in (*self.found, chosen)]
+        sentences = [*self.found, chosen, *([self.detail] if self.detail else [])]
+        return [f"  {sentence}" for sentence in sentences]
 
     @property
     def _table(self) -> tuple[list[str], list[list[object]]]:
         measured = self.measured
         assert measured is not None
-        where = f"{measured.n_rows:,} rows held out"
+        where = f"{measured.n_rows:,} held-out rows"
         if measured.n_parts > 1:
             where = f"all rows, held out in {measured.n_parts} parts"
         names = list(dict.fromkeys(name for row in measured.table.values() for name in row))
         rows: list[list[object]] = [
             [who, *(row.get(name) for name in names)] for who, row in measured.table.items()
         ]
-        return [f"on {where}", *names], rows
+        return [where, *names], rows
 
     @property
     def _progressive(self) -> dict[str, float | None]:
@@ -207,14 +211,15 @@ class TrainingReport:
     def _ending(self) -> list[str]:
         lines = []
         if self.measured is not None:
-            learned = "has learned" if self.includes_held_out else "has not learned"
-            too = " too" if self.includes_held_out else ""
-            lines.append(f"The model {learned} from the held-out rows{too}.")
-        if self.path is None:
-            lines.append(f"Trained in {self.seconds:.1f} s.")
-        else:
+            lines.append(
+                "After this measurement, the model was trained on the held-out rows as well."
+                if self.includes_held_out
+                else "The model was not trained on the held-out rows."
+            )
+        lines.append(f"Training took {self.seconds:.1f} s.")
+        if self.path is not None:
             size = size_text(self.path.stat().st_size)
-            lines.append(f"Saved to {self.path} ({size}), {self.seconds:.1f} s in all.")
+            lines[-1] += f" The model is saved to {self.path} ({size})."
         return [f"  {sentence}" for sentence in (*lines, *self._all_advice)]
 
     @property
@@ -223,8 +228,8 @@ class TrainingReport:
             return self.advice
         return [
             *self.advice,
-            f"Predict with it: labeltrees predict {self.path} NEW_FILE --top 5; "
-            f"explain: labeltrees explain {self.path} NEW_FILE",
+            f"To predict: labeltrees predict {self.path} NEW_FILE --top 5",
+            f"To explain a prediction: labeltrees explain {self.path} NEW_FILE",
         ]
 
 
@@ -268,10 +273,11 @@ def found_in(name: str, profile: DataProfile) -> list[str]:
     elif profile.several_labels:
         labels = f"{profile.labels_per_row:.1f} labels each on average"
     sentences = [
-        f"{name}: {profile.n_labelled:,} {what}, {labels}, {profile.n_labels:,} different labels."
+        f"{name} has {profile.n_labelled:,} {what} with {labels}, and {profile.n_labels:,} "
+        "different labels."
     ]
     if profile.n_unlabelled:
-        sentences.append(f"Rows without a label: {profile.n_unlabelled:,}; they are left out.")
+        sentences.append(f"{profile.n_unlabelled:,} more rows have no label and are left out.")
     if profile.sorted_labels:
         sentences.append("Rows are sorted by label, so they are shuffled before training.")
     return sentences
@@ -281,21 +287,22 @@ def joined_text(profile: DataProfile) -> str:
     """Return the sentence about rows that rated one label each, by the profile of joined rows."""
     what = "texts" if profile.is_text else "different rows of features"
     return (
-        f"They are about {profile.n_labelled:,} {what}: rows of the same {_row_noun(profile)} "
-        f"are joined, with all their labels, {profile.labels_per_row:.1f} on average. Turn "
-        "join_rows off to keep them apart."
+        f"Rows with the same {_row_noun(profile)} are joined with all their labels. This makes "
+        f"{profile.n_labelled:,} {what} with {profile.labels_per_row:.1f} labels each on average. "
+        "Turn join_rows off to keep all rows."
     )
 
 
 def in_files_text(folder: Path, profile: DataProfile) -> list[str]:
     """Return the sentences about rows that were kept in files of a folder."""
     sentences = [
-        f"There is no room for all rows in memory, so they are learned from files in {folder}. "
-        "Set folder to use another one."
+        f"The rows do not fit into memory, so the model is trained from files in {folder}. "
+        "Set folder to use another folder."
     ]
     if profile.ratings:
         sentences.append(
-            f"Rows of the same {_row_noun(profile)} are not joined: that needs all rows in memory."
+            f"Rows with the same {_row_noun(profile)} are not joined, because that needs all rows "
+            "in memory."
         )
     return sentences
 
@@ -306,8 +313,8 @@ def limited_text(model: Any, settings: Any) -> list[str]:
     if limit is None or settings.max_memory is not None:
         return []
     return [
-        f"There is no room for all weights in memory. They are kept within {size_text(limit)}, "
-        "and rare features share storage. Set max_memory to change it."
+        f"The weights do not fit into memory. They are kept within {size_text(limit)}, and rare "
+        "features share storage. Set max_memory to change this limit."
     ]
 
 
@@ -316,14 +323,14 @@ def _row_noun(profile: DataProfile) -> str:
 
 
 def features_text(features: Features, n_features: int) -> str:
-    """Return the features that were made of texts, as the end of a phrase; "" if there are none."""
+    """Return a sentence about the features that were made of texts, or "" if there are none."""
     if features.transform is None:
         return ""
     if features.names is None:
-        return " on hashed words and pairs of words"
+        return "Its features are hashed words and pairs of words."
     if type(features.transform).__name__ == "CountVectorizer":
-        return f" on counts of {n_features:,} words"
-    return f" on TF-IDF of {n_features:,} words and pairs of words"
+        return f"Its features are counts of {n_features:,} words."
+    return f"Its features are TF-IDF of {n_features:,} words and pairs of words."
 
 
 def next_steps(data: Chunk, measured: Measured | None) -> list[str]:
@@ -333,13 +340,13 @@ def next_steps(data: Chunk, measured: Measured | None) -> list[str]:
     sentences = []
     if once > len(counts) / 10:
         sentences.append(
-            f"{once:,} of {len(counts):,} labels have a single row: more rows of them would "
-            "help most."
+            f"{once:,} of {len(counts):,} labels have a single row. More rows with these labels "
+            "would improve the model most."
         )
     if measured is not None and _is_behind(measured):
         sentences.append(
-            "One-against-all was better on the held-out rows, and with so few labels it is "
-            "affordable: choose the method one-against-all."
+            "One-against-all was better on the held-out rows, and it is fast with so few labels. "
+            "Try the method one-against-all."
         )
     return sentences
 

@@ -101,7 +101,7 @@ class TrainingRun:
 
     def continued(self, init: str, model: Any, *, in_order: bool) -> TrainingReport:
         """Continue with a model that was saved at ``init``; its rows are read as its own were."""
-        reuses = "cannot be combined with init, which reuses the saved model's settings."
+        reuses = "cannot be set, because init reuses the saved model's settings."
         if self.method != "auto":
             raise ArgumentError(reuses, argument="method")
         for name in ("vectorizer", *self.options.settings):
@@ -136,12 +136,11 @@ class TrainingRun:
         if outcome.n_compared is not None:
             found.append(f"Settings were compared on {outcome.n_compared:,} of the rows.")
         found += limited_text(outcome.model, recipe.settings)
-        description = recipe.method.describe(outcome.model)
         return TrainingReport(
             outcome.model,
             self._with_features(outcome.features.transform),
             recipe.method.name,
-            description + features_text(outcome.features, outcome.model.n_features),
+            recipe.method.describe(outcome.model),
             why,
             [*found, *self.source.assumed],
             data.n_rows,
@@ -151,6 +150,7 @@ class TrainingRun:
             outcome.from_all,
             facts=_sizes(outcome.model) | outcome.recipe.facts,
             shows_facts=bool(outcome.recipe.facts),
+            detail=features_text(outcome.features, outcome.model.n_features),
             advice=next_steps(data, outcome.measured),
         )
 
@@ -179,8 +179,8 @@ class TrainingRun:
     def _row_by_row(self, chunks: Iterable[Chunk], n_profiled: int) -> TrainingReport:
         """Learn rows that do not fit into memory one by one."""
         found = [
-            f"There is no room for all rows in memory, so they are learned one by one. The first "
-            f"{n_profiled:,} rows decided how."
+            f"The rows do not fit into memory, so they are learned one by one. The first "
+            f"{n_profiled:,} rows decided on the method."
         ]
         recipe, why = self._online_recipe(_TOO_LARGE)
         once = iter([self.source.with_features(chunks)])
@@ -221,13 +221,12 @@ class TrainingRun:
             )
         summary, model = streamed.progressive, streamed.model
         name = type(model).__name__ if recipe is None else recipe.method.name
-        what = name if recipe is None else recipe.method.description
         order = "in the order of the data" if in_order else "in mixed order"
         return TrainingReport(
             model,
             self.source,
             name,
-            f"{what} that learns row by row, {order}",
+            name if recipe is None else recipe.method.description,
             why,
             [*found, *limited_text(model, settings), *self.source.assumed],
             summary.n_rows,
@@ -236,6 +235,7 @@ class TrainingRun:
             streamed.measured,
             in_order,
             progressive=_progressive(summary),
+            detail=f"Rows were learned one by one, {order}.",
             facts=_sizes(model),
         )
 
@@ -259,7 +259,9 @@ class TrainingRun:
 
     def _check_texts(self, is_text: bool) -> None:
         if self.vectorizer is not None and not is_text:
-            raise ArgumentError("is for texts, and these data have none.", argument="vectorizer")
+            raise ArgumentError(
+                "is for texts, but these data have no texts. Remove it.", argument="vectorizer"
+            )
 
     def _recipe(self, profile: DataProfile) -> tuple[Recipe, str]:
         """Return how a model of all rows is made, and why."""
@@ -279,8 +281,8 @@ class TrainingRun:
     def _check_one_label(self, method: Method, why: str) -> None:
         if self.one_label is not None and method.several_labels:
             raise ArgumentError(
-                f"is for methods of one label per row; {method.name} learns all labels of a row "
-                f"together, and was chosen because {why}.",
+                f"is for methods of one label per row, but {method.name} learns all labels of a "
+                f"row together. It was chosen because {why}.",
                 argument="one_label",
             )
 
@@ -306,7 +308,8 @@ class TrainingRun:
             return self.source.one_label
         if self.one_label is not None:
             raise ArgumentError(
-                "is for models of one label per row; this one learns all labels of a row together.",
+                "is for models of one label per row, but this model learns all labels of a row "
+                "together. Remove it.",
                 argument="one_label",
             )
         return None

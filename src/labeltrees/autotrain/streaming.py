@@ -128,7 +128,7 @@ def learn_stream(
                     loss = validation.scores().log_loss_seen or 0.0
                     advance(batch.n_rows, {"loss": loss, "labels": len(model.vocabulary)})
     if model is None or first is None:
-        raise DataError("the data have no row with a label.")
+        raise DataError("No row of the data has a label.")
     measured = _measure(model, first[0].parts, name=name)
     return Streamed(model, validation.summary(), measured, first[1].n_unlabelled)
 

@@ -133,10 +133,11 @@ def train(
     >>> texts = ["an apple", "a pear", "a saw", "a drill"] * 30
     >>> report = labeltrees.train(texts, ["fruit", "fruit", "tool", "tool"] * 30)
     >>> print(report)
-      The data: 120 texts, one label each, 2 different labels.
-      Chosen: 4 trees of conditional probabilities, refined by a reranker for each label on ...
+      The data has 120 texts with one label each, and 2 different labels.
+      Chosen: 4 conditional probability trees with a reranker, because every row has one label.
+      Its features are TF-IDF of 10 words and pairs of words.
     <BLANKLINE>
-      on all rows, held out in 5 parts   accuracy   log loss ...
+      all rows, held out in 5 parts   accuracy   log loss ...
     ...
     >>> report.estimator.predict(["a red apple"]).tolist()
     ['fruit']
@@ -157,7 +158,7 @@ def train(
     if y is None and isinstance(source, (str, os.PathLike)):
         if sample_weight is not None:
             raise ArgumentError(
-                "is for rows in memory; files have their own.", argument="sample_weight"
+                "is for rows in memory, but source is a file.", argument="sample_weight"
             )
         rows = _rows_of_file(os.fspath(source), begun, options, reading, one_by_one=one_by_one)
     else:
@@ -202,7 +203,7 @@ def _check(
         if not any(methods()[name].trains_from_files for name in possible):
             names = " and ".join(possible)
             raise ArgumentError(
-                f"is for methods that train from files; {names} would keep nothing there.",
+                f"is for methods that train from files, but {names} would not use it. Remove it.",
                 argument="folder",
             )
         checked_folder(folder)
@@ -214,7 +215,8 @@ def _check_columns(columns: Mapping[str, Any] | None, init: Any) -> None:
             raise ArgumentError.of("columns", name, f"a dict with {', '.join(COLUMN_OPTIONS)}")
         if init is not None:
             raise ArgumentError(
-                "cannot be set with init, which reads the data as the model's own were.",
+                "cannot be combined with init, which reads the data like the data of the saved "
+                "model. Remove it.",
                 argument=name,
             )
 

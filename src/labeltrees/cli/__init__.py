@@ -1,11 +1,11 @@
-"""The command line: `labeltrees train`, `predict`, `explain`, `stream` and others.
+"""The command line, with `labeltrees train`, `predict`, `explain`, `stream` and others.
 
-Results go to stdout, as text or with ``--json`` as JSON; progress and errors go to stderr. The
-exit code is 0, 1 for a failure, 2 for a wrong call; either way one line says what is wrong. After
-SIGINT it is 130, after SIGTERM 143. With LABELTREES_TRACEBACK=1 in the environment, failures show
-where they arose.
+Results go to stdout, as text or with ``--json`` as JSON. Progress and errors go to stderr. The exit
+code is 0 for success, 1 for a failure, 2 for a wrong call, 130 after SIGINT and 143 after SIGTERM.
+An error is one line that describes the problem. With LABELTREES_TRACEBACK=1 in the environment,
+errors have a traceback.
 
-A command's module is imported when the command is called: the list of commands needs none of them.
+The module of a command is imported when the command is called, so that other commands are fast.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def _end(code: int) -> NoReturn:
 def _run(arguments: list[str] | None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a terminal that has no bars shows something else
+        if isinstance(stream, io.TextIOWrapper):  # Terminals without Unicode show escapes.
             stream.reconfigure(errors="backslashreplace")
     try:
         code = app(args=given or ["--help"], prog_name="labeltrees", standalone_mode=False)
@@ -157,7 +157,7 @@ def _run(arguments: list[str] | None) -> int:
 
 
 def _said(error: Exception, arguments: list[str]) -> tuple[str, int]:
-    """Return the sentence that tells a user what went wrong, and the exit code."""
+    """Return the message about an error, and the exit code."""
     message = str(error)
     if hasattr(error, "format_message"):  # typer's, whichever of its copies of click it is from
         return error.format_message(), 2
@@ -169,13 +169,13 @@ def _said(error: Exception, arguments: list[str]) -> tuple[str, int]:
     if isinstance(error, (LabelTreesError, OSError, MemoryError, ImportError)):
         return message or type(error).__name__, 1
     return (
-        f"{type(error).__name__}: {message} This should have been a better message; "
-        "LABELTREES_TRACEBACK=1 shows where it comes from."
+        f"{type(error).__name__}: {message} This is a bug in labeltrees. Please "
+        "report it with the traceback, which LABELTREES_TRACEBACK=1 prints."
     ), 1
 
 
 def _as_typed(error: ArgumentError, arguments: list[str]) -> ArgumentError:
-    """Return the error about a parameter as one about the option of the command that was called.
+    """Return an error about a parameter as an error about the option of the called command.
 
     >>> str(_as_typed(ArgumentError.of("max_nodes", 0, "an integer >= 1"), ["inspect"]))
     'max_nodes must be an integer >= 1, got 0.'
@@ -195,7 +195,7 @@ def _as_typed(error: ArgumentError, arguments: list[str]) -> ArgumentError:
 def _complain(message: str, code: int) -> int:
     try:
         sys.stdout.flush()
-    except OSError:  # a full disk: what is left would fail again at the end
+    except OSError:  # The disk is full, so a later write would fail as well.
         stop_writing()
     line = " ".join(message.split()).encode("utf-8", "backslashreplace").decode()
     sys.stderr.write(f"labeltrees: {line}\n")

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 FORMS = ("tsv", "csv", "jsonl")
 _SUFFIXES = {".csv": "csv", ".json": "jsonl", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 _SECONDS_BETWEEN = 0.5
-_BINARY = getattr(os, "O_BINARY", 0)  # or Windows would write other ends of lines
+_BINARY = getattr(os, "O_BINARY", 0)  # Without it, Windows would write other line ends.
 
 
 def form_of(path: str, form: str | None, option: str) -> str:
-    """Return the form of the lines in a file: as asked, or by the suffix of its name.
+    """Return the format of the lines in a file, which is ``form`` or follows from the suffix.
 
     >>> form_of("answers.csv", None, "--predictions-format"), form_of("-", None, "")
     ('csv', 'tsv')
@@ -49,7 +49,7 @@ def tsv_line(first: Iterable[object], labels: Sequence[Any], probabilities: Sequ
 
 
 def csv_line(values: Iterable[object]) -> str:
-    """Return a line of CSV without its end; None is an empty field.
+    """Return a line of CSV without a line end. An empty field stands for None.
 
     >>> csv_line(["a, b", 0.5, None])
     '"a, b",0.5,'
@@ -75,9 +75,9 @@ def _number(value: object) -> str:
 
 
 class AnswerFile:
-    """Lines that others may read while they are written: on stdout ("-") or in a file.
+    """Lines on stdout ("-") or in a file, which other programs may read while they are written.
 
-    ``n_bytes`` of a file are kept and the rest is overwritten; lines are held back until `flush`.
+    The first ``n_bytes`` of a file are kept, and the rest is overwritten. Lines wait for `flush`.
     """
 
     def __init__(self, path: str, option: str, n_bytes: int = 0) -> None:
@@ -92,18 +92,18 @@ class AnswerFile:
             if os.fstat(self._file.fileno()).st_size < n_bytes:
                 self._file.close()
                 raise ArgumentError(
-                    f"{option} {path} is shorter than it was at the checkpoint: put the whole "
-                    "file there, or name another one without --resume."
+                    f"{option} {path} is shorter than at the last checkpoint. Restore the whole "
+                    "file, or name another file and remove --resume."
                 )
             self._file.truncate(n_bytes)
             self._file.seek(n_bytes)
 
     def add(self, line: str) -> None:
-        """Hold a line back."""
+        """Add a line, which waits for `flush`."""
         self._held.append(line)
 
     def flush(self, *, now: bool = True) -> None:
-        """Write what is held back; unless ``now``, only every half second."""
+        """Write the waiting lines. Without ``now`` this happens at most every half second."""
         clock = time.monotonic()
         if not self._held or (not now and clock < self._next):
             return
@@ -120,16 +120,16 @@ class AnswerFile:
         self.n_bytes += len(content)
 
     def close(self) -> None:
-        """Close the file; stdout stays open."""
+        """Close the file. Standard output stays open."""
         if not self._is_stdout:
-            with contextlib.suppress(OSError):  # a full disk was complained of before
+            with contextlib.suppress(OSError):  # A full disk was an error before.
                 self._file.close()
 
 
 def _mode(path: str) -> int:
     try:
         return os.stat(path).st_mode
-    except (OSError, ValueError):  # there is nothing yet, or `check_out` says what is wrong
+    except (OSError, ValueError):  # The file does not exist, or `check_out` reports the problem.
         return 0
 
 

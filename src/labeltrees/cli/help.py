@@ -1,4 +1,4 @@
-"""Show the help of commands: an example and the usual options, or with `--help-all` every option.
+"""The help of commands, with an example and the usual options, or all options with `--help-all`.
 
 It is plain text that fits into the terminal. The help of settings comes from the docstrings of
 estimators, which are read only when settings are shown.
@@ -67,7 +67,7 @@ class HelpfulCommand(TyperCommand):
 
 
 def help_groups(command: Any, *, is_whole: bool) -> dict[str, list[tuple[str, str]]]:
-    """Return the options of a command as they are typed and their help, by the title of the group.
+    """Return the options of a command and their help, by the title of the group.
 
     The first group has the arguments. Settings of methods are there only with ``is_whole``.
     """
@@ -151,7 +151,7 @@ def _columns() -> int:
 
 
 def wrapped(text: str, columns: int = 0, indent: str = "") -> list[str]:
-    """Return the lines of a text that fits into the terminal, or into so many columns."""
+    """Return the lines of a text, which fit into ``columns`` or into the terminal."""
     return textwrap.wrap(
         text, columns or _columns(), initial_indent=indent, subsequent_indent=indent,
         break_long_words=False, break_on_hyphens=False,

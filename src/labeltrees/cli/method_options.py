@@ -14,7 +14,7 @@ import typer
 
 from labeltrees.autotrain.options import MethodOptions, bases, streaming_methods
 from labeltrees.checks import Flag
-from labeltrees.cli.units import size_in_bytes
+from labeltrees.errors import ArgumentError
 from labeltrees.models.registry import methods
 
 if TYPE_CHECKING:
@@ -44,6 +44,10 @@ _OWN_HELP = {
     ),
 }
 """Help for options whose values differ from those in Python."""
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_BINARY = {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+AMOUNT = re.compile(r"\s*(\d+(?:\.\d+)?|\.\d+)\s*([a-z]*)\s*", re.IGNORECASE | re.ASCII)
+"""A number with a unit, such as 500MB or 30s."""
 PANELS = ("Settings of several models", "Settings of --model {}")
 
 
@@ -59,7 +63,7 @@ def option_of(parameter: str) -> str:
 def options_of(names: Iterable[str], *, stream: bool = False) -> dict[str, inspect.Parameter]:
     """Return the options of all settings of these methods, by the name of the setting.
 
-    ``stream`` leaves out what needs a whole file. Values are taken as text: `value_of` reads them.
+    ``stream`` leaves out settings that need a whole file. Values are text, which `value_of` reads.
     """
     found: dict[str, inspect.Parameter] = {}
     known = list(names)
@@ -86,8 +90,21 @@ def options_of(names: Iterable[str], *, stream: bool = False) -> dict[str, inspe
     return found
 
 
+def size_in_bytes(option: str, text: str) -> int:
+    """Return the bytes that a size such as 500MB, 2G or 1.5GiB stands for.
+
+    >>> size_in_bytes("--max-memory", "1.5GiB"), size_in_bytes("--max-memory", "500mb")
+    (1610612736, 500000000)
+    """
+    found = AMOUNT.fullmatch(text)
+    unit = found[2].lower().removesuffix("b") if found else ""
+    if found is None or unit not in _UNITS | _BINARY:
+        raise ArgumentError.of(option, text, "a size such as 500MB, 2GB or 1.5GiB")
+    return int(float(found[1]) * (_UNITS | _BINARY)[unit])
+
+
 def value_of(parameter: str, value: str | bool) -> Any:
-    """Return what was typed as the value of a parameter; its check says if that is wrong.
+    """Return the value of a parameter that was typed. It is checked later.
 
     >>> [value_of("x", text) for text in ("3", "0.5", "auto", "none", "1,2.5")]
     [3, 0.5, 'auto', None, [1.0, 2.5]]
@@ -124,7 +141,7 @@ def panel_of(parameter: str, names: Iterable[str]) -> str | None:
 
 
 def settings_help(parameter: str, names: Iterable[str]) -> str:
-    """Return what the estimators' documentation says of a parameter: who has it, range, meaning.
+    """Return the methods, range and meaning of a parameter, from the docstrings of estimators.
 
     >>> print(settings_help("alpha", ["conditional", "lomtree"]))
     Float in [0, 1], default 0.6. Weight of balance against ...
@@ -132,12 +149,14 @@ def settings_help(parameter: str, names: Iterable[str]) -> str:
     users = _users(parameter, names)
     if parameter in _OWN_HELP:
         return _OWN_HELP[parameter].format(", ".join(method.name for method in users))
-    told = [(method, *_documented(method, parameter)) for method in users]
+    documented = [(method, *_documented(method, parameter)) for method in users]
     by_range = [
         (allowed, [method.name for method, _, _ in same])
-        for allowed, same in groupby(sorted(told, key=lambda each: each[1]), lambda each: each[1])
+        for allowed, same in groupby(
+            sorted(documented, key=lambda each: each[1]), lambda each: each[1]
+        )
     ]
-    meaning = next((said for _, _, said in told if said), "")
+    meaning = next((text for _, _, text in documented if text), "")
     if len(by_range) == 1:
         ranges, who = by_range[0]
         shared = f" ({', '.join(who)})" if len(users) > 1 else ""
@@ -233,9 +252,9 @@ def with_options(
     place: str,
     read: Callable[[dict[str, Any]], Any],
 ) -> Callable[..., None]:
-    """Return the command with the holders' options; what ``read`` makes of them is ``place``.
+    """Return the command with the options of the holders.
 
-    What the command has itself stays its own.
+    ``read`` combines their values into the argument ``place``. Options of the command itself stay.
     """
     own = inspect.signature(command, eval_str=True)
     options: dict[str, inspect.Parameter] = {}

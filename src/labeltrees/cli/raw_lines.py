@@ -1,4 +1,4 @@
-"""The lines of a file beside its rows: for what readers leave out, such as ids."""
+"""The lines of a file together with its rows, for ids and other parts that readers leave out."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 class RememberedLines(io.RawIOBase):
-    r"""The content of a source, for a reader; its lines can be asked for until they are forgotten.
+    r"""The content of a source for a reader, which keeps lines until they are forgotten.
 
-    With ``bare``, a line without a tab is read as a text without a label: as if a tab stood before.
+    With ``bare``, a line without a tab is read as a text without a label.
 
     Examples
     --------
@@ -37,7 +37,7 @@ class RememberedLines(io.RawIOBase):
         self._held: deque[tuple[int, list[bytes]]] = deque()
 
     def is_ready(self) -> bool:
-        """Return whether part of a block that has come is still to be read."""
+        """Return whether part of a block has not been read yet."""
         return bool(self._left)
 
     def readable(self) -> bool:
@@ -45,7 +45,7 @@ class RememberedLines(io.RawIOBase):
         return True
 
     def read(self, size: int = -1, /) -> bytes:
-        """Return the next bytes, of complete lines that have come if there are no others left."""
+        """Return the next bytes of complete lines."""
         if not self._left:
             first_line, block = next(self._blocks, (0, b""))
             lines = block.split(b"\n")
@@ -59,14 +59,14 @@ class RememberedLines(io.RawIOBase):
         return given
 
     def line(self, number: int) -> bytes:
-        """Return a line that has been read and not been forgotten."""
+        """Return a line that was read and is still kept."""
         for first_line, lines in self._held:
             if number < first_line + len(lines):
                 return lines[number - first_line].removesuffix(b"\r")
         raise LookupError(number)
 
     def forget(self, chunk: Chunk) -> None:
-        """Forget the lines before those of a chunk."""
+        """Forget the lines before a chunk."""
         while self._held and self._held[0][0] + len(self._held[0][1]) <= chunk.first_line:
             self._held.popleft()
 
@@ -83,7 +83,7 @@ def json_field(line: bytes, field: str, name: str, number: int) -> Any:
     """
     try:
         return json.loads(line).get(field)
-    except (ValueError, AttributeError, RecursionError) as error:  # the reader complains first
+    except (ValueError, AttributeError, RecursionError) as error:  # The reader raises first.
         raise DataFileError(name, number, f"not a JSON object: {error}.") from None
 
 

@@ -1,18 +1,25 @@
-"""The options by which commands read data files."""
+"""The options by which commands read data files and model files."""
 
 from __future__ import annotations
 
 import glob
 import os
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from labeltrees import store
 from labeltrees.cli.method_options import with_options
 from labeltrees.errors import ArgumentError
 from labeltrees.input import ALL_FORMATS
+from labeltrees.models.registry import model_from
 
+if TYPE_CHECKING:
+    from labeltrees.models.model import FittedModel
+
+ModelArgument = Annotated[Path, typer.Argument(help="Model file.")]
 InputArgument = Annotated[
     str,
     typer.Argument(
@@ -82,7 +89,7 @@ def _column_options(
 
 
 def with_columns(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of columns, and pass those that were set as ``columns``.
+    """Give a command the options of columns, and pass the options that were set as ``columns``.
 
     >>> import inspect
     >>> @with_columns
@@ -98,7 +105,7 @@ def with_columns(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def expanded(paths: Sequence[str]) -> list[str]:
-    """Return the files with these names. Patterns such as 'part-*.tsv' stand for sorted files."""
+    """Return the files with these names. A pattern such as 'part-*.tsv' gives sorted files."""
     found: list[str] = []
     for path in paths:
         if path == "-" or os.path.exists(path) or not glob.has_magic(path):
@@ -106,8 +113,14 @@ def expanded(paths: Sequence[str]) -> list[str]:
             continue
         matches = sorted(glob.glob(path, recursive=True))
         if not matches:
-            raise ArgumentError(f"no file matches {path!r}.")
+            raise ArgumentError(f"DATA: no file matches {path!r}.")
         found += matches
     if found.count("-") > 1:
-        raise ArgumentError("the standard input can be read only once, got '-' twice.")
+        raise ArgumentError("DATA has '-' twice, but the standard input can be read only once.")
     return found
+
+
+def open_model(path: Path) -> tuple[store.StoredModel, FittedModel]:
+    """Return the content of a model file, and the model, which does not need scikit-learn."""
+    stored = store.read(path)
+    return stored, model_from(stored)

@@ -1,4 +1,4 @@
-"""Results on stdout: tables, learning curves, JSON."""
+"""Print results to stdout as tables, learning curves and JSON."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _to_stderr: ContextVar[bool] = ContextVar("_to_stderr", default=False)
 
 @contextmanager
 def reporting_to_stderr(yes: bool = True) -> Iterator[None]:
-    """Let what is said in this block go to stderr: stdout has other lines."""
+    """Write the reports of this block to stderr, because stdout has other lines."""
     token = _to_stderr.set(yes)
     try:
         yield
@@ -52,7 +52,7 @@ def reporting_to_stderr(yes: bool = True) -> Iterator[None]:
 
 
 def say(text: str = "") -> None:
-    """Write a line to stdout; end the command quietly if nobody reads it any more."""
+    """Write a line to stdout. End the command without an error if stdout was closed."""
     try:
         (sys.stderr if _to_stderr.get() else sys.stdout).write(f"{text}\n")
     except BrokenPipeError:
@@ -61,7 +61,7 @@ def say(text: str = "") -> None:
 
 
 def say_now() -> None:
-    """Write what is held back; end the command quietly if nobody reads it any more."""
+    """Flush stdout. End the command without an error if stdout was closed."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -70,7 +70,7 @@ def say_now() -> None:
 
 
 def say_all() -> None:
-    """Write what is still held back."""
+    """Flush stdout at the end of a command."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -78,7 +78,7 @@ def say_all() -> None:
 
 
 def stop_writing() -> None:
-    """Send what is still written to stdout nowhere: nobody reads it any more."""
+    """Discard further writes to stdout, which was closed."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -88,17 +88,17 @@ def say_json(value: Any) -> None:
 
 
 def say_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Write an aligned table: the first column to the left, the others to the right."""
+    """Write an aligned table. The first column is aligned left, the others right."""
     say(table_text(header, rows))
 
 
 def say_pairs(pairs: dict[str, object]) -> None:
-    """Write one name and value a line, aligned."""
+    """Write one name and its value per line, aligned."""
     say(pairs_text(pairs))
 
 
 def say_curve(summary: ProgressiveSummary) -> None:
-    """Write a learning curve: accuracy or P@1 as bars, with two other scores beside it."""
+    """Write a learning curve with accuracy or P@1 as bars and two other scores as numbers."""
     from labeltrees.metrics.stream_scores import CURVES
 
     points = summary.curve
@@ -117,7 +117,7 @@ def say_curve(summary: ProgressiveSummary) -> None:
 
 
 def _grouped(points: Sequence[Any], names: Sequence[str]) -> list[tuple[int, list[float]]]:
-    """Return at most _CURVE_ROWS means over consecutive blocks, each weighted by its rows."""
+    """Return at most _CURVE_ROWS means over consecutive blocks, weighted by their rows."""
     size = max(1, -(-len(points) // _CURVE_ROWS))
     starts = [0, *(point.n_rows for point in points)]
     rows = []

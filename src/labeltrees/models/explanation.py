@@ -164,7 +164,7 @@ class RouteExplanation(ReadableExplanation):
             lines.append(
                 f"{depth:>3}. {step.direction:<5} at node {step.node} ({step.n_examples:g} "
                 f"examples, p = {step.p_label:.4g}), margin {step.margin:+.4f}; "
-                "what supports this turn:"
+                "evidence for this turn:"
             )
             lines += support_lines(step.contributions, step.other, step.bias, sign=sign)
         return "\n".join(lines)
@@ -225,10 +225,10 @@ class MarginalStep:
     """Labels below the node."""
 
     def to_lines(self) -> list[str]:
-        """Return the node, and a line for each feature that speaks for it (+) or against it."""
+        """Return the node, and a line for each feature that is evidence for or against it."""
         support = support_lines(self.contributions, self.other, self.bias)
         labels = "the label itself" if self.n_labels == 1 else f"one of {self.n_labels} labels"
-        end = "; what speaks for it:" if support else ""
+        end = "; evidence for it:" if support else ""
         return [f"{self.depth:>3}. {labels} with p = {self.p_node:.4g}{end}", *support]
 
 
@@ -351,7 +351,7 @@ class RelevanceExplanation(ReadableExplanation):
             for step in steps:
                 lines.append(
                     f"tree {number}, depth {step.depth}: p = {step.p_node:.4g} at child "
-                    f"{step.child} of node {step.node}; what supports this turn:"
+                    f"{step.child} of node {step.node}; evidence for this turn:"
                 )
                 lines += support_lines(step.contributions, step.other, step.bias)
         return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""`labeltrees card`: a model's card, with its quality on held-out rows if there are any."""
+"""The command `labeltrees card`, which writes a model card, with scores on held-out rows."""
 
 from __future__ import annotations
 
@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from labeltrees.cards import About, card_of
-from labeltrees.cli.opening import ModelArgument, open_model
-from labeltrees.cli.reading_options import FormatOption, LimitOption, LineOption
+from labeltrees.cli.reading_options import (
+    FormatOption,
+    LimitOption,
+    LineOption,
+    ModelArgument,
+    open_model,
+)
 from labeltrees.cli.report import JsonOption, QuietOption, say, say_json
 from labeltrees.data.readers.source import MAX_LINE_BYTES
 from labeltrees.errors import ArgumentError
@@ -48,14 +53,15 @@ def card(
 ) -> None:
     """Write a model card: data, quality, settings, checksums, and how to load the model.
 
-    Example: labeltrees card intents.safetensors test.tsv --out intents-card
+    Example:
+        labeltrees card intents.safetensors test.tsv --out intents-card
 
     Without --out the card is printed as Markdown, or with --json as JSON.
     """
     if out is not None and out.exists() and not out.is_dir():
         raise ArgumentError.of("--out", str(out), "a folder")
     if data is None and (limit is not None or format is not None):
-        raise ArgumentError("--limit and --format are used with a file of rows.")
+        raise ArgumentError("--limit and --format need DATA, a file of rows.")
     stored, opened = open_model(model)
     said = About(
         name=name,

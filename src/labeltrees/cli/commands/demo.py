@@ -1,4 +1,4 @@
-"""`labeltrees demo`: learn the standard library's own source, then complete code."""
+"""The command `labeltrees demo`, which trains on Python code and completes some lines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from labeltrees.cli.report import (
     say_pairs,
     say_table,
 )
-from labeltrees.cli.rivals import Cache, FrequencyTable
 from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.python_source import N_FEATURES, PythonSource, next_identifier_rows
 from labeltrees.metrics import ProgressiveValidation
@@ -32,6 +31,8 @@ from labeltrees.progress import Progress
 from labeltrees.store import check_out
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from labeltrees.metrics import ProgressiveSummary
 
 LINES = (
@@ -42,7 +43,7 @@ LINES = (
     "    def test_empty(self):\n        value = self.make()\n        self.",
     "def __eq__(self, other):\n    if not isinstance(other, ",
 )
-"""Code to complete: what would you type next?"""
+"""Beginnings of code, which the model completes."""
 
 _ALL_ALIKE = np.empty(0, dtype=np.float32)  # no weights
 
@@ -72,9 +73,10 @@ def demo(
 ) -> None:
     """Train on Python code to predict the next identifier, and complete some lines.
 
-    Example: labeltrees demo
+    Example:
+        labeltrees demo
 
-    The code is that of Python's standard library, unless you name a --folder.
+    By default the code is Python's standard library. Use --folder for other code.
     """
     checks.choice("--order", order, ("files", "shuffled"))
     check_out(out)
@@ -82,8 +84,8 @@ def demo(
     n_examples = source.count()
     where = str(folder) if folder else f"Python {platform.python_version()}'s standard library"
     if not json:
-        say(f"Which identifier comes next? {n_examples:,} examples from {where},")
-        say(f"order: {order}. Each is predicted first, then learned, on one core.\n")
+        say(f"Which identifier comes next? The data are {n_examples:,} examples from")
+        say(f"{where} (order: {order}). Each is predicted, then learned, on one core.\n")
     run = _Run(
         n_examples,
         start_on_stream(ConditionalSettings(), N_FEATURES),
@@ -97,9 +99,9 @@ def demo(
     if json:
         say_json(_as_json(run, summary, out, completions))
         return
-    _tell(run, summary)
-    _tell_completions(completions)
-    say(f"\nSaved to {out} ({out.stat().st_size / 1e6:,.0f} MB). Try next:")
+    _say_scores(run, summary)
+    _say_completions(completions)
+    say(f"\nThe model is saved to {out} ({out.stat().st_size / 1e6:,.0f} MB). Try next:")
     say(f"  labeltrees inspect {out}")
     say("  labeltrees demo --order shuffled --folder YOUR_CODE")
     say("  labeltrees stream YOUR_DATA.tsv        (label<TAB>text on every line)")
@@ -107,7 +109,7 @@ def demo(
 
 @dataclass
 class _Run:
-    """The refined tree beside a plain one and two rivals that learn nothing, over one stream."""
+    """A refined tree, a plain tree and two simple baselines over the same stream."""
 
     n_examples: int
     model: Any
@@ -141,6 +143,66 @@ class _Run:
             )
 
 
+class FrequencyTable:
+    """Predicts the most frequent label so far, with its relative frequency.
+
+    >>> table = FrequencyTable()
+    >>> table.update(["a", "b", "b", "b"])[0].tolist()
+    [False, False, False, True]
+    """
+
+    def __init__(self) -> None:
+        self._count: dict[Any, int] = {}
+        self._total = 0
+        self._best: Any = None
+
+    def update(self, labels: Any) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        """Predict and then learn each label; return which were right, and their probabilities."""
+        correct = np.zeros(len(labels), dtype=bool)
+        p_label = np.zeros(len(labels))
+        count = self._count
+        for i, label in enumerate(labels):
+            seen = count.get(label, 0)
+            if self._total:
+                correct[i] = label == self._best
+                p_label[i] = seen / self._total
+            count[label] = seen + 1
+            self._total += 1
+            if self._best is None or seen + 1 > count[self._best]:
+                self._best = label
+        return correct, p_label
+
+
+class Cache:
+    """Predicts the last label after the same three tokens, or else two, or else one.
+
+    >>> cache = Cache()
+    >>> contexts = np.array([[1, 2, 3], [1, 2, 3], [9, 2, 3]])
+    >>> cache.update(contexts, ["x", "x", "x"]).tolist()
+    [False, True, True]
+    """
+
+    def __init__(self) -> None:
+        self._last: tuple[dict[Any, Any], ...] = ({}, {}, {})
+
+    def update(self, contexts: NDArray[Any], labels: Any) -> NDArray[np.bool_]:
+        """Predict and then remember each label; return which predictions were right.
+
+        ``contexts`` has the tokens before each label, the nearest last.
+        """
+        correct = np.zeros(len(labels), dtype=bool)
+        three, two, one = self._last
+        for i, ((a, b, c), label) in enumerate(zip(contexts.tolist(), labels, strict=True)):
+            guess = three.get((a, b, c))
+            if guess is None:
+                guess = two.get((b, c))
+            if guess is None:
+                guess = one.get(c)
+            correct[i] = guess == label
+            three[a, b, c] = two[b, c] = one[c] = label
+        return correct
+
+
 def _complete(model: Any, text: str) -> dict[str, Any]:
     rows = next_identifier_rows(text)
     started = time.perf_counter()
@@ -154,9 +216,9 @@ def _complete(model: Any, text: str) -> dict[str, Any]:
     }
 
 
-def _tell(run: _Run, summary: ProgressiveSummary) -> None:
+def _say_scores(run: _Run, summary: ProgressiveSummary) -> None:
     say_curve(summary)
-    say("\n  over the last 20 % of the stream:\n")
+    say("\n  Scores over the last 20 % of the stream:\n")
     say_table(("", "accuracy", "log loss"), _rivals(run, summary))
     say()
     say_pairs(
@@ -164,7 +226,7 @@ def _tell(run: _Run, summary: ProgressiveSummary) -> None:
         | {
             "labels": len(run.model.vocabulary),
             "depth of the tree": run.model.tree.depth,
-            "predicted and learned": f"{summary.n_rows / run.seconds_learning:,.0f} examples/s",
+            "speed": f"{summary.n_rows / run.seconds_learning:,.0f} examples/s",
         }
     )
 
@@ -172,9 +234,9 @@ def _tell(run: _Run, summary: ProgressiveSummary) -> None:
 def _rivals(run: _Run, summary: ProgressiveSummary) -> list[tuple[str, float | None, float | None]]:
     rows: list[tuple[str, float | None, float | None]] = []
     for name, scores, has_probabilities in (
-        ("conditional probability tree, refined", summary, True),
-        ("the tree alone", run.plain_scores.summary(), True),
-        ("cache: last label after the same 3, 2 or 1 tokens", run.cache_scores.summary(), False),
+        ("conditional probability tree with reranker", summary, True),
+        ("the tree without reranker", run.plain_scores.summary(), True),
+        ("last label after the same 3, 2 or 1 tokens", run.cache_scores.summary(), False),
         ("frequency table", run.table_scores.summary(), True),
     ):
         tail = scores.tail or scores
@@ -182,7 +244,7 @@ def _rivals(run: _Run, summary: ProgressiveSummary) -> list[tuple[str, float | N
     return rows
 
 
-def _tell_completions(completions: list[dict[str, Any]]) -> None:
+def _say_completions(completions: list[dict[str, Any]]) -> None:
     say("\nWhat comes next?\n")
     for completion in completions:
         shown = completion["text"].rsplit("\n", 1)[-1].strip()

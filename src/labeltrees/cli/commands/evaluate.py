@@ -1,4 +1,4 @@
-"""`labeltrees evaluate`: a saved model, or a file of its predictions, against the truth."""
+"""The command `labeltrees evaluate`, which scores a model or a file of its predictions."""
 
 from __future__ import annotations
 
@@ -7,8 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from labeltrees.cli.opening import ModelArgument, open_model
-from labeltrees.cli.reading_options import FormatOption, InputArgument, LimitOption, LineOption
+from labeltrees.cli.reading_options import (
+    FormatOption,
+    InputArgument,
+    LimitOption,
+    LineOption,
+    ModelArgument,
+    open_model,
+)
 from labeltrees.cli.report import JsonOption, QuietOption, say, say_json
 from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.readers.source import MAX_LINE_BYTES
@@ -87,7 +93,8 @@ def evaluate(
 ) -> None:
     """Print the scores of a saved model, or of a file of predictions, on a data file.
 
-    Example: labeltrees evaluate intents.safetensors test.tsv
+    Example:
+        labeltrees evaluate intents.safetensors test.tsv
 
     Rows with one label have accuracy, losses and calibration. Rows with several labels, or with
     relevances, have a table of the metrics at k. Rows with distributions have distances.
@@ -129,7 +136,7 @@ def evaluate(
         return
     say(str(found))
     if not predictions:
-        say(f"  {_microseconds(evaluator):,.1f} microseconds per row")
+        say(f"  Predictions took {_microseconds(evaluator):,.1f} microseconds per row.")
 
 
 def _add(
@@ -149,7 +156,7 @@ def _add_saved(evaluator: Evaluator, path: Path, source: Input, *, join: bool | 
     """Read predictions, and join rows of ratings as a model of such rows would."""
     chunks = list(source.chunks())
     if not chunks:
-        raise DataError(f"{source.path} has no row.")
+        raise DataError(f"{source.path} has no rows.")
     chunk = joined(chunks)
     if join is None:
         ratings = Ratings()
@@ -169,17 +176,17 @@ def _labels_of(source: Input, *, as_names: bool = False) -> RaggedLabels:
 
 
 def _check_labels(labels: str | None, model: FittedModel, source: Input) -> None:
-    """Raise if one label of each row is asked for, but all of them count."""
+    """Raise `ArgumentError` if one label of each row is requested, but all labels count."""
     if labels is None:
         return
     if not issubclass(model.settings_class, ClassifierSettings):
         raise _labels_refused("with such a model")
     if source.profile is not None and source.profile.distributions:
-        raise _labels_refused("of distributions")
+        raise _labels_refused("with distributions")
 
 
 def _labels_refused(why: str) -> ArgumentError:
-    return ArgumentError(f"--labels: {why}, all labels of a row count.")
+    return ArgumentError(f"--labels cannot be used {why}, where all labels count. Remove --labels.")
 
 
 def _microseconds(evaluator: Evaluator) -> float:
@@ -190,7 +197,7 @@ def _constants(a: float | None, b: float | None, train: str | None) -> dict[str,
     """Return the constants of propensities that were given, checked."""
     given = {name: value for name, value in (("a", a), ("b", b)) if value is not None}
     if given and train is None:
-        raise ArgumentError(f"--propensity-{min(given)} is used with --train.")
+        raise ArgumentError(f"--propensity-{min(given)} needs --train, the training data.")
     try:
         checked_constants(**given)
     except ArgumentError as error:

@@ -1,4 +1,4 @@
-"""`labeltrees inspect`: what a model file holds."""
+"""The command `labeltrees inspect`, which prints the content of a model file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labeltrees.cli.opening import ModelArgument, open_model
+from labeltrees.cli.reading_options import ModelArgument, open_model
 from labeltrees.cli.report import JsonOption, say, say_json, say_pairs, say_table
 from labeltrees.input import remembered_input
 
@@ -30,7 +30,8 @@ def inspect(
 ) -> None:
     """Print a model's size, vocabulary, settings, checksums and tree statistics.
 
-    Example: labeltrees inspect intents.safetensors
+    Example:
+        labeltrees inspect intents.safetensors
     """
     stored, opened = open_model(model)
     facts = _facts(model, stored, opened)

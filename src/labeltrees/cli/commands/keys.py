@@ -1,4 +1,4 @@
-"""`labeltrees keys`: list, add and remove the keys of a server."""
+"""The command `labeltrees keys`, which lists, adds and removes the keys of a server."""
 
 from __future__ import annotations
 
@@ -23,14 +23,15 @@ def keys(
 ) -> None:
     """Create, list and remove the keys of a server.
 
-    Example: labeltrees keys served --add anna --right learn
+    Example:
+        labeltrees keys served --add anna --right learn
 
     A server reads its keys when it starts.
     """
     from labeltrees.serve.web.access import Keys, Right
 
     if add is not None and remove is not None:
-        raise ArgumentError("--add and --remove cannot be combined. Give one of them.")
+        raise ArgumentError("--add and --remove cannot be combined. Remove one of them.")
     if add is not None:
         folder.mkdir(parents=True, exist_ok=True)
     known = Keys(folder)

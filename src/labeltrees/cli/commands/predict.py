@@ -1,9 +1,10 @@
-"""`labeltrees predict`: each row's likeliest labels, likely enough ones, or its candidates."""
+"""The command `labeltrees predict`, which prints labels and probabilities of rows."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, cast
 
@@ -11,25 +12,27 @@ import numpy as np
 import typer
 
 from labeltrees.cli.answers import csv_line, json_line, tsv_line
-from labeltrees.cli.candidates import Candidates
-from labeltrees.cli.opening import ModelArgument, open_model
 from labeltrees.cli.raw_lines import RememberedLines, json_field, vw_tag
 from labeltrees.cli.reading_options import (
     FormatOption,
     LimitOption,
     LineOption,
+    ModelArgument,
     expanded,
+    open_model,
 )
 from labeltrees.cli.report import JsonOption, QuietOption, say, say_now
 from labeltrees.data.readers.source import MAX_LINE_BYTES
 from labeltrees.data.rows import stacked
-from labeltrees.errors import ArgumentError, DataError
+from labeltrees.errors import ArgumentError, DataError, DataFileError
 from labeltrees.input import Input
 from labeltrees.models.capabilities import Above, BestRows, demand
 from labeltrees.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from numpy.typing import NDArray
 
     from labeltrees.data.chunk import Chunk
     from labeltrees.models.model import FittedModel
@@ -94,7 +97,8 @@ def predict(
 ) -> None:
     """Print the most likely labels of every row, with their probabilities.
 
-    Example: labeltrees predict intents.safetensors new.txt --top 5
+    Example:
+        labeltrees predict intents.safetensors new.txt --top 5
 
     Every row has one line of labels and probabilities, separated by tabs. With --labelwise every
     label has one line, with its most likely rows and their probabilities.
@@ -102,7 +106,7 @@ def predict(
     stored, opened = open_model(model)
     if named:
         if candidates not in (None, "labels"):
-            raise ArgumentError("--named and --candidates name different labels; give one of them.")
+            raise ArgumentError("--named and --candidates cannot be combined. Remove one of them.")
         candidates = "labels"
     _check_questions(candidates, above, id, labelwise=labelwise, json=json, csv=csv)
     names = None if label_names is None else _names(label_names, opened)
@@ -114,12 +118,12 @@ def predict(
             for path in expanded(data)
         ]
     else:
-        raise ArgumentError("name data files, '-' for stdin, or give --text: one of them.")
+        raise ArgumentError("Give DATA (files, or '-' for stdin) or --text, and not both.")
     if labelwise:
         for line in _labelwise(opened, _all_rows(sources, limit), top, json=json):
             say(line)
         return
-    asked = None if candidates is None else Candidates(candidates, sources, opened)
+    requested = None if candidates is None else Candidates(candidates, sources, opened)
     form = "csv" if csv else "json" if json else "tsv"
     if csv:
         say(csv_line(["row" if id is None else "id", "rank", "label", "probability"]))
@@ -128,8 +132,8 @@ def predict(
         for source in sources:
             for chunk, lines in _chunks(source, None if limit is None else limit - n_rows, id):
                 opened.check_width(chunk.rows)
-                if asked is not None:
-                    answers = asked.answers(opened, chunk, lines)
+                if requested is not None:
+                    answers = requested.answers(opened, chunk, lines)
                 elif above is not None:
                     answers = _above(opened, chunk, above)
                 else:
@@ -157,19 +161,23 @@ def _check_questions(
     csv: bool,
 ) -> None:
     if candidates is not None and above is not None:
-        raise ArgumentError("--candidates and --above ask different questions; give one of them.")
+        raise ArgumentError("--candidates and --above cannot be combined. Remove one of them.")
     if labelwise and (candidates is not None or above is not None):
-        raise ArgumentError("--labelwise asks another question than --candidates and --above.")
+        raise ArgumentError(
+            "--labelwise cannot be combined with --candidates or --above. Remove one of them."
+        )
     if labelwise and (csv or id is not None):
-        raise ArgumentError("--labelwise has no --csv and no --id.")
+        raise ArgumentError("--labelwise cannot be combined with --csv or --id. Remove them.")
     if csv and json:
-        raise ArgumentError("--csv and --json are different forms; give one of them.")
+        raise ArgumentError("--csv and --json cannot be combined. Remove one of them.")
 
 
 def _names(path: Path, model: FittedModel) -> Any:
     """Return a function from an integer label to its name, or to itself if it has none."""
     if model.vocabulary.is_text:
-        raise ArgumentError("--label-names is for integer labels; this model's have names.")
+        raise ArgumentError(
+            "--label-names is for integer labels, but the labels of this model are text. Remove it."
+        )
     try:
         known = path.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError:
@@ -182,7 +190,7 @@ def _chunks(
     limit: int | None,
     id: str | None,  # noqa: A002
 ) -> Iterator[tuple[Chunk, RememberedLines | None]]:
-    """Yield the chunks, with the lines that they come from if the format has lines."""
+    """Yield the chunks, with their lines if the format has lines."""
     if limit is not None:
         if limit <= 0:
             return
@@ -221,7 +229,7 @@ def _top(model: FittedModel, chunk: Chunk, k: int) -> Answers:
     n_labels = getattr(model, "n_tree_labels", len(model.vocabulary))
     answer = model.top_labels(chunk.rows, min(k, n_labels))
     for labels, p in zip(*(part.tolist() for part in answer), strict=True):
-        n_found = sum(label is not None for label in labels)  # a beam may find fewer than asked
+        n_found = sum(label is not None for label in labels)  # A beam search may find fewer.
         yield labels[:n_found], p[:n_found]
 
 
@@ -233,9 +241,9 @@ def _above(model: FittedModel, chunk: Chunk, threshold: float) -> Answers:
     except ArgumentError as error:
         raise error.renamed("--above") from None
     for begin, end in pairwise(found.indptr.tolist()):
-        likeliest = begin + np.argsort(-found.data[begin:end], kind="stable")
-        labels = model.vocabulary.labels[found.indices[likeliest]]
-        yield labels.tolist(), found.data[likeliest].tolist()
+        order = begin + np.argsort(-found.data[begin:end], kind="stable")
+        labels = model.vocabulary.labels[found.indices[order]]
+        yield labels.tolist(), found.data[order].tolist()
 
 
 def _all_rows(sources: list[Input], limit: int | None) -> list[Chunk]:
@@ -264,7 +272,7 @@ def _labelwise(model: FittedModel, chunks: list[Chunk], k: int, *, json: bool) -
 
 
 def _say_answer(form: str, first: Any, labels: list[Any], probabilities: list[float]) -> None:
-    """Print what is answered to a row; ``first`` is its id or None."""
+    """Print the labels of a row. ``first`` is the id of the row or None."""
     if form == "json":
         known = {} if first is None else {"id": first}
         say(json_line(known | {"labels": labels, "probabilities": probabilities}))
@@ -273,3 +281,101 @@ def _say_answer(form: str, first: Any, labels: list[Any], probabilities: list[fl
     else:
         for rank, (label, p) in enumerate(zip(labels, probabilities, strict=True), 1):
             say(csv_line([first, rank, label, p]))
+
+
+class Candidates:
+    """The candidates of rows, which are their labels, lines of a file, or a field of JSON."""
+
+    def __init__(self, where: str, sources: list[Input], model: FittedModel) -> None:
+        self.where = where
+        self.file: Iterator[str] | None = None
+        self._n_lines = 0
+        self._is_text = model.vocabulary.is_text
+        if where == "labels":
+            return
+        if os.path.exists(where):
+            with open(where, encoding="utf-8") as file:
+                try:
+                    self.file = iter(file.read().splitlines())
+                except UnicodeDecodeError:
+                    raise DataFileError(where, 1, "the file is not valid UTF-8.") from None
+        elif any(source.format != "jsonl" for source in sources):
+            raise ArgumentError.of(
+                "--candidates", where, "'labels', a file, or a field of JSON lines"
+            )
+
+    def answers(
+        self, model: FittedModel, chunk: Chunk, lines: RememberedLines | None
+    ) -> Iterator[tuple[list[Any], list[float]]]:
+        """Yield the candidates of each row, in their order, and their probabilities."""
+        labels: NDArray[Any]
+        if self.where == "labels":
+            labels, starts = _parted(chunk, model)
+        else:
+            lists = (
+                self._from_file(chunk) if self.file is not None else self._from_field(chunk, lines)
+            )
+            kind = np.object_ if self._is_text else np.int64
+            labels = np.array([label for each in lists for label in each], kind)
+            starts = np.concatenate(([0], np.cumsum([len(each) for each in lists], dtype=np.int64)))
+        p = np.empty(0)
+        if len(labels):
+            numbers = np.repeat(np.arange(chunk.n_rows), np.diff(starts))
+            p = model.label_probabilities(chunk.rows.take(numbers), labels)
+        for begin, end in pairwise(starts.tolist()):
+            yield labels[begin:end].tolist(), p[begin:end].tolist()
+
+    def _from_file(self, chunk: Chunk) -> list[list[Any]]:
+        assert self.file is not None
+        lists = [
+            [self._label(word, self.where, self._n_lines + n) for word in line.split("\t") if word]
+            for n, line in enumerate(islice(self.file, chunk.n_rows), 1)
+        ]
+        self._n_lines += len(lists)
+        if len(lists) < chunk.n_rows:
+            reason = "the file of candidates ends here, but there are more rows."
+            raise DataFileError(self.where, self._n_lines, reason)
+        return lists
+
+    def _from_field(self, chunk: Chunk, lines: RememberedLines | None) -> list[list[Any]]:
+        assert lines is not None
+        assert chunk.lines is not None
+        lists = []
+        for number in chunk.lines.tolist():
+            found = json_field(lines.line(number), self.where, lines.name, number)
+            if found is None:
+                found = []
+            if not isinstance(found, list):
+                reason = f"{self.where!r} must be a list of labels, got {found!r:.60}."
+                raise DataFileError(lines.name, number, reason)
+            lists.append([self._label(label, lines.name, number) for label in found])
+        return lists
+
+    def _label(self, label: Any, name: str, line: int) -> Any:
+        if self._is_text:
+            if isinstance(label, str):
+                return label
+        elif isinstance(label, str) and label.strip().lstrip("-").isdecimal():
+            label = int(label)
+        if not self._is_text and type(label) is int and -(2**63) <= label < 2**63:
+            return label
+        kind = "a string" if self._is_text else "a 64-bit integer"
+        raise DataFileError(
+            name,
+            line,
+            f"the labels of this model are of another type: {label!r:.60} is not {kind}.",
+        )
+
+
+def _parted(chunk: Chunk, model: FittedModel) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the labels of each row. An unknown label may be several labels with spaces."""
+    labels: NDArray[Any] = chunk.labels
+    if not len(labels) or not model.vocabulary.is_text:
+        return labels, chunk.label_starts
+    unknown = model.vocabulary.ids(labels) < 0
+    parts = [
+        str(label).split() if new else [label] for label, new in zip(labels, unknown, strict=True)
+    ]
+    n_before = np.concatenate(([0], np.cumsum([len(each) for each in parts])))
+    flat = np.array([label for each in parts for label in each], np.object_)
+    return flat, n_before[chunk.label_starts]

@@ -1,4 +1,4 @@
-"""`labeltrees replay`: train a model on the log of a server, for example with other settings."""
+"""The command `labeltrees replay`, which trains a model on the log of a server."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ def replay(
 ) -> None:
     """Train a model on the log of a server, for example with other settings.
 
-    Example: labeltrees replay served intents --out again.safetensors
+    Example:
+        labeltrees replay served intents --out again.safetensors
 
     The report has the quality of the predictions made before each example was learned.
     """
@@ -60,7 +61,9 @@ def replay(
 
     log_path = folder / LOG
     if not log_path.is_file():
-        raise FileNotFoundError(f"no log at {log_path}")
+        raise FileNotFoundError(
+            f"{log_path} does not exist. FOLDER must be the folder of a server."
+        )
     if out is None and export is None:
         raise ArgumentError("Give --out FILE for the model, or --export FILE for the examples.")
     if out is not None:
@@ -131,7 +134,7 @@ def _fresh(folder: Path, name: str, settings: dict[str, Any]) -> store.StoredMod
     homes = models_in(folder)
     if name not in homes:
         raise ArgumentError.of(
-            "NAME", name, "a model with snapshots; give --model for another start"
+            "NAME", name, "a model with snapshots. Use --model to start from a model file"
         )
     return new_model_like(Snapshots(homes[name]).newest()[1], settings)
 

@@ -1,4 +1,4 @@
-"""`labeltrees serve`: predict and learn over HTTP, with examples that survive a crash."""
+"""The command `labeltrees serve`, which starts the HTTP server."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labeltrees import store
+from labeltrees.cli.method_options import size_in_bytes
 from labeltrees.cli.report import QuietOption, say, say_all, say_now
-from labeltrees.cli.units import size_in_bytes
 from labeltrees.errors import ArgumentError
 from labeltrees.progress import Progress
 
@@ -84,7 +84,8 @@ def serve(
 ) -> None:
     """Serve models over HTTP, with predictions and with updates that survive a crash.
 
-    Example: labeltrees serve served --model intents=intents.safetensors
+    Example:
+        labeltrees serve served --model intents=intents.safetensors
     """
     demand_serve_extra()
     from labeltrees.serve.learning.folder import ModelFolder
@@ -172,7 +173,9 @@ def _listening(host: str, port: int) -> socket.socket:
     except OSError as error:
         made.close()
         reason = error.strerror or str(error)
-        raise OSError(f"cannot listen at {host}:{port}: {reason}. Try --port 0.") from None
+        raise OSError(
+            f"cannot listen at {host}:{port} ({reason}). Try --port 0, which takes a free port."
+        ) from None
     made.listen(1024)
     return made
 
@@ -202,9 +205,11 @@ def _address(host: str, listening: socket.socket) -> str:
 
 def _report(folder: ModelFolder, where: str) -> None:
     for name, served in folder.models.items():
-        say(f"  {name}: {served.n_labels:,} labels, {served.seq:,} examples learned here")
+        say(
+            f"  {name} has {served.n_labels:,} labels and has learned {served.seq:,} examples here."
+        )
     name = next(iter(folder.models))
-    say(f"Serving at {where}/ (the page), {where}/docs (the interface). Ctrl-C stops. Try:")
+    say(f"The page is at {where}/ and the interface at {where}/docs. Ctrl-C stops. Try:")
     takes = folder.models[name].reader.kind
     body = '{"features": {"name": 1}}' if takes == "features" else '{"text": "import ", "k": 3}'
     say(f"  curl {where}/v1/models/{name}/predict -d '{body}'")

@@ -30,11 +30,15 @@ from labeltrees.cli.report import (
     say_json,
     say_pairs,
 )
-from labeltrees.cli.streaming.checkpoint import Position, fingerprint
-from labeltrees.cli.streaming.learner import Learner, checked_options, opened_model
-from labeltrees.cli.streaming.loop import PredictionWriter, Pulse, Stream
-from labeltrees.cli.streaming.signals import AskedToStop, Stopping
-from labeltrees.cli.units import Every, every
+from labeltrees.cli.streaming.loop import Every, PredictionWriter, Pulse, Stream, every
+from labeltrees.cli.streaming.signals import Stopping, StopRequested
+from labeltrees.cli.streaming.state import (
+    Learner,
+    Position,
+    checked_options,
+    fingerprint,
+    opened_model,
+)
 from labeltrees.data.readers.source import MAX_LINE_BYTES
 from labeltrees.errors import ArgumentError, DataError
 from labeltrees.input import Input
@@ -47,7 +51,7 @@ if TYPE_CHECKING:
 
     from labeltrees.store import StoredModel
 
-_WHAT = "predicted before learned, in the order of the stream"
+_WHAT = "Each row was predicted before it was learned, in the order of the stream."
 
 
 @with_columns
@@ -134,10 +138,11 @@ def stream(
 ) -> None:
     """Predict each row, then update the model with it, and report the scores.
 
-    Example: labeltrees stream events.tsv --out model.safetensors
+    Example:
+        labeltrees stream events.tsv --out model.safetensors
 
-    Rows are processed as they come, those of a pipe at once. Ctrl-C and SIGTERM save the model and
-    print the report.
+    Rows of a pipe are processed as soon as they arrive. Ctrl-C and SIGTERM save the model and print
+    the report.
     """
     often = _checked_times(checkpoint_every, out, resume=resume)
     options = checked_options(options, model, max_memory, forget)
@@ -192,21 +197,21 @@ def _exiting(stopping: Stopping) -> Iterator[None]:
     try:
         with stopping.waiting():
             yield
-    except AskedToStop:
+    except StopRequested:
         raise typer.Exit(stopping.exit_code) from None
 
 
 def _source(
     data: Any, stored: StoredModel | None, columns: dict[str, Any], reading: dict[str, Any]
 ) -> Input:
-    """Return the input; a saved model decides how it is read."""
+    """Return the input, which is read like the data of the saved model if there is one."""
     if stored is None:
         return Input.choose(data, columns=columns, **reading)
     return Input.like(stored, data, **reading)
 
 
 def _input_facts(source: Input, stored: StoredModel | None) -> dict[str, Any]:
-    """Return what the model's file says of the input."""
+    """Return the facts about the input for the model file."""
     if stored is not None and "input" in stored.extra:
         return {"input": stored.extra["input"]}
     return source.facts()
@@ -217,12 +222,14 @@ def _check_forget(forget: int | None, learner: Learner, begun: Path | None) -> N
     if forget is None or learner.model_class.fades:
         return
     if begun is not None:
-        raise ArgumentError(f"--forget: {begun} holds a {learner.name}, which cannot.")
-    raise ArgumentError(f"--forget is not an option of {learner.name}.")
+        raise ArgumentError(
+            f"--forget: {begun} has a {learner.name}, which cannot forget. Remove --forget."
+        )
+    raise ArgumentError(f"--forget is not an option of {learner.name}. Remove it.")
 
 
 def _say_notes(source: Input, learner: Learner) -> None:
-    """Write on stderr what was found out about the input."""
+    """Write notes about the input to stderr."""
     if source.profile is not None:
         with reporting_to_stderr():
             for note in (*source.profile.notes, *learner.notes):
@@ -236,7 +243,7 @@ def _position(
     resumed: Path | None,
     limit: int | None,
 ) -> Position:
-    """Return the position of a new stream, or of the one that is resumed."""
+    """Return the position of a new or of a resumed stream."""
     sets = learner.model_class.takes_label_sets
     if resumed is not None and stored is not None:
         return Position.resumed(stored.extra, source, str(resumed), label_sets=sets)
@@ -247,7 +254,7 @@ def _position(
 def _writer(
     predictions: str | None, form: str | None, n_top: int, position: Position
 ) -> PredictionWriter | None:
-    """Return where predictions are written, if anywhere."""
+    """Return the writer of predictions, or None without predictions."""
     if predictions is None:
         return None
     found = form_of(predictions, form, "--predictions-format")
@@ -258,14 +265,14 @@ def _writer(
 def _checked_times(checkpoint_every: str | None, out: Path | None, *, resume: bool) -> Every:
     if out is None and (checkpoint_every is not None or resume):
         option = "--resume" if resume else "--checkpoint-every"
-        raise ArgumentError(f"{option} needs --out, where the model is saved.")
+        raise ArgumentError(f"{option} needs --out, the file of the model.")
     return Every() if checkpoint_every is None else every("--checkpoint-every", checkpoint_every)
 
 
 def _report(running: Stream, *, json: bool) -> None:
     position, path = running.position, running.source.path
     if running.model is None and running.stopping.caught is None:
-        raise DataError(f"{path} has no row with a label.")
+        raise DataError(f"No row of {path} has a label.")
     summary = position.validation.summary()
     if json:
         rates = {"seconds": running.pulse.seconds, "examples_per_second": running.pulse.rate}
@@ -273,10 +280,10 @@ def _report(running: Stream, *, json: bool) -> None:
         say_json(summary.to_dict() | rates | place | {"measured": _WHAT})
         return
     say_curve(summary)
-    say(f"\n  {_WHAT}:")
+    say(f"\n  {_WHAT}")
     pairs = progressive_pairs(summary) | {"examples/s": round(running.pulse.rate)}
     if position.unlabelled:
         pairs["rows without a label"] = position.unlabelled
     say_pairs(pairs)
     if running.out is not None and running.model is not None:
-        say(f"\n  saved to {running.out} after {position.rows:,} rows of {path}")
+        say(f"\n  The model is saved to {running.out} after {position.rows:,} rows of {path}.")

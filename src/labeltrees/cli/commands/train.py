@@ -102,10 +102,11 @@ def train(
 ) -> None:
     """Train the model that suits a data file, measure it on held-out rows, and save it.
 
-    Example: labeltrees train intents.tsv
+    Example:
+        labeltrees train intents.tsv
     """
     if fast and best:
-        raise ArgumentError("--fast and --best exclude each other.")
+        raise ArgumentError("--fast and --best cannot be combined. Remove one of them.")
     effort: Effort = "fast" if fast else "best" if best else "usual"
     target = _default_out(data) if out is None else out
     store.check_out(target)
@@ -140,6 +141,6 @@ def _default_out(data: str) -> Path:
             store.read(target, mapped=True)
         except (ModelFormatError, OSError):
             raise ArgumentError(
-                f"{target} is there and is no model: say with --out where to save."
+                f"{target} exists but is not a model file. Use --out to save to another file."
             ) from None
     return target

@@ -39,7 +39,8 @@ def which(
 ) -> None:
     """Profile a data file, and print the model that `train` would choose for it, and why.
 
-    Example: labeltrees which intents.tsv
+    Example:
+        labeltrees which intents.tsv
     """
     source = Input.choose(
         data,
@@ -76,10 +77,12 @@ def which(
     if json:
         say_json(found)
         return
-    say(f"  Format: {source.format}." + ("" if whole else " The first rows have this profile:"))
+    say(f"  The format is {source.format}.")
+    if not whole:
+        say("  The file is large, so this profile is of its first rows.")
     for sentence in (*sentences, *source.assumed):
         say(f"  {sentence}")
-    say(f"  Model: {methods()[name].description} (--model {name}), because {why}.")
+    say(f"  Chosen: {methods()[name].description} (--model {name}), because {why}.")
     say(f"  To train it: labeltrees train {data}")
     online = methods()[online_method_for(source.profile)[0]]
     if not ratings and (not profile.several_labels or online.several_labels):

@@ -1,4 +1,4 @@
-"""The loop of `labeltrees stream`: predict, learn, write, save, and report that it runs."""
+"""The loop of `labeltrees stream`, which predicts, learns, writes, saves and shows progress."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ import numpy as np
 
 from labeltrees.autotrain.batches import batch_of, predicted_rows, scored_k
 from labeltrees.cli.answers import csv_line, json_line, tsv_line
+from labeltrees.cli.method_options import AMOUNT
 from labeltrees.cli.report import stop_writing
-from labeltrees.cli.streaming.signals import AskedToStop
+from labeltrees.cli.streaming.signals import StopRequested
 from labeltrees.data.ahead import read_ahead
-from labeltrees.errors import DataError
+from labeltrees.errors import ArgumentError, DataError
 from labeltrees.models.online.online_model import faded
 
 if TYPE_CHECKING:
@@ -24,33 +25,63 @@ if TYPE_CHECKING:
 
     from labeltrees.autotrain.batches import PredictedRow
     from labeltrees.cli.answers import AnswerFile
-    from labeltrees.cli.streaming.checkpoint import Position
-    from labeltrees.cli.streaming.learner import Learner
     from labeltrees.cli.streaming.signals import Stopping
-    from labeltrees.cli.units import Every
+    from labeltrees.cli.streaming.state import Learner, Position
     from labeltrees.data.chunk import Chunk
     from labeltrees.input import Input
     from labeltrees.progress import Progress
 
 _PART_ROWS = 1024
-"""Number of rows learned between looks at signals and clocks, about ten milliseconds."""
+"""Number of rows between two checks of signals and clocks, about ten milliseconds."""
 _SLOW_PART_ROWS = 64
-"""The same number if each row has a search before it is learned."""
+"""Number of rows between two checks if several labels of each row are predicted."""
 _SHORT = {"accuracy": "acc", "log loss": "loss"}
-"""What scores are called in the bar."""
-_TICK = 0.25  # seconds after which clocks are looked at although no row has come
+"""Names of scores in the progress bar."""
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+"""Seconds of the units of an interval."""
+_TICK = 0.25  # Seconds between two checks of clocks while no row comes.
+
+
+@dataclass(frozen=True)
+class Every:
+    """An interval in rows or in seconds."""
+
+    rows: int | None = None
+    seconds: float | None = None
+
+    def is_due(self, n_rows: int, seconds: float) -> bool:
+        """Return whether the interval has passed after this number of rows and seconds."""
+        if self.rows is not None:
+            return n_rows >= self.rows
+        return self.seconds is not None and n_rows > 0 and seconds >= self.seconds
+
+
+def every(option: str, text: str) -> Every:
+    """Return the interval of a text such as 10000 (rows), 30s, 5m or 2h.
+
+    >>> every("--checkpoint-every", "10000"), every("--checkpoint-every", "5m")
+    (Every(rows=10000, seconds=None), Every(rows=None, seconds=300.0))
+    """
+    found = AMOUNT.fullmatch(text)
+    if found is not None and float(found[1]) > 0:
+        number, unit = found[1], found[2].lower()
+        if not unit and number.isdigit():
+            return Every(rows=int(number))
+        if unit in _SECONDS:
+            return Every(seconds=float(number) * _SECONDS[unit])
+    raise ArgumentError.of(option, text, "rows such as 10000, or a time such as 30s, 5m or 2h")
 
 
 class Pulse:
-    """Shows that the stream is running, by a bar on a terminal or lines on stderr."""
+    """The progress of a stream, which is a bar on a terminal, or else lines on stderr."""
 
     def __init__(self, progress: Progress, seconds_between: float) -> None:
         self.progress = progress
         self.seconds_between = seconds_between
         self.seconds = 0.0
-        """Spent on learning."""
+        """Seconds spent on learning."""
         self.n_examples = 0
-        """Learned since this process began."""
+        """Number of examples learned since this process started."""
         self._next_show = 0.0
         self._next_line = time.monotonic() + seconds_between
         self._line_before = (time.monotonic(), 0)
@@ -66,7 +97,7 @@ class Pulse:
         self.seconds += seconds
 
     def show(self, n: int, position: Position, n_labels: int) -> None:
-        """Move the bar by n rows; write a line if it is time for one."""
+        """Move the bar by n rows, or write a line if the interval has passed."""
         now = time.monotonic()
         if now >= self._next_show:
             self._next_show = now + 0.1
@@ -93,20 +124,20 @@ class Pulse:
         try:
             sys.stderr.write(f"labeltrees: {stamp} streaming: {', '.join(parts)}\n")
             sys.stderr.flush()
-        except (OSError, ValueError):  # the reader of the log is gone
+        except (OSError, ValueError):  # The log was closed.
             self.seconds_between = 0.0
 
 
 @dataclass
 class PredictionWriter:
-    """Writes the label, its probability and the most likely labels of each example."""
+    """Writes the label and the most likely labels of each example."""
 
     file: AnswerFile
     form: str
     n_top: int
 
     def begin(self) -> None:
-        """Write the names of the columns, if the form has such a line."""
+        """Write the names of the columns if the format has such a line."""
         if self.form == "csv":
             ranks = range(1, self.n_top + 1)
             pairs = [name for rank in ranks for name in (f"top_{rank}", f"p_{rank}")]
@@ -149,17 +180,17 @@ class Stream:
     checkpoint: Every
     writer: PredictionWriter | None
     n_top: int
-    """Number of most likely labels found before a row is learned."""
+    """Number of most likely labels that are predicted before a row is learned."""
     pulse: Pulse
     stopping: Stopping
     forget: int | None = None
-    """Number of rows after which what was learned counts half, or None."""
+    """Number of rows after which the weight of older rows has halved, or None."""
     unread: bool = False
-    """Whether stdout was closed by who read it."""
+    """Whether the reader of stdout has closed it."""
     _saved_at: float = field(default_factory=time.monotonic)
 
     def run(self) -> None:
-        """Deal with all rows, or those before a signal or a closed stdout; save the model."""
+        """Process the rows until a signal or until stdout is closed, and save the model."""
         if self.writer is not None and self.position.rows == 0:
             self.writer.begin()
         try:
@@ -170,21 +201,21 @@ class Stream:
                 if self.stopping.caught is not None:
                     break
             self._flush()
-        except AskedToStop:
+        except StopRequested:
             self._flush()
         except BrokenPipeError:
             self.writer, self.unread = None, True
             stop_writing()
         except (DataError, OSError):
-            self._save()  # what was learned before the bad line
+            self._save()  # It has learned the rows before the bad line.
             raise
         self._save()
 
     def _parts(self) -> Iterator[Chunk]:
-        """Yield the rows in parts that are short enough to handle signals in time.
+        """Yield parts of chunks, small enough to react to signals, and check clocks in between.
 
-        Parts end where chunks do and at multiples of their size, counted from the first row of the
-        source. So the parts of a resumed stream are the same as without a pause.
+        Parts end where chunks end and at multiples of their size, counted from the first row of the
+        source. A resumed stream therefore has the same parts as one that was not stopped.
         """
         one_by_one = self.n_top > self.learner.settings.batch_k
         size = _SLOW_PART_ROWS if one_by_one else _PART_ROWS
@@ -230,19 +261,19 @@ class Stream:
 
     @property
     def _fading_step(self) -> int:
-        """In how many rows the square root of a half is left."""
+        """Number of rows after which the weight is multiplied by the square root of 0.5."""
         assert self.forget is not None
         return max(self.forget // 2, 1)
 
     def _fade_if_due(self) -> None:
-        """Fade after a fixed number of rows, counted from the first row of the source."""
+        """Fade after each `_fading_step` rows, counted from the first row of the source."""
         due = self.forget is not None and self.position.rows % self._fading_step == 0
         if due and self.model is not None:
             self.model = faded(self.model, 0.5**0.5)
 
     @property
     def n_labels(self) -> int:
-        """How many labels the model knows."""
+        """The number of labels of the model."""
         return 0 if self.model is None else len(self.model.vocabulary)
 
     def _flush(self) -> None:
@@ -260,7 +291,7 @@ class Stream:
             self._save()
 
     def _save(self) -> None:
-        """Save model and position, unless that has been done since the last row."""
+        """Save model and position if there are new rows."""
         if self.out is None or self.model is None or self.position.saved_rows == self.position.rows:
             return
         self._flush()

@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM for a command that wants to finish what it is doing, save and report."""
+"""Handle SIGINT and SIGTERM so that a command can finish a step, save and report."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_SECONDS_ALIKE = 1.0  # a terminal and a parent often send the same signal
+_SECONDS_ALIKE = 1.0  # A terminal and a parent often send the same signal.
 
 
-class AskedToStop(Exception):  # noqa: N818  (a request, not a fault)
-    """A signal came while there was nothing to do but wait."""
+class StopRequested(Exception):  # noqa: N818  (a request, not a fault)
+    """A signal arrived while the command was waiting."""
 
 
 class Stopping:
-    """Notes the first SIGINT or SIGTERM while its block runs; one more, a second later, interrupts.
+    """Notes the first SIGINT or SIGTERM in its block. Another one a second later interrupts.
 
     Examples
     --------
@@ -38,11 +38,12 @@ class Stopping:
 
     @property
     def exit_code(self) -> int:
-        """What the shell expects of a process that a signal ended, 0 if none came."""
+        """The exit code after the signal, or 0 without a signal."""
         return 0 if self.caught is None else 128 + self.caught
 
     def __enter__(self) -> Stopping:
-        if threading.current_thread() is threading.main_thread():  # no other may handle signals
+        # Other threads cannot handle signals.
+        if threading.current_thread() is threading.main_thread():
             self._before = {each: signal.signal(each, self._note) for each in _SIGNALS}
         return self
 
@@ -57,15 +58,15 @@ class Stopping:
             raise KeyboardInterrupt
         if self._is_waiting:
             self._is_waiting = False
-            raise AskedToStop
+            raise StopRequested
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """Let a signal raise `AskedToStop` in this block, which only waits, so nothing is lost."""
+        """Let a signal raise `StopRequested` in this block, which only waits."""
         self._is_waiting = True
         try:
             if self.caught is not None:
-                raise AskedToStop
+                raise StopRequested
             yield
         finally:
             self._is_waiting = False

@@ -31,9 +31,10 @@ class _Conditional(Method):
 
     def describe(self, model: Any) -> str:
         n_trees = model.describe().get("trees", 1)
-        trees = "a tree" if n_trees == 1 else f"{n_trees} trees"
-        refined = ", refined by a reranker for each label" if model.settings.is_refined else ""
-        return f"{trees} of conditional probabilities{refined}"
+        trees = self.description
+        if n_trees > 1:
+            trees = f"{n_trees} conditional probability trees"
+        return f"{trees} with a reranker" if model.settings.is_refined else trees
 
 
 METHODS = (

@@ -56,7 +56,7 @@ class Step:
         return [
             f"{self.depth:>3}. {self.direction:<5} with p = {self.p_turn:.4g} at node {self.node}, "
             f"to {here} of {here + there} labels"
-            + ("; what supports this turn:" if support else "; nothing supports either turn"),
+            + ("; evidence for this turn:" if support else "; no evidence for either turn"),
             *support,
         ]
 
