@@ -21,13 +21,12 @@ from harness.benchmark import Benchmark, Options
 from harness.report import Block, notes
 
 EXPLANATIONS = (
-    "Files: lines of label and text (clinc150, debian, yso-en), XC text (rcv1-sub1, bibtex, "
-    "delicious), tables with a header (the others). Ours learns each file in three orders: as "
-    "found, sorted by label, shuffled. Peers shuffle first, so for them the order does not matter. "
-    "Rows to test are the official ones, or the last fifth of a fixed shuffle.",
-    "labeltrees: `labeltrees train FILE -o MODEL --json`, which chooses everything by itself; "
-    "`-o` and `--json` only say where to save and how to print. Answers are those of "
-    "`labeltrees predict`.",
+    "Files are lines of label and text (clinc150, debian, yso-en), XC text (rcv1-sub1, bibtex, "
+    "delicious), and tables with a header (the others). Ours learns each file as found, sorted by "
+    "label, and shuffled. Peers shuffle first, so the order does not matter to them. Test rows are "
+    "the official ones, or the last fifth of a fixed shuffle.",
+    "labeltrees: `labeltrees train FILE -o MODEL --json`, which chooses everything. `-o` and "
+    "`--json` only set where to save and how to print. Predictions come from `labeltrees predict`.",
     "Features of scikit-learn, VW and Omikuji: TF-IDF of words and bigrams (sublinear), rows of XC "
     "files scaled to length 1, columns of tables standardised. fastText makes its own of the "
     "texts, in small letters with punctuation apart, and gets XC features without values.",
@@ -38,11 +37,11 @@ EXPLANATIONS = (
     "(halved where it gives NaN), words or bigrams, softmax (several labels: or ova; more than "
     "2,000 labels: hs), 100 "
     "dimensions.",
-    "s: the wall time of the training process: start, reading, features, tuning, learning, saving; "
-    "ours with what it measures on rows held out. Omikuji uses all cores, the others one, ours as "
-    "many as it chooses.",
-    "Log loss with floor 1e-9. ECE: 15 bins of equal mass; in brackets: scores that do not claim "
-    "to be probabilities. Summary: accuracy or P@1 in %; ours is that of the file as found; `same` "
+    "s is the wall time of the training process, from its start to the saved model, with reading, "
+    "features and tuning. Ours includes its measurement on held-out rows. Omikuji uses all cores, "
+    "the others one, and ours chooses how many.",
+    "Log loss has the floor 1e-9. ECE has 15 bins of equal mass. Scores in brackets do not claim "
+    "to be probabilities. Summary: accuracy or P@1 in %; ours is of the file as found; `same` "
     "if sorted and shuffled are 1 % or one row to test apart; regression is logistic regression or "
     "one vs rest, with its tuning and without; `slower`: than with it.",
 )

@@ -77,8 +77,8 @@ def section(options: Options) -> list[Block]:
     if not rows:
         return []
     said = notes(
-        "Peers are those of this run at the better C by nDCG@5, one-vs-rest at the C with the "
-        "better log loss; ours is the default C. Scores in %.",
+        "Peers are from this run with the better C by nDCG@5, and one-vs-rest with the C of the "
+        "better log loss. Ours has the default C. Scores are in %.",
         "Of a part of the data only (`--limit`): the claims are about the whole."
         if options.limit
         else None,

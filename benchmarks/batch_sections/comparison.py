@@ -122,16 +122,17 @@ def explanations(options: Options) -> list[str]:
     """Return what a reader must know of the tables."""
     return [
         versions("omikuji", "pecos", "napkinxc") if options.with_peers else "",
-        f"Everybody learns with {options.threads} threads and is asked with one, from the same "
-        "rows of length 1, in a process of its own. CPU s are those of learning, of all threads; "
-        "peak MB too, the data included. Omikuji reads a text file, the others arrays.",
-        f"C: the default, and the one of {COSTS} with the best nDCG@5 on a tenth (at most 5,000) "
-        "of the training rows, not learned from meanwhile; three trees take their single tree's, "
-        "all of yso-en, to save hours, that of its first 100,000 rows. One row only: the default "
-        "was best.",
-        "Times of asking are for 10 labels a row; quality is that of 100. Omikuji has no batch: "
-        "its rows are asked one by one. Loading ends with the answer to a first row.",
-        "P, nDCG and PSP in %. ECE: 15 bins of equal mass. Log loss: mean over all rows and "
-        "labels, of each label's probability, where every label can be had. In brackets: scores "
-        "that do not claim to be probabilities.",
+        f"All contestants train with {options.threads} threads and predict with one, on the same "
+        "rows of length 1, each in a separate process. CPU s and peak MB are of training, with all "
+        "threads and the data. Omikuji reads a text file, the others read arrays.",
+        f"C is the default, and the one of {COSTS} with the best nDCG@5 on a held-out tenth (at "
+        "most 5,000) of the training rows. Three trees take the C of their single tree. To save "
+        "hours, all of yso-en takes the C of its first 100,000 rows. A contestant has one row if "
+        "the default was best.",
+        "Times of prediction are for 10 labels per row, quality is measured with 100. Omikuji has "
+        "no batches, so its rows are predicted one by one. Loading ends with the prediction of a "
+        "first row.",
+        "P, nDCG and PSP in %. ECE has 15 bins of equal mass. Log loss is the mean over all rows "
+        "and labels, if a probability of every label can be computed. Scores in brackets do not "
+        "claim to be probabilities.",
     ]

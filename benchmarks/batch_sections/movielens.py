@@ -51,10 +51,10 @@ def section(options: Options) -> list[Block]:
     options.found["movielens"] = {"transposed": found / transposed, "every": found / every}
     said = notes(
         f"{len(films.texts):,} films, {films.ratings.shape[1]} users, {films.ratings.nnz:,} "
-        f"ratings; means over seeds {SEEDS}, each with {TEST_SHARE:.0%} of the films to ask about.",
+        f"ratings; means over seeds {SEEDS}, each with {TEST_SHARE:.0%} of the films as test rows.",
         f"Rating@k and AUC@k are labelwise (`per='label'`). Labelwise search has "
         f"{found / transposed:.2f} times the Rating@5 of the transposed top 10, and "
-        f"{found / every:.3f} times that of scoring all pairs.",
+        f"{found / every:.3f} times the Rating@5 of scoring all pairs.",
         f"C: of {COSTS}, the best Rating@5 of scoring all pairs on a fifth of the training films, "
         f"not learned from meanwhile: {costs}.",
     )

@@ -94,7 +94,7 @@ def growth(options: Options) -> list[Block]:
     header += ["learn, times the first", "ask, times the first", "log L, times the first"]
     said = notes(
         f"One tree, {n_points:,} points with {LABELS_A_POINT} labels and {WORDS_A_POINT} words "
-        f"each, {options.threads} threads to learn, one to ask for the top 5 of {N_ASKED:,}.",
+        f"each, {options.threads} threads to train, one to predict the top 5 of {N_ASKED:,}.",
     )
     return [title, table(header, shown), said]
 

@@ -109,19 +109,21 @@ def explanations(options: Options) -> list[str]:
     names = ("omikuji", "pecos", "napkinxc", "vw", "fasttext")
     return [
         versions(*(names if options.with_peers and not options.quick else ())),
-        f"ECE@k: the first k labels of all rows in {N_BINS} bins of equal mass; the last column "
-        f"has {N_WIDE_BINS} bins of equal width instead. Brier@k: the mean of (y - p)^2 over the "
-        "same. P in %. A score above 1 counts as 1.",
-        f"{HELD_SHARE:.0%} of the training rows, at most {MOST_HELD:,}, are held out; nobody "
-        f"learns from them. Their first {KS[-1]} labels, pooled, fit one isotonic map a contestant "
-        "(scikit-learn's IsotonicRegression), for all labels and all k. Of the stream the rows to "
-        "learn, those held out and those to test come one after the other, from other files.",
-        "train s are of the processor, one thread, without reading. Defaults, but for VW's and "
-        "OPLT's rates, which are those that online_multilabel.py chose, and fastText's: 25 epochs, "
-        f"the rate of {FASTTEXT_RATES} with the best nDCG@5 when up to {CHOOSING[0]:,} training "
-        f"rows are learned and {CHOOSING[1]:,} others asked; `ova` where labels are few, else "
-        "`hs`; where its weights become NaN the rate is halved until they do not.",
-        "Not here, as they have a predictor for each label and labels are many: one logistic "
-        "regression a label and VW `--multilabel_oaa` on yso-en and the stream; VW "
+        f"ECE@k has the first k labels of all rows in {N_BINS} bins of equal mass. The last column "
+        f"has {N_WIDE_BINS} bins of equal width instead. Brier@k is the mean of (y - p)^2 over the "
+        "same labels. P in %. A score above 1 counts as 1.",
+        f"{HELD_SHARE:.0%} of the training rows, at most {MOST_HELD:,}, are held out, and no "
+        f"contestant is trained on them. Their first {KS[-1]} labels, pooled, fit one isotonic map "
+        "per contestant (scikit-learn's IsotonicRegression), for all labels and all k. On the "
+        "stream, the training rows, the held-out rows and the test rows follow each other and come "
+        "from different files.",
+        "train s are of the processor, with one thread and without reading. Settings are defaults, "
+        "with two exceptions. The rates of VW and OPLT are the choices of online_multilabel.py. "
+        f"fastText has 25 epochs and the rate of {FASTTEXT_RATES} with the best nDCG@5 when up to "
+        f"{CHOOSING[0]:,} training rows are learned and {CHOOSING[1]:,} others predicted, `ova` if "
+        "labels are few and else `hs`. If its weights become NaN, the rate is halved until they do "
+        "not.",
+        "Left out on sets with many labels, because they have a predictor for each label, are one "
+        "logistic regression per label and VW `--multilabel_oaa` on yso-en and the stream; VW "
         "`--oaa --probabilities` prints all labels of each row.",
     ]

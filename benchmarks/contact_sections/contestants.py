@@ -104,7 +104,7 @@ def taking_part(rows: PersonRows) -> tuple[list[Peer], list[str]]:
     """Return the peers that suit the rows, and why others do not."""
     if not rows.several:
         if rows.kind == "table":
-            return [LOGISTIC, VW_ONE], ["fastText is left out: it cannot be given values."]
+            return [LOGISTIC, VW_ONE], ["fastText is left out because it takes no values."]
         return [LOGISTIC, FASTTEXT, VW_ONE], []
     n_pairs = len(rows.label_names) * sum(len(each.split()) for each in rows.inputs)
     chosen, reasons = [FASTTEXT, *OMIKUJI], []

@@ -38,7 +38,7 @@ class Split:
     def described(self) -> str:
         """The sizes, in words."""
         return (
-            f"{self.X.shape[0]:,} rows to learn, {self.X_test.shape[0]:,} to ask, "
+            f"{self.X.shape[0]:,} training rows, {self.X_test.shape[0]:,} test rows, "
             f"{self.X.shape[1]:,} features, {self.X.nnz / self.X.shape[0]:.1f} a row, "
             f"{self.Y.shape[1]:,} labels, {self.Y.nnz / self.X.shape[0]:.2f} a row"
         )

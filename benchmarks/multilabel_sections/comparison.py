@@ -76,7 +76,7 @@ def goals(scored: Scored) -> list[str]:
         said.append(f"Our one pass learns {ratio:.2f} times the rows/s of {VW_TREE.name}.")
     if OURS_IN_PASSES.name in by_name and BATCH.name in by_name:
         gap = (by_name[OURS_IN_PASSES.name]["P@1"] or 0) - (by_name[BATCH.name]["P@1"] or 0)
-        said.append(f"P@1 of three passes less that of our batch model: {gap:+.2f} points.")
+        said.append(f"P@1 of three passes minus P@1 of our batch model is {gap:+.2f} points.")
     return said
 
 
@@ -96,18 +96,18 @@ def explanations(options: Options) -> list[str]:
     """Return what a reader must know of the tables."""
     return [
         versions("napkinxc", "vw", "omikuji") if options.with_peers else "",
-        "Everybody learns from the same rows of length 1 in the same random order, with one "
-        "thread, in a process of its own; learners in italics do not learn online: they see all "
-        "rows before they begin, or several times.",
-        f"Rates of peers are those with the best nDCG@5 when up to {CHOOSING[0]:,} training rows "
-        f"are learned and {CHOOSING[1]:,} others asked. Ours are the defaults everywhere.",
-        "P and nDCG in %. Label log loss: for each row the sum over all labels of -log of the "
-        "probability given to what was true, with floor 1e-9; only of the number of rows named, "
-        "to save time; then without the labels of no training row. VW knows the number of labels "
-        "before, the others give those labels 0. VW prints six decimals, so its 0 counts as 5e-7. "
-        "ECE@1: 15 bins of equal mass.",
-        "rows/s of learning without reading, and µs: in seconds of the processor, as other "
-        "programs may be running. VW reads text: what it takes to read the file without learning "
-        "is not counted. MB: what the learning process took at its peak beyond what it had before "
+        "All learn from the same rows of length 1 in the same random order, with one thread, in "
+        "separate processes. Learners in italics do not learn online, because they see all rows "
+        "before they begin, or several times.",
+        f"Rates of peers have the best nDCG@5 when up to {CHOOSING[0]:,} training rows are learned "
+        f"and {CHOOSING[1]:,} others predicted. Ours are the defaults everywhere.",
+        "P and nDCG in %. Label log loss is, for each row, the sum over all labels of -log of the "
+        "probability given to the truth, with floor 1e-9. To save time it is computed for the "
+        "number of rows named. The next column leaves out labels without training rows. VW knows "
+        "the number of labels before, the others give those labels 0. VW prints six decimals, so "
+        "its 0 counts as 5e-7. ECE@1 has 15 bins of equal mass.",
+        "rows/s of learning without reading, and µs, are in seconds of the processor, because "
+        "other programs may be running. VW reads text, so the time to read the file without "
+        "learning is not counted. MB is the peak of the learning process minus its memory before "
         "reading.",
     ]

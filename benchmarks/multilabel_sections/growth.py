@@ -61,12 +61,12 @@ def section(options: Options) -> Iterator[Block]:
         yield f"{title}:"
         yield table(HEADER, [*map(row, points), ratios(points)])
     yield notes(
-        f"There are as many topics as labels, and a topic has {LABELS_PER_ROW} labels, so a label "
-        f"has {LABELS_PER_ROW} topics. A row has 20 features, pieces of its topic's code of 20 "
-        f"bits. Each topic is learned {times(N_ROUNDS)}, in random order. Tables are kept within "
-        f"{MAX_MEMORY / 2**30:g} GiB (`max_memory`): what comes later shares weights.",
+        f"There is the same number of topics and labels, and a topic has {LABELS_PER_ROW} labels, "
+        f"so a label has {LABELS_PER_ROW} topics. A row has 20 features, pieces of its topic's "
+        f"code of 20 bits. Each topic is learned {times(N_ROUNDS)}, in random order. Tables are "
+        f"kept within {MAX_MEMORY / 2**30:g} GiB (`max_memory`), so later keys share weights.",
         f"Times, of the processor, are the median of {N_CALLS} calls that learn {CALL_ROWS[0]:,} "
-        f"rows, ask for P(label) of {CALL_ROWS[1]:,} others, and search {CALL_ROWS[2]:,} others "
+        f"rows, compute P(label) of {CALL_ROWS[1]:,} others, and search {CALL_ROWS[2]:,} others "
         f"for the top 1. The last line should stay under {WISHED:g}.",
     )
 

@@ -55,7 +55,7 @@ def section(options: Options) -> list[Block]:
         f"{data.name}: {len(data.train[1]):,} rows to learn, {data.n_labels} labels, without "
         "mixing, which only binary trees have. Regressors per prediction of P(y given x), over "
         f"the test rows; {N_PASSES} passes, means over {len(SEEDS)} seeds. The learning rate is "
-        f"that of {RATES} with the least log loss on rows kept apart.",
+        f"the one of {RATES} with the least log loss on held-out rows.",
         "The regret factor is Theorem 3's bound, 4 (log n / log k)² ((k - 1) / k)², with k = n "
         "for one node.",
     )

@@ -58,10 +58,10 @@ def section(options: Options) -> list[Block]:
     several = [on_small_set(data, with_peers=options.with_peers) for data in reversed(sets)]
     tables = [block for blocks in several for block in blocks]
     said = (
-        "Settings are those with the least error on the rows to choose by, from one grid for all: "
-        f"rates {RATES}, passes {PASSES}, and for LOMtree and `--log_multi` T of "
-        f"{SPLITS_PER_LABEL} times the labels (VW has no T: it is told of as many labels) and "
-        f"R_S {RESISTANCES}. "
+        "Settings have the least error on validation rows, from one grid for all. It has rates "
+        f"{RATES}, passes {PASSES}, and for LOMtree and `--log_multi` T of {SPLITS_PER_LABEL} "
+        f"times the labels and R_S {RESISTANCES}. VW has no T, so it is started with that number "
+        "of labels. "
         "Every learner is given the same rows; ours scale them to length 1, which LOMtree also "
         "tries without (last setting 0) and then with VW's constant of 1; VW has its normalised "
         "updates. "

@@ -64,7 +64,7 @@ def one_length(file: StreamFile, *, with_peers: bool) -> Iterator[Block]:
     yield notes(
         *(program.command for program in found),
         f"{times(n_rounds)} The load average of the machine was {load}. Compare ratios only.",
-        f"Accuracy is that of the last fifth of the rows. Of our time, {start_up:.2f} s is "
+        f"Accuracy is measured on the last fifth of the rows. Of our time, {start_up:.2f} s is "
         "starting up (`labeltrees --help`). One thread learns, a second one reads ahead.",
         f"With the default, accuracy is {accuracy:.4f} from the file and {direct.accuracy:.4f} "
         "without a file.",

@@ -77,7 +77,7 @@ def section(options: Options) -> list[Block]:
         "4 and 10 bits of the code, enough to tell the labels apart. *Single bits*: one feature "
         "for each bit, so labels differ little, probabilities are flat and search must look far.",
         f"Each label is learned {N_ROUNDS} times, in random order. Times are the median of "
-        f"{N_CALLS} calls that learn {CALL_ROWS[0]:,} rows, ask for P(label) of {CALL_ROWS[1]:,} "
+        f"{N_CALLS} calls that learn {CALL_ROWS[0]:,} rows, compute P(label) of {CALL_ROWS[1]:,} "
         f"others, and search {CALL_ROWS[2]:,} others for the top 1 and as many for the top 5. "
         f"Of {N_WARM} labels only: P(label) of as many rows, whose memory the caches still have; "
         "what the others take longer is waiting for memory.",

@@ -184,7 +184,7 @@ def reliability(answers: dict[str, list[Answers]], folder: Path) -> None:
                 axis.plot(
                     curve.mean_probability, curve.frequency, marker="o", ms=4, **_style(each.name)
                 )
-        axis.set(title=TITLES[order], xlabel="probability given to the likeliest label")
+        axis.set(title=TITLES[order], xlabel="probability of the most likely label")
         axis.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
     axes[0].set_ylabel("how often it was true")
     plots.finish(figure, axes, folder / "reliability.png")

@@ -39,7 +39,7 @@ def queries(options: Options) -> list[Block]:
     ]
     said = (
         f"Learned {length * 4 // 5:,} examples of the shuffled stream, {len(model.classes_):,} "
-        f"labels; asked {len(y):,} further rows, best of {N_RUNS}, one thread."
+        f"labels. Queried {len(y):,} further rows, best of {N_RUNS}, one thread."
     )
     header = ["question", "rows/s", "µs/row", "cost / top 1"]
     return ["### Queries", table(header, rows), notes(said)]

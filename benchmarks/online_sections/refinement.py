@@ -72,14 +72,14 @@ def on_stream(length: int, *, with_peers: bool) -> list[Block]:
                 rows.append(row(run.answers, run.costs))
                 lines.append(f"{peers.peer(name).version}: `{run.command}`")
     said = (
-        "*Frozen* learns the first 80 %, in one pass if no epochs are named, and is asked about "
+        "*Frozen* learns the first 80 %, in one pass if no epochs are named, and predicts "
         "the rest; *progressive* "
         "predicts each row, then learns it, and is scored on the same rows. Log loss counts rows "
         "whose label was learned before, floor 1e-9; ECE@1 has 15 bins of equal mass. Seconds are "
         "of one thread. Ours and PyTorch's are of rows in memory, fastText's and VW's from their "
-        "files; of VW's questions the loading of the model is taken off. MB: all that learning "
-        "needs to go on; fastText's two matrices, VW's peak. Adaptive softmax is told of all "
-        "labels of the 80 % and of their frequencies before it starts, and its rate, one of "
+        "files; VW's queries do not include the loading of the model. MB is all that learning "
+        "needs to continue, for fastText its two matrices, for VW its peak. Adaptive softmax knows "
+        "all labels of the 80 % and their frequencies before it starts, and its rate, one of "
         f"{peer_runs.ADAPTIVE_RATES}, is chosen on the first tenth of the stream."
     )
     title = f"#### First {length:,} examples"

@@ -82,7 +82,7 @@ def one_set(data: SmallSet, *, with_peers: bool) -> list[Block]:
         with noting(lines, title):
             rows.append(row(f"{title} ({peers.peer(name).version})", *best(data, grid, learn)))
     if not has_words(data):
-        lines.append("fastText is left out: it cannot be given values.")
+        lines.append("fastText is left out because it takes no values.")
     return [f"#### {data.name}", f"{data.sizes}.", table(HEADER, rows), notes(*lines)]
 
 

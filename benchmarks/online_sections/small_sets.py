@@ -67,13 +67,12 @@ def section(options: Options) -> list[Block]:
     sets = small_sets(options.data, options.limit)
     tables = [block for each in sets for block in one_set(each, options.with_peers)]
     said = (
-        "Settings are chosen by the log loss (floor 1e-9) on rows kept apart, then tested without "
-        "learning from those. Ours take passes from "
-        f"{OUR_PASSES}, VW from {PASSES}; ours the learning rate from {OUR_RATES}, VW `-l` from "
-        f"{VW_RATES}, scikit-learn C from {STRENGTHS}; trees mix or not (1 or 0). Of the pool with "
-        "default settings nothing is chosen, of the other all but the rate; one-against-all learns "
-        "in as many passes as they do. Seconds are the processor's, of all threads; VW's are its "
-        "whole program's."
+        "Settings are chosen by the log loss (floor 1e-9) on held-out rows, from which the tested "
+        f"models do not learn. Ours take passes from {OUR_PASSES}, VW from {PASSES}. Ours take the "
+        f"learning rate from {OUR_RATES}, VW `-l` from {VW_RATES}, scikit-learn C from "
+        f"{STRENGTHS}. Trees mix or not (1 or 0). The pool with default settings has no choices, "
+        "and the other pool all but the rate. One-against-all makes the same number of passes. "
+        "Seconds are of the processor, with all threads, and for VW of its whole program."
     )
     return [f"### {title}", said, *tables]
 

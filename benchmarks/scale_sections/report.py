@@ -203,10 +203,10 @@ def batch(path: Path) -> list[Block]:
     if not found:
         return []
     said = notes(
-        "Rows of three labels and 24 words, half of them any words (`batch.py`'s made-up sets); "
-        "as many rows as labels, but at most 256,000, so that of a million labels some have none. "
-        "Two threads to train, one to ask for the 10 likeliest of "
-        "2,000 other rows. MB: the most that the training program had.",
+        "Rows of three labels and 24 words, half of them any words (`batch.py`'s made-up sets). "
+        "Rows are equal in number to labels, but at most 256,000, so some of a million labels have "
+        "none. Two threads train, and one predicts the top 10 of 2,000 other rows. MB is the peak "
+        "of the training program.",
     )
     rows = [batch_row(each) for each in sorted(found, key=lambda each: each["labels"])]
     return ["### Many labels per row, learned in batch", table(BATCH_HEADER, rows), said]

@@ -48,7 +48,7 @@ def test_a_contestant_is_measured_in_processes_of_its_own(run, data, monkeypatch
     monkeypatch.setattr(comparison, "taking_part", lambda *_: [single])
     monkeypatch.setattr(comparison, "best_cost", lambda *_: 3.0)  # the default, so no second run
     said = run("--only", "comparison", "--sets", "bibtex")
-    assert "200 rows to learn, 120 to ask, 30 features" in said
+    assert "200 training rows, 120 test rows, 30 features" in said
     assert str(data) not in said
     rows = [line for line in said.splitlines() if line.startswith("| labeltrees, 1 tree | 3 (def")]
     assert len(rows) == 2  # what it costs, and how good it is
@@ -100,7 +100,7 @@ def test_the_sections_of_one_set(run, data, monkeypatch):
     titles = re.findall(r"^### (.+)$", said, re.MULTILINE)
     sections = ["Cost and quality", "Bibtex, propensity relevance", "Filtering by relevance"]
     assert titles == [*sections, "Claims"]
-    assert "100 rows to learn, 100 to ask" in said
+    assert "100 training rows, 100 test rows" in said
 
 
 def test_propensities_are_scored_beside_the_paper(run):

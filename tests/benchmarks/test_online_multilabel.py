@@ -37,7 +37,7 @@ def test_the_built_in_stream_is_learned_in_one_pass_and_scored(run, monkeypatch,
 
     monkeypatch.setattr(contestants, "OUR_OWN", (contestants.OURS,))  # each takes seconds
     said = run("--only", "comparison", "--limit", "300")
-    assert "300 rows to learn, 60 to ask" in said
+    assert "300 training rows, 60 test rows" in said
     assert str(work) not in said
     rate, *scores = cells(said, "labeltrees, one pass")
     p1, p3, p5, ndcg, loss, of_learned, ece, speed, asking, _ = (
@@ -82,7 +82,7 @@ def test_goals_name_the_columns_in_which_a_peer_is_ahead(work):
     assert comparison.goals(scored) == [
         "VW `--plt` is ahead of our one pass in: P@3, ECE@1.",
         "Our one pass learns 2.00 times the rows/s of VW `--plt`.",
-        "P@1 of three passes less that of our batch model: -0.50 points.",
+        "P@1 of three passes minus P@1 of our batch model is -0.50 points.",
     ]
     assert comparison.goals([]) == []
 
