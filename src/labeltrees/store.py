@@ -20,7 +20,7 @@ import tempfile
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -30,6 +30,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import DTypeLike, NDArray
+
+Tensors: TypeAlias = "dict[str, NDArray[Any]]"
+"""Arrays by name."""
+Facts: TypeAlias = dict[str, Any]
+"""Values for JSON by name."""
 
 FORMAT = "labeltrees"
 FORMAT_VERSION = 2
@@ -51,14 +56,14 @@ class StoredModel:
     """The model's class."""
     facts: dict[str, Any]
     """Settings and sizes, which `from_tensors` of the model needs in addition to the tensors."""
-    tensors: dict[str, NDArray[Any]] = field(repr=False)
+    tensors: Tensors = field(repr=False)
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
     """Other values kept with the model, for example how its input was read."""
     library_version: str = ""
     transform: dict[str, Any] | None = field(default=None, repr=False)
     """The transformer in front of the model, such as a vectoriser (`labeltrees.transforms`)."""
 
-    def model_tensors(self) -> dict[str, NDArray[Any]]:
+    def model_tensors(self) -> Tensors:
         """Return the tensors of the model itself."""
         named = self.tensors.items()
         return {name: array for name, array in named if not name.startswith(TRANSFORM)}
@@ -154,12 +159,12 @@ def read(
     )
 
 
-def _map_tensors(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
+def _map_tensors(path: str | os.PathLike[str]) -> Tensors:
     """Return views of the tensors in a file whose header safetensors has checked."""
     content = np.memmap(path, dtype=np.uint8, mode="r").view(np.ndarray)
     start = 8 + int(content[:8].view("<u8")[0])
     header = json.loads(content[8:start].tobytes())
-    tensors: dict[str, NDArray[Any]] = {}
+    tensors: Tensors = {}
     for name, entry in header.items():
         if name == "__metadata__":
             continue
@@ -226,7 +231,7 @@ float64.
     return array
 
 
-def text_tensors(name: str, strings: Sequence[str]) -> dict[str, NDArray[Any]]:
+def text_tensors(name: str, strings: Sequence[str]) -> Tensors:
     """Return strings as two tensors, with their UTF-8 bytes and the end of each string.
 
     >>> text_tensors("terms", ["fig", "plum"])["terms.ends"].tolist()

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from labeltrees.store import Tensors
+
 _MAX_LABELS = 2**30  # A binary tree over them has at most 2^31 - 1 nodes.
 
 
@@ -164,7 +166,7 @@ class LabelVocabulary:
         get = self._id_of.get
         return _to_ids((get(label, -1) for label in values), len(values))
 
-    def to_tensors(self) -> dict[str, NDArray[Any]]:
+    def to_tensors(self) -> Tensors:
         """Return the labels as arrays of numbers, for the model file."""
         names = self._names[:]  # Other threads may add labels meanwhile.
         if self._kind is not str:
@@ -172,7 +174,7 @@ class LabelVocabulary:
         return store.text_tensors("vocabulary", [str(label) for label in names])
 
     @classmethod
-    def from_tensors(cls, tensors: dict[str, NDArray[Any]]) -> LabelVocabulary:
+    def from_tensors(cls, tensors: Tensors) -> LabelVocabulary:
         """Return the vocabulary from the arrays of `to_tensors`."""
         if "vocabulary.integers" in tensors:
             integers = store.tensor(tensors, "vocabulary.integers", np.int64)

@@ -13,7 +13,13 @@ from labeltrees.data.rows import stacked
 from labeltrees.data.shuffle import joined
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError, DataError
-from labeltrees.evaluation.scores import Evaluation, Gathered, Ranked, reliability_of, scores_of
+from labeltrees.evaluation.scores import (
+    Evaluation,
+    GatheredPredictions,
+    Ranked,
+    reliability_of,
+    scores_of,
+)
 from labeltrees.evaluation.truth import (
     ROWS_TO_DECIDE,
     Task,
@@ -194,7 +200,7 @@ class Evaluator:
         self._graded = False
         self._names = LabelVocabulary()
         self._unseen: set[Any] | None = set()
-        self._parts: list[Gathered] = []
+        self._parts: list[GatheredPredictions] = []
         self._ranked_later: tuple[Any, list[Rows]] = (None, [])
         self._undecided: list[tuple[Predictor, Chunk]] | None = []
         self.seconds = 0.0
@@ -335,7 +341,7 @@ class Evaluator:
         assert self.task is not None
         more["labelwise"] = self.labelwise
         self._parts.append(
-            Gathered(self.task, self.k, truth, found, weights.astype(np.float64), **more)
+            GatheredPredictions(self.task, self.k, truth, found, weights.astype(np.float64), **more)
         )
 
     def evaluation(
@@ -354,7 +360,7 @@ class Evaluator:
         if not any(part.truth.nnz for part in self._parts):
             raise DataError("no row has a label, so there is nothing to evaluate.")
         ranked = self._best_rows() if self._ranked_later[1] else None
-        gathered = Gathered.joined(self._parts, len(self._names), ranked)
+        gathered = GatheredPredictions.joined(self._parts, len(self._names), ranked)
         if not gathered.weight.any():
             raise ArgumentError("sample_weight must have a weight above zero, got none.")
         propensity = None

@@ -76,7 +76,7 @@ class Ranked:
 
 
 @dataclass(frozen=True, eq=False)
-class Gathered:
+class GatheredPredictions:
     """The truth and the predictions of rows; labels are columns."""
 
     task: Task
@@ -97,8 +97,8 @@ class Gathered:
 
     @classmethod
     def joined(
-        cls, parts: Sequence[Gathered], n_columns: int, found: Ranked | None = None
-    ) -> Gathered:
+        cls, parts: Sequence[GatheredPredictions], n_columns: int, found: Ranked | None = None
+    ) -> GatheredPredictions:
         """Return the rows of all parts as one; ``found`` takes the place of their predictions."""
         from scipy.sparse import csr_array
 
@@ -149,7 +149,9 @@ def _known(arrays: Sequence[NDArray[Any] | None]) -> NDArray[Any] | None:
     return np.concatenate(known) if len(known) == len(arrays) else None
 
 
-def scores_of(gathered: Gathered, propensity: FloatArray | None = None) -> dict[str, float]:
+def scores_of(
+    gathered: GatheredPredictions, propensity: FloatArray | None = None
+) -> dict[str, float]:
     """Return every score of the predictions, by name. Scores that are not defined are left out."""
     if gathered.task == "label":
         return _label_scores(gathered)
@@ -158,7 +160,7 @@ def scores_of(gathered: Gathered, propensity: FloatArray | None = None) -> dict[
     return _distribution_scores(gathered)
 
 
-def reliability_of(gathered: Gathered) -> tuple[ReliabilityCurve, int]:
+def reliability_of(gathered: GatheredPredictions) -> tuple[ReliabilityCurve, int]:
     """Return the reliability curve of the first labels of all rows, and of how many labels.
 
     These are the most likely label for the task "label", else the largest k.
@@ -171,7 +173,7 @@ def reliability_of(gathered: Gathered) -> tuple[ReliabilityCurve, int]:
     return curve, k
 
 
-def _label_scores(gathered: Gathered) -> dict[str, float]:
+def _label_scores(gathered: GatheredPredictions) -> dict[str, float]:
     weight = {"sample_weight": gathered.weight}
     truth, ks = gathered.truth.indices, gathered.ks
     top, p_top = gathered.found.top(gathered.k)
@@ -184,7 +186,10 @@ def _label_scores(gathered: Gathered) -> dict[str, float]:
 
 
 def _losses(
-    gathered: Gathered, p_label: FloatArray, learned: NDArray[np.bool_], p_top: FloatArray
+    gathered: GatheredPredictions,
+    p_label: FloatArray,
+    learned: NDArray[np.bool_],
+    p_top: FloatArray,
 ) -> dict[str, float]:
     """Return what follows from the probability of each row's own label.
 
@@ -207,7 +212,7 @@ def _losses(
     return scores
 
 
-def _calibration(gathered: Gathered, ks: list[int]) -> dict[str, float]:
+def _calibration(gathered: GatheredPredictions, ks: list[int]) -> dict[str, float]:
     """Return Brier@k and ECE@k of the first k labels, ranked as they were predicted."""
     scores = {}
     for k in ks:
@@ -219,7 +224,9 @@ def _calibration(gathered: Gathered, ks: list[int]) -> dict[str, float]:
     return scores
 
 
-def _labels_scores(gathered: Gathered, propensity: FloatArray | None) -> dict[str, float]:
+def _labels_scores(
+    gathered: GatheredPredictions, propensity: FloatArray | None
+) -> dict[str, float]:
     found = gathered.found
     per: Per = "label" if gathered.labelwise else "row"
     report = _report(gathered, gathered.truth, found.values, per, propensity)
@@ -230,7 +237,7 @@ def _labels_scores(gathered: Gathered, propensity: FloatArray | None) -> dict[st
 
 
 def _report(
-    gathered: Gathered,
+    gathered: GatheredPredictions,
     truth: csr_array,
     values: FloatArray,
     per: Per,
@@ -248,7 +255,7 @@ def _report(
     )
 
 
-def _distribution_scores(gathered: Gathered) -> dict[str, float]:
+def _distribution_scores(gathered: GatheredPredictions) -> dict[str, float]:
     scores: dict[str, float] = {}
     if gathered.distances is not None:
         variation, divergence = np.average(

@@ -10,6 +10,7 @@ import numpy as np
 
 from labeltrees import __version__, checks, store
 from labeltrees.data.rows import MAX_FEATURES, as_rows
+from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError, DataError, ModelFormatError, TooLargeError
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 
     from labeltrees.data.labels import RaggedLabels
     from labeltrees.data.rows import Rows
-    from labeltrees.data.vocabulary import LabelVocabulary
     from labeltrees.models.settings import Settings
+    from labeltrees.store import Facts, Tensors
 
 MAX_DENSE_BYTES = 2**32
 """An answer larger than this is refused unless the caller allows it."""
@@ -124,7 +125,7 @@ class Model(Protocol):
     def to_dot(self, names: Sequence[str], *, max_nodes: int) -> str:
         """Return a drawing of the model's top as Graphviz DOT with these names of labels."""
 
-    def to_tensors(self, *, keep_state: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    def to_tensors(self, *, keep_state: bool) -> tuple[Tensors, Facts]:
         """Return arrays and facts (ready for JSON) from which an equal model can be made."""
 
 
@@ -172,22 +173,27 @@ class FittedModel(ABC):
         """Return a drawing of the model's top as Graphviz DOT with these names of labels."""
 
     @abstractmethod
-    def to_tensors(self, *, keep_state: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    def to_tensors(self, *, keep_state: bool) -> tuple[Tensors, Facts]:
         """Return arrays and facts (ready for JSON) that `from_tensors` makes an equal model of."""
 
     @classmethod
-    @abstractmethod
     def from_tensors(
-        cls,
-        tensors: dict[str, NDArray[Any]],
-        facts: dict[str, Any],
-        vocabulary: LabelVocabulary | None = None,
+        cls, tensors: Tensors, facts: Facts, vocabulary: LabelVocabulary | None = None
     ) -> Self:
-        """Return the model that `to_tensors` wrote down, or raise `ModelFormatError`.
+        """Return the model that `to_tensors` saved, or raise `ModelFormatError`.
 
         Models of a mixture share one ``vocabulary``. Without it, the tensors have one. A file may
         be forged, so a model that is accepted here must answer every query.
         """
+        with file_parts():
+            if vocabulary is None:
+                vocabulary = LabelVocabulary.from_tensors(tensors)
+            return cls._restored(tensors, facts, vocabulary)
+
+    @classmethod
+    @abstractmethod
+    def _restored(cls, tensors: Tensors, facts: Facts, vocabulary: LabelVocabulary) -> Self:
+        """Return the model of these parts; `from_tensors` turns what they raise into its error."""
 
     def rows(self, X: Any) -> Rows:
         """Return ``X`` as rows of this model, or raise `DataError`."""

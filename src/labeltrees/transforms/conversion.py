@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from labeltrees.models.model import FittedModel
-    from labeltrees.transforms.kinds import Tensors, TransformerKind
+    from labeltrees.store import Facts, Tensors
+    from labeltrees.transforms.kinds import TransformerKind
 
 _MAX_DEPTH = 8
 _MAX_PARTS = 100
@@ -35,7 +36,7 @@ _WORDS = {"Pipeline": ("passthrough",), "FeatureUnion": ("drop",)}
 """Words that are allowed in place of a transformer."""
 
 
-def to_tensors(transformer: Any) -> tuple[dict[str, Any], Tensors]:
+def to_tensors(transformer: Any) -> tuple[Facts, Tensors]:
     """Return a fitted transformer as facts, ready for JSON, and arrays.
 
     It takes vectorisers, scalers, `TfidfTransformer` and `Normalizer` of scikit-learn, and
@@ -103,7 +104,7 @@ def _children(transformer: Any) -> list[tuple[str, Any]] | None:
     return None if attribute is None else getattr(transformer, attribute)
 
 
-def _to_tensors(transformer: Any, depth: int) -> tuple[dict[str, Any], Tensors]:
+def _to_tensors(transformer: Any, depth: int) -> tuple[Facts, Tensors]:
     name = type(transformer).__name__
     if _is_exactly(transformer, "sklearn.pipeline", _COMBINED):
         return _combination_to_tensors(transformer, depth)
@@ -130,9 +131,7 @@ def demand_fitted(transformer: Any) -> None:
         check_is_fitted(transformer)
 
 
-def _one_to_tensors(
-    transformer: Any, name: str, kind: TransformerKind
-) -> tuple[dict[str, Any], Tensors]:
+def _one_to_tensors(transformer: Any, name: str, kind: TransformerKind) -> tuple[Facts, Tensors]:
     demand_fitted(transformer)
     defaults = inspect.signature(type(transformer)).parameters
     params = {}
@@ -154,7 +153,7 @@ def _one_to_tensors(
     return facts, tensors
 
 
-def _combination_to_tensors(transformer: Any, depth: int) -> tuple[dict[str, Any], Tensors]:
+def _combination_to_tensors(transformer: Any, depth: int) -> tuple[Facts, Tensors]:
     name = type(transformer).__name__
     if depth == _MAX_DEPTH:
         raise ArgumentError(f"a {name} more than {_MAX_DEPTH} deep in others cannot be saved.")

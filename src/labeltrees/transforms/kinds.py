@@ -25,11 +25,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from labeltrees.store import Facts, Tensors
+
 _MAX_NGRAM = 100
 _MAX_PATTERN = 1000
 _FLOATS = ("float32", "float64")
 _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-Tensors = dict[str, "NDArray[Any]"]
 
 
 def plain(value: Any) -> Any:
@@ -170,16 +171,16 @@ class TransformerKind:
 
     module: str
     params: Mapping[str, Check]
-    read: Callable[[Any], tuple[dict[str, Any], Tensors]]
+    read: Callable[[Any], tuple[Facts, Tensors]]
     """Return the fitted state, or raise `ArgumentError` if it has no data form."""
-    restore: Callable[[Any, dict[str, Any], Tensors], None]
+    restore: Callable[[Any, Facts, Tensors], None]
     """Set the fitted state of a new object, or raise `ModelFormatError`."""
     takes_text: bool = False
     apart: tuple[str, ...] = ()
     """Parameters that `read` and `restore` handle."""
 
 
-def _read_stop_words(vectorizer: Any) -> tuple[dict[str, Any], Tensors]:
+def _read_stop_words(vectorizer: Any) -> tuple[Facts, Tensors]:
     words = vectorizer.stop_words
     if words is None or isinstance(words, str):
         return {"stop_words": checks.choice("stop_words", words, (None, "english"))}, {}
@@ -188,14 +189,14 @@ def _read_stop_words(vectorizer: Any) -> tuple[dict[str, Any], Tensors]:
     return {"stop_words": "listed"}, store.text_tensors("stop_words", listed)
 
 
-def _restore_stop_words(vectorizer: Any, facts: dict[str, Any], tensors: Tensors) -> None:
+def _restore_stop_words(vectorizer: Any, facts: Facts, tensors: Tensors) -> None:
     kind = checks.choice("stop_words", facts["stop_words"], (None, "english", "listed"))
     vectorizer.stop_words = store.texts(tensors, "stop_words") if kind == "listed" else kind
     # scikit-learn has warned of stop words that its analysis splits during fitting.
     vectorizer._stop_words_id = id(vectorizer.stop_words)
 
 
-def _read_counts(vectorizer: Any) -> tuple[dict[str, Any], Tensors]:
+def _read_counts(vectorizer: Any) -> tuple[Facts, Tensors]:
     facts, tensors = _read_stop_words(vectorizer)
     terms = sorted(vectorizer.vocabulary_, key=vectorizer.vocabulary_.__getitem__)
     _check_strings("vocabulary", terms)
@@ -203,7 +204,7 @@ def _read_counts(vectorizer: Any) -> tuple[dict[str, Any], Tensors]:
     return facts, tensors | store.text_tensors("terms", terms)
 
 
-def _restore_counts(vectorizer: Any, facts: dict[str, Any], tensors: Tensors) -> None:
+def _restore_counts(vectorizer: Any, facts: Facts, tensors: Tensors) -> None:
     _restore_stop_words(vectorizer, facts, tensors)
     terms = {term: column for column, term in enumerate(store.texts(tensors, "terms"))}
     if not terms or len(terms) != len(tensors["terms.ends"]):
@@ -213,13 +214,13 @@ def _restore_counts(vectorizer: Any, facts: dict[str, Any], tensors: Tensors) ->
     vectorizer.vocabulary_ = terms
 
 
-def _read_tfidf_vectorizer(vectorizer: Any) -> tuple[dict[str, Any], Tensors]:
+def _read_tfidf_vectorizer(vectorizer: Any) -> tuple[Facts, Tensors]:
     facts, tensors = _read_counts(vectorizer)
     _, of_tfidf = _read_tfidf(vectorizer)
     return facts, tensors | of_tfidf
 
 
-def _restore_tfidf_vectorizer(vectorizer: Any, facts: dict[str, Any], tensors: Tensors) -> None:
+def _restore_tfidf_vectorizer(vectorizer: Any, facts: Facts, tensors: Tensors) -> None:
     from sklearn.feature_extraction.text import TfidfTransformer
 
     _restore_counts(vectorizer, facts, tensors)
@@ -229,13 +230,13 @@ def _restore_tfidf_vectorizer(vectorizer: Any, facts: dict[str, Any], tensors: T
     vectorizer._tfidf = tfidf
 
 
-def _read_words_and_pairs(vectorizer: Any) -> tuple[dict[str, Any], Tensors]:
+def _read_words_and_pairs(vectorizer: Any) -> tuple[Facts, Tensors]:
     facts, tensors = _read_counts(vectorizer)
     _, of_tfidf = _read_tfidf(vectorizer.tfidf_)
     return facts, tensors | of_tfidf
 
 
-def _restore_words_and_pairs(vectorizer: Any, facts: dict[str, Any], tensors: Tensors) -> None:
+def _restore_words_and_pairs(vectorizer: Any, facts: Facts, tensors: Tensors) -> None:
     from sklearn.feature_extraction.text import TfidfTransformer
 
     _restore_counts(vectorizer, facts | {"fixed_vocabulary": False}, tensors)
@@ -244,7 +245,7 @@ def _restore_words_and_pairs(vectorizer: Any, facts: dict[str, Any], tensors: Te
     _restore_tfidf(vectorizer.tfidf_, facts, tensors)
 
 
-def _read_tfidf(transformer: Any) -> tuple[dict[str, Any], Tensors]:
+def _read_tfidf(transformer: Any) -> tuple[Facts, Tensors]:
     if not transformer.use_idf:
         return {}, {}
     idf = _as_numbers("idf_", transformer.idf_)
@@ -261,21 +262,21 @@ def _restore_tfidf(transformer: Any, _: dict[str, Any], tensors: Tensors) -> Non
         raise ModelFormatError("tensor 'idf' has a number that is not finite.")
 
 
-def _read_hashing(vectorizer: Any) -> tuple[dict[str, Any], Tensors]:
+def _read_hashing(vectorizer: Any) -> tuple[Facts, Tensors]:
     return _read_stop_words(vectorizer)
 
 
-def _reader_of(*names: str) -> Callable[[Any], tuple[dict[str, Any], Tensors]]:
+def _reader_of(*names: str) -> Callable[[Any], tuple[Facts, Tensors]]:
     """Return a function that reads these attributes of a scaler, each an array or None."""
 
-    def read(scaler: Any) -> tuple[dict[str, Any], Tensors]:
+    def read(scaler: Any) -> tuple[Facts, Tensors]:
         learned = {name: getattr(scaler, name) for name in names}
         tensors = {
             name.removesuffix("_"): _as_numbers(name, array)
             for name, array in learned.items()
             if array is not None
         }
-        facts: dict[str, Any] = {}
+        facts: Facts = {}
         seen: Any = getattr(scaler, "n_samples_seen_", None)
         if np.ndim(seen) == 1:  # There is one number per feature if values were missing.
             tensors["n_samples_seen"] = np.asarray(seen, dtype=np.int64)
@@ -289,7 +290,7 @@ def _reader_of(*names: str) -> Callable[[Any], tuple[dict[str, Any], Tensors]]:
 def _restorer_of(needed: Mapping[str, str | None], *others: str) -> Callable[..., None]:
     """Return a function that restores a scaler, whose arrays may depend on parameters."""
 
-    def restore(scaler: Any, facts: dict[str, Any], tensors: Tensors) -> None:
+    def restore(scaler: Any, facts: Facts, tensors: Tensors) -> None:
         n_features = scaler.n_features_in_
         for name in (*needed, *others):
             stored = name.removesuffix("_")
@@ -311,7 +312,7 @@ def _restorer_of(needed: Mapping[str, str | None], *others: str) -> Callable[...
     return restore
 
 
-def _read_nothing(_: Any) -> tuple[dict[str, Any], Tensors]:
+def _read_nothing(_: Any) -> tuple[Facts, Tensors]:
     return {}, {}
 
 

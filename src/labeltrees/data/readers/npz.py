@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from labeltrees.store import Tensors
+
 _FEATURES = ("X", "x", "features", "data")
 _LABELS = ("y", "Y", "labels", "label", "target", "targets", "distributions")
 _PARTS = ("data", "indices", "indptr", "shape")
@@ -89,14 +91,14 @@ def _chunks(source: Source, chunk_rows: int) -> Iterator[Chunk]:
         yield whole.take(np.arange(begin, min(begin + chunk_rows, whole.n_rows)))
 
 
-def _load(source: Source) -> dict[str, NDArray[Any]]:
+def _load(source: Source) -> Tensors:
     with seekable(source) as file, np.load(file, allow_pickle=False) as arrays:
         if not isinstance(arrays, np.lib.npyio.NpzFile):
             raise ValueError("it holds one array; save X and y with np.savez.")
         return {key: arrays[key] for key in arrays.files}
 
 
-def _whole(arrays: dict[str, NDArray[Any]], name: str) -> Chunk:
+def _whole(arrays: Tensors, name: str) -> Chunk:
     """Return all rows as one chunk."""
     rows = _rows(arrays, name)
     labels = _labels(arrays, name, rows.n_rows)

@@ -6,7 +6,7 @@ import hashlib
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from labeltrees.models.model import (
     TopLabels,
     check_dense_size,
     check_k,
-    file_parts,
     names_of,
     stored_width,
 )
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
     from labeltrees.data.rows import Rows
     from labeltrees.models.online.online_model import CoreBatch
     from labeltrees.progress import Progress
+    from labeltrees.store import Facts, Tensors
 
 _KEY_BYTES = 16  # size of a row's hash; two of 10^9 rows collide with probability 10^-21
 _EMPTY: dict[int, float] = {}
@@ -120,13 +120,13 @@ class OneAgainstAllModel(DenseAnswers, BankModel):
         star = LabelTree.balanced(self.core.n_labels, arity=max(2, self.core.n_labels))
         return star.to_dot(names=names, max_nodes=max_nodes)
 
-    def _shape(self) -> dict[str, NDArray[Any]]:
+    def _shape(self) -> Tensors:
         return {}
 
     @classmethod
     def _restore_core(
         cls,
-        tensors: dict[str, NDArray[Any]],  # noqa: ARG003
+        tensors: Tensors,  # noqa: ARG003
         mass: NDArray[Any],
         lines: Lines,
         n_labels: int,
@@ -348,7 +348,7 @@ class FrequencyTableModel(DenseAnswers, FittedModel):
             names=names, max_nodes=max_nodes
         )
 
-    def to_tensors(self, *, keep_state: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    def to_tensors(self, *, keep_state: bool) -> tuple[Tensors, Facts]:
         """Return arrays and facts from which `from_tensors` restores an equal model."""
         frozen = self.frozen or not keep_state
         with self._lock:
@@ -371,29 +371,20 @@ class FrequencyTableModel(DenseAnswers, FittedModel):
         }
 
     @classmethod
-    def from_tensors(
-        cls,
-        tensors: dict[str, NDArray[Any]],
-        facts: dict[str, Any],
-        vocabulary: LabelVocabulary | None = None,
-    ) -> FrequencyTableModel:
-        """Return the model that `to_tensors` saved, or raise `ModelFormatError`."""
-        with file_parts():
-            settings = FrequencyTableSettings.from_dict(facts["settings"])
-            width, frozen = stored_width(facts), checks.flag("frozen", facts["frozen"])
-            if vocabulary is None:
-                vocabulary = LabelVocabulary.from_tensors(tensors)
-            totals = store.tensor(tensors, "totals", np.float64).copy()
-            if len(totals) > len(vocabulary):
-                raise ModelFormatError(
-                    "there is a count for a label that the vocabulary does not name."
-                )
-            tables = _restored_tables(tensors, totals, frozen=frozen)
-            return cls(settings, width, vocabulary, totals, tables, frozen)
+    def _restored(cls, tensors: Tensors, facts: Facts, vocabulary: LabelVocabulary) -> Self:
+        settings = FrequencyTableSettings.from_dict(facts["settings"])
+        width, frozen = stored_width(facts), checks.flag("frozen", facts["frozen"])
+        totals = store.tensor(tensors, "totals", np.float64).copy()
+        if len(totals) > len(vocabulary):
+            raise ModelFormatError(
+                "there is a count for a label that the vocabulary does not name."
+            )
+        tables = _restored_tables(tensors, totals, frozen=frozen)
+        return cls(settings, width, vocabulary, totals, tables, frozen)
 
 
 def _restored_tables(
-    tensors: dict[str, NDArray[Any]], totals: NDArray[np.float64], *, frozen: bool
+    tensors: Tensors, totals: NDArray[np.float64], *, frozen: bool
 ) -> dict[bytes, dict[int, float]]:
     """Return the tables of a file's rows, which must agree with the labels' totals."""
     keys = store.tensor(tensors, "rows.keys", np.uint8, ndim=2)

@@ -15,7 +15,6 @@ import numpy as np
 
 from labeltrees import checks, store
 from labeltrees.checks import Choice, Flag, Number, setting
-from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ModelFormatError
 from labeltrees.models.baselines.scores import ScoreCalibration
 from labeltrees.models.dense import entries_above, pieces
@@ -30,7 +29,6 @@ from labeltrees.models.model import (
     check_dense_size,
     check_k,
     check_top_rows,
-    file_parts,
     names_of,
     stored_width,
 )
@@ -44,6 +42,8 @@ if TYPE_CHECKING:
     from scipy import sparse
 
     from labeltrees.data.rows import Rows
+    from labeltrees.data.vocabulary import LabelVocabulary
+    from labeltrees.store import Facts, Tensors
 
 RelevanceName = Literal["propensity"]
 _MOST_SHARE = 1e9  # largest label share; a label's largest relevance may exceed all learned ones
@@ -59,13 +59,11 @@ class Scorer(Protocol):
     def describe(self) -> dict[str, Any]:
         """Return the sizes of the scorer as JSON values."""
 
-    def to_tensors(self) -> dict[str, NDArray[Any]]:
+    def to_tensors(self) -> Tensors:
         """Return arrays from which `from_tensors` restores an equal scorer."""
 
     @classmethod
-    def from_tensors(
-        cls, tensors: dict[str, NDArray[Any]], settings: Any, n_features: int, n_labels: int
-    ) -> Self:
+    def from_tensors(cls, tensors: Tensors, settings: Any, n_features: int, n_labels: int) -> Self:
         """Return the scorer of a file, or raise `ModelFormatError` because a file may be forged."""
 
 
@@ -307,7 +305,7 @@ class MultilabelModel(FittedModel):
         self,
         *,
         keep_state: bool,  # noqa: ARG002 - there is no state of learning
-    ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    ) -> tuple[Tensors, Facts]:
         """Return arrays and facts from which `from_tensors` restores an equal model."""
         tensors = self.vocabulary.to_tensors() | self.scorer.to_tensors()
         if self.calibration.label_shares is not None:
@@ -321,28 +319,19 @@ class MultilabelModel(FittedModel):
         }
 
     @classmethod
-    def from_tensors(
-        cls,
-        tensors: dict[str, NDArray[Any]],
-        facts: dict[str, Any],
-        vocabulary: LabelVocabulary | None = None,
-    ) -> Self:
-        """Return the model that `to_tensors` saved, or raise `ModelFormatError`."""
-        with file_parts():
-            settings: Any = cls.settings_class.from_dict(facts["settings"])
-            if vocabulary is None:
-                vocabulary = LabelVocabulary.from_tensors(tensors)
-            n_labels, width = len(vocabulary), stored_width(facts)
-            if not n_labels:
-                raise ModelFormatError("the file names no label.")
-            scorer = cls.scorer_class.from_tensors(tensors, settings, width, n_labels)
-            shares = None
-            if getattr(settings, "relevance", None) == "propensity":
-                shares = _restored_shares(tensors, n_labels)
-            calibration = ScoreCalibration.restore(facts["calibration"], shares)
-            scale = checks.number("scale", facts["scale"], 0, _MOST_SCALE, open_low=True)
-            form = checks.choice("form", facts["form"], get_args(FormName))
-            return cls(settings, vocabulary, scorer, width, scale, calibration, form)
+    def _restored(cls, tensors: Tensors, facts: Facts, vocabulary: LabelVocabulary) -> Self:
+        settings: Any = cls.settings_class.from_dict(facts["settings"])
+        n_labels, width = len(vocabulary), stored_width(facts)
+        if not n_labels:
+            raise ModelFormatError("the file names no label.")
+        scorer = cls.scorer_class.from_tensors(tensors, settings, width, n_labels)
+        shares = None
+        if getattr(settings, "relevance", None) == "propensity":
+            shares = _restored_shares(tensors, n_labels)
+        calibration = ScoreCalibration.restore(facts["calibration"], shares)
+        scale = checks.number("scale", facts["scale"], 0, _MOST_SCALE, open_low=True)
+        form = checks.choice("form", facts["form"], get_args(FormName))
+        return cls(settings, vocabulary, scorer, width, scale, calibration, form)
 
 
 class RegressingModel(MultilabelModel):
@@ -391,7 +380,7 @@ def _numbers(some: slice) -> NDArray[np.intp]:
     return np.arange(some.start, some.stop)
 
 
-def _restored_shares(tensors: dict[str, NDArray[Any]], n_labels: int) -> NDArray[np.float64]:
+def _restored_shares(tensors: Tensors, n_labels: int) -> NDArray[np.float64]:
     shares = store.tensor(tensors, "label_shares", np.float64)
     if len(shares) != n_labels or not ((shares > 0) & (shares <= _MOST_SHARE)).all():
         raise ModelFormatError(f"label_shares are not {n_labels} numbers above 0.")

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from labeltrees.data.rows import Rows
     from labeltrees.models.baselines.multilabel import RelevanceTargets
+    from labeltrees.store import Tensors
 
 _MOST_WEIGHT = 1e9
 _TOLERANCE = 0.05  # tolerance of the separators, in units of the penalty
@@ -72,7 +73,7 @@ class Bm25Scorer:
         """Return its sizes."""
         return {"features_learned": len(self.features), "weights": int(self.weights.nnz)}
 
-    def to_tensors(self) -> dict[str, NDArray[Any]]:
+    def to_tensors(self) -> Tensors:
         """Return arrays for the model file."""
         return {
             "features": self.features,
@@ -82,7 +83,7 @@ class Bm25Scorer:
     @classmethod
     def from_tensors(
         cls,
-        tensors: dict[str, NDArray[Any]],
+        tensors: Tensors,
         settings: Any,  # noqa: ARG003 - part of the protocol
         n_features: int,
         n_labels: int,
@@ -225,7 +226,7 @@ class PfastreXmlScorer:
             "weights_of_means": int(self.means.nnz),
         }
 
-    def to_tensors(self) -> dict[str, NDArray[Any]]:
+    def to_tensors(self) -> Tensors:
         """Return arrays for the model file."""
         tensors = {f"trees.{name}": getattr(self.forest, name)() for name in _TREE_ARRAYS}
         return tensors | {"used": self.used, **matrix_tensors("means", self.means)}
@@ -233,7 +234,7 @@ class PfastreXmlScorer:
     @classmethod
     def from_tensors(
         cls,
-        tensors: dict[str, NDArray[Any]],
+        tensors: Tensors,
         settings: PfastreXmlSettings,
         n_features: int,
         n_labels: int,

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from labeltrees.data.rows import Rows
     from labeltrees.models.baselines.multilabel import RelevanceTargets
+    from labeltrees.store import Tensors
 
 _DIRECT = 4096  # largest number of features or rows that is solved directly
 _MAX_STEPS = 500
@@ -169,7 +170,7 @@ class LemlScorer:
             "weights": self.rows_to_rank.size + self.rank_to_labels.size,
         }
 
-    def to_tensors(self) -> dict[str, NDArray[Any]]:
+    def to_tensors(self) -> Tensors:
         """Return arrays for the model file."""
         return {
             "features": self.features,
@@ -180,7 +181,7 @@ class LemlScorer:
     @classmethod
     def from_tensors(
         cls,
-        tensors: dict[str, NDArray[Any]],
+        tensors: Tensors,
         settings: Any,  # noqa: ARG003 - part of the protocol
         n_features: int,
         n_labels: int,

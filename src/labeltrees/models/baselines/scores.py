@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from labeltrees.data.rows import Rows
+    from labeltrees.store import Tensors
 
 _MOST_WEIGHT = 1e15
 _LEAST_HITS = 5  # minimum number of relevant pairs for a fit
@@ -84,9 +85,7 @@ needs ...
         )
 
 
-def stored_features(
-    tensors: dict[str, NDArray[Any]], n_features: int, name: str = "features"
-) -> NDArray[np.int32]:
+def stored_features(tensors: Tensors, n_features: int, name: str = "features") -> NDArray[np.int32]:
     """Return the features of a file that were learned from, or raise `ModelFormatError`."""
     features = store.tensor(tensors, name, np.int32)
     store.check_ids(name, features, n_features)
@@ -95,7 +94,7 @@ def stored_features(
     return features
 
 
-def matrix_tensors(name: str, matrix: sparse.csr_array) -> dict[str, NDArray[Any]]:
+def matrix_tensors(name: str, matrix: sparse.csr_array) -> Tensors:
     """Return a sparse matrix with a column for each label as three arrays.
 
     >>> sorted(matrix_tensors("means", sparse.csr_array([[0.0, 1.0]])))
@@ -108,9 +107,7 @@ def matrix_tensors(name: str, matrix: sparse.csr_array) -> dict[str, NDArray[Any
     }
 
 
-def stored_matrix(
-    tensors: dict[str, NDArray[Any]], name: str, shape: tuple[int, int]
-) -> sparse.csr_array:
+def stored_matrix(tensors: Tensors, name: str, shape: tuple[int, int]) -> sparse.csr_array:
     """Return the float32 matrix of `matrix_tensors`, or raise `ModelFormatError`."""
     starts = store.tensor(tensors, f"{name}.starts", np.int64)
     labels = store.tensor(tensors, f"{name}.labels", np.int32)
@@ -147,7 +144,7 @@ class LinearScorer:
         n_weights = self.weights.nnz if is_sparse else self.weights.size
         return {"features_learned": len(self.features), "weights": int(n_weights)}
 
-    def to_tensors(self) -> dict[str, NDArray[Any]]:
+    def to_tensors(self) -> Tensors:
         """Return arrays for the model file."""
         tensors = {"features": self.features, "biases": self.biases}
         if not sparse.issparse(self.weights):
@@ -157,7 +154,7 @@ class LinearScorer:
     @classmethod
     def from_tensors(
         cls,
-        tensors: dict[str, NDArray[Any]],
+        tensors: Tensors,
         settings: Any,  # noqa: ARG003 - part of the protocol
         n_features: int,
         n_labels: int,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from labeltrees import checks
 from labeltrees.checks import Integer, Number, setting
-from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError, ModelFormatError, TooLargeError
 from labeltrees.models.boosting.rounds import BoostingRecord, mixture_weights
 from labeltrees.models.capabilities import Above, Samples, can
@@ -24,7 +23,6 @@ from labeltrees.models.model import (
     check_dense_size,
     check_k,
     check_top_rows,
-    file_parts,
     stored_width,
 )
 from labeltrees.models.registry import model_class
@@ -37,6 +35,8 @@ if TYPE_CHECKING:
     from scipy import sparse
 
     from labeltrees.data.rows import Rows
+    from labeltrees.data.vocabulary import LabelVocabulary
+    from labeltrees.store import Facts, Tensors
 
 _FEW_LABELS = 256  # number of labels up to which the whole distribution costs less than a search
 _BLOCK_BYTES = 2**26  # size of a dense block inside a query
@@ -330,7 +330,7 @@ class AdacondModel(FittedModel):
         own = [of_label[label] for label in heaviest.vocabulary.labels.tolist()]
         return heaviest.to_dot(own, max_nodes=max_nodes)
 
-    def to_tensors(self, *, keep_state: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    def to_tensors(self, *, keep_state: bool) -> tuple[Tensors, Facts]:
         """Return arrays and facts from which `from_tensors` restores an equal model."""
         shared = self.vocabulary.to_tensors()
         tensors, members = shared | self.record.to_tensors(), []
@@ -348,37 +348,28 @@ class AdacondModel(FittedModel):
         }
 
     @classmethod
-    def from_tensors(
-        cls,
-        tensors: dict[str, NDArray[Any]],
-        facts: dict[str, Any],
-        vocabulary: LabelVocabulary | None = None,
-    ) -> AdacondModel:
-        """Return the model that `to_tensors` saved, or raise `ModelFormatError`."""
-        with file_parts():
-            settings = AdacondSettings.from_dict(facts["settings"])
-            if vocabulary is None:
-                vocabulary = LabelVocabulary.from_tensors(tensors)
-            record = BoostingRecord.restore(tensors, facts["record"])
-            members = [
-                _restore_member(tensors, vocabulary, number, **member)
-                for number, member in enumerate(facts["members"])
-            ]
-            n_features = stored_width(facts)
-            if len(members) != len(record.errors) or any(
-                member.n_features != n_features for member in members
-            ):
-                raise ModelFormatError("the members do not match the rounds.")
-            if not all(can(member, Samples) for member in members):
-                raise ModelFormatError("a member does not predict a distribution.")
-            model = cls(settings, vocabulary, members, record, n_features)
-            if any(columns is not None and (columns < 0).any() for columns in model._columns):
-                raise ModelFormatError("a member has a label that the vocabulary does not name.")
-            return model
+    def _restored(cls, tensors: Tensors, facts: Facts, vocabulary: LabelVocabulary) -> Self:
+        settings = AdacondSettings.from_dict(facts["settings"])
+        record = BoostingRecord.restore(tensors, facts["record"])
+        members = [
+            _restore_member(tensors, vocabulary, number, **member)
+            for number, member in enumerate(facts["members"])
+        ]
+        n_features = stored_width(facts)
+        if len(members) != len(record.errors) or any(
+            member.n_features != n_features for member in members
+        ):
+            raise ModelFormatError("the members do not match the rounds.")
+        if not all(can(member, Samples) for member in members):
+            raise ModelFormatError("a member does not predict a distribution.")
+        model = cls(settings, vocabulary, members, record, n_features)
+        if any(columns is not None and (columns < 0).any() for columns in model._columns):
+            raise ModelFormatError("a member has a label that the vocabulary does not name.")
+        return model
 
 
 def _restore_member(
-    tensors: dict[str, NDArray[Any]],
+    tensors: Tensors,
     shared: LabelVocabulary,
     number: int,
     *,

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from labeltrees.store import Tensors
+
     FloatArray = NDArray[np.float64]
 
 PERFECT = 1e-12
@@ -54,7 +56,7 @@ class BoostingRecord:
     exceed: FloatArray
     """The fraction of rows on which the mixture of the rounds so far has an error above eta."""
 
-    def to_tensors(self) -> dict[str, NDArray[Any]]:
+    def to_tensors(self) -> Tensors:
         """Return the arrays, for the model file."""
         return {f"boosting.{name}": getattr(self, name) for name in _ARRAYS}
 
@@ -63,7 +65,7 @@ class BoostingRecord:
         return {"eta": self.eta, "stop_reason": self.stop_reason}
 
     @classmethod
-    def restore(cls, tensors: dict[str, NDArray[Any]], facts: dict[str, Any]) -> BoostingRecord:
+    def restore(cls, tensors: Tensors, facts: dict[str, Any]) -> BoostingRecord:
         """Return the record that was written down; raise `ModelFormatError` if none was."""
         arrays = {name: store.tensor(tensors, f"boosting.{name}", np.float64) for name in _ARRAYS}
         eta = checks.number("eta", facts["eta"], 0, 1, open_low=True, open_high=True)

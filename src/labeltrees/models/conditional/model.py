@@ -21,7 +21,6 @@ from labeltrees.models.model import (
     check_dense_size,
     check_k,
     check_top_rows,
-    file_parts,
     names_of,
 )
 from labeltrees.models.online.tree_model import TreeModel
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from labeltrees.data.vocabulary import LabelVocabulary
     from labeltrees.models.online.explanation import Explanation
     from labeltrees.models.online.online_model import CoreBatch
+    from labeltrees.store import Facts, Tensors
 
 
 @dataclass
@@ -287,7 +287,7 @@ class _ConditionalModel(TreeModel):
             facts["novelty_mass"] = self.novelty_mass
         return facts
 
-    def to_tensors(self, *, keep_state: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    def to_tensors(self, *, keep_state: bool) -> tuple[Tensors, Facts]:
         """Return arrays and facts that `from_tensors` makes an equal model of.
 
         With ``keep_state=False`` only what questions need, in float16.
@@ -302,20 +302,13 @@ class _ConditionalModel(TreeModel):
         return tensors, facts
 
     @classmethod
-    def from_tensors(
-        cls,
-        tensors: dict[str, NDArray[Any]],
-        facts: dict[str, Any],
-        vocabulary: LabelVocabulary | None = None,
-    ) -> Self:
-        """Return the model that `to_tensors` wrote down; raise `ModelFormatError` if it did not."""
-        model = super().from_tensors(tensors, facts, vocabulary)
-        with file_parts():
-            if model.settings.novelty:
-                model.label_counts = LabelCounts.restore(facts["novelty"])
-                if not model.frozen:
-                    model.label_counts.counts = tensors["novelty.counts"].copy()
-                    model.label_counts.check(len(model.vocabulary))
+    def _restored(cls, tensors: Tensors, facts: Facts, vocabulary: LabelVocabulary) -> Self:
+        model = super()._restored(tensors, facts, vocabulary)
+        if model.settings.novelty:
+            model.label_counts = LabelCounts.restore(facts["novelty"])
+            if not model.frozen:
+                model.label_counts.counts = tensors["novelty.counts"].copy()
+                model.label_counts.check(len(model.vocabulary))
         return model
 
 

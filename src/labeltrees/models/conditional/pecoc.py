@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from labeltrees.data.vocabulary import LabelVocabulary
+    from labeltrees.store import Tensors
 
 
 @dataclass
@@ -105,13 +106,13 @@ class PecocTreeModel(DenseAnswers, BankModel):
         """Return which label ids have a leaf."""
         return self._has_leaf[np.clip(ids, -1, len(self._has_leaf) - 1)]
 
-    def _shape(self) -> dict[str, NDArray[Any]]:
+    def _shape(self) -> Tensors:
         tree = self.core.tree()
         return {"tree.parent": tree.parents(), "tree.label": tree.labels()}
 
     @classmethod
     def _restore_core(
-        cls, tensors: dict[str, NDArray[Any]], mass: NDArray[Any], lines: Lines, n_labels: int
+        cls, tensors: Tensors, mass: NDArray[Any], lines: Lines, n_labels: int
     ) -> _core.PecocTree:
         tree = _core.LabelTree.restore(tensors["tree.parent"], tensors["tree.label"], n_labels)
         return _core.PecocTree(tree, mass, *lines)

@@ -22,7 +22,6 @@ from labeltrees.models.model import (
     TopLabels,
     check_dense_size,
     check_k,
-    file_parts,
     names_of,
 )
 from labeltrees.models.online.explanation import Explanation, PooledExplanation, refinement_of
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from labeltrees.data.rows import Rows
     from labeltrees.models.conditional.settings import Shortlist
     from labeltrees.progress import Progress
+    from labeltrees.store import Facts, Tensors
     from labeltrees.tree import LabelTree
 
 TINY = 1e-300  # the probability of a label below the floors of many nodes may be 0 in float64
@@ -219,7 +219,7 @@ class PooledTreesModel(DenseAnswers, FittedModel):
         """Return the top of the first tree as Graphviz DOT."""
         return self.members[0].to_dot(names, max_nodes=max_nodes)
 
-    def to_tensors(self, *, keep_state: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    def to_tensors(self, *, keep_state: bool) -> tuple[Tensors, Facts]:
         """Return arrays and settings that `from_tensors` makes an equal model of.
 
         With ``keep_state=False`` only what questions need, in float16.
@@ -233,24 +233,13 @@ class PooledTreesModel(DenseAnswers, FittedModel):
         return tensors, {"members": facts}
 
     @classmethod
-    def from_tensors(
-        cls,
-        tensors: dict[str, NDArray[Any]],
-        facts: dict[str, Any],
-        vocabulary: LabelVocabulary | None = None,
-    ) -> PooledTreesModel:
-        """Return the model that `to_tensors` wrote down; raise `ModelFormatError` if it did not."""
-        with file_parts():
-            if vocabulary is None:
-                vocabulary = LabelVocabulary.from_tensors(tensors)
-            members = [
-                _KINDS[about["model"]].from_tensors(
-                    _own(tensors, number), about["facts"], vocabulary
-                )
-                for number, about in enumerate(facts["members"])
-            ]
-            _check_alike(members)
-            return cls(members)
+    def _restored(cls, tensors: Tensors, facts: Facts, vocabulary: LabelVocabulary) -> Self:
+        members = [
+            _KINDS[about["model"]].from_tensors(_own(tensors, number), about["facts"], vocabulary)
+            for number, about in enumerate(facts["members"])
+        ]
+        _check_alike(members)
+        return cls(members)
 
 
 def _check_alike(members: Sequence[Member]) -> None:
@@ -276,7 +265,7 @@ _KINDS: dict[str, type[Member]] = {
 }
 
 
-def _own(tensors: dict[str, NDArray[Any]], number: int) -> dict[str, NDArray[Any]]:
+def _own(tensors: Tensors, number: int) -> Tensors:
     start = f"{number}."
     return {
         name.removeprefix(start): array for name, array in tensors.items() if name.startswith(start)
@@ -376,7 +365,7 @@ class RefinedTreesModel(_ConditionalModel):
             "reranker_bytes_in_memory": self.core.n_pair_bytes,
         }
 
-    def _core_tensors(self, *, frozen: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    def _core_tensors(self, *, frozen: bool) -> tuple[Tensors, Facts]:
         trees, pairs, mixtures, scale = self.core.snapshot()
         tensors = reranker_tensors(pairs, mixtures, frozen=frozen)
         for number, tree in enumerate(trees):
@@ -393,14 +382,14 @@ class RefinedTreesModel(_ConditionalModel):
     @classmethod
     def _core_of(
         cls,
-        tensors: dict[str, NDArray[Any]],
+        tensors: Tensors,
         facts: dict[str, Any],
         n_labels: int,
         *,
         frozen: bool,
     ) -> _core.RefinedTrees:
         n_trees = checks.integer("n_trees", facts["n_trees"], 1, MOST_TREES)
-        own: list[dict[str, NDArray[Any]]] = [{} for _ in range(n_trees)]
+        own: list[Tensors] = [{} for _ in range(n_trees)]
         for name, array in tensors.items():
             number, _, rest = name.partition(".")
             if number.isdecimal() and int(number) < n_trees:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import astuple, dataclass, field
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Self, get_args
 
 import numpy as np
 
 from labeltrees import _core, checks, store
-from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ModelFormatError, TooLargeError
 from labeltrees.models.explanation import RelevanceExplanation, check_question, relevance_steps
 from labeltrees.models.extreme.calibration import Calibration, ProbabilityMap
@@ -27,7 +26,6 @@ from labeltrees.models.model import (
     check_dense_size,
     check_k,
     check_top_rows,
-    file_parts,
     names_of,
     stored_width,
 )
@@ -40,6 +38,8 @@ if TYPE_CHECKING:
     from scipy import sparse
 
     from labeltrees.data.rows import Rows
+    from labeltrees.data.vocabulary import LabelVocabulary
+    from labeltrees.store import Facts, Tensors
 
 __all__ = [
     "MASS_WIDTH",
@@ -314,7 +314,7 @@ class ExtremeModel(FittedModel):
         self,
         *,
         keep_state: bool,  # noqa: ARG002 - there is no state of learning
-    ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    ) -> tuple[Tensors, Facts]:
         """Return arrays and facts from which `from_tensors` restores an equal model."""
         tensors = self.vocabulary.to_tensors()
         for number, tree in enumerate(self.trees):
@@ -336,43 +336,34 @@ class ExtremeModel(FittedModel):
         }
 
     @classmethod
-    def from_tensors(
-        cls,
-        tensors: dict[str, NDArray[Any]],
-        facts: dict[str, Any],
-        vocabulary: LabelVocabulary | None = None,
-    ) -> ExtremeModel:
-        """Return the model that `to_tensors` saved, or raise `ModelFormatError`."""
-        with file_parts():
-            settings = ExtremeSettings.from_dict(facts["settings"])
-            if vocabulary is None:
-                vocabulary = LabelVocabulary.from_tensors(tensors)
-            n_labels, width = len(vocabulary), stored_width(facts)
-            trees = [
-                _restored_tree(tensors, f"tree{number}.", n_labels)
-                for number in range(settings.n_trees)
-            ]
-            tail = None
-            if settings.tail is not None:
-                tail = TailClassifier.from_tensors(
-                    tensors, settings.tail, settings.tail_weight, (n_labels, width)
-                )
-            calibration = Calibration.restore(facts["calibration"])
-            scale = checks.number("scale", facts["scale"], 0, open_low=True)
-            weighted = settings.relevance == "propensity"
-            probability_map = _restored_probability_map(tensors, facts, n_labels, weighted=weighted)
-            form = checks.choice("form", facts["form"], get_args(FormName))
-            return cls(
-                settings,
-                vocabulary,
-                trees,
-                width,
-                scale,
-                calibration,
-                probability_map,
-                tail,
-                form=form,
+    def _restored(cls, tensors: Tensors, facts: Facts, vocabulary: LabelVocabulary) -> Self:
+        settings = ExtremeSettings.from_dict(facts["settings"])
+        n_labels, width = len(vocabulary), stored_width(facts)
+        trees = [
+            _restored_tree(tensors, f"tree{number}.", n_labels)
+            for number in range(settings.n_trees)
+        ]
+        tail = None
+        if settings.tail is not None:
+            tail = TailClassifier.from_tensors(
+                tensors, settings.tail, settings.tail_weight, (n_labels, width)
             )
+        calibration = Calibration.restore(facts["calibration"])
+        scale = checks.number("scale", facts["scale"], 0, open_low=True)
+        weighted = settings.relevance == "propensity"
+        probability_map = _restored_probability_map(tensors, facts, n_labels, weighted=weighted)
+        form = checks.choice("form", facts["form"], get_args(FormName))
+        return cls(
+            settings,
+            vocabulary,
+            trees,
+            width,
+            scale,
+            calibration,
+            probability_map,
+            tail,
+            form=form,
+        )
 
     def top_rows(
         self,
@@ -443,16 +434,14 @@ class ExtremeModel(FittedModel):
         return Found(found.ids[place], found.probabilities[place], found.values[place])
 
 
-def _restored_tree(
-    tensors: dict[str, NDArray[Any]], prefix: str, n_labels: int
-) -> RelevanceTreeArrays:
+def _restored_tree(tensors: Tensors, prefix: str, n_labels: int) -> RelevanceTreeArrays:
     parent, label = tensors[f"{prefix}parent"], tensors[f"{prefix}label"]
     tree = _core.LabelTree.restore(parent, label, n_labels)
     return RelevanceTreeArrays(tree, tuple(tensors[f"{prefix}{name}"] for name in _ARRAYS))
 
 
 def _restored_probability_map(
-    tensors: dict[str, NDArray[Any]], facts: dict[str, Any], n_labels: int, *, weighted: bool
+    tensors: Tensors, facts: dict[str, Any], n_labels: int, *, weighted: bool
 ) -> ProbabilityMap:
     shares = None
     if weighted:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from labeltrees.data.rows import Rows
     from labeltrees.models.extreme.relevance import Relevance
+    from labeltrees.store import Tensors
 
     IntArray = NDArray[np.int64]
     FloatArray = NDArray[np.float64]
@@ -143,7 +144,7 @@ class TailClassifier:
         """Return scores that no pair of these values exceeds."""
         return np.asarray(values**self.weight * _MOST_NEAR ** (1 - self.weight))
 
-    def to_tensors(self) -> dict[str, NDArray[Any]]:
+    def to_tensors(self) -> Tensors:
         """Return the means as arrays, for the model file."""
         return {
             "tail.starts": self.means.indptr.astype(np.int64),
@@ -154,7 +155,7 @@ class TailClassifier:
 
     @classmethod
     def from_tensors(
-        cls, tensors: dict[str, NDArray[Any]], kind: str, weight: float, shape: tuple[int, int]
+        cls, tensors: Tensors, kind: str, weight: float, shape: tuple[int, int]
     ) -> TailClassifier:
         """Return the classifier that `to_tensors` saved, with ``shape`` (n_labels, n_features)."""
         from scipy import sparse

@@ -10,6 +10,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from labeltrees.store import Tensors
+
 Histogram = dict[int, float]
 
 
@@ -79,7 +81,7 @@ def split_quality(
 
 
 def diagnose(
-    nodes: dict[str, NDArray[Any]],
+    nodes: Tensors,
     root: int,
     leaves: NDArray[Any],
     labels: NDArray[Any],
@@ -129,7 +131,7 @@ def diagnose(
     )
 
 
-def _downwards(nodes: dict[str, NDArray[Any]], root: int) -> tuple[list[int], dict[int, int]]:
+def _downwards(nodes: Tensors, root: int) -> tuple[list[int], dict[int, int]]:
     """Return the nodes, parents first, and their depths."""
     order, depths = [root], {root: 0}
     for node in order:  # grows meanwhile

@@ -18,7 +18,6 @@ from labeltrees.models.model import (
     MAX_DENSE_BYTES,
     TopRows,
     check_top_rows,
-    file_parts,
     names_of,
     stored_width,
 )
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from labeltrees.data.rows import Rows
     from labeltrees.models.online.online_model import CoreBatch
     from labeltrees.progress import Progress
+    from labeltrees.store import Facts, Tensors
 
 CountsName = Literal["both", "training"]
 GrowthName = Literal["online", "heaviest"]
@@ -284,7 +284,7 @@ class LomTreeModel(TableModel):
         ]
         return "\n".join([*lines, "}", ""])
 
-    def to_tensors(self, *, keep_state: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    def to_tensors(self, *, keep_state: bool) -> tuple[Tensors, Facts]:
         """Return arrays and settings that `from_tensors` makes an equal model of.
 
         With ``keep_state=False`` the histograms and weights only; the answers stay the same.
@@ -325,42 +325,33 @@ class LomTreeModel(TableModel):
         }
 
     @classmethod
-    def from_tensors(
-        cls,
-        tensors: dict[str, NDArray[Any]],
-        facts: dict[str, Any],
-        vocabulary: LabelVocabulary | None = None,
-    ) -> LomTreeModel:
-        """Return the model that `to_tensors` wrote down; raise `ModelFormatError` if it did not."""
-        with file_parts():
-            settings = LomSettings.from_dict(facts["settings"])
-            frozen = checks.flag("frozen", facts["frozen"])
-            if vocabulary is None:
-                vocabulary = LabelVocabulary.from_tensors(tensors)
-            mass = store.tensor(tensors, "mass", np.float64)
-            if len(mass) > len(vocabulary):
-                raise ModelFormatError("there is a count of a label that nobody named.")
-            weights, counts = tensors["table.weights"], tensors["ledgers.counts"]
-            core = _core.LomTree(
-                {name.removeprefix("nodes."): array
-                 for name, array in tensors.items() if name.startswith("nodes.")},
-                checks.integer("root", facts["root"], 0, 2**31 - 1),
-                tensors["table.used_slots"],
-                mass,
-                tensors["ledgers.open"],
-                tensors["ledgers.keys"],
-                counts,
-                np.zeros_like(counts) if frozen else tensors["ledgers.means"],
-                tensors["table.keys"],
-                weights,
-                np.zeros_like(weights) if frozen else tensors["table.sums"],
-                tensors["back_off.asked"],
-                tensors["back_off.drawn"],
-                _learned_again(facts, mass),
-            )  # fmt: skip
-            model = cls(settings, vocabulary, core, stored_width(facts), frozen)
-            model.columns.restore(tensors, facts, model.n_features)
-            return model
+    def _restored(cls, tensors: Tensors, facts: Facts, vocabulary: LabelVocabulary) -> Self:
+        settings = LomSettings.from_dict(facts["settings"])
+        frozen = checks.flag("frozen", facts["frozen"])
+        mass = store.tensor(tensors, "mass", np.float64)
+        if len(mass) > len(vocabulary):
+            raise ModelFormatError("there is a count of a label that nobody named.")
+        weights, counts = tensors["table.weights"], tensors["ledgers.counts"]
+        core = _core.LomTree(
+            {name.removeprefix("nodes."): array
+             for name, array in tensors.items() if name.startswith("nodes.")},
+            checks.integer("root", facts["root"], 0, 2**31 - 1),
+            tensors["table.used_slots"],
+            mass,
+            tensors["ledgers.open"],
+            tensors["ledgers.keys"],
+            counts,
+            np.zeros_like(counts) if frozen else tensors["ledgers.means"],
+            tensors["table.keys"],
+            weights,
+            np.zeros_like(weights) if frozen else tensors["table.sums"],
+            tensors["back_off.asked"],
+            tensors["back_off.drawn"],
+            _learned_again(facts, mass),
+        )  # fmt: skip
+        model = cls(settings, vocabulary, core, stored_width(facts), frozen)
+        model.columns.restore(tensors, facts, model.n_features)
+        return model
 
 
 def _learned_again(facts: dict[str, Any], mass: NDArray[np.float64]) -> float:

@@ -22,7 +22,6 @@ from labeltrees.models.model import (
     check_dense_size,
     check_k,
     check_top_rows,
-    file_parts,
     names_of,
     stored_width,
 )
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from labeltrees.data.labels import RaggedLabels
     from labeltrees.data.rows import Rows
     from labeltrees.progress import Progress
+    from labeltrees.store import Facts, Tensors
 
 MOST_CANDIDATES = 1000
 _PAIR_NAMES = {"keys": "pair_keys", "weights": "pair_weights", "sums": "pair_sums"}
@@ -290,7 +290,7 @@ class MultiLabelTreeModel(FittedModel):
         """Return the top of the tree as Graphviz DOT."""
         return self.tree.to_dot(names=names, max_nodes=max_nodes)
 
-    def to_tensors(self, *, keep_state: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    def to_tensors(self, *, keep_state: bool) -> tuple[Tensors, Facts]:
         """Return arrays and facts that `from_tensors` makes an equal model of.
 
         With ``keep_state=False`` only what predictions need, in float16.
@@ -301,7 +301,7 @@ class MultiLabelTreeModel(FittedModel):
                 self.core.snapshot()
             )
             of_columns, about_columns = self.columns.to_tensors()
-        tensors: dict[str, NDArray[Any]] = {
+        tensors: Tensors = {
             "tree.parent": parents,
             "tree.slot": slots,
             "tree.label": labels,
@@ -320,41 +320,30 @@ class MultiLabelTreeModel(FittedModel):
         }
 
     @classmethod
-    def from_tensors(
-        cls,
-        tensors: dict[str, NDArray[Any]],
-        facts: dict[str, Any],
-        vocabulary: LabelVocabulary | None = None,
-    ) -> Self:
-        """Return the model that `to_tensors` wrote down; raise `ModelFormatError` if it did not."""
-        with file_parts():
-            if vocabulary is None:
-                vocabulary = LabelVocabulary.from_tensors(tensors)
-            frozen = checks.flag("frozen", facts["frozen"])
-            settings = cls.settings_class.from_dict(facts["settings"], n_labels=len(vocabulary))
-            lines = CountedLines.from_tensors(tensors, frozen=frozen)
-            pairs = reranker_pairs(tensors, frozen=frozen)
-            core = _core.MultilabelTree(
-                parents=store.tensor(tensors, "tree.parent", np.int32),
-                slots=store.tensor(tensors, "tree.slot", np.int32),
-                labels=store.tensor(tensors, "tree.label", np.int32),
-                n_labels=len(vocabulary),
-                n_candidates=checks.integer(
-                    "n_candidates", facts["n_candidates"], 0, MOST_CANDIDATES
-                ),
-                least_share=checks.number("least_share", facts["least_share"], 0, 1),
-                mass=store.tensor(tensors, "tree.mass", np.float64),
-                mixtures=tensors["mixtures"],
-                reranker_mixtures=tensors["experts.mixtures"],
-                **vars(lines),
-                **{_PAIR_NAMES.get(name, name): array for name, array in pairs.items()},
-            )
-            form = checks.choice("form", facts["form"], get_args(FormName))
-            if settings.max_memory is not None:
-                core.limit_bytes(settings.max_memory)
-            model = cls(settings, vocabulary, core, stored_width(facts), frozen, form)
-            model.columns.restore(tensors, facts, model.n_features)
-            return model
+    def _restored(cls, tensors: Tensors, facts: Facts, vocabulary: LabelVocabulary) -> Self:
+        frozen = checks.flag("frozen", facts["frozen"])
+        settings = cls.settings_class.from_dict(facts["settings"], n_labels=len(vocabulary))
+        lines = CountedLines.from_tensors(tensors, frozen=frozen)
+        pairs = reranker_pairs(tensors, frozen=frozen)
+        core = _core.MultilabelTree(
+            parents=store.tensor(tensors, "tree.parent", np.int32),
+            slots=store.tensor(tensors, "tree.slot", np.int32),
+            labels=store.tensor(tensors, "tree.label", np.int32),
+            n_labels=len(vocabulary),
+            n_candidates=checks.integer("n_candidates", facts["n_candidates"], 0, MOST_CANDIDATES),
+            least_share=checks.number("least_share", facts["least_share"], 0, 1),
+            mass=store.tensor(tensors, "tree.mass", np.float64),
+            mixtures=tensors["mixtures"],
+            reranker_mixtures=tensors["experts.mixtures"],
+            **vars(lines),
+            **{_PAIR_NAMES.get(name, name): array for name, array in pairs.items()},
+        )
+        form = checks.choice("form", facts["form"], get_args(FormName))
+        if settings.max_memory is not None:
+            core.limit_bytes(settings.max_memory)
+        model = cls(settings, vocabulary, core, stored_width(facts), frozen, form)
+        model.columns.restore(tensors, facts, model.n_features)
+        return model
 
     def _seen(self, rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
         self.check_width(rows)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from labeltrees.store import Tensors
+
 SLOTS = 7
 """Regressors in a line of the table: a binary subtree of three levels."""
 
@@ -32,14 +34,14 @@ class CountedLines:
     right: NDArray[np.uint8]
     """Examples counted on each side."""
 
-    def to_tensors(self, *, frozen: bool) -> dict[str, NDArray[Any]]:
+    def to_tensors(self, *, frozen: bool) -> Tensors:
         """Return the lines as arrays, or only what answering needs of them."""
         if frozen:
             return pack_lines(self.keys, self.weights, {"left": self.left, "right": self.right})
         return {f"table.{name}": array for name, array in vars(self).items()}
 
     @classmethod
-    def from_tensors(cls, tensors: dict[str, NDArray[Any]], *, frozen: bool) -> CountedLines:
+    def from_tensors(cls, tensors: Tensors, *, frozen: bool) -> CountedLines:
         """Return the lines that `to_tensors` wrote down."""
         if frozen:
             keys, weights, counts = unpack_lines(tensors, ("left", "right"))
@@ -51,7 +53,7 @@ def pack_lines(
     keys: NDArray[np.uint64],
     weights: NDArray[np.float32],
     counts: Mapping[str, NDArray[np.uint8]],
-) -> dict[str, NDArray[Any]]:
+) -> Tensors:
     """Return what prediction needs of a table's lines: float16 weights and counts, without zeros.
 
     Of a line only the mask of its slots in use and those slots' weights and counts are kept; a
@@ -110,7 +112,7 @@ def unpack_keys(tensors: Mapping[str, NDArray[Any]], prefix: str) -> NDArray[np.
 
 
 def unpack_lines(
-    tensors: dict[str, NDArray[Any]], counts: Sequence[str] = ()
+    tensors: Tensors, counts: Sequence[str] = ()
 ) -> tuple[NDArray[np.uint64], NDArray[np.float32], dict[str, NDArray[np.uint8]]]:
     """Return the keys, weights and counts that `pack_lines` wrote down."""
     keys = unpack_keys(tensors, "packed.")
@@ -143,9 +145,9 @@ _PAIRS: dict[str, Any] = {
 
 def reranker_tensors(
     pairs: Sequence[NDArray[Any]], mixtures: NDArray[np.float32], *, frozen: bool
-) -> dict[str, NDArray[Any]]:
+) -> Tensors:
     """Return the rerankers' table as arrays of a model file, whose names say "experts"."""
-    found: dict[str, NDArray[Any]] = dict(zip(_PAIRS, pairs, strict=True))
+    found: Tensors = dict(zip(_PAIRS, pairs, strict=True))
     found["mixtures"] = mixtures
     if frozen:
         del found["sums"]
@@ -154,9 +156,9 @@ def reranker_tensors(
     return {f"experts.{name}": array for name, array in found.items()}
 
 
-def reranker_pairs(tensors: dict[str, NDArray[Any]], *, frozen: bool) -> dict[str, NDArray[Any]]:
+def reranker_pairs(tensors: Tensors, *, frozen: bool) -> Tensors:
     """Return the rerankers' table that `reranker_tensors` wrote down, by names of the core."""
-    found: dict[str, NDArray[Any]] = {}
+    found: Tensors = {}
     for name, kind in _PAIRS.items():
         if not frozen:
             found[name] = store.tensor(tensors, f"experts.{name}", kind)

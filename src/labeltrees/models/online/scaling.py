@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from labeltrees.models.online.settings import PassSettings
+    from labeltrees.store import Facts, Tensors
 
 ScaleName = Literal["auto", "standard"]
 
@@ -182,7 +183,7 @@ class ColumnScale:
         )
         self._state = True, Moments.of_none(rows.n_features) if standard else None
 
-    def to_tensors(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    def to_tensors(self) -> tuple[Tensors, Facts]:
         """Return arrays and facts that `restore` takes."""
         is_decided, moments = self._state
         if moments is None:

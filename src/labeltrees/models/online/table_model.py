@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from labeltrees import checks
-from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.models.model import (
     MAX_DENSE_BYTES,
     TopLabels,
     check_dense_size,
     check_k,
-    file_parts,
     names_of,
     stored_width,
 )
@@ -28,7 +26,9 @@ if TYPE_CHECKING:
 
     from labeltrees import _core
     from labeltrees.data.rows import Rows
+    from labeltrees.data.vocabulary import LabelVocabulary
     from labeltrees.models.online.online_model import CoreBatch
+    from labeltrees.store import Facts, Tensors
 
 Lines = tuple["NDArray[np.uint64]", "NDArray[np.float32]", "NDArray[np.float32]"]
 """The keys, weights and sums of a table."""
@@ -79,7 +79,7 @@ class TableModel(OnlineModel):
 class BankModel(TableModel):
     """A model whose file is masses, lines and what a subclass adds: the shape of its core."""
 
-    def to_tensors(self, *, keep_state: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    def to_tensors(self, *, keep_state: bool) -> tuple[Tensors, Facts]:
         """Return arrays and facts that `from_tensors` makes an equal model of.
 
         With ``keep_state=False`` only what questions need, in float16.
@@ -100,35 +100,26 @@ class BankModel(TableModel):
         }
 
     @classmethod
-    def from_tensors(
-        cls,
-        tensors: dict[str, NDArray[Any]],
-        facts: dict[str, Any],
-        vocabulary: LabelVocabulary | None = None,
-    ) -> Self:
-        """Return the model that `to_tensors` wrote down; raise `ModelFormatError` if it did not."""
-        with file_parts():
-            if vocabulary is None:
-                vocabulary = LabelVocabulary.from_tensors(tensors)
-            frozen = checks.flag("frozen", facts["frozen"])
-            settings = cls.settings_class.from_dict(facts["settings"], n_labels=len(vocabulary))
-            if frozen:
-                keys, weights, _ = unpack_lines(tensors)
-                lines = keys, weights, np.zeros_like(weights)
-            else:
-                lines = tensors["table.keys"], tensors["table.weights"], tensors["table.sums"]
-            core = cls._restore_core(tensors, tensors["mass"], lines, len(vocabulary))
-            model = cls(settings, vocabulary, core, stored_width(facts), frozen)
-            model.columns.restore(tensors, facts, model.n_features)
-            return model
+    def _restored(cls, tensors: Tensors, facts: Facts, vocabulary: LabelVocabulary) -> Self:
+        frozen = checks.flag("frozen", facts["frozen"])
+        settings = cls.settings_class.from_dict(facts["settings"], n_labels=len(vocabulary))
+        if frozen:
+            keys, weights, _ = unpack_lines(tensors)
+            lines = keys, weights, np.zeros_like(weights)
+        else:
+            lines = tensors["table.keys"], tensors["table.weights"], tensors["table.sums"]
+        core = cls._restore_core(tensors, tensors["mass"], lines, len(vocabulary))
+        model = cls(settings, vocabulary, core, stored_width(facts), frozen)
+        model.columns.restore(tensors, facts, model.n_features)
+        return model
 
     @abstractmethod
-    def _shape(self) -> dict[str, NDArray[Any]]:
+    def _shape(self) -> Tensors:
         """Return the arrays besides the masses and the lines that make up the core."""
 
     @classmethod
     @abstractmethod
     def _restore_core(
-        cls, tensors: dict[str, NDArray[Any]], mass: NDArray[Any], lines: Lines, n_labels: int
+        cls, tensors: Tensors, mass: NDArray[Any], lines: Lines, n_labels: int
     ) -> Any:
         """Return the core, all of whose labels are below ``n_labels``."""

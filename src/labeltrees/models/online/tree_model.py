@@ -10,7 +10,7 @@ import numpy as np
 from labeltrees import _core, checks
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.models.explanation import check_question
-from labeltrees.models.model import file_parts, stored_width
+from labeltrees.models.model import stored_width
 from labeltrees.models.online.explanation import Explanation, steps_of
 from labeltrees.models.online.lines import CountedLines
 from labeltrees.models.online.online_model import OnlineModel
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from labeltrees.data.rows import Rows
+    from labeltrees.store import Facts, Tensors
 
 
 @dataclass
@@ -89,7 +90,7 @@ class TreeModel(OnlineModel):
         """Return the top of the tree as Graphviz DOT."""
         return self.tree.to_dot(names=names, max_nodes=max_nodes)
 
-    def to_tensors(self, *, keep_state: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    def to_tensors(self, *, keep_state: bool) -> tuple[Tensors, Facts]:
         """Return arrays and facts that `from_tensors` makes an equal model of.
 
         With ``keep_state=False`` only what questions need, in float16.
@@ -104,14 +105,14 @@ class TreeModel(OnlineModel):
             "frozen": frozen,
         }
 
-    def _core_tensors(self, *, frozen: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    def _core_tensors(self, *, frozen: bool) -> tuple[Tensors, Facts]:
         """Return what `_core_of` makes an equal core of."""
         return tree_tensors(*self.core.snapshot(), frozen=frozen), {}
 
     @classmethod
     def _core_of(
         cls,
-        tensors: dict[str, NDArray[Any]],
+        tensors: Tensors,
         facts: dict[str, Any],  # noqa: ARG003 - for cores that consist of more
         n_labels: int,
         *,
@@ -120,22 +121,13 @@ class TreeModel(OnlineModel):
         return tree_core(tensors, n_labels, frozen=frozen)
 
     @classmethod
-    def from_tensors(
-        cls,
-        tensors: dict[str, NDArray[Any]],
-        facts: dict[str, Any],
-        vocabulary: LabelVocabulary | None = None,
-    ) -> Self:
-        """Return the model that `to_tensors` wrote down; raise `ModelFormatError` if it did not."""
-        with file_parts():
-            if vocabulary is None:
-                vocabulary = LabelVocabulary.from_tensors(tensors)
-            frozen = checks.flag("frozen", facts["frozen"])
-            settings = cls.settings_class.from_dict(facts["settings"], n_labels=len(vocabulary))
-            core = cls._core_of(tensors, facts, len(vocabulary), frozen=frozen)
-            model = cls(settings, vocabulary, core, stored_width(facts), frozen)
-            model.columns.restore(tensors, facts, model.n_features)
-            return model
+    def _restored(cls, tensors: Tensors, facts: Facts, vocabulary: LabelVocabulary) -> Self:
+        frozen = checks.flag("frozen", facts["frozen"])
+        settings = cls.settings_class.from_dict(facts["settings"], n_labels=len(vocabulary))
+        core = cls._core_of(tensors, facts, len(vocabulary), frozen=frozen)
+        model = cls(settings, vocabulary, core, stored_width(facts), frozen)
+        model.columns.restore(tensors, facts, model.n_features)
+        return model
 
 
 def tree_tensors(
@@ -145,9 +137,9 @@ def tree_tensors(
     mixtures: NDArray[np.float32],
     *,
     frozen: bool,
-) -> dict[str, NDArray[Any]]:
+) -> Tensors:
     """Return a snapshot of the core's tree as arrays, or only what answering needs of it."""
-    tensors: dict[str, NDArray[Any]] = {
+    tensors: Tensors = {
         "tree.parent": tree.parents(),
         "tree.label": tree.labels(),
         "tree.mass": mass,
@@ -156,9 +148,7 @@ def tree_tensors(
     return tensors | CountedLines(*lines).to_tensors(frozen=frozen)
 
 
-def tree_core(
-    tensors: dict[str, NDArray[Any]], n_labels: int, *, frozen: bool
-) -> _core.ConditionalTree:
+def tree_core(tensors: Tensors, n_labels: int, *, frozen: bool) -> _core.ConditionalTree:
     """Return the core's tree that `tree_tensors` wrote down."""
     tree = _core.LabelTree.restore(tensors["tree.parent"], tensors["tree.label"], n_labels)
     lines = CountedLines.from_tensors(tensors, frozen=frozen)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from labeltrees import _core, checks
-from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ModelFormatError, TooLargeError
 from labeltrees.models.dense import DenseAnswers
 from labeltrees.models.model import (
@@ -18,7 +17,6 @@ from labeltrees.models.model import (
     TopLabels,
     check_dense_size,
     check_k,
-    file_parts,
     stored_width,
 )
 from labeltrees.models.self_terminating.settings import SelfTerminatingSettings
@@ -29,6 +27,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from labeltrees.data.rows import Rows
+    from labeltrees.data.vocabulary import LabelVocabulary
+    from labeltrees.store import Facts, Tensors
 
 _TENSORS = (
     "root",
@@ -187,7 +187,7 @@ class SelfTerminatingTreeModel(DenseAnswers, FittedModel):
         self,
         *,
         keep_state: bool,  # noqa: ARG002 - a grown tree has no state of learning
-    ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    ) -> tuple[Tensors, Facts]:
         """Return arrays and facts from which `from_tensors` restores an equal model."""
         tensors = {f"tree.{name}": getattr(self.core, name)() for name in _TENSORS}
         facts = {
@@ -200,26 +200,17 @@ class SelfTerminatingTreeModel(DenseAnswers, FittedModel):
         return tensors | self.vocabulary.to_tensors(), facts
 
     @classmethod
-    def from_tensors(
-        cls,
-        tensors: dict[str, NDArray[Any]],
-        facts: dict[str, Any],
-        vocabulary: LabelVocabulary | None = None,
-    ) -> Self:
-        """Return the model that `to_tensors` saved, or raise `ModelFormatError`."""
-        with file_parts():
-            settings = SelfTerminatingSettings.from_dict(facts["settings"])
-            if vocabulary is None:
-                vocabulary = LabelVocabulary.from_tensors(tensors)
-            n_features = stored_width(facts)
-            penalties = [_penalty(penalty) for penalty in facts["penalties"]]
-            power = checks.number("weight_power", facts["weight_power"], 0, 1, open_high=True)
-            gain = checks.number("min_gain", facts["min_gain"], 0)
-            arrays: list[Any] = [tensors[f"tree.{name}"] for name in _TENSORS]
-            core = _core.SelfTerminatingTree(*[*arrays, n_features])
-            if core.n_labels != len(vocabulary) or not penalties:
-                raise ModelFormatError("the tree does not fit its labels or penalties.")
-            return cls(settings, vocabulary, core, n_features, penalties, power, gain)
+    def _restored(cls, tensors: Tensors, facts: Facts, vocabulary: LabelVocabulary) -> Self:
+        settings = SelfTerminatingSettings.from_dict(facts["settings"])
+        n_features = stored_width(facts)
+        penalties = [_penalty(penalty) for penalty in facts["penalties"]]
+        power = checks.number("weight_power", facts["weight_power"], 0, 1, open_high=True)
+        gain = checks.number("min_gain", facts["min_gain"], 0)
+        arrays: list[Any] = [tensors[f"tree.{name}"] for name in _TENSORS]
+        core = _core.SelfTerminatingTree(*[*arrays, n_features])
+        if core.n_labels != len(vocabulary) or not penalties:
+            raise ModelFormatError("the tree does not fit its labels or penalties.")
+        return cls(settings, vocabulary, core, n_features, penalties, power, gain)
 
 
 def _penalty(value: Any) -> float:
