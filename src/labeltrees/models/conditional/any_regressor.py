@@ -89,18 +89,18 @@ class AnyRegressorTree:
         """Algorithm 3: learn one row, a new label included; return Q(label given x) before."""
         if not self.label:
             self._append(label, -1)
-            self._teach(0, x, 0, weight)
+            self._update_node(0, x, 0, weight)
             return 0.0
         if label in self.leaf_of:
             p = float(self.label_probabilities(x, np.array([label]))[0])
             for node, turn in self.path(label):
-                self._teach(node, x, turn, weight)
-            self._teach(self.leaf_of[label], x, 0, weight)
+                self._update_node(node, x, turn, weight)
+            self._update_node(self.leaf_of[label], x, 0, weight)
             return p
         node = 0
         while self.label[node] < 0:
             turn = int(self._objective(node, x) > 0)
-            self._teach(node, x, turn, weight)
+            self._update_node(node, x, turn, weight)
             self.n_leaves[node] += 1
             node = self.first_child[node] + turn
         self._split(node, label, x, weight)
@@ -120,8 +120,8 @@ class AnyRegressorTree:
         self.first_child[node] = len(self.label)
         left, right = self._append(old, node), self._append(label, node)
         self.regressor[left] = copy.deepcopy(self.regressor[node])
-        self._teach(right, x, 0, weight)
-        self._teach(node, x, 1, weight)
+        self._update_node(right, x, 0, weight)
+        self._update_node(node, x, 1, weight)
 
     def _append(self, label: int, parent: int) -> int:
         self.parent.append(parent)
@@ -132,7 +132,7 @@ class AnyRegressorTree:
         self.leaf_of[label] = len(self.label) - 1
         return len(self.label) - 1
 
-    def _teach(self, node: int, x: Any, turn: int, weight: float) -> None:
+    def _update_node(self, node: int, x: Any, turn: int, weight: float) -> None:
         regressor = self.regressor[node]
         if regressor is None:
             regressor = self.regressor[node] = self.make()

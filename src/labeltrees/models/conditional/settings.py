@@ -223,7 +223,7 @@ class ConditionalSettings(RegressorSettings):
 
     @property
     def _sharpness(self) -> float:
-        # Experts sharpen what they refine, and all else is better spread out.
+        # Rerankers sharpen the candidates, and other labels are better spread out.
         if self.sharpness == "auto":
             return 0.9 if self.is_refined else 1.2
         return self.sharpness
