@@ -27,9 +27,9 @@ STYLE = """
 text{font:12px system-ui,-apple-system,"Segoe UI",Roboto,Helvetica,Arial,sans-serif;fill:#1f2328}
 .title{font-size:15px;font-weight:600}.head{font-weight:600}.axis{font-size:11px;fill:#59636e}
 .grid{stroke:#d1d9e0;stroke-width:1}
-.ours{fill:#0d7f74}.peer{fill:#a8642a}text.ours{font-weight:600}
+.ours{fill:#0d7f74}.peer{fill:#a8642a}text.ours{font-weight:600}.page{fill:#ffffff}
 @media(prefers-color-scheme:dark){text{fill:#e6edf3}.axis{fill:#9198a1}.grid{stroke:#3d444d}
-.ours{fill:#2fb5a6}.peer{fill:#e0a467}}
+.ours{fill:#2fb5a6}.peer{fill:#e0a467}.page{fill:#0d1117}}
 """
 
 
@@ -112,9 +112,10 @@ def chart(records: Records) -> str:
         drawn.append(_panel(panel, top))
         top += HEIGHT + 92
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{top - 12}" '
-        f'viewBox="0 0 {WIDTH} {top - 12}" role="img"><title>{TITLE}: {_alternative(records)}'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{top - 4}" '
+        f'viewBox="0 0 {WIDTH} {top - 4}" role="img"><title>{TITLE}: {_alternative(records)}'
         f"</title><style>{STYLE.strip()}</style>\n"
+        '<rect class="page" width="100%" height="100%" rx="6"/>\n'
         f'<text x="8" y="20" class="title">{TITLE}</text>\n' + "\n".join(drawn) + "\n</svg>\n"
     )
 
@@ -159,7 +160,7 @@ def _panel(panel: Panel, top: int) -> str:
 #: Where a name stands whose place beside its point is taken: its anchor, and pixels to the right
 #: and down.
 _PLACES = {
-    "labeltrees, 1 tree": ("start", -6, -11),
+    "Omikuji hinge, 3 trees": ("middle", 0, 17),
     "Omikuji log, 1 tree": ("middle", 10, 18),
     "napkinXC PLT": ("start", 9, 4),
 }

@@ -7,6 +7,8 @@ from scipy.sparse import csr_array
 import labeltrees
 
 CHUNK_ROWS = 10_000
+#: Named here because it imports the models, which must not happen while time is taken.
+load_model = labeltrees.load
 
 
 def train(folder, model, settings):
@@ -39,7 +41,7 @@ def train(folder, model, settings):
 
 
 def load(model, settings):
-    return labeltrees.load(f"{model}/model.safetensors", mapped=settings["mapped"])
+    return load_model(f"{model}/model.safetensors", mapped=settings["mapped"])
 
 
 def rows_of(arrays):
