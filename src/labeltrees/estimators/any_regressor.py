@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _NAMES = ("online", "balanced", "shuffled")
 
 
+@dataclass(eq=False, repr=False)
 class RegressorTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """P(label given x) by a tree with any regressor at its nodes, as in the paper's algorithms.
 
@@ -73,18 +75,11 @@ class RegressorTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     ['a', 'c']
     """
 
-    def __init__(
-        self,
-        regressor: Any,
-        *,
-        structure: Any = "online",
-        alpha: float = 0.6,
-        random_state: int = 0,
-    ) -> None:
-        self.regressor = regressor
-        self.structure = structure
-        self.alpha = alpha
-        self.random_state = random_state
+    regressor: Any
+    _: KW_ONLY
+    structure: Any = "online"
+    alpha: float = 0.6
+    random_state: int = 0
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from scratch, and return the estimator.

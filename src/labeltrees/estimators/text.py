@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
 import numpy as np
@@ -86,6 +87,7 @@ def _for_texts(
     return cast("Callable[Concatenate[Any, Any, Parameters], Answer]", found)
 
 
+@dataclass(eq=False, repr=False)
 class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Classify texts by a vectoriser, which makes features of words, and an estimator.
 
@@ -123,9 +125,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ['good', 'bad']
     """
 
-    def __init__(self, estimator: Any = None, vectorizer: Any = None) -> None:
-        self.estimator = estimator
-        self.vectorizer = vectorizer
+    estimator: Any = None
+    vectorizer: Any = None
 
     def fit(
         self,

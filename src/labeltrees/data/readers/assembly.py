@@ -104,13 +104,17 @@ def parse_chunks(
                 raise file_error(name, error) from None
             begin, line = rows.end, rows.next_line
             if len(rows.lines):
-                chunk = chunk_of(rows, width)
-                if relevance is not None:
-                    n_labels = n_before + len(chunk.labels)
-                    own = replace(chunk.targets, relevance=relevance[n_before:n_labels])
-                    chunk = replace(chunk, targets=own)
-                    n_before = n_labels
+                chunk = with_relevance(chunk_of(rows, width), relevance, n_before)
+                n_before += len(chunk.labels)
                 yield chunk
+
+
+def with_relevance(chunk: Chunk, relevance: Relevances, begin: int) -> Chunk:
+    """Return a chunk with its part of the relevance of a block's labels, which starts there."""
+    if relevance is None:
+        return chunk
+    own = relevance[begin : begin + len(chunk.labels)]
+    return replace(chunk, targets=replace(chunk.targets, relevance=own))
 
 
 class TextRow(NamedTuple):

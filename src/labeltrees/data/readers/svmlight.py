@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from labeltrees.data.readers.assembly import (
     chunk_of,
     file_error,
     parse_chunks,
+    with_relevance,
 )
 from labeltrees.data.readers.source import (
     MAX_LINE_BYTES,
@@ -174,12 +174,8 @@ def _chunks(source: Source, chunk_rows: int, max_line_bytes: int) -> Iterator[Ch
             except _core.ParseError as error:
                 raise file_error(name, error) from None
             begin, line, left = rows.end, rows.next_line, left - len(rows.lines)
-            chunk = chunk_of(rows, n_features)
-            if relevance is not None:
-                end = n_labels_before + len(chunk.labels)
-                own = replace(chunk.targets, relevance=relevance[n_labels_before:end])
-                chunk = replace(chunk, targets=own)
-                n_labels_before = end
+            chunk = with_relevance(chunk_of(rows, n_features), relevance, n_labels_before)
+            n_labels_before += len(chunk.labels)
             yield chunk
     if n_rows < 0:
         raise DataFileError(name, 1, "the file is empty; expected 'n_rows n_features n_labels'.")

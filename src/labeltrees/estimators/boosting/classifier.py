@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from labeltrees.models.settings import LabelWeights
 
 
+@dataclass(eq=False, repr=False)
 class AdacondClassifier(LabelClassifier):
     """Boosting of distributions, from accurate on average to accurate on almost every row.
 
@@ -104,24 +106,15 @@ class AdacondClassifier(LabelClassifier):
 
     _model_class = AdacondModel
     accepts_distributions = True
-    model_: AdacondModel
+    model_: AdacondModel = field(init=False)
 
-    def __init__(
-        self,
-        base: Any = None,
-        *,
-        eta: float | str = Default.eta,
-        n_rounds: int = Default.n_rounds,
-        norm: Any = Default.norm,
-        class_weight: LabelWeights = Default.class_weight,
-        verbose: int = Default.verbose,
-    ) -> None:
-        self.base = base
-        self.eta = eta
-        self.n_rounds = n_rounds
-        self.norm = norm
-        self.class_weight = class_weight
-        self.verbose = verbose
+    base: Any = None
+    _: KW_ONLY
+    eta: float | str = Default.eta
+    n_rounds: int = Default.n_rounds
+    norm: Any = Default.norm
+    class_weight: LabelWeights = Default.class_weight
+    verbose: int = Default.verbose
 
     def fit(
         self,

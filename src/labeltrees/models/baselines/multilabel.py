@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 
@@ -50,23 +50,6 @@ _MOST_SHARE = 1e9  # largest label share; a label's largest relevance may exceed
 _MOST_SCALE = 1e15  # largest scale; relevance goes to 1e9 and is divided by propensities
 
 
-class Scorer(Protocol):
-    """The trained part of a method, which scores all labels of a row. Larger scores are better."""
-
-    def scores(self, rows: Rows) -> NDArray[np.float64]:
-        """Return finite scores, (n_rows, n_labels); a row's do not depend on the other rows."""
-
-    def describe(self) -> dict[str, Any]:
-        """Return the sizes of the scorer as JSON values."""
-
-    def to_tensors(self) -> Tensors:
-        """Return arrays from which `from_tensors` restores an equal scorer."""
-
-    @classmethod
-    def from_tensors(cls, tensors: Tensors, settings: Any, n_features: int, n_labels: int) -> Self:
-        """Return the scorer of a file, or raise `ModelFormatError` because a file may be forged."""
-
-
 @dataclass(frozen=True)
 class RelevanceTargets:
     """Relevance in (0, 1] of labels to rows, and the relevance that 1 stands for."""
@@ -104,7 +87,10 @@ class MultilabelModel(FittedModel):
     """A scorer of all labels. Labels are ranked by score, and each has a separate probability.
 
     Rows must be checked (`rows`). A method defines ``settings_class``, ``scorer_class`` and
-    `learn_scorer`. It overrides `link` if its scores map to probabilities in another way.
+    `learn_scorer`. It overrides `link` if its scores map to probabilities in another way. A scorer
+    has ``scores(rows)``, finite and of shape (n_rows, n_labels), where a row's scores do not depend
+    on the other rows. It also has ``describe``, ``to_tensors`` and ``from_tensors``, which refuses
+    forged files.
     """
 
     takes_label_sets = True

@@ -182,7 +182,7 @@ class LemlScorer:
     def from_tensors(
         cls,
         tensors: Tensors,
-        settings: Any,  # noqa: ARG003 - part of the protocol
+        settings: Any,  # noqa: ARG003 - other scorers need it
         n_features: int,
         n_labels: int,
     ) -> Self:

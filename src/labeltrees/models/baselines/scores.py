@@ -155,7 +155,7 @@ class LinearScorer:
     def from_tensors(
         cls,
         tensors: Tensors,
-        settings: Any,  # noqa: ARG003 - part of the protocol
+        settings: Any,  # noqa: ARG003 - other scorers need it
         n_features: int,
         n_labels: int,
     ) -> Self:
