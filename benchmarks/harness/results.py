@@ -52,7 +52,7 @@ PAGES = {
     "drift": "What does forgetting gain on a stream that changes?",
     "multilabel_baselines": "How do the baselines compare with published numbers?",
     "extreme_presets": "How do the presets of extreme regression compare?",
-    "extreme_refinement": "What do experts add to the candidates of extreme regression?",
+    "extreme_refinement": "What do rerankers add to the candidates of extreme regression?",
     "relevance_default": "Which relevance should be the default?",
     "prediction_sets": "Do prediction sets keep their guarantees?",
     "self_terminating_defaults": "How were the defaults of self-terminating trees chosen?",
