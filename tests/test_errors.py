@@ -41,8 +41,8 @@ def test_a_renamed_error_keeps_its_class_and_all_else() -> None:
     assert type(error) is TreeStructureError
     assert (error.argument, error.value, error.allowed) == ("--tree", 3, "a string of JSON")
     assert str(error) == "--tree must be a string of JSON, got 3."
-    unused = ArgumentError("is not used by the format tsv.", argument="text_column")
-    assert str(unused.renamed("--text")) == "--text is not used by the format tsv."
+    unused = ArgumentError("is not an option of the format tsv.", argument="text_column")
+    assert str(unused.renamed("--text")) == "--text is not an option of the format tsv."
 
 
 @pytest.mark.parametrize("again", [copy.copy, lambda error: pickle.loads(pickle.dumps(error))])

@@ -70,7 +70,7 @@ def test_a_file_of_0_1_0_answers_as_it_did(file):
 
 
 def test_files_of_extreme_regression_from_before_are_refused_with_a_reason():
-    with pytest.raises(ModelFormatError, match="settings are not those of ExtremeSettings"):
+    with pytest.raises(ModelFormatError, match="settings do not belong to ExtremeSettings"):
         labeltrees.load(HOME / REFUSED)
 
 

@@ -207,7 +207,7 @@ class FrozenModelError(LabelTreesError, RuntimeError):
     >>> labeltrees.load("small.safetensors").partial_fit([[1, 1]], ["a"])
     Traceback (most recent call last):
     ...
-    labeltrees.errors.FrozenModelError: this model was saved with keep_state=False ...
+    labeltrees.errors.FrozenModelError: this model was saved with keep_state=False, ...
     """
 
 
@@ -243,7 +243,7 @@ class TooLargeError(LabelTreesError, MemoryError):
     >>> model.predict_proba([[1, 1]] * 1000, max_bytes=100)
     Traceback (most recent call last):
     ...
-    labeltrees.errors.TooLargeError: 1000 rows x 2 labels need 16,000 bytes, over max_bytes=100: ...
+    labeltrees.errors.TooLargeError: 1000 rows x 2 labels need 16,000 bytes, over max_bytes=100. ...
     """
 
     @classmethod
@@ -253,7 +253,7 @@ class TooLargeError(LabelTreesError, MemoryError):
         """Return the error for too many labels above a threshold."""
         return cls(
             f"{n_rows} rows have more than {max_entries:,} labels with probability >= "
-            f"threshold={threshold:g}, over max_bytes={max_bytes:,}: raise the threshold, "
+            f"threshold={threshold:g}, over max_bytes={max_bytes:,}. Raise the threshold, "
             "pass fewer rows, or raise max_bytes."
         )
 

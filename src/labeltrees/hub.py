@@ -209,7 +209,7 @@ def _client() -> Any:
         return import_module("huggingface_hub")
     except ImportError:
         raise ImportError(
-            "a model hub needs huggingface_hub: run pip install 'labeltrees[hub]' first."
+            "a model hub needs huggingface_hub. Run pip install 'labeltrees[hub]' first."
         ) from None
 
 

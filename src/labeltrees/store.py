@@ -120,7 +120,7 @@ def read(
     from safetensors import SafetensorError, safe_open
 
     if not Path(path).is_file():
-        raise FileNotFoundError(f"no model file at {os.fspath(path)}")
+        raise FileNotFoundError(f"the model file {os.fspath(path)} does not exist.")
     name = os.fspath(path) if name is None else name
     try:
         with safe_open(path, framework="numpy") as file:
@@ -178,17 +178,16 @@ def _map_tensors(path: str | os.PathLike[str]) -> Tensors:
 
 def _description(name: str, metadata: dict[str, str]) -> dict[str, Any]:
     if FORMAT not in metadata:
-        raise ModelFormatError(
-            f"{name} is a safetensors file, but it does not hold a labeltrees model."
-        )
+        raise ModelFormatError(f"{name} is a safetensors file, but not a labeltrees model.")
     description = json.loads(metadata[FORMAT], object_pairs_hook=_without_repeats)
     if not isinstance(description, dict):
         raise ModelFormatError(f"{name} is damaged: its description has changed.")
     version = description.get("format_version")
     if version != FORMAT_VERSION:
         raise ModelFormatError(
-            f"{name} has format version {version}; this library reads version {FORMAT_VERSION}. "
-            "Train the model again, or use the version of the library that wrote the file."
+            f"{name} has format version {version}, but this library reads version "
+            f"{FORMAT_VERSION}. Train the model again, or use the version "
+            "of the library that wrote the file."
         )
     checksum = description.pop("checksum", None)
     if _sha256(_canonical(description)) != checksum:
@@ -287,14 +286,14 @@ def check_ids(name: str, ids: NDArray[Any], n: int, *, low: int = 0) -> None:
     >>> check_ids("tree.label", np.array([-1, 7]), 7, low=-1)
     Traceback (most recent call last):
     ...
-    labeltrees.errors.ModelFormatError: 'tree.label' has the id 7, and there are 7.
+    labeltrees.errors.ModelFormatError: 'tree.label' has the id 7, but ids must be in [-1, 7).
     """
     if not ids.size:
         return
     least, most = int(ids.min()), int(ids.max())
     if least < low or most >= n:
         wrong = least if least < low else most
-        raise ModelFormatError(f"{name!r} has the id {wrong}, and there are {n}.")
+        raise ModelFormatError(f"{name!r} has the id {wrong}, but ids must be in [{low}, {n}).")
 
 
 def _canonical(description: dict[str, Any]) -> bytes:
@@ -338,7 +337,7 @@ def check_out(path: str | os.PathLike[str] | None, name: str = "--out") -> None:
     >>> check_out("/no/such/folder/model")
     Traceback (most recent call last):
     ...
-    FileNotFoundError: --out /no/such/folder/model: there is no folder /no/such/folder.
+    FileNotFoundError: --out /no/such/folder/model: the folder /no/such/folder does not exist.
     """
     if path is None:
         return
@@ -350,11 +349,11 @@ def check_out(path: str | os.PathLike[str] | None, name: str = "--out") -> None:
     except (OSError, ValueError) as error:  # The folder may be closed, or the name too long.
         raise OSError(f"{shown}: {getattr(error, 'strerror', None) or error}.") from None
     if is_folder:
-        raise IsADirectoryError(f"{shown}: this is a folder; name a file in it.")
+        raise IsADirectoryError(f"{shown}: this is a folder. Name a file in it.")
     if is_other:
-        raise FileExistsError(f"{shown}: this is no regular file and will not be replaced.")
+        raise FileExistsError(f"{shown}: this is not a regular file, so it is not replaced.")
     if not has_folder:
-        raise FileNotFoundError(f"{shown}: there is no folder {folder}.")
+        raise FileNotFoundError(f"{shown}: the folder {folder} does not exist.")
     if not in_folder:
         raise NotADirectoryError(f"{shown}: {folder} is not a folder.")
     try:
@@ -363,6 +362,4 @@ def check_out(path: str | os.PathLike[str] | None, name: str = "--out") -> None:
         os.unlink(temporary)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise OSError(
-            f"{shown}: nothing can be written in the folder {folder}: {reason}."
-        ) from None
+        raise OSError(f"{shown}: the folder {folder} cannot be written ({reason}).") from None

@@ -227,7 +227,7 @@ def test_wrong_rows_in_memory_are_refused(source, arguments, message):
 
 
 def test_a_place_that_cannot_be_written_is_refused_before_any_work(tsv, tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"^out .*there is no folder"):
+    with pytest.raises(FileNotFoundError, match=r"^out .*folder .* does not exist"):
         labeltrees.train(tsv, out=tmp_path / "no" / "m")
 
 

@@ -276,7 +276,9 @@ def test_a_label_that_no_row_has_is_ranked_below_the_others():
 def test_too_much_is_refused_before_it_is_begun(monkeypatch):
     X, Y = problem(9)
     monkeypatch.setattr(linear_rankers, "MAX_PAIRS", 20)
-    with pytest.raises(TooLargeError, match=r"over 20\. Choose a smaller n_zeros \(now None\)"):
+    with pytest.raises(
+        TooLargeError, match=r"at most 20 are allowed\. Choose a smaller n_zeros \(now None\)"
+    ):
         RankSvmRanker().fit(X, Y)
     assert RankSvmRanker(n_zeros=1, per="label").get_params()["n_zeros"] == 1
     wide = sparse.csr_array((np.ones(2**15), np.arange(2**15), [0, 2**15]), shape=(1, 2**15))

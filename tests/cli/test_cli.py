@@ -181,12 +181,13 @@ def test_demo_learns_any_folder_and_completes_code(tmp_path, monkeypatch, capsys
 
 FAILURES = {
     "no such file": (["stream", "nowhere.tsv"], 1, "nowhere.tsv"),
-    "no such model": (["predict", "nowhere", "train.tsv"], 1, "no model file at nowhere"),
+    "no such model": (["predict", "nowhere", "train.tsv"], 1, "nowhere does not exist"),
     "bad line": (["stream", "bad.tsv"], 1, "bad.tsv:2: "),
     "long line": (
         ["stream", "train.tsv", "--max-line-bytes", "5"],
         1,
-        "train.tsv:1: the line is longer than max_line_bytes=5: raise that (--max-line-bytes)",
+        "train.tsv:1: the line is longer than max_line_bytes=5. "
+        "If the line is right, increase that",
     ),
     "not a model": (["inspect", "bad.tsv"], 1, "is not a model file"),
     "no labels": (["train", "empty.vw", "-o", "m"], 1, "No row of empty.vw has a label"),
@@ -198,7 +199,11 @@ FAILURES = {
     "unknown command": (["grow"], 2, "grow"),
     "unused option": (["train", "train.tsv", "--model", "xreg", "--alpha", ".3"], 2, "--alpha is"),
     "two efforts": (["train", "train.tsv", "--fast", "--best"], 2, "--fast and --best"),
-    "no such folder": (["train", "train.tsv", "-o", "nowhere/m"], 1, "there is no folder nowhere"),
+    "no such folder": (
+        ["train", "train.tsv", "-o", "nowhere/m"],
+        1,
+        "folder nowhere does not exist",
+    ),
     "whole file": (["train", "train.tsv", "--online", "--model", "xreg"], 2, "to learn row by row"),
     "card in a file": (["card", "m", "--out", "train.tsv"], 2, "--out must be a folder, got"),
     "card of no rows": (["card", "m", "--limit", "5"], 2, "--limit and --format need DATA"),

@@ -66,7 +66,7 @@ def test_fading_moves_probabilities_towards_what_all_labels_have(refine):
 def test_what_cannot_fade_is_refused():
     trees = labeltrees.FilterTreeClassifier().fit([[1, 0], [0, 1]] * 5, ["a", "b"] * 5)
     assert not trees.model_.fades
-    with pytest.raises(ArgumentError, match="model must be conditional trees with their state"):
+    with pytest.raises(ArgumentError, match="model must be a conditional tree with its state"):
         faded(trees.model_, 0.5)
     with pytest.raises(ArgumentError, match=r"share must be in \(0, 1\], got 0."):
         faded(trees.model_, 0)

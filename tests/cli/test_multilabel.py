@@ -140,7 +140,7 @@ def test_predictions_can_be_scored_by_label(data, tmp_path, capsys):
         ("{", ":2: a line must have"),
         ("0\tnan", ":2: scores must be finite"),
         ("0\t-1", ":2: scores must be finite"),
-        ("0\t1", "has 2 lines and"),
+        ("0\t1", "has 2 lines, but"),
     ],
 )
 def test_bad_predictions_are_named(data, tmp_path, capsys, line, message):
@@ -166,7 +166,7 @@ def test_data_without_labels_are_refused(model, tmp_path, capsys):
     path = tmp_path / "none.txt"
     path.write_text("2 12 6\n 0:1\n 1:1\n")
     assert main(["evaluate", str(model), str(path), "--format", "xc", "--multilabel"]) == 1
-    assert "no row has a label" in capsys.readouterr().err
+    assert "No row has a label" in capsys.readouterr().err
 
 
 def test_an_empty_line_is_a_row_without_predictions(data, tmp_path, capsys):

@@ -115,7 +115,7 @@ FAILURES = {
         "--label must be one of the 3",
     ),
     "no integer": (["explain", "n", "d.svm", "--label", "fog"], 2, "--label must be an integer"),
-    "no model": (["explain", "nowhere", "t.tsv"], 1, "no model file at nowhere"),
+    "no model": (["explain", "nowhere", "t.tsv"], 1, "nowhere does not exist"),
     "threshold": (["predict", "m", "t.tsv", "--above", "0"], 2, "--above must be in (0, 1]"),
     "no number": (["predict", "m", "t.tsv", "--above", "much"], 2, "--above"),
     "both": (["predict", "m", "t.tsv", "--above", ".1", "--named"], 2, "cannot be combined"),

@@ -48,8 +48,8 @@ def test_order_is_for_python_code(tmp_path, capsys, command):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--label-separator", ","], "--label-separator is not used by the format svmlight"),
-        (["--quoted-labels"], "--quoted-labels is not used by the format svmlight"),
+        (["--label-separator", ","], "--label-separator is not an option of the format svmlight"),
+        (["--quoted-labels"], "--quoted-labels is not an option of the format svmlight"),
     ],
 )
 def test_options_that_a_format_does_not_use_are_named_as_typed(tmp_path, capsys, options, message):
@@ -93,7 +93,10 @@ def test_a_json_array_is_told_how_to_become_lines(tmp_path, capsys):
     path.write_text(json.dumps([{"label": "a", "text": "b"}], indent=1))
     code, err = refused(capsys, "train", path)
     assert code == 1
-    assert f"one JSON array; one object per line is expected: jq -c '.[]' {path} >" in err
+    assert (
+        "one JSON array, but one object per line is expected. "
+        f"Convert it with jq -c '.[]' {path} >" in err
+    )
 
 
 def write_grades(path, n_rows=20):

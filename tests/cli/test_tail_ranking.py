@@ -92,7 +92,7 @@ def test_few_answers_rank_as_many_do(made, tmp_path, capsys):
     [
         ("4\t0\t0.5\t1", ":2: a line must have a label and row<TAB>score pairs"),
         ("4\tx\t0.5", ":2: a line must have a label"),
-        ("4\t150\t0.5", ":2: row 150 is not one of the 150 rows"),
+        ("4\t150\t0.5", ":2: row 150 is not in [0, 150), the rows"),
         ("4\t-1\t0.5", ":2: row -1 is not"),
         ("4\t0\tnan", ":2: scores must be finite"),
         (json.dumps({"label": 4, "rows": [0.5], "probabilities": [1]}), ":2: a line must"),

@@ -87,4 +87,4 @@ def test_a_scaler_in_front_of_the_model_is_applied_to_rows_of_files(tmp_path, ca
         assert row["probabilities"] == pytest.approx(sorted(p, reverse=True), abs=1e-4)
     (tmp_path / "wide.svm").write_text("1 0:1 9:1\n")
     assert main(["predict", str(tmp_path / "m"), str(tmp_path / "wide.svm")]) == 1
-    assert "X must have 4 features, got a feature 9" in capsys.readouterr().err
+    assert "X must have 4 features, got the feature number 9" in capsys.readouterr().err

@@ -187,7 +187,7 @@ def test_bad_rows_are_refused():
     model = RegressorTreeClassifier(Mean, structure="balanced")
     with pytest.raises(DataError, match="3 labels for the 2 rows"):
         model.fit([[0.0], [1.0]], ["a", "b", "c"])
-    with pytest.raises(DataError, match="no row of weight above 0"):
+    with pytest.raises(DataError, match="No row of X has a weight above 0"):
         model.fit([[0.0], [1.0]], ["a", "b"], [0, 0])
     with pytest.raises(ArgumentError, match="'online' for partial_fit"):
         model.partial_fit([[0.0], [1.0]], ["a", "b"])

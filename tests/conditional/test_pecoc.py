@@ -260,7 +260,7 @@ def test_two_labels_are_the_binary_tree():
 
 
 def test_a_stream_must_name_its_labels():
-    with pytest.raises(ArgumentError, match="arity=4 needs fit, or classes="):
+    with pytest.raises(ArgumentError, match="arity=4 needs all labels"):
         ConditionalTreeClassifier(arity=4).partial_fit([[1.0]], ["a"])
 
 

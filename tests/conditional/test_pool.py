@@ -123,7 +123,7 @@ def test_a_pool_describes_all_its_trees(model):
             lambda m, X, y: m.model_.update(
                 labeltrees.data.rows.as_rows(X), RaggedLabels.of_single(y), np.empty(0), k=1
             ),
-            "use n_trees=1",
+            "Use n_trees=1",
         ),
     ],
 )  # fmt: skip

@@ -331,9 +331,18 @@ def n_bytes(model):
         ),
         ({"refine": 4, "arity": 4}, "refine must be 'auto' or 0 where nodes have more than two"),
         ({"refine": 4, "structure": [["a", "b", "c"], "d"]}, "refine must be 'auto' or 0 where"),
-        ({"refine": 4, "n_trees": 2, "structure": "huffman"}, "others would be alike"),
-        ({"refine": 4, "n_trees": 2, "structure": "online"}, "others would be alike"),
-        ({"refine": 4, "n_trees": 2, "structure": ["a", "b"]}, "others would be alike"),
+        (
+            {"refine": 4, "n_trees": 2, "structure": "huffman"},
+            "several refined trees, which must differ",
+        ),
+        (
+            {"refine": 4, "n_trees": 2, "structure": "online"},
+            "several refined trees, which must differ",
+        ),
+        (
+            {"refine": 4, "n_trees": 2, "structure": ["a", "b"]},
+            "several refined trees, which must differ",
+        ),
         ({"refine": -1}, r"refine must be 'auto' or an integer in \[0, 1000\], got -1"),
         ({"refine": 1001}, r"refine must be 'auto' or an integer in \[0, 1000\], got 1001"),
         ({"refine": "all"}, r"refine must be 'auto' or an integer in \[0, 1000\], got 'all'"),

@@ -166,8 +166,8 @@ def test_a_stream_cannot_start_on_a_tree_from_all_the_data(structure):
         ([["cat"], []], TreeStructureError, "empty list"),
         ([["cat", "cat"], "dog"], TreeStructureError, "two leaves"),
         (["cat", 3], LabelTypeError, "all strings or all integers"),
-        ([1, 2], LabelTypeError, "this model's are str, got int"),
-        (LabelTree.balanced(9), ArgumentError, "a leaf 8, but the classes are 0 to 4"),
+        ([1, 2], LabelTypeError, "labels of this model are str, got int"),
+        (LabelTree.balanced(9), ArgumentError, "the leaf 8, but the classes are 0 to 4"),
     ],
 )
 def test_bad_structures_are_refused(structure, error, message):
@@ -218,7 +218,7 @@ def test_a_shuffled_tree_is_balanced_and_its_seed_decides_the_order(n_labels):
 
 def test_the_shuffled_tree_of_a_stream_needs_its_labels_first_and_takes_more_later():
     X, y = clusters(16, 100)
-    with pytest.raises(ArgumentError, match=r"shuffled.*needs fit, or classes="):
+    with pytest.raises(ArgumentError, match=r"shuffled.*needs all labels"):
         ConditionalTreeClassifier(**RTREE).partial_fit(X, y)
     model = ConditionalTreeClassifier(**RTREE).partial_fit(X, y, classes=np.arange(16))
     assert model.tree_.depth == 4

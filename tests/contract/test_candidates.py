@@ -61,9 +61,9 @@ def test_lists_give_an_array_for_each_row(subject, monkeypatch):
 @of_each
 def test_wrong_candidates_are_refused(subject):
     estimator, X = fitted(subject.name), asked()[:2]
-    with pytest.raises(ArgumentError, match="y has labels for 3 rows, X has 2 rows"):
+    with pytest.raises(ArgumentError, match="y has labels for 3 rows, but X has 2 rows"):
         estimator.predict_label_proba(X, NAMES[:6].reshape(3, 2))
-    with pytest.raises(DataError, match="row 1 is no list"):
+    with pytest.raises(DataError, match="Row 1 is not a list"):
         estimator.predict_label_proba(X, [[NAMES[0]], NAMES[1]])
-    with pytest.raises(LabelTypeError, match="this model's are str"):
+    with pytest.raises(LabelTypeError, match="labels of this model are str"):
         estimator.predict_label_proba(X, [[1], [2, 3]])

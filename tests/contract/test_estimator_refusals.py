@@ -182,8 +182,8 @@ def test_labels_of_another_kind_are_not_learned(subject):
         return
     estimator = small(subject)
     before = pickle.dumps(estimator.model_)
-    with pytest.raises(LabelTypeError, match="this model's are str, got int"):
+    with pytest.raises(LabelTypeError, match="labels of this model are str, got int"):
         estimator.partial_fit(X2, [3, 4])
-    with pytest.raises(LabelTypeError, match="this model's are str, got int"):
+    with pytest.raises(LabelTypeError, match="labels of this model are str, got int"):
         estimator.partial_fit(X2, Y2, classes=[3, 4])
     assert pickle.dumps(estimator.model_) == before

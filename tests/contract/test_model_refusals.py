@@ -244,7 +244,7 @@ def test_bad_rows_to_learn_are_refused_and_change_nothing(subject):
     before = pickle.dumps(model)
     cases = [
         (np.ones((2, 3)), NAMES[:2], DataError, "X must have 7 features, got 3"),
-        (X[:2], np.array([1, 2]), LabelTypeError, "this model's are str, got int"),
+        (X[:2], np.array([1, 2]), LabelTypeError, "labels of this model are str, got int"),
         (X[:2], np.array(["a", 3], dtype=object), LabelTypeError, "all strings or all integers"),
         (X[:2], np.array([None, "a"], dtype=object), LabelTypeError, "NoneType"),
     ]

@@ -69,7 +69,7 @@ def test_every_estimator_has_a_subject():
 
 @pytest.mark.parametrize("name", ["Forest", "", "FittedModel", "lomtreemodel", 3, None, ["x"]])
 def test_an_unknown_name_is_refused_and_known_ones_are_told(name, tmp_path):
-    with pytest.raises(ModelFormatError, match=r"holds a .*; this library knows .*LomTreeModel"):
+    with pytest.raises(ModelFormatError, match=r"has a .*, but this library knows .*LomTreeModel"):
         model_class(name)
     with pytest.raises(ModelFormatError):
         model_from(store.StoredModel(name, {}, {}))

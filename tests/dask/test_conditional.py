@@ -94,7 +94,7 @@ X2, Y2 = np.eye(2), np.array(["sun", "rain"])
     [
         ([X2], [Y2, Y2], ArgumentError, "y has 2 partitions"),
         (["a.xc"], [Y2], ArgumentError, "y must be None"),
-        ([X2[:0]], [Y2[:0]], DataError, "no row with a label"),
+        ([X2[:0]], [Y2[:0]], DataError, "has a row with a label"),
     ],
 )
 @pytest.mark.parametrize("train", [fit, fit_pool])

@@ -111,7 +111,7 @@ def test_an_array_of_distributions_is_one():
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([{"label": {"a": 0.7, "b": 0.2}}], "sum to 0.9, not to 1; relevances are in 'labels'"),
+        ([{"label": {"a": 0.7, "b": 0.2}}], "sum to 0.9, not to 1. Use 'labels' for relevances"),
         ([{"label": {}}], "sum to 0"),
         ([{"label": {"a": -0.5, "b": 1.5}}], "the relevance -0.5 of 'a' is not a number >= 0"),
         ([{"label": {"a": "x"}}], "expected a number, got 'x'"),

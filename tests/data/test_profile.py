@@ -89,7 +89,7 @@ def test_a_suffix_that_contradicts_the_content_is_an_error(suffix, kind, tmp_pat
         profile_file(path)
     assert (caught.value.path, caught.value.line) == (str(path), 1)
     if named in ("parquet", "npz"):
-        assert f"the content is not that of a {named} file" in caught.value.reason
+        assert f"the content is not a {named} file" in caught.value.reason
     else:
         assert f"--format {kind}" in caught.value.reason
         assert "the first line is " in caught.value.reason
@@ -246,9 +246,9 @@ def test_separator_header_and_columns_are_told():
 
 def test_options_that_a_format_does_not_use_are_errors():
     for options in ({"label_column": 1}, {"label_separator": None}, {"header": True}):
-        with pytest.raises(ArgumentError, match="is not used by the format fasttext"):
+        with pytest.raises(ArgumentError, match="is not an option of the format fasttext"):
             profile_file(io.BytesIO(CONTENT["fasttext"]), **options)
-    with pytest.raises(ArgumentError, match="text_column is not used by the format tsv"):
+    with pytest.raises(ArgumentError, match="text_column is not an option of the format tsv"):
         profile_file(io.BytesIO(CONTENT["tsv"]), text_column=2)
     with pytest.raises(ArgumentError, match="label_column must be 1 or 2 for the format tsv"):
         profile_file(io.BytesIO(CONTENT["tsv"]), label_column="label")
@@ -284,7 +284,7 @@ def test_a_table_is_found_by_names_in_another_file():
     assert chunk.n_unlabelled == 1
     assert (chunk.features != next(profile.open()).features[[0]]).nnz == 0
     lacking = FileLayout.from_facts(profile.layout.facts(), io.BytesIO(b"legs,size\n4,red\n"))
-    with pytest.raises(DataFileError, match=":1: the column 'colour' is missing; there are legs"):
+    with pytest.raises(DataFileError, match=":1: the column 'colour' is missing"):
         list(lacking.open())
 
 
@@ -309,7 +309,7 @@ def test_many_tabs_are_told():
     "facts", [{}, {"format": "cvs", "options": {}}, {"format": "csv", "options": {"x": 1}}]
 )
 def test_facts_that_are_none_are_refused(facts):
-    with pytest.raises(DataError, match="facts of a file cannot be"):
+    with pytest.raises(DataError, match="the layout of a file in a model file is wrong"):
         FileLayout.from_facts(facts, "x")
 
 
@@ -342,7 +342,7 @@ def test_nothing_of_a_pipe_is_lost(packed, monkeypatch):
         assert (profile.format, profile.layout.n_bytes) == ("tsv", None)
         assert 0 < profile.n_rows < 600
         assert texts_of(profile) == [text for _, text in INTENTS]
-        with pytest.raises(DataError, match="is a stream, which can be read once"):
+        with pytest.raises(DataError, match="is a stream, which can be read only once"):
             profile.open()
 
 

@@ -427,10 +427,10 @@ def test_arguments_outside_their_range_are_named(
 def test_folders_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match=r"folder must be a folder that .*nowhere"):
         iter(PythonSource(tmp_path / "nowhere"))
-    with pytest.raises(DataError, match=r"there is no \*\.py file"):
+    with pytest.raises(DataError, match=r"this folder has no \*\.py file"):
         iter(PythonSource(tmp_path))
     (tmp_path / "bad.py").write_text("(")
-    with pytest.raises(DataError, match=r"none of the 1 files .*bad\.py"):
+    with pytest.raises(DataError, match=r"no file is Python 3 code .*bad\.py"):
         list(PythonSource(tmp_path))
 
 

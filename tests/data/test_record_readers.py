@@ -176,11 +176,11 @@ BAD_RECORDS = [
     (GOOD, b'{"label": "x", "features": {"a": true}}', "expected a number, got True"),
     (GOOD, b'{"label": "x", "features": {"\\ud800": 1}}', "is not valid Unicode"),
     (GOOD, b'{"label": "\\ud800", "features": {"a": 1}}', "is not valid Unicode"),
-    (GOOD, b'{"label": 3, "features": {"a": 1}}', "the label 3 is not str, as the first"),
+    (GOOD, b'{"label": 3, "features": {"a": 1}}', "the label 3 is not str like the first"),
     (GOOD, b'{"label": 1.5, "features": {"a": 1}}', "a label must be a string or an integer"),
     (GOOD, b'{"labels": "x", "features": {"a": 1}}', "'labels' must be a list"),
-    (GOOD, b'{"label": "x", "labels": [], "features": {"a": 1}}', "are both given"),
-    (GOOD, b'{"label": "x"}', "expected one of 'text' and 'features'"),
+    (GOOD, b'{"label": "x", "labels": [], "features": {"a": 1}}', "has both"),
+    (GOOD, b'{"label": "x"}', "the row must have 'text' or 'features'"),
     (GOOD, b'{"label": "x", "text": "a"}', "the row has a text, but the first row has named"),
     (GOOD, b'{"label": "x", "text": 1}', "'text' must be a string"),
     (GOOD, b'{"label": "x", "features": 1}', "'features' must be an object or a list"),
@@ -235,7 +235,7 @@ class Broken:
     [
         (3, ArgumentError, "vectorizer must be None or have a method transform, got 3"),
         (Broken(np.ones((2, 2))), ArgumentError, "one row for each text"),
-        (Broken(np.array([[1], [1], [np.nan]])), DataFileError, ":3: the vectorizer's value"),
+        (Broken(np.array([[1], [1], [np.nan]])), DataFileError, ":3: the vectorizer made a value"),
     ],
 )
 def test_bad_vectorizers_are_named(vectorizer, error, message):
@@ -331,7 +331,7 @@ def test_bad_parquet_names_file_and_row(tmp_path):
     strings = pa.array([b"fine", b"\xff"], pa.binary()).view(pa.string())
     for table, reason in [
         (pa.table({"label": [1, 2], "text": strings}), "not valid UTF-8"),
-        (pa.table({"label": [1, 2], "text": ["a", None]}), "expected one of"),
+        (pa.table({"label": [1, 2], "text": ["a", None]}), "must have 'text' or"),
         (pa.table({"label": ["a", "b"], "text": ["x", "y"], "weight": [1, -1]}), "the weight"),
     ]:
         path.write_bytes(parquet(table).read())

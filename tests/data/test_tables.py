@@ -150,7 +150,7 @@ BAD = [
         1,
         "ratings needs a column with texts",
     ),
-    ("label,text\na,b,c\n", 2, "the row has 3 cells and the first row 2"),
+    ("label,text\na,b,c\n", 2, "the row has 3 cells, but the first row has 2"),
     ('label,text\na,one\nb,"open\n', 3, "not a row of a table: unexpected end of data"),
     ("label,label\na,b\n", 1, "two columns have the name 'label'"),
     ("x,y\n1,2.5\n2,3.5\n3,4.5\n4,5.5\n", 1, "could not be detected among 'x', 'y'"),
@@ -251,7 +251,7 @@ def test_usual_names_stand_for_text_and_label():
         vectorizer=NoFeatures(),
     )
     assert (chunk.texts, chunk.labels.tolist()) == (["a"], [1])
-    with pytest.raises(DataFileError, match="expected one of 'text' and 'features'; its fields"):
+    with pytest.raises(DataFileError, match="must have 'text' or 'features', but its fields"):
         list(read_jsonl(io.BytesIO(b'{"label": 1, "words": "a"}')))
 
 
@@ -300,7 +300,7 @@ def test_sparse_arrays_as_scipy_saves_them(tmp_path):
     assert chunks[1].weights.tolist() == [3]
     assert chunks[1].first_line == 3
     scipy.sparse.save_npz(path, scipy.sparse.csc_array(X))
-    with pytest.raises(DataFileError, match=r"save X.tocsr\(\)"):
+    with pytest.raises(DataFileError, match=r"Save X.tocsr\(\)"):
         list(read_npz(path))
 
 
@@ -318,7 +318,7 @@ def test_matrices_of_relevances_are_labels():
     [
         ({"y": [1]}, "there is no matrix X among the arrays y"),
         ({"X": [1, 2]}, "there is no matrix X"),
-        ({"X": X, "y": [1, 2]}, "y must have 3 rows, as X has"),
+        ({"X": X, "y": [1, 2]}, "y must have 3 rows like X"),
         ({"X": X, "y": [0.5, 1, 2]}, "the labels y must be integers or strings"),
         ({"X": X * np.nan}, "NaN"),
         ({"X": X, "y": -X}, "the relevances y must be numbers >= 0"),

@@ -60,7 +60,7 @@ def test_labels_of_another_kind_are_refused_and_change_nothing(labels):
 
 
 def test_strings_do_not_join_integers():
-    with pytest.raises(LabelTypeError, match="this model's are int, got str"):
+    with pytest.raises(LabelTypeError, match="labels of this model are int, got str"):
         LabelVocabulary([7]).ids(["7"])
 
 

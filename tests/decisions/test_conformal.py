@@ -148,7 +148,7 @@ def test_parameters_out_of_range_are_refused(arguments, words):
 @pytest.mark.parametrize(
     ("truth", "unknown", "words"),
     [
-        ([[1]], None, r"the shape of truth must be \(1, 2\) as P, got \(1, 1\)"),
+        ([[1]], None, r"the shape of truth must be \(1, 2\), the shape of P, got \(1, 1\)"),
         ([[1, -1]], None, r"truth\[0, 1\] must be finite and >= 0, got -1.0"),
         ([[1, 0]], [1, 2], r"the shape of unknown must be \(n_rows=1,\), got \(2,\)"),
         ([[1, 0]], [-1], r"unknown\[0\] must be in \[0, 2\^31 - 1\], got -1"),

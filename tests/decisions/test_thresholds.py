@@ -157,7 +157,7 @@ def test_labels_that_the_model_does_not_know_are_missed():
         ({"bound": "labels"}, "bound must be 'rows' or 'pairs', got 'labels'"),
         (
             {"metric": "recall", "precision": 1, "confidence": 0.9},
-            r"precision must be in \(0, 1\) where confidence is given, got 1",
+            r"precision must be in \(0, 1\) with confidence, got 1",
         ),
         (
             {"metric": "recall", "precision": 0.5, "confidence": 1},

@@ -288,9 +288,9 @@ def test_what_cannot_be_evaluated_is_refused(tmp_path):
         labeltrees.evaluate(model, X, ["sun", "rain"], task="rows")
     with pytest.raises(DataError, match="y has no label"):
         labeltrees.evaluate(model, X, [[], []])
-    with pytest.raises(DataError, match="no row has a label"):
+    with pytest.raises(DataError, match="No row has a label"):
         Evaluator().evaluation()
     path = tmp_path / "answers"
     path.write_text("sun\t1\n")
-    with pytest.raises(DataError, match="has 1 lines and y has 2 rows"):
+    with pytest.raises(DataError, match="has 1 lines, but y has 2 rows"):
         evaluate_predictions(path, ["sun", "rain"])

@@ -157,7 +157,7 @@ except NoSpaceError as error:
     code, out, err = children.run(program, path, tmp_path)
     assert (code, err) == (0, "")
     said, name = out.splitlines()
-    wanted = "has no space left for training files; choose a folder with more space"
+    wanted = "has no space left for training files. Choose a folder with more space"
     assert said == f"{tmp_path} {wanted}"
     assert name == where
 

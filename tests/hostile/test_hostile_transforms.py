@@ -163,7 +163,7 @@ def test_a_pattern_that_is_none_is_refused(pattern, folder):
 
 def test_a_transformer_of_another_width_is_refused(folder):
     words, hashed = stored("tfidf", folder), stored("hashing", folder)
-    with pytest.raises(ModelFormatError, match=r"makes 64 features, the model takes \d+"):
+    with pytest.raises(ModelFormatError, match=r"makes 64 features, but the model takes \d+"):
         estimator_from(replace(words, transform=hashed.transform))
 
 

@@ -101,7 +101,7 @@ def test_fraction_above_is_strict_and_weighted():
     [
         (lambda: m.total_variation([[0.5, 0.6]], [[1, 0]]), r"the sum of p_true\[0\] must be 1"),
         (lambda: m.total_variation([[1, 0]], [[0.5, 0.6]]), r"the sum of p_pred\[0\] must be 1"),
-        (lambda: m.clark_distance([[1, 0]], [[1, 0, 0]]), "the shape of p_pred must be that of"),
+        (lambda: m.clark_distance([[1, 0]], [[1, 0, 0]]), "the shape of p_pred must be"),
         (lambda: m.kl_divergence([[1.5, -0.5]], [[1, 0]]), r"p_true\[0, 0\] must be in \[0, 1\]"),
         (lambda: m.kl_divergence([[math.nan, 1]], [[1, 0]]), r"p_true\[0, 0\] must be in"),
         (lambda: m.kl_divergence([[1, 0]], [[1, 0]], floor=1), "floor must be in"),

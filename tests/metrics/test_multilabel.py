@@ -438,7 +438,7 @@ BAD = {
     r"truth\[0, 0\] must be finite and >= 0, got nan": lambda: m.ndcg_at_k([[math.nan, 1]], S, 1),
     r"scores\[0, 0\] must be finite, got inf": lambda: m.precision_at_k(Y, [[math.inf, 1]], 1),
     r"scores\[0, 0\] must be finite and >= 0": lambda: m.xmad_at_k(Y, [[-0.5, 1]], 1),
-    r"the shape of scores must be that of truth, \(1, 2\)": lambda: m.auc_at_k(Y, [[1.0]], 1),
+    r"the shape of scores must be \(1, 2\), the shape of truth": lambda: m.auc_at_k(Y, [[1.0]], 1),
     "the shape of truth must be 2-dim": lambda: m.auc_at_k([1.0], S, 1),
     "the shape of truth must be one without zeros": lambda: m.auc_at_k(
         np.ones((0, 2)), np.ones((0, 2)), 1

@@ -233,7 +233,7 @@ def test_many_labels_take_no_longer_than_sorting_them():
         ([0.5, 0.6], [0.5, 0.5], 0.1, "q must be a distribution"),
         ([1.5, -0.5], [0.5, 0.5], 0.1, "q must be a distribution"),
         ([0.5, 0.5], [0.5, np.nan], 0.1, "u must be a distribution"),
-        ([0.5, 0.5], [1.0], 0.1, "q has 2 entries, u has 1"),
+        ([0.5, 0.5], [1.0], 0.1, "q has 2 entries, but u has 1"),
         ([], [], 0.1, "q must be a distribution"),
         ([0.5, 0.5], [0.5, 0.5], -1, "penalty must be a finite number >= 0, got -1"),
         ([0.5, 0.5], [0.5, 0.5], np.nan, "penalty must be a finite number >= 0"),

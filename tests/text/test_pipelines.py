@@ -106,16 +106,16 @@ SCALED = make_pipeline(StandardScaler(), ConditionalTreeClassifier())
 REFUSED = {
     "another estimator": (
         make_pipeline(StandardScaler(), LogisticRegression()).fit(X, Y),
-        "the step 'logisticregression' of the pipeline must be of labeltrees",
+        "the step 'logisticregression' of the pipeline must be an estimator of labeltrees",
     ),
     "a function": (
         make_pipeline(FunctionTransformer(), ConditionalTreeClassifier()).fit(X, Y),
         "a FunctionTransformer cannot be saved without pickle",
     ),
-    "no other step": (make_pipeline(ConditionalTreeClassifier()).fit(X, Y), "two steps at least"),
+    "no other step": (make_pipeline(ConditionalTreeClassifier()).fit(X, Y), "at least two steps"),
     "texts in two places": (
         make_pipeline("passthrough", TextClassifier()).fit(TEXTS, LABELS),
-        "the step 'textclassifier' of the pipeline must be of labeltrees",
+        "the step 'textclassifier' of the pipeline must be an estimator of labeltrees",
     ),
     "something else": ({}, "estimator must be an estimator of labeltrees, or a Pipeline"),
 }

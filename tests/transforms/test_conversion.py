@@ -183,7 +183,10 @@ REFUSED = {
     "a preprocessor": (TfidfVectorizer(preprocessor=str.lower), "preprocessor must be None"),
     "accents": (HashingVectorizer(strip_accents=str.lower), "strip_accents must be None"),
     "files": (CountVectorizer(input="filename"), "input must be 'content'"),
-    "a subclass": (MyVectorizer(), "MyVectorizer cannot be saved .* these can: .*TfidfVectorizer"),
+    "a subclass": (
+        MyVectorizer(),
+        "MyVectorizer cannot be saved .* These can be saved: .*TfidfVectorizer",
+    ),
     "an unknown class": (QuantileTransformer(n_quantiles=2), "a QuantileTransformer cannot be"),
     "a function": (FunctionTransformer(), "a FunctionTransformer cannot be saved"),
     "inside": (make_pipeline(CountVectorizer(), FunctionTransformer()), "a FunctionTransformer"),
@@ -231,7 +234,7 @@ def test_steps_that_do_not_fit_each_other_are_refused():
     }
     mixed = {t: a for t, a in tensors.items() if t.startswith("0.")}
     mixed |= {f"1.{name}": array for name, array in more.items()}
-    with pytest.raises(ModelFormatError, match="makes 4 features and takes 2"):
+    with pytest.raises(ModelFormatError, match="makes 4 features, but its next step takes 2"):
         from_tensors(forged, mixed)
     deep = facts
     for _ in range(9):

@@ -91,7 +91,7 @@ def test_rows_that_a_scaler_cannot_take_are_refused():
     from labeltrees.data.rows import as_rows
 
     scaler = MaxAbsScaler().fit(np.eye(2))
-    with pytest.raises(DataError, match="X must have 2 features, got a feature 3"):
+    with pytest.raises(DataError, match="X must have 2 features, got the feature number 3"):
         transformed(as_rows([[0, 0, 0, 1.0]]), scaler)
     scaler.scale_ = np.zeros(2)
     with pytest.raises(DataError), np.errstate(all="ignore"):

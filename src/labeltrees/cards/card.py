@@ -217,7 +217,7 @@ def evaluated(
 ) -> ModelCard:
     """Return the card of a model, evaluated on checked rows if there are any."""
     if (rows is None) != (y is None):
-        raise ArgumentError("X and y must be given both or neither.")
+        raise ArgumentError("X and y must be passed together.")
     found = None
     if rows is not None:
         evaluator = Evaluator()

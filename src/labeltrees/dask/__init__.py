@@ -12,7 +12,7 @@ from importlib.util import find_spec
 
 if missing := [name for name in ("dask", "distributed") if find_spec(name) is None]:
     raise ImportError(
-        f"labeltrees.dask needs {', '.join(missing)}: run pip install 'labeltrees[dask]' first."
+        f"labeltrees.dask needs {', '.join(missing)}. Run pip install 'labeltrees[dask]' first."
     )
 
 from labeltrees.dask.fitting import fit, fit_pool

@@ -216,7 +216,7 @@ def learn_in_order(base: ConditionalTreeClassifier, parts: list[bytes]) -> Any:
         for X, y, weights in _batches(pickle.loads(part)):  # noqa: S301 - made by `_packed`
             tree.partial_fit(X, y, sample_weight=weights)
     if not hasattr(tree, "model_"):
-        raise DataError("X has no row with a label in any partition.")
+        raise DataError("No partition of X has a row with a label.")
     return tree
 
 
@@ -245,7 +245,7 @@ def pooled(trees: list[ConditionalTreeClassifier]) -> AdacondClassifier:
     widths = {member.n_features for member in members}
     if len(widths) > 1:
         raise DataError(
-            f"the partitions of X have {sorted(widths)} features; all must have the same number."
+            f"the partitions of X must have the same number of features, got {sorted(widths)}."
         )
     unknown = np.ones(len(members))  # There was no boosting, so there is no bound on errors.
     record = BoostingRecord(0.5, "a pool of equals", unknown, -unknown, unknown, unknown)

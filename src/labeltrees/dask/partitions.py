@@ -85,7 +85,7 @@ def pairs_of(client: Any, X: Any, Y: Any) -> list[tuple[Any, Any]]:
 def zipped(left: list[Any], right: list[Any]) -> list[tuple[Any, Any]]:
     """Return the partitions of X and y in pairs, or raise `ArgumentError`."""
     if len(left) != len(right):
-        raise ArgumentError(f"y has {len(right)} partitions, X has {len(left)} partitions.")
+        raise ArgumentError(f"y has {len(right)} partitions, but X has {len(left)}.")
     return list(zip(left, right, strict=True))
 
 
@@ -102,7 +102,7 @@ def part_of(X: Any, y: Any, classes: ArrayLike | None, number: int) -> Partition
         raise DataError(f"partition {number}: {error}") from None
     if relevance.n_rows != rows.n_rows:
         n = relevance.n_rows
-        raise DataError(f"partition {number}: y has {n} rows for the {rows.n_rows} of X.")
+        raise DataError(f"partition {number}: y has {n} rows for the {rows.n_rows} rows of X.")
     return Partition(rows, relevance, form_of(y))
 
 

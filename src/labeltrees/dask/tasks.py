@@ -66,15 +66,17 @@ def merged(parts: Sequence[PartitionFacts], same_width: bool) -> Whole:
     """Return the facts of all partitions, or raise `DataError` if they do not fit together."""
     filled = [part for part in parts if part.form is not None]
     if not filled:
-        raise DataError("X has no row in any partition.")
+        raise DataError("No partition of X has a row.")
     widths = {part.width for part in parts}
     if same_width and len(widths) > 1:
         raise DataError(
-            f"the partitions of X have {sorted(widths)} features; all must have the same number."
+            f"the partitions of X must have the same number of features, got {sorted(widths)}."
         )
     forms = {part.form for part in filled}
     if len(forms) > 1:
-        raise DataError(f"the partitions of y have different forms: {sorted(map(str, forms))}.")
+        raise DataError(
+            f"the partitions of y must have the same form, got {sorted(map(str, forms))}."
+        )
     form = filled[0].form
     assert form is not None
     vocabulary = _joined_vocabulary(filled, form)
@@ -82,9 +84,9 @@ def merged(parts: Sequence[PartitionFacts], same_width: bool) -> Whole:
     for part in filled:
         counts[vocabulary.ids(part.labels)] += part.counts
     if not len(vocabulary):
-        raise DataError("y has no label: at least one row needs one.")
+        raise DataError("y has no label. At least one row needs a label.")
     if not counts.any():
-        raise DataError("y has no relevance above 0: at least one row needs a label.")
+        raise DataError("y has no relevance above 0. At least one row needs a label.")
     caps = [part.most for part in filled if part.most is not None]
     largest = max(part.largest for part in filled)
     most = max(largest, *caps) if caps else None
@@ -104,7 +106,9 @@ def _joined_vocabulary(parts: Sequence[PartitionFacts], form: FormName) -> Label
     if form in ("matrix", "sparse"):
         first = parts[0].labels
         if not all(np.array_equal(part.labels, first) for part in parts):
-            raise DataError("the partitions of y have different columns: all need the same labels.")
+            raise DataError(
+                "the partitions of y have different columns, but all need the same labels."
+            )
         return LabelVocabulary(first)
     every = LabelVocabulary()
     for part in parts:

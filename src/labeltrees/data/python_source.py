@@ -180,7 +180,7 @@ def source_files(folder: str | PathLike[str] | None = None) -> list[Path]:
         files += [Path(here, name) for name in names if name.endswith(".py")]
     files = sorted(path for path in files if path.is_file())
     if not files:
-        raise DataError(f"{root}: there is no *.py file below this folder.")
+        raise DataError(f"{root}: this folder has no *.py files.")
     random.Random(_FILE_ORDER_SEED).shuffle(files)  # noqa: S311 - an order, not a secret
     return files
 
@@ -280,7 +280,7 @@ def _added_files(corpus: _core.PythonCorpus, files: list[Path]) -> Iterator[Path
             n_added += 1
             yield path
     if n_added == 0:
-        raise DataError(f"none of the {len(files)} files is Python 3 in UTF-8, such as {files[0]}.")
+        raise DataError(f"no file is Python 3 code in UTF-8, for example {files[0]} is not.")
 
 
 def _rows_of_ones(indices: NDArray[np.int32], row_starts: NDArray[np.int64]) -> Rows:

@@ -170,8 +170,8 @@ def as_rows(X: Any, *, n_features: int | None = None, missing: bool = False) -> 
     matrix = X.tocsr() if is_sparse else _dense(X)
     if matrix.ndim != 2:
         raise DataError(
-            f"X must have two dimensions, got {matrix.ndim}. Reshape your data: "
-            "X.reshape(1, -1) is one row, X.reshape(-1, 1) one feature."
+            f"X must have two dimensions, got {matrix.ndim}. Reshape your data with "
+            "X.reshape(1, -1) for one row or X.reshape(-1, 1) for one feature."
         )
     _check_shape(matrix.shape, n_features)
     if is_sparse:

@@ -107,7 +107,9 @@ def as_candidates(y: Any) -> RaggedLabels | None:
         return None
     if not all(lists):
         row = lists.index(False)
-        raise DataError(f"y must have labels or lists of labels, got both: row {row} is no list.")
+        raise DataError(
+            f"y must have labels or lists of labels, got both. Row {row} is not a list."
+        )
     return RaggedLabels.of_lists(rows)
 
 

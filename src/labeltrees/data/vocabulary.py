@@ -153,7 +153,7 @@ class LabelVocabulary:
         new = [label for label in dict.fromkeys(values) if label not in self._id_of]
         n_before = len(self._names)
         if n_before + len(new) > _MAX_LABELS:
-            raise DataError(f"a vocabulary holds at most {_MAX_LABELS} labels.")
+            raise DataError(f"a vocabulary can have at most {_MAX_LABELS} labels.")
         ids = {label: n_before + i for i, label in enumerate(new)}
         self._kind = kind
         self._names += new
@@ -189,7 +189,7 @@ class LabelVocabulary:
     def _check_kind(self, kind: type[str] | type[int] | None) -> None:
         if self._kind is not None and kind is not None and kind is not self._kind:
             raise LabelTypeError(
-                f"labels must be all strings or all integers, and this model's are "
+                f"labels must be all strings or all integers. The labels of this model are "
                 f"{self._kind.__name__}, got {kind.__name__}."
             )
 

@@ -46,7 +46,7 @@ def checked_pairs(P: Any, truth: Any, unknown: ArrayLike | None) -> CheckedPairs
     p, y = checked_marginals(P), _matrix("truth", truth)
     _raise_at_first("truth", y, ~(np.isfinite(y.data) & (y.data >= 0)), "finite and >= 0")
     if y.shape != p.shape:
-        raise ArgumentError.of("the shape of truth", y.shape, f"{p.shape} as P")
+        raise ArgumentError.of("the shape of truth", y.shape, f"{p.shape}, the shape of P")
     if not all(p.shape):
         raise ArgumentError.of("the shape of P", p.shape, "one without zeros")
     y.eliminate_zeros()

@@ -155,7 +155,7 @@ def _checked_precision(
     if confidence is None:
         return level, None
     if level == 1:
-        raise ArgumentError.of("precision", precision, "in (0, 1) where confidence is given")
+        raise ArgumentError.of("precision", precision, "in (0, 1) with confidence")
     return level, 1 - number("confidence", confidence, 0, 1, open_low=True, open_high=True)
 
 

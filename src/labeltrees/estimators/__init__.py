@@ -160,10 +160,12 @@ def save(
         raise ArgumentError.of("estimator", estimator, allowed)
     name, last = estimator.steps[-1]
     if not isinstance(last, LabelEstimator):
-        raise ArgumentError.of(f"the step {name!r} of the pipeline", last, "of labeltrees")
+        raise ArgumentError.of(
+            f"the step {name!r} of the pipeline", last, "an estimator of labeltrees"
+        )
     check_is_fitted(last, "model_")
     if len(estimator.steps) == 1:
-        raise ArgumentError.of("estimator", estimator, "a Pipeline of two steps at least")
+        raise ArgumentError.of("estimator", estimator, "a Pipeline of at least two steps")
     before = estimator[:-1]
     save_with_transform(
         last.model_, before, path, keep_state=keep_state, extra=extra, pipeline_step=name

@@ -304,7 +304,7 @@ class RegressorTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         weights = given.astype(np.float64) if len(given) else np.ones(X.shape[0])
         kept = weights > 0
         if not kept.any():
-            raise DataError("X has no row of weight above 0.")
+            raise DataError("No row of X has a weight above 0.")
         return kept, X[np.flatnonzero(kept)], labels[kept], weights[kept]
 
     def _make(self) -> NodeRegressor:

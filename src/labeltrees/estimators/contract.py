@@ -134,7 +134,7 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
             return self.model_.label_probabilities(rows, y)
         if candidates.n_rows != rows.n_rows:
             n_rows = candidates.n_rows
-            raise ArgumentError(f"y has labels for {n_rows} rows, X has {rows.n_rows} rows.")
+            raise ArgumentError(f"y has labels for {n_rows} rows, but X has {rows.n_rows} rows.")
         p = self.model_.candidate_probabilities(rows, candidates)
         if getattr(y, "ndim", 1) == 2:
             return p.reshape(rows.n_rows, -1)
@@ -444,7 +444,7 @@ class LabelEstimator(BaseEstimator):  # type: ignore[misc]
     def _learned(self) -> Any:
         """Return the model, or raise AttributeError before `fit`."""
         if "model_" not in self.__dict__:
-            raise AttributeError(f"this {type(self).__name__} has not learned anything yet")
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet")
         return self.model_
 
     def _check_rows(self, X: Any) -> Rows:
@@ -502,7 +502,9 @@ def training_data(
     rows, labels, weights = check_training(X, y, sample_weight, missing=missing)
     weights = weighted_by_label(labels, weights, class_weight)
     if len(weights) and not weights.any():
-        raise ArgumentError.of("class_weight", class_weight, "above zero for a label of y")
+        raise ArgumentError.of(
+            "class_weight", class_weight, "above zero for at least one label of y"
+        )
     return rows, labels, weights
 
 

@@ -59,7 +59,7 @@ def as_distributions(
     wrong = ~(np.abs(sums - 1) <= 1e-6)
     if np.any(~(matrix.data > 0)) or wrong.any():
         raise DataError(
-            "y has two dimensions, so its rows must be probabilities >= 0 that sum to 1; "
+            "y has two dimensions, so its rows must be probabilities >= 0 that sum to 1, but "
             f"row {int(np.argmax(wrong))} sums to {sums[np.argmax(wrong)]:g}."
         )
     names = np.arange(matrix.shape[1]) if classes is None else classes

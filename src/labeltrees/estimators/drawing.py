@@ -105,7 +105,7 @@ def _pyplot() -> Any:
     try:
         from matplotlib import pyplot
     except ImportError:
-        raise ImportError("drawing needs matplotlib: pip install matplotlib") from None
+        raise ImportError("drawing needs matplotlib. Run pip install matplotlib first.") from None
     return pyplot
 
 

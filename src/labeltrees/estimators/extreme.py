@@ -284,7 +284,7 @@ class ExtremeRegressor(RelevanceEstimator):
         """
         settings = self._settings()
         if settings.warm_start:
-            raise ArgumentError.of("warm_start", True, "False where files are learned from")
+            raise ArgumentError.of("warm_start", True, "False for training from files")
         with space_in(folder) as space:
             rows, relevance = rows_and_relevance(chunks_of(files, vectorizer), space)
             model = train_extreme(rows, relevance.scaled(), settings, folder=space)

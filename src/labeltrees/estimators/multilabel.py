@@ -175,7 +175,7 @@ class MultiLabelTreeClassifier(OnlineEstimator, MultilabelEstimator):
             kept = np.flatnonzero(weights)
             rows, sets, weights = rows.take(kept), sets.take(kept), weights[kept]
         if not len(sets.labels):
-            raise DataError("y has no label: at least one row needs one.")
+            raise DataError("y has no label. At least one row needs a label.")
         model = MultiLabelTreeModel.over(settings, rows, sets, named.names)
         model.form = named.form
         total = rows.n_rows * settings.n_passes
@@ -341,7 +341,7 @@ def _training_sets(
         raise DataError(f"y has {named.sets.n_rows} rows for the {rows.n_rows} rows of X.")
     weights = as_weights(sample_weight, rows.n_rows)
     if len(weights) and not weights.any():
-        raise ArgumentError.of("sample_weight", "zeros only", "above zero for a row")
+        raise ArgumentError.of("sample_weight", "zeros only", "above zero for at least one row")
     return rows, named, weights
 
 

@@ -206,7 +206,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         targets = _targets(y)
         if first and self.estimator is None and _has_several(targets):
             raise ArgumentError(
-                "partial_fit learns one label per text; for lists of labels use fit, or repeat a "
+                "partial_fit learns one label per text. For lists of labels use fit, or repeat a "
                 "text for each of its labels."
             )
         estimator = self._new_estimator(targets) if first else self.estimator_
@@ -417,7 +417,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _learned(self) -> Any:
         """Return the estimator for an attribute that only a fitted classifier has."""
         if "estimator_" not in self.__dict__:
-            raise AttributeError("this TextClassifier has not learned anything yet")
+            raise AttributeError("this TextClassifier is not fitted yet")
         return self.estimator_
 
     def _unfitted_estimator(self) -> Any:
@@ -442,8 +442,9 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         except (TypeError, ValueError):  # scikit-learn's NotFittedError is a ValueError
             kind = type(self.vectorizer).__name__
             raise ArgumentError(
-                f"partial_fit cannot fit a {kind}, which needs all texts: call fit first, give a "
-                "fitted one, or vectorizer=HashingVectorizer(), which needs no fitting."
+                f"partial_fit cannot fit a {kind}, which needs all "
+                "texts. Call fit first, or pass a "
+                "fitted vectorizer or HashingVectorizer(), which needs no fitting."
             ) from None
         return self.vectorizer
 
@@ -480,7 +481,7 @@ def _features_of(make: Callable[[list[str]], Any], texts: Any) -> Any:
     """Return features of texts; what is wrong with them is a `DataError`."""
     listed = as_texts(texts)
     if not listed:
-        raise DataError("texts must have at least one text, got none.")
+        raise DataError("texts must have at least one text, got an empty list.")
     try:
         return make(listed)
     except LabelTreesError:

@@ -358,7 +358,7 @@ class Evaluator:
         """
         self._predict_undecided()
         if not any(part.truth.nnz for part in self._parts):
-            raise DataError("no row has a label, so there is nothing to evaluate.")
+            raise DataError("No row has a label, so there is nothing to evaluate.")
         ranked = self._best_rows() if self._ranked_later[1] else None
         gathered = GatheredPredictions.joined(self._parts, len(self._names), ranked)
         if not gathered.weight.any():

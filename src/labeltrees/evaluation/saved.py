@@ -114,8 +114,8 @@ def add_saved(
     found = list(_read_answers(path, limit, max_line_bytes))
     if len(found) != n_rows:
         raise DataError(
-            f"{path} has {len(found)} lines and {name} has {n_rows} rows; "
-            "they must be of the same rows."
+            f"{path} has {len(found)} lines, but {name} has {n_rows} rows. Both must have the same "
+            "rows."
         )
     own = [found[row] for row in np.unique(group, return_index=True)[1].tolist()]
     evaluator.add_predictions(chunk, [labels for labels, _ in own], [p for _, p in own])
@@ -170,7 +170,7 @@ def _read_best_rows(
         label, rows, scores = _checked(path, number, line, _answer_of_label, _OF_LABEL)
         wrong = [row for row in rows if not 0 <= row < n_rows]
         if wrong:
-            reason = f"row {wrong[0]} is not one of the {n_rows} rows of {name}, from 0 on."
+            reason = f"row {wrong[0]} is not in [0, {n_rows}), the rows of {name}."
             raise DataFileError(path, number, reason)
         yield label, rows, _finite(path, number, scores)
 

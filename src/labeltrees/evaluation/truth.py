@@ -40,7 +40,7 @@ def labels_of_rows(y: Any, classes: ArrayLike | None = None) -> RaggedLabels:
         y = as_targets(y)
     given = raw_relevance(y, classes=classes)
     if not len(given.relevance):
-        raise DataError("y has no label: at least one row needs one.")
+        raise DataError("y has no label. At least one row needs a label.")
     # A list that names a label twice says no more than one that names it once.
     values = given.relevance
     if given.most is not None:

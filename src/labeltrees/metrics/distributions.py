@@ -240,7 +240,7 @@ def _relative_differences(p_true: Any, p_pred: Any) -> FloatArray:
 def _both(p_true: Any, p_pred: Any) -> tuple[FloatArray, FloatArray]:
     p, q = _distributions("p_true", p_true), _distributions("p_pred", p_pred)
     if p.shape != q.shape:
-        raise ArgumentError.of("the shape of p_pred", q.shape, f"that of p_true, {p.shape}")
+        raise ArgumentError.of("the shape of p_pred", q.shape, f"{p.shape}, the shape of p_true")
     return p, q
 
 

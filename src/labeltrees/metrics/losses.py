@@ -167,7 +167,7 @@ def _columns(y_true: ArrayLike, labels: Any, n_labels: int) -> NDArray[np.int64]
         check_length("labels", names, n_labels)
         column_of = {name: column for column, name in enumerate(names.tolist())}
         if len(column_of) != n_labels:
-            raise ArgumentError.of("labels", "a label twice", "different from each other")
+            raise ArgumentError.of("labels", "a label twice", "different labels")
         return np.array([column_of.get(label, -1) for label in truth.tolist()], dtype=np.int64)
     if truth.dtype.kind not in "iu":
         raise ArgumentError.of("the type of y_true", truth.dtype.name, "integers without labels=")

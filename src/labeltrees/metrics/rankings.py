@@ -86,7 +86,9 @@ class Pairs:
         y.eliminate_zeros()
         found = checked_matrix("scores", scores, lowest=-np.inf if signed else 0)
         if y.shape != found.shape:
-            raise ArgumentError.of("the shape of scores", found.shape, f"that of truth, {y.shape}")
+            raise ArgumentError.of(
+                "the shape of scores", found.shape, f"{y.shape}, the shape of truth"
+            )
         if not all(y.shape):
             raise ArgumentError.of("the shape of truth", y.shape, "one without zeros")
         if per == "label":

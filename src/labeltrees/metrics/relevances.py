@@ -422,7 +422,9 @@ def plot_filtering_curves(
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise ImportError("drawing curves needs matplotlib: pip install matplotlib") from None
+        raise ImportError(
+            "drawing curves needs matplotlib. Run pip install matplotlib first."
+        ) from None
     axes = Figure(layout="constrained").add_subplot() if ax is None else ax
     for keep in get_args(Keep):
         curve = filtering_curve(

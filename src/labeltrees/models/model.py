@@ -302,7 +302,7 @@ def check_dense_size(n_rows: int, n_labels: int, max_bytes: int) -> None:
     if n_bytes > max_bytes:
         raise TooLargeError(
             f"{n_rows} rows x {n_labels} labels need {n_bytes:,} bytes, over "
-            f"max_bytes={max_bytes:,}: ask for predict_top_k or predict_label_proba, "
+            f"max_bytes={max_bytes:,}. Use predict_top_k or predict_label_proba, "
             "pass fewer rows, or raise max_bytes."
         )
 
@@ -330,7 +330,7 @@ def check_top_rows(
     if n_bytes > max_bytes:
         raise TooLargeError(
             f"{asked} rows for each of {len(known)} labels need {n_bytes:,} bytes, over "
-            f"max_bytes={max_bytes:,}: ask for fewer, or raise max_bytes."
+            f"max_bytes={max_bytes:,}. Use a smaller k, or raise max_bytes."
         )
     return asked
 

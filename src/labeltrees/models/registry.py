@@ -84,7 +84,7 @@ def model_class(name: Any) -> type[FittedModel]:
     method = method_of_model(name) if isinstance(name, str) else None
     if method is None:
         known = ", ".join(model_names())
-        raise ModelFormatError(f"the file holds a {name!r}; this library knows {known}.")
+        raise ModelFormatError(f"the file has a {name!r}, but this library knows {known}.")
     return cast("type[FittedModel]", method.model_class_named(name))
 
 

@@ -110,7 +110,7 @@ class Settings:
         if isinstance(values, dict):
             values = {name: _LATER[name] for name in _LATER if name in cls.names()} | values
         if not isinstance(values, dict) or set(values) != set(cls.names()):
-            raise ModelFormatError(f"the settings are not those of {cls.__name__}.")
+            raise ModelFormatError(f"the settings do not belong to {cls.__name__}.")
         return cls(**values)
 
 

@@ -110,7 +110,9 @@ def _to_tensors(transformer: Any, depth: int) -> tuple[Facts, Tensors]:
         return _combination_to_tensors(transformer, depth)
     if name not in KINDS or not _is_exactly(transformer, KINDS[name].module, KINDS):
         known = ", ".join([*KINDS, *_COMBINED])
-        raise ArgumentError(f"a {name} cannot be saved without pickle; these can: {known}.")
+        raise ArgumentError(
+            f"a {name} cannot be saved without pickle. These can be saved: {known}."
+        )
     return _one_to_tensors(transformer, name, KINDS[name])
 
 
@@ -255,12 +257,14 @@ def _check_fit(combined: Any, name: str) -> None:
             raise ModelFormatError("a FeatureUnion of the file takes both texts and numbers.")
         return
     if any(texts[1:]):
-        raise ModelFormatError("a Pipeline of the file makes numbers and takes them as texts.")
+        raise ModelFormatError(
+            "a Pipeline of the file makes numbers, but its next step takes texts."
+        )
     for before, after in pairwise(parts):
         width, taken = width_of(before), input_width(after)
         if width != taken and None not in (width, taken):
             raise ModelFormatError(
-                f"a Pipeline of the file makes {width} features and takes {taken}."
+                f"a Pipeline of the file makes {width} features, but its next step takes {taken}."
             )
 
 
@@ -343,7 +347,9 @@ def transform_of(stored: store.StoredModel) -> Any:
         transformer = from_tensors(stored.transform["transformer"], tensors)
         width, taken = width_of(transformer), stored.facts["n_features"]
     if width not in (None, taken):
-        raise ModelFormatError(f"the transformer makes {width} features, the model takes {taken}.")
+        raise ModelFormatError(
+            f"the transformer makes {width} features, but the model takes {taken}."
+        )
     return transformer
 
 

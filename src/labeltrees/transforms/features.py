@@ -32,7 +32,7 @@ def transformed(rows: Rows, transformer: Any) -> Rows:
     width = input_width(transformer)
     n_used = int(rows.indices.max(initial=-1)) + 1
     if width is not None and n_used > width:
-        raise DataError(f"X must have {width} features, got a feature {n_used - 1}.")
+        raise DataError(f"X must have {width} features, got the feature number {n_used - 1}.")
     X = Rows(*rows.arrays, rows.n_features if width is None else width).to_csr()
     try:
         try:

@@ -111,7 +111,9 @@ def profile_file(
     check_options(kind, options)
     if flag("quoted_labels", quoted_labels) and kind != "vw":
         raise ArgumentError(
-            f"is not used by the format {kind}, got True.", argument="quoted_labels", value=True
+            f"is not an option of the format {kind}, got True.",
+            argument="quoted_labels",
+            value=True,
         )
     if kind in ("parquet", "npz") and not block.again:
         block = replace(block, source=_copied(block.source), again=True)

@@ -94,7 +94,7 @@ def _chunks(source: Source, chunk_rows: int) -> Iterator[Chunk]:
 def _load(source: Source) -> Tensors:
     with seekable(source) as file, np.load(file, allow_pickle=False) as arrays:
         if not isinstance(arrays, np.lib.npyio.NpzFile):
-            raise ValueError("it holds one array; save X and y with np.savez.")
+            raise ValueError("the file has one array. Save X and y with np.savez.")
         return {key: arrays[key] for key in arrays.files}
 
 
@@ -119,7 +119,9 @@ def _rows(arrays: Mapping[str, NDArray[Any]], name: str) -> Rows:
         reason = f"there is no matrix X among the arrays {', '.join(arrays) or '(none)'}."
         raise DataFileError(name, 1, reason)
     if matrix.shape[1] > MAX_FEATURES:
-        raise DataFileError(name, 1, f"{matrix.shape[1]} features are more than {MAX_FEATURES}.")
+        raise DataFileError(
+            name, 1, f"X has {matrix.shape[1]} features, but at most {MAX_FEATURES} are allowed."
+        )
     try:
         return as_rows(matrix)
     except DataError as error:
@@ -143,7 +145,7 @@ def _labels(arrays: Mapping[str, NDArray[Any]], name: str, n_rows: int) -> _Labe
     sparse = _sparse(arrays, f"{key}_")
     found = sparse if sparse is not None else arrays[key]
     if found.shape[:1] != (n_rows,) or found.ndim not in (1, 2):
-        reason = f"{key} must have {n_rows} rows, as X has; its shape is {found.shape}."
+        reason = f"{key} must have {n_rows} rows like X, got shape {found.shape}."
         raise DataFileError(name, 1, reason)
     if found.ndim == 2:
         if key == "distributions":
@@ -194,7 +196,7 @@ def _sparse(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Any:
 
     kind = arrays.get(prefix + "format")
     if kind is not None and kind.item() not in ("csr", b"csr"):
-        raise ValueError(f"the matrix has the format {kind.item()!r}: save X.tocsr().")
+        raise ValueError(f"the matrix has the format {kind.item()!r}. Save X.tocsr().")
     data, indices, indptr, shape = parts
     matrix = csr_array((data, indices, indptr), shape=tuple(int(n) for n in shape))  # type: ignore[union-attr]
     matrix.check_format(full_check=True)

@@ -75,7 +75,7 @@ def read_parquet(
         import pyarrow.parquet  # noqa: F401
     except ImportError as error:
         raise ImportError(
-            "Parquet files need pyarrow: pip install 'labeltrees[parquet]'"
+            "Parquet files need pyarrow. Run pip install 'labeltrees[parquet]' first."
         ) from error
     return _chunks(path, records, chunk_rows, max_line_bytes)
 

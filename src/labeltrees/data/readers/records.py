@@ -132,7 +132,7 @@ class RecordReader:
     def _add_labels(self, record: Mapping[str, object]) -> None:
         label, labels = record.get("label"), record.get("labels")
         if label is not None and labels is not None:
-            raise RecordError("'label' and 'labels' are both given")
+            raise RecordError("the row has both 'label' and 'labels'")
         if isinstance(label, dict):
             found = _distribution(label)
             self.is_graded = self.has_distributions = True
@@ -177,7 +177,7 @@ class RecordReader:
             self.label_type = str if kind is str else int
         if kind is not self.label_type:
             name = self.label_type.__name__
-            raise RecordError(f"the label {_short(label)} is not {name}, as the first label is")
+            raise RecordError(f"the label {_short(label)} is not {name} like the first label")
         if isinstance(label, str):
             check_text(label)
         elif isinstance(label, int) and not -(2**63) <= label < 2**63:
@@ -187,7 +187,9 @@ class RecordReader:
         text, features = record.get("text"), record.get("features")
         if (text is None) == (features is None):
             fields = ", ".join(_short(name) for name in list(record)[:8]) or "none"
-            raise RecordError(f"expected one of 'text' and 'features'; its fields are {fields}")
+            raise RecordError(
+                f"the row must have 'text' or 'features', but its fields are {fields}"
+            )
         if features is None:
             if not isinstance(text, str):
                 raise RecordError(f"'text' must be a string, got {_short(text)}")
@@ -334,7 +336,7 @@ def _distribution(label: dict[Any, object]) -> list[tuple[str | int, float]]:
     total = math.fsum(value for _, value in found)
     if not abs(total - 1) <= _SUM_ERROR:
         raise RecordError(
-            f"the probabilities of 'label' sum to {total:g}, not to 1; relevances are in 'labels'"
+            f"the probabilities of 'label' sum to {total:g}, not to 1. Use 'labels' for relevances"
         )
     return [(name, value / total) for name, value in found if value > 0]
 

@@ -85,11 +85,11 @@ def too_long(limit: int) -> str:
     """Return the reason and the advice for a line that is longer than the limit.
 
     >>> too_long(1000)
-    'the line is longer than max_line_bytes=1000: raise that (--max-line-bytes) if it is right.'
+    'the line is longer than max_line_bytes=1000. If the line is right, increase ...'
     """
     return (
-        f"the line is longer than max_line_bytes={limit}: raise that (--max-line-bytes) if it is "
-        "right."
+        f"the line is longer than max_line_bytes={limit}. If the line is right, increase that "
+        "limit (--max-line-bytes)."
     )
 
 

@@ -105,8 +105,8 @@ class _Grades:
 
 
 _MISSING = (
-    "the first word {!r} looks like a feature, so that the row has no label: a row without labels "
-    "starts with a space, and labels with a relevance are 'label:relevance,label:relevance'."
+    "the first word {!r} looks like a feature, so the row has no label. A row without labels must "
+    "start with a space, and labels with a relevance are 'label:relevance,label:relevance'."
 )
 
 
@@ -178,9 +178,11 @@ def _chunks(source: Source, chunk_rows: int, max_line_bytes: int) -> Iterator[Ch
             n_labels_before += len(chunk.labels)
             yield chunk
     if n_rows < 0:
-        raise DataFileError(name, 1, "the file is empty; expected 'n_rows n_features n_labels'.")
+        raise DataFileError(
+            name, 1, "the file is empty, but must start with 'n_rows n_features n_labels'."
+        )
     if left > 0:
-        reason = f"the header promises {n_rows} rows and the file ends after {n_rows - left}."
+        reason = f"the header announces {n_rows} rows, but the file has {n_rows - left}."
         raise DataFileError(name, max(line - 1, 1), reason)
 
 
@@ -192,7 +194,7 @@ def _header(name: str, text: bytes) -> tuple[int, int, int, int]:
         raise DataFileError(name, 1, "expected the header 'n_rows n_features n_labels'.")
     n_rows, n_features, n_labels = map(int, match.groups())
     if n_features > UNBOUNDED_WIDTH:
-        reason = f"{n_features} features are more than {UNBOUNDED_WIDTH}."
+        reason = f"the header has {n_features} features, but at most {UNBOUNDED_WIDTH} are allowed."
         raise DataFileError(name, 1, reason)
     return n_rows, n_features, n_labels, end
 
@@ -202,7 +204,7 @@ def _check_nothing_follows(name: str, line: int, text: bytes, n_rows: int) -> No
     rest = text.lstrip()
     if rest:
         line += text.count(b"\n", 0, len(text) - len(rest))
-        reason = f"there are more rows than the {n_rows} that the header promises."
+        reason = f"the file has more rows than the {n_rows} that the header announces."
         raise DataFileError(name, line, reason)
 
 
@@ -252,8 +254,9 @@ def without_grades(
             label, _, grade = pair.partition(b":")
             if not _GRADE.fullmatch(grade) or not float(grade) <= _LARGEST:
                 reason = (
-                    f"the label {pair.decode()[:40]!r} has no relevance >= 0 after a colon, as the "
-                    "first label of the file has."
+                    f"the label {pair.decode()[:40]!r} has no relevance "
+                    ">= 0 after a colon, but the "
+                    "first label of the file has a relevance."
                 )
                 raise DataFileError(name, line + at, reason)
             grades.setdefault(label.lstrip(b"+0") or b"0", float(grade))  # 03 is 3.

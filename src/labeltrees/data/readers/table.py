@@ -265,7 +265,7 @@ class _RowReader:
         needed = (*layout.texts, *layout.numbers, *layout.categories)
         missing = [column for column in needed if column not in places]
         if missing:
-            reason = f"the column {missing[0]!r} is missing; there are {', '.join(columns)}."
+            reason = f"the column {missing[0]!r} is missing. The columns are {', '.join(columns)}."
             raise DataFileError(name, line, reason)
         self.name, self.separator, self.n_columns = name, layout.label_separator, len(columns)
         self.label = None if layout.label is None else places.get(layout.label)
@@ -368,7 +368,7 @@ class _RowReader:
 
     def _check_size(self, line: int, cells: list[str]) -> None:
         if len(cells) != self.n_columns:
-            reason = f"the row has {len(cells)} cells and the first row {self.n_columns}."
+            reason = f"the row has {len(cells)} cells, but the first row has {self.n_columns}."
             raise DataFileError(self.name, line, reason)
 
 

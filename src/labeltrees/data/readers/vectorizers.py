@@ -91,7 +91,7 @@ def vectorize(
     bad = np.flatnonzero(~np.isfinite(features.data))
     if len(bad):
         row = int(np.searchsorted(features.indptr, bad[0], side="right")) - 1
-        reason = "the vectorizer's value for the text is not a finite 32-bit float."
+        reason = "the vectorizer made a value of the text that is not a finite 32-bit float."
         raise DataFileError(name, int(lines[row]), reason)
     return Rows(
         features.indptr.astype(np.int64, copy=False),

@@ -177,8 +177,8 @@ def _refuse_costs(rows: _core.ParsedRows) -> None:
     if what:
         raise _core.ParseError(
             int(rows.lines[row]),
-            f"the label {ascii(name)[:60]} is {what}, not a class: classes are integers or names "
-            "(label_type='str' reads it as a name)",
+            f"the label {ascii(name)[:60]} is {what}, but classes are integers or names. Pass "
+            "label_type='str' to read it as a name",
         )
 
 

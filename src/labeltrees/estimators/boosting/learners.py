@@ -65,7 +65,7 @@ def check_base(base: Any) -> None:
     ):
         raise ArgumentError.of("base", base, allowed)
     if not has_fit_parameter(base, "sample_weight"):
-        raise ArgumentError.of("base", base, f"{allowed}; this one takes no sample_weight")
+        raise ArgumentError.of("base", base, f"{allowed} that takes sample_weight")
 
 
 def fit_base(base: Any, training: Training, weights: NDArray[np.float64], number: int) -> Model:
@@ -146,7 +146,7 @@ class OutsideModel:
             self.estimator.predict_proba(_outside_matrix(rows, self.dense)), dtype=np.float64
         )
         if p.shape != shape:
-            raise DataError(f"predict_proba of base has shape {p.shape}, not {shape}.")
+            raise DataError(f"predict_proba of base must have shape {shape}, got {p.shape}.")
         sums = p.sum(axis=1)
         if not (p >= 0).all() or not (np.abs(sums - 1) <= _SUM_ERROR).all():
             raise DataError("predict_proba of base must be rows of numbers >= 0 that sum to 1.")
@@ -171,12 +171,14 @@ class OutsideModel:
 
     def to_dot(self, names: Sequence[str], *, max_nodes: int) -> str:  # noqa: ARG002
         """Raise `ArgumentError`, because the shape of an outside estimator is not known."""
-        raise ArgumentError.of("base", self.estimator, "one of this library's to be drawn")
+        raise ArgumentError.of(
+            "base", self.estimator, "an estimator of this library, because others cannot be drawn"
+        )
 
     def to_tensors(self, *, keep_state: bool) -> Any:  # noqa: ARG002
         """Raise `ArgumentError`, because an outside estimator has no data format."""
         raise ArgumentError.of(
-            "base", self.estimator, "one of this library's estimators for the model to be saved"
+            "base", self.estimator, "an estimator of this library, because others cannot be saved"
         )
 
 

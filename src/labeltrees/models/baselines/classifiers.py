@@ -132,9 +132,7 @@ class OneAgainstAllModel(DenseAnswers, BankModel):
         n_labels: int,
     ) -> _core.OneAgainstAll:
         if len(mass) > n_labels:
-            raise ModelFormatError(
-                "there is a regressor for a label that the vocabulary does not name."
-            )
+            raise ModelFormatError("a regressor has a label that is not in the vocabulary.")
         return _core.OneAgainstAll(mass, *lines)
 
 
@@ -376,9 +374,7 @@ class FrequencyTableModel(DenseAnswers, FittedModel):
         width, frozen = stored_width(facts), checks.flag("frozen", facts["frozen"])
         totals = store.tensor(tensors, "totals", np.float64).copy()
         if len(totals) > len(vocabulary):
-            raise ModelFormatError(
-                "there is a count for a label that the vocabulary does not name."
-            )
+            raise ModelFormatError("a count has a label that is not in the vocabulary.")
         tables = _restored_tables(tensors, totals, frozen=frozen)
         return cls(settings, width, vocabulary, totals, tables, frozen)
 

@@ -212,7 +212,8 @@ def _check_count(
     n_pairs = int((counts * n_others + counts * (counts - 1) // 2).sum())
     if n_pairs > MAX_PAIRS:
         raise TooLargeError(
-            f"there may be {n_pairs:,} pairs of relevance to learn from, over {MAX_PAIRS:,}. "
+            f"the rows have up to {n_pairs:,} pairs of relevance, but "
+            f"at most {MAX_PAIRS:,} are allowed. "
             f"Choose a smaller n_zeros (now {n_zeros})."
         )
 

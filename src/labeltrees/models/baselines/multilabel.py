@@ -309,7 +309,7 @@ class MultilabelModel(FittedModel):
         settings: Any = cls.settings_class.from_dict(facts["settings"])
         n_labels, width = len(vocabulary), stored_width(facts)
         if not n_labels:
-            raise ModelFormatError("the file names no label.")
+            raise ModelFormatError("the vocabulary has no label.")
         scorer = cls.scorer_class.from_tensors(tensors, settings, width, n_labels)
         shares = None
         if getattr(settings, "relevance", None) == "propensity":

@@ -364,7 +364,7 @@ class AdacondModel(FittedModel):
             raise ModelFormatError("a member does not predict a distribution.")
         model = cls(settings, vocabulary, members, record, n_features)
         if any(columns is not None and (columns < 0).any() for columns in model._columns):
-            raise ModelFormatError("a member has a label that the vocabulary does not name.")
+            raise ModelFormatError("a member has a label that is not in the vocabulary.")
         return model
 
 

@@ -97,7 +97,7 @@ class PecocTreeModel(DenseAnswers, BankModel):
         if lost.any():
             raise ArgumentError(
                 f"label {labels[np.argmax(lost)]!r} is not in the tree, and a tree with more than "
-                "two children at a node does not grow: name every label in classes= of the first "
+                "two children at a node does not grow. Pass all labels as classes= to the first "
                 "partial_fit, or call fit."
             )
         return ids

@@ -125,7 +125,7 @@ class ConditionalSettings(RegressorSettings):
             raise ArgumentError.of("refine", self.refine, allowed)
         if self.n_trees not in ("auto", 1) and self.structure_name not in SEEDED:
             allowed = (
-                "'kmeans', 'random' or 'shuffled' for several refined trees: others would be alike"
+                "'kmeans', 'random' or 'shuffled' for several refined trees, which must differ"
             )
             raise ArgumentError.of("structure", self.structure, allowed)
         if not self._has_room:

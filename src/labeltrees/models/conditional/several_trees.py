@@ -133,7 +133,7 @@ class PooledTreesModel(DenseAnswers, FittedModel):
         """
         if predict or k:
             raise ArgumentError(
-                "a pool of trees cannot predict rows before it learns them: use n_trees=1."
+                "a pool of trees cannot predict rows before it learns them. Use n_trees=1."
             )
         for member in self.members:
             member.update(rows, labels, weights, predict=False, pass_number=pass_number)
@@ -255,7 +255,7 @@ def _check_alike(members: Sequence[Member]) -> None:
             or member.frozen != first.frozen
             or member.n_features != first.n_features
         ):
-            raise ModelFormatError("the trees of the pool are not of one kind.")
+            raise ModelFormatError("the trees of the pool have different types.")
     if first.settings.novelty:
         raise ModelFormatError("a pool of trees has no novelty.")
 

@@ -64,28 +64,29 @@ def start_on_stream(
     assert settings.n_trees != "auto"
     if settings.n_trees > 1:
         raise ArgumentError(
-            f"n_trees={settings.n_trees} needs fit: on one stream the trees would be alike. "
-            "partial_fit can go on from there."
+            f"n_trees={settings.n_trees} needs fit, because on one "
+            "stream all trees would be equal. "
+            "Call fit first, then partial_fit."
         )
     if name in FROM_DATA:
         raise ArgumentError(
-            f"structure={structure!r} needs fit: its tree is built from all the data. "
-            "partial_fit can go on from there."
+            f"structure={structure!r} needs fit, because its tree is built from all rows. "
+            "Call fit first, then partial_fit."
         )
     if name == "shuffled" and classes is None:
         raise ArgumentError(
-            "structure='shuffled' needs fit, or classes= with every label in the first "
-            "partial_fit: it is a tree over all of them."
+            "structure='shuffled' needs all labels. Call fit first, or pass all labels as classes= "
+            "to the first partial_fit."
         )
     if isinstance(structure, LabelTree) and classes is None:
         raise ArgumentError(
-            "a LabelTree as structure needs classes= in the first partial_fit: "
-            "its leaves are positions in them."
+            "a LabelTree as structure needs classes= in the first partial_fit, because its leaves "
+            "are positions in classes."
         )
     if arity > 2 and name != "given" and classes is None:
         raise ArgumentError(
-            f"arity={arity} needs fit, or classes= with every label in the first partial_fit: "
-            "only a binary tree grows as labels arrive."
+            f"arity={arity} needs all labels, because only a binary tree grows. Call fit first, or "
+            "pass all labels as classes= to the first partial_fit."
         )
     vocabulary = LabelVocabulary(() if classes is None else classes)
     if isinstance(structure, (list, tuple)):
@@ -161,7 +162,9 @@ def _on_tree(
     if is_binary(tree) and (settings.arity == 2 or settings.structure_name == "given"):
         return ConditionalTreeModel.on_tree(settings, n_features, vocabulary, tree)
     if settings.novelty:
-        raise ArgumentError("novelty=True needs a binary tree: arity=2, two children per node.")
+        raise ArgumentError(
+            "novelty=True needs a binary tree. Use arity=2 and two children per node."
+        )
     return PecocTreeModel.on_tree(settings, n_features, vocabulary, tree)
 
 
@@ -179,7 +182,7 @@ def _given(structure: Any, vocabulary: LabelVocabulary) -> LabelTree:
         most = int(structure.label.max(initial=-1))
         if most >= len(vocabulary):
             raise ArgumentError(
-                f"structure has a leaf {most}, but the classes are 0 to {len(vocabulary) - 1}."
+                f"structure has the leaf {most}, but the classes are 0 to {len(vocabulary) - 1}."
             )
         return structure
     parent, leaves = unfold(structure)

@@ -86,7 +86,7 @@ def structure_from_json(value: Any, *, n_labels: int | None = None) -> Any:
         if "tree" in value:
             parent, label = from_json(value["tree"])
             if n_labels is not None and not all(each < n_labels for each in label):
-                raise ModelFormatError("the structure has a label that the vocabulary lacks.")
+                raise ModelFormatError("the structure has a label that is not in the vocabulary.")
             return LabelTree.restore(parent, label)
         return _nested(value["parent"], value["leaves"])
 
@@ -98,7 +98,7 @@ def _nested(parent: list[Any], leaves: list[Any]) -> list[Any]:
         items[checks.integer("parent", above, 0, node - 1)].append(item)
     lists: list[Any] = items[0] if items else []
     if not all(item is None or isinstance(item, str | int) for item in leaves):
-        raise ModelFormatError("the structure has a leaf that is no label.")
+        raise ModelFormatError("the structure has a leaf without a label.")
     if unfold(lists) != (parent, leaves):
         raise ModelFormatError("the structure's parents and leaves do not fit together.")
     return lists

@@ -66,7 +66,7 @@ class ExtremeSettings(Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.warm_start and self.max_memory is not None:
-            raise ArgumentError.of("max_memory", self.max_memory, "None where warm_start is set")
+            raise ArgumentError.of("max_memory", self.max_memory, "None with warm_start")
 
     @property
     def n_threads(self) -> int:

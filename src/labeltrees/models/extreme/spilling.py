@@ -79,7 +79,7 @@ def check_space(folder: Path, n_entries: int, *, n_copies: int = 0) -> None:
 
 
 def _no_space(folder: Path, number: int, what: str) -> NoSpaceError:
-    message = f"{what}; choose a folder with more space"
+    message = f"{what}. Choose a folder with more space"
     return NoSpaceError(number, message, os.fspath(folder))
 
 
@@ -311,5 +311,5 @@ def _some(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
     left = iter(chunks)
     first = next(left, None)
     if first is None:
-        raise DataError("the files have no row.")
+        raise DataError("The files have no rows.")
     return chain([first], left)

@@ -155,8 +155,8 @@ class LomTreeModel(TableModel):
     def _update_core(self, batch: CoreBatch, *, predict: bool, top: bool, again: bool) -> Any:
         if self.settings.growth == "heaviest" and self.core.n_labels == 0:
             raise ArgumentError(
-                "growth='heaviest' needs fit: it looks for the heaviest leaf among all rows. "
-                "partial_fit can go on from there."
+                "growth='heaviest' needs fit, because it looks for the heaviest leaf of all rows. "
+                "Call fit first, then partial_fit."
             )
         return super()._update_core(batch, predict=predict, top=top, again=again)
 
@@ -330,7 +330,7 @@ class LomTreeModel(TableModel):
         frozen = checks.flag("frozen", facts["frozen"])
         mass = store.tensor(tensors, "mass", np.float64)
         if len(mass) > len(vocabulary):
-            raise ModelFormatError("there is a count of a label that nobody named.")
+            raise ModelFormatError("a count has a label that is not in the vocabulary.")
         weights, counts = tensors["table.weights"], tensors["ledgers.counts"]
         core = _core.LomTree(
             {name.removeprefix("nodes."): array

@@ -81,8 +81,8 @@ def halved(weights: NDArray[np.float32]) -> NDArray[np.float16]:
         halves = weights.astype(np.float16)
     if not np.isfinite(halves).all():
         raise ArgumentError(
-            "keep_state=False stores weights as float16, and a weight is past 65504; "
-            "save with keep_state=True."
+            "keep_state=False stores weights as float16, but a weight is above 65504. Save with "
+            "keep_state=True."
         )
     return halves
 

@@ -208,7 +208,7 @@ def single_labels(model: FittedModel, rows: Rows, labels: RaggedLabels) -> NDArr
     if not labels.is_single:
         row = int(np.argmax(labels.counts != 1))
         raise DataError(
-            f"row {row} has {labels.counts[row]} labels, and {type(model).__name__} learns exactly "
+            f"row {row} has {labels.counts[row]} labels, but {type(model).__name__} learns exactly "
             "one per row. Use MultiLabelTreeModel, or repeat the row with one label each."
         )
     return labels.labels
@@ -242,7 +242,7 @@ def check_can_learn(frozen: bool) -> None:
     """Raise `FrozenModelError` if the model was saved without what learning needs."""
     if frozen:
         raise FrozenModelError(
-            "this model was saved with keep_state=False and cannot learn any more."
+            "this model was saved with keep_state=False, so it cannot continue learning."
         )
 
 
@@ -265,7 +265,7 @@ def learning_errors(settings: PassSettings) -> Iterator[None]:
         message, row = error.args
         raise DivergedError(
             f"{message}: learning_rate={settings.learning_rate:g} is too large for "
-            f"optimizer={settings.optimizer!r} on this data; lower it, or scale the values of X.",
+            f"optimizer={settings.optimizer!r} on this data. Lower it, or scale the values of X.",
             row,
         ) from None
 
@@ -296,7 +296,7 @@ def faded(model: Any, share: float) -> Any:
     """
     share = checks.number("share", share, 0, 1, open_low=True)
     if not model.fades or model.frozen:
-        raise ArgumentError.of("model", type(model).__name__, "conditional trees with their state")
+        raise ArgumentError.of("model", type(model).__name__, "a conditional tree with its state")
     tensors, facts = model.to_tensors(keep_state=True)
     less = round(-_EXPONENT * np.log2(share))
     for name, values in tensors.items():

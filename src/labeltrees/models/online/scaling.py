@@ -88,8 +88,8 @@ def _check_room(rows: Rows) -> None:
     n_entries = rows.n_rows * rows.n_features
     if n_entries > max(MOST_FILLED, 8 * len(rows.values)):
         raise TooLargeError(
-            f"scale='standard' gives {rows.n_rows} rows all their {rows.n_features} features, "
-            f"{8 * n_entries:,} bytes: pass fewer rows at a time, or scale=None."
+            f"scale='standard' makes {rows.n_rows} rows dense with {rows.n_features} features, "
+            f"which needs {8 * n_entries:,} bytes. Pass fewer rows at a time, or scale=None."
         )
 
 

@@ -152,7 +152,7 @@ def _check_reachable(
     q: NDArray[np.float64], u: NDArray[np.float64], penalty: float, criterion: _core.Criterion
 ) -> None:
     if len(q) != len(u):
-        raise ArgumentError(f"q has {len(q)} entries, u has {len(u)}.")
+        raise ArgumentError(f"q has {len(q)} entries, but u has {len(u)}.")
     if criterion == _core.Criterion.gini:
         return
     lost = float(q[u == 0].sum())

@@ -149,7 +149,8 @@ def check_categories(settings: SelfTerminatingSettings, rows: Rows) -> None:
             )
         if len(own) > most:
             raise DataError(
-                f"feature {feature} is categorical and has {len(own)} values other than 0; at most "
+                f"feature {feature} is categorical and has {len(own)} "
+                "values other than 0, but at most "
                 f"{most} fit (max_bins={settings.max_bins})."
             )
 

@@ -52,14 +52,14 @@ def detect_format(content: bytes, name: str, hint: str | None, *, labelled: bool
     if content.startswith(b"PK\x03\x04"):
         return _agreed("npz", hint, name, "PK...")
     if hint in ("parquet", "npz"):
-        raise DataFileError(name, 1, f"the content is not that of a {hint} file.")
+        raise DataFileError(name, 1, f"the content is not a {hint} file.")
     lines = _lines(content, name)
     if not lines:
         raise DataFileError(name, 1, "the file is empty.")
     if lines[0].lstrip().startswith("["):
         reason = (
-            "the file looks like one JSON array; one object per line is expected: "
-            f"jq -c '.[]' {name} > rows.jsonl writes them."
+            "the file looks like one JSON array, but one object per line is expected. Convert it "
+            f"with jq -c '.[]' {name} > rows.jsonl"
         )
         raise DataFileError(name, 1, reason)
     if hint is not None and _FITS[hint](lines):

@@ -124,7 +124,9 @@ class FileLayout:
                 _table_layout_of(options)
             is_text = bool(facts.get("is_text", False))
         except (LookupError, TypeError, ValueError) as error:
-            raise DataError(f"facts of a file cannot be {facts!r:.80}: {error}") from None
+            raise DataError(
+                f"the layout of a file in a model file is wrong ({error}): {facts!r:.80}"
+            ) from None
         source = ReusableSource(path, again=not hasattr(path, "read") and path != "-")
         return cls(source_name(path), kind, options, is_text, source=source)
 
@@ -141,7 +143,7 @@ class ReusableSource:
     def take(self) -> Source:
         """Return the source at its start, or raise `DataError` if it was read already."""
         if self.taken and not self.again:
-            raise DataError(f"{source_name(self.source)} is a stream, which can be read once.")
+            raise DataError(f"{source_name(self.source)} is a stream, which can be read only once.")
         self.taken = True
         if self.start is not None:
             self.source.seek(self.start)  # type: ignore[union-attr]
@@ -198,7 +200,7 @@ def check_options(kind: str, options: TableOptions) -> None:
     for name, value, default in given[n_used:]:
         if value != default:
             raise ArgumentError(
-                f"is not used by the format {kind}, got {value!r}.", argument=name, value=value
+                f"is not an option of the format {kind}, got {value!r}.", argument=name, value=value
             )
 
 

@@ -209,7 +209,9 @@ class DataProfile:
     ) -> Iterator[Chunk]:
         """Return the chunks of the whole file, see `FileLayout.open`."""
         if self.layout is None:
-            raise ArgumentError("open needs the profile of a file, got one of rows in memory.")
+            raise ArgumentError(
+                "open needs the profile of a file, but this profile is of rows in memory."
+            )
         return self.layout.open(vectorizer, chunk_rows=chunk_rows, max_line_bytes=max_line_bytes)
 
     def to_dict(self) -> dict[str, Any]:
