@@ -29,24 +29,21 @@ SECTIONS = {
         "How-to",
         "Each page solves one task. All examples run as tests.",
         (
-            "training", "readers", "python_source", "text", "incremental", "streams",
-            "prediction_sets", "scale", "dask", "server", "store", "cards", "moving",
+            "training", "readers", "text", "incremental", "prediction_sets", "scale", "server",
+            "store", "moving",
         ),
     ),
     "methods": Section(
         "Models",
         "Each page describes one family of models: what it is for, its settings and its limits.",
-        (
-            "conditional", "refinement", "pecoc", "extreme", "multilabel", "self_terminating",
-            "other_models", "lom", "filter", "boosting", "baselines",
-        ),
+        ("conditional", "extreme", "multilabel", "self_terminating", "other_models"),
     ),
     "reference": Section(
         "Reference",
         "Look up a class, a command, a metric, a file format or a word.",
         (
-            "reference/index", "command_line/index", "metrics", "multilabel_metrics", "models",
-            "threads", "tree", "model_format", "glossary",
+            "reference/index", "command_line/index", "metrics", "models", "tree",
+            "model_format", "glossary",
         ),
     ),
     "explanation": Section(
@@ -57,12 +54,10 @@ SECTIONS = {
         "Read these pages if you want to change labeltrees.",
         (
             "contributing", "architecture", "development/decisions", "development/levers",
-            "levers", "development/platforms", "platforms", "security",
+            "development/platforms", "platforms", "security",
         ),
     ),
-    "releases": Section(
-        "Releases", "See what changed and what to do about it.", ("changelog",)
-    ),
+    "releases": Section("Releases", "See what changed and what to do about it.", ("changelog",)),
 }  # fmt: skip
 """Sections by the name of their page. Names of pages that do not exist are left out."""
 
