@@ -232,13 +232,6 @@ def test_every_example_of_the_gallery_has_a_question():
     assert set(gallery.asked()) == scripts
 
 
-def test_pages_that_the_gallery_names_exist(pages):
-    files = [*(ROOT / "docs/gallery").glob("*.py"), ROOT / "docs/gallery/GALLERY_HEADER.rst"]
-    text = "\n".join(file.read_text(encoding="utf-8") for file in files)
-    named = re.findall(r":doc:`(?:[^`<]*<)?/([\w/]+)", text)
-    assert {name for name in named if f"{name}.md" not in pages} == set()
-
-
 def test_pages_show_nothing_that_only_tests_need(pages):
     assert [name for name, text in pages.items() if "<BLANKLINE>" in text] == []
 
