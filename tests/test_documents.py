@@ -116,6 +116,13 @@ def test_every_page_is_in_a_section_of_the_site():
     assert set(stage.documents()) - set(guide.placed()) == set()
 
 
+def test_sections_of_the_site_name_pages_that_exist_and_say_what_they_are():
+    pages = {file.rpartition(".")[0]: text for file, text in stage.pages().items()}
+    assert set(guide.placed()) - set(pages) == set()
+    silent = [name for name in guide.placed() if not guide.first_sentence(pages[name])]
+    assert silent == []
+
+
 def test_every_model_folder_has_its_room_in_the_map():
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     folders = [path for path in (ROOT / "src/labeltrees/models").iterdir() if path.is_dir()]

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
 __all__ = ["SECTIONS", "Section", "first_sentence", "placed", "section_page"]
 
@@ -54,12 +54,12 @@ SECTIONS = {
         "Read these pages if you want to change labeltrees.",
         (
             "contributing", "architecture", "development/decisions", "development/levers",
-            "development/platforms", "platforms", "security",
+            "development/platforms", "security",
         ),
     ),
     "releases": Section("Releases", "See what changed and what to do about it.", ("changelog",)),
 }  # fmt: skip
-"""Sections by the name of their page. Names of pages that do not exist are left out."""
+"""Sections by the name of their page."""
 
 _NO_PROSE = re.compile(r"^(#|\||<!--|- |\d+\. |>|!\[|:::)")
 _SENTENCE = re.compile(r".+?(?<!\bal)(?<!e\.g)(?<!i\.e)[.!?](?=\s|$)")
@@ -91,11 +91,11 @@ def placed() -> list[str]:
     return [name for section in SECTIONS.values() for name in section.pages]
 
 
-def section_page(section: Section, pages: Iterable[str], texts: Mapping[str, str]) -> str:
+def section_page(section: Section, texts: Mapping[str, str]) -> str:
     r"""Return the page of a section, with a link to each page and the page's first sentence.
 
-    >>> section = Section("How-to", "Tasks.", ("text", "gone"))
-    >>> print(section_page(section, ["text"], {"text": "# Texts\n\nModels read texts.\n"}))
+    >>> section = Section("How-to", "Tasks.", ("text",))
+    >>> print(section_page(section, {"text": "# Texts\n\nModels read texts.\n"}))
     # How-to
     <BLANKLINE>
     Tasks.
@@ -109,12 +109,10 @@ def section_page(section: Section, pages: Iterable[str], texts: Mapping[str, str
     :::
     <BLANKLINE>
     """
-    there = set(pages)
-    names = [name for name in section.pages if name in there]
     lines = [f"# {section.title}", "", section.about, ""]
-    for name in names:
+    for name in section.pages:
         title = re.search(r"^# (.+)$", texts[name], flags=re.MULTILINE)
         assert title is not None, f"{name}.md has no title"
         about = first_sentence(texts[name])
         lines.append(f"- [{title[1]}]({name}.md){': ' + about if about else ''}")
-    return "\n".join([*lines, "", ":::{toctree}", ":hidden:", "", *names, ":::", ""])
+    return "\n".join([*lines, "", ":::{toctree}", ":hidden:", "", *section.pages, ":::", ""])

@@ -94,7 +94,7 @@ def pages() -> dict[str, str]:
     found |= {f"reference/{file}": text for file, text in reference.module_pages().items()}
     by_name = {file.removesuffix(".md"): text for file, text in found.items()}
     for name, section in guide.SECTIONS.items():
-        found[f"{name}.md"] = guide.section_page(section, by_name, by_name)
+        found[f"{name}.md"] = guide.section_page(section, by_name)
     return found
 
 
