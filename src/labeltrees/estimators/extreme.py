@@ -360,8 +360,7 @@ class ExtremeRegressor(RelevanceEstimator):
         [['sun', 'rain']]
         """
         rows = self._check_rows(X)
-        top: TopLabels = self.model_.top_labels(rows, k, search=search, beam_width=beam_width)
-        return top
+        return self.model_.top_labels(rows, k, search=search, beam_width=beam_width)
 
     def predict_top_scores(
         self, X: Any, k: int = 5, *, search: SearchName = "auto", beam_width: int | None = None
@@ -437,10 +436,9 @@ class ExtremeRegressor(RelevanceEstimator):
         [[2, 1], [0, 1]]
         """
         rows = self._check_rows(X)
-        best: TopRows = self.model_.top_rows(
+        return self.model_.top_rows(
             rows, labels, k, exact=exact, factor=factor, max_bytes=max_bytes
         )
-        return best
 
     def top_row_scores(
         self,

@@ -31,7 +31,7 @@ class BaselineEstimator(MultilabelEstimator):
     """
 
     _model_class: ClassVar[type[MultilabelModel]]
-    model_: Any
+    model_: MultilabelModel
 
     def fit(self, X: Any, y: Any, *, classes: ArrayLike | None = None) -> Self:
         """Learn from scratch and return the estimator.
@@ -91,8 +91,7 @@ class BaselineEstimator(MultilabelEstimator):
         [['sun', 'rain']]
         """
         rows = self._check_rows(X)
-        top: TopLabels = self.model_.top_labels(rows, k)
-        return top
+        return self.model_.top_labels(rows, k)
 
     def predict_top_scores(self, X: Any, k: int = 5) -> ScoredLabels:
         """Return the k best labels of every row and the scores that rank them, best first.
@@ -115,8 +114,7 @@ class BaselineEstimator(MultilabelEstimator):
         [['sun']]
         """
         rows = self._check_rows(X)
-        top: ScoredLabels = self.model_.top_scores(rows, k)
-        return top
+        return self.model_.top_scores(rows, k)
 
     def predict_scores(self, X: Any, *, max_bytes: int = MAX_DENSE_BYTES) -> NDArray[np.float64]:
         """Return the scores of all labels, which rank a row's labels and are not probabilities.
@@ -140,8 +138,7 @@ class BaselineEstimator(MultilabelEstimator):
         [1]
         """
         rows = self._check_rows(X)
-        scores: NDArray[np.float64] = self.model_.scores(rows, max_bytes=max_bytes)
-        return scores
+        return self.model_.scores(rows, max_bytes=max_bytes)
 
     def top_rows(
         self,
@@ -177,8 +174,7 @@ class BaselineEstimator(MultilabelEstimator):
         [[2], [0]]
         """
         rows = self._check_rows(X)
-        best: TopRows = self.model_.top_rows(rows, labels, k, max_bytes=max_bytes)
-        return best
+        return self.model_.top_rows(rows, labels, k, max_bytes=max_bytes)
 
     def top_row_scores(
         self,
@@ -210,8 +206,7 @@ class BaselineEstimator(MultilabelEstimator):
         ([[1, 0]], [[5.0, 2.0]])
         """
         rows = self._check_rows(X)
-        best: ScoredRows = self.model_.top_row_scores(rows, labels, k, max_bytes=max_bytes)
-        return best
+        return self.model_.top_row_scores(rows, labels, k, max_bytes=max_bytes)
 
 
 class RegressingEstimator(BaselineEstimator, RelevanceEstimator):
