@@ -77,7 +77,7 @@ def _section(title: str) -> list[str]:
 
 
 def index_page() -> str:
-    """Return the first page of the command line: every command, what is common to all."""
+    """Return the first page of the command line with every command."""
     import labeltrees.cli
     from labeltrees.cli import COMMANDS
 

@@ -64,7 +64,7 @@ sphinx_gallery_conf = {
     "show_signature": False,
 }
 
-# What is copied are the lines that one types, without their prompts.
+# Only typed lines are copied, without their prompts.
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 copybutton_here_doc_delimiter = "END"
@@ -101,9 +101,9 @@ html_theme_options: dict[str, Any] = {
 
 
 def _is_foreign(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:  # noqa: ARG001
-    """Leave out what a class has from elsewhere: only our own members are told about."""
+    """Leave out members that a class inherits from other packages."""
     if (inspect.getdoc(obj) or "").startswith("Alias for field number"):
-        return True  # of a named tuple: the signature names them
+        return True  # The signature of a named tuple names its fields.
     home = getattr(obj, "__module__", None) or getattr(
         getattr(obj, "__objclass__", None), "__module__", None
     )

@@ -1,4 +1,4 @@
-"""Docstrings as the reference shows them: what a signature says is said in words too."""
+"""Complete docstrings for the reference with what only signatures show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Look at the finished site: every link inside leads somewhere, and nothing is fetched elsewhere.
+"""Check that all links of the finished site work, and that it fetches nothing from elsewhere.
 
 ``python -m docs.site.finished FOLDER`` prints what is wrong, a line each, and then exits with 1.
 """

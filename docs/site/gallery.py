@@ -1,4 +1,4 @@
-"""The order of the gallery's examples: that of the questions on its first page."""
+"""Order the gallery's examples like the questions on its first page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def asked() -> list[str]:
 
 
 class Order:
-    """Where an example stands, for sphinx-gallery to sort by."""
+    """Sort key of an example for sphinx-gallery."""
 
     def __init__(self, folder: str) -> None:  # noqa: ARG002 - sphinx-gallery's
         self.names = asked()

@@ -1,4 +1,4 @@
-"""The sections of the site: a page for each, with a line about every page in it."""
+"""Make a page for each section of the site, with a line about every page in it."""
 
 from __future__ import annotations
 

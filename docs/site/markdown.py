@@ -1,4 +1,4 @@
-"""Markdown of the repository as pages of the site: links to files become links to pages."""
+"""Turn links to files of the repository into links to pages of the site."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def outside_fences(text: str, change: Callable[[str], str]) -> str:
     'A\n```\na\n```\nA\n'
     """
     parts = re.split(r"(^(`{3,}|:{3,}).*?^\2$\n?)", text, flags=re.MULTILINE | re.DOTALL)
-    # Of each match there are two groups: the block, and its fence, which is left out.
+    # Each match has two groups, the block and its fence, and the fence is left out.
     return "".join(
         part if place % 3 == 1 else change(part)
         for place, part in enumerate(parts)
@@ -34,7 +34,7 @@ def relinked(text: str, file: str, places: Mapping[str, str]) -> str:
     """Return a page whose links lead to the site's pages.
 
     ``file`` is where the page is in the repository, and ``places`` has the place on the site of
-    files of the repository. What the site does not have is named, not linked.
+    files of the repository. Links to other files become plain words.
 
     >>> places = {"docs/tree.md": "tree.md", "CHANGELOG.md": "changelog.md"}
     >>> relinked("[a](tree.md#one) [b](../CHANGELOG.md) [c](../Makefile)", "docs/x.md", places)

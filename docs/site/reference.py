@@ -1,4 +1,4 @@
-"""Pages of the API reference: every public name, by module."""
+"""Make the pages of the API reference, with every public name by module."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def makers() -> dict[str, str]:
 
 
 def maker_of(name: str) -> str | None:
-    """Return what makes a record of a public class; None of what is made by its own name.
+    """Return the function that returns a record of this class, or None if users create it.
 
     >>> maker_of("labeltrees.decisions.ExpectedF1Sets")
     'labeltrees.decisions.expected_f1_sets'
@@ -155,7 +155,7 @@ def said_of(module: str, name: str) -> str:
 
 
 def module_page(module: str) -> str:
-    """Return the page of a module: what it is for, and a table of its names."""
+    """Return the page of a module with its purpose and a table of its names."""
     lines = _heading(module, 1)
     lines += [MODULES[module], "", f".. currentmodule:: {module}", ""]
     if module == "labeltrees.errors":

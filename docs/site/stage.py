@@ -1,7 +1,7 @@
-"""Lay out the site's source: the project's documents, and pages made of code and results.
+"""Write the source of the site from the documents, the code and the results.
 
-``python -m docs.site.stage FOLDER`` writes it. A file is only touched if it changes, so that the
-next build has less to do; what is there no longer is removed.
+``python -m docs.site.stage FOLDER`` writes it. Only files that change are written, so that the next
+build has less to do. Pages that no longer exist are removed.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _read(file: str) -> str:
 
 
 def pages() -> dict[str, str]:
-    """Return every page of the site that is not made by Sphinx itself, by its file."""
+    """Return every page of the site that Sphinx does not make, by its file."""
     where = places()
     texts = {name: _read(f"docs/{name}.md") for name in documents()}
     found = {
@@ -121,8 +121,8 @@ def _write(file: Path, content: bytes) -> None:
 
 
 def remove_others(folder: Path, wanted: set[Path]) -> None:
-    """Remove from the source of the site what is not wanted, as pages that are no more."""
-    # The gallery and pages of public names are made by the build; of old names none stays.
+    """Remove files of pages that no longer exist from the source of the site."""
+    # The build makes the gallery and the pages of public names, which are kept.
     gallery = folder / "auto_gallery"
     for module in reference.MODULES:
         names = reference.public_names(module)
