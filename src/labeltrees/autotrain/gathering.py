@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Gathered:
+class GatheredRows:
     """Rows that were read from a file."""
 
     data: Chunk
@@ -29,7 +29,7 @@ class Gathered:
     """The rest of the file, if memory has no room for all of it."""
 
 
-def gather(chunks: Iterable[Chunk], room: int, *, name: str) -> Gathered:
+def gather(chunks: Iterable[Chunk], room: int, *, name: str) -> GatheredRows:
     """Return the rows with labels until the room for them is used up.
 
     Parameters
@@ -49,13 +49,13 @@ def gather(chunks: Iterable[Chunk], room: int, *, name: str) -> Gathered:
             held.append(chunk.labelled())
             size += bytes_to_train(chunk)
         if size > room:
-            return Gathered(joined(held), n_unlabelled, rest)
+            return GatheredRows(joined(held), n_unlabelled, rest)
     if not held:
         raise DataError(f"No row of {name} has a label.")
-    return Gathered(joined(held), n_unlabelled, None)
+    return GatheredRows(joined(held), n_unlabelled, None)
 
 
-def gather_in_files(chunks: Iterable[Chunk], folder: Path) -> Gathered:
+def gather_in_files(chunks: Iterable[Chunk], folder: Path) -> GatheredRows:
     """Return all rows with labels, without their texts, in files of a folder.
 
     They are one chunk whose features are mapped into memory, for `labeltrees.autotrain.held_out`.
@@ -71,7 +71,7 @@ def gather_in_files(chunks: Iterable[Chunk], folder: Path) -> Gathered:
             yield chunk.labelled()
 
     data = chunk_in_files(known(), folder)
-    return Gathered(data, n_unlabelled, None)
+    return GatheredRows(data, n_unlabelled, None)
 
 
 def narrowed(data: Chunk) -> Chunk:

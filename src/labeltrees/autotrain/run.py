@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from labeltrees.autotrain.gathering import Gathered
+    from labeltrees.autotrain.gathering import GatheredRows
     from labeltrees.data.chunk import Chunk, OneLabel
     from labeltrees.input import Input
     from labeltrees.models.method import Method
@@ -85,7 +85,7 @@ class TrainingRun:
         report.n_unlabelled += profile.n_unlabelled
         return report
 
-    def _profile(self, gathered: Gathered) -> DataProfile:
+    def _profile(self, gathered: GatheredRows) -> DataProfile:
         return DataProfile.of(
             [gathered.data],
             is_whole=gathered.rest is None,
