@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from labeltrees.autotrain.batches import batch_of, predicted_rows, scored_k
 from labeltrees.autotrain.options import online_method_for
-from labeltrees.autotrain.streaming import learn_stream
+from labeltrees.autotrain.streaming import batch_of, learn_stream, predicted_rows, scored_k
 from labeltrees.data.chunk import UNBOUNDED_WIDTH
 from labeltrees.data.readers import profile_file, read_jsonl, read_svmlight
 from labeltrees.errors import DataFileError
@@ -102,7 +101,9 @@ def test_a_relevance_above_one_is_named_with_file_and_line() -> None:
     rows = [{"text": "a", "labels": {"x": 0.5}}, {"text": "b", "labels": {"x": 2, "y": 1}}]
     content = "".join(f"{json.dumps(row)}\n" for row in rows).encode()
     (chunk,) = read_jsonl(io.BytesIO(content))
-    with pytest.raises(DataFileError, match=r"^ratings:2: a label has relevance 2; .* \[0, 1\]"):
+    with pytest.raises(
+        DataFileError, match=r"^ratings:2: a label has relevance 2, but .* \[0, 1\]"
+    ):
         batch_of(chunk, None, path="ratings")
 
 

@@ -315,11 +315,11 @@ FAILURES = {
     "frozen": (["stream", "d.tsv", "--init", "frozen"], "frozen was saved with --no-keep-state"),
     "relevance": (
         ["stream", "graded.jsonl", "--model", "multilabel"],
-        "graded.jsonl:2: a label has relevance 3; relevance must be in [0, 1]",
+        "graded.jsonl:2: a label has relevance 3, but relevance must be in [0, 1]",
     ),
     "relevance in training": (
         ["train", "graded.jsonl", "--model", "multilabel"],
-        "graded.jsonl:2: a label has relevance 3; relevance must be in [0, 1]",
+        "graded.jsonl:2: a label has relevance 3, but relevance must be in [0, 1]",
     ),
 }  # fmt: skip
 

@@ -239,7 +239,7 @@ def test_the_command_line_names_wrong_options_as_typed(trained, capsys):
         ([*words, "--model", "xreg", "--propensity-b", "0"], "--propensity-b must be in"),
         ([*words, "--model", "conditional", "--preset", "paper"], "--preset is not a setting of"),
         ([*asked, "--train", str(path), "--propensity-a", "-1"], "--propensity-a must be"),
-        ([*asked, "--propensity-a", "0.5"], "--propensity-a is used with --train"),
+        ([*asked, "--propensity-a", "0.5"], "--propensity-a needs --train"),
     ):
         assert main(line) == 2
         assert message in capsys.readouterr().err

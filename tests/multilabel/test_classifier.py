@@ -303,8 +303,8 @@ def test_memory_stays_within_its_limit_and_answers_stay_sound():
     [
         ([[1.0]], None, "y is None"),
         ([[1.0]], [["a"], ["b"]], "y has 2 rows for the 1 rows of X"),
-        ([[1.0]], [{"a": 2.0}], r"row 0 of y has 2; relevance must be in \[0, 1\]"),
-        ([[1.0], [1.0]], [[0.0, 1.0], [3.0, 0.0]], r"row 1 of y has 3; relevance"),
+        ([[1.0]], [{"a": 2.0}], r"row 0 of y has 2, but relevance must be in \[0, 1\]"),
+        ([[1.0], [1.0]], [[0.0, 1.0], [3.0, 0.0]], r"row 1 of y has 3, but relevance"),
         ([[np.nan]], [["a"]], "NaN"),
         ([[1.0]], [[]], "y has no label"),
         ([[1.0]], np.ones((1, 1, 1)), "one or two dimensions"),
@@ -360,7 +360,9 @@ def test_label_sets_name_the_line_of_a_bad_relevance():
     grades = np.array([1.0, 4.0], np.float32)
     labels = RaggedLabels(np.array(["a", "b"], dtype=object), np.array([0, 1, 2]), grades)
     chunk = Chunk(as_rows([[1.0], [2.0]]), labels, None, 5)
-    with pytest.raises(DataError, match=r"line 6 has relevance 4; relevance must be in \[0, 1\]"):
+    with pytest.raises(
+        DataError, match=r"line 6 has relevance 4, but relevance must be in \[0, 1\]"
+    ):
         RaggedLabels.of_chunk(chunk)
 
 

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from labeltrees.autotrain.fitting import Features
-from labeltrees.autotrain.gathering import gather, gather_in_files, given_up, narrowed
 from labeltrees.autotrain.held_out import fit_measured
-from labeltrees.autotrain.memory import room_for_data
+from labeltrees.autotrain.memory import gather, gather_in_files, given_up, narrowed, room_for_data
 from labeltrees.autotrain.options import (
     AUTO_STREAM_METHODS,
     Effort,
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from labeltrees.autotrain.gathering import GatheredRows
+    from labeltrees.autotrain.memory import GatheredRows
     from labeltrees.data.chunk import Chunk, OneLabel
     from labeltrees.input import Input
     from labeltrees.models.method import Method

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from labeltrees.data.chunk import Chunk
     from labeltrees.data.vocabulary import LabelVocabulary
 
-ALLOWED_RELEVANCE = "relevance must be in [0, 1]: divide it by the largest there can be."
+ALLOWED_RELEVANCE = "relevance must be in [0, 1]. Divide it by the largest possible relevance."
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,9 +90,9 @@ class RaggedLabels:
             row = int(np.searchsorted(targets.starts, entry, side="right")) - 1
             line, value = int(chunk.line_numbers[row]), f"{targets.relevance[entry]:g}"
             if path:
-                message = f"a label has relevance {value}; {ALLOWED_RELEVANCE}"
+                message = f"a label has relevance {value}, but {ALLOWED_RELEVANCE}"
                 raise DataFileError(path, line, message)
-            raise DataError(f"line {line} has relevance {value}; {ALLOWED_RELEVANCE}")
+            raise DataError(f"line {line} has relevance {value}, but {ALLOWED_RELEVANCE}")
         return targets.keep(targets.relevance > 0)
 
     @property

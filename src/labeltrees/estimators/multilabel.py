@@ -376,7 +376,7 @@ def named_sets(y: Any, classes: ArrayLike | None = None) -> NamedSets:
     if relevance.scale > 1:
         entry = int(np.argmax(values))
         row = int(np.searchsorted(relevance.starts, entry, side="right")) - 1
-        raise DataError(f"row {row} of y has {values[entry]:g}; {ALLOWED_RELEVANCE}")
+        raise DataError(f"row {row} of y has {values[entry]:g}, but {ALLOWED_RELEVANCE}")
     names = relevance.vocabulary.labels
     is_graded = relevance.is_graded or relevance.scale != 1
     if form_of(y) == "lists" and not is_graded:

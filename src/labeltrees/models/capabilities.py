@@ -162,12 +162,12 @@ def demand(model: object, capability: type, name: str) -> None:
     >>> demand(ExtremeModel, Samples, "sample")
     Traceback (most recent call last):
     ...
-    labeltrees.errors.ArgumentError: sample: ExtremeModel has no draws of labels; ... have.
+    labeltrees.errors.ArgumentError: sample: ExtremeModel has no draws of labels, but ... have.
     """
     if not can(model, capability):
         kind = model if isinstance(model, type) else type(model)
         *first, last = (other for other in model_names() if can(model_class(other), capability))
         raise ArgumentError(
-            f"{name}: {kind.__name__} has no {_QUESTIONS[capability]}; "
+            f"{name}: {kind.__name__} has no {_QUESTIONS[capability]}, but "
             f"{', '.join(first)}{' and ' if first else ''}{last} {'have' if first else 'has'}."
         )

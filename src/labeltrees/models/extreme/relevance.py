@@ -208,7 +208,7 @@ def _of_matrix(Y: Any, classes: ArrayLike | None) -> RawRelevance:
         entry = int(np.argmax(wrong))
         row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
         raise DataError(
-            f"row {row} of y has {values[entry]}; relevance must be in [0, {MAX_RELEVANCE:g}]."
+            f"row {row} of y has {values[entry]}, but relevance must be in [0, {MAX_RELEVANCE:g}]."
         )
     matrix = sparse.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
     matrix.sum_duplicates()

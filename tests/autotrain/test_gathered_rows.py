@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from labeltrees.autotrain.fitting import label_lists
-from labeltrees.autotrain.gathering import gather
+from labeltrees.autotrain.memory import gather
 from labeltrees.data.readers import read_svmlight, read_tsv, read_xc
 from labeltrees.errors import DataError
 
