@@ -2,12 +2,13 @@
 Boosting: fewer rows that are badly wrong
 =========================================
 
-A model can be right on average and far off for some. `AdacondClassifier` fits a learner again and
-again, each time with more weight on the rows whose distribution it missed, and answers with a
-mixture. We ask: does this leave fewer rows that are badly wrong? And what about the average?
+A model can be right on average and far off for some rows. `AdacondClassifier` fits a learner in
+several rounds. Each round gives more weight to the rows whose distribution was missed, and the
+prediction is a mixture of all rounds. Does this leave fewer rows that are badly wrong? And how does
+it change the average?
 
-The targets are *distributions*: how many of a film's viewers give it one, two, … five stars. They
-are made in the script. The guide is :doc:`other models </other_models>`.
+The targets are *distributions*. They are the shares of a film's viewers who give it one, two, …
+five stars. The films are generated in the script. The guide is :doc:`other models </other_models>`.
 """
 
 import matplotlib.pyplot as plt
@@ -24,7 +25,7 @@ plt.style.use(["tableau-colorblind10", LOOK, {"figure.constrained_layout.use": T
 # ---------------------
 #
 # A film has six features. They decide how good it is and how much opinions differ. Sixty viewers
-# rate it, so the distribution that is observed is noisy.
+# rate it, so the observed distribution is noisy.
 
 random = np.random.default_rng(0)
 n_films = 4_000
@@ -41,9 +42,10 @@ learn, new = slice(0, 2_000), slice(2_000, None)
 # One tree, thirty boosted, thirty averaged
 # -----------------------------------------
 #
-# The error of a row is the total variation of two distributions: the share of viewers who would
-# have to change their stars to make them equal. ``eta`` is what we call badly wrong. Beside the
-# boosted trees stands the plain mean of as many trees, each from rows drawn at random (bagging).
+# The error of a row is the total variation of two distributions. This is the share of viewers who
+# would have to change their stars to make them equal. An error above ``eta`` counts as badly wrong.
+# For comparison, we also take the plain mean of the same number of trees, each trained on rows
+# drawn at random (bagging).
 
 ETA, N_TREES = 0.33, 30
 alone = SelfTerminatingTreeClassifier().fit(X[learn], observed[learn], classes=stars)
@@ -92,16 +94,16 @@ right.grid(alpha=0.3)
 plt.show()
 
 # %%
-# **What to notice.** Look at the grey part, where films are badly wrong: boosting leaves the
-# fewest. The plain mean of as many trees is better than one tree, too; what boosting adds is that
-# it works on the rows that are still wrong.
+# **What to notice.** Look at the grey part, where films are badly wrong. Boosting leaves the fewest
+# films there. The plain mean of the same number of trees is also better than one tree, but boosting
+# works on the rows that are still wrong.
 #
 # What the theorem says
 # ---------------------
 #
-# For the rows that were learned there is a proof: after each round the share of rows above eta is
-# below a bound that shrinks with the rounds. `AdacondClassifier.plot` draws both. We add the new
-# rows, for which nothing is promised.
+# For the training rows there is a proof. After each round the share of rows above eta is below a
+# bound that shrinks with the rounds. `AdacondClassifier.plot` draws both. We add the new rows, for
+# which there is no such bound.
 
 share = [
     np.mean(total_variation_by_row(observed[new], p) > ETA)
@@ -118,7 +120,6 @@ ax.grid(alpha=0.3)
 plt.show()
 
 # %%
-# **What to notice.** The training rows go on getting better to the end; new rows gain most in the
-# first ten rounds. That they follow so well is not to be taken for granted: with one label per row
-# instead of a distribution, rows that nobody can foresee take all the weight, and the guide tells
-# of data where boosting loses.
+# **What to notice.** The training rows improve to the end, and new rows gain most in the first ten
+# rounds. This is not always so. With one label per row instead of a distribution, unpredictable
+# rows take all the weight. The guide describes data where boosting is worse.

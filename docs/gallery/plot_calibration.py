@@ -2,13 +2,14 @@
 Calibration: does 70 % mean 70 %?
 =================================
 
-A probability is worth something if labels that are said to be 70 % likely are right in seven of ten
-cases. This example measures it for a label tree and for two models of scikit-learn, before and
-after *isotonic regression* on held-out rows, which is the usual remedy. We ask: who needs the
-remedy, and what does it mend?
+Labels that are predicted with probability 70 % should be right in seven of ten cases. This example
+measures this for a label tree and for two models of scikit-learn. It does so before and after
+*isotonic regression* on held-out rows, which is the usual remedy. Which models need the remedy, and
+what does it improve?
 
-The data are the first rows of the :doc:`built-in stream </readers>`: which of 200 identifiers
-comes next in Python code? How calibration is measured is in :doc:`metrics </metrics>`.
+The data are the first rows of the :doc:`built-in stream </readers>`. The task is to predict which
+of 200 identifiers comes next in Python code. :doc:`Metrics </metrics>` describes how calibration is
+measured.
 """
 
 import matplotlib.pyplot as plt
@@ -47,9 +48,9 @@ print(f"{first:,} rows to learn, {second - first:,} to calibrate on, {len(y) - s
 # Three models, raw and calibrated
 # --------------------------------
 #
-# For every row we take the five likeliest labels and their probabilities. Isotonic regression
-# learns from the held-out rows how often labels of a given probability were right: one curve for
-# all labels, since most labels have too few rows for one of their own.
+# For every row we take the five most likely labels and their probabilities. Isotonic regression
+# learns from the held-out rows how often labels of a given probability were right. It fits one
+# curve for all labels, because most labels have too few rows for a separate curve.
 
 models = {
     "label tree": ConditionalTreeClassifier(),
@@ -59,7 +60,7 @@ models = {
 
 
 def likeliest(model, X, k=5):
-    """Return the k likeliest labels of each row, and their probabilities."""
+    """Return the k most likely labels of each row, and their probabilities."""
     if hasattr(model, "predict_top_k"):
         return model.predict_top_k(X, k)
     p = model.predict_proba(X)
@@ -82,8 +83,8 @@ for name, model in models.items():
 # Reliability
 # -----------
 #
-# Predictions of similar probability go into a bin. A point has what the model said on average in
-# its bin, and how often that was true.
+# Predictions of similar probability go into the same bin. Each point shows the mean predicted
+# probability of a bin and the frequency with which its labels were right.
 
 fig, axes = plt.subplots(1, 2, figsize=(9, 4.4), sharex=True, sharey=True)
 for ax, kind in zip(axes, ("raw", "isotonic"), strict=True):
@@ -92,22 +93,22 @@ for ax, kind in zip(axes, ("raw", "isotonic"), strict=True):
         curve = reliability_curve(y[new], labels[:, :1], p[kind][:, :1])
         large = curve.count >= 50  # isotonic regression leaves some bins with few rows
         ax.plot(curve.mean_probability[large], curve.frequency[large], style, label=name)
-    ax.set(xlabel="probability of the likeliest label", title=kind, aspect="equal")
+    ax.set(xlabel="probability of the most likely label", title=kind, aspect="equal")
     ax.grid(alpha=0.3)
 axes[0].set_ylabel("how often it was right")
 axes[0].legend(frameon=False, loc="upper left", fontsize=9)
 plt.show()
 
 # %%
-# **What to notice.** Points below the line are promises that were not kept, points above it are too
-# modest. Naive Bayes is sure of nearly everything, whether it is right or not. One-against-rest is
-# too modest: its sigmoids are fitted for each label by itself, and divided by their sum they are no
-# longer right. The label tree's points are near the line without any remedy.
+# **What to notice.** Points below the line are overconfident, and points above it are
+# underconfident. Naive Bayes is overconfident for nearly all rows. One-against-rest is
+# underconfident. Its sigmoids are fitted separately for each label, and after division by their sum
+# they are no longer calibrated. The points of the label tree are near the line without any remedy.
 #
 # The calibration error
 # ---------------------
 #
-# The expected calibration error (ECE@k) is the mean distance from the line over the k likeliest
+# The expected calibration error (ECE@k) is the mean distance from the line over the k most likely
 # labels of every row.
 
 fig, axes = plt.subplots(1, 3, figsize=(9, 3.4), sharey=True)
@@ -125,8 +126,8 @@ axes[0].legend(frameon=False)
 plt.show()
 
 # %%
-# **What to notice.** Isotonic regression mends most of what is wrong with the peers, and there is
-# hardly anything to mend for the tree. It costs rows that one could have learned from, and its
-# probabilities of a row need not sum to 1. It does not change which label is the likeliest:
-# one-against-rest is about as often right as the tree here, and naive Bayes is as often wrong as
-# before.
+# **What to notice.** Isotonic regression corrects most of the errors of the peers, and there is
+# hardly anything to correct for the tree. It needs held-out rows that could have been used for
+# training, and the probabilities of a row need not sum to 1 afterwards. It does not change which
+# label is most likely. So one-against-rest is about as accurate as the tree here, and naive Bayes
+# has the same accuracy as before.

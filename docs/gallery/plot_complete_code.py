@@ -2,13 +2,13 @@
 Completing code: what comes next in Python?
 ===========================================
 
-Which identifier would you type next? This example learns it from the source of Python's own
-standard library, which every machine has: tens of thousands of labels, new ones all the time, and
-no list of them in advance. It answers two questions. How soon is the model of use? And how sure is
-it while you type?
+Which identifier would you type next? This example learns to predict it from the source of Python's
+standard library, which every machine has. There are tens of thousands of labels, new ones keep
+coming, and there is no list of them in advance. How soon is the model useful? And how certain is it
+while you type?
 
-The data are the :doc:`built-in stream </readers>`, the model is a
-:doc:`conditional probability tree </conditional>`.
+The data are the :doc:`built-in stream </readers>`, and the model is a :doc:`conditional probability
+tree </conditional>`.
 """
 
 import time
@@ -29,13 +29,12 @@ plt.style.use(["tableau-colorblind10", LOOK, {"figure.constrained_layout.use": T
 # Predict, then learn
 # -------------------
 #
-# An example is a place in a file: its features are the tokens just before it, its label is the
-# identifier that stands there. `ConditionalTreeClassifier.progressive_fit` first says what the
-# model would have answered for each row and then learns it. So every row is a test row once, and
-# nothing has to be held out.
+# An example is a place in a file. Its features are the tokens just before it, and its label is the
+# identifier at this place. `ConditionalTreeClassifier.progressive_fit` first predicts each row and
+# then learns it. So every row is a test row once, and no rows have to be held out.
 #
-# Beside it runs the simplest rival: always answer with the label that was most frequent so far.
-# After every block we also ask a question that does not change.
+# The simplest baseline always predicts the most frequent label so far. After every block we also
+# make a prediction for one fixed place.
 
 N_EXAMPLES, BLOCK = 100_000, 5_000
 QUESTION = "def read(path):\n    with open(path, encoding='utf-8') as "
@@ -83,15 +82,15 @@ right.yaxis.set_major_formatter("{x:,.0f}")
 plt.show()
 
 # %%
-# **What to notice.** The curve is steepest at the beginning: after a few thousand examples the
-# model is already far better than its rival. It goes on rising although every block brings labels
-# that nobody had announced. Each of them gets a leaf in the tree when it comes.
+# **What to notice.** The curve is steepest at the beginning. After a few thousand examples the
+# model is already far better than the baseline. It continues to improve although every block has
+# labels that were not known before. Each new label gets a leaf in the tree when it appears.
 #
 # While you type
 # --------------
 #
-# The answer is a distribution, so an editor knows when to propose one name, when to show a list,
-# and when to keep quiet. Here are the likeliest identifiers at four places.
+# The prediction is a distribution. So an editor can decide when to propose one name, when to show a
+# list, and when to show nothing. Here are the most likely identifiers at four places.
 
 PLACES = (
     "import os\nimport sys\n\ntry:\n    import ssl\nexcept ",
@@ -112,8 +111,8 @@ for ax in axes[-1]:
 plt.show()
 
 # %%
-# **What to notice.** Where one name is usual, it gets most of the probability. Where many are
-# possible the bars are short, and the first proposal is not worth interrupting anybody.
+# **What to notice.** If one name is usual, it gets most of the probability. If many names are
+# possible, the bars are short, and the first proposal is not worth an interruption.
 #
 # The same place, while the model learns
 # --------------------------------------
@@ -139,6 +138,6 @@ ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False, reverse=Tru
 plt.show()
 
 # %%
-# **What to notice.** What programmers usually write here is found early, and what is left for all
-# other labels shrinks. Next: :doc:`why a label got its probability <plot_intents>`.
-# ``labeltrees demo`` does the same with 1.5 million examples.
+# **What to notice.** The model soon finds what programmers usually write here, and the share of all
+# other labels shrinks. The next example shows :doc:`why a label got its probability
+# <plot_intents>`. ``labeltrees demo`` does the same as this one with 1.5 million examples.

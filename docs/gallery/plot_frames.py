@@ -2,12 +2,12 @@
 pandas and polars, in and out
 =============================
 
-Data come from data frames and answers go back into them. This example does both, with pandas and
-with polars: columns keep their names from the frame to the explanation, texts and lists of labels
-are taken as they stand in a column, and answers become a *long* frame with a line for each row and
-label, which can be joined, grouped and drawn.
+This example reads data from data frames and writes predictions back into them, with pandas and with
+polars. Columns keep their names from the frame to the explanation. Columns of texts and of lists of
+labels need no conversion. Predictions become a *long* frame with a line for each row and label,
+which can be joined, grouped and drawn.
 
-The table is scikit-learn's: 178 wines of three growers. The guides are
+The table comes with scikit-learn and has 178 wines of three growers. The guides are
 :doc:`conditional trees </conditional>` and :doc:`texts </text>`.
 """
 
@@ -26,8 +26,8 @@ plt.style.use(["tableau-colorblind10", LOOK, {"figure.constrained_layout.use": T
 # A frame of numbers
 # ------------------
 #
-# The estimators take frames of numbers of both kinds. They remember the names of the columns, and
-# refuse a frame whose columns are others or in another order.
+# The estimators take frames of numbers from both libraries. They remember the names of the columns,
+# and they reject a frame with other columns or another order.
 
 wine = load_wine(as_frame=True).frame
 wine["grower"] = "grower " + (wine.pop("target") + 1).astype(str)
@@ -48,8 +48,8 @@ except ValueError as error:
     print(error)
 
 # %%
-# Whole distributions are a frame at once: ``predict_proba`` has a column for each label of
-# ``classes_``. An explanation has the columns' names.
+# Whole distributions fit into a frame directly, because ``predict_proba`` has a column for each
+# label of ``classes_``. An explanation has the names of the columns.
 
 wide = pd.DataFrame(model.predict_proba(new[columns]), columns=model.classes_, index=new["bottle"])
 print(wide.head(3).round(3))
@@ -58,10 +58,10 @@ likeliest = wide.columns[wide.iloc[unsure].argmax()]
 print(model.explain(new[columns].iloc[[unsure]], likeliest, n_features=3))
 
 # %%
-# A long frame of the likeliest labels
-# ------------------------------------
+# A long frame of the most likely labels
+# --------------------------------------
 #
-# With many labels nobody wants a column for each. ``predict_top_k`` returns two arrays of shape
+# With many labels, a column for each is too much. ``predict_top_k`` returns two arrays of shape
 # (n_rows, k), and a few lines make a frame with a line for each row and rank. In pandas:
 
 
@@ -93,12 +93,12 @@ answers = long_polars(model.predict_top_k(asked.select(columns), 3), asked["bott
 print(answers.head(4))
 
 # %%
-# What a long frame is good for
-# -----------------------------
+# Use of a long frame
+# -------------------
 #
-# Probabilities add up. Their sum over some bottles is the expected number of bottles from a grower,
-# which is more than counting the likeliest answers can tell. Joined with the frame of bottles and
-# grouped by their strength, it is one expression:
+# Probabilities add up. Their sum over some bottles is the expected number of bottles from a grower.
+# A count of the most likely labels gives less information. We join the predictions with the frame
+# of bottles and group them by strength in one expression:
 
 strengths = ["up to 12.5 %", "12.5 to 13 %", "13 to 13.5 %", "above 13.5 %"]
 bands = asked.select("bottle", "grower", "alcohol").with_columns(
@@ -129,15 +129,15 @@ ax.legend(frameon=False)
 plt.show()
 
 # %%
-# **What to notice.** The left bars are sums of probabilities, the right ones are counts. They agree
-# as well as so few bottles allow, because the probabilities are calibrated. With a model that is
-# often right and always too sure the left bars would say nothing more than its answers.
+# **What to notice.** The left bars are sums of probabilities, and the right bars are counts. They
+# agree well for such a small number of bottles, because the probabilities are calibrated. With an
+# accurate but overconfident model, the left bars would only repeat the predicted labels.
 #
 # Texts and lists of labels
 # -------------------------
 #
-# A column of texts and a column of lists need no conversion. The answer for rows with lists is
-# lists again, which a frame takes as a column.
+# A column of texts and a column of lists need no conversion. For rows with lists of labels the
+# predictions are lists too, which a frame takes as a column.
 
 frame = pl.DataFrame(
     {

@@ -2,13 +2,13 @@
 A pipeline in a grid search
 ===========================
 
-Every estimator of the library is one of scikit-learn's, so pipelines, cross-validation and grid
-searches work as with any other. This example asks for settings of a pipeline of three steps: which
-features of texts, and which tree? It scores by *log loss*, because probabilities are what we want,
-and saves the winner to one file without pickle.
+Every estimator of the library is a scikit-learn estimator, so pipelines, cross-validation and grid
+searches work as usual. This example searches the settings of a pipeline of three steps. Which
+features of texts are best, and which tree? The score is *log loss*, because we want good
+probabilities. The best pipeline is saved to one file without pickle.
 
-The texts are on every machine: docstrings of Python's standard library. The label is the module
-that a docstring comes from. The guide to read is :doc:`texts </text>`.
+The texts are docstrings of Python's standard library, which every machine has. The label is the
+module that a docstring comes from. The guide is :doc:`texts </text>`.
 """
 
 import ast
@@ -58,9 +58,9 @@ print(f"{len(texts):,} docstrings to learn, {len(new_texts):,} to test, {len(fre
 # ----------
 #
 # A pipeline's settings are named by step and parameter. Three-fold cross-validation on the training
-# texts compares eighteen pipelines: words alone or pairs of words too; how many of the likeliest
-# labels are *refined*, none, 4 or 16; and three learning rates. Each fold fits its own vocabulary,
-# so nothing of the held-out texts is known.
+# texts compares eighteen pipelines. They have words alone or also pairs of words, 0, 4 or 16
+# *refined* labels, and three learning rates. Each fold fits its own vocabulary, so the features do
+# not depend on the held-out texts.
 
 pipeline = Pipeline(
     [
@@ -84,8 +84,8 @@ print(
 )
 
 # %%
-# What the search saw
-# -------------------
+# Results of the search
+# ---------------------
 
 loss = {}
 for settings, score in zip(
@@ -120,15 +120,15 @@ fig.colorbar(image, ax=axes, label="log loss, lower is better")
 plt.show()
 
 # %%
-# **What to notice.** Rows matter more than columns: refining the likeliest labels helps whatever
-# the other settings are. Long steps hurt, and among the better settings it does not matter much
-# which is taken. Differences of a hundredth are within chance for so few texts.
+# **What to notice.** The rows of the tables matter more than the columns. Refinement of the most
+# likely labels helps with all other settings. Large learning rates hurt, and the better settings
+# differ little. With so small a number of texts, differences of 0.01 may be due to chance.
 #
 # One file, without pickle
 # ------------------------
 #
-# `labeltrees.save` writes the whole pipeline, vocabulary and all. What `labeltrees.load`
-# returns gives the same answers to the last bit, and the command line reads the file, too.
+# `labeltrees.save` writes the whole pipeline, including the vocabulary. `labeltrees.load` returns a
+# pipeline with the same predictions, to the last bit. The command line reads the file too.
 
 with tempfile.TemporaryDirectory() as folder:
     file = Path(folder) / "modules.safetensors"

@@ -3,12 +3,12 @@ Intents from text, with the words that led there
 ================================================
 
 What does a customer want? A bank's assistant gets one sentence and has to choose one of fourteen
-intents. This example answers three questions: how often is the answer right, which *words* led to
-it, and when should the assistant rather ask back?
+intents. How often is the prediction right, which *words* led to it, and when should the assistant
+ask the customer instead?
 
-The sentences are made in the script, so that it runs everywhere. To make the task honest, two
-phrasings of every intent are kept for the test: the model is never asked about a sentence that it
-has learned. The guide to :doc:`texts </text>` has the details.
+The sentences are generated in the script, so it runs everywhere. Two phrasings of every intent are
+kept for the test, so the model has not learned any test sentence. The guide to :doc:`texts </text>`
+has the details.
 """
 
 import random
@@ -171,10 +171,10 @@ print(f"right or second or third: {is_right.any(axis=1).mean():.3f}")
 # Which words led there?
 # ----------------------
 #
-# Trees propose a few likely intents, and each of these has a small regressor of its own, its
-# expert, that :doc:`refines </conditional>` what the trees say. `TextClassifier.explain` tells, for
-# one text and one intent, what each word adds. Asked about the likeliest few, it shows what tells
-# them apart.
+# Trees propose a few likely intents. Each of these has a small regressor, its reranker, which
+# :doc:`refines </conditional>` the probability of the trees. `TextClassifier.explain` shows how
+# much each word contributes for one text and one intent. If you call it for the most likely
+# intents, it shows which words separate them.
 
 QUESTION = "why was i charged for a card that i never use"
 likely, chances = (part[0] for part in model.predict_top_k([QUESTION], 4))
@@ -203,12 +203,12 @@ fig.colorbar(image, ax=heat, label="against  ←  log-odds  →  for", shrink=0.
 plt.show()
 
 # %%
-# **What to notice.** The question is between several intents, and the probabilities say so. Each
-# column of the table has what the words add for the expert of one intent: read "charged" or "use"
-# from left to right. Words at the top tell the intents apart most; a row of one colour decides
-# nothing. Pairs of neighbouring words are features, too.
+# **What to notice.** The sentence could have several intents, and the probabilities show this. Each
+# column of the table has the contributions of the words to the reranker of one intent. For example,
+# read the row of "charged" or "use" from left to right. Words at the top separate the intents most,
+# and a row of one colour decides little. Pairs of neighbouring words are features too.
 #
-# The whole explanation also tells each turn on the way down the trees:
+# The whole explanation also shows each turn on the way down the trees:
 
 print(model.explain(QUESTION, likely[0], n_features=2))
 
@@ -216,8 +216,8 @@ print(model.explain(QUESTION, likely[0], n_features=2))
 # When to ask back
 # ----------------
 #
-# An assistant that is not sure should ask. The probability tells when: answer only if the likeliest
-# intent has at least a given probability.
+# An assistant that is not sure should ask the customer. It predicts an intent only if the most
+# likely intent has at least a given probability.
 
 thresholds = np.linspace(0, 0.99, 100)
 answered = np.array([(p[:, 0] >= least).mean() for least in thresholds])
@@ -227,7 +227,7 @@ fig, ax = plt.subplots(figsize=(7.2, 3.6))
 ax.plot(thresholds, right, label="right, of those answered")
 ax.plot(thresholds, answered, linestyle="--", label="answered")
 ax.set(
-    xlabel="answer if the likeliest intent has at least this probability",
+    xlabel="answer if the most likely intent has at least this probability",
     ylabel="share of sentences",
     ylim=(0, 1.02),
     title="Answer, or ask back?",
@@ -237,6 +237,6 @@ ax.grid(alpha=0.3)
 plt.show()
 
 # %%
-# **What to notice.** The solid line rises: answers are better where the model is surer. Where it
-# ends depends on how much asking back costs you; choose the threshold on sentences of your own.
-# :doc:`Prediction sets <plot_prediction_sets>` make a guarantee out of it.
+# **What to notice.** The solid line rises, so predictions are more often right if the model is more
+# certain. The best threshold depends on the cost of a question to the customer. Choose it on your
+# own sentences. :doc:`Prediction sets <plot_prediction_sets>` can guarantee an average coverage.

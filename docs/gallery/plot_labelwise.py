@@ -2,12 +2,12 @@
 Labelwise: whom to show this?
 =============================
 
-A shop has a new offer and may write to fifty of its customers. Usually a model is asked the other
-way round: here is a customer, which offers fit? Answering the new question with the old answers is
-a mistake, which this example shows: an offer that is nobody's favourite then reaches nobody.
-`ExtremeRegressor.top_rows` asks for the best *rows* of a *label*, without scoring all pairs.
+A shop has a new offer and may write to fifty of its customers. Usually a model predicts the offers
+for a given customer. If you reuse these predictions to choose customers, an offer that is not a
+favourite of any customer reaches no customers. This example shows the effect.
+`ExtremeRegressor.top_rows` returns the best *rows* of a *label*, without scoring all pairs.
 
-Customers and offers are made in the script, so that we know who likes what. The guide is
+Customers and offers are generated in the script, so we know who likes what. The guide is
 :doc:`extreme regression </extreme>`.
 """
 
@@ -26,9 +26,9 @@ plt.style.use(["tableau-colorblind10", LOOK, {"figure.constrained_layout.use": T
 # ---------------------------------------
 #
 # A customer's taste is a place on a map of two dimensions, and so is an offer. Customers like
-# offers that are near, and a few offers are popular with everybody. What the model gets to see of a
-# customer is not the place but how far it is from each of 100 landmarks, as one would see sales in
-# 100 departments.
+# offers that are near, and a few offers are popular with all customers. The model does not see the
+# place of a customer. It only sees the distances to 100 landmarks, similar to sales in 100
+# departments.
 
 random = np.random.default_rng(0)
 N_CUSTOMERS, N_OFFERS = 12_000, 400
@@ -59,9 +59,9 @@ model = ExtremeRegressor().fit(X[learn], likes[learn], classes=names)
 # Two ways to choose the customers of an offer
 # --------------------------------------------
 #
-# *Labelwise*: ask ``top_rows`` for the 50 best customers of each offer. *Turned round*: ask for the
-# five best offers of each customer, and write to the customers who have the offer in their list,
-# likeliest first.
+# *Labelwise* means that ``top_rows`` returns the 50 best customers of each offer. *Turned round*
+# means that we take the five best offers of each customer. We then write to the customers who have
+# the offer in their list, with the highest probabilities first.
 
 K, LENGTH = 50, 5
 begin = time.perf_counter()
@@ -84,8 +84,8 @@ print(f"offers that turning round shows to nobody: {np.mean(reached == 0):.0%}")
 # One offer on the map
 # --------------------
 #
-# The model does not know the map, but we do, so we can look at whom it chose for one of the less
-# popular offers. The map is cut out around it.
+# The model does not know the map, but we do. So we can see which customers it chose for one of the
+# less popular offers. The picture shows the part of the map around this offer.
 
 inside = np.abs(offers - 0.5).max(axis=1) < 0.25
 offer = int(np.flatnonzero(inside & (reached > 2))[reached[inside & (reached > 2)].argmin()])
@@ -105,9 +105,9 @@ fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=4,
 plt.show()
 
 # %%
-# **What to notice.** Labelwise, customers around the offer are chosen; not exactly the nearest, for
-# few of the customers that were learned liked it. Turned round, only those are left whose list of
-# five had room for it, and near this offer there are others which are more popular.
+# **What to notice.** Labelwise, the model chooses customers around the offer. They are not exactly
+# the nearest, because only a few of the training customers liked it. Turned round, it only finds
+# customers with this offer in their list of five, and other offers nearby are more popular.
 #
 # All offers
 # ----------
@@ -132,9 +132,9 @@ ax.legend(frameon=False)
 plt.show()
 
 # %%
-# **What to notice.** For popular offers the two ways are nearly equal: they are in the lists of all
-# whom they suit. The less popular an offer is, the more is lost by turning round. ``top_rows``
-# comes near to what could be had by knowing the customers' tastes exactly.
+# **What to notice.** For popular offers the two ways are nearly equal, because these offers are in
+# the lists of all customers they suit. For less popular offers, turning round loses more.
+# ``top_rows`` comes close to the result with exact knowledge of the customers' tastes.
 #
-# Every model of the library has ``top_rows``; ``exact=True`` of an `ExtremeRegressor` proves
-# that no better rows exist.
+# Every model of the library has ``top_rows``. With ``exact=True``, an `ExtremeRegressor` proves
+# that there are no better rows.

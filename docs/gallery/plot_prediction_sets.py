@@ -2,14 +2,14 @@
 Prediction sets with a guaranteed coverage
 ==========================================
 
-A model that has to name one digit is sometimes wrong and does not say when. A *prediction set* has
-every label that may be right: one where the picture is clear, several where it is not. Conformal
-prediction makes the sets so large that the right label is in nine of ten of them, or however many
-you ask for, whatever the model. We ask: what do such sets look like? Is the promise kept? And what
-happens when the pictures get worse?
+A model that has to name one digit is sometimes wrong and gives no warning. A *prediction set* has
+every label that may be right. This is one label if the picture is clear, and several labels if it
+is not. Conformal prediction chooses the size of the sets for a given coverage, for example so that
+nine of ten sets contain the right label. This works for any model. What do such sets look like? Is
+the guarantee kept? And what happens when the pictures get worse?
 
-The pictures are scikit-learn's 1,797 handwritten digits. The guide is
-:doc:`prediction sets </prediction_sets>`.
+The pictures are scikit-learn's 1,797 handwritten digits. The guide is :doc:`prediction sets
+</prediction_sets>`.
 """
 
 import matplotlib.pyplot as plt
@@ -23,11 +23,11 @@ LOOK = {"axes.spines.top": False, "axes.spines.right": False, "axes.titlelocatio
 plt.style.use(["tableau-colorblind10", LOOK, {"figure.constrained_layout.use": True}])
 
 # %%
-# Learn, calibrate, ask
-# ---------------------
+# Train, calibrate, predict
+# -------------------------
 #
-# The model learns from few rows, 300, so that there is something to be unsure about. 500 others
-# calibrate the sets. The rest are new.
+# The model learns from only 300 rows, so that some predictions are uncertain. Another 500 rows
+# calibrate the sets. The rest are new rows.
 
 X, y = load_digits(return_X_y=True)
 random = np.random.default_rng(0)
@@ -47,7 +47,7 @@ P, P_new = marginals(calibrate), marginals(new)
 sets = ConformalSets(coverage=0.98).calibrate(P, truth[calibrate])
 found = sets.predict(P_new).toarray() > 0
 is_covered = found[np.arange(len(new)), y[new]]
-print(f"the likeliest digit is right: {np.mean(P_new.argmax(axis=1) == y[new]):.3f}")
+print(f"the most likely digit is right: {np.mean(P_new.argmax(axis=1) == y[new]):.3f}")
 print(f"the right digit is in the set: {is_covered.mean():.3f}, threshold {sets.threshold:.4f}")
 
 # %%
@@ -69,14 +69,14 @@ for line, (name, chosen) in zip(axes, kinds.items(), strict=True):
 plt.show()
 
 # %%
-# **What to notice.** Most sets have a single digit. Large sets belong to pictures that people would
-# have to look at twice, too. The size of the set is a warning that a single answer does not give.
+# **What to notice.** Most sets have a single digit. Large sets belong to pictures that are also
+# hard for people. The size of the set is a warning, which a single label cannot give.
 #
-# Is the promise kept?
-# --------------------
+# Is the guarantee kept?
+# ----------------------
 #
-# The promise is about the mean over many calibrations, so we draw the split into calibration and
-# new rows a hundred times.
+# The guarantee is about the mean over many calibrations. So we draw the split into calibration rows
+# and new rows a hundred times.
 
 rest = np.concatenate([calibrate, new])
 P_rest = marginals(rest)
@@ -97,11 +97,11 @@ mean, (low, high) = reached.mean(axis=1), np.quantile(reached, [0.05, 0.95], axi
 left.errorbar(
     asked, mean, [mean - low, high - mean], fmt="o", capsize=3, label="mean, and 90 % of 100 splits"
 )
-left.set(xlabel="coverage asked for", ylabel="coverage reached", title="The promise")
+left.set(xlabel="requested coverage", ylabel="coverage reached", title="The guarantee")
 left.legend(frameon=False)
 right.plot(asked, mean_size.mean(axis=1), "o-", color="C5")
 right.set(
-    xlabel="coverage asked for",
+    xlabel="requested coverage",
     ylabel="digits per set",
     ylim=(0, None),
     title="What it costs",
@@ -112,16 +112,17 @@ for ax in (left, right):
 plt.show()
 
 # %%
-# **What to notice.** On average the coverage is what was asked for; a single calibration on 500
-# rows is off by some points. The more is asked for, the larger sets become, and above 98 % each
-# further half per cent is dear. Below the model's own accuracy some sets are empty.
+# **What to notice.** On average the coverage is the requested one, but a single calibration on 500
+# rows differs from it by some points. A higher coverage needs larger sets, and above 98 % each
+# further half per cent makes them much larger. If the coverage is below the model's accuracy, some
+# sets are empty.
 #
 # When the pictures get worse
 # ---------------------------
 #
-# The promise needs new rows that are like the rows of the calibration. Now a camera gets dirty:
-# after 1,000 pictures there is more and more noise. Sets that were calibrated once break their
-# promise. With ``step`` and ``window`` the threshold follows the rows whose digits become known.
+# The guarantee needs new rows that are like the calibration rows. Now a camera gets dirty, and
+# after 1,000 pictures there is more and more noise. Sets that were calibrated once lose their
+# coverage. With ``step`` and ``window`` the threshold follows the rows whose digits become known.
 
 N_STEPS, CLEAN = 3_000, 1_000
 stream = random.choice(new, size=N_STEPS)
@@ -145,7 +146,7 @@ for kind, name in enumerate(("calibrated once", "step=0.02, window=300")):
     x = np.arange(200, N_STEPS + 1)
     top.plot(x, np.convolve(inside[kind], window, mode="valid"), label=name)
     bottom.plot(x, np.convolve(sizes[kind], window, mode="valid"))
-top.axhline(0.95, color="0.5", linewidth=1, linestyle="--", label="asked for")
+top.axhline(0.95, color="0.5", linewidth=1, linestyle="--", label="requested")
 top.set(ylim=(0, 1.04), ylabel="coverage", title="Means of the last 200 pictures")
 bottom.set(ylim=(0, 10), ylabel="digits per set", xlabel="pictures; after 1,000 there is noise")
 bottom.xaxis.set_major_formatter("{x:,.0f}")
@@ -155,5 +156,5 @@ for ax in (top, bottom):
 plt.show()
 
 # %%
-# **What to notice.** The adaptive sets stay near the line that was asked for. They pay with their
-# size: when a picture says little, an honest set is large. The other sets stay small and are wrong.
+# **What to notice.** The adaptive sets stay near the requested coverage. The price is their size,
+# because a noisy picture needs a large set. The other sets stay small and are wrong.

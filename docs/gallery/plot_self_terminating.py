@@ -2,12 +2,12 @@
 Reading a tree that stops by itself
 ===================================
 
-A decision tree can be read by people, if it is small. Most trees are grown too large and then cut
-back; a :doc:`self-terminating tree </self_terminating>` decides at every branch whether its rows
-tell something new. We ask: what does such a tree look like, how is it read, and where do its
-probabilities come from?
+People can read a decision tree if it is small. Most trees are grown too large and then pruned. A
+:doc:`self-terminating tree </self_terminating>` decides at every branch whether its rows justify a
+change. What does such a tree look like, how do you read it, and where do its probabilities come
+from?
 
-The data are scikit-learn's: 178 wines of three growers, 13 measurements.
+The data come with scikit-learn and have 178 wines of three growers, with 13 measurements.
 """
 
 import matplotlib.pyplot as plt
@@ -27,8 +27,8 @@ plt.style.use(["tableau-colorblind10", LOOK, {"figure.constrained_layout.use": T
 # The tree
 # --------
 #
-# There is nothing to set: how much a branch must differ from what its parent expects
-# (``penalty="auto"``) is chosen on rows held out inside.
+# There is nothing to set. The penalty decides how much a branch must differ from its parent. With
+# ``penalty="auto"``, it is chosen on rows that ``fit`` holds out.
 
 wine = load_wine()
 names = [name.removesuffix("_of_diluted_wines") for name in wine.feature_names]
@@ -41,10 +41,10 @@ ax.set_title("Whose wine is it? A tree that stopped by itself")
 plt.show()
 
 # %%
-# **What to notice.** The colour is that of the likeliest grower: the stronger, the likelier. Follow
-# the answers from the top: nearly all is decided by ``proline``, then by ``od280/od315`` or
-# ``flavanoids``. Leaves end where a further question would gain less than ``min_gain``. The same as
-# text:
+# **What to notice.** The colour is the colour of the most likely grower, and a stronger colour
+# means a higher probability. Follow the branches from the top. Nearly all wines are decided by
+# ``proline``, and then by ``od280/od315`` or ``flavanoids``. A branch ends if a further split would
+# gain less than ``min_gain``. This is the tree as text:
 
 print(tree.export_text(names))
 
@@ -53,8 +53,8 @@ print(tree.export_text(names))
 # ------------------------
 #
 # A child does not simply take the frequencies of its rows. It moves from its parent's distribution
-# towards them, as far as its rows are worth. So every node has a distribution in which no label is
-# impossible, and a small node stays near its parent.
+# towards them, and more rows move it further. So every label has some probability at every node,
+# and a small node stays near its parent.
 
 _, leaf_of_row, sizes = np.unique(tree.apply(X), return_inverse=True, return_counts=True)
 row = int(np.argmin(sizes[leaf_of_row]))  # one that ends in the smallest leaf
@@ -89,14 +89,14 @@ fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", nco
 plt.show()
 
 # %%
-# **What to notice.** Compare left and right in the last line: the leaf has few rows, all of one
-# grower. It does not claim to be certain.
+# **What to notice.** Compare left and right in the last line. The leaf has few rows, all of one
+# grower, but it does not predict this grower with certainty.
 #
 # Smooth probabilities
 # --------------------
 #
-# What that is worth shows in the log loss on rows that the trees have not learned (ten-fold
-# cross-validation), beside trees of scikit-learn.
+# The log loss on rows that the trees have not learned shows the benefit (ten-fold
+# cross-validation). Trees of scikit-learn are measured for comparison.
 
 pure = DecisionTreeClassifier(random_state=0)
 for name, model in {
@@ -112,7 +112,8 @@ for name, model in {
     )
 
 # %%
-# A map of two of the measurements shows why. Colours are mixed as the probabilities are.
+# A map of two of the measurements shows the reason. Colours are mixed in proportion to the
+# probabilities.
 
 pair = [names.index("flavanoids"), names.index("proline")]
 grid_x, grid_y = np.meshgrid(np.linspace(0.2, 5.2, 160), np.linspace(250, 1700, 160))
@@ -141,6 +142,6 @@ fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", nco
 plt.show()
 
 # %%
-# **What to notice.** On the right every place has a pure colour, even where two growers' wines lie
-# side by side; a row on the wrong side of a border costs without limit. On the left colours mix
-# where the rows do.
+# **What to notice.** On the right every place has a pure colour, even if wines of two growers are
+# close together. A row on the wrong side of a border then has an unlimited loss. On the left the
+# colours mix in the same places as the rows.

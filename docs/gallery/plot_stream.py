@@ -2,13 +2,13 @@
 A stream with new labels and a sudden change
 ============================================
 
-Requests come in all day, and somebody sorts them. New kinds of requests appear; one day most of
-the old ones begin to mean something else. A model that learns from the stream must cope with both.
-We ask: how likely is it that the next request has a label that nobody has seen? How long does it
-take to recover from the change, and does *forgetting* help?
+Requests come in all day, and people sort them. New kinds of requests appear, and one day most of
+the old ones change their meaning. A model that learns from the stream must cope with both. How
+likely is it that the next request has a new label? How long does the recovery from the change take,
+and does *forgetting* help?
 
-The stream is made in the script. The guides to read are :doc:`conditional trees </conditional>`
-and :doc:`incremental learning </incremental>`.
+The stream is generated in the script. The guides are :doc:`conditional trees </conditional>` and
+:doc:`incremental learning </incremental>`.
 """
 
 import matplotlib.pyplot as plt
@@ -26,9 +26,9 @@ plt.style.use(["tableau-colorblind10", LOOK, {"figure.constrained_layout.use": T
 # The stream
 # ----------
 #
-# A request has ten words of 4,000. Four of them are typical of its label, the others are noise. A
-# few labels are frequent and thousands are rare, so new ones keep coming to the end. From row
-# 15,000 on, three in four labels have traded their words in pairs.
+# A request has ten words of 4,000. Four of them are typical of its label, and the others are noise.
+# A few labels are frequent and thousands are rare, so new labels keep coming to the end. From row
+# 15,000 on, three in four labels have swapped their words in pairs.
 
 N_ROWS, CHANGE, N_WORDS, BLOCK = 30_000, 15_000, 4_000, 500
 random = np.random.default_rng(0)
@@ -54,10 +54,10 @@ y = np.array([f"request {label}" for label in labels], dtype=object)
 # --------------------------------
 #
 # Every row is predicted before it is learned (`ConditionalTreeClassifier.progressive_fit`), so all
-# scores are honest. The second model forgets: after every 2,500 rows, weights and counts are
-# multiplied by the square root of a half, so what was learned 5,000 rows ago counts for half. On
-# the command line this is ``labeltrees stream --forget 5000``. The third is a new model that begins
-# at the change, which is what can be had if somebody notices.
+# scores are honest. The second model forgets. After every 2,500 rows, its weights and counts are
+# multiplied by the square root of a half, so rows learned 5,000 rows ago count half. On the command
+# line this is ``labeltrees stream --forget 5000``. The third is a new model that begins at the
+# change. You can only have it if you notice the change.
 
 HALF_LIFE = 5_000
 
@@ -111,19 +111,18 @@ ax.legend(frameon=False, loc="lower right")
 plt.show()
 
 # %%
-# **What to notice.** The change cannot be foreseen, so all fall. The model that learns on has
-# thousands of rows that say the contrary and takes longest to believe the new ones. The one that
-# forgets is back sooner; it pays for this while nothing changes, where its line is the lower one. A
-# new model, which has nothing to unlearn, is the best after such a break, if somebody notices it.
-# So forget where changes are usual, with a half-life of about as many rows as labels keep their
-# meaning.
+# **What to notice.** The change cannot be predicted, so all accuracies fall. The model without
+# forgetting has learned thousands of rows with the old meaning and takes longest to recover. The
+# model that forgets recovers sooner, but before the change its accuracy is lower. A new model has
+# nothing to unlearn and is the best one after such a break. So use forgetting if changes are usual.
+# Choose a half-life of about the number of rows for which labels keep their meaning.
 #
 # The next label is a new one?
 # ----------------------------
 #
-# With ``novelty=True`` a model keeps probability for labels that it has never seen, and all others
-# share the rest. How much it keeps is Good and Turing's estimate: the number of labels seen exactly
-# once, over the number of rows.
+# With ``novelty=True`` a model reserves probability for labels that it has never seen, and all
+# others share the rest. The reserved probability is Good and Turing's estimate, which is the number
+# of labels seen exactly once divided by the number of rows.
 
 x = BLOCK * np.arange(1, len(observed))
 fig, ax = plt.subplots(figsize=(9, 3.6))
@@ -138,7 +137,7 @@ ax.yaxis.grid(alpha=0.3)
 plt.show()
 
 # %%
-# **What to notice.** The line was drawn before the points beside it were known, and goes through
-# them: as many rows bring a new label as were foreseen, without anything to set. That holds as long
-# as rare labels are there all the time and are only met late. A wave of new labels, which come out
-# of nothing and are frequent at once, is underestimated.
+# **What to notice.** The line uses only earlier rows, and it goes through the points. So the share
+# of rows with a new label is predicted well, without any setting. This holds if rare labels exist
+# from the start and are only met late. A wave of new labels that are frequent immediately is
+# underestimated.

@@ -3,13 +3,13 @@ Subject indexing: many labels per text
 ======================================
 
 A library gives every document a few of many hundred subjects. Which ones should be proposed, and
-how many of them? The documents of this example are on every machine: the files of Python's
-standard library. A file's *subjects* are the modules that it imports; its *text* is all its other
-words, without the names of these modules. We ask: how good are the first k proposals, where should
-the list end, and what becomes of rare subjects?
+how many of them? The documents of this example are the files of Python's standard library, which
+every machine has. A file's *subjects* are the modules that it imports. Its *text* is all its other
+words, without the names of these modules. How good are the first k proposals, where should the list
+end, and how often are rare subjects found?
 
-The model is an :doc:`ExtremeRegressor </extreme>`; where lists end is a matter of
-:doc:`decisions </prediction_sets>`.
+The model is an :doc:`ExtremeRegressor </extreme>`, and :doc:`decisions </prediction_sets>` choose
+the end of the lists.
 """
 
 import re
@@ -30,8 +30,8 @@ plt.style.use(["tableau-colorblind10", LOOK, {"figure.constrained_layout.use": T
 # Documents and their subjects
 # ----------------------------
 #
-# What gives the answer away is removed: the lines that import, and the modules' names wherever else
-# they stand.
+# Everything that would reveal the subjects is removed. These are the lines that import, and the
+# modules' names in all other places.
 
 IMPORT = re.compile(r"^[ \t]*(?:from|import)[ \t]+([A-Za-z][\w.]*).*\n", re.MULTILINE)
 
@@ -54,8 +54,8 @@ print(f"{truth.shape[0]:,} documents, {truth.shape[1]:,} subjects")
 print(f"{truth.sum() / truth.shape[0]:.1f} subjects per document")
 
 # %%
-# Three fifths are learned, one fifth is held out to choose thresholds, the last fifth is asked
-# about.
+# Three fifths of the documents are for training, one fifth is held out to choose thresholds, and
+# the last fifth is for the test.
 
 first, second = int(0.6 * len(texts)), int(0.8 * len(texts))
 learn, held_out, new = slice(first), slice(first, second), slice(second, None)
@@ -69,9 +69,8 @@ print("proposals:", *(f"{name} {chance:.2f}" for name, chance in zip(labels[0], 
 # The first k
 # -----------
 #
-# P@k is the share of the first k proposals that are right, recall@k the share of a document's
-# subjects that are among them. The rival proposes the same to everybody: the most frequent
-# subjects.
+# P@k is the share of the first k proposals that are right. Recall@k is the share of a document's
+# subjects that are among them. The baseline proposes the most frequent subjects for every document.
 
 P = model.predict_above(texts[new], 0.001)
 most_frequent = np.broadcast_to(truth[learn].mean(axis=0), P.shape)
@@ -89,17 +88,17 @@ axes[0].legend(frameon=False)
 plt.show()
 
 # %%
-# **What to notice.** No k is right for all documents: with few proposals most subjects are missed,
-# with many most proposals are wrong, because documents have unequally many subjects.
+# **What to notice.** No k is right for all documents. With few proposals most subjects are missed,
+# and with many most proposals are wrong, because documents have different numbers of subjects.
 #
 # Where should the list end?
 # --------------------------
 #
-# Probabilities tell. Proposing every subject above a threshold gives long lists where many subjects
-# are likely, and short ones where few are. `threshold_for` chooses a threshold on the documents
-# held out: here the one of the best F1, and the lowest with which four of five proposals are right.
-# `expected_f1_sets` needs no held-out documents; it chooses for each document by its
-# probabilities.
+# The probabilities can decide this. A threshold gives long lists if many subjects are likely, and
+# short lists if only a few are. `threshold_for` chooses a threshold on the held-out documents. Here
+# we take the threshold with the best F1, and the lowest threshold at which four of five proposals
+# are right. `expected_f1_sets` needs no held-out documents, because it chooses for each document by
+# its probabilities.
 
 P_held_out = model.predict_above(texts[held_out], 0.001)
 best_f1 = threshold_for(P_held_out, truth[held_out], "micro_f1").threshold
@@ -136,16 +135,16 @@ ax.grid(alpha=0.3)
 plt.show()
 
 # %%
-# **What to notice.** The threshold's line is above that of a fixed number: where as many proposals
-# are right it finds more subjects. The rules are points on or near it; which one to take
-# depends on what a wrong proposal costs a librarian.
+# **What to notice.** The line of the threshold is above the line of a fixed number. At the same
+# precision it finds more subjects. The rules are points on this line or near it. The best rule
+# depends on the cost of a wrong proposal for a librarian.
 #
 # Rare subjects
 # -------------
 #
 # Most subjects belong to few documents, and the first k proposals are mostly frequent ones.
-# `weighted_top_k` counts a subject for more, the rarer it is. The next picture asks for each
-# subject how often it was among five proposals for the new documents that have it.
+# `weighted_top_k` gives rare subjects a larger weight. The next picture shows, for the new
+# documents with a given subject, how often it was among five proposals.
 
 times = np.asarray(truth[learn].sum(axis=0)).ravel()
 weights = 1 / np.sqrt(np.maximum(times, 1))
@@ -174,8 +173,8 @@ bottom.legend(frameon=False, loc="upper left")
 plt.show()
 
 # %%
-# **What to notice.** Nobody can propose what was never learned. Weights find more of what is rare
-# and lose some of what is frequent; the precisions in the legend say what that costs. With so few
-# documents it is next to nothing, because the model by itself ranks rare subjects too low. The
-# :doc:`metrics of several labels </metrics>` have PSP@k, which counts rare subjects for
-# more, and :doc:`prediction sets </prediction_sets>` have other rules.
+# **What to notice.** A model cannot propose a subject that it never learned. Weights find more of
+# the rare subjects and lose some of the frequent ones. The precisions in the legend show the cost.
+# With such a small number of documents it is very low, because the model without weights ranks rare
+# subjects too low. The :doc:`metrics of several labels </metrics>` have PSP@k, which gives rare
+# subjects a larger weight. The page on :doc:`prediction sets </prediction_sets>` has other rules.
